@@ -1,0 +1,147 @@
+//===- Manifest.h - What a compiled module says of itself -------*- C++ -*-===//
+//
+// A compiled module exports `nm_manifest`, a NUL-terminated JSON text:
+//
+//   { "version": 1, "target": "cpu", "functions": [ {
+//       "name": "ffn",
+//       "symbol": "_mlir_ciface_ffn",
+//       "args": [
+//         { "dtype": "f32", "shape": [-1, 64] },
+//         { "dtype": "f32", "shape": [64, 256],
+//           "encoding": "2:4, block = 1x32, dim = 0" } ],
+//       "results": [
+//         { "dtype": "f32", "shape": [-1, 256],
+//           "dims": [ {"arg": 0, "dim": 0}, 256 ] } ],
+//       "equal_dims": [ [ {"arg": 0, "dim": 0}, {"arg": 2, "dim": 0} ] ],
+//       "pack": {
+//         "symbol": "_mlir_ciface_ffn.pack",
+//         "weights": [
+//           { "arg": 1, "values":  { "dtype": "f32", "shape": [4, 32, 64] },
+//                       "indices": { "dtype": "i8",  "shape": [4, 32, 16] } } ]
+//       },
+//       "reference": { "symbol": "_mlir_ciface_ffn.reference",
+//                      "args": [...], "results": [...] },
+//       "ops": [ { "strategy": "vector", "loc": "ffn.mlir:4:8",
+//                  "remark": "..." } ],
+//       "flops": 0, "flops_per_row": 32768, "constant_bytes": 0 } ] }
+//
+// A size of -1 is dynamic. `symbol` takes one pointer to a memref descriptor
+// per argument, two (values, indices) for an encoded one, and then one per
+// result, which the caller allocates. `dims` gives each size of a result, as a
+// number or as an argument's dimension; it may be left out where the shape is
+// static. `pack` takes the condensed (values, indices) of each listed weight
+// in order and then their packed forms, which the caller allocates; from then
+// on the packed pairs are passed in place of the condensed ones. `reference`
+// is the same function in float64 on dense weights; its arguments and results
+// correspond to the function's one by one. Operations of one call are `flops`
+// plus `flops_per_row` times the first dynamic size among the arguments;
+// `constant_bytes` are read from the module itself. `encoding`, `equal_dims`,
+// `pack`, `reference`, `ops` and the three counts may be absent or null.
+//
+// A compiled function never writes to its arguments, takes row-major memory
+// aligned to the element, and may be called from several threads at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_RUNTIME_MANIFEST_H
+#define NM_RUNTIME_MANIFEST_H
+
+#include "nm/Runtime/Export.h"
+#include "nm/Support/ElementType.h"
+#include "nm/Support/Error.h"
+#include "nm/Support/Pattern.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nm {
+
+/// The version of the manifest that this runtime reads.
+inline constexpr int64_t kManifestVersion = 1;
+inline constexpr int64_t kDynamicSize = -1;
+
+/// The encoding of a weight: its pattern, and where k is in its type.
+struct NM_RUNTIME_API Encoding {
+  Pattern pattern;
+  int64_t dim = 0;
+
+  std::string str() const;
+  /// Parses `2:4`, `8:32, block = 1x32, dim = 1`.
+  static Result<Encoding> parse(std::string_view text);
+};
+
+/// The type of an argument or a result.
+struct NM_RUNTIME_API TensorType {
+  ElementType element = ElementType::F32;
+  std::vector<int64_t> shape;
+  std::optional<Encoding> encoding;
+
+  int64_t rank() const { return int64_t(shape.size()); }
+  /// As MLIR writes it: tensor<?x64xf32, #nm.encoding<2:4>>.
+  std::string str() const;
+};
+
+/// Dimension `dim` of argument `arg`.
+struct DimRef {
+  int64_t arg = 0;
+  int64_t dim = 0;
+};
+
+/// A size of a result: `size`, or that of an argument's dimension.
+struct ResultDim {
+  int64_t size = 0;
+  std::optional<DimRef> from;
+};
+
+/// Where one weight's packed form goes.
+struct PackedWeightInfo {
+  int64_t arg = 0;
+  TensorType values;
+  TensorType indices;
+};
+
+struct PackInfo {
+  std::string symbol;
+  std::vector<PackedWeightInfo> weights;
+};
+
+/// How one op of a function was compiled.
+struct OpInfo {
+  std::string strategy;
+  std::string loc;
+  std::string remark;
+};
+
+struct Signature {
+  std::string symbol;
+  std::vector<TensorType> args;
+  std::vector<TensorType> results;
+  /// One list per result, one entry per dimension.
+  std::vector<std::vector<ResultDim>> resultDims;
+};
+
+struct FunctionInfo : Signature {
+  std::string name;
+  std::vector<std::vector<DimRef>> equalDims;
+  std::optional<PackInfo> pack;
+  std::optional<Signature> reference;
+  std::vector<OpInfo> ops;
+  double flops = 0;
+  double flopsPerRow = 0;
+  double constantBytes = 0;
+};
+
+struct NM_RUNTIME_API Manifest {
+  std::string target;
+  std::vector<FunctionInfo> functions;
+
+  /// Parses and checks `text`; errors name the entry that is wrong.
+  static Result<Manifest> parse(std::string_view text);
+};
+
+} // namespace nm
+
+#endif // NM_RUNTIME_MANIFEST_H

@@ -1,0 +1,86 @@
+//===- ThreadPool.h - The threads that run compiled loops -------*- C++ -*-===//
+
+#ifndef NM_RUNTIME_THREADPOOL_H
+#define NM_RUNTIME_THREADPOOL_H
+
+#include "nm/Runtime/Export.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <pthread.h>
+
+namespace nm {
+
+/// The processors that this process may use: its affinity mask (which a cpuset
+/// narrows) and the control group's quota.
+NM_RUNTIME_API int availableProcessors();
+
+/// NM_NUM_THREADS where it is a positive number, else availableProcessors().
+NM_RUNTIME_API int defaultNumThreads();
+
+/// Persistent threads that share the indices of one loop at a time.
+class NM_RUNTIME_API ThreadPool {
+public:
+  using Body = void (*)(int64_t index, void *ctx);
+
+  explicit ThreadPool(int numThreads);
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+  ~ThreadPool();
+
+  /// The process's pool, made at the first call and, because other threads may
+  /// still use it while the process ends, never destroyed. A forked child gets
+  /// one of its own.
+  static ThreadPool &global();
+
+  /// Calls `body` for every index in [0, count); the caller takes part.
+  void parallelFor(int64_t count, Body body, void *ctx);
+
+  int numThreads() const { return limit.load(std::memory_order_relaxed); }
+  /// Waits for a loop that is running; does nothing from within one.
+  void setNumThreads(int count);
+
+private:
+  struct Worker {
+    ThreadPool *pool;
+    int id;
+    pthread_t thread;
+  };
+
+  bool startWorker();
+  static void *startWork(void *worker);
+  void work(int id);
+  void runLoop();
+  void waitForLoop(uint32_t seen);
+  void wake();
+
+  // One loop at a time: `owner` is held by the thread whose loop it is.
+  std::mutex owner;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::atomic<int> limit{1};
+
+  // The loop. Written by the owner while `open` is false and `active` is zero;
+  // read by a worker only after it has raised `active` and found `open` set.
+  Body body = nullptr;
+  void *ctx = nullptr;
+  std::atomic<int64_t> count{0};
+  alignas(64) std::atomic<int64_t> next{0};
+  alignas(64) std::atomic<bool> open{false};
+  std::atomic<int> active{0};
+
+  // Raised for every loop; a worker spins on it for a while, then sleeps.
+  alignas(64) std::atomic<uint32_t> epoch{0};
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> stopping{false};
+  std::mutex sleepMutex;
+  std::condition_variable wakeUp;
+};
+
+} // namespace nm
+
+#endif // NM_RUNTIME_THREADPOOL_H
