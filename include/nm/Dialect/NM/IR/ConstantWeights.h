@@ -1,0 +1,56 @@
+//===- ConstantWeights.h - Constant attributes as raw arrays ----*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_CONSTANTWEIGHTS_H
+#define NM_DIALECT_NM_IR_CONSTANTWEIGHTS_H
+
+#include "nm/Support/Condensed.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <optional>
+
+namespace mlir::nm {
+
+/// The format arithmetic's name of an MLIR element type, if it has one.
+std::optional<::nm::ElementType> getElementType(Type type);
+
+/// The elements of a constant, row-major. They are the attribute's own memory
+/// unless it is a splat, which is expanded.
+class ConstantArray {
+public:
+  /// Takes dense and dense_resource attributes of static ranked type; none for
+  /// anything else, or for a resource whose size does not match its type.
+  static std::optional<ConstantArray> get(Attribute attribute);
+
+  ShapedType getType() const { return type; }
+  ::nm::ElementType getElementType() const { return elementType; }
+  ArrayRef<char> getBytes() const;
+
+  /// A constant matrix as weights B[k×n], where dimension `kDim` is k.
+  ::nm::DenseView getDenseView(int64_t kDim) const;
+
+private:
+  ShapedType type;
+  ::nm::ElementType elementType;
+  ArrayRef<char> borrowed;
+  std::vector<char> owned;
+};
+
+/// A constant of `type` with the row-major elements `bytes`.
+DenseElementsAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
+
+/// The condensed parts of a constant weight.
+struct CondensedConstant {
+  DenseElementsAttr values;
+  DenseElementsAttr indices;
+};
+
+/// Compresses a constant matrix; the error says where it breaks the pattern.
+::nm::Result<CondensedConstant> compressConstant(const ConstantArray &dense,
+                                                 const ::nm::Pattern &pattern,
+                                                 int64_t kDim, StringRef name);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_IR_CONSTANTWEIGHTS_H

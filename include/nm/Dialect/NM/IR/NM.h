@@ -1,0 +1,36 @@
+//===- NM.h - The nm dialect ------------------------------------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NM_H
+#define NM_DIALECT_NM_IR_NM_H
+
+#include "nm/Support/PackedForm.h"
+#include "nm/Support/Pattern.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+#include "nm/Dialect/NM/IR/NMDialect.h.inc"
+#include "nm/Dialect/NM/IR/NMEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "nm/Dialect/NM/IR/NMAttributes.h.inc"
+
+namespace mlir::nm::detail {
+/// i32 for integers, f32 for floats.
+Type getProductAccumulatorType(Type elementType);
+} // namespace mlir::nm::detail
+
+#include "nm/Dialect/NM/IR/NMInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "nm/Dialect/NM/IR/NMOps.h.inc"
+
+#endif // NM_DIALECT_NM_IR_NM_H

@@ -1,0 +1,148 @@
+//===- NMAttributes.td - Attributes of the nm dialect ------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMATTRIBUTES_TD
+#define NM_DIALECT_NM_IR_NMATTRIBUTES_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+include "nm/Dialect/NM/IR/NMDialect.td"
+
+class NM_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<NM_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
+  let summary = "N kept of every M units of bk×bn along k";
+  let description = [{
+    Constraints:
+    * (C1) 1 ≤ N ≤ M ≤ 256.
+    * (C2) bk ≥ 1 and bn ≥ 1.
+
+    The block is written along k first, whichever dimension of a type k is.
+
+    ```mlir
+    #nm.pattern<2:4>                      // element-wise
+    #nm.pattern<8:32, block = 1x32>       // vector-wise, VW32
+    #nm.pattern<1:2, block = 4x4>         // block-wise, BW4x4
+    ```
+  }];
+  let parameters = (ins "int64_t":$n, "int64_t":$m, "int64_t":$bk,
+                        "int64_t":$bn);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [
+    AttrBuilder<(ins "const ::nm::Pattern &":$pattern), [{
+      return $_get($_ctxt, pattern.n, pattern.m, pattern.bk, pattern.bn);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// The pattern as the format arithmetic of lib/Support takes it.
+    ::nm::Pattern getPattern() const {
+      return {getN(), getM(), getBk(), getBn()};
+    }
+  }];
+}
+
+def NM_EncodingAttr
+    : NM_Attr<"Encoding", "encoding",
+              [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "marks a tensor type as a weight with an N:M pattern";
+  let description = [{
+    `dim` is the position of k in the type: 0 for B[k×n] (the default), 1 for
+    a PyTorch-style W[n×k].
+
+    Constraints, besides those of `#nm.pattern`:
+    * (C1) the type is a ranked 2-d tensor of static shape.
+    * (C2) `dim` is 0 or 1.
+    * (C3) the element type is f32, f16, bf16, i8 or f8E4M3FN.
+    * (C4) bk is at most the size of dimension `dim`, and bn at most the size
+      of the other one.
+
+    ```mlir
+    tensor<4096x4096xf32, #nm.encoding<2:4>>
+    tensor<1536x384xf16, #nm.encoding<8:32, block = 1x32, dim = 1>>
+    ```
+  }];
+  let parameters = (ins "::mlir::nm::PatternAttr":$pattern,
+                        DefaultValuedParameter<"int64_t", "0">:$dim);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// k and n of a weight of `shape`.
+    int64_t getK(ArrayRef<int64_t> shape) const { return shape[getDim()]; }
+    int64_t getN(ArrayRef<int64_t> shape) const { return shape[1 - getDim()]; }
+  }];
+}
+
+def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
+  let summary = "how weights are re-laid for one schedule (the packed form)";
+  let description = [{
+    Columns are cut into panels of `panel`, each panel stored whole, so that a
+    kernel streams it: values `[⌈ñ/panel⌉ × w × panel]`, zero beyond ñ, and
+    indices `[⌈ñ/panel⌉ × w/bk × s]` bytes. A unit row of a panel has
+    G = max(1, panel/bn) indices of `index_bits` bits each, little-endian, in
+    s = ⌈G·index_bits/8⌉ bytes.
+
+    Constraints:
+    * (C1) panel ≥ 1, and panel is a multiple or a divisor of bn.
+    * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
+
+    ```mlir
+    #nm.packing<panel = 16, index_bits = 2>
+    ```
+  }];
+  let parameters = (ins "int64_t":$panel, "int64_t":$indexBits);
+  let assemblyFormat =
+      "`<` `panel` `=` $panel `,` `index_bits` `=` $indexBits `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The packing as the format arithmetic of lib/Support takes it.
+    ::nm::PanelPacking getPacking() const {
+      return {getPanel(), getIndexBits()};
+    }
+  }];
+}
+
+def NM_Strategy : I32EnumAttr<"Strategy", "how a product is expanded", [
+    I32EnumAttrCase<"Loops", 0, "loops">,
+    I32EnumAttrCase<"Vector", 1, "vector">,
+    I32EnumAttrCase<"Simt", 2, "simt">,
+    I32EnumAttrCase<"Gemv", 3, "gemv">,
+    I32EnumAttrCase<"MmaSync", 4, "mma_sync">,
+    I32EnumAttrCase<"MmaSp", 5, "mma_sp">,
+    I32EnumAttrCase<"Wgmma", 6, "wgmma">,
+    I32EnumAttrCase<"WgmmaSp", 7, "wgmma_sp">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
+}
+
+def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
+  let summary = "how one op is mapped to one chip";
+  let description = [{
+    `block` is the tile [m, n, k] that one thread block (a CPU task) makes,
+    `warp` the tile [m, n] of a warp, `thread` the register tile [m, n] of a
+    thread; each may be absent where a strategy has no use for it. `stages` is
+    the number of buffers that copies into shared memory rotate through,
+    `split_k` the number of parts that k is cut into, and `packing` the packed
+    form that the weights take, if any. All sizes are in elements.
+
+    ```mlir
+    #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],
+                 packing = <panel = 16, index_bits = 8>>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::nm::Strategy":$strategy,
+    OptionalArrayRefParameter<"int64_t">:$block,
+    OptionalArrayRefParameter<"int64_t">:$warp,
+    OptionalArrayRefParameter<"int64_t">:$thread,
+    DefaultValuedParameter<"int64_t", "1">:$stages,
+    DefaultValuedParameter<"int64_t", "1">:$splitK,
+    OptionalParameter<"::mlir::nm::PackingAttr">:$packing);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+#endif // NM_DIALECT_NM_IR_NMATTRIBUTES_TD

@@ -1,0 +1,41 @@
+//===- NMDialect.td - The nm dialect -----------------------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMDIALECT_TD
+#define NM_DIALECT_NM_IR_NMDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def NM_Dialect : Dialect {
+  let name = "nm";
+  let cppNamespace = "::mlir::nm";
+  let summary = "Matrix products with N:M-sparse weights";
+  let description = [{
+    C[m×n] = A[m×k] · B[k×n], where A is dense, B keeps N of every M
+    consecutive pruning units along k, and C is dense. A pruning unit is a
+    block of bk×bn weights; M consecutive units along k are a window, and the
+    pattern holds in every window of every block column.
+
+    B is held in *condensed form*: values `[w×ñ]` with
+    w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn, and indices `[w/bk × ñ/bn]` (i8,
+    unsigned), each the position 0..M-1 of a kept unit in its window,
+    ascending within the window. A window with fewer than N non-zero units is
+    filled with zero values at its lowest free positions. A ragged k or n is
+    padded inside the format: rows at or past k contribute nothing.
+
+    An encoding, `#nm.encoding`, marks a tensor type as an N:M weight. It
+    lives at the edge of a program only: `convert-linalg-to-nm` and
+    `nm-materialize-storage` replace it by plain tensors and put the pattern
+    on the op.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+}
+
+#endif // NM_DIALECT_NM_IR_NMDIALECT_TD

@@ -1,0 +1,77 @@
+//===- NMInterfaces.td - Interfaces of nm ops --------------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMINTERFACES_TD
+#define NM_DIALECT_NM_IR_NMINTERFACES_TD
+
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+
+def NM_SparseProductOpInterface
+    : OpInterface<"SparseProductOpInterface", [DestinationStyleOpInterface]> {
+  let cppNamespace = "::mlir::nm";
+  let description = [{
+    A product of dense activations and N:M-sparse weights: `nm.spmm` and
+    `nm.spmv`. Passes that treat both alike go through this interface.
+  }];
+  let methods = [
+    InterfaceMethod<"The N:M pattern of the weights.",
+                    "::mlir::nm::PatternAttr", "getPatternAttr">,
+    InterfaceMethod<"The activations.", "::mlir::Value", "getA">,
+    InterfaceMethod<"The kept weights, condensed or packed.",
+                    "::mlir::Value", "getValues">,
+    InterfaceMethod<"The indices of the kept units, condensed or packed.",
+                    "::mlir::Value", "getIndices">,
+    InterfaceMethod<"The output, which is accumulated into.",
+                    "::mlir::Value", "getC">,
+    InterfaceMethod<"The packed form the weights are in; null if condensed.",
+                    "::mlir::nm::PackingAttr", "getPackingAttr">,
+    InterfaceMethod<"The schedule; null before one is selected.",
+                    "::mlir::nm::ScheduleAttr", "getScheduleAttr">,
+    InterfaceMethod<"Sets the packed form.", "void", "setPackingAttr",
+                    (ins "::mlir::nm::PackingAttr":$packing)>,
+    InterfaceMethod<"Sets the schedule.", "void", "setScheduleAttr",
+                    (ins "::mlir::nm::ScheduleAttr":$schedule)>,
+    InterfaceMethod<[{
+        The dimension of A that is k.
+      }], "int64_t", "getKDimOfA">,
+    InterfaceMethod<[{
+        The dimension of A and of C that is m; none for a matrix-vector
+        product.
+      }], "std::optional<int64_t>", "getMDimOfA">,
+    InterfaceMethod<"The dimension of C that is m, if any.",
+                    "std::optional<int64_t>", "getMDimOfC">,
+    InterfaceMethod<"The dimension of C that is n.",
+                    "int64_t", "getNDimOfC">,
+    InterfaceMethod<"Leading batch dimensions of A and C.",
+                    "int64_t", "getNumBatchDims">,
+  ];
+  let extraSharedClassDeclaration = [{
+    ::mlir::ShapedType getAType() {
+      return ::llvm::cast<::mlir::ShapedType>($_op.getA().getType());
+    }
+    ::mlir::ShapedType getValuesType() {
+      return ::llvm::cast<::mlir::ShapedType>($_op.getValues().getType());
+    }
+    ::mlir::ShapedType getIndicesType() {
+      return ::llvm::cast<::mlir::ShapedType>($_op.getIndices().getType());
+    }
+    ::mlir::ShapedType getCType() {
+      return ::llvm::cast<::mlir::ShapedType>($_op.getC().getType());
+    }
+    /// The pattern as lib/Support takes it.
+    ::nm::Pattern getPattern() { return $_op.getPatternAttr().getPattern(); }
+    /// Sizes; kDynamic where unknown. m of a matrix-vector product is 1.
+    int64_t getStaticK() { return getAType().getDimSize($_op.getKDimOfA()); }
+    int64_t getStaticN() { return getCType().getDimSize($_op.getNDimOfC()); }
+    int64_t getStaticM() {
+      std::optional<int64_t> dim = $_op.getMDimOfA();
+      return dim ? getAType().getDimSize(*dim) : 1;
+    }
+    /// The type that products are summed in: i32 for integers, else f32.
+    ::mlir::Type getAccumulatorType() {
+      return ::mlir::nm::detail::getProductAccumulatorType(
+          getAType().getElementType());
+    }
+  }];
+}
+
+#endif // NM_DIALECT_NM_IR_NMINTERFACES_TD

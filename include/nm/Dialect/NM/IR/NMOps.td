@@ -1,0 +1,350 @@
+//===- NMOps.td - Operations of the nm dialect -------------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMOPS_TD
+#define NM_DIALECT_NM_IR_NMOPS_TD
+
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
+include "nm/Dialect/NM/IR/NMAttributes.td"
+include "nm/Dialect/NM/IR/NMInterfaces.td"
+
+def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN]>;
+def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32]>;
+
+/// A ranked tensor, or a memref in any memory space.
+class NM_Shaped<Type element, list<int> ranks>
+    : AnyTypeOf<[TensorRankOf<[element], ranks>, MemRefRankOf<[element], ranks>]>;
+def NM_Activations : AnyTypeOf<[RankedTensorOf<[NM_WeightElement]>,
+                                MemRefOf<[NM_WeightElement]>]>;
+def NM_Output : AnyTypeOf<[RankedTensorOf<[NM_ResultElement]>,
+                           MemRefOf<[NM_ResultElement]>]>;
+/// Rank 2 condensed, rank 3 packed.
+def NM_Values : NM_Shaped<NM_WeightElement, [2, 3]>;
+def NM_Indices : NM_Shaped<I8, [2, 3]>;
+
+class NM_Op<string mnemonic, list<Trait> traits = []>
+    : Op<NM_Dialect, mnemonic, traits>;
+
+/// An op that writes its `outs` operands: on tensors it has a result for each,
+/// on memrefs none.
+class NM_DestinationOp<string mnemonic, list<Trait> traits = []>
+    : NM_Op<mnemonic, !listconcat(traits, [
+        DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                 ["reifyResultShapes"]>,
+        DeclareOpInterfaceMethods<TilingInterface, [
+          "getIterationDomain", "getLoopIteratorTypes",
+          "getTiledImplementation", "getResultTilePosition",
+          "generateResultTileValue"]>])> {
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+class NM_ProductOp<string mnemonic>
+    : NM_DestinationOp<mnemonic, [
+        DeclareOpInterfaceMethods<NM_SparseProductOpInterface>]> {
+  let hasCanonicalizer = 1;
+  code productDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getCMutable(); }
+  }];
+}
+
+def NM_SpMMOp : NM_ProductOp<"spmm"> {
+  let summary = "dense activations times N:M-sparse weights: C += A · B";
+  let description = [{
+    C[m×n] += A[m×k] · B[k×n], with B in condensed form, or in packed form
+    where `packing` is given. Products are summed in f32 (i32 for i8), the sum
+    is added to C, and the result is rounded once, at the end. k-rows that B
+    has in its padding (a ragged last window) contribute nothing.
+
+    With `transpose_a`, A is given as [k×m]; with `transpose_c`, C is given as
+    [n×m]. A and C may have equal leading batch dimensions, all multiplied by
+    the same B. m, and the batch, may be dynamic.
+
+    Constraints:
+    * (C1) A and C have the same rank, at least 2, and equal batch dimensions
+      and m.
+    * (C2) A and the values have the same element type; C has that type or
+      f32 for floats, and i32 for i8.
+    * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
+      w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
+      `#nm.packing` says.
+    * (C4) operands are all tensors or all memrefs; on tensors there is one
+      result, of C's type.
+
+    ```mlir
+    %r = nm.spmm <2:4>
+      ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+    ```
+
+    N:M SpMM is described in NM-SpMM (Ma et al., IPDPS 2025) and nmSPARSE
+    (Lin et al., MLSys 2023).
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern,
+                       NM_Activations:$a, NM_Values:$values,
+                       NM_Indices:$indices, NM_Output:$c,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_c,
+                       OptionalAttr<NM_PackingAttr>:$packing,
+                       OptionalAttr<NM_ScheduleAttr>:$schedule);
+  let assemblyFormat = [{
+    $pattern (`transpose_a` $transpose_a^)? (`transpose_c` $transpose_c^)?
+    (`packing` $packing^)? (`schedule` $schedule^)?
+    `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
+              type($indices) `)`
+    `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = productDeclaration;
+}
+
+def NM_SpMVOp : NM_ProductOp<"spmv"> {
+  let summary = "a dense vector times N:M-sparse weights: y += x · B";
+  let description = [{
+    y[n] += x[k] · B[k×n]: `nm.spmm` with m = 1 and no m dimension. A
+    matrix-vector product W[n×k] · x[k] is the same op on the condensed form of
+    W's transpose.
+
+    Constraints:
+    * (C1) x and y have rank 1.
+    * (C2), (C3), (C4) as for `nm.spmm`.
+
+    ```mlir
+    %y = nm.spmv <1:4>
+      ins(%x, %v, %i : tensor<64xf16>, tensor<16x48xf16>, tensor<16x48xi8>)
+      outs(%y0 : tensor<48xf32>) -> tensor<48xf32>
+    ```
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern,
+                       NM_Activations:$a, NM_Values:$values,
+                       NM_Indices:$indices, NM_Output:$c,
+                       OptionalAttr<NM_PackingAttr>:$packing,
+                       OptionalAttr<NM_ScheduleAttr>:$schedule);
+  let assemblyFormat = [{
+    $pattern (`packing` $packing^)? (`schedule` $schedule^)?
+    `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
+              type($indices) `)`
+    `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = productDeclaration;
+}
+
+//===----------------------------------------------------------------------===//
+// Formats
+//===----------------------------------------------------------------------===//
+
+def NM_Dense : NM_Shaped<NM_WeightElement, [2]>;
+def NM_CondensedValues : NM_Shaped<NM_WeightElement, [2]>;
+def NM_CondensedIndices : NM_Shaped<I8, [2]>;
+def NM_PackedValues : NM_Shaped<NM_WeightElement, [3]>;
+def NM_PackedIndices : NM_Shaped<I8, [3]>;
+def NM_Dim : ConfinedAttr<DefaultValuedAttr<I64Attr, "0">,
+                          [IntNonNegative, IntMaxValue<1>]>;
+
+def NM_CompressOp : NM_DestinationOp<"compress"> {
+  let summary = "dense weights to condensed form";
+  let description = [{
+    Takes a dense matrix that obeys the pattern to its condensed form. `dim` is
+    the position of k in the dense operand. A window with more than N non-zero
+    units is refused: when the operand is constant, by an error that names the
+    column, the k range and the count; at run time, by `cf.assert`. -0.0 is a
+    zero. Nothing is dropped; `nm.prune` does that.
+
+    Constraints:
+    * (C1) the dense operand, the values and the indices are related as in
+      `nm.spmm` (C3), with k and n taken from the dense operand.
+    * (C2) dense operand and values have one element type.
+    * (C3) operands are all tensors or all memrefs; on tensors there is one
+      result for each output, of its type.
+
+    ```mlir
+    %v, %i = nm.compress <2:4> ins(%b : tensor<64x48xf32>)
+      outs(%v0, %i0 : tensor<32x48xf32>, tensor<32x48xi8>)
+      -> tensor<32x48xf32>, tensor<32x48xi8>
+    ```
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern, NM_Dim:$dim, NM_Dense:$dense,
+                       NM_CondensedValues:$values, NM_CondensedIndices:$indices);
+  let assemblyFormat = [{
+    $pattern (`dim` $dim^)? `ins` `(` $dense `:` type($dense) `)`
+    `outs` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(*this, /*start=*/1, /*length=*/2);
+    }
+  }];
+}
+
+def NM_DecompressOp : NM_DestinationOp<"decompress"> {
+  let summary = "condensed form to dense weights";
+  let description = [{
+    Writes the dense matrix that the condensed form stands for, zeros included.
+    `dim` is the position of k in the dense output.
+
+    Constraints: (C1), (C2), (C3) as for `nm.compress`.
+
+    ```mlir
+    %b = nm.decompress <2:4>
+      ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%b0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+    ```
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern, NM_Dim:$dim,
+                       NM_CondensedValues:$values, NM_CondensedIndices:$indices,
+                       NM_Dense:$dense);
+  let assemblyFormat = [{
+    $pattern (`dim` $dim^)?
+    `ins` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
+    `outs` `(` $dense `:` type($dense) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getDenseMutable();
+    }
+  }];
+}
+
+def NM_PruneOp : NM_DestinationOp<"prune"> {
+  let summary = "keeps the N largest units of every window";
+  let description = [{
+    Keeps, in every window of every block column, the N units of largest
+    magnitude (the sum of squares of a unit's elements; ties keep the lower
+    position) and writes zero elsewhere. It is the only op that drops weights,
+    and no pass inserts it. `dim` is the position of k.
+
+    Constraints:
+    * (C1) input and output have the same shape and element type.
+    * (C2) operands are all tensors or all memrefs; on tensors there is one
+      result, of the output's type.
+
+    ```mlir
+    %p = nm.prune <2:4> dim 1 ins(%w : tensor<48x64xf32>)
+      outs(%p0 : tensor<48x64xf32>) -> tensor<48x64xf32>
+    ```
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern, NM_Dim:$dim, NM_Dense:$dense,
+                       NM_Dense:$pruned);
+  let assemblyFormat = [{
+    $pattern (`dim` $dim^)? `ins` `(` $dense `:` type($dense) `)`
+    `outs` `(` $pruned `:` type($pruned) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getPrunedMutable();
+    }
+  }];
+}
+
+def NM_PackOp : NM_Op<"pack", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                 ["reifyResultShapes"]>]> {
+  let summary = "condensed form to packed form";
+  let description = [{
+    Re-lays condensed weights for one schedule, as `#nm.packing` says.
+
+    Constraints:
+    * (C1) inputs are in condensed form, outputs in the packed form of the same
+      weights.
+    * (C2) one element type for the values.
+    * (C3) operands are all tensors or all memrefs; on tensors there is one
+      result for each output, of its type.
+
+    ```mlir
+    %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2>
+      ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%pv0, %pi0 : tensor<3x32x16xf32>, tensor<3x32x4xi8>)
+      -> tensor<3x32x16xf32>, tensor<3x32x4xi8>
+    ```
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern, NM_PackingAttr:$packing,
+                       NM_CondensedValues:$values, NM_CondensedIndices:$indices,
+                       NM_PackedValues:$packedValues,
+                       NM_PackedIndices:$packedIndices);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $pattern $packing
+    `ins` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
+    `outs` `(` $packedValues `,` $packedIndices `:` type($packedValues) `,`
+               type($packedIndices) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(*this, /*start=*/2, /*length=*/2);
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// The program edge
+//===----------------------------------------------------------------------===//
+
+def NM_EncodedTensor : Type<
+    CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && "
+          "::llvm::isa_and_present<::mlir::nm::EncodingAttr>("
+          "::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding())">,
+    "ranked tensor with an #nm.encoding", "::mlir::RankedTensorType">;
+
+def NM_DisassembleOp : NM_Op<"disassemble", [Pure]> {
+  let summary = "an encoded tensor's condensed values and indices";
+  let description = [{
+    Splits a tensor with an `#nm.encoding` into its condensed parts. It bridges
+    the program edge until `nm-materialize-storage` replaces the encoded tensor
+    (a constant or a function argument) by the parts themselves.
+
+    Constraints:
+    * (C1) the operand carries an `#nm.encoding`.
+    * (C2) values and indices are its condensed form: see `nm.spmm` (C3).
+
+    ```mlir
+    %v, %i = nm.disassemble %w
+      : tensor<64x48xf32, #nm.encoding<2:4>> -> tensor<32x48xf32>, tensor<32x48xi8>
+    ```
+  }];
+  let arguments = (ins NM_EncodedTensor:$encoded);
+  let results = (outs NM_CondensedValues:$values, NM_CondensedIndices:$indices);
+  let assemblyFormat = [{
+    $encoded attr-dict `:` type($encoded) `->` type($values) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$encoded)>];
+}
+
+def NM_AssembleOp : NM_Op<"assemble", [Pure]> {
+  let summary = "an encoded tensor from its condensed values and indices";
+  let description = [{
+    The inverse of `nm.disassemble`.
+
+    Constraints: (C1), (C2) as there, for the result.
+
+    ```mlir
+    %w = nm.assemble %v, %i
+      : tensor<32x48xf32>, tensor<32x48xi8> -> tensor<64x48xf32, #nm.encoding<2:4>>
+    ```
+  }];
+  let arguments = (ins NM_CondensedValues:$values, NM_CondensedIndices:$indices);
+  let results = (outs NM_EncodedTensor:$encoded);
+  let assemblyFormat = [{
+    $values `,` $indices attr-dict `:` type($values) `,` type($indices) `->`
+    type($encoded)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // NM_DIALECT_NM_IR_NMOPS_TD

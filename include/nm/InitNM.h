@@ -1,0 +1,21 @@
+//===- InitNM.h - Registration of all that nm has ---------------*- C++ -*-===//
+
+#ifndef NM_INITNM_H
+#define NM_INITNM_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// Adds the nm dialect, the upstream dialects its pipelines use, and the
+/// interface models they need.
+void registerAllDialects(DialectRegistry &registry);
+
+/// Registers nm's passes and pipelines for the command line.
+void registerAllPasses();
+
+} // namespace mlir::nm
+
+#endif // NM_INITNM_H

@@ -1,0 +1,101 @@
+//===- ConstantWeights.cpp - Constant attributes as raw arrays ------------===//
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+std::optional<::nm::ElementType> mlir::nm::getElementType(Type type) {
+  if (type.isF64())
+    return ::nm::ElementType::F64;
+  if (type.isF32())
+    return ::nm::ElementType::F32;
+  if (type.isF16())
+    return ::nm::ElementType::F16;
+  if (type.isBF16())
+    return ::nm::ElementType::BF16;
+  if (isa<Float8E4M3FNType>(type))
+    return ::nm::ElementType::F8E4M3;
+  if (type.isSignlessInteger(64))
+    return ::nm::ElementType::I64;
+  if (type.isSignlessInteger(32))
+    return ::nm::ElementType::I32;
+  if (type.isSignlessInteger(8))
+    return ::nm::ElementType::I8;
+  return std::nullopt;
+}
+
+std::optional<ConstantArray> ConstantArray::get(Attribute attribute) {
+  auto elements = dyn_cast_or_null<ElementsAttr>(attribute);
+  if (!elements || !isa<RankedTensorType>(elements.getShapedType()))
+    return std::nullopt;
+  ConstantArray array;
+  array.type = elements.getShapedType();
+  std::optional<::nm::ElementType> elementType =
+      nm::getElementType(array.type.getElementType());
+  if (!elementType)
+    return std::nullopt;
+  array.elementType = *elementType;
+  size_t numBytes =
+      array.type.getNumElements() * ::nm::elementSize(*elementType);
+  if (auto dense = dyn_cast<DenseElementsAttr>(attribute)) {
+    ArrayRef<char> raw = dense.getRawData();
+    if (!dense.isSplat()) {
+      array.borrowed = raw;
+      return array;
+    }
+    for (int64_t i = 0, e = array.type.getNumElements(); i < e; ++i)
+      array.owned.insert(array.owned.end(), raw.begin(), raw.end());
+    return array;
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob || blob->getData().size() != numBytes)
+      return std::nullopt;
+    array.borrowed = blob->getData();
+    return array;
+  }
+  return std::nullopt;
+}
+
+ArrayRef<char> ConstantArray::getBytes() const {
+  return owned.empty() ? borrowed : ArrayRef<char>(owned);
+}
+
+::nm::DenseView ConstantArray::getDenseView(int64_t kDim) const {
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  const char *data = getBytes().data();
+  return kDim == 0
+             ? ::nm::DenseView::rowMajor(data, elementType, rows, columns)
+             : ::nm::DenseView::transposed(data, elementType, columns, rows);
+}
+
+DenseElementsAttr mlir::nm::getConstant(RankedTensorType type,
+                                        ArrayRef<char> bytes) {
+  return DenseElementsAttr::getFromRawBuffer(type, bytes);
+}
+
+::nm::Result<CondensedConstant>
+mlir::nm::compressConstant(const ConstantArray &dense,
+                           const ::nm::Pattern &pattern, int64_t kDim,
+                           StringRef name) {
+  ::nm::DenseView view = dense.getDenseView(kDim);
+  StorageShape shape = StorageShape::condensed(pattern, view.k, view.n);
+  RankedTensorType valuesType =
+      shape.valuesType(dense.getType().getElementType());
+  RankedTensorType indicesType =
+      shape.indicesType(dense.getType().getContext());
+  std::vector<char> values(valuesType.getNumElements() *
+                           ::nm::elementSize(view.type));
+  std::vector<char> indices(indicesType.getNumElements());
+  if (::nm::Status status =
+          ::nm::compress(view, pattern, std::string_view(name), values.data(),
+                         reinterpret_cast<uint8_t *>(indices.data()));
+      !status)
+    return status.error();
+  return CondensedConstant{getConstant(valuesType, values),
+                           getConstant(indicesType, indices)};
+}

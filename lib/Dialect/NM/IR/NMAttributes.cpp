@@ -1,0 +1,301 @@
+//===- NMAttributes.cpp - Attributes of the nm dialect --------------------===//
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+#define GET_ATTRDEF_CLASSES
+#include "nm/Dialect/NM/IR/NMAttributes.cpp.inc"
+
+void NMDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "nm/Dialect/NM/IR/NMAttributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Pattern
+//===----------------------------------------------------------------------===//
+
+/// Parses `2:4`.
+static ParseResult parseRatio(AsmParser &parser, ::nm::Pattern &pattern) {
+  return failure(parser.parseInteger(pattern.n) || parser.parseColon() ||
+                 parser.parseInteger(pattern.m));
+}
+
+/// Parses `1x32`. The token is `1` followed by the identifier `x32`, which only
+/// the parser of dimension lists takes apart.
+static ParseResult parseBlock(AsmParser &parser, ::nm::Pattern &pattern) {
+  SmallVector<int64_t, 2> block;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(block, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false))
+    return failure();
+  if (block.size() != 2)
+    return parser.emitError(loc)
+           << "expected a block of the form bk x bn, such as 1x32, but got "
+           << block.size() << " sizes";
+  pattern.bk = block[0];
+  pattern.bn = block[1];
+  return success();
+}
+
+static void printPattern(AsmPrinter &printer, const ::nm::Pattern &pattern) {
+  printer << pattern.str();
+}
+
+LogicalResult PatternAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t n, int64_t m, int64_t bk,
+                                  int64_t bn) {
+  // (C1), (C2).
+  if (::nm::Status status = ::nm::Pattern{n, m, bk, bn}.verify(); !status)
+    return emitError() << status.error().message;
+  return success();
+}
+
+Attribute PatternAttr::parse(AsmParser &parser, Type) {
+  ::nm::Pattern pattern;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseRatio(parser, pattern))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("block") || parser.parseEqual() ||
+       parseBlock(parser, pattern)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<PatternAttr>(loc, parser.getContext(), pattern.n,
+                                        pattern.m, pattern.bk, pattern.bn);
+}
+
+void PatternAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printPattern(printer, getPattern());
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// Encoding
+//===----------------------------------------------------------------------===//
+
+/// Parses `, block = 1x32` and `, dim = 1`, each at most once.
+static ParseResult parseEncodingFields(AsmParser &parser,
+                                       ::nm::Pattern &pattern, int64_t &dim) {
+  bool sawBlock = false, sawDim = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef field;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&field))
+      return failure();
+    bool isBlock = field == "block";
+    bool &seen = isBlock ? sawBlock : sawDim;
+    if (!isBlock && field != "dim")
+      return parser.emitError(loc)
+             << "expected 'block' or 'dim', but got '" << field << "'";
+    if (seen)
+      return parser.emitError(loc) << "'" << field << "' is given twice";
+    seen = true;
+    if (parser.parseEqual() ||
+        (isBlock ? parseBlock(parser, pattern) : parser.parseInteger(dim)))
+      return failure();
+  }
+  return success();
+}
+
+Attribute EncodingAttr::parse(AsmParser &parser, Type) {
+  ::nm::Pattern pattern;
+  int64_t dim = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseRatio(parser, pattern) ||
+      parseEncodingFields(parser, pattern, dim) || parser.parseGreater())
+    return {};
+  auto patternAttr = parser.getChecked<PatternAttr>(
+      loc, parser.getContext(), pattern.n, pattern.m, pattern.bk, pattern.bn);
+  if (!patternAttr)
+    return {};
+  return parser.getChecked<EncodingAttr>(loc, parser.getContext(), patternAttr,
+                                         dim);
+}
+
+void EncodingAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printPattern(printer, getPattern().getPattern());
+  if (getDim() != 0)
+    printer << ", dim = " << getDim();
+  printer << ">";
+}
+
+LogicalResult EncodingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   PatternAttr pattern, int64_t dim) {
+  // (C2).
+  if (dim != 0 && dim != 1)
+    return emitError() << "expected dim to be 0 or 1, but got " << dim;
+  return success();
+}
+
+LogicalResult EncodingAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  // (C1).
+  if (shape.size() != 2)
+    return emitError() << "expected a weight with an N:M pattern to have rank "
+                          "2, but got rank "
+                       << shape.size();
+  if (ShapedType::isDynamicShape(shape))
+    return emitError()
+           << "expected a weight with an N:M pattern to have a static shape";
+  // (C3).
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16() &&
+      !elementType.isSignlessInteger(8) && !isa<Float8E4M3FNType>(elementType))
+    return emitError() << "expected element type f32, f16, bf16, i8 or "
+                          "f8E4M3FN, but got "
+                       << elementType;
+  // (C4).
+  ::nm::Pattern pattern = getPattern().getPattern();
+  if (pattern.bk > getK(shape) || pattern.bn > getN(shape))
+    return emitError() << "expected block " << pattern.bk << "x" << pattern.bn
+                       << " to fit in k x n = " << getK(shape) << "x"
+                       << getN(shape) << " (k is dimension " << getDim() << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t panel, int64_t indexBits) {
+  // (C1), (C2); what depends on the pattern is checked where both meet.
+  if (panel < 1)
+    return emitError() << "expected panel to be at least 1, but got " << panel;
+  if (indexBits < 1 || indexBits > 8)
+    return emitError() << "expected index_bits in 1..8, but got " << indexBits;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The fields of a schedule after its strategy, while it is being parsed.
+struct ScheduleFields {
+  SmallVector<int64_t> block, warp, thread;
+  int64_t stages = 1, splitK = 1;
+  PackingAttr packing;
+};
+} // namespace
+
+static ParseResult parseSizes(AsmParser &parser, SmallVector<int64_t> &sizes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(sizes.emplace_back());
+  });
+}
+
+static ParseResult parseScheduleField(AsmParser &parser,
+                                      ScheduleFields &fields) {
+  StringRef name;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name) || parser.parseEqual())
+    return failure();
+  if (name == "block")
+    return parseSizes(parser, fields.block);
+  if (name == "warp")
+    return parseSizes(parser, fields.warp);
+  if (name == "thread")
+    return parseSizes(parser, fields.thread);
+  if (name == "stages")
+    return parser.parseInteger(fields.stages);
+  if (name == "split_k")
+    return parser.parseInteger(fields.splitK);
+  if (name == "packing")
+    return parser.parseCustomAttributeWithFallback(fields.packing);
+  return parser.emitError(loc) << "expected 'block', 'warp', 'thread', "
+                                  "'stages', 'split_k' or 'packing', but got '"
+                               << name << "'";
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseLess() || parser.parseKeyword(&name))
+    return {};
+  std::optional<Strategy> strategy = symbolizeStrategy(name);
+  if (!strategy) {
+    parser.emitError(loc) << "expected a strategy (loops, vector, simt, gemv, "
+                             "mma_sync, mma_sp, wgmma, wgmma_sp), but got '"
+                          << name << "'";
+    return {};
+  }
+  ScheduleFields fields;
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseScheduleField(parser, fields))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScheduleAttr>(
+      loc, parser.getContext(), *strategy, fields.block, fields.warp,
+      fields.thread, fields.stages, fields.splitK, fields.packing);
+}
+
+static void printSizes(AsmPrinter &printer, StringRef name,
+                       ArrayRef<int64_t> sizes) {
+  if (sizes.empty())
+    return;
+  printer << ", " << name << " = [";
+  llvm::interleaveComma(sizes, printer.getStream());
+  printer << "]";
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyStrategy(getStrategy());
+  printSizes(printer, "block", getBlock());
+  printSizes(printer, "warp", getWarp());
+  printSizes(printer, "thread", getThread());
+  if (getStages() != 1)
+    printer << ", stages = " << getStages();
+  if (getSplitK() != 1)
+    printer << ", split_k = " << getSplitK();
+  if (getPacking()) {
+    printer << ", packing = ";
+    printer.printStrippedAttrOrType(getPacking());
+  }
+  printer << ">";
+}
+
+static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, ArrayRef<int64_t> sizes,
+                                 size_t rank) {
+  if (!sizes.empty() && sizes.size() != rank)
+    return emitError() << "expected " << rank << " sizes in '" << name
+                       << "', but got " << sizes.size();
+  for (int64_t size : sizes)
+    if (size < 1)
+      return emitError() << "expected sizes in '" << name
+                         << "' to be at least 1, but got " << size;
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   Strategy strategy, ArrayRef<int64_t> block,
+                                   ArrayRef<int64_t> warp,
+                                   ArrayRef<int64_t> thread, int64_t stages,
+                                   int64_t splitK, PackingAttr packing) {
+  if (failed(verifySizes(emitError, "block", block, 3)) ||
+      failed(verifySizes(emitError, "warp", warp, 2)) ||
+      failed(verifySizes(emitError, "thread", thread, 2)))
+    return failure();
+  if (stages < 1)
+    return emitError() << "expected stages to be at least 1, but got "
+                       << stages;
+  if (splitK < 1)
+    return emitError() << "expected split_k to be at least 1, but got "
+                       << splitK;
+  return success();
+}

@@ -1,0 +1,29 @@
+//===- NMDialect.cpp - The nm dialect -------------------------------------===//
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+#include "nm/Dialect/NM/IR/NMDialect.cpp.inc"
+#include "nm/Dialect/NM/IR/NMEnums.cpp.inc"
+#include "nm/Dialect/NM/IR/NMInterfaces.cpp.inc"
+
+void NMDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "nm/Dialect/NM/IR/NMOps.cpp.inc"
+      >();
+}
+
+Operation *NMDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                          Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}

@@ -1,0 +1,238 @@
+//===- ProductOps.cpp - nm.spmm and nm.spmv -------------------------------===//
+
+#include "VerifyStorage.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// SparseProductOpInterface
+//===----------------------------------------------------------------------===//
+
+Type mlir::nm::detail::getProductAccumulatorType(Type elementType) {
+  if (elementType.isInteger())
+    return IntegerType::get(elementType.getContext(), 32);
+  return Float32Type::get(elementType.getContext());
+}
+
+int64_t SpMMOp::getNumBatchDims() { return getAType().getRank() - 2; }
+
+int64_t SpMMOp::getKDimOfA() {
+  return getAType().getRank() - (getTransposeA() ? 2 : 1);
+}
+
+std::optional<int64_t> SpMMOp::getMDimOfA() {
+  return getAType().getRank() - (getTransposeA() ? 1 : 2);
+}
+
+std::optional<int64_t> SpMMOp::getMDimOfC() {
+  return getCType().getRank() - (getTransposeC() ? 1 : 2);
+}
+
+int64_t SpMMOp::getNDimOfC() {
+  return getCType().getRank() - (getTransposeC() ? 2 : 1);
+}
+
+int64_t SpMVOp::getNumBatchDims() { return 0; }
+int64_t SpMVOp::getKDimOfA() { return 0; }
+std::optional<int64_t> SpMVOp::getMDimOfA() { return std::nullopt; }
+std::optional<int64_t> SpMVOp::getMDimOfC() { return std::nullopt; }
+int64_t SpMVOp::getNDimOfC() { return 0; }
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// (C2): element types of activations, weights and output.
+static LogicalResult verifyElementTypes(SparseProductOpInterface op) {
+  Type element = op.getAType().getElementType();
+  if (op.getValuesType().getElementType() != element)
+    return op->emitOpError()
+           << "expected values of A's element type " << element << ", but got "
+           << op.getValuesType().getElementType();
+  Type output = op.getCType().getElementType();
+  Type accumulator = op.getAccumulatorType();
+  if (output == accumulator || (output == element && isa<FloatType>(element)))
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitOpError() << "expected C to have element type " << accumulator;
+  if (isa<FloatType>(element) && element != accumulator)
+    diagnostic << " or " << element;
+  return diagnostic << ", but got " << output;
+}
+
+/// (C3): the weights are in condensed form, or in the packed form named.
+static LogicalResult verifyStorage(SparseProductOpInterface op) {
+  ::nm::Pattern pattern = op.getPattern();
+  StorageShape shape =
+      StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());
+  if (PackingAttr packing = op.getPackingAttr()) {
+    if (failed(verifyPacking(op, pattern, packing)))
+      return failure();
+    shape = StorageShape::packed(pattern, packing, shape.values[0],
+                                 shape.values[1]);
+  }
+  if (failed(verifyShape(op, "values", op.getValuesType(), shape.values)))
+    return failure();
+  return verifyShape(op, "indices", op.getIndicesType(), shape.indices);
+}
+
+/// What nm.spmm and nm.spmv have in common, after (C1).
+static LogicalResult verifyProduct(SparseProductOpInterface op) {
+  if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)))
+    return failure();
+  if (ScheduleAttr schedule = op.getScheduleAttr())
+    if (PackingAttr packing = schedule.getPacking())
+      if (failed(verifyPacking(op, op.getPattern(), packing)))
+        return failure();
+  // (C4).
+  return verifyTensorsOrMemRefs(op);
+}
+
+LogicalResult SpMMOp::verify() {
+  // (C1).
+  ShapedType aType = getAType(), cType = getCType();
+  if (aType.getRank() < 2)
+    return emitOpError() << "expected A to have rank at least 2, but got "
+                         << aType;
+  if (cType.getRank() != aType.getRank())
+    return emitOpError() << "expected C to have A's rank " << aType.getRank()
+                         << ", but got " << cType;
+  SmallVector<int64_t> expected(cType.getShape());
+  for (int64_t dim = 0; dim < getNumBatchDims(); ++dim)
+    expected[dim] = aType.getDimSize(dim);
+  expected[*getMDimOfC()] = aType.getDimSize(*getMDimOfA());
+  if (failed(verifyShape(*this, "C", cType, expected)))
+    return failure();
+  return verifyProduct(*this);
+}
+
+LogicalResult SpMVOp::verify() {
+  // (C1).
+  if (getAType().getRank() != 1 || getCType().getRank() != 1)
+    return emitOpError() << "expected x and y to have rank 1, but got "
+                         << getAType() << " and " << getCType();
+  return verifyProduct(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Effects and shapes
+//===----------------------------------------------------------------------===//
+
+void SpMMOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationStyleEffects(*this, /*accumulates=*/true, effects);
+}
+
+void SpMVOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationStyleEffects(*this, /*accumulates=*/true, effects);
+}
+
+LogicalResult SpMMOp::reifyResultShapes(OpBuilder &builder,
+                                        ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, shapes);
+}
+
+LogicalResult SpMVOp::reifyResultShapes(OpBuilder &builder,
+                                        ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, shapes);
+}
+
+//===----------------------------------------------------------------------===//
+// Canonical forms
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An input that was cast to a less static type is taken as it was.
+template <typename OpTy>
+struct FoldInputCast : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      Value source = sourceOfCast(input->get());
+      if (!source)
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { input->set(source); });
+      changed = true;
+    }
+    return success(changed);
+  }
+
+private:
+  static Value sourceOfCast(Value value) {
+    if (auto cast = value.getDefiningOp<tensor::CastOp>())
+      return tensor::canFoldIntoConsumerOp(cast) ? cast.getSource() : Value();
+    if (auto cast = value.getDefiningOp<memref::CastOp>())
+      return memref::CastOp::canFoldIntoConsumerOp(cast) ? cast.getSource()
+                                                         : Value();
+    return {};
+  }
+};
+
+/// nm.spmm of a transposed A is nm.spmm with `transpose_a` flipped.
+struct FoldTransposeOfA : OpRewritePattern<SpMMOp> {
+  using OpRewritePattern<SpMMOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SpMMOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getA().getDefiningOp<linalg::TransposeOp>();
+    if (!transpose || !transpose.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "A is not a transposed tensor");
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    int64_t rank = permutation.size();
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      int64_t swapped = dim < rank - 2 ? dim : 2 * rank - 3 - dim;
+      if (permutation[dim] != swapped)
+        return rewriter.notifyMatchFailure(
+            op, "transpose of A does not swap just m and k");
+    }
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getAMutable().assign(transpose.getInput());
+      op.setTransposeA(!op.getTransposeA());
+    });
+    return success();
+  }
+};
+
+/// A product over no rows of k, or of an empty output, adds nothing.
+template <typename OpTy>
+struct FoldEmptyProduct : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (!llvm::is_contained(op.getCType().getShape(), 0) &&
+        op.getStaticK() != 0)
+      return rewriter.notifyMatchFailure(op, "product is not empty");
+    if (op.hasPureTensorSemantics())
+      rewriter.replaceOp(op, op.getC());
+    else
+      rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void SpMMOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns
+      .add<FoldInputCast<SpMMOp>, FoldTransposeOfA, FoldEmptyProduct<SpMMOp>>(
+          context);
+}
+
+void SpMVOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<FoldInputCast<SpMVOp>, FoldEmptyProduct<SpMVOp>>(context);
+}

@@ -1,0 +1,82 @@
+//===- VerifyStorage.cpp - Checks shared by the ops' verifiers ------------===//
+
+#include "VerifyStorage.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+LogicalResult mlir::nm::verifyShape(Operation *op, StringRef name,
+                                    ShapedType type,
+                                    ArrayRef<int64_t> expected) {
+  if (type.getRank() != static_cast<int64_t>(expected.size()))
+    return op->emitOpError() << "expected " << name << " to have rank "
+                             << expected.size() << ", but got " << type;
+  for (auto [dim, size] : llvm::enumerate(expected)) {
+    int64_t got = type.getDimSize(dim);
+    if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(got) &&
+        size != got)
+      return op->emitOpError()
+             << "expected size of dim " << dim << " of " << name << " to be "
+             << size << ", but got " << got;
+  }
+  return success();
+}
+
+LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
+  bool onTensors = isa<TensorType>(op->getOperand(0).getType());
+  for (Type type : op->getOperandTypes())
+    if (isa<TensorType>(type) != onTensors)
+      return op->emitOpError()
+             << "expected all operands to be tensors or all to be memrefs";
+  auto destinations = cast<DestinationStyleOpInterface>(op).getDpsInits();
+  size_t numResults = onTensors ? destinations.size() : 0;
+  if (op->getNumResults() != numResults)
+    return op->emitOpError() << "expected " << numResults << " results on "
+                             << (onTensors ? "tensors" : "memrefs")
+                             << ", but got " << op->getNumResults();
+  for (auto [destination, result] : llvm::zip(destinations, op->getResults()))
+    if (destination.getType() != result.getType())
+      return op->emitOpError()
+             << "expected result type " << destination.getType()
+             << " (of its destination), but got " << result.getType();
+  return success();
+}
+
+LogicalResult mlir::nm::verifyPacking(Operation *op,
+                                      const ::nm::Pattern &pattern,
+                                      PackingAttr packing) {
+  if (::nm::Status status = packing.getPacking().verify(pattern); !status)
+    return op->emitOpError() << status.error().message;
+  return success();
+}
+
+void mlir::nm::getDestinationStyleEffects(
+    DestinationStyleOpInterface op, bool accumulates,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    bool isDestination = op.isDpsInit(&operand);
+    if (!isDestination || accumulates)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                           SideEffects::DefaultResource::get());
+    if (isDestination)
+      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                           SideEffects::DefaultResource::get());
+  }
+}
+
+LogicalResult mlir::nm::reifyDestinations(OpBuilder &builder,
+                                          DestinationStyleOpInterface op,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  for (Value destination : op.getDpsInits()) {
+    if (!isa<RankedTensorType>(destination.getType()))
+      return failure();
+    shapes.push_back(tensor::getMixedSizes(builder, op.getLoc(), destination));
+  }
+  return success();
+}

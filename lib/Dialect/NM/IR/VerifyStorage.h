@@ -1,0 +1,36 @@
+//===- VerifyStorage.h - Checks shared by the ops' verifiers ----*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_IR_VERIFYSTORAGE_H
+#define NM_LIB_DIALECT_NM_IR_VERIFYSTORAGE_H
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+namespace mlir::nm {
+
+/// Checks that `type` has `expected` as its shape wherever both are static.
+LogicalResult verifyShape(Operation *op, StringRef name, ShapedType type,
+                          ArrayRef<int64_t> expected);
+
+/// Checks that all operands are tensors, with one result of its type for each
+/// destination, or that all are memrefs, with no results.
+LogicalResult verifyTensorsOrMemRefs(Operation *op);
+
+/// Checks that `packing` can hold weights of `pattern`.
+LogicalResult verifyPacking(Operation *op, const ::nm::Pattern &pattern,
+                            PackingAttr packing);
+
+/// Memory effects of a destination-style op on memrefs: it reads its inputs
+/// and writes its destinations; with `accumulates`, it reads those too.
+void getDestinationStyleEffects(
+    DestinationStyleOpInterface op, bool accumulates,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects);
+
+/// The sizes of each destination of `op`, as its results have them.
+LogicalResult reifyDestinations(OpBuilder &builder,
+                                DestinationStyleOpInterface op,
+                                ReifiedRankedShapedTypeDims &shapes);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_IR_VERIFYSTORAGE_H

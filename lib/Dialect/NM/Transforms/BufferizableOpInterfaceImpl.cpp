@@ -1,0 +1,62 @@
+//===- BufferizableOpInterfaceImpl.cpp - Bufferization of nm --------------===//
+
+#include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/IR/Dialect.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+
+namespace {
+/// Replaces a destination-style op on tensors by the same op on buffers.
+template <typename OpTy>
+struct DestinationOpInterface
+    : DstBufferizableOpInterfaceExternalModel<DestinationOpInterface<OpTy>,
+                                              OpTy> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    // Products accumulate into their destination; the format ops overwrite
+    // theirs.
+    return isa<mlir::nm::SparseProductOpInterface>(op) ||
+           !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto destinationOp = cast<DestinationStyleOpInterface>(op);
+    if (!destinationOp.hasPureTensorSemantics())
+      return success();
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    SmallVector<Value> results;
+    for (OpOperand &init : destinationOp.getDpsInitsMutable())
+      results.push_back(buffers[init.getOperandNumber()]);
+    rewriter.setInsertionPoint(op);
+    clone(rewriter, op, /*newResultTypes=*/TypeRange(), buffers);
+    replaceOpWithBufferizedValues(rewriter, op, results);
+    return success();
+  }
+};
+} // namespace
+
+template <typename... Ops>
+static void attachModels(MLIRContext *context) {
+  (Ops::template attachInterface<DestinationOpInterface<Ops>>(*context), ...);
+}
+
+void mlir::nm::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, NMDialect *) {
+    attachModels<SpMMOp, SpMVOp, CompressOp, DecompressOp, PruneOp, PackOp>(
+        context);
+  });
+}

@@ -1,0 +1,18 @@
+//===- InitNM.cpp - Registration of all that nm has -----------------------===//
+
+#include "nm/InitNM.h"
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+void mlir::nm::registerAllDialects(DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<NMDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
+}
+
+void mlir::nm::registerAllPasses() { mlir::registerAllPasses(); }

@@ -1,0 +1,79 @@
+// RUN: nm-opt %s | nm-opt | FileCheck %s
+// RUN: nm-opt %s --mlir-print-op-generic | nm-opt | FileCheck %s
+
+// CHECK-LABEL: func.func private @encodings
+// CHECK-SAME: tensor<64x48xf32, #nm.encoding<2:4>>
+// CHECK-SAME: tensor<48x64xf16, #nm.encoding<8:32, block = 1x16, dim = 1>>
+// CHECK-SAME: tensor<20x12xi8, #nm.encoding<3:5, block = 4x4>>
+// CHECK-SAME: tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>
+func.func private @encodings(
+    tensor<64x48xf32, #nm.encoding<2:4, dim = 0>>,
+    tensor<48x64xf16, #nm.encoding<8:32, dim = 1, block = 1x16>>,
+    tensor<20x12xi8, #nm.encoding<3:5, block = 4x4>>,
+    tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>)
+
+// CHECK-LABEL: func.func @spmm_tensor
+func.func @spmm_tensor(%a: tensor<?x64xf32>, %v: tensor<32x48xf32>,
+                       %i: tensor<32x48xi8>, %c: tensor<?x48xf32>) -> tensor<?x48xf32> {
+  // CHECK: nm.spmm <2:4> ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%{{.*}} : tensor<?x48xf32>) -> tensor<?x48xf32>
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+                     outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+  return %r : tensor<?x48xf32>
+}
+
+// CHECK-LABEL: func.func @spmm_memref
+func.func @spmm_memref(%a: memref<2x70x9xbf16, strided<[1000, 10, 1], offset: ?>>,
+                       %v: memref<6x128xbf16>, %i: memref<6x4xi8>, %c: memref<2x100x9xf32, 3>) {
+  // CHECK: nm.spmm <2:32, block = 1x32> transpose_a transpose_c
+  nm.spmm <2:32, block = 1x32> transpose_a transpose_c
+    ins(%a, %v, %i : memref<2x70x9xbf16, strided<[1000, 10, 1], offset: ?>>, memref<6x128xbf16>, memref<6x4xi8>)
+    outs(%c : memref<2x100x9xf32, 3>)
+  return
+}
+
+// CHECK-LABEL: func.func @spmm_packed
+func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4x32x4xi8>,
+                       %c: tensor<3x50xi32>) -> tensor<3x50xi32> {
+  // CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule <vector, block = [64, 512, 128], thread = [16, 6], stages = 2, split_k = 4, packing = <panel = 16, index_bits = 2>> ins
+  %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2>
+      schedule <vector, block = [64, 512, 128], thread = [16, 6], stages = 2, split_k = 4, packing = <panel = 16, index_bits = 2>>
+      ins(%a, %v, %i : tensor<3x64xi8>, tensor<4x32x16xi8>, tensor<4x32x4xi8>)
+      outs(%c : tensor<3x50xi32>) -> tensor<3x50xi32>
+  return %r : tensor<3x50xi32>
+}
+
+// CHECK-LABEL: func.func @spmv
+func.func @spmv(%x: tensor<64xf16>, %v: tensor<16x48xf16>, %i: tensor<16x48xi8>,
+                %y: tensor<48xf32>) -> tensor<48xf32> {
+  // CHECK: nm.spmv <1:4> ins
+  %r = nm.spmv <1:4> ins(%x, %v, %i : tensor<64xf16>, tensor<16x48xf16>, tensor<16x48xi8>)
+                     outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  return %r : tensor<48xf32>
+}
+
+// CHECK-LABEL: func.func @formats
+func.func @formats(%w: tensor<48x64xf32>, %v0: tensor<32x48xf32>, %i0: tensor<32x48xi8>,
+                   %pv0: tensor<3x32x16xf32>, %pi0: tensor<3x32x4xi8>) {
+  // CHECK: nm.prune <2:4> dim 1 ins
+  %p = nm.prune <2:4> dim 1 ins(%w : tensor<48x64xf32>) outs(%w : tensor<48x64xf32>) -> tensor<48x64xf32>
+  // CHECK: nm.compress <2:4> dim 1 ins
+  %v, %i = nm.compress <2:4> dim 1 ins(%p : tensor<48x64xf32>)
+    outs(%v0, %i0 : tensor<32x48xf32>, tensor<32x48xi8>) -> tensor<32x48xf32>, tensor<32x48xi8>
+  // CHECK: nm.decompress <2:4> dim 1 ins
+  %d = nm.decompress <2:4> dim 1 ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%w : tensor<48x64xf32>) -> tensor<48x64xf32>
+  // CHECK: nm.pack <2:4> <panel = 16, index_bits = 2> ins
+  %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2>
+    ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%pv0, %pi0 : tensor<3x32x16xf32>, tensor<3x32x4xi8>) -> tensor<3x32x16xf32>, tensor<3x32x4xi8>
+  return
+}
+
+// CHECK-LABEL: func.func @edge
+func.func @edge(%w: tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>) -> tensor<48x64xf32, #nm.encoding<2:4, dim = 1>> {
+  // CHECK: nm.disassemble %{{.*}} : tensor<48x64xf32, #nm.encoding<2:4, dim = 1>> -> tensor<32x48xf32>, tensor<32x48xi8>
+  %v, %i = nm.disassemble %w : tensor<48x64xf32, #nm.encoding<2:4, dim = 1>> -> tensor<32x48xf32>, tensor<32x48xi8>
+  // CHECK: nm.assemble %{{.*}}, %{{.*}} : tensor<32x48xf32>, tensor<32x48xi8> -> tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>
+  %r = nm.assemble %v, %i : tensor<32x48xf32>, tensor<32x48xi8> -> tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>
+  return %r : tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>
+}

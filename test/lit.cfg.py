@@ -1,0 +1,24 @@
+"""Configuration of the lit tests."""
+
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "NM"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".c"]
+config.excludes = ["CMakeLists.txt", "Inputs", "Unit"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.nm_test_exec_root
+
+llvm_config.with_system_environment(["HOME", "TMP", "TEMP"])
+llvm_config.use_default_substitutions()
+llvm_config.with_environment("PATH", config.nm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+# A variable defined in one function's checks must not match in another's.
+llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope --allow-unused-prefixes=false")
+
+config.substitutions.append(("%python", config.python_executable))
+config.substitutions.append(("%nm_source_dir", config.nm_source_dir))
+config.substitutions.append(("%nm_lib_dir", config.nm_lib_dir))
