@@ -1,6 +1,7 @@
 //===- InitNM.cpp - Registration of all that nm has -----------------------===//
 
 #include "nm/InitNM.h"
+#include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 
@@ -15,4 +16,8 @@ void mlir::nm::registerAllDialects(DialectRegistry &registry) {
   registerBufferizableOpInterfaceExternalModels(registry);
 }
 
-void mlir::nm::registerAllPasses() { mlir::registerAllPasses(); }
+void mlir::nm::registerAllPasses() {
+  mlir::registerAllPasses();
+  // In pipeline order.
+  registerConvertLinalgToNM();
+}

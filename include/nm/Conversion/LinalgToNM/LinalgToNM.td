@@ -1,0 +1,41 @@
+//===- LinalgToNM.td - Contractions to nm ops --------------*- tablegen -*-===//
+
+#ifndef NM_CONVERSION_LINALGTONM_TD
+#define NM_CONVERSION_LINALGTONM_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
+  let summary = "contractions with an encoded operand to nm.spmm and nm.spmv";
+  let description = [{
+    A linalg contraction (named or generic) that has exactly one operand with
+    an `#nm.encoding` becomes `nm.spmm`, or `nm.spmv` where the other operand
+    has no dimension but k. The encoded operand is split by `nm.disassemble`.
+    Weights may stand on either side; leading dimensions that the output shares
+    with the activations are collapsed into m, or kept as batch dimensions where
+    A or C is transposed; other orders are transposed first.
+
+    Any encoded operand of another op is an error that says why the op is not
+    such a contraction.
+
+    Before:
+    ```mlir
+    %r = linalg.matmul
+      ins(%a, %w : tensor<?x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>)
+      outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+    ```
+    After:
+    ```mlir
+    %v, %i = nm.disassemble %w : tensor<64x48xf32, #nm.encoding<2:4>>
+      -> tensor<32x48xf32>, tensor<32x48xi8>
+    %r = nm.spmm <2:4>
+      ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::nm::NMDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // NM_CONVERSION_LINALGTONM_TD

@@ -1,0 +1,191 @@
+//===- LinalgToNM.cpp - Contractions to nm ops ----------------------------===//
+
+#include "nm/Conversion/LinalgToNM/LinalgToNM.h"
+
+#include "WeightContraction.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_CONVERTLINALGTONM
+#include "nm/Conversion/LinalgToNM/LinalgToNM.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Dimension order
+//===----------------------------------------------------------------------===//
+
+/// linalg.transpose of `source`, whose dimensions run over `from`, so that they
+/// run over `to`.
+static Value transposeLoops(OpBuilder &builder, Location loc, Value source,
+                            ArrayRef<unsigned> from, ArrayRef<unsigned> to) {
+  if (from == to)
+    return source;
+  SmallVector<int64_t> permutation;
+  for (unsigned loop : to)
+    permutation.push_back(llvm::find(from, loop) - from.begin());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, source);
+  SmallVector<OpFoldResult> permuted;
+  for (int64_t dim : permutation)
+    permuted.push_back(sizes[dim]);
+  Value empty = tensor::EmptyOp::create(builder, loc, permuted,
+                                        getElementTypeOrSelf(source.getType()));
+  return linalg::TransposeOp::create(builder, loc, source, empty, permutation)
+      ->getResult(0);
+}
+
+/// {0, ..., rank-2}, {rank-1}: all dimensions but the last become one.
+static SmallVector<ReassociationIndices> collapseLeading(int64_t rank) {
+  SmallVector<ReassociationIndices> groups(2);
+  for (int64_t dim = 0; dim < rank - 1; ++dim)
+    groups[0].push_back(dim);
+  groups[1].push_back(rank - 1);
+  return groups;
+}
+
+namespace {
+/// The operands of an nm.spmm, and how their last two dimensions are ordered.
+struct ProductLayout {
+  SmallVector<unsigned> a, c;
+  bool transposeA, transposeC;
+};
+} // namespace
+
+/// Loops `order` with `k` or `n` put last, or before the last if `transposed`.
+static SmallVector<unsigned> withInnerLoop(ArrayRef<unsigned> order,
+                                           unsigned inner, bool transposed) {
+  SmallVector<unsigned> loops(order);
+  loops.insert(transposed ? loops.end() - 1 : loops.end(), inner);
+  return loops;
+}
+
+/// The layout nearest to what the contraction has: A and C keep the output's
+/// order of batch and m, and are transposed only where nm.spmm cannot take
+/// them as they are.
+static ProductLayout chooseLayout(const WeightContraction &contraction) {
+  SmallVector<unsigned> order(contraction.outputLoops);
+  llvm::erase(order, contraction.nLoop);
+  ProductLayout layout;
+  layout.transposeA =
+      withInnerLoop(order, contraction.kLoop, /*transposed=*/true) ==
+      contraction.activationLoops;
+  layout.transposeC =
+      withInnerLoop(order, contraction.nLoop, /*transposed=*/true) ==
+      contraction.outputLoops;
+  layout.a = withInnerLoop(order, contraction.kLoop, layout.transposeA);
+  layout.c = withInnerLoop(order, contraction.nLoop, layout.transposeC);
+  return layout;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+static Value createSpMV(OpBuilder &builder, Location loc,
+                        const WeightContraction &contraction, Value values,
+                        Value indices) {
+  return SpMVOp::create(builder, loc, contraction.output.getType(),
+                        contraction.encoding.getPattern(),
+                        contraction.activations, values, indices,
+                        contraction.output, PackingAttr(), ScheduleAttr())
+      ->getResult(0);
+}
+
+static Value createSpMM(OpBuilder &builder, Location loc,
+                        const WeightContraction &contraction, Value values,
+                        Value indices) {
+  ProductLayout layout = chooseLayout(contraction);
+  Value a = transposeLoops(builder, loc, contraction.activations,
+                           contraction.activationLoops, layout.a);
+  Value c = transposeLoops(builder, loc, contraction.output,
+                           contraction.outputLoops, layout.c);
+  auto fullType = cast<RankedTensorType>(c.getType());
+  int64_t rank = fullType.getRank();
+  // Row-major leading dimensions are one long m, which tiles better.
+  bool collapse = rank > 2 && !layout.transposeA && !layout.transposeC;
+  SmallVector<OpFoldResult> fullSizes;
+  if (collapse) {
+    fullSizes = tensor::getMixedSizes(builder, loc, c);
+    a = tensor::CollapseShapeOp::create(builder, loc, a, collapseLeading(rank));
+    c = tensor::CollapseShapeOp::create(builder, loc, c, collapseLeading(rank));
+  }
+  Value result =
+      SpMMOp::create(builder, loc, c.getType(),
+                     contraction.encoding.getPattern(), a, values, indices, c,
+                     layout.transposeA, layout.transposeC, PackingAttr(),
+                     ScheduleAttr())
+          ->getResult(0);
+  if (collapse)
+    result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,
+                                           collapseLeading(rank), fullSizes);
+  return transposeLoops(builder, loc, result, layout.c,
+                        contraction.outputLoops);
+}
+
+namespace {
+struct ContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    ::nm::Result<WeightContraction> contraction = WeightContraction::match(op);
+    if (!contraction)
+      return rewriter.notifyMatchFailure(op, contraction.error().message);
+    Location loc = op.getLoc();
+    auto parts = DisassembleOp::create(rewriter, loc, contraction->weight);
+    bool isVector = contraction->activationLoops.size() == 1;
+    rewriter.replaceOp(op, (isVector ? createSpMV : createSpMM)(
+                               rewriter, loc, *contraction, parts.getValues(),
+                               parts.getIndices()));
+    return success();
+  }
+};
+
+struct ConvertLinalgToNM
+    : mlir::nm::impl::ConvertLinalgToNMBase<ConvertLinalgToNM> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateLinalgToNMPatterns(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    if (getOperation()->walk(checkOperands).wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  static WalkResult checkOperands(Operation *op);
+};
+} // namespace
+
+/// An encoded tensor may only be passed on, or be the weight of a contraction.
+WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
+  if (isa<DisassembleOp>(op) || op->hasTrait<OpTrait::ReturnLike>() ||
+      isa<CallOpInterface>(op))
+    return WalkResult::advance();
+  for (auto [position, type] : llvm::enumerate(op->getOperandTypes())) {
+    EncodingAttr encoding = getEncoding(type);
+    if (!encoding)
+      continue;
+    InFlightDiagnostic diagnostic = op->emitOpError()
+                                    << "expected operand " << position
+                                    << ", which carries " << encoding
+                                    << ", to be the weight of a contraction";
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      if (auto contraction = WeightContraction::match(linalgOp); !contraction)
+        diagnostic << ": " << contraction.error().message;
+    return WalkResult::interrupt();
+  }
+  return WalkResult::advance();
+}
+
+void mlir::nm::populateLinalgToNMPatterns(RewritePatternSet &patterns) {
+  patterns.add<ContractionToNM>(patterns.getContext());
+}

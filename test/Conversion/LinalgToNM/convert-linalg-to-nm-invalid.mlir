@@ -1,0 +1,62 @@
+// RUN: nm-opt %s --convert-linalg-to-nm --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --convert-linalg-to-nm --split-input-file 2>/dev/null
+
+func.func @not_a_contraction(%w: tensor<64x48xf32, #nm.encoding<2:4>>, %c: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  // expected-error @+1 {{expected operand 0, which carries #nm.encoding<2:4>, to be the weight of a contraction: op is not a contraction}}
+  %r = linalg.exp ins(%w : tensor<64x48xf32, #nm.encoding<2:4>>) outs(%c : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return %r : tensor<64x48xf32>
+}
+
+// -----
+
+func.func @not_linalg(%w: tensor<64x48xf32, #nm.encoding<2:4>>) -> index {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{expected operand 0, which carries #nm.encoding<2:4>, to be the weight of a contraction}}
+  %d = tensor.dim %w, %c0 : tensor<64x48xf32, #nm.encoding<2:4>>
+  return %d : index
+}
+
+// -----
+
+func.func @wrong_dim(%a: tensor<5x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4, dim = 1>>, %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  // expected-error @+1 {{dimension 1 of the weight, which its encoding says is k, is not reduced}}
+  %r = linalg.matmul ins(%a, %w : tensor<5x64xf32>, tensor<64x48xf32, #nm.encoding<2:4, dim = 1>>)
+                     outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// -----
+
+func.func @both_encoded(%a: tensor<5x64xf32, #nm.encoding<2:4, dim = 1>>, %w: tensor<64x48xf32, #nm.encoding<2:4>>, %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  // expected-error @+1 {{both operands carry an #nm.encoding}}
+  %r = linalg.matmul ins(%a, %w : tensor<5x64xf32, #nm.encoding<2:4, dim = 1>>, tensor<64x48xf32, #nm.encoding<2:4>>)
+                     outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// -----
+
+func.func @mixed_types(%a: tensor<5x64xf32>, %w: tensor<64x48xf16, #nm.encoding<2:4>>, %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  // expected-error @+1 {{expected activations of the weight's element type f16, but got f32}}
+  %r = linalg.matmul ins(%a, %w : tensor<5x64xf32>, tensor<64x48xf16, #nm.encoding<2:4>>)
+                     outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// -----
+
+func.func @narrow_output(%a: tensor<5x64xi8>, %w: tensor<64x48xi8, #nm.encoding<2:4>>, %c: tensor<5x48xi8>) -> tensor<5x48xi8> {
+  // expected-error @+1 {{expected an output of element type i32, but got i8}}
+  %r = linalg.matmul ins(%a, %w : tensor<5x64xi8>, tensor<64x48xi8, #nm.encoding<2:4>>)
+                     outs(%c : tensor<5x48xi8>) -> tensor<5x48xi8>
+  return %r : tensor<5x48xi8>
+}
+
+// -----
+
+func.func @unsigned(%a: tensor<5x64xi8>, %w: tensor<64x48xi8, #nm.encoding<2:4>>, %c: tensor<5x48xi32>) -> tensor<5x48xi32> {
+  // expected-error @+1 {{operands are unsigned, and nm takes signed integers}}
+  %r = linalg.matmul {cast = #linalg.type_fn<cast_unsigned>}
+    ins(%a, %w : tensor<5x64xi8>, tensor<64x48xi8, #nm.encoding<2:4>>) outs(%c : tensor<5x48xi32>) -> tensor<5x48xi32>
+  return %r : tensor<5x48xi32>
+}
