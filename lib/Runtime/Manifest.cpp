@@ -202,6 +202,9 @@ Result<Manifest> Manifest::parse(std::string_view text) {
         ", but got version " + std::to_string(version) +
         ": the module comes from another release of the compiler");
   manifest.target = json.member("target").text();
+  if (JsonReader features = json.optionalMember("processor_features"))
+    for (JsonReader feature : features.items())
+      manifest.processorFeatures.push_back(feature.text());
   std::set<std::string> names;
   for (JsonReader entry : json.member("functions").items()) {
     FunctionInfo &function = manifest.functions.emplace_back();

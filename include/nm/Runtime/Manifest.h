@@ -2,7 +2,9 @@
 //
 // A compiled module exports `nm_manifest`, a NUL-terminated JSON text:
 //
-//   { "version": 1, "target": "cpu", "functions": [ {
+//   { "version": 1, "target": "cpu",
+//     "processor_features": ["avx2", "fma"],
+//     "functions": [ {
 //       "name": "ffn",
 //       "symbol": "_mlir_ciface_ffn",
 //       "args": [
@@ -36,7 +38,8 @@
 // correspond to the function's one by one. Operations of one call are `flops`
 // plus `flops_per_row` times the first dynamic size among the arguments;
 // `constant_bytes` are read from the module itself. `encoding`, `equal_dims`,
-// `pack`, `reference`, `ops` and the three counts may be absent or null.
+// `pack`, `reference`, `ops`, `processor_features` and the three counts may be
+// absent or null.
 //
 // A compiled function never writes to its arguments, takes row-major memory
 // aligned to the element, and may be called from several threads at once.
@@ -136,6 +139,8 @@ struct FunctionInfo : Signature {
 
 struct NM_RUNTIME_API Manifest {
   std::string target;
+  /// What the processor must have, in LLVM's names.
+  std::vector<std::string> processorFeatures;
   std::vector<FunctionInfo> functions;
 
   /// Parses and checks `text`; errors name the entry that is wrong.

@@ -1,0 +1,50 @@
+//===- Weight.h - N:M weights as a compiled function takes them -*- C++ -*-===//
+
+#ifndef NM_RUNTIME_WEIGHT_H
+#define NM_RUNTIME_WEIGHT_H
+
+#include "nm/Runtime/Manifest.h"
+#include "nm/Runtime/Tensor.h"
+
+#include <memory>
+#include <string_view>
+
+namespace nm {
+
+/// The two parts of an encoded argument, condensed at first and packed once
+/// Function::pack has run, with whoever owns their memory.
+struct Weight {
+  Tensor values;
+  Tensor indices;
+  std::shared_ptr<void> valuesOwner;
+  std::shared_ptr<void> indicesOwner;
+};
+
+/// k and n of the encoded `type`, whichever order its sizes are in.
+NM_RUNTIME_API int64_t weightRows(const TensorType &type);
+NM_RUNTIME_API int64_t weightColumns(const TensorType &type);
+
+/// The types of the condensed parts of the encoded `type`.
+NM_RUNTIME_API TensorType condensedValuesType(const TensorType &type);
+NM_RUNTIME_API TensorType condensedIndicesType(const TensorType &type);
+
+/// Compresses `dense`, a tensor of `type` with zeros in it, to memory of its
+/// own. Refuses one that breaks the pattern; errors begin with `name`.
+NM_RUNTIME_API Result<Weight> compressWeight(const TensorType &type,
+                                             const Tensor &dense,
+                                             std::string_view name);
+
+/// Checks types, sizes and indices of condensed parts; errors begin with
+/// `name`.
+NM_RUNTIME_API Status verifyWeight(const TensorType &type, const Weight &weight,
+                                   std::string_view name);
+
+/// Writes the dense tensor of a condensed weight of `type` to `dense`, whose
+/// element type may be another one. The parts must satisfy verifyWeight.
+NM_RUNTIME_API Status decompressWeight(const TensorType &type,
+                                       const Weight &weight,
+                                       const Tensor &dense);
+
+} // namespace nm
+
+#endif // NM_RUNTIME_WEIGHT_H

@@ -1,0 +1,260 @@
+//===- Function.cpp - Calling compiled functions --------------------------===//
+
+#include "Invoke.h"
+#include "nm/Runtime/Module.h"
+
+#include <utility>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+std::string Function::place(const char *what, size_t i) const {
+  return std::string(what) + " " + std::to_string(i) + " of @" + functionName;
+}
+
+const PackedWeightInfo *Function::packedInfo(size_t arg) const {
+  if (pack_)
+    for (const PackedWeightInfo &info : pack_->weights)
+      if (info.arg == int64_t(arg))
+        return &info;
+  return nullptr;
+}
+
+static bool matches(const Tensor &tensor, const TensorType &type) {
+  if (tensor.type != type.element || tensor.rank() != type.rank())
+    return false;
+  for (int64_t d = 0; d < type.rank(); ++d)
+    if (type.shape[d] != kDynamicSize && type.shape[d] != tensor.shape[d])
+      return false;
+  return true;
+}
+
+static Error mismatch(const std::string &place, const std::string &expected,
+                      const Tensor &tensor) {
+  return Error{place + ": expected " + expected + ", but got " + tensor.str()};
+}
+
+static Status checkParts(const std::string &place, const char *form,
+                         const Weight &weight, const TensorType &values,
+                         const TensorType &indices) {
+  if (!matches(weight.values, values) || !weight.values.isPassable())
+    return mismatch(place, std::string(form) + " values " + values.str(),
+                    weight.values);
+  if (!matches(weight.indices, indices) || !weight.indices.isPassable())
+    return mismatch(place, std::string(form) + " indices " + indices.str(),
+                    weight.indices);
+  return Status::success();
+}
+
+Status Function::checkArgument(size_t i, const Argument &arg) const {
+  const TensorType &type = signature->args[i];
+  if (!type.encoding) {
+    if (!arg.weight && matches(arg.tensor, type))
+      return Status::success();
+    return mismatch(place("argument", i), type.str(),
+                    arg.weight ? arg.weight->values : arg.tensor);
+  }
+  if (!arg.weight)
+    return mismatch(place("argument", i), "the parts of " + type.str(),
+                    arg.tensor);
+  if (const PackedWeightInfo *packed = packedInfo(i))
+    return checkParts(place("argument", i), "packed", *arg.weight,
+                      packed->values, packed->indices);
+  return checkParts(place("argument", i), "condensed", *arg.weight,
+                    condensedValuesType(type), condensedIndicesType(type));
+}
+
+/// The size of `ref`, which the argument's type has where it is encoded.
+static int64_t sizeOf(const DimRef &ref, const std::vector<Argument> &args,
+                      const Signature &signature) {
+  const Argument &arg = args[ref.arg];
+  return arg.weight ? signature.args[ref.arg].shape[ref.dim]
+                    : arg.tensor.shape[ref.dim];
+}
+
+Status Function::checkEqualDims(const std::vector<Argument> &args) const {
+  for (const std::vector<DimRef> &list : *equalDims)
+    for (const DimRef &ref : list) {
+      int64_t expected = sizeOf(list[0], args, *signature);
+      int64_t got = sizeOf(ref, args, *signature);
+      if (got != expected)
+        return Error{place("argument", ref.arg) + ": expected dimension " +
+                     std::to_string(ref.dim) + " to be " +
+                     std::to_string(expected) + ", as dimension " +
+                     std::to_string(list[0].dim) + " of argument " +
+                     std::to_string(list[0].arg) + " is, but got " +
+                     std::to_string(got)};
+    }
+  return Status::success();
+}
+
+static Status checkCount(const std::string &name, const char *what,
+                         size_t expected, size_t got) {
+  if (expected == got)
+    return Status::success();
+  return Error{"@" + name + ": expected " + std::to_string(expected) + " " +
+               what + (expected == 1 ? "" : "s") + ", but got " +
+               std::to_string(got)};
+}
+
+Result<std::vector<Shape>>
+Function::resultShapes(const std::vector<Argument> &args) const {
+  if (Status status = checkCount(functionName, "argument",
+                                 signature->args.size(), args.size());
+      !status)
+    return status.error();
+  for (size_t i = 0; i < args.size(); ++i)
+    if (Status status = checkArgument(i, args[i]); !status)
+      return status.error();
+  if (Status status = checkEqualDims(args); !status)
+    return status.error();
+  std::vector<Shape> shapes;
+  for (const std::vector<ResultDim> &dims : signature->resultDims) {
+    shapes.emplace_back();
+    for (const ResultDim &dim : dims)
+      shapes.back().push_back(dim.from ? sizeOf(*dim.from, args, *signature)
+                                       : dim.size);
+  }
+  return shapes;
+}
+
+Status Function::checkResults(const std::vector<Shape> &shapes,
+                              const std::vector<Tensor> &results) const {
+  if (Status status =
+          checkCount(functionName, "result", shapes.size(), results.size());
+      !status)
+    return status;
+  for (size_t i = 0; i < results.size(); ++i) {
+    TensorType expected{signature->results[i].element, shapes[i], std::nullopt};
+    if (!matches(results[i], expected))
+      return mismatch(place("result", i), expected.str(), results[i]);
+  }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// Row-major memory for a tensor that compiled code cannot take as it is, or
+/// nothing where it can.
+static Result<Buffer> stagingBuffer(const Tensor &tensor) {
+  if (tensor.isPassable())
+    return Buffer();
+  return Buffer::allocate(tensor.type, tensor.shape);
+}
+
+Status Function::call(const std::vector<Argument> &args,
+                      const std::vector<Tensor> &results) const {
+  Result<std::vector<Shape>> shapes = resultShapes(args);
+  if (!shapes)
+    return shapes.error();
+  if (Status status = checkResults(*shapes, results); !status)
+    return status;
+
+  Descriptors descriptors;
+  std::vector<Buffer> staged;
+  auto stage = [&](const Tensor &tensor) -> Status {
+    Result<Buffer> buffer = stagingBuffer(tensor);
+    if (!buffer)
+      return buffer.error();
+    staged.push_back(std::move(*buffer));
+    const Tensor &copy = staged.back().tensor();
+    descriptors.add(copy.data ? copy : tensor);
+    return Status::success();
+  };
+  for (const Argument &arg : args) {
+    if (arg.weight) {
+      descriptors.add(arg.weight->values);
+      descriptors.add(arg.weight->indices);
+      continue;
+    }
+    if (Status status = stage(arg.tensor); !status)
+      return status;
+    if (const Tensor &copy = staged.back().tensor(); copy.data)
+      copyTensor(arg.tensor, copy);
+  }
+  size_t firstResult = staged.size();
+  for (const Tensor &result : results)
+    if (Status status = stage(result); !status)
+      return status;
+
+  if (Status status = invoke(entry, descriptors); !status)
+    return Error{"@" + functionName + ": " + status.error().message};
+  for (size_t i = 0; i < results.size(); ++i)
+    if (const Tensor &copy = staged[firstResult + i].tensor(); copy.data)
+      copyTensor(copy, results[i]);
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+static Result<Weight> allocatePacked(const PackedWeightInfo &info) {
+  Result<Buffer> values =
+      Buffer::allocate(info.values.element, info.values.shape);
+  if (!values)
+    return values.error();
+  Result<Buffer> indices =
+      Buffer::allocate(info.indices.element, info.indices.shape);
+  if (!indices)
+    return indices.error();
+  auto ownValues = std::make_shared<Buffer>(std::move(*values));
+  auto ownIndices = std::make_shared<Buffer>(std::move(*indices));
+  return Weight{ownValues->tensor(), ownIndices->tensor(), ownValues,
+                ownIndices};
+}
+
+Result<std::vector<Weight>>
+Function::pack(std::vector<Weight> condensed) const {
+  std::vector<size_t> encoded;
+  for (size_t i = 0; i < signature->args.size(); ++i)
+    if (signature->args[i].encoding)
+      encoded.push_back(i);
+  if (Status status =
+          checkCount(functionName, "weight", encoded.size(), condensed.size());
+      !status)
+    return status.error();
+  for (size_t i = 0; i < encoded.size(); ++i) {
+    const TensorType &type = signature->args[encoded[i]];
+    if (Status status =
+            checkParts(place("argument", encoded[i]), "condensed", condensed[i],
+                       condensedValuesType(type), condensedIndicesType(type));
+        !status)
+      return status.error();
+  }
+  if (!pack_)
+    return condensed;
+
+  auto position = [&](int64_t arg) {
+    size_t i = 0;
+    while (int64_t(encoded[i]) != arg)
+      ++i;
+    return i;
+  };
+  Descriptors descriptors;
+  for (const PackedWeightInfo &info : pack_->weights) {
+    const Weight &weight = condensed[position(info.arg)];
+    descriptors.add(weight.values);
+    descriptors.add(weight.indices);
+  }
+  std::vector<Weight> packed;
+  for (const PackedWeightInfo &info : pack_->weights) {
+    Result<Weight> weight = allocatePacked(info);
+    if (!weight)
+      return Error{place("argument", info.arg) + ": " + weight.error().message};
+    packed.push_back(std::move(*weight));
+    descriptors.add(packed.back().values);
+    descriptors.add(packed.back().indices);
+  }
+  if (Status status = invoke(packEntry, descriptors); !status)
+    return Error{"@" + functionName + ".pack: " + status.error().message};
+  // The condensed parts are freed here.
+  for (size_t i = 0; i < packed.size(); ++i)
+    condensed[position(pack_->weights[i].arg)] = std::move(packed[i]);
+  return condensed;
+}
