@@ -81,11 +81,11 @@ static PatternReport checkWords(const DenseView &dense,
   std::vector<uint8_t> occupied(pattern.m * scan.sliceBlocks());
   std::vector<uint16_t> counts(scan.sliceBlocks());
   scan.forEach([&](const WindowSlice<Word> &slice) {
-    for (int64_t r = 0; r < pattern.windowRows(); ++r)
+    for (int64_t r = 0; r < slice.units * pattern.bk; ++r)
       countZeros(slice.rows + r * slice.rowStride, slice.blocks * pattern.bn,
                  mask, report);
     findOccupied(slice, pattern, mask, occupied.data());
-    countOccupied(occupied.data(), pattern.m, slice.blocks, counts.data());
+    countOccupied(occupied.data(), slice.units, slice.blocks, counts.data());
     for (int64_t b = 0; b < slice.blocks; ++b)
       if (counts[b] > pattern.n)
         recordViolation(report, dense, slice.window, slice.firstBlock + b,

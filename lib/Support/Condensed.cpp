@@ -40,22 +40,22 @@ public:
 private:
   bool compress(const WindowSlice<Word> &slice) {
     findOccupied(slice, pattern, mask, occupied.data());
-    countOccupied(occupied.data(), pattern.m, slice.blocks, counts.data());
+    countOccupied(occupied.data(), slice.units, slice.blocks, counts.data());
     for (int64_t b = 0; b < slice.blocks; ++b)
       if (counts[b] > pattern.n)
         return false;
-    choosePositions(slice.blocks);
+    choosePositions(slice.units, slice.blocks);
     copyUnits(slice);
     return true;
   }
 
   /// positions[s * blocks + b] = the unit in slot s: the occupied ones and the
   /// lowest others, ascending.
-  void choosePositions(int64_t blocks) {
+  void choosePositions(int64_t units, int64_t blocks) {
     for (int64_t b = 0; b < blocks; ++b) {
       int64_t fillers = pattern.n - counts[b];
       int64_t slot = 0;
-      for (int64_t u = 0; u < pattern.m; ++u) {
+      for (int64_t u = 0; u < units; ++u) {
         bool filled = occupied[u * blocks + b];
         bool kept = filled | (fillers > 0);
         positions[slot * blocks + b] = static_cast<uint8_t>(u);
@@ -63,6 +63,11 @@ private:
         slot += kept;
       }
     }
+    // A last window of fewer than N units keeps them all, and then the first
+    // that lie beyond k.
+    for (int64_t s = units; s < pattern.n; ++s)
+      std::fill_n(positions.begin() + s * blocks, blocks,
+                  static_cast<uint8_t>(s));
   }
 
   void copyUnits(const WindowSlice<Word> &slice) {
@@ -71,27 +76,36 @@ private:
       int64_t unitRow = slice.window * pattern.n + s;
       std::copy_n(slot, slice.blocks,
                   indices + unitRow * indexStride + slice.firstBlock);
-      for (int64_t r = 0; r < pattern.bk; ++r) {
-        const Word *from = slice.rows + r * slice.rowStride;
-        Word *to = values + (unitRow * pattern.bk + r) * valueStride +
-                   slice.firstBlock * pattern.bn;
-        int64_t unitStride = pattern.bk * slice.rowStride;
-        if (pattern.bn == 1) {
-          // A filler stands on a unit without non-zeros, but that unit may
-          // hold -0.0: its values are written as +0.0.
-          for (int64_t b = 0; b < slice.blocks; ++b)
-            to[b] = canonical(from[slot[b] * unitStride + b]);
-          continue;
-        }
-        for (int64_t b = 0; b < slice.blocks; ++b) {
-          const Word *row = from + slot[b] * unitStride + b * pattern.bn;
-          for (int64_t c = 0; c < pattern.bn; ++c)
-            to[b * pattern.bn + c] = canonical(row[c]);
-        }
+      Word *to = values + unitRow * pattern.bk * valueStride +
+                 slice.firstBlock * pattern.bn;
+      for (int64_t r = 0; r < pattern.bk; ++r, to += valueStride) {
+        if (s < slice.units)
+          copyRow(slice, slot, r, to);
+        else
+          std::fill_n(to, slice.blocks * pattern.bn, Word(0));
       }
     }
   }
 
+  /// Copies row `r` of the unit slot[b] of every block column b.
+  void copyRow(const WindowSlice<Word> &slice, const uint8_t *slot, int64_t r,
+               Word *to) const {
+    const Word *from = slice.rows + r * slice.rowStride;
+    int64_t unitStride = pattern.bk * slice.rowStride;
+    if (pattern.bn == 1) {
+      for (int64_t b = 0; b < slice.blocks; ++b)
+        to[b] = canonical(from[slot[b] * unitStride + b]);
+      return;
+    }
+    for (int64_t b = 0; b < slice.blocks; ++b) {
+      const Word *unit = from + slot[b] * unitStride + b * pattern.bn;
+      for (int64_t c = 0; c < pattern.bn; ++c)
+        to[b * pattern.bn + c] = canonical(unit[c]);
+    }
+  }
+
+  /// Zeros are stored as +0.0: a filler may stand on a -0.0, and a filler's
+  /// value is zero bits.
   Word canonical(Word word) const { return word & mask ? word : Word(0); }
 
   Pattern pattern;

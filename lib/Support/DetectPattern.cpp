@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 using namespace nm;
 using namespace nm::detail;
@@ -85,27 +84,34 @@ static std::string percent(double fraction) {
   return text;
 }
 
+/// Why no pattern can hold, where that is plain without a search.
+static std::optional<std::string> whyHopeless(const Occupancy &elements) {
+  if (elements.units.empty())
+    return "it has no elements";
+  if (std::find(elements.units.begin(), elements.units.end(), 0) ==
+      elements.units.end())
+    return "it has no zeros";
+  return std::nullopt;
+}
+
 static std::string whyNone(const Occupancy &elements,
                            const std::optional<Pattern> &best,
                            const DetectOptions &options) {
-  if (elements.units.empty())
-    return "it has no elements";
-  int64_t nonZeros =
-      std::count(elements.units.begin(), elements.units.end(), 1);
-  if (nonZeros == elements.rows * elements.columns)
-    return "it has no zeros";
   if (best)
     return "the sparsest pattern that holds is " + best->str() + " (" +
            percent(best->sparsity()) + " sparse), below the asked " +
            percent(options.minSparsity);
+  int64_t zeros = std::count(elements.units.begin(), elements.units.end(), 0);
   return "its zeros (" +
-         percent(1 - double(nonZeros) / double(elements.units.size())) +
+         percent(double(zeros) / double(elements.units.size())) +
          ") follow no N:M pattern: in each one tried some window is full";
 }
 
 Detection nm::detectPattern(const DenseView &dense,
                             const DetectOptions &options) {
   Occupancy elements = elementOccupancy(dense);
+  if (std::optional<std::string> reason = whyHopeless(elements))
+    return {std::nullopt, *reason};
   std::optional<Pattern> best;
   for (auto [bk, bn] : options.blocks) {
     if (bn > dense.n || bk > dense.k)

@@ -20,8 +20,9 @@ Status Pattern::verify() const {
   if (n < 1 || n > m)
     return Error{"expected 1 <= N <= M = " + std::to_string(m) +
                  " in pattern N:M, but got N = " + std::to_string(n)};
-  if (bk < 1 || bn < 1)
-    return Error{"expected a block of at least 1x1, but got " +
+  if (bk < 1 || bn < 1 || bk > kMaxBlock || bn > kMaxBlock)
+    return Error{"expected a block of 1x1 to " + std::to_string(kMaxBlock) +
+                 "x" + std::to_string(kMaxBlock) + ", but got " +
                  std::to_string(bk) + "x" + std::to_string(bn)};
   return Status::success();
 }

@@ -2,7 +2,9 @@
 //
 // Internal to lib/Support: checking, compressing and pruning all look at every
 // window of every block column. The walk follows the memory order, and hands
-// out each window with its columns contiguous and its ragged edges as zeros.
+// out each window with its columns contiguous. Ragged units are filled up with
+// zeros; units wholly beyond k are left out, so that a window much larger than
+// the matrix costs no memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +26,8 @@ struct WindowSlice {
   /// Element (r, c) of the slice is at rows[r * rowStride + c].
   const Word *rows;
   int64_t rowStride;
+  /// Units of the window that begin within k; M in all but the last window.
+  int64_t units;
   int64_t window;
   int64_t firstBlock;
   int64_t blocks;
@@ -93,37 +97,36 @@ private:
   void visitStrip(int64_t window, int64_t windows, int64_t block,
                   int64_t blocks, Fn &fn) {
     int64_t rowBegin = window * pattern.windowRows();
-    int64_t rows = windows * pattern.windowRows();
+    int64_t insideRows =
+        std::min(windows * pattern.windowRows(), dense.k - rowBegin);
+    int64_t units = (insideRows + pattern.bk - 1) / pattern.bk;
+    int64_t rows = units * pattern.bk;
     int64_t colBegin = block * pattern.bn;
     int64_t cols = blocks * pattern.bn;
-    int64_t stride = cols;
-    const Word *data = nullptr;
-    bool inside = rowBegin + rows <= dense.k && colBegin + cols <= dense.n;
-    if (inside && dense.strideN == 1) {
-      data = static_cast<const Word *>(dense.data) + rowBegin * dense.strideK +
-             colBegin;
-      stride = dense.strideK;
-    } else {
-      data = copyStrip(rowBegin, rows, colBegin, cols);
+    int64_t insideCols = std::min(cols, dense.n - colBegin);
+    const Word *data = static_cast<const Word *>(dense.data) +
+                       rowBegin * dense.strideK + colBegin * dense.strideN;
+    int64_t stride = dense.strideK;
+    bool ragged = insideRows < rows || insideCols < cols;
+    if (ragged || dense.strideN != 1) {
+      scratch.resize(std::max<size_t>(scratch.size(), rows * cols));
+      if (ragged)
+        std::fill_n(scratch.begin(), rows * cols, Word(0));
+      copyTo(scratch.data(), cols, data, insideRows, insideCols);
+      data = scratch.data();
+      stride = cols;
     }
     for (int64_t i = 0; i < windows; ++i)
       fn(WindowSlice<Word>{data + i * pattern.windowRows() * stride, stride,
+                           std::min(pattern.m, units - i * pattern.m),
                            window + i, block, blocks});
   }
 
-  const Word *copyStrip(int64_t rowBegin, int64_t rows, int64_t colBegin,
-                        int64_t cols) {
-    int64_t insideRows = std::min(rows, dense.k - rowBegin);
-    int64_t insideCols = std::min(cols, dense.n - colBegin);
-    scratch.resize(std::max<size_t>(scratch.size(), rows * cols));
-    if (insideRows < rows || insideCols < cols)
-      std::fill_n(scratch.begin(), rows * cols, Word(0));
-    const Word *from = static_cast<const Word *>(dense.data) +
-                       rowBegin * dense.strideK + colBegin * dense.strideN;
-    for (int64_t c = 0; c < insideCols; ++c)
-      for (int64_t r = 0; r < insideRows; ++r)
-        scratch[r * cols + c] = from[r * dense.strideK + c * dense.strideN];
-    return scratch.data();
+  void copyTo(Word *to, int64_t stride, const Word *from, int64_t rows,
+              int64_t cols) const {
+    for (int64_t c = 0; c < cols; ++c)
+      for (int64_t r = 0; r < rows; ++r)
+        to[r * stride + c] = from[r * dense.strideK + c * dense.strideN];
   }
 
   DenseView dense;
@@ -133,13 +136,13 @@ private:
   std::vector<Word> scratch;
 };
 
-/// Writes occupied[u * slice.blocks + b] = 1 where unit u of block column b of
-/// the slice has a non-zero element, else 0.
+/// Writes occupied[u * slice.blocks + b] = 1 where unit u < slice.units of
+/// block column b of the slice has a non-zero element, else 0.
 template <typename Word>
 void findOccupied(const WindowSlice<Word> &slice, const Pattern &pattern,
                   Word mask, uint8_t *occupied) {
   if (pattern.bk == 1 && pattern.bn == 1) {
-    for (int64_t u = 0; u < pattern.m; ++u) {
+    for (int64_t u = 0; u < slice.units; ++u) {
       const Word *row = slice.rows + u * slice.rowStride;
       uint8_t *out = occupied + u * slice.blocks;
       for (int64_t c = 0; c < slice.blocks; ++c)
@@ -147,7 +150,7 @@ void findOccupied(const WindowSlice<Word> &slice, const Pattern &pattern,
     }
     return;
   }
-  for (int64_t u = 0; u < pattern.m; ++u)
+  for (int64_t u = 0; u < slice.units; ++u)
     for (int64_t b = 0; b < slice.blocks; ++b) {
       const Word *unit =
           slice.rows + u * pattern.bk * slice.rowStride + b * pattern.bn;
@@ -159,7 +162,7 @@ void findOccupied(const WindowSlice<Word> &slice, const Pattern &pattern,
     }
 }
 
-/// Writes counts[b] = the non-zero units of block column b of a slice.
+/// Writes counts[b] = the non-zero units of block column b among `units`.
 inline void countOccupied(const uint8_t *occupied, int64_t units,
                           int64_t blocks, uint16_t *counts) {
   std::fill_n(counts, blocks, uint16_t(0));

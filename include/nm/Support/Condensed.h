@@ -56,10 +56,10 @@ struct CondensedView {
 
 /// Writes the condensed form of `dense` to `values`, [condensedRows(k) x
 /// paddedColumns(n)] elements of its type, and `indices`, [unitRows(k) x
-/// blockColumns(n)] bytes. Values keep their bits; -0.0 is a zero and a NaN is
-/// a non-zero. Refuses a matrix that breaks `pattern`, telling `name`, the
-/// columns, the k range, the units found and the units allowed; the outputs are
-/// then unspecified.
+/// blockColumns(n)] bytes. Non-zeros keep their bits, NaNs included; -0.0 is a
+/// zero and becomes +0.0. Refuses a matrix that breaks `pattern`, telling
+/// `name`, the columns, the k range, the units found and the units allowed; the
+/// outputs are then unspecified.
 Status compress(const DenseView &dense, const Pattern &pattern,
                 std::string_view name, void *values, uint8_t *indices);
 

@@ -19,6 +19,8 @@ namespace nm {
 
 /// The largest M: a unit's position in its window is stored in one byte.
 inline constexpr int64_t kMaxWindowUnits = 256;
+/// The most rows or columns of a unit; keeps all sizes far from overflow.
+inline constexpr int64_t kMaxBlock = 65536;
 
 struct Pattern {
   /// Units kept in every window.
@@ -50,7 +52,7 @@ struct Pattern {
   /// ceil(log2 M): the bits that tell the units of a window apart.
   int64_t indexBits() const;
 
-  /// 1 <= N <= M <= kMaxWindowUnits, bk >= 1, bn >= 1.
+  /// 1 <= N <= M <= kMaxWindowUnits, 1 <= bk, bn <= kMaxBlock.
   Status verify() const;
   /// `2:4` or `8:32, block = 1x32`.
   std::string str() const;

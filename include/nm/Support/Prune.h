@@ -22,8 +22,8 @@ struct PruneReport {
 
 /// Copies `dense` to `result`, which has the strides of `dense` and may be the
 /// same memory, with all but the N units of largest L2 norm of every window set
-/// to zero. Of equal units the lowest position is kept; a NaN counts as larger
-/// than any number, so it is not hidden.
+/// to zero. Of equal units the lowest position is kept; a NaN counts as an
+/// infinity, so that it is not hidden.
 PruneReport prune(const DenseView &dense, const Pattern &pattern, void *result);
 
 } // namespace nm

@@ -1,0 +1,166 @@
+//===- PackedFormTest.cpp -------------------------------------------------===//
+
+#include "nm/Support/PackedForm.h"
+
+#include "DrawMatrix.h"
+
+#include <gtest/gtest.h>
+
+using namespace nm;
+using namespace nm::test;
+
+/// The field by its definition, one bit at a time.
+static int64_t fieldByBits(const uint8_t *row, int64_t bits, int64_t group) {
+  int64_t field = 0;
+  for (int64_t i = 0; i < bits; ++i) {
+    int64_t bit = group * bits + i;
+    field |= int64_t(row[bit / 8] >> (bit % 8) & 1) << i;
+  }
+  return field;
+}
+
+TEST(PackedForm, FieldsOfEveryWidth) {
+  Random random(1);
+  for (int64_t bits = 1; bits <= 8; ++bits)
+    for (int64_t groups = 1; groups <= 33; ++groups) {
+      std::vector<uint8_t> row((groups * bits + 7) / 8);
+      std::vector<uint8_t> fields(groups);
+      for (int64_t g = 0; g < groups; ++g) {
+        fields[g] = draw(random, 0, (1 << bits) - 1);
+        storeIndexField(row.data(), bits, g, fields[g]);
+      }
+      for (int64_t g = 0; g < groups; ++g) {
+        ASSERT_EQ(fieldByBits(row.data(), bits, g), fields[g]);
+        ASSERT_EQ(loadIndexField(row.data(), bits, g), fields[g]);
+      }
+    }
+}
+
+TEST(PackedForm, FieldsAreLittleEndian) {
+  uint8_t row[2] = {0, 0};
+  storeIndexField(row, 3, 0, 5);
+  storeIndexField(row, 3, 2, 6);
+  EXPECT_EQ(row[0], 0x85);
+  EXPECT_EQ(row[1], 0x01);
+}
+
+TEST(PackedForm, Sizes) {
+  Pattern elements{2, 4, 1, 1};
+  PanelPacking packing{16, 2};
+  EXPECT_EQ(packing.groups(elements), 16);
+  EXPECT_EQ(packing.bytesPerUnitRow(elements), 4);
+  EXPECT_EQ(packing.valueShape(elements, 10, 33),
+            (std::array<int64_t, 3>{3, 6, 16}));
+  EXPECT_EQ(packing.indexShape(elements, 10, 33),
+            (std::array<int64_t, 3>{3, 6, 4}));
+  // A panel that is half a block has one group; one of two blocks has two.
+  Pattern blocks{8, 32, 2, 32};
+  EXPECT_EQ((PanelPacking{16, 5}).groups(blocks), 1);
+  EXPECT_EQ((PanelPacking{16, 5}).valueShape(blocks, 64, 33),
+            (std::array<int64_t, 3>{4, 16, 16}));
+  EXPECT_EQ((PanelPacking{16, 5}).indexShape(blocks, 64, 33),
+            (std::array<int64_t, 3>{4, 8, 1}));
+  EXPECT_EQ((PanelPacking{64, 5}).groups(blocks), 2);
+  EXPECT_EQ((PanelPacking{64, 5}).indexShape(blocks, 64, 33),
+            (std::array<int64_t, 3>{1, 8, 2}));
+}
+
+static std::string errorOf(PanelPacking packing, const Pattern &pattern) {
+  Status status = packing.verify(pattern);
+  return status ? "" : status.error().message;
+}
+
+TEST(PackedForm, VerifiesAgainstThePattern) {
+  EXPECT_EQ(errorOf({16, 2}, {2, 4, 1, 1}), "");
+  EXPECT_EQ(errorOf({16, 5}, {8, 32, 1, 32}), "");
+  EXPECT_EQ(errorOf({96, 8}, {8, 32, 1, 32}), "");
+  EXPECT_EQ(errorOf({1, 1}, {1, 1, 1, 1}), "");
+  EXPECT_EQ(errorOf({12, 5}, {8, 32, 1, 32}),
+            "expected a panel that is a multiple or a divisor of the block's "
+            "32 columns, but got 12");
+  EXPECT_EQ(errorOf({0, 5}, {8, 32, 1, 32}),
+            "expected a panel that is a multiple or a divisor of the block's "
+            "32 columns, but got 0");
+  EXPECT_EQ(errorOf({16, 2}, {2, 5, 1, 1}),
+            "expected 3 to 8 index bits for M = 5, but got 2");
+  EXPECT_EQ(errorOf({16, 9}, {2, 5, 1, 1}),
+            "expected 3 to 8 index bits for M = 5, but got 9");
+  EXPECT_EQ(errorOf({16, 0}, {1, 1, 1, 1}),
+            "expected 1 to 8 index bits for M = 1, but got 0");
+}
+
+/// A panel that suits the block: a multiple or a divisor of its columns.
+static int64_t drawPanel(Random &random, const Pattern &pattern) {
+  if (draw(random, 0, 1))
+    return pattern.bn * draw(random, 1, 20);
+  int64_t panel;
+  do
+    panel = draw(random, 1, pattern.bn);
+  while (pattern.bn % panel);
+  return panel;
+}
+
+static void expectPacked(const Condensed &form, const PanelPacking &packing) {
+  const Pattern &p = form.pattern;
+  auto [panels, rows, width] = packing.valueShape(p, form.k, form.n);
+  auto [indexPanels, units, bytes] = packing.indexShape(p, form.k, form.n);
+  int64_t size = elementSize(form.type);
+  std::vector<char> values(panels * rows * width * size, 0x5a);
+  std::vector<uint8_t> indices(indexPanels * units * bytes, 0xa5);
+  packValues(form.view(), packing, values.data());
+  packIndices(form.view(), packing, indices.data());
+
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < width; ++c) {
+        int64_t column = panel * width + c;
+        double expected =
+            column < p.paddedColumns(form.n) ? form.value(r, column) : 0;
+        ASSERT_EQ(loadAsDouble(values.data(), form.type,
+                               (panel * rows + r) * width + c),
+                  expected);
+      }
+    for (int64_t u = 0; u < units; ++u) {
+      const uint8_t *row = indices.data() + (panel * units + u) * bytes;
+      int64_t groups = packing.groups(p);
+      for (int64_t g = 0; g < groups; ++g) {
+        int64_t block = panel * width / p.bn + g;
+        int64_t expected =
+            block < p.blockColumns(form.n)
+                ? form.indices[u * p.blockColumns(form.n) + block]
+                : 0;
+        ASSERT_EQ(fieldByBits(row, packing.indexBits, g), expected);
+      }
+      for (int64_t bit = groups * packing.indexBits; bit < bytes * 8; ++bit)
+        ASSERT_EQ(row[bit / 8] >> (bit % 8) & 1, 0);
+    }
+  }
+
+  Condensed back(p, form.type, form.k, form.n);
+  unpackValues(values.data(), packing, p, form.type, form.k, form.n,
+               back.values.data());
+  unpackIndices(indices.data(), packing, p, form.k, form.n,
+                back.indices.data());
+  ASSERT_EQ(back.values, form.values);
+  ASSERT_EQ(back.indices, form.indices);
+}
+
+TEST(PackedForm, DrawnFormsAgreeWithTheDefinition) {
+  Random random(2);
+  for (int i = 0; i < 400; ++i) {
+    Pattern pattern = drawPattern(random);
+    Matrix matrix = drawMatrix(random, pattern, drawType(random),
+                               drawK(random, pattern), draw(random, 1, 90));
+    PanelPacking packing;
+    packing.panel = drawPanel(random, pattern);
+    packing.indexBits =
+        draw(random, std::max<int64_t>(1, pattern.indexBits()), 8);
+    SCOPED_TRACE(describe(matrix, pattern) + ", panel " +
+                 std::to_string(packing.panel) + ", bits " +
+                 std::to_string(packing.indexBits));
+    ASSERT_TRUE(bool(packing.verify(pattern)));
+    expectPacked(compressed(matrix, pattern), packing);
+    if (testing::Test::HasFailure())
+      return;
+  }
+}
