@@ -194,21 +194,6 @@ Status Function::call(const std::vector<Argument> &args,
 // Packing
 //===----------------------------------------------------------------------===//
 
-static Result<Weight> allocatePacked(const PackedWeightInfo &info) {
-  Result<Buffer> values =
-      Buffer::allocate(info.values.element, info.values.shape);
-  if (!values)
-    return values.error();
-  Result<Buffer> indices =
-      Buffer::allocate(info.indices.element, info.indices.shape);
-  if (!indices)
-    return indices.error();
-  auto ownValues = std::make_shared<Buffer>(std::move(*values));
-  auto ownIndices = std::make_shared<Buffer>(std::move(*indices));
-  return Weight{ownValues->tensor(), ownIndices->tensor(), ownValues,
-                ownIndices};
-}
-
 Result<std::vector<Weight>>
 Function::pack(std::vector<Weight> condensed) const {
   std::vector<size_t> encoded;
@@ -244,7 +229,7 @@ Function::pack(std::vector<Weight> condensed) const {
   }
   std::vector<Weight> packed;
   for (const PackedWeightInfo &info : pack_->weights) {
-    Result<Weight> weight = allocatePacked(info);
+    Result<Weight> weight = allocateWeight(info.values, info.indices);
     if (!weight)
       return Error{place("argument", info.arg) + ": " + weight.error().message};
     packed.push_back(std::move(*weight));

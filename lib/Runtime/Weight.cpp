@@ -51,17 +51,16 @@ static DenseView denseView(const TensorType &type, const Tensor &tensor) {
           tensor.shape[1 - dim], tensor.strides[dim], tensor.strides[1 - dim]};
 }
 
-static Result<Weight> allocateCondensed(const TensorType &type) {
-  Result<Buffer> values =
-      Buffer::allocate(type.element, condensedValuesType(type).shape);
-  if (!values)
-    return values.error();
-  Result<Buffer> indices =
-      Buffer::allocate(ElementType::I8, condensedIndicesType(type).shape);
-  if (!indices)
-    return indices.error();
-  auto ownValues = std::make_shared<Buffer>(std::move(*values));
-  auto ownIndices = std::make_shared<Buffer>(std::move(*indices));
+Result<Weight> nm::allocateWeight(const TensorType &values,
+                                  const TensorType &indices) {
+  Result<Buffer> valueBuffer = Buffer::allocate(values.element, values.shape);
+  if (!valueBuffer)
+    return valueBuffer.error();
+  Result<Buffer> indexBuffer = Buffer::allocate(indices.element, indices.shape);
+  if (!indexBuffer)
+    return indexBuffer.error();
+  auto ownValues = std::make_shared<Buffer>(std::move(*valueBuffer));
+  auto ownIndices = std::make_shared<Buffer>(std::move(*indexBuffer));
   return Weight{ownValues->tensor(), ownIndices->tensor(), ownValues,
                 ownIndices};
 }
@@ -103,7 +102,8 @@ Result<Weight> nm::compressWeight(const TensorType &type, const Tensor &dense,
                                   std::string_view name) {
   if (Status status = checkType(dense, type, name); !status)
     return status.error();
-  Result<Weight> weight = allocateCondensed(type);
+  Result<Weight> weight =
+      allocateWeight(condensedValuesType(type), condensedIndicesType(type));
   if (!weight)
     return prefixed(name, weight.error().message);
   CompressJob job;

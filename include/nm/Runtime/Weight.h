@@ -28,6 +28,10 @@ NM_RUNTIME_API int64_t weightColumns(const TensorType &type);
 NM_RUNTIME_API TensorType condensedValuesType(const TensorType &type);
 NM_RUNTIME_API TensorType condensedIndicesType(const TensorType &type);
 
+/// Memory for the parts of a weight, which have these types.
+NM_RUNTIME_API Result<Weight> allocateWeight(const TensorType &values,
+                                             const TensorType &indices);
+
 /// Compresses `dense`, a tensor of `type` with zeros in it, to memory of its
 /// own. Refuses one that breaks the pattern; errors begin with `name`.
 NM_RUNTIME_API Result<Weight> compressWeight(const TensorType &type,

@@ -1,0 +1,140 @@
+//===- Compile.cpp - Compiling an .mlir file before it runs ---------------===//
+
+#include "Compile.h"
+
+#include "Progress.h"
+#include "Target.h"
+#include "nm-c/Compiler.h"
+#include "nm-c/Runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <dlfcn.h>
+
+using namespace nm;
+
+namespace {
+struct Compiler {
+  decltype(&nmCompileFile) compileFile;
+  decltype(&nmFree) free;
+};
+
+/// A folder of its own under the system's one for temporary files.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::error_code error;
+    std::string name =
+        (std::filesystem::temp_directory_path(error) / "nm-run-XXXXXX")
+            .string();
+    if (!error && mkdtemp(name.data()))
+      path = name;
+  }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path.empty())
+      std::filesystem::remove_all(path, ignored);
+  }
+
+  /// Empty where it could not be made.
+  std::string path;
+};
+} // namespace
+
+static constexpr const char *kCompilerLibrary = "libnm_compiler.so";
+
+/// Looks beside the runtime first, then where the system looks.
+static void *openCompilerLibrary() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&nmParallelFor), &info) &&
+      info.dli_fname) {
+    std::filesystem::path beside = std::filesystem::path(info.dli_fname)
+                                       .replace_filename(kCompilerLibrary);
+    std::error_code ignored;
+    if (std::filesystem::exists(beside, ignored))
+      return dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  return dlopen(kCompilerLibrary, RTLD_NOW | RTLD_LOCAL);
+}
+
+static Result<Compiler> openCompiler() {
+  void *library = openCompilerLibrary();
+  if (!library)
+    return Error{std::string("cannot load the compiler, which an .mlir file "
+                             "needs: ") +
+                 dlerror()};
+  Compiler compiler;
+  compiler.compileFile = reinterpret_cast<decltype(&nmCompileFile)>(
+      dlsym(library, "nmCompileFile"));
+  compiler.free = reinterpret_cast<decltype(&nmFree)>(dlsym(library, "nmFree"));
+  if (!compiler.compileFile || !compiler.free)
+    return Error{std::string("expected nmCompileFile and nmFree in ") +
+                 kCompilerLibrary + ", but at least one is missing"};
+  return compiler;
+}
+
+static Result<Module> compileAndLoad(const RunOptions &options) {
+  Result<Compiler> compiler = openCompiler();
+  if (!compiler)
+    return compiler.error();
+  TemporaryFolder folder;
+  if (folder.path.empty())
+    return Error{"cannot make a temporary folder; set TMPDIR to a folder that "
+                 "can be written"};
+  std::string output = folder.path + "/model.so";
+  std::string compileOptions = options.compileOptions;
+  if (options.check)
+    compileOptions +=
+        compileOptions.empty() ? "with-reference" : " with-reference";
+  std::string target = options.target.empty() ? "cpu" : options.target;
+  char *diagnostics = nullptr;
+  int failed;
+  {
+    Progress progress("compiling " + options.model);
+    failed = compiler->compileFile(options.model.c_str(), target.c_str(),
+                                   compileOptions.c_str(), output.c_str(),
+                                   &diagnostics);
+  }
+  std::string text = diagnostics ? diagnostics : "";
+  compiler->free(diagnostics);
+  if (failed)
+    return Error{"cannot compile " + options.model +
+                 (text.empty() ? "" : ":\n" + text)};
+  if (!text.empty())
+    std::fprintf(stderr, "%s%s", text.c_str(), text.back() == '\n' ? "" : "\n");
+  return Module::load(output);
+}
+
+/// Whether the name is that of MLIR, as text or bytecode.
+static bool isMlir(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  return extension == ".mlir" || extension == ".mlirbc";
+}
+
+Result<Module> nm::loadModule(const RunOptions &options) {
+  if (!options.target.empty())
+    if (Status status = checkTargetBuilt(options.target); !status)
+      return status.error();
+  std::error_code error;
+  if (!std::filesystem::exists(options.model, error))
+    return Error{options.model + ": no such file"};
+  if (isMlir(options.model))
+    return compileAndLoad(options);
+  if (!options.compileOptions.empty())
+    return Error{options.model +
+                 ": expected an .mlir file with --compile-options, but got a "
+                 "compiled module"};
+  Result<Module> module = Module::load(options.model);
+  if (!module)
+    return module;
+  const std::string &compiledFor = module->manifest().target;
+  if (!options.target.empty() &&
+      targetKind(options.target) != targetKind(compiledFor))
+    return Error{options.model + ": expected a module for the target " +
+                 options.target + ", but got one for " + compiledFor};
+  return module;
+}

@@ -1,0 +1,24 @@
+//===- Roofline.h - What this machine can do at most ------------*- C++ -*-===//
+
+#ifndef NM_LIB_RUN_ROOFLINE_H
+#define NM_LIB_RUN_ROOFLINE_H
+
+#include "nm/Support/Error.h"
+
+namespace nm {
+
+/// Measured on the threads that nmParallelFor uses.
+struct Ceilings {
+  /// Bytes a second read from memory.
+  double bandwidth = 0;
+  /// f32 operations a second, a fused multiply-add counting as two.
+  double flops = 0;
+};
+
+/// Takes about half a second and, while it runs, twice the last-level cache in
+/// memory, 1 GiB at most.
+Result<Ceilings> measureCeilings();
+
+} // namespace nm
+
+#endif // NM_LIB_RUN_ROOFLINE_H

@@ -1,0 +1,241 @@
+//===- RunMain.cpp - The program nm-run -----------------------------------===//
+
+#include "nm/Run/RunMain.h"
+
+#include "Bench.h"
+#include "Check.h"
+#include "Compile.h"
+#include "Inputs.h"
+#include "Options.h"
+#include "Progress.h"
+#include "nm-c/Runtime.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+using namespace nm;
+
+static constexpr int kSuccess = 0, kFailure = 1, kUsage = 2;
+
+static int fail(const Error &error, int code = kFailure) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "nm-run: error: %s\n", error.message.c_str());
+  return code;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Fills a result with what no run would leave in it: NaN, or 0x7f bytes.
+static void poison(const Tensor &tensor) {
+  std::memset(tensor.data, isFloat(tensor.type) ? 0xff : 0x7f, tensor.bytes());
+}
+
+static Result<std::vector<Buffer>>
+allocateResults(const Function &function, const std::vector<Argument> &args) {
+  Result<std::vector<Shape>> shapes = function.resultShapes(args);
+  if (!shapes)
+    return shapes.error();
+  std::vector<Buffer> buffers;
+  for (size_t i = 0; i < shapes->size(); ++i) {
+    Result<Buffer> buffer =
+        Buffer::allocate(function.results()[i].element, (*shapes)[i]);
+    if (!buffer)
+      return Error{"result " + std::to_string(i) + " of @" + function.name() +
+                   ": " + buffer.error().message};
+    poison(buffer->tensor());
+    buffers.push_back(std::move(*buffer));
+  }
+  return buffers;
+}
+
+static void summarise(size_t i, const Function &function,
+                      const Tensor &tensor) {
+  double sum = 0, squares = 0;
+  int64_t count = tensor.elements(), notFinite = 0;
+  for (int64_t e = 0; e < count; ++e) {
+    double value = loadAsDouble(tensor.data, tensor.type, e);
+    if (!std::isfinite(value)) {
+      ++notFinite;
+      continue;
+    }
+    sum += value;
+    squares += value * value;
+  }
+  std::printf("result %zu of @%s: %s", i, function.name().c_str(),
+              tensor.str().c_str());
+  if (count > notFinite)
+    std::printf(", mean %.6g, root mean square %.6g",
+                sum / double(count - notFinite),
+                std::sqrt(squares / double(count - notFinite)));
+  if (notFinite > 0)
+    std::printf(", %" PRId64 " elements are not finite", notFinite);
+  std::printf("\n");
+}
+
+static Status giveResults(const Function &function, const RunOptions &options,
+                          const std::vector<Tensor> &results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (options.outputs.empty()) {
+      summarise(i, function, results[i]);
+      continue;
+    }
+    Progress progress("writing " + options.outputs[i]);
+    if (Status status = writeNpy(options.outputs[i], results[i]); !status)
+      return status;
+  }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+static std::string plural(size_t count, const std::string &what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// Whether there are as many files as arguments and results.
+static Status checkCounts(const Function &function, const RunOptions &options) {
+  size_t args = function.args().size(), given = options.inputs.size();
+  if (given > args || (given < args && !options.random))
+    return Error{"@" + function.name() + " has " + plural(args, "argument") +
+                 ", but got " + plural(given, "--input") +
+                 (given < args ? "; give one for each, or --random" : "")};
+  size_t results = function.results().size(), outputs = options.outputs.size();
+  if (outputs != 0 && outputs != results)
+    return Error{"@" + function.name() + " has " + plural(results, "result") +
+                 ", but got " + plural(outputs, "--output")};
+  return Status::success();
+}
+
+/// The size that `flops_per_row` counts by.
+static double firstDynamicSize(const Function &function,
+                               const std::vector<Argument> &args) {
+  for (size_t i = 0; i < args.size(); ++i)
+    for (int64_t d = 0; d < function.args()[i].rank(); ++d)
+      if (function.args()[i].shape[d] == kDynamicSize)
+        return double(args[i].tensor.shape[d]);
+  return 0;
+}
+
+static Work workOf(const FunctionInfo &info, const Function &function,
+                   const Inputs &inputs, const std::vector<Argument> &args,
+                   const std::vector<Tensor> &results) {
+  Work work;
+  work.bytes = double(inputs.bytes()) + info.constantBytes;
+  for (const Tensor &result : results)
+    work.bytes += double(result.bytes());
+  work.flops = info.flops + info.flopsPerRow * firstDynamicSize(function, args);
+  return work;
+}
+
+static Result<Ceilings> measureIfTiming(const RunOptions &options) {
+  if (!options.bench)
+    return Ceilings();
+  // Before the inputs are there, so that the memory is not needed twice.
+  Progress progress("measuring the ceilings");
+  return measureCeilings();
+}
+
+static int runFunction(const Module &module, const Function &function,
+                       const RunOptions &options) {
+  if (options.check)
+    if (Result<Function> reference = module.reference(function); !reference)
+      return fail(reference.error());
+  Result<Ceilings> ceilings = measureIfTiming(options);
+  if (!ceilings)
+    return fail(ceilings.error());
+  Result<Inputs> inputs = Inputs::load(function, options, options.check);
+  if (!inputs)
+    return fail(inputs.error());
+  std::vector<Argument> args = inputs->arguments();
+  Result<std::vector<Buffer>> buffers = allocateResults(function, args);
+  if (!buffers)
+    return fail(buffers.error());
+  std::vector<Tensor> results;
+  for (const Buffer &buffer : *buffers)
+    results.push_back(buffer.tensor());
+
+  Status called = [&] {
+    Progress progress("running @" + function.name());
+    return function.call(args, results);
+  }();
+  if (!called)
+    return fail(called.error());
+  if (Status status = giveResults(function, options, results); !status)
+    return fail(status.error());
+
+  bool passed = true;
+  if (options.check) {
+    Result<bool> checked =
+        checkResults(module, function, *inputs, results, options.tolerance);
+    if (!checked)
+      return fail(checked.error());
+    passed = *checked;
+  }
+  if (options.bench) {
+    Work work = workOf(module.info(function), function, *inputs, args, results);
+    Status timed =
+        benchFunction(function, args, results, work, *ceilings, *options.bench);
+    if (!timed)
+      return fail(timed.error());
+  }
+  return passed ? kSuccess : kFailure;
+}
+
+static void listFunctions(const Module &module) {
+  std::printf("target %s\n", module.manifest().target.c_str());
+  for (const FunctionInfo &function : module.manifest().functions) {
+    std::string args, results;
+    for (const TensorType &arg : function.args)
+      args += (args.empty() ? "" : ", ") + arg.str();
+    for (const TensorType &result : function.results)
+      results += (results.empty() ? "" : ", ") + result.str();
+    std::printf("@%s(%s) -> (%s)%s\n", function.name.c_str(), args.c_str(),
+                results.c_str(),
+                function.reference ? ", with a reference" : "");
+    for (const OpInfo &op : function.ops)
+      std::printf("  %s: %s: %s\n", op.loc.c_str(), op.strategy.c_str(),
+                  op.remark.c_str());
+  }
+}
+
+int nm::runMain(int argc, char **argv) {
+  Result<RunOptions> options =
+      parseRunOptions(std::vector<std::string>(argv + 1, argv + argc));
+  if (!options) {
+    fail(options.error(), kUsage);
+    std::fprintf(stderr, "nm-run --help lists the options\n");
+    return kUsage;
+  }
+  if (options->help) {
+    std::printf("%s", runHelp().c_str());
+    return kSuccess;
+  }
+  if (options->version) {
+    std::printf("nm-run %s\n", NM_VERSION);
+    return kSuccess;
+  }
+  if (options->threads > 0)
+    nmSetNumThreads(int32_t(options->threads));
+  Result<Module> module = loadModule(*options);
+  if (!module)
+    return fail(module.error());
+  if (options->list) {
+    listFunctions(*module);
+    return kSuccess;
+  }
+  Result<Function> function = module->function(options->function);
+  if (!function)
+    return fail(function.error(), kUsage);
+  if (Status status = checkCounts(*function, *options); !status)
+    return fail(status.error(), kUsage);
+  int code = runFunction(*module, *function, *options);
+  if (std::fflush(stdout) != 0 && code == kSuccess)
+    return fail(Error{"cannot write to the standard output"});
+  return code;
+}
