@@ -4,6 +4,7 @@
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
+#include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -20,4 +21,5 @@ void mlir::nm::registerAllPasses() {
   mlir::registerAllPasses();
   // In pipeline order.
   registerConvertLinalgToNM();
+  registerNMPasses();
 }

@@ -1,0 +1,137 @@
+//===- Passes.td - Passes on the nm dialect ----------------*- tablegen -*-===//
+//
+// In pipeline order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_PASSES_TD
+#define NM_DIALECT_NM_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NMMaterializeStorage
+    : Pass<"nm-materialize-storage", "::mlir::ModuleOp"> {
+  let summary = "replaces encoded tensors by their condensed parts";
+  let description = [{
+    Constants with an `#nm.encoding` are folded to condensed form; one that
+    breaks its pattern is an error that names the column, the k range and the
+    count. Function arguments and results with an encoding become their values
+    and indices, at definitions, calls and returns; each part of an argument
+    carries `nm.values_of` or `nm.indices_of`, the position that the encoded
+    argument had. No encoded type is left.
+
+    Before:
+    ```mlir
+    func.func @f(%a: tensor<5x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>, ...) {
+      %v, %i = nm.disassemble %w : ...
+    ```
+    After:
+    ```mlir
+    func.func @f(%a: tensor<5x64xf32>,
+                 %v: tensor<32x48xf32> {nm.values_of = 1 : i64},
+                 %i: tensor<32x48xi8> {nm.indices_of = 1 : i64}, ...) {
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect"];
+}
+
+def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
+  let summary = "re-lays weights for the schedule that each op carries";
+  let description = [{
+    The weights of every op whose schedule has a `packing` are brought into
+    that packed form by `nm.pack`. On constants it is folded. Weights that come
+    from function arguments are packed by a function `@<name>.pack`, which runs
+    once when weights are loaded: it takes the condensed (values, indices)
+    pairs and returns the packed ones, and `@<name>` takes the packed ones in
+    their place (marked `nm.packed_values_of` and `nm.packed_indices_of`). Ops
+    that share weights share the packed form of the first of them. Where weights
+    are computed inside the function, nm.pack stays there and runs at each call,
+    which a remark says.
+
+    Before:
+    ```mlir
+    func.func @f(%a: ..., %v: tensor<32x48xf32> {nm.values_of = 1 : i64},
+                          %i: tensor<32x48xi8> {nm.indices_of = 1 : i64}, ...) {
+      %r = nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+        ins(%a, %v, %i : ...)
+    ```
+    After:
+    ```mlir
+    func.func @f.pack(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>)
+        -> (tensor<3x32x16xf32>, tensor<3x32x4xi8>) {
+      %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : ...)
+      return %pv, %pi
+    }
+    func.func @f(%a: ..., %pv: tensor<3x32x16xf32> {nm.packed_values_of = 1 : i64},
+                          %pi: tensor<3x32x4xi8> {nm.packed_indices_of = 1 : i64}, ...) {
+      %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule <...>
+        ins(%a, %pv, %pi : ...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def NMTileToBlocks
+    : Pass<"nm-tile-to-blocks", "::mlir::func::FuncOp"> {
+  let summary = "cuts ops into tiles that blocks or CPU threads make";
+  let description = [{
+    An nm op whose schedule has a `block` tile [m, n, k] becomes an
+    `scf.forall` over tiles of C, [m, n]. Tiles start at whole panels and
+    windows; `block` sizes are rounded up to that. On the CPU k stays whole: the
+    strategy walks it in cache-sized steps of its own.
+
+    With `min-task-elements`, linalg ops on tensors with at least that many
+    elements and a parallel first dimension are cut along it too, so that
+    element-wise neighbours of the products use all threads.
+
+    Before:
+    ```mlir
+    %r = nm.spmm <2:4> schedule <vector, block = [64, 32, 64]>
+      ins(%a, %v, %i : tensor<128x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
+      outs(%c : tensor<128x96xf32>) -> tensor<128x96xf32>
+    ```
+    After:
+    ```mlir
+    %r = scf.forall (%m, %n) = (0, 0) to (128, 96) step (64, 32)
+        shared_outs(%out = %c) -> (tensor<128x96xf32>) {
+      %at = tensor.extract_slice %a[%m, 0] [64, 64] [1, 1] : ...
+      ...
+      %t = nm.spmm <2:4> schedule <...> ins(%at, %vt, %it : ...) outs(%ct : ...)
+      scf.forall.in_parallel { tensor.parallel_insert_slice %t into %out... }
+    }
+    ```
+  }];
+  let options = [
+    Option<"minTaskElements", "min-task-elements", "int64_t",
+           /*default=*/"0",
+           "elements of a task that linalg ops are cut into; 0 leaves them">
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::nm::NMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def NMCheckEncodings : Pass<"nm-check-encodings"> {
+  let summary = "refuses tensor encodings that bufferization would drop";
+  let description = [{
+    Upstream bufferization turns a tensor with any encoding into a dense memref
+    without a word. This pass, which stands before it, makes an encoded type
+    that is left an error at the op that has it.
+  }];
+}
+
+def NMProtectArguments
+    : Pass<"nm-protect-arguments", "::mlir::func::FuncOp"> {
+  let summary = "marks the arguments of public functions as read-only";
+  let description = [{
+    Callers pass their own memory, so bufferization must copy rather than write
+    to an argument: every tensor argument of a public function gets
+    `bufferization.writable = false`.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+#endif // NM_DIALECT_NM_TRANSFORMS_PASSES_TD

@@ -1,0 +1,17 @@
+//===- EncodingCheck.h - Encodings that must be gone ------------*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_TRANSFORMS_ENCODINGCHECK_H
+#define NM_LIB_DIALECT_NM_TRANSFORMS_ENCODINGCHECK_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::nm {
+
+/// Fails, with an error at the op, if a type under `root` matches `isLeft`.
+/// `stage` completes "expected no tensor encoding to be left ...".
+LogicalResult verifyNoEncodings(Operation *root, StringRef stage,
+                                function_ref<bool(Attribute)> isLeft);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_TRANSFORMS_ENCODINGCHECK_H

@@ -1,0 +1,267 @@
+//===- PackWeights.cpp - Weights in the form their schedule wants ---------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMPACKWEIGHTS
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Packing in place
+//===----------------------------------------------------------------------===//
+
+/// nm.pack of the weights of `op`, or the constants it folds to, and the
+/// packing they have.
+namespace {
+struct PackedWeights {
+  Value values, indices;
+  PackingAttr packing;
+};
+} // namespace
+
+static PackedWeights createPack(SparseProductOpInterface op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  PackingAttr packing = op.getScheduleAttr().getPacking();
+  auto condensed = cast<RankedTensorType>(op.getValues().getType());
+  StorageShape shape =
+      StorageShape::packed(op.getPattern(), packing, condensed.getDimSize(0),
+                           condensed.getDimSize(1));
+  RankedTensorType valuesType = shape.valuesType(condensed.getElementType());
+  RankedTensorType indicesType = shape.indicesType(builder.getContext());
+  Value emptyValues = tensor::EmptyOp::create(
+      builder, loc, valuesType.getShape(), valuesType.getElementType());
+  Value emptyIndices = tensor::EmptyOp::create(
+      builder, loc, indicesType.getShape(), indicesType.getElementType());
+  auto pack = PackOp::create(builder, loc, TypeRange{valuesType, indicesType},
+                             op.getPatternAttr(), packing, op.getValues(),
+                             op.getIndices(), emptyValues, emptyIndices);
+  SmallVector<Value> folded;
+  if (failed(builder.tryFold(pack, folded)))
+    return {pack->getResult(0), pack->getResult(1), packing};
+  pack.erase();
+  return {folded[0], folded[1], packing};
+}
+
+/// Whether `packed` can serve `op`: the same weights, seen where it is.
+static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
+                     DominanceInfo &dominance) {
+  return dominance.properlyDominates(packed.values, op);
+}
+
+static void packWeights(func::FuncOp function) {
+  DominanceInfo dominance(function);
+  DenseMap<std::tuple<Value, Value, Attribute>, PackedWeights> packedForms;
+  function.walk([&](SparseProductOpInterface op) {
+    ScheduleAttr schedule = op.getScheduleAttr();
+    if (!schedule || !schedule.getPacking() || op.getPackingAttr() ||
+        !op.hasPureTensorSemantics())
+      return;
+    auto key = std::make_tuple(op.getValues(), op.getIndices(),
+                               Attribute(op.getPatternAttr()));
+    auto it = packedForms.find(key);
+    if (it == packedForms.end() || !canShare(it->second, op, dominance)) {
+      PackedWeights packed = createPack(op);
+      it = packedForms.insert_or_assign(key, packed).first;
+    }
+    const PackedWeights &packed = it->second;
+    op->setOperand(1, packed.values);
+    op->setOperand(2, packed.indices);
+    op.setPackingAttr(packed.packing);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Packing at load
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Weights that arrive as a (values, indices) pair of arguments, with all that
+/// is done to them up to one nm.pack.
+struct LoadTimePack {
+  unsigned argument;
+  PackOp pack;
+  /// In program order, ends with `pack`.
+  SmallVector<Operation *> slice;
+};
+} // namespace
+
+static bool isFormatOp(Operation *op) {
+  return isa<CompressOp, DecompressOp, PruneOp, PackOp, tensor::EmptyOp,
+             arith::ConstantOp>(op);
+}
+
+/// Collects, in program order, the format ops that `op` depends on; fails if it
+/// depends on anything else but the arguments `first` and `first + 1` of the
+/// entry block.
+static LogicalResult collectSlice(Operation *op, Block &entry, unsigned first,
+                                  SetVector<Operation *> &slice) {
+  if (!isFormatOp(op) || op->getBlock() != &entry)
+    return failure();
+  for (Value operand : op->getOperands()) {
+    if (auto argument = dyn_cast<BlockArgument>(operand)) {
+      unsigned number = argument.getArgNumber();
+      if (argument.getOwner() != &entry ||
+          (number != first && number != first + 1))
+        return failure();
+      continue;
+    }
+    if (failed(collectSlice(operand.getDefiningOp(), entry, first, slice)))
+      return failure();
+  }
+  slice.insert(op);
+  return success();
+}
+
+/// The pack that is all that `argument` and the next one are used for, if so.
+static std::optional<LoadTimePack> findLoadTimePack(func::FuncOp function,
+                                                    unsigned argument) {
+  Block &entry = function.front();
+  for (auto pack : entry.getOps<PackOp>()) {
+    SetVector<Operation *> slice;
+    if (failed(collectSlice(pack, entry, argument, slice)))
+      continue;
+    auto usedBySlice = [&](Value value) {
+      return !value.use_empty() &&
+             llvm::all_of(value.getUsers(), [&](Operation *user) {
+               return slice.contains(user);
+             });
+    };
+    if (usedBySlice(entry.getArgument(argument)) &&
+        usedBySlice(entry.getArgument(argument + 1)))
+      return LoadTimePack{argument, pack, slice.takeVector()};
+  }
+  return std::nullopt;
+}
+
+static SmallVector<LoadTimePack> findLoadTimePacks(func::FuncOp function) {
+  SmallVector<LoadTimePack> packs;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (function.getArgAttr(i, "nm.values_of"))
+      if (std::optional<LoadTimePack> pack = findLoadTimePack(function, i))
+        packs.push_back(std::move(*pack));
+  return packs;
+}
+
+/// `@<name>.pack`: takes each condensed pair, returns each packed pair.
+static void createPackFunction(func::FuncOp function,
+                               ArrayRef<LoadTimePack> packs) {
+  SmallVector<Type> inputs, results;
+  for (const LoadTimePack &load : packs) {
+    inputs.push_back(function.getArgument(load.argument).getType());
+    inputs.push_back(function.getArgument(load.argument + 1).getType());
+    llvm::append_range(results, load.pack->getResultTypes());
+  }
+  OpBuilder builder(function);
+  auto packFunction = func::FuncOp::create(
+      builder, function.getLoc(), (function.getName() + ".pack").str(),
+      builder.getFunctionType(inputs, results));
+  Block *entry = packFunction.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  IRMapping mapping;
+  SmallVector<Value> packed;
+  for (auto [position, load] : llvm::enumerate(packs)) {
+    for (unsigned part : {0, 1}) {
+      unsigned from = load.argument + part, to = 2 * position + part;
+      mapping.map(function.getArgument(from), entry->getArgument(to));
+      for (StringRef name : {"nm.values_of", "nm.indices_of"})
+        if (Attribute attribute = function.getArgAttr(from, name))
+          packFunction.setArgAttr(to, name, attribute);
+    }
+    for (Operation *op : load.slice)
+      builder.clone(*op, mapping);
+    for (Value result : load.pack->getResults())
+      packed.push_back(mapping.lookup(result));
+  }
+  func::ReturnOp::create(builder, function.getLoc(), packed);
+}
+
+/// Makes `function` take the packed pairs in place of the condensed ones.
+static LogicalResult takePackedArguments(func::FuncOp function,
+                                         ArrayRef<LoadTimePack> packs) {
+  Builder builder(function.getContext());
+  llvm::BitVector condensed(function.getNumArguments());
+  // From the last to the first, so that positions before stay as they are.
+  for (const LoadTimePack &load : llvm::reverse(packs)) {
+    Attribute position = function.getArgAttr(load.argument, "nm.values_of");
+    condensed.resize(function.getNumArguments() + 2);
+    for (unsigned part : {1, 0}) {
+      NamedAttribute mark(
+          part == 0 ? "nm.packed_values_of" : "nm.packed_indices_of", position);
+      Type type = load.pack->getResult(part).getType();
+      if (failed(function.insertArgument(load.argument, type,
+                                         builder.getDictionaryAttr(mark),
+                                         function.getLoc())))
+        return failure();
+      load.pack->getResult(part).replaceAllUsesWith(
+          function.getArgument(load.argument));
+    }
+    for (Operation *op : llvm::reverse(load.slice))
+      if (op->use_empty())
+        op->erase();
+  }
+  // Each pack before this one has put two arguments in front.
+  condensed.reset();
+  for (auto [position, load] : llvm::enumerate(packs)) {
+    condensed.set(load.argument + 2 * position + 2);
+    condensed.set(load.argument + 2 * position + 3);
+  }
+  return function.eraseArguments(condensed);
+}
+
+/// Says at which ops weights are packed anew at each call.
+static void remarkOnPacksLeft(func::FuncOp function) {
+  function.walk([](PackOp pack) {
+    pack.emitRemark() << "weights are packed at each call: they are not "
+                         "constant, nor arguments of a function that only "
+                         "its callers outside the module see";
+  });
+}
+
+namespace {
+struct NMPackWeights : mlir::nm::impl::NMPackWeightsBase<NMPackWeights> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      if (function.isExternal())
+        continue;
+      packWeights(function);
+      if (failed(packAtLoad(function, symbols)))
+        return signalPassFailure();
+      remarkOnPacksLeft(function);
+    }
+  }
+
+private:
+  LogicalResult packAtLoad(func::FuncOp function, SymbolTable &symbols);
+};
+} // namespace
+
+LogicalResult NMPackWeights::packAtLoad(func::FuncOp function,
+                                        SymbolTable &symbols) {
+  SmallVector<LoadTimePack> packs = findLoadTimePacks(function);
+  // A caller inside the module passes condensed weights.
+  if (packs.empty() || !function.isPublic() ||
+      !SymbolTable::symbolKnownUseEmpty(function, getOperation()))
+    return success();
+  std::string name = (function.getName() + ".pack").str();
+  if (symbols.lookup(name))
+    return function.emitOpError()
+           << "expected no function @\"" << name
+           << "\", which is the name of the one that packs weights";
+  createPackFunction(function, packs);
+  return takePackedArguments(function, packs);
+}

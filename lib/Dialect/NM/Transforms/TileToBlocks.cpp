@@ -1,0 +1,122 @@
+//===- TileToBlocks.cpp - Tiles that blocks or CPU threads make -----------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMTILETOBLOCKS
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Replaces `op` by an scf.forall over tiles of `sizes`, one for each loop; 0
+/// leaves a loop whole.
+static LogicalResult tileToForall(RewriterBase &rewriter, TilingInterface op,
+                                  ArrayRef<int64_t> sizes) {
+  if (llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
+    return success();
+  scf::SCFTilingOptions options;
+  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  options.setTileSizes(getAsIndexOpFoldResult(op.getContext(), sizes));
+  rewriter.setInsertionPoint(op);
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, op, options);
+  if (failed(tiled))
+    return op.emitOpError() << "could not be tiled to blocks";
+  rewriter.replaceOp(op, tiled->replacements);
+  return success();
+}
+
+/// A tile as large as its dimension is no tile.
+static int64_t dropWholeTile(int64_t tile, int64_t size) {
+  return !ShapedType::isDynamic(size) && tile >= size ? 0 : tile;
+}
+
+/// Tiles of (batch..., m, n, k): one batch entry, the block's m and n, all k.
+static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
+  ArrayRef<int64_t> block = op.getScheduleAttr().getBlock();
+  // Weights can be cut at whole units and panels only.
+  int64_t columns = op.getPattern().bn;
+  if (PackingAttr packing = op.getPackingAttr())
+    columns = std::max(columns, packing.getPanel());
+  SmallVector<int64_t> sizes;
+  for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
+    sizes.push_back(dropWholeTile(1, op.getAType().getDimSize(dim)));
+  if (op.getMDimOfA())
+    sizes.push_back(dropWholeTile(block[0], op.getStaticM()));
+  sizes.push_back(
+      dropWholeTile(llvm::alignTo(block[1], columns), op.getStaticN()));
+  sizes.push_back(0);
+  return sizes;
+}
+
+/// The rows of the first loop that make `elements` iterations; 0 if the op is
+/// not worth cutting along it.
+static int64_t getTaskRows(linalg::LinalgOp op, int64_t elements) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  if (ranges.empty() ||
+      op.getIteratorTypesArray()[0] != utils::IteratorType::parallel)
+    return 0;
+  int64_t perRow = 1;
+  for (int64_t range : ArrayRef(ranges).drop_front())
+    perRow *= ShapedType::isDynamic(range) ? 1 : std::max<int64_t>(range, 1);
+  int64_t rows = llvm::divideCeil(elements, perRow);
+  return dropWholeTile(rows, ranges[0]);
+}
+
+namespace {
+struct NMTileToBlocks : mlir::nm::impl::NMTileToBlocksBase<NMTileToBlocks> {
+  using NMTileToBlocksBase::NMTileToBlocksBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    if (failed(tileProducts(rewriter)) ||
+        (minTaskElements > 0 && failed(tileLinalgOps(rewriter))))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult tileProducts(RewriterBase &rewriter);
+  LogicalResult tileLinalgOps(RewriterBase &rewriter);
+};
+} // namespace
+
+LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
+  SmallVector<SparseProductOpInterface> products;
+  getOperation()->walk([&](SparseProductOpInterface op) {
+    if (op.getScheduleAttr() && !op.getScheduleAttr().getBlock().empty() &&
+        op.hasPureTensorSemantics())
+      products.push_back(op);
+  });
+  for (SparseProductOpInterface op : products)
+    if (failed(tileToForall(rewriter, cast<TilingInterface>(*op),
+                            getBlockTile(op))))
+      return failure();
+  return success();
+}
+
+LogicalResult NMTileToBlocks::tileLinalgOps(RewriterBase &rewriter) {
+  SmallVector<linalg::LinalgOp> ops;
+  getOperation()->walk([&](linalg::LinalgOp op) {
+    if (op.hasPureTensorSemantics() && !op->getParentOfType<scf::ForallOp>())
+      ops.push_back(op);
+  });
+  for (linalg::LinalgOp op : ops) {
+    SmallVector<int64_t> sizes(op.getNumLoops(), 0);
+    if (sizes.empty())
+      continue;
+    sizes[0] = getTaskRows(op, minTaskElements);
+    if (failed(tileToForall(rewriter, cast<TilingInterface>(*op), sizes)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,88 @@
+// RUN: nm-opt %s --nm-pack-weights --split-input-file --verify-diagnostics | FileCheck %s
+
+// The example of the pass's description: weights that are arguments are packed
+// by a function of their own.
+// CHECK-LABEL: func.func @f.pack
+// CHECK-SAME: %[[V:.*]]: tensor<32x48xf32> {nm.values_of = 1 : i64}, %[[I:.*]]: tensor<32x48xi8> {nm.indices_of = 1 : i64}) -> (tensor<3x32x16xf32>, tensor<3x32x4xi8>)
+// CHECK: %[[P:.*]]:2 = nm.pack <2:4> <panel = 16, index_bits = 2> ins(%[[V]], %[[I]]
+// CHECK: return %[[P]]#0, %[[P]]#1
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME: %[[A:.*]]: tensor<5x64xf32>, %[[PV:.*]]: tensor<3x32x16xf32> {nm.packed_values_of = 1 : i64}, %[[PI:.*]]: tensor<3x32x4xi8> {nm.packed_indices_of = 1 : i64}, %[[C:.*]]: tensor<5x48xf32>
+// CHECK-NOT: nm.pack
+// CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule {{.*}} ins(%[[A]], %[[PV]], %[[PI]]
+func.func @f(%a: tensor<5x64xf32>,
+             %v: tensor<32x48xf32> {nm.values_of = 1 : i64}, %i: tensor<32x48xi8> {nm.indices_of = 1 : i64},
+             %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  %r = nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+    ins(%a, %v, %i : tensor<5x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// -----
+
+// Two weights, one of them shared by two ops: each is packed once.
+// CHECK-LABEL: func.func @two.pack
+// CHECK-COUNT-2: nm.pack
+// CHECK-NOT: nm.pack
+// CHECK-LABEL: func.func @two(
+// CHECK-SAME: %[[V0:.*]]: tensor<1x32x16xf32> {nm.packed_values_of = 0 : i64}, %[[I0:.*]]: tensor<1x32x4xi8> {{.*}}, %[[A:.*]]: tensor<64xf32>, %[[V2:.*]]: tensor<2x32x8xf32> {nm.packed_values_of = 2 : i64}, %[[I2:.*]]: tensor<2x32x8xi8>
+// CHECK: nm.spmv {{.*}} ins(%[[A]], %[[V0]], %[[I0]]
+// CHECK: nm.spmv {{.*}} ins(%[[A]], %[[V2]], %[[I2]]
+// CHECK: nm.spmv {{.*}} ins(%[[A]], %[[V0]], %[[I0]]
+func.func @two(%v0: tensor<32x16xf32> {nm.values_of = 0 : i64}, %i0: tensor<32x16xi8> {nm.indices_of = 0 : i64},
+               %a: tensor<64xf32>,
+               %v2: tensor<32x16xf32> {nm.values_of = 2 : i64}, %i2: tensor<32x16xi8> {nm.indices_of = 2 : i64},
+               %c: tensor<16xf32>) -> tensor<16xf32> {
+  %r0 = nm.spmv <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+    ins(%a, %v0, %i0 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%c : tensor<16xf32>) -> tensor<16xf32>
+  %r1 = nm.spmv <2:4> schedule <vector, packing = <panel = 8, index_bits = 8>>
+    ins(%a, %v2, %i2 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%r0 : tensor<16xf32>) -> tensor<16xf32>
+  %r2 = nm.spmv <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+    ins(%a, %v0, %i0 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%r1 : tensor<16xf32>) -> tensor<16xf32>
+  return %r2 : tensor<16xf32>
+}
+
+// -----
+
+// Constants are folded.
+// CHECK-LABEL: func.func @constant
+// CHECK-DAG: %[[V:.*]] = arith.constant dense<{{\[\[\[}}1.000000e+00, 2.000000e+00]], {{\[\[}}3.000000e+00, 0.000000e+00]]]> : tensor<2x1x2xf32>
+// CHECK-DAG: %[[I:.*]] = arith.constant dense<{{\[\[\[}}9]], {{\[\[}}2]]]> : tensor<2x1x1xi8>
+// CHECK: nm.spmv {{.*}} ins(%{{.*}}, %[[V]], %[[I]]
+func.func @constant(%a: tensor<4xf32>, %c: tensor<3xf32>) -> tensor<3xf32> {
+  %v = arith.constant dense<[[1.0, 2.0, 3.0]]> : tensor<1x3xf32>
+  %i = arith.constant dense<[[1, 2, 2]]> : tensor<1x3xi8>
+  %r = nm.spmv <1:4> schedule <vector, packing = <panel = 2, index_bits = 2>>
+    ins(%a, %v, %i : tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>) outs(%c : tensor<3xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// -----
+
+// Weights computed on the way are packed at each call, which is said.
+// CHECK-LABEL: func.func @computed(
+// CHECK: nm.pack
+func.func @computed(%a: tensor<4xf32>, %v: tensor<1x3xf32>, %i: tensor<1x3xi8>, %c: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-remark @+1 {{weights are packed at each call}}
+  %r = nm.spmv <1:4> schedule <vector, packing = <panel = 2, index_bits = 2>>
+    ins(%a, %v, %i : tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>) outs(%c : tensor<3xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// -----
+
+// A caller inside the module passes condensed weights, so they are packed here.
+// CHECK-LABEL: func.func @called(
+// CHECK-SAME: nm.values_of
+// CHECK: nm.pack
+func.func @called(%a: tensor<4xf32>, %v: tensor<1x3xf32> {nm.values_of = 1 : i64}, %i: tensor<1x3xi8> {nm.indices_of = 1 : i64}, %c: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-remark @+1 {{weights are packed at each call}}
+  %r = nm.spmv <1:4> schedule <vector, packing = <panel = 2, index_bits = 2>>
+    ins(%a, %v, %i : tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>) outs(%c : tensor<3xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+func.func @caller(%a: tensor<4xf32>, %v: tensor<1x3xf32>, %i: tensor<1x3xi8>, %c: tensor<3xf32>) -> tensor<3xf32> {
+  %r = call @called(%a, %v, %i, %c) : (tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>, tensor<3xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}

@@ -1,0 +1,61 @@
+// RUN: nm-opt %s --nm-tile-to-blocks --canonicalize --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-tile-to-blocks="min-task-elements=1024" --canonicalize --split-input-file | FileCheck %s --check-prefix=TASKS
+
+// The example of the pass's description.
+// CHECK-LABEL: func.func @spmm
+// CHECK-SAME: %[[A:[^:]*]]: tensor<128x64xf32>, %[[V:[^:]*]]: tensor<32x96xf32>, %[[I:[^:]*]]: tensor<32x96xi8>, %[[C:[^:]*]]: tensor<128x96xf32>
+// CHECK: scf.forall (%[[M:.*]], %[[N:.*]]) = (0, 0) to (128, 96) step (64, 32) shared_outs(%[[OUT:.*]] = %[[C]])
+// CHECK-DAG: tensor.extract_slice %[[A]][%[[M]], 0] [64, 64] [1, 1]
+// CHECK-DAG: tensor.extract_slice %[[V]][0, %[[N]]] [32, 32] [1, 1]
+// CHECK-DAG: tensor.extract_slice %[[I]][0, %[[N]]] [32, 32] [1, 1]
+// CHECK-DAG: tensor.extract_slice %[[OUT]][%[[M]], %[[N]]] [64, 32] [1, 1]
+// CHECK: %[[T:.*]] = nm.spmm <2:4> schedule <vector, block = [64, 32, 64]>
+// CHECK: tensor.parallel_insert_slice %[[T]] into %[[OUT]][%[[M]], %[[N]]]
+// TASKS-LABEL: func.func @spmm
+func.func @spmm(%a: tensor<128x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96xi8>, %c: tensor<128x96xf32>) -> tensor<128x96xf32> {
+  %r = nm.spmm <2:4> schedule <vector, block = [64, 32, 64]>
+    ins(%a, %v, %i : tensor<128x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
+    outs(%c : tensor<128x96xf32>) -> tensor<128x96xf32>
+  return %r : tensor<128x96xf32>
+}
+
+// -----
+
+// The tile is rounded up to whole panels; a ragged k and n stay inside it, and
+// a batch is cut into its entries.
+// CHECK-LABEL: func.func @packed_batch
+// CHECK: scf.forall (%[[B:.*]], %[[N:.*]]) = (0, 0) to (3, 90) step (1, 32)
+// CHECK-DAG: tensor.extract_slice %{{.*}}[%[[B]], 0, 0] [1, 61, 7]
+// CHECK-DAG: tensor.extract_slice %{{.*}}[%{{.*}}, 0, 0] [%{{.*}}, 32, 16]
+// CHECK: nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2>
+// TASKS-LABEL: func.func @packed_batch
+func.func @packed_batch(%a: tensor<3x61x7xf32>, %v: tensor<6x32x16xf32>, %i: tensor<6x32x4xi8>, %c: tensor<3x7x90xf32>) -> tensor<3x7x90xf32> {
+  %r = nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2> schedule <vector, block = [64, 17, 64]>
+    ins(%a, %v, %i : tensor<3x61x7xf32>, tensor<6x32x16xf32>, tensor<6x32x4xi8>)
+    outs(%c : tensor<3x7x90xf32>) -> tensor<3x7x90xf32>
+  return %r : tensor<3x7x90xf32>
+}
+
+// -----
+
+// A block that covers the op makes no loop.
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT: scf.forall
+// TASKS-LABEL: func.func @whole
+func.func @whole(%a: tensor<64xf32>, %v: tensor<32x90xf32>, %i: tensor<32x90xi8>, %c: tensor<90xf32>) -> tensor<90xf32> {
+  %r = nm.spmv <2:4> schedule <vector, block = [1, 96, 64]>
+    ins(%a, %v, %i : tensor<64xf32>, tensor<32x90xf32>, tensor<32x90xi8>) outs(%c : tensor<90xf32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @elementwise
+// CHECK-NOT: scf.forall
+// TASKS-LABEL: func.func @elementwise
+// TASKS: scf.forall (%{{.*}}) = (0) to (%{{.*}}) step (11)
+// TASKS: linalg.exp
+func.func @elementwise(%x: tensor<?x100xf32>, %c: tensor<?x100xf32>) -> tensor<?x100xf32> {
+  %r = linalg.exp ins(%x : tensor<?x100xf32>) outs(%c : tensor<?x100xf32>) -> tensor<?x100xf32>
+  return %r : tensor<?x100xf32>
+}
