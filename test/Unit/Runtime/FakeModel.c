@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct {
   void *allocated, *aligned;
@@ -27,7 +28,7 @@ typedef struct {
 
 #define EXPORT(NAME) __asm__(NAME) __attribute__((visibility("default")))
 
-/*--- @ffn: C[? x 3] = A[? x 4] * W[4 x 3], W 2:4 -------------------------===*/
+/* @ffn: C[? x 3] = A[? x 4] * W[4 x 3], W 2:4. */
 
 int32_t nmFakePackCalls = 0;
 
@@ -81,8 +82,7 @@ void ffnReference(Memref2 *a, Memref2 *w, Memref2 *c) {
     }
 }
 
-/*--- @stats: doubles its argument; the second result is its size
- * ----------===*/
+/* @stats: doubles its argument; the second result is its size. */
 
 void stats(Memref1 *x, Memref1 *twice, Memref1 *size)
     EXPORT("_mlir_ciface_stats");
@@ -92,8 +92,7 @@ void stats(Memref1 *x, Memref1 *twice, Memref1 *size) {
   ((int32_t *)size->aligned)[0] = (int32_t)x->sizes[0];
 }
 
-/*--- @lazy: forgets its result
- * --------------------------------------------===*/
+/* @lazy: forgets its result. */
 
 void lazy(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_lazy");
 void lazy(Memref1 *x, Memref1 *y) { (void)x, (void)y; }
@@ -105,8 +104,7 @@ void lazyReference(Memref1 *x, Memref1 *y) {
     ((double *)y->aligned)[i] = 2 * ((double *)x->aligned)[i];
 }
 
-/*--- @add: two matrices of equal shapes, 8-bit integers
- * -------------------===*/
+/* @add: two matrices of equal shapes, 8-bit integers. */
 
 void add(Memref2 *a, Memref2 *b, Memref2 *c) EXPORT("_mlir_ciface_add");
 void add(Memref2 *a, Memref2 *b, Memref2 *c) {
@@ -116,8 +114,32 @@ void add(Memref2 *a, Memref2 *b, Memref2 *c) {
         (int8_t)(((int8_t *)a->aligned)[i] + ((int8_t *)b->aligned)[i]);
 }
 
-/*--- The manifest
- * ----------------------------------------------------------===*/
+/* @big: packs two weights of [4096 x 4096] as they are. */
+
+static void copyParts(Memref2 *values, Memref2 *indices, Memref2 *packedValues,
+                      Memref2 *packedIndices) {
+  int64_t count = values->sizes[0] * values->sizes[1];
+  memcpy(packedValues->aligned, values->aligned, count * sizeof(float));
+  memcpy(packedIndices->aligned, indices->aligned, count);
+}
+
+void bigPack(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref2 *pv0,
+             Memref2 *pi0, Memref2 *pv1, Memref2 *pi1)
+    EXPORT("_mlir_ciface_big.pack");
+void bigPack(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref2 *pv0,
+             Memref2 *pi0, Memref2 *pv1, Memref2 *pi1) {
+  copyParts(v0, i0, pv0, pi0);
+  copyParts(v1, i1, pv1, pi1);
+}
+
+void big(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref1 *y)
+    EXPORT("_mlir_ciface_big");
+void big(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref1 *y) {
+  (void)i0, (void)i1;
+  *(float *)y->aligned = *(float *)v0->aligned + *(float *)v1->aligned;
+}
+
+/* The manifest. */
 
 #ifndef FAKE_VERSION
 #define FAKE_VERSION "1"
@@ -125,6 +147,12 @@ void add(Memref2 *a, Memref2 *b, Memref2 *c) {
 #ifndef FAKE_FFN_SYMBOL
 #define FAKE_FFN_SYMBOL "_mlir_ciface_ffn"
 #endif
+
+#define BIG_WEIGHT                                                             \
+  "{\"dtype\": \"f32\", \"shape\": [4096, 4096], \"encoding\": \"2:4\"}"
+#define BIG_PARTS                                                              \
+  "\"values\": {\"dtype\": \"f32\", \"shape\": [2048, 4096]},"                 \
+  "\"indices\": {\"dtype\": \"i8\", \"shape\": [2048, 4096]}"
 
 #ifndef FAKE_NO_MANIFEST
 __attribute__((visibility("default"))) const char nm_manifest[] =
@@ -169,5 +197,10 @@ __attribute__((visibility("default"))) const char nm_manifest[] =
     "                          {\"arg\": 0, \"dim\": 1}]}],"
     "    \"equal_dims\": [[{\"arg\": 0, \"dim\": 0}, {\"arg\": 1, \"dim\": 0}],"
     "                   [{\"arg\": 0, \"dim\": 1}, {\"arg\": 1, \"dim\": 1}]]}"
+    ",  { \"name\": \"big\", \"symbol\": \"_mlir_ciface_big\","
+    "    \"args\": [" BIG_WEIGHT ", " BIG_WEIGHT "],"
+    "    \"results\": [{\"dtype\": \"f32\", \"shape\": [1]}],"
+    "    \"pack\": {\"symbol\": \"_mlir_ciface_big.pack\", \"weights\": ["
+    "      {\"arg\": 0, " BIG_PARTS "}, {\"arg\": 1, " BIG_PARTS "}]}}"
     "]}";
 #endif

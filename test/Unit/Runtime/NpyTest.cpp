@@ -2,7 +2,7 @@
 
 #include "nm/Runtime/Npy.h"
 
-#include "TemporaryFolder.h"
+#include "../TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- TemporaryFolder.h - A folder for one test ----------------*- C++ -*-===//
 
-#ifndef NM_TEST_UNIT_RUNTIME_TEMPORARYFOLDER_H
-#define NM_TEST_UNIT_RUNTIME_TEMPORARYFOLDER_H
+#ifndef NM_TEST_UNIT_TEMPORARYFOLDER_H
+#define NM_TEST_UNIT_TEMPORARYFOLDER_H
 
 #include <cstdint>
 #include <cstdlib>
@@ -49,4 +49,4 @@ private:
   std::filesystem::path root;
 };
 
-#endif // NM_TEST_UNIT_RUNTIME_TEMPORARYFOLDER_H
+#endif // NM_TEST_UNIT_TEMPORARYFOLDER_H
