@@ -2,6 +2,7 @@
 
 #include "nm/InitNM.h"
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
+#include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -22,4 +23,5 @@ void mlir::nm::registerAllPasses() {
   // In pipeline order.
   registerConvertLinalgToNM();
   registerNMPasses();
+  registerConvertNMToLoops();
 }

@@ -1,0 +1,75 @@
+//===- LoopEmitter.h - The words that reference loops are made of -*- C++ -*-=//
+
+#ifndef NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H
+#define NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::nm {
+
+/// Emits scalar code and loops at a builder's insertion point. Bodies are
+/// emitted by callbacks, which use the same emitter.
+class LoopEmitter {
+public:
+  LoopEmitter(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  // Index arithmetic, folded where constant.
+  Value index(int64_t value);
+  Value add(Value a, Value b);
+  Value add(Value a, int64_t b) { return add(a, index(b)); }
+  Value sub(Value a, Value b);
+  Value mul(Value a, int64_t b);
+  Value div(Value a, int64_t b);
+  Value ceilDiv(Value a, int64_t b) { return div(add(a, b - 1), b); }
+  Value rem(Value a, int64_t b);
+  /// The unsigned byte `value` as an index.
+  Value byteToIndex(Value value);
+
+  // Truth values.
+  Value less(Value a, Value b);
+  Value both(Value a, Value b);
+  Value either(Value a, Value b);
+
+  // Memory.
+  Value size(Value memref, int64_t dim);
+  SmallVector<Value> sizes(Value memref);
+  Value load(Value memref, ValueRange indices);
+  void store(Value value, Value memref, ValueRange indices);
+  /// The element at `indices` of `memref`, or zero outside of it.
+  Value loadOrZero(Value memref, ValueRange indices);
+
+  // Elements.
+  Value zero(Type type);
+  /// `element` as f32, or sign-extended to i32.
+  Value toAccumulator(Value element);
+  /// `sum` (f32 or i32) rounded to `type`.
+  Value fromAccumulator(Value sum, Type type);
+  /// Whether `element` is other than zero; -0.0 is a zero and NaN is not.
+  Value isNonZero(Value element);
+
+  // Control flow.
+  /// Loops over 0 .. size-1 of every size, the last one innermost.
+  void forEach(ValueRange sizes, function_ref<void(ValueRange)> body);
+  /// Loops over 0 .. size-1 with values carried from turn to turn.
+  SmallVector<Value>
+  carry(Value size, ValueRange initial,
+        function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  /// The same with one value.
+  Value reduce(Value size, Value initial,
+               function_ref<Value(Value, Value)> body);
+  /// Emits `body` to run where `condition` holds.
+  void onlyIf(Value condition, function_ref<void()> body);
+  /// The value of one of two bodies.
+  Value choose(Value condition, function_ref<Value()> then,
+               function_ref<Value()> otherwise);
+
+  OpBuilder &builder;
+  Location loc;
+
+private:
+  Value decodeF8E4M3FN(Value element);
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H

@@ -1,0 +1,65 @@
+//===- NMToLoops.cpp - nm ops to loops, the reference ---------------------===//
+
+#include "nm/Conversion/NMToLoops/NMToLoops.h"
+
+#include "Patterns.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_CONVERTNMTOLOOPS
+#include "nm/Conversion/NMToLoops/NMToLoops.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+const char *mlir::nm::whyNoLoops(Operation *op) {
+  auto destinationOp = dyn_cast<DestinationStyleOpInterface>(op);
+  if (!destinationOp)
+    return "expected no op of the program's edge, which nm-materialize-storage "
+           "removes";
+  if (!destinationOp.hasPureBufferSemantics())
+    return "expected operands to be memrefs, which bufferization makes of "
+           "tensors";
+  return nullptr;
+}
+
+namespace {
+struct ConvertNMToLoops
+    : mlir::nm::impl::ConvertNMToLoopsBase<ConvertNMToLoops> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateNMToLoopsPatterns(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    if (refuseRemainingOps())
+      signalPassFailure();
+  }
+
+private:
+  /// Reports every nm op that is left; returns whether there are any.
+  bool refuseRemainingOps() {
+    bool found = false;
+    getOperation()->walk([&](Operation *op) {
+      if (!isa_and_present<NMDialect>(op->getDialect()))
+        return;
+      found = true;
+      op->emitOpError("has no loops: ") << whyNoLoops(op);
+    });
+    return found;
+  }
+};
+} // namespace
+
+void mlir::nm::populateNMToLoopsPatterns(RewritePatternSet &patterns) {
+  populateProductLoops(patterns);
+  populateCondensedLoops(patterns);
+  populatePruneLoops(patterns);
+  populatePackLoops(patterns);
+}

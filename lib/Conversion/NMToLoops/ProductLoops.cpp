@@ -1,0 +1,100 @@
+//===- ProductLoops.cpp - nm.spmm and nm.spmv as loops --------------------===//
+
+#include "Patterns.h"
+#include "WeightAccess.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+/// Emits C += A·B for one product.
+class ProductLoops {
+public:
+  ProductLoops(LoopEmitter &emitter, SparseProductOpInterface op)
+      : emitter(emitter), op(op),
+        weights(emitter, op.getPattern(), op.getPackingAttr(), op.getValues(),
+                op.getIndices()) {}
+
+  void emit() {
+    emitter.forEach(emitter.sizes(op.getC()),
+                    [&](ValueRange positionInC) { emitElement(positionInC); });
+  }
+
+private:
+  void emitElement(ValueRange positionInC) {
+    Value column = positionInC[op.getNDimOfC()];
+    Value sum =
+        emitter.reduce(weights.rows(), emitter.zero(op.getAccumulatorType()),
+                       [&](Value row, Value partial) {
+                         return emitTerm(positionInC, row, column, partial);
+                       });
+    Value before = emitter.toAccumulator(emitter.load(op.getC(), positionInC));
+    Value after = emitter.fromAccumulator(add(before, sum),
+                                          op.getCType().getElementType());
+    emitter.store(after, op.getC(), positionInC);
+  }
+
+  /// `partial` and the term of one condensed row, which has none past k.
+  Value emitTerm(ValueRange positionInC, Value row, Value column,
+                 Value partial) {
+    Value k = weights.kOf(row, column);
+    Value inside = emitter.less(k, emitter.size(op.getA(), op.getKDimOfA()));
+    return emitter.choose(
+        inside,
+        [&] {
+          Value a = emitter.load(op.getA(), positionInA(positionInC, k));
+          Value b = weights.value(row, column);
+          return add(partial, multiply(emitter.toAccumulator(a),
+                                       emitter.toAccumulator(b)));
+        },
+        [&] { return partial; });
+  }
+
+  SmallVector<Value> positionInA(ValueRange positionInC, Value k) {
+    SmallVector<Value> position(op.getAType().getRank());
+    for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
+      position[dim] = positionInC[dim];
+    if (std::optional<int64_t> m = op.getMDimOfA())
+      position[*m] = positionInC[*op.getMDimOfC()];
+    position[op.getKDimOfA()] = k;
+    return position;
+  }
+
+  Value add(Value a, Value b) {
+    if (a.getType().isInteger())
+      return arith::AddIOp::create(emitter.builder, emitter.loc, a, b);
+    return arith::AddFOp::create(emitter.builder, emitter.loc, a, b);
+  }
+
+  Value multiply(Value a, Value b) {
+    if (a.getType().isInteger())
+      return arith::MulIOp::create(emitter.builder, emitter.loc, a, b);
+    return arith::MulFOp::create(emitter.builder, emitter.loc, a, b);
+  }
+
+  LoopEmitter &emitter;
+  SparseProductOpInterface op;
+  WeightAccess weights;
+};
+
+struct ProductToLoops : OpInterfaceRewritePattern<SparseProductOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(SparseProductOpInterface op,
+                                PatternRewriter &rewriter) const override {
+    if (const char *reason = whyNoLoops(op))
+      return rewriter.notifyMatchFailure(op, reason);
+    LoopEmitter emitter(rewriter, op.getLoc());
+    ProductLoops(emitter, op).emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void mlir::nm::populateProductLoops(RewritePatternSet &patterns) {
+  patterns.add<ProductToLoops>(patterns.getContext());
+}
