@@ -39,6 +39,101 @@ int32_t nmGetNumThreads(void);
 /** Sets it; a count below 1 restores the default. */
 void nmSetNumThreads(int32_t count);
 
+/*===----------------------------------------------------------------------===*\
+|* Tensors
+\*===----------------------------------------------------------------------===*/
+
+typedef enum {
+  NM_F64 = 0,
+  NM_F32 = 1,
+  NM_F16 = 2,
+  NM_BF16 = 3,
+  NM_F8E4M3FN = 4,
+  NM_I64 = 5,
+  NM_I32 = 6,
+  NM_I8 = 7
+} NmElementType;
+
+/** Elements that the caller owns. */
+typedef struct {
+  void *data;
+  NmElementType type;
+  int32_t rank;
+  /** `rank` sizes. */
+  const int64_t *shape;
+  /** `rank` strides in elements, or NULL for row-major. */
+  const int64_t *strides;
+} NmTensor;
+
+/** Frees a message that a function of this header returned; NULL is allowed. */
+void nmMessageFree(char *message);
+
+/*===----------------------------------------------------------------------===*\
+|* Modules
+\*===----------------------------------------------------------------------===*/
+
+/** A compiled module. Loading one runs code of it: load only trusted files. */
+typedef struct NmModule NmModule;
+
+/** Loads the shared object that nm-compile wrote to `path`; `*module` is the
+ * caller's and is given back with nmModuleFree. */
+char *nmModuleLoad(const char *path, NmModule **module);
+
+/** Frees the module, after all its functions; NULL is allowed. */
+void nmModuleFree(NmModule *module);
+
+/** The module's manifest, the JSON text that include/nm/Runtime/Manifest.h
+ * describes: its functions, their types, and how each was compiled. It lives as
+ * long as the module. */
+const char *nmModuleGetManifest(const NmModule *module);
+
+/*===----------------------------------------------------------------------===*\
+|* Functions
+\*===----------------------------------------------------------------------===*/
+
+/** A function of a module, with the weights that it has been given. */
+typedef struct NmFunction NmFunction;
+
+/** Finds a function; an empty or NULL name means the module's only one.
+ * `*function` is the caller's and is given back with nmFunctionFree. The module
+ * must outlive it. */
+char *nmFunctionCreate(const NmModule *module, const char *name,
+                       NmFunction **function);
+
+/** Frees the function and its weights; NULL is allowed. */
+void nmFunctionFree(NmFunction *function);
+
+int64_t nmFunctionGetNumArgs(const NmFunction *function);
+int64_t nmFunctionGetNumResults(const NmFunction *function);
+
+/** Gives an encoded argument its dense weights, zeros included. They are
+ * checked against the pattern and compressed, so that `dense` is not needed
+ * after the call. Weights that are packed cannot be replaced. */
+char *nmFunctionSetWeight(NmFunction *function, int64_t arg,
+                          const NmTensor *dense);
+
+/** The same from the condensed parts, whose indices are verified. The parts are
+ * copied. */
+char *nmFunctionSetCondensedWeight(NmFunction *function, int64_t arg,
+                                   const NmTensor *values,
+                                   const NmTensor *indices);
+
+/** Packs the weights, all of which must have been given. The first call of a
+ * function does it where the caller has not. */
+char *nmFunctionPackWeights(NmFunction *function);
+
+/** Writes the sizes of result `result` for `args` to `shape`, which has room
+ * for its rank. `args` holds the arguments that are not encoded, in order. */
+char *nmFunctionGetResultShape(NmFunction *function, const NmTensor *args,
+                               int64_t numArgs, int64_t result, int64_t *shape);
+
+/** Calls the function. `args` holds the arguments that are not encoded, in
+ * order; `results` the results, whose elements are written. Once the weights
+ * are packed, calls from several threads at once are allowed. */
+char *nmFunctionCall(NmFunction *function, const NmTensor *args,
+                     int64_t numArgs, const NmTensor *results,
+                     int64_t numResults);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@ using namespace nm;
 struct Module::Impl {
   std::string path;
   void *handle = nullptr;
+  const char *manifestText = nullptr;
   Manifest manifest;
 
   ~Impl() {
@@ -33,6 +34,8 @@ Module &Module::operator=(Module &&) noexcept = default;
 Module::~Module() = default;
 
 const Manifest &Module::manifest() const { return impl->manifest; }
+
+const char *Module::manifestText() const { return impl->manifestText; }
 
 static Status checkSymbol(void *handle, const std::string &symbol) {
   if (dlsym(handle, symbol.c_str()))
@@ -74,6 +77,7 @@ Result<Module> Module::load(const std::string &path) {
   Result<Manifest> manifest = Manifest::parse(text);
   if (!manifest)
     return failure("nm_manifest: " + manifest.error().message);
+  impl->manifestText = text;
   impl->manifest = std::move(*manifest);
   for (const std::string &feature : impl->manifest.processorFeatures)
     if (!processorHas(feature))

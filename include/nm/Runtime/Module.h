@@ -80,6 +80,7 @@ public:
   static Result<Module> load(const std::string &path);
 
   const Manifest &manifest() const;
+  const char *manifestText() const;
   /// The function, or an error that names the functions there are. An empty
   /// name means the only one.
   Result<Function> function(const std::string &name) const;

@@ -1,0 +1,288 @@
+//===- CApi.cpp - Loading and running modules from C ----------------------===//
+
+#include "nm-c/Runtime.h"
+
+#include "nm/Runtime/Module.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+using namespace nm;
+
+struct NmModule {
+  Module module;
+};
+
+struct NmFunction {
+  Function function;
+  /// Condensed weights by argument, until they are packed.
+  std::map<size_t, Weight> condensed;
+  /// Packed weights, one per encoded argument in order.
+  std::vector<Weight> packed;
+  bool isPacked = false;
+  std::mutex packing;
+};
+
+/// A copy that nmMessageFree takes.
+static char *message(const Error &error) {
+  return strdup(error.message.c_str());
+}
+
+static char *message(const Status &status) {
+  return status ? nullptr : message(status.error());
+}
+
+static Result<Tensor> toTensor(const NmTensor &tensor) {
+  constexpr ElementType kTypes[] = {ElementType::F64,    ElementType::F32,
+                                    ElementType::F16,    ElementType::BF16,
+                                    ElementType::F8E4M3, ElementType::I64,
+                                    ElementType::I32,    ElementType::I8};
+  if (tensor.type < 0 || size_t(tensor.type) >= std::size(kTypes))
+    return Error{"expected an NmElementType, but got " +
+                 std::to_string(int(tensor.type))};
+  if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
+    return Error{"expected a rank of at least 0 and a shape"};
+  ElementType type = kTypes[tensor.type];
+  Shape shape(tensor.shape, tensor.shape + tensor.rank);
+  if (Result<int64_t> count = countElements(shape, type); !count)
+    return count.error();
+  else if (*count > 0 && !tensor.data)
+    return Error{"expected data for " + shapeText(shape) + " elements"};
+  if (!tensor.strides)
+    return Tensor(tensor.data, type, std::move(shape));
+  return Tensor(tensor.data, type, std::move(shape),
+                Shape(tensor.strides, tensor.strides + tensor.rank));
+}
+
+static std::string place(const char *what, int64_t i) {
+  return std::string(what) + " " + std::to_string(i);
+}
+
+/// Converts `count` tensors; an error says which of `what` is wrong.
+static Result<std::vector<Tensor>> toTensors(const NmTensor *tensors,
+                                             int64_t count, const char *what) {
+  std::vector<Tensor> result;
+  for (int64_t i = 0; i < count; ++i) {
+    Result<Tensor> tensor = toTensor(tensors[i]);
+    if (!tensor)
+      return Error{place(what, i) + ": " + tensor.error().message};
+    result.push_back(std::move(*tensor));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+static std::string weightName(const NmFunction &function, int64_t arg) {
+  return place("argument", arg) + " of @" + function.function.name();
+}
+
+/// Whether argument `arg` can be given a weight now.
+static Status checkEncoded(const NmFunction &function, int64_t arg) {
+  const std::vector<TensorType> &args = function.function.args();
+  if (arg < 0 || arg >= int64_t(args.size()))
+    return Error{"@" + function.function.name() + ": expected an argument " +
+                 "below " + std::to_string(args.size()) + ", but got " +
+                 std::to_string(arg)};
+  if (!args[arg].encoding)
+    return Error{weightName(function, arg) +
+                 ": expected an encoded argument, but it is " +
+                 args[arg].str()};
+  if (function.isPacked)
+    return Error{weightName(function, arg) +
+                 ": expected weights before they are packed; create another "
+                 "function to give it other weights"};
+  return Status::success();
+}
+
+static Status setWeight(NmFunction &function, int64_t arg,
+                        const NmTensor &dense) {
+  if (Status status = checkEncoded(function, arg); !status)
+    return status;
+  std::string name = weightName(function, arg);
+  Result<Tensor> tensor = toTensor(dense);
+  if (!tensor)
+    return Error{name + ": " + tensor.error().message};
+  Result<Weight> weight =
+      compressWeight(function.function.args()[arg], *tensor, name);
+  if (!weight)
+    return weight.error();
+  function.condensed[arg] = std::move(*weight);
+  return Status::success();
+}
+
+static Status setCondensed(NmFunction &function, int64_t arg,
+                           const NmTensor &values, const NmTensor &indices) {
+  if (Status status = checkEncoded(function, arg); !status)
+    return status;
+  std::string name = weightName(function, arg);
+  NmTensor parts[] = {values, indices};
+  Result<std::vector<Tensor>> tensors = toTensors(parts, 2, "part");
+  if (!tensors)
+    return Error{name + ": " + tensors.error().message};
+  const TensorType &type = function.function.args()[arg];
+  TensorType valuesType{(*tensors)[0].type, (*tensors)[0].shape, std::nullopt};
+  TensorType indicesType{(*tensors)[1].type, (*tensors)[1].shape, std::nullopt};
+  Result<Weight> weight = allocateWeight(valuesType, indicesType);
+  if (!weight)
+    return Error{name + ": " + weight.error().message};
+  copyTensor((*tensors)[0], weight->values);
+  copyTensor((*tensors)[1], weight->indices);
+  if (Status status = verifyWeight(type, *weight, name); !status)
+    return status;
+  function.condensed[arg] = std::move(*weight);
+  return Status::success();
+}
+
+static Status packWeights(NmFunction &function) {
+  std::lock_guard<std::mutex> lock(function.packing);
+  if (function.isPacked)
+    return Status::success();
+  std::vector<Weight> parts;
+  for (size_t arg = 0; arg < function.function.args().size(); ++arg) {
+    if (!function.function.args()[arg].encoding)
+      continue;
+    auto given = function.condensed.find(arg);
+    if (given == function.condensed.end())
+      return Error{weightName(function, arg) +
+                   ": expected its weights, but none were given"};
+    parts.push_back(given->second);
+  }
+  function.condensed.clear();
+  Result<std::vector<Weight>> packed = function.function.pack(std::move(parts));
+  if (!packed)
+    return packed.error();
+  function.packed = std::move(*packed);
+  function.isPacked = true;
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// All arguments of a call: the plain ones given, the encoded ones from the
+/// function's weights.
+static Result<std::vector<Argument>>
+arguments(NmFunction &function, const NmTensor *args, int64_t numArgs) {
+  if (Status status = packWeights(function); !status)
+    return status.error();
+  Result<std::vector<Tensor>> tensors = toTensors(args, numArgs, "argument");
+  if (!tensors)
+    return tensors.error();
+  const std::vector<TensorType> &types = function.function.args();
+  size_t expected = types.size() - function.packed.size();
+  if (tensors->size() != expected)
+    return Error{"@" + function.function.name() + ": expected " +
+                 std::to_string(expected) +
+                 " arguments that are not encoded, but got " +
+                 std::to_string(numArgs)};
+  std::vector<Argument> result;
+  size_t nextPlain = 0, nextWeight = 0;
+  for (const TensorType &type : types) {
+    if (type.encoding)
+      result.emplace_back(function.packed[nextWeight++]);
+    else
+      result.emplace_back(std::move((*tensors)[nextPlain++]));
+  }
+  return result;
+}
+
+static Status call(NmFunction &function, const NmTensor *args, int64_t numArgs,
+                   const NmTensor *results, int64_t numResults) {
+  Result<std::vector<Argument>> all = arguments(function, args, numArgs);
+  if (!all)
+    return all.error();
+  Result<std::vector<Tensor>> outputs =
+      toTensors(results, numResults, "result");
+  if (!outputs)
+    return outputs.error();
+  return function.function.call(*all, *outputs);
+}
+
+//===----------------------------------------------------------------------===//
+// The C symbols
+//===----------------------------------------------------------------------===//
+
+extern "C" {
+
+NM_RUNTIME_API void nmMessageFree(char *text) { std::free(text); }
+
+NM_RUNTIME_API char *nmModuleLoad(const char *path, NmModule **module) {
+  Result<Module> loaded = Module::load(path);
+  if (!loaded)
+    return message(loaded.error());
+  *module = new NmModule{std::move(*loaded)};
+  return nullptr;
+}
+
+NM_RUNTIME_API void nmModuleFree(NmModule *module) { delete module; }
+
+NM_RUNTIME_API const char *nmModuleGetManifest(const NmModule *module) {
+  return module->module.manifestText();
+}
+
+NM_RUNTIME_API char *nmFunctionCreate(const NmModule *module, const char *name,
+                                      NmFunction **function) {
+  Result<Function> found = module->module.function(name ? name : "");
+  if (!found)
+    return message(found.error());
+  *function = new NmFunction{std::move(*found), {}, {}, false, {}};
+  return nullptr;
+}
+
+NM_RUNTIME_API void nmFunctionFree(NmFunction *function) { delete function; }
+
+NM_RUNTIME_API int64_t nmFunctionGetNumArgs(const NmFunction *function) {
+  return int64_t(function->function.args().size());
+}
+
+NM_RUNTIME_API int64_t nmFunctionGetNumResults(const NmFunction *function) {
+  return int64_t(function->function.results().size());
+}
+
+NM_RUNTIME_API char *nmFunctionSetWeight(NmFunction *function, int64_t arg,
+                                         const NmTensor *dense) {
+  return message(setWeight(*function, arg, *dense));
+}
+
+NM_RUNTIME_API char *nmFunctionSetCondensedWeight(NmFunction *function,
+                                                  int64_t arg,
+                                                  const NmTensor *values,
+                                                  const NmTensor *indices) {
+  return message(setCondensed(*function, arg, *values, *indices));
+}
+
+NM_RUNTIME_API char *nmFunctionPackWeights(NmFunction *function) {
+  return message(packWeights(*function));
+}
+
+NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
+                                              const NmTensor *args,
+                                              int64_t numArgs, int64_t result,
+                                              int64_t *shape) {
+  Result<std::vector<Argument>> all = arguments(*function, args, numArgs);
+  if (!all)
+    return message(all.error());
+  Result<std::vector<Shape>> shapes = function->function.resultShapes(*all);
+  if (!shapes)
+    return message(shapes.error());
+  if (result < 0 || result >= int64_t(shapes->size()))
+    return message(Error{"@" + function->function.name() +
+                         ": expected a result below " +
+                         std::to_string(shapes->size()) + ", but got " +
+                         std::to_string(result)});
+  std::copy((*shapes)[result].begin(), (*shapes)[result].end(), shape);
+  return nullptr;
+}
+
+NM_RUNTIME_API char *nmFunctionCall(NmFunction *function, const NmTensor *args,
+                                    int64_t numArgs, const NmTensor *results,
+                                    int64_t numResults) {
+  return message(call(*function, args, numArgs, results, numResults));
+}
+}

@@ -1,0 +1,133 @@
+/*===- runtime.c - The runtime's C API, used from C -----------------------===*\
+|*
+|* Given the fake model of test/Unit/Runtime, prints what each call gives;
+|* CTest fails where the program does.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#include "nm-c/Runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(int line, const char *what) {
+  fprintf(stderr, "line %d: %s\n", line, what);
+  exit(1);
+}
+
+#define EXPECT(CONDITION)                                                      \
+  do {                                                                         \
+    if (!(CONDITION))                                                          \
+      fail(__LINE__, #CONDITION);                                              \
+  } while (0)
+
+/* The call succeeds. */
+#define SUCCEEDS(CALL)                                                         \
+  do {                                                                         \
+    char *text = (CALL);                                                       \
+    if (text)                                                                  \
+      fail(__LINE__, text);                                                    \
+  } while (0)
+
+/* The call fails with a message that has PART in it. */
+#define FAILS(CALL, PART)                                                      \
+  do {                                                                         \
+    char *text = (CALL);                                                       \
+    if (!text || !strstr(text, PART))                                          \
+      fail(__LINE__, text ? text : "expected an error: " #CALL);               \
+    nmMessageFree(text);                                                       \
+  } while (0)
+
+static const int64_t kShapeA[] = {2, 4}, kShapeW[] = {4, 3}, kShapeC[] = {2, 3};
+static float a[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+static float w[12] = {1, 0, 0, 0, 5, 0, 3, 0, 0, 0, 6, 7};
+static float c[6];
+static const float kExpected[6] = {10, 34, 28, 26, 78, 56};
+
+static void testCall(const NmModule *module) {
+  NmTensor tensorA = {a, NM_F32, 2, kShapeA, NULL};
+  NmTensor tensorW = {w, NM_F32, 2, kShapeW, NULL};
+  NmTensor tensorC = {c, NM_F32, 2, kShapeC, NULL};
+  NmFunction *ffn = NULL;
+  SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
+  EXPECT(nmFunctionGetNumArgs(ffn) == 2);
+  EXPECT(nmFunctionGetNumResults(ffn) == 1);
+
+  FAILS(nmFunctionCall(ffn, &tensorA, 1, &tensorC, 1),
+        "argument 1 of @ffn: expected its weights, but none were given");
+  FAILS(nmFunctionSetWeight(ffn, 0, &tensorW), "expected an encoded argument");
+  FAILS(nmFunctionSetWeight(ffn, 2, &tensorW), "expected an argument below 2");
+  FAILS(nmFunctionSetWeight(ffn, 1, &tensorA), "but got 2x4 f32");
+  SUCCEEDS(nmFunctionSetWeight(ffn, 1, &tensorW));
+  SUCCEEDS(nmFunctionPackWeights(ffn));
+  FAILS(nmFunctionSetWeight(ffn, 1, &tensorW), "before they are packed");
+
+  int64_t shape[2] = {0, 0};
+  SUCCEEDS(nmFunctionGetResultShape(ffn, &tensorA, 1, 0, shape));
+  EXPECT(shape[0] == 2 && shape[1] == 3);
+  FAILS(nmFunctionGetResultShape(ffn, &tensorA, 1, 1, shape),
+        "expected a result below 1");
+  SUCCEEDS(nmFunctionCall(ffn, &tensorA, 1, &tensorC, 1));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+
+  /* A given column-major. */
+  float transposed[8] = {1, 5, 2, 6, 3, 7, 4, 8};
+  const int64_t strides[] = {1, 2};
+  NmTensor stridedA = {transposed, NM_F32, 2, kShapeA, strides};
+  memset(c, 0, sizeof c);
+  SUCCEEDS(nmFunctionCall(ffn, &stridedA, 1, &tensorC, 1));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+
+  FAILS(nmFunctionCall(ffn, &tensorA, 0, &tensorC, 1),
+        "expected 1 arguments that are not encoded, but got 0");
+  NmTensor bad = tensorA;
+  bad.type = (NmElementType)99;
+  FAILS(nmFunctionCall(ffn, &bad, 1, &tensorC, 1),
+        "argument 0: expected an NmElementType, but got 99");
+  bad = tensorA;
+  bad.data = NULL;
+  FAILS(nmFunctionCall(ffn, &bad, 1, &tensorC, 1), "expected data");
+  nmFunctionFree(ffn);
+}
+
+static void testCondensed(const NmModule *module) {
+  float values[6] = {1, 5, 0, 3, 6, 7};
+  uint8_t indices[6] = {0, 1, 0, 2, 3, 3};
+  const int64_t shape[] = {2, 3};
+  NmTensor tensorA = {a, NM_F32, 2, kShapeA, NULL};
+  NmTensor tensorC = {c, NM_F32, 2, kShapeC, NULL};
+  NmTensor tensorV = {values, NM_F32, 2, shape, NULL};
+  NmTensor tensorI = {indices, NM_I8, 2, shape, NULL};
+  NmFunction *ffn = NULL;
+  SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
+  indices[3] = 4;
+  FAILS(nmFunctionSetCondensedWeight(ffn, 1, &tensorV, &tensorI),
+        "expected a position");
+  indices[3] = 2;
+  SUCCEEDS(nmFunctionSetCondensedWeight(ffn, 1, &tensorV, &tensorI));
+  memset(values, 0, sizeof values);
+  SUCCEEDS(nmFunctionCall(ffn, &tensorA, 1, &tensorC, 1));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+  nmFunctionFree(ffn);
+}
+
+int main(int argc, char **argv) {
+  EXPECT(argc == 2);
+  NmModule *module = NULL;
+  FAILS(nmModuleLoad("/nowhere/model.so", &module), "cannot load");
+  EXPECT(module == NULL);
+  SUCCEEDS(nmModuleLoad(argv[1], &module));
+  EXPECT(strstr(nmModuleGetManifest(module), "\"ffn\""));
+  NmFunction *none = NULL;
+  FAILS(nmFunctionCreate(module, "none", &none), "it has @ffn");
+  FAILS(nmFunctionCreate(module, NULL, &none), "the name of a function");
+  testCall(module);
+  testCondensed(module);
+  nmModuleFree(module);
+  nmModuleFree(NULL);
+  nmFunctionFree(NULL);
+  nmMessageFree(NULL);
+  printf("passed\n");
+  return 0;
+}
