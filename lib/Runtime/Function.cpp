@@ -16,8 +16,8 @@ std::string Function::place(const char *what, size_t i) const {
 }
 
 const PackedWeightInfo *Function::packedInfo(size_t arg) const {
-  if (pack_)
-    for (const PackedWeightInfo &info : pack_->weights)
+  if (loadTimePack)
+    for (const PackedWeightInfo &info : loadTimePack->weights)
       if (info.arg == int64_t(arg))
         return &info;
   return nullptr;
@@ -212,7 +212,7 @@ Function::pack(std::vector<Weight> condensed) const {
         !status)
       return status.error();
   }
-  if (!pack_)
+  if (!loadTimePack)
     return condensed;
 
   auto position = [&](int64_t arg) {
@@ -222,13 +222,13 @@ Function::pack(std::vector<Weight> condensed) const {
     return i;
   };
   Descriptors descriptors;
-  for (const PackedWeightInfo &info : pack_->weights) {
+  for (const PackedWeightInfo &info : loadTimePack->weights) {
     const Weight &weight = condensed[position(info.arg)];
     descriptors.add(weight.values);
     descriptors.add(weight.indices);
   }
   std::vector<Weight> packed;
-  for (const PackedWeightInfo &info : pack_->weights) {
+  for (const PackedWeightInfo &info : loadTimePack->weights) {
     Result<Weight> weight = allocateWeight(info.values, info.indices);
     if (!weight)
       return Error{place("argument", info.arg) + ": " + weight.error().message};
@@ -240,6 +240,6 @@ Function::pack(std::vector<Weight> condensed) const {
     return Error{"@" + functionName + ".pack: " + status.error().message};
   // The condensed parts are freed here.
   for (size_t i = 0; i < packed.size(); ++i)
-    condensed[position(pack_->weights[i].arg)] = std::move(packed[i]);
+    condensed[position(loadTimePack->weights[i].arg)] = std::move(packed[i]);
   return condensed;
 }

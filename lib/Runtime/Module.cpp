@@ -111,7 +111,7 @@ Result<Function> Module::function(const std::string &name) const {
   function.equalDims = &info->equalDims;
   function.entry = dlsym(impl->handle, info->symbol.c_str());
   if (info->pack) {
-    function.pack_ = &*info->pack;
+    function.loadTimePack = &*info->pack;
     function.packEntry = dlsym(impl->handle, info->pack->symbol.c_str());
   }
   return function;

@@ -31,7 +31,7 @@ public:
   const std::vector<TensorType> &results() const { return signature->results; }
   /// What its weights become when they are loaded; null where they stay
   /// condensed.
-  const PackInfo *packInfo() const { return pack_; }
+  const PackInfo *packInfo() const { return loadTimePack; }
 
   /// Runs the module's packing on the condensed parts of the encoded arguments,
   /// one entry per encoded argument in order, and frees each as soon as nothing
@@ -63,7 +63,7 @@ private:
   std::string functionName;
   const Signature *signature = nullptr;
   const std::vector<std::vector<DimRef>> *equalDims = nullptr;
-  const PackInfo *pack_ = nullptr;
+  const PackInfo *loadTimePack = nullptr;
   void *entry = nullptr;
   void *packEntry = nullptr;
 };
