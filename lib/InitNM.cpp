@@ -3,6 +3,7 @@
 #include "nm/InitNM.h"
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
+#include "nm/Conversion/NMToVector/NMToVector.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -24,4 +25,5 @@ void mlir::nm::registerAllPasses() {
   registerConvertLinalgToNM();
   registerNMPasses();
   registerConvertNMToLoops();
+  registerConvertNMToVector();
 }

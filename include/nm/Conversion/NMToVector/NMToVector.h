@@ -1,0 +1,36 @@
+//===- NMToVector.h - The CPU fast path -------------------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOVECTOR_NMTOVECTOR_H
+#define NM_CONVERSION_NMTOVECTOR_NMTOVECTOR_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace mlir::nm {
+
+#define GEN_PASS_DECL
+#include "nm/Conversion/NMToVector/NMToVector.h.inc"
+
+/// The vectors that code is emitted for.
+struct VectorTarget {
+  int64_t bits = 512;
+  /// Whether the x86 permutes of that width exist: AVX-512F or AVX2.
+  bool x86Permutes = true;
+
+  /// Lanes of 32 bits.
+  int64_t lanes() const { return bits / 32; }
+};
+
+/// Patterns that expand nm.spmm and nm.spmv on memrefs into vector code.
+void populateNMToVectorPatterns(RewritePatternSet &patterns,
+                                const VectorTarget &target);
+
+#define GEN_PASS_REGISTRATION
+#include "nm/Conversion/NMToVector/NMToVector.h.inc"
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOVECTOR_NMTOVECTOR_H

@@ -1,0 +1,60 @@
+//===- NMToVector.td - The CPU fast path -------------------*- tablegen -*-===//
+
+#ifndef NM_CONVERSION_NMTOVECTOR_TD
+#define NM_CONVERSION_NMTOVECTOR_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
+  let summary = "expand nm products on memrefs into vector code";
+  let description = [{
+    Expands `nm.spmm` and `nm.spmv` on memrefs, with weights in packed or
+    condensed form, into `scf`, `vector`, `memref` and `arith`. Vectors run
+    along the longer side of the schedule's `thread` tile; without a schedule
+    the cost model's default is taken.
+
+    * Along m: A is re-laid k-major in a scratch tile, weights are broadcast
+      into a register tile of whole vectors along m, and C is kept in a scratch
+      tile until all of k is summed. The columns of a unit share the rows of A.
+    * Along n: values are streamed. The window of A lies in registers as a
+      table, the packed indices are spread over the lanes and look it up. Where
+      a vector's columns share one index, A is broadcast instead.
+
+    Sums are f32 (i32 for i8) and rounded once. An op that is left as it is
+    (on tensors, of another strategy, with f8 elements, a dynamic k or a memref
+    whose rows are not contiguous) is left for `convert-nm-to-loops`.
+
+    ```mlir
+    nm.spmv <2:4> packing <panel = 64, index_bits = 2>
+      ins(%x, %v, %i : memref<4096xf32>, memref<64x2048x64xf32>,
+                       memref<64x2048x16xi8>)
+      outs(%y : memref<4096xf32>)
+    ```
+
+    becomes, with 512-bit vectors, a loop over panels around a loop over
+    windows, whose body is for every 16 columns
+
+    ```mlir
+    %bytes = vector.load %i[%p, %u, %c0] : …, vector<4xi8>
+    …
+    %indices = arith.shrui %words, %shifts : vector<16xi32>
+    %x = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%table, %indices)
+    %v = vector.load %values[%p, %row, %c0] : …, vector<16xf32>
+    %sum = vector.fma %x, %v, %sum0 : vector<16xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Bits of the target's vectors: 128, 256 or 512">,
+    Option<"x86Permutes", "x86-permutes", "bool", "true",
+           "Look tables up by AVX-512 (512 bits) or AVX2 (256 bits) permutes; "
+           "else by vector.gather">
+  ];
+}
+
+#endif // NM_CONVERSION_NMTOVECTOR_TD

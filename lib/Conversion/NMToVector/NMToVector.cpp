@@ -1,0 +1,174 @@
+//===- NMToVector.cpp - Expands nm products into vector code --------------===//
+
+#include "nm/Conversion/NMToVector/NMToVector.h"
+#include "ProductTile.h"
+
+#include "nm/Support/CpuSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_CONVERTNMTOVECTOR
+#include "nm/Conversion/NMToVector/NMToVector.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The cost model's name of an element type.
+static ::nm::ElementType elementTypeOf(Type type) {
+  if (type.isF32())
+    return ::nm::ElementType::F32;
+  if (type.isF16())
+    return ::nm::ElementType::F16;
+  return type.isBF16() ? ::nm::ElementType::BF16 : ::nm::ElementType::I8;
+}
+
+/// The cost model's schedule for an op that has none.
+static VectorSchedule defaultSchedule(const ProductTile &tile,
+                                      const VectorTarget &target) {
+  ::nm::CpuTarget cpu;
+  cpu.vectorBits = target.bits;
+  cpu.permutes = target.x86Permutes;
+  ::nm::CpuProduct product;
+  product.pattern = tile.pattern;
+  product.type =
+      elementTypeOf(cast<MemRefType>(tile.a.getType()).getElementType());
+  product.m = ShapedType::isDynamic(tile.staticM) ? ::nm::CpuProduct::kUnknown
+                                                  : tile.staticM;
+  product.k = tile.k;
+  ::nm::CpuSchedule chosen = ::nm::selectCpuSchedule(product, cpu);
+  return {chosen.alongM, chosen.threadM, chosen.threadN, chosen.blockK,
+          chosen.packing.panel};
+}
+
+static VectorSchedule scheduleOf(const ProductTile &tile, ScheduleAttr attr,
+                                 const VectorTarget &target) {
+  VectorSchedule schedule = defaultSchedule(tile, target);
+  if (!attr || attr.getThread().size() != 2)
+    return schedule;
+  schedule.rows = attr.getThread()[0];
+  schedule.columns = attr.getThread()[1];
+  schedule.alongM = schedule.rows >= schedule.columns;
+  if (attr.getBlock().size() == 3)
+    schedule.kRows = attr.getBlock()[2];
+  if (PackingAttr packing = attr.getPacking())
+    schedule.panel = packing.getPanel();
+  return schedule;
+}
+
+static ProductTile describe(SparseProductOpInterface op,
+                            VectorEmitter &emitter) {
+  ProductTile tile;
+  tile.pattern = op.getPattern();
+  tile.a = op.getA();
+  tile.values = op.getValues();
+  tile.indices = op.getIndices();
+  tile.c = op.getC();
+  tile.packing = op.getPackingAttr();
+  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation())) {
+    tile.transposeA = spmm.getTransposeA();
+    tile.transposeC = spmm.getTransposeC();
+  }
+  std::optional<int64_t> mDim = op.getMDimOfA();
+  tile.isVector = !mDim;
+  tile.k = op.getStaticK();
+  tile.staticM = op.getStaticM();
+  tile.m = mDim ? emitter.dim(tile.a, *mDim) : emitter.index(1);
+  tile.n = emitter.dim(tile.c, op.getNDimOfC());
+  return tile;
+}
+
+static bool isContiguousAlongRows(Value memref) {
+  return cast<MemRefType>(memref.getType()).isLastDimUnitStride();
+}
+
+namespace {
+struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
+  ExpandProduct(MLIRContext *context, const VectorTarget &target)
+      : OpInterfaceRewritePattern(context), target(target) {}
+
+  LogicalResult matchAndRewrite(SparseProductOpInterface op,
+                                PatternRewriter &rewriter) const override {
+    if (failed(checkOp(op, rewriter)))
+      return failure();
+    VectorEmitter emitter(rewriter, op.getLoc(), op.getAccumulatorType(),
+                          target);
+    ProductTile tile = describe(op, emitter);
+    expandBatches(emitter, tile, scheduleOf(tile, op.getScheduleAttr(), target),
+                  op.getNumBatchDims());
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  LogicalResult checkOp(SparseProductOpInterface op,
+                        PatternRewriter &rewriter) const {
+    if (!isa<MemRefType>(op.getA().getType()))
+      return rewriter.notifyMatchFailure(op, "operands are not memrefs");
+    ScheduleAttr schedule = op.getScheduleAttr();
+    if (schedule && schedule.getStrategy() != Strategy::Vector)
+      return rewriter.notifyMatchFailure(op, "strategy is not `vector`");
+    if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
+      return rewriter.notifyMatchFailure(op,
+                                         "arith.extf of f8 has no lowering");
+    if (ShapedType::isDynamic(op.getStaticK()))
+      return rewriter.notifyMatchFailure(op, "k is dynamic");
+    for (Value operand :
+         {op.getA(), op.getValues(), op.getIndices(), op.getC()})
+      if (!isContiguousAlongRows(operand))
+        return rewriter.notifyMatchFailure(
+            op, "an operand's last dimension is not contiguous");
+    return success();
+  }
+
+  /// Loops over the `count` batch dimensions, from `tile.batch.size()` on.
+  void expandBatches(VectorEmitter &emitter, ProductTile &tile,
+                     const VectorSchedule &schedule, int64_t count) const {
+    int64_t dimension = tile.batch.size();
+    if (dimension == count) {
+      if (schedule.alongM)
+        expandAlongM(emitter, tile, schedule);
+      else
+        expandAlongN(emitter, tile, schedule);
+      return;
+    }
+    emitter.loop(emitter.index(0), emitter.dim(tile.a, dimension), 1,
+                 [&](Value batch) {
+                   tile.batch.push_back(batch);
+                   expandBatches(emitter, tile, schedule, count);
+                   tile.batch.pop_back();
+                 });
+  }
+
+  VectorTarget target;
+};
+
+struct ConvertNMToVector
+    : mlir::nm::impl::ConvertNMToVectorBase<ConvertNMToVector> {
+  using ConvertNMToVectorBase::ConvertNMToVectorBase;
+
+  void runOnOperation() override {
+    if (vectorBits != 128 && vectorBits != 256 && vectorBits != 512) {
+      getOperation()->emitError()
+          << "expected vector-bits to be 128, 256 or 512, but got "
+          << vectorBits.getValue();
+      return signalPassFailure();
+    }
+    RewritePatternSet patterns(&getContext());
+    populateNMToVectorPatterns(patterns, {vectorBits, x86Permutes});
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+} // namespace
+
+void mlir::nm::populateNMToVectorPatterns(RewritePatternSet &patterns,
+                                          const VectorTarget &target) {
+  patterns.add<ExpandProduct>(patterns.getContext(), target);
+}

@@ -1,0 +1,78 @@
+//===- ProductTile.h - The product that is expanded -------------*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_NMTOVECTOR_PRODUCTTILE_H
+#define NM_LIB_CONVERSION_NMTOVECTOR_PRODUCTTILE_H
+
+#include "VectorEmitter.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// How a product on memrefs is expanded: see #nm.schedule. Sizes in elements.
+struct VectorSchedule {
+  /// Whether vectors run along m; else along n.
+  bool alongM = false;
+  /// The register tile.
+  int64_t rows = 1;
+  int64_t columns = 16;
+  /// Rows of k that are summed before the next part of A is taken; along m
+  /// only.
+  int64_t kRows = 128;
+  /// The width of the panels that condensed weights are read in.
+  int64_t panel = 16;
+};
+
+/// A product on memrefs with one m and one n: batch dimensions are indexed by
+/// the loops around it.
+struct ProductTile {
+  ::nm::Pattern pattern;
+  Value a;
+  Value values;
+  Value indices;
+  Value c;
+  /// Null for weights in condensed form.
+  PackingAttr packing;
+  bool transposeA = false;
+  bool transposeC = false;
+  /// Whether A and C have no dimension m.
+  bool isVector = false;
+  int64_t k = 0;
+  /// Sizes as index values, and m where it is static.
+  Value m;
+  Value n;
+  int64_t staticM = ShapedType::kDynamic;
+  /// Values that index the batch dimensions of A and C.
+  SmallVector<Value> batch;
+
+  /// Indices of A's element (row of m, row of k) and C's (row, column).
+  SmallVector<Value> indicesOfA(Value row, Value k) const {
+    return arrange(row, k, transposeA);
+  }
+  SmallVector<Value> indicesOfC(Value row, Value column) const {
+    return arrange(row, column, transposeC);
+  }
+
+private:
+  SmallVector<Value> arrange(Value row, Value other, bool transposed) const {
+    SmallVector<Value> indices(batch);
+    if (isVector)
+      indices.push_back(other);
+    else if (transposed)
+      indices.append({other, row});
+    else
+      indices.append({row, other});
+    return indices;
+  }
+};
+
+/// Expands `tile` with vectors along m.
+void expandAlongM(VectorEmitter &emitter, const ProductTile &tile,
+                  const VectorSchedule &schedule);
+/// Expands `tile` with vectors along n.
+void expandAlongN(VectorEmitter &emitter, const ProductTile &tile,
+                  const VectorSchedule &schedule);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOVECTOR_PRODUCTTILE_H

@@ -1,0 +1,259 @@
+//===- VectorEmitter.cpp - Emits vectors, masks and loops -----------------===//
+
+#include "VectorEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value VectorEmitter::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value VectorEmitter::add(Value lhs, Value rhs) {
+  return b.createOrFold<arith::AddIOp>(lhs, rhs);
+}
+
+Value VectorEmitter::sub(Value lhs, Value rhs) {
+  return b.createOrFold<arith::SubIOp>(lhs, rhs);
+}
+
+Value VectorEmitter::mul(Value lhs, int64_t rhs) {
+  return b.createOrFold<arith::MulIOp>(lhs, index(rhs));
+}
+
+Value VectorEmitter::min(Value lhs, Value rhs) {
+  return b.createOrFold<arith::MinSIOp>(lhs, rhs);
+}
+
+Value VectorEmitter::floorDiv(Value lhs, int64_t rhs) {
+  return b.createOrFold<arith::DivUIOp>(lhs, index(rhs));
+}
+
+Value VectorEmitter::ceilDiv(Value lhs, int64_t rhs) {
+  return floorDiv(add(lhs, rhs - 1), rhs);
+}
+
+Value VectorEmitter::less(Value lhs, Value rhs) {
+  return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, lhs, rhs);
+}
+
+Value VectorEmitter::select(Value condition, Value ifTrue, Value ifFalse) {
+  return b.createOrFold<arith::SelectOp>(condition, ifTrue, ifFalse);
+}
+
+Value VectorEmitter::dim(Value memref, int64_t dimension) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(dimension))
+    return index(type.getDimSize(dimension));
+  return memref::DimOp::create(b, memref, dimension);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements and vectors
+//===----------------------------------------------------------------------===//
+
+Value VectorEmitter::zeroVector() {
+  return arith::ConstantOp::create(b,
+                                   cast<TypedAttr>(b.getZeroAttr(vectorType)));
+}
+
+Value VectorEmitter::broadcast(Value scalar) {
+  return vector::BroadcastOp::create(b, vectorType, scalar);
+}
+
+Value VectorEmitter::loadScalar(Value memref, ArrayRef<Value> indices) {
+  return extend(memref::LoadOp::create(b, memref, indices));
+}
+
+/// A vector of `lanes` elements as they are in `memref`.
+static VectorType memoryVector(Value memref, int64_t lanes) {
+  return VectorType::get({lanes},
+                         cast<MemRefType>(memref.getType()).getElementType());
+}
+
+Value VectorEmitter::load(Value memref, ArrayRef<Value> indices) {
+  return extend(
+      vector::LoadOp::create(b, memoryVector(memref, lanes), memref, indices));
+}
+
+Value VectorEmitter::mask(Value width) {
+  return vector::CreateMaskOp::create(
+      b, VectorType::get({lanes}, b.getI1Type()), ValueRange{width});
+}
+
+static Value loadUnderMask(ImplicitLocOpBuilder &b, Value memref,
+                           ArrayRef<Value> indices, Value mask, int64_t lanes) {
+  VectorType type = memoryVector(memref, lanes);
+  Value zero =
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+  return vector::MaskedLoadOp::create(b, type, memref, indices, mask, zero);
+}
+
+Value VectorEmitter::maskedLoad(Value memref, ArrayRef<Value> indices,
+                                Value width) {
+  std::optional<int64_t> constant = getConstantIntValue(width);
+  if (constant && *constant >= lanes)
+    return load(memref, indices);
+  return extend(loadUnderMask(b, memref, indices, mask(width), lanes));
+}
+
+void VectorEmitter::store(Value vector, Value memref, ArrayRef<Value> indices) {
+  vector::StoreOp::create(b, vector, memref, indices);
+}
+
+void VectorEmitter::accumulate(Value vector, Value memref,
+                               ArrayRef<Value> indices, Value width) {
+  Value lanesUsed = mask(width);
+  Value old = extend(loadUnderMask(b, memref, indices, lanesUsed, lanes));
+  Value sum = isa<FloatType>(accumulator)
+                  ? arith::AddFOp::create(b, vector, old).getResult()
+                  : arith::AddIOp::create(b, vector, old).getResult();
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  vector::MaskedStoreOp::create(b, memref, indices, lanesUsed,
+                                round(sum, element));
+}
+
+void VectorEmitter::accumulateScalar(Value scalar, Value memref,
+                                     ArrayRef<Value> indices) {
+  Value old = loadScalar(memref, indices);
+  Value sum = isa<FloatType>(accumulator)
+                  ? arith::AddFOp::create(b, scalar, old).getResult()
+                  : arith::AddIOp::create(b, scalar, old).getResult();
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  memref::StoreOp::create(b, round(sum, element), memref, indices);
+}
+
+/// `type`, scalar or vector, with another element type.
+static Type withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(element);
+  return element;
+}
+
+Value VectorEmitter::extend(Value value) {
+  Type type = withElement(value.getType(), accumulator);
+  if (type == value.getType())
+    return value;
+  if (isa<FloatType>(accumulator))
+    return arith::ExtFOp::create(b, type, value);
+  return arith::ExtSIOp::create(b, type, value);
+}
+
+Value VectorEmitter::round(Value value, Type element) {
+  if (element == accumulator)
+    return value;
+  return arith::TruncFOp::create(b, withElement(value.getType(), element),
+                                 value);
+}
+
+Value VectorEmitter::multiplyAdd(Value lhs, Value rhs, Value sum) {
+  if (isa<FloatType>(accumulator))
+    return vector::FMAOp::create(b, lhs, rhs, sum);
+  return arith::AddIOp::create(b, arith::MulIOp::create(b, lhs, rhs), sum);
+}
+
+SmallVector<Value> VectorEmitter::transpose(ArrayRef<Value> rows) {
+  // log2(lanes) perfect shuffles of the whole block transpose it, for any
+  // power of two. Of vector.transpose's lowerings only the one for 16x16 stays
+  // in registers.
+  SmallVector<int64_t> low, high;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    low.push_back(lane / 2 + (lane % 2) * lanes);
+    high.push_back(lanes / 2 + lane / 2 + (lane % 2) * lanes);
+  }
+  SmallVector<Value> block(rows);
+  for (int64_t step = 1; step < lanes; step *= 2) {
+    SmallVector<Value> shuffled;
+    for (int64_t row = 0; row < lanes / 2; ++row) {
+      Value first = block[row], second = block[row + lanes / 2];
+      shuffled.push_back(vector::ShuffleOp::create(b, first, second, low));
+      shuffled.push_back(vector::ShuffleOp::create(b, first, second, high));
+    }
+    block = std::move(shuffled);
+  }
+  return block;
+}
+
+Value VectorEmitter::allocate(ArrayRef<Value> sizes) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamicSizes;
+  for (Value size : sizes) {
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    shape.push_back(constant.value_or(ShapedType::kDynamic));
+    if (!constant)
+      dynamicSizes.push_back(size);
+  }
+  return memref::AllocOp::create(b, MemRefType::get(shape, accumulator),
+                                 dynamicSizes,
+                                 b.getI64IntegerAttr(target.bits / 8));
+}
+
+void VectorEmitter::deallocate(Value memref) {
+  memref::DeallocOp::create(b, memref);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void VectorEmitter::loop(Value lower, Value upper, int64_t step, Body body) {
+  loop(lower, upper, step, {},
+       [&](Value iv, ArrayRef<Value>) -> SmallVector<Value> {
+         body(iv);
+         return {};
+       });
+}
+
+SmallVector<Value> VectorEmitter::loop(Value lower, Value upper, int64_t step,
+                                       ArrayRef<Value> carried,
+                                       CarryingBody body) {
+  std::optional<int64_t> low = getConstantIntValue(lower);
+  std::optional<int64_t> high = getConstantIntValue(upper);
+  if (low && high && *low >= *high)
+    return SmallVector<Value>(carried);
+  if (low && high && *high - *low <= step)
+    return body(lower, carried);
+  auto loop = scf::ForOp::create(b, lower, upper, index(step), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> arguments(loop.getRegionIterArgs());
+  SmallVector<Value> results = body(loop.getInductionVar(), arguments);
+  // Without carried values the builder has put the terminator already.
+  if (!carried.empty())
+    scf::YieldOp::create(b, results);
+  return SmallVector<Value>(loop.getResults());
+}
+
+SmallVector<Value> VectorEmitter::unrolledLoop(int64_t count, int64_t factor,
+                                               ArrayRef<Value> carried,
+                                               CarryingBody body) {
+  int64_t whole = count / factor * factor;
+  SmallVector<Value> values = loop(index(0), index(whole), factor, carried,
+                                   [&](Value first, ArrayRef<Value> arguments) {
+                                     SmallVector<Value> current(arguments);
+                                     for (int64_t i = 0; i < factor; ++i)
+                                       current = body(add(first, i), current);
+                                     return current;
+                                   });
+  for (int64_t i = whole; i < count; ++i)
+    values = body(index(i), values);
+  return values;
+}
+
+void VectorEmitter::ifThen(Value condition, llvm::function_ref<void()> body) {
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.thenBlock());
+  body();
+}

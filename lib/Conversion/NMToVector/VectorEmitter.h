@@ -1,0 +1,100 @@
+//===- VectorEmitter.h - Emits vectors, masks and loops ---------*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_NMTOVECTOR_VECTOREMITTER_H
+#define NM_LIB_CONVERSION_NMTOVECTOR_VECTOREMITTER_H
+
+#include "nm/Conversion/NMToVector/NMToVector.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::nm {
+
+/// Emits the vector code of one product. Vectors have `lanes` elements, which
+/// are `accumulator`s (f32 or i32) in registers, whatever they are in memory.
+class VectorEmitter {
+public:
+  VectorEmitter(OpBuilder &builder, Location loc, Type accumulator,
+                const VectorTarget &target)
+      : b(loc, builder), target(target), lanes(target.lanes()),
+        accumulator(accumulator),
+        vectorType(VectorType::get({lanes}, accumulator)) {}
+
+  ImplicitLocOpBuilder b;
+  const VectorTarget target;
+  const int64_t lanes;
+  const Type accumulator;
+  const VectorType vectorType;
+
+  //===--- Index arithmetic, folded where constant ------------------------===//
+
+  Value index(int64_t value);
+  Value add(Value lhs, Value rhs);
+  Value add(Value lhs, int64_t rhs) { return add(lhs, index(rhs)); }
+  Value sub(Value lhs, Value rhs);
+  Value mul(Value lhs, int64_t rhs);
+  Value min(Value lhs, Value rhs);
+  Value min(Value lhs, int64_t rhs) { return min(lhs, index(rhs)); }
+  Value floorDiv(Value lhs, int64_t rhs);
+  Value ceilDiv(Value lhs, int64_t rhs);
+  /// lhs rounded down to a multiple of rhs.
+  Value roundDown(Value lhs, int64_t rhs) {
+    return mul(floorDiv(lhs, rhs), rhs);
+  }
+  Value less(Value lhs, Value rhs);
+  Value select(Value condition, Value ifTrue, Value ifFalse);
+  /// The size of a dimension, a constant where it is static.
+  Value dim(Value memref, int64_t dimension);
+
+  //===--- Elements and vectors -------------------------------------------===//
+
+  Value zeroVector();
+  Value broadcast(Value scalar);
+  Value loadScalar(Value memref, ArrayRef<Value> indices);
+  /// `lanes` elements, extended to accumulators.
+  Value load(Value memref, ArrayRef<Value> indices);
+  /// The same for the first `width` lanes, zero in the others; memory behind
+  /// the others is not read. Any width is fine, negative ones are none.
+  Value maskedLoad(Value memref, ArrayRef<Value> indices, Value width);
+  void store(Value vector, Value memref, ArrayRef<Value> indices);
+  /// memref[indices…] += vector in the first `width` lanes, summed as
+  /// accumulators and rounded once.
+  void accumulate(Value vector, Value memref, ArrayRef<Value> indices,
+                  Value width);
+  /// The same for one element.
+  void accumulateScalar(Value scalar, Value memref, ArrayRef<Value> indices);
+  /// Scalar or vector to accumulators.
+  Value extend(Value value);
+  /// lhs * rhs + sum.
+  Value multiplyAdd(Value lhs, Value rhs, Value sum);
+  /// Transposes `lanes` vectors.
+  SmallVector<Value> transpose(ArrayRef<Value> rows);
+  /// Uninitialised memory of accumulators, aligned for vectors.
+  Value allocate(ArrayRef<Value> sizes);
+  void deallocate(Value memref);
+
+  //===--- Control flow ---------------------------------------------------===//
+
+  using Body = llvm::function_ref<void(Value)>;
+  using CarryingBody =
+      llvm::function_ref<SmallVector<Value>(Value, ArrayRef<Value>)>;
+
+  /// A loop, or its body alone where it runs exactly once.
+  void loop(Value lower, Value upper, int64_t step, Body body);
+  SmallVector<Value> loop(Value lower, Value upper, int64_t step,
+                          ArrayRef<Value> carried, CarryingBody body);
+  /// A loop over 0 … count-1 with `factor` iterations in its body.
+  SmallVector<Value> unrolledLoop(int64_t count, int64_t factor,
+                                  ArrayRef<Value> carried, CarryingBody body);
+  void ifThen(Value condition, llvm::function_ref<void()> body);
+
+private:
+  Value round(Value value, Type element);
+  Value mask(Value width);
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOVECTOR_VECTOREMITTER_H

@@ -1,0 +1,359 @@
+//===- VectorsAlongM.cpp - Products with vectors along m ------------------===//
+//
+// For each subtile of rows: for each tile of k: A's part is laid out k-major,
+// one row of k being a few vectors along m, and every column's kept weights are
+// multiplied with the rows that their indices name. Sums are kept in a scratch
+// tile laid out like A's until all of k is done.
+//
+// Sizes: A's tile should stay in L1 where every column reads other rows, and
+// may be larger where many columns share them. The scratch tile of C is read
+// and written once for each tile of k, from L2.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductTile.h"
+#include "WeightAccess.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+/// Iterations that are worth having in one body beside each other.
+constexpr int64_t kUnroll = 4;
+
+class AlongM {
+public:
+  AlongM(VectorEmitter &emitter, const ProductTile &tile,
+         const VectorSchedule &schedule)
+      : e(emitter), tile(tile), weights(emitter, tile, schedule),
+        windows(tile.pattern.windows(tile.k)),
+        windowsPerTile(std::clamp<int64_t>(
+            schedule.kRows / tile.pattern.windowRows(), 1, windows)),
+        registerColumns(std::max<int64_t>(1, schedule.columns)),
+        maxVectors(std::max<int64_t>(1, schedule.rows / emitter.lanes)) {}
+
+  void expand();
+
+private:
+  /// The k-major tile of A and the sums of all columns for `vectors` vectors of
+  /// rows.
+  struct Scratch {
+    int64_t vectors;
+    Value a;
+    Value sums;
+  };
+  /// Columns of a panel that are summed in registers together. Those that
+  /// share an index are `columnsPerGroup` neighbours.
+  struct RegisterTile {
+    Value panel;
+    Value firstColumn;
+    Value firstGroup;
+    int64_t columns;
+    int64_t columnsPerGroup;
+  };
+  /// A tile of k.
+  struct KTile {
+    Value firstWindow;
+    Value windows;
+    Value isFirst;
+  };
+
+  Scratch allocate(int64_t vectors);
+  void deallocate(const Scratch &scratch);
+  void expandRows(Value firstRow, const Scratch &scratch);
+  void layOutA(Value firstRow, const KTile &kTile, const Scratch &scratch);
+  void layOutRowMajorA(Value firstRow, Value k, Value row,
+                       const Scratch &scratch);
+  void layOutColumnMajorA(Value firstRow, Value k, Value row,
+                          const Scratch &scratch);
+  void sumPanel(Value panel, const KTile &kTile, const Scratch &scratch);
+  void sumTile(const RegisterTile &registers, const KTile &kTile,
+               const Scratch &scratch);
+  SmallVector<Value> addUnit(const RegisterTile &registers, const KTile &kTile,
+                             Value window, Value unitOfWindow,
+                             const Scratch &scratch, ArrayRef<Value> sums);
+  SmallVector<Value> addRow(const RegisterTile &registers, Value weightRow,
+                            ArrayRef<Value> aRows, const Scratch &scratch,
+                            ArrayRef<Value> sums);
+  void writeC(Value firstRow, const Scratch &scratch);
+  void writeRowMajorC(Value firstRow, const Scratch &scratch);
+  void writeColumnMajorC(Value firstRow, const Scratch &scratch);
+
+  VectorEmitter &e;
+  const ProductTile &tile;
+  WeightAccess weights;
+  int64_t windows;
+  int64_t windowsPerTile;
+  int64_t registerColumns;
+  int64_t maxVectors;
+};
+} // namespace
+
+void AlongM::expand() {
+  int64_t vectors = maxVectors;
+  if (!ShapedType::isDynamic(tile.staticM))
+    vectors =
+        std::min<int64_t>(vectors, llvm::divideCeil(tile.staticM, e.lanes));
+  int64_t rows = std::max<int64_t>(1, vectors) * e.lanes;
+  auto expandRange = [&](Value begin, Value end, int64_t vectors) {
+    Scratch scratch = allocate(vectors);
+    e.loop(begin, end, vectors * e.lanes,
+           [&](Value row) { expandRows(row, scratch); });
+    deallocate(scratch);
+  };
+  Value whole = e.roundDown(tile.m, rows);
+  bool hasWhole = getConstantIntValue(whole).value_or(1) > 0;
+  if (hasWhole)
+    expandRange(e.index(0), whole, rows / e.lanes);
+  // The rest of the rows in as few vectors as they need, or, where that is not
+  // known, vector by vector.
+  if (ShapedType::isDynamic(tile.staticM)) {
+    if (rows > 1)
+      expandRange(whole, tile.m, 1);
+    return;
+  }
+  if (int64_t rest = tile.staticM % rows)
+    expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes));
+}
+
+AlongM::Scratch AlongM::allocate(int64_t vectors) {
+  int64_t width = vectors * e.lanes;
+  // A is laid out, and C taken out, by square blocks: both may pass the end by
+  // up to one.
+  int64_t kRows =
+      llvm::alignTo(windowsPerTile * tile.pattern.windowRows(), e.lanes);
+  Value columns =
+      e.mul(e.ceilDiv(e.mul(weights.panels, weights.panel), e.lanes), e.lanes);
+  return {vectors, e.allocate({e.index(kRows), e.index(width)}),
+          e.allocate({columns, e.index(width)})};
+}
+
+void AlongM::deallocate(const Scratch &scratch) {
+  e.deallocate(scratch.a);
+  e.deallocate(scratch.sums);
+}
+
+void AlongM::expandRows(Value firstRow, const Scratch &scratch) {
+  e.loop(e.index(0), e.index(windows), windowsPerTile, [&](Value firstWindow) {
+    Value windowsLeft = e.sub(e.index(windows), firstWindow);
+    Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                    firstWindow, e.index(0));
+    KTile kTile{firstWindow, e.min(windowsLeft, windowsPerTile), isFirst};
+    layOutA(firstRow, kTile, scratch);
+    e.loop(e.index(0), weights.panels, 1,
+           [&](Value panel) { sumPanel(panel, kTile, scratch); });
+  });
+  writeC(firstRow, scratch);
+}
+
+//===----------------------------------------------------------------------===//
+// A
+//===----------------------------------------------------------------------===//
+
+void AlongM::layOutA(Value firstRow, const KTile &kTile,
+                     const Scratch &scratch) {
+  int64_t windowRows = tile.pattern.windowRows();
+  Value firstK = e.mul(kTile.firstWindow, windowRows);
+  Value rows = e.mul(kTile.windows, windowRows);
+  e.loop(e.index(0), rows, e.lanes, [&](Value row) {
+    Value k = e.add(firstK, row);
+    if (tile.transposeA)
+      layOutColumnMajorA(firstRow, k, row, scratch);
+    else
+      layOutRowMajorA(firstRow, k, row, scratch);
+  });
+}
+
+void AlongM::layOutRowMajorA(Value firstRow, Value k, Value row,
+                             const Scratch &scratch) {
+  // Rows of k at or past the end are zero: a ragged window reads them.
+  Value width = e.sub(e.index(tile.k), k);
+  Value lastRow = e.sub(tile.m, e.index(1));
+  for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+    SmallVector<Value> block;
+    for (int64_t lane = 0; lane < e.lanes; ++lane) {
+      // Rows past the end repeat the last one, and are not written to C.
+      Value m = e.min(e.add(firstRow, vector * e.lanes + lane), lastRow);
+      block.push_back(e.maskedLoad(tile.a, tile.indicesOfA(m, k), width));
+    }
+    for (auto [lane, column] : llvm::enumerate(e.transpose(block)))
+      e.store(column, scratch.a, {e.add(row, lane), e.index(vector * e.lanes)});
+  }
+}
+
+void AlongM::layOutColumnMajorA(Value firstRow, Value k, Value row,
+                                const Scratch &scratch) {
+  e.loop(e.index(0), e.index(e.lanes), 1, [&](Value offset) {
+    Value kRow = e.add(k, offset);
+    Value inK = e.less(kRow, e.index(tile.k));
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+      Value m = e.add(firstRow, vector * e.lanes);
+      Value width = e.select(inK, e.sub(tile.m, m), e.index(0));
+      Value column = e.maskedLoad(tile.a, tile.indicesOfA(m, kRow), width);
+      e.store(column, scratch.a,
+              {e.add(row, offset), e.index(vector * e.lanes)});
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void AlongM::sumPanel(Value panel, const KTile &kTile, const Scratch &scratch) {
+  int64_t groupColumns = weights.groupColumns;
+  if (groupColumns >= registerColumns) {
+    // A register tile is a part of one group.
+    int64_t whole = groupColumns / registerColumns * registerColumns;
+    e.loop(e.index(0), e.index(weights.groups), 1, [&](Value group) {
+      Value groupStart = e.mul(group, groupColumns);
+      auto sum = [&](Value column, int64_t columns) {
+        sumTile({panel, e.add(groupStart, column), group, columns, columns},
+                kTile, scratch);
+      };
+      e.loop(e.index(0), e.index(whole), registerColumns,
+             [&](Value column) { sum(column, registerColumns); });
+      if (whole < groupColumns)
+        sum(e.index(whole), groupColumns - whole);
+    });
+    return;
+  }
+  // A register tile is a few groups.
+  int64_t tileGroups = registerColumns / groupColumns;
+  int64_t whole = weights.groups / tileGroups * tileGroups;
+  auto sum = [&](Value group, int64_t groups) {
+    sumTile({panel, e.mul(group, groupColumns), group, groups * groupColumns,
+             groupColumns},
+            kTile, scratch);
+  };
+  e.loop(e.index(0), e.index(whole), tileGroups,
+         [&](Value group) { sum(group, tileGroups); });
+  if (whole < weights.groups)
+    sum(e.index(whole), weights.groups - whole);
+}
+
+void AlongM::sumTile(const RegisterTile &registers, const KTile &kTile,
+                     const Scratch &scratch) {
+  Value firstSum =
+      e.add(e.mul(registers.panel, weights.panel), registers.firstColumn);
+  auto placeOf = [&](int64_t column, int64_t vector) -> SmallVector<Value> {
+    return {e.add(firstSum, column), e.index(vector * e.lanes)};
+  };
+  SmallVector<Value> sums;
+  for (int64_t column = 0; column < registers.columns; ++column)
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector)
+      sums.push_back(e.select(kTile.isFirst, e.zeroVector(),
+                              e.load(scratch.sums, placeOf(column, vector))));
+
+  sums = e.loop(e.index(0), kTile.windows, 1, sums,
+                [&](Value window, ArrayRef<Value> windowSums) {
+                  int64_t units = tile.pattern.bk == 1 ? kUnroll / 2 : 1;
+                  return e.unrolledLoop(
+                      tile.pattern.n, std::min(units, tile.pattern.n),
+                      windowSums, [&](Value unit, ArrayRef<Value> unitSums) {
+                        return addUnit(registers, kTile, window, unit, scratch,
+                                       unitSums);
+                      });
+                });
+
+  for (int64_t column = 0; column < registers.columns; ++column)
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector)
+      e.store(sums[column * scratch.vectors + vector], scratch.sums,
+              placeOf(column, vector));
+}
+
+SmallVector<Value> AlongM::addUnit(const RegisterTile &registers,
+                                   const KTile &kTile, Value window,
+                                   Value unitOfWindow, const Scratch &scratch,
+                                   ArrayRef<Value> sums) {
+  const ::nm::Pattern &pattern = tile.pattern;
+  Value unit =
+      e.add(e.mul(e.add(kTile.firstWindow, window), pattern.n), unitOfWindow);
+  SmallVector<Value> unitRows;
+  for (int64_t group = 0; group < registers.columns / registers.columnsPerGroup;
+       ++group) {
+    Value position = weights.unitIndex(registers.panel, unit,
+                                       e.add(registers.firstGroup, group));
+    unitRows.push_back(
+        e.mul(e.add(e.mul(window, pattern.m), position), pattern.bk));
+  }
+  return e.unrolledLoop(
+      pattern.bk, std::min(pattern.bk, kUnroll), sums,
+      [&](Value rowOfUnit, ArrayRef<Value> rowSums) {
+        SmallVector<Value> aRows = llvm::map_to_vector(
+            unitRows, [&](Value row) { return e.add(row, rowOfUnit); });
+        Value weightRow = e.add(e.mul(unit, pattern.bk), rowOfUnit);
+        return addRow(registers, weightRow, aRows, scratch, rowSums);
+      });
+}
+
+SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
+                                  Value weightRow, ArrayRef<Value> aRows,
+                                  const Scratch &scratch,
+                                  ArrayRef<Value> sums) {
+  SmallVector<Value> results;
+  SmallVector<Value> a;
+  for (int64_t column = 0; column < registers.columns; ++column) {
+    if (column % registers.columnsPerGroup == 0) {
+      a.clear();
+      Value row = aRows[column / registers.columnsPerGroup];
+      for (int64_t vector = 0; vector < scratch.vectors; ++vector)
+        a.push_back(e.load(scratch.a, {row, e.index(vector * e.lanes)}));
+    }
+    Value weight = e.broadcast(weights.value(
+        registers.panel, weightRow, e.add(registers.firstColumn, column)));
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector)
+      results.push_back(e.multiplyAdd(a[vector], weight, sums[results.size()]));
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// C
+//===----------------------------------------------------------------------===//
+
+void AlongM::writeC(Value firstRow, const Scratch &scratch) {
+  if (tile.transposeC)
+    writeColumnMajorC(firstRow, scratch);
+  else
+    writeRowMajorC(firstRow, scratch);
+}
+
+void AlongM::writeRowMajorC(Value firstRow, const Scratch &scratch) {
+  e.loop(e.index(0), tile.n, e.lanes, [&](Value column) {
+    Value width = e.sub(tile.n, column);
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+      SmallVector<Value> block;
+      for (int64_t lane = 0; lane < e.lanes; ++lane)
+        block.push_back(e.load(
+            scratch.sums, {e.add(column, lane), e.index(vector * e.lanes)}));
+      for (auto [lane, sums] : llvm::enumerate(e.transpose(block))) {
+        Value row = e.add(firstRow, vector * e.lanes + lane);
+        Value used = e.select(e.less(row, tile.m), width, e.index(0));
+        e.accumulate(sums, tile.c, tile.indicesOfC(row, column), used);
+      }
+    }
+  });
+}
+
+void AlongM::writeColumnMajorC(Value firstRow, const Scratch &scratch) {
+  e.loop(e.index(0), tile.n, 1, [&](Value column) {
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+      Value row = e.add(firstRow, vector * e.lanes);
+      Value sums = e.load(scratch.sums, {column, e.index(vector * e.lanes)});
+      e.accumulate(sums, tile.c, tile.indicesOfC(row, column),
+                   e.sub(tile.m, row));
+    }
+  });
+}
+
+void mlir::nm::expandAlongM(VectorEmitter &emitter, const ProductTile &tile,
+                            const VectorSchedule &schedule) {
+  AlongM(emitter, tile, schedule).expand();
+}

@@ -1,0 +1,206 @@
+//===- CpuSchedule.cpp - The CPU's schedules and what they cost -----------===//
+
+#include "nm/Support/CpuSchedule.h"
+
+#include <algorithm>
+
+using namespace nm;
+
+/// Rows that stand for an unknown m in estimates.
+static constexpr int64_t kTypicalRows = 256;
+/// A's tile is to stay in a 32 KB L1, and C's in half of a 1 MB L2.
+static constexpr int64_t kL1Bytes = 32 * 1024;
+static constexpr int64_t kL2Bytes = 256 * 1024;
+/// Columns that a stream of packed values is wide: 4 cache lines of f32.
+static constexpr int64_t kStreamColumns = 64;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+static int64_t rowsOf(const CpuProduct &product) {
+  return product.m == CpuProduct::kUnknown ? kTypicalRows : product.m;
+}
+
+/// Vectors of sums that registers hold beside operands.
+static int64_t accumulators(const CpuTarget &target) {
+  return target.vectorBits >= 512 ? 16 : 8;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along m
+//===----------------------------------------------------------------------===//
+
+/// A panel of about `columns` columns which register tiles of `columns` or
+/// whole units fit.
+static int64_t panelAlongM(const Pattern &pattern, int64_t columns) {
+  if (pattern.bn <= columns)
+    return columns / pattern.bn * pattern.bn;
+  return pattern.bn % columns == 0 ? columns : pattern.bn;
+}
+
+/// Cuts n into as many equal parts of at most `most` columns as give every
+/// thread the same number.
+static int64_t taskColumns(const CpuProduct &product, const CpuTarget &target,
+                           int64_t most, int64_t multiple, int64_t rowTasks) {
+  int64_t tasks = ceilDiv(product.n, most);
+  if (rowTasks < target.threads)
+    tasks = roundUp(tasks, ceilDiv(target.threads, rowTasks));
+  return roundUp(ceilDiv(product.n, tasks), multiple);
+}
+
+static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
+                           CpuSchedule &schedule) {
+  const Pattern &pattern = product.pattern;
+  int64_t lanes = target.lanes();
+  // Columns that share an index share loads of A, which pays for fewer vectors
+  // beside more columns; otherwise each multiplication loads A, and a weight
+  // should be used often.
+  bool shared = pattern.bn > 1;
+  int64_t vectors =
+      std::min<int64_t>(shared ? 2 : 4, ceilDiv(rowsOf(product), lanes));
+  int64_t columns = std::min<int64_t>(8, accumulators(target) /
+                                             std::max<int64_t>(vectors, 1));
+
+  schedule.alongM = true;
+  schedule.threadM = vectors * lanes;
+  schedule.threadN = std::min(columns, schedule.threadM);
+  int64_t rowBytes = schedule.threadM * 4;
+  // Rows of A that a whole unit of columns shares may come from L2.
+  int64_t tileBytes = pattern.bn >= 8 ? 2 * kL1Bytes : kL1Bytes;
+  schedule.blockK =
+      roundUp(std::max<int64_t>(1, tileBytes / rowBytes), pattern.windowRows());
+  schedule.packing = {panelAlongM(pattern, schedule.threadN), 8};
+
+  int64_t rows = rowsOf(product);
+  bool whole = product.m != CpuProduct::kUnknown && rows <= 512;
+  schedule.blockM = whole ? rows : roundUp(kTypicalRows, schedule.threadM);
+  int64_t rowTasks = ceilDiv(rows, schedule.blockM);
+  int64_t panel = schedule.packing.panel;
+  int64_t most = std::min<int64_t>(1024, kL2Bytes / rowBytes);
+  schedule.blockN = taskColumns(product, target, most, panel, rowTasks);
+}
+
+/// The share of the peak that the inner loop was measured to reach.
+static double efficiencyAlongM(const Pattern &pattern) {
+  if (pattern.bn >= 8)
+    return 0.80;
+  return pattern.bn > 1 ? 0.75 : 0.60;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along n
+//===----------------------------------------------------------------------===//
+
+/// Columns of whole units, or a part of one, near `columns`.
+static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
+                           int64_t vectors) {
+  int64_t bn = pattern.bn;
+  if (bn <= lanes)
+    return lanes / bn * bn * vectors;
+  int64_t columns = lanes * vectors;
+  if (bn <= columns)
+    return columns / bn * bn;
+  return bn % columns == 0 ? columns : bn;
+}
+
+static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
+                           CpuSchedule &schedule) {
+  const Pattern &pattern = product.pattern;
+  int64_t lanes = target.lanes();
+  int64_t rows = std::clamp<int64_t>(rowsOf(product), 1, accumulators(target));
+  int64_t vectors = std::max<int64_t>(1, accumulators(target) / rows);
+  int64_t panelVectors =
+      std::min(vectors, std::max<int64_t>(1, kStreamColumns / lanes));
+
+  schedule.alongM = false;
+  schedule.threadM = rows;
+  schedule.threadN = vectors * lanes;
+  // With as many rows as lanes the longer side would not tell the direction.
+  schedule.threadM = std::min(schedule.threadM, schedule.threadN - 1);
+  schedule.blockM = rowsOf(product);
+  schedule.blockK = product.k;
+  schedule.packing = {
+      panelAlongN(pattern, lanes, panelVectors),
+      pattern.bn >= lanes ? 8 : std::max<int64_t>(1, pattern.indexBits())};
+  int64_t panel = schedule.packing.panel;
+  int64_t together = std::max<int64_t>(1, schedule.threadN / panel) * panel;
+  // A few tasks a thread even out what else the machine does.
+  int64_t tasks = std::max<int64_t>(1, 4 * target.threads);
+  schedule.blockN = roundUp(ceilDiv(product.n, tasks), together);
+}
+
+/// Cycles for one vector of values: spreading the indices, and looking up and
+/// multiplying for every row.
+static double cyclesPerVector(const CpuProduct &product,
+                              const CpuTarget &target) {
+  int64_t lanes = target.lanes();
+  double halves = target.vectorBits / target.fmaBitsPerCycle;
+  if (product.pattern.bn >= lanes)
+    return 1 + 1.5 * halves * rowsOf(product);
+  int64_t registers = ceilDiv(product.pattern.m, lanes);
+  bool inRegisters = target.permutes && lanes >= 8 && registers <= 8;
+  double lookUp = inRegisters ? 1.0 * registers : 1.5 * lanes;
+  return 2 + (lookUp + 1) * halves * rowsOf(product);
+}
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+/// Microseconds to read `bytes` from memory.
+static double readTime(double bytes, const CpuTarget &target) {
+  double bandwidth =
+      std::min(target.coreBandwidth * target.threads, target.memoryBandwidth);
+  return bytes / (bandwidth * 1e3);
+}
+
+static double peakFlopsPerMicrosecond(const CpuTarget &target) {
+  return target.fmaBitsPerCycle / 32 * 2 * target.gigahertz * 1e3 *
+         target.threads;
+}
+
+static double weightBytes(const CpuProduct &product,
+                          const PanelPacking &packing) {
+  const Pattern &pattern = product.pattern;
+  auto values = packing.valueShape(pattern, product.k, product.n);
+  auto indices = packing.indexShape(pattern, product.k, product.n);
+  return double(values[0]) * values[1] * values[2] * elementSize(product.type) +
+         double(indices[0]) * indices[1] * indices[2];
+}
+
+static double sparseTime(const CpuProduct &product, const CpuTarget &target,
+                         const CpuSchedule &schedule) {
+  double kept = double(product.pattern.condensedRows(product.k)) * product.n;
+  double compute;
+  if (schedule.alongM) {
+    double rows = roundUp(rowsOf(product), target.lanes());
+    compute =
+        2 * kept * rows /
+        (peakFlopsPerMicrosecond(target) * efficiencyAlongM(product.pattern));
+  } else {
+    compute = kept / target.lanes() * cyclesPerVector(product, target) /
+              (target.gigahertz * 1e3 * target.threads);
+  }
+  return std::max(compute,
+                  readTime(weightBytes(product, schedule.packing), target));
+}
+
+static double denseTime(const CpuProduct &product, const CpuTarget &target) {
+  double elements = double(product.k) * product.n;
+  double compute =
+      2 * elements * rowsOf(product) / (peakFlopsPerMicrosecond(target) * 0.85);
+  return std::max(compute,
+                  readTime(elements * elementSize(product.type), target));
+}
+
+CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
+                                  const CpuTarget &target) {
+  CpuSchedule schedule;
+  if (rowsOf(product) >= target.lanes())
+    scheduleAlongM(product, target, schedule);
+  else
+    scheduleAlongN(product, target, schedule);
+  schedule.sparseMicroseconds = sparseTime(product, target, schedule);
+  schedule.denseMicroseconds = denseTime(product, target);
+  return schedule;
+}
