@@ -2,9 +2,8 @@
 
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
-#include "WeightContraction.h"
-
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/WeightContraction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -90,13 +89,17 @@ static ProductLayout chooseLayout(const WeightContraction &contraction) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
+static PatternAttr getPattern(const WeightContraction &contraction) {
+  return getEncoding(contraction.weight.getType()).getPattern();
+}
+
 static Value createSpMV(OpBuilder &builder, Location loc,
                         const WeightContraction &contraction, Value values,
                         Value indices) {
   return SpMVOp::create(builder, loc, contraction.output.getType(),
-                        contraction.encoding.getPattern(),
-                        contraction.activations, values, indices,
-                        contraction.output, PackingAttr(), ScheduleAttr())
+                        getPattern(contraction), contraction.activations,
+                        values, indices, contraction.output, PackingAttr(),
+                        ScheduleAttr())
       ->getResult(0);
 }
 
@@ -119,10 +122,9 @@ static Value createSpMM(OpBuilder &builder, Location loc,
     c = tensor::CollapseShapeOp::create(builder, loc, c, collapseLeading(rank));
   }
   Value result =
-      SpMMOp::create(builder, loc, c.getType(),
-                     contraction.encoding.getPattern(), a, values, indices, c,
-                     layout.transposeA, layout.transposeC, PackingAttr(),
-                     ScheduleAttr())
+      SpMMOp::create(builder, loc, c.getType(), getPattern(contraction), a,
+                     values, indices, c, layout.transposeA, layout.transposeC,
+                     PackingAttr(), ScheduleAttr())
           ->getResult(0);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,

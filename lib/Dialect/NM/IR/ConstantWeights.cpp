@@ -78,6 +78,12 @@ DenseElementsAttr mlir::nm::getConstant(RankedTensorType type,
   return DenseElementsAttr::getFromRawBuffer(type, bytes);
 }
 
+StringRef mlir::nm::getConstantName(Attribute constant) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant))
+    return resource.getRawHandle().getKey();
+  return "constant";
+}
+
 ::nm::Result<CondensedConstant>
 mlir::nm::compressConstant(const ConstantArray &dense,
                            const ::nm::Pattern &pattern, int64_t kDim,

@@ -23,26 +23,20 @@ using namespace mlir::nm;
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// What an error calls a constant: its resource's key, if it has one.
-static StringRef getName(Attribute constant) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant))
-    return resource.getRawHandle().getKey();
-  return "constant";
-}
-
 /// Replaces nm.disassemble of a constant by two constants.
 static LogicalResult condenseConstant(DisassembleOp op,
                                       arith::ConstantOp constant) {
   std::optional<ConstantArray> dense = ConstantArray::get(constant.getValue());
   if (!dense)
-    return constant.emitOpError()
+    // An error on the op itself would print the whole constant.
+    return emitError(constant.getLoc())
            << "expected a dense or dense_resource value of the type's size";
   EncodingAttr encoding = getEncoding(constant.getType());
   ::nm::Result<CondensedConstant> condensed =
       compressConstant(*dense, encoding.getPattern().getPattern(),
-                       encoding.getDim(), getName(constant.getValue()));
+                       encoding.getDim(), getConstantName(constant.getValue()));
   if (!condensed)
-    return constant.emitOpError() << condensed.error().message;
+    return emitError(constant.getLoc()) << condensed.error().message;
   OpBuilder builder(op);
   op.replaceAllUsesWith(ValueRange{
       arith::ConstantOp::create(builder, constant.getLoc(), condensed->values),

@@ -40,6 +40,9 @@ private:
 /// A constant of `type` with the row-major elements `bytes`.
 DenseElementsAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
 
+/// What a message calls a constant: its resource's key, if it has one.
+StringRef getConstantName(Attribute constant);
+
 /// The condensed parts of a constant weight.
 struct CondensedConstant {
   DenseElementsAttr values;

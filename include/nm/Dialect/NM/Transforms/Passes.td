@@ -9,6 +9,41 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NMDetectWeights : Pass<"nm-detect-weights"> {
+  let summary = "finds constant weights that obey an N:M pattern";
+  let description = [{
+    A dense or dense_resource constant that is the weight of a linalg
+    contraction (a matrix with one reduced dimension and one that the output
+    has, beside activations that are not constant) and obeys an N:M pattern gets
+    an `#nm.encoding` with the sparsest pattern that holds; of equally sparse
+    ones, that with the coarsest block. A constant that reaches the contraction
+    through linalg.transpose is transposed here. Other uses of the constant keep
+    the plain one. A remark for every weight says which pattern was found, or
+    why it stays dense.
+
+    Before:
+    ```mlir
+    %w = arith.constant dense<[[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 4.0]]>
+      : tensor<4x2xf32>
+    %r = linalg.matmul ins(%a, %w : tensor<?x4xf32>, tensor<4x2xf32>)
+      outs(%c : tensor<?x2xf32>) -> tensor<?x2xf32>
+    ```
+    After:
+    ```mlir
+    %w = arith.constant dense<...> : tensor<4x2xf32, #nm.encoding<2:4>>
+    %r = linalg.matmul
+      ins(%a, %w : tensor<?x4xf32>, tensor<4x2xf32, #nm.encoding<2:4>>)
+      outs(%c : tensor<?x2xf32>) -> tensor<?x2xf32>
+    ```
+  }];
+  let options = [
+    Option<"minSparsity", "min-sparsity", "double", /*default=*/"0",
+           "weights whose pattern is less sparse than this stay dense, 0 to 1">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect"];
+}
+
 def NMMaterializeStorage
     : Pass<"nm-materialize-storage", "::mlir::ModuleOp"> {
   let summary = "replaces encoded tensors by their condensed parts";

@@ -1,0 +1,36 @@
+//===- WeightContraction.h - Roles of a contraction's loops -----*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_WEIGHTCONTRACTION_H
+#define NM_DIALECT_NM_TRANSFORMS_WEIGHTCONTRACTION_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::nm {
+
+/// A linalg contraction of activations with weights, of a form that nm ops
+/// take. Loops are named by their position in the op's iteration space.
+struct WeightContraction {
+  Value activations, weight, output;
+  /// The dimension of the weight that is k.
+  int64_t kDim;
+  unsigned kLoop, nLoop;
+  /// The loops of each dimension of the activations (k among them), and of the
+  /// output (n among them). The others are the same, in any order.
+  SmallVector<unsigned> activationLoops, outputLoops;
+
+  /// Matches `op` with the operand that carries an encoding as its weight, or
+  /// gives the reason why it is no such contraction.
+  static ::nm::Result<WeightContraction> match(linalg::LinalgOp op);
+
+  /// Matches `op` with input `weight`, encoded or not, as its weight. Without
+  /// `kDim`, k is the dimension that is reduced.
+  static ::nm::Result<WeightContraction>
+  matchWeight(linalg::LinalgOp op, OpOperand &weight,
+              std::optional<int64_t> kDim = std::nullopt);
+};
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_TRANSFORMS_WEIGHTCONTRACTION_H

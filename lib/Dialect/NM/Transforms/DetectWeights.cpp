@@ -1,0 +1,223 @@
+//===- DetectWeights.cpp - Finds constant weights with a pattern ----------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/WeightContraction.h"
+#include "nm/Support/DetectPattern.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cstring>
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMDETECTWEIGHTS
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The constant behind an operand, directly or through a transposition.
+struct ConstantSource {
+  arith::ConstantOp constant;
+  bool isTransposed = false;
+
+  explicit operator bool() { return bool(constant); }
+};
+} // namespace
+
+static ConstantSource findConstant(Value value) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return {};
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return {constant};
+  auto transpose = value.getDefiningOp<linalg::TransposeOp>();
+  if (!transpose || transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
+    return {};
+  return {transpose.getInput().getDefiningOp<arith::ConstantOp>(),
+          /*isTransposed=*/true};
+}
+
+/// The elements of a matrix, columns first.
+static std::vector<char> transposeElements(const ConstantArray &array) {
+  int64_t rows = array.getType().getDimSize(0);
+  int64_t columns = array.getType().getDimSize(1);
+  int64_t size = ::nm::elementSize(array.getElementType());
+  std::vector<char> transposed(array.getBytes().size());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      std::memcpy(transposed.data() + (column * rows + row) * size,
+                  array.getBytes().data() + (row * columns + column) * size,
+                  size);
+  return transposed;
+}
+
+/// The constant of the encoded `type` with the elements of `source`.
+static TypedAttr encodeConstant(ConstantSource source,
+                                const ConstantArray &array,
+                                RankedTensorType type) {
+  if (source.isTransposed)
+    return getConstant(type, transposeElements(array));
+  Attribute value = source.constant.getValue();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  return cast<DenseElementsAttr>(value).reshape(type);
+}
+
+static bool isWeightElementType(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16() ||
+         type.isSignlessInteger(8) || isa<Float8E4M3FNType>(type);
+}
+
+/// Names the weight in a remark.
+static std::string describe(ConstantSource source) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "weight '" << getConstantName(source.constant.getValue()) << "' ("
+      << source.constant.getType() << ")";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Detection
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NMDetectWeights : mlir::nm::impl::NMDetectWeightsBase<NMDetectWeights> {
+  using NMDetectWeightsBase::NMDetectWeightsBase;
+
+  void runOnOperation() override;
+
+private:
+  void visit(linalg::LinalgOp op);
+  void visitWeight(linalg::LinalgOp op, OpOperand &operand,
+                   ConstantSource source);
+  /// The constant with an encoding in which dimension `kDim` is k; null if no
+  /// pattern holds. Says which, once for each weight.
+  Value getEncoded(ConstantSource source, int64_t kDim);
+  Value detect(ConstantSource source, int64_t kDim);
+  void eraseReplaced();
+
+  DenseMap<std::tuple<Operation *, int, int64_t>, Value> encodedConstants;
+};
+} // namespace
+
+Value NMDetectWeights::detect(ConstantSource source, int64_t kDim) {
+  Location loc = source.constant.getLoc();
+  // A remark on the op itself would print the whole constant.
+  auto leaveDense = [&](const Twine &reason) {
+    emitRemark(loc) << describe(source) << " stays dense: " << reason;
+    return Value();
+  };
+  std::optional<ConstantArray> array =
+      ConstantArray::get(source.constant.getValue());
+  if (!array)
+    return leaveDense("its value is not a dense or dense_resource array of "
+                      "the type's size");
+  ::nm::DetectOptions options;
+  options.minSparsity = minSparsity;
+  ::nm::Detection detection = ::nm::detectPattern(
+      array->getDenseView(source.isTransposed ? 1 - kDim : kDim), options);
+  if (!detection.pattern)
+    return leaveDense(detection.reason);
+  emitRemark(loc) << describe(source)
+                  << " is taken as N:M-sparse: " << detection.reason;
+
+  SmallVector<int64_t> shape(array->getType().getShape());
+  if (source.isTransposed)
+    std::swap(shape[0], shape[1]);
+  auto encoding = EncodingAttr::get(
+      &getContext(), PatternAttr::get(&getContext(), *detection.pattern), kDim);
+  auto type =
+      RankedTensorType::get(shape, array->getType().getElementType(), encoding);
+  OpBuilder builder(source.constant);
+  return arith::ConstantOp::create(builder, loc,
+                                   encodeConstant(source, *array, type));
+}
+
+Value NMDetectWeights::getEncoded(ConstantSource source, int64_t kDim) {
+  auto key = std::make_tuple(source.constant.getOperation(),
+                             int(source.isTransposed), kDim);
+  auto it = encodedConstants.find(key);
+  if (it == encodedConstants.end())
+    it = encodedConstants.insert({key, detect(source, kDim)}).first;
+  return it->second;
+}
+
+void NMDetectWeights::visitWeight(linalg::LinalgOp op, OpOperand &operand,
+                                  ConstantSource source) {
+  auto leaveDense = [&](const Twine &reason) {
+    emitRemark(op.getLoc()) << describe(source) << " stays dense: " << reason;
+  };
+  Type elementType = getElementTypeOrSelf(operand.get().getType());
+  if (!isWeightElementType(elementType)) {
+    std::string text;
+    llvm::raw_string_ostream(text) << elementType;
+    return leaveDense("expected element type f32, f16, bf16, i8 or f8E4M3FN, "
+                      "but got " +
+                      text);
+  }
+  ::nm::Result<WeightContraction> contraction =
+      WeightContraction::matchWeight(op, operand);
+  if (!contraction)
+    return leaveDense(contraction.error().message);
+  if (Value encoded = getEncoded(source, contraction->kDim))
+    operand.set(encoded);
+}
+
+void NMDetectWeights::visit(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
+    return;
+  OpOperand *lhs = op.getDpsInputOperand(0), *rhs = op.getDpsInputOperand(1);
+  // Weights that already carry an encoding need no search.
+  if (getEncoding(lhs->get().getType()) || getEncoding(rhs->get().getType()))
+    return;
+  ConstantSource lhsSource = findConstant(lhs->get());
+  ConstantSource rhsSource = findConstant(rhs->get());
+  if (lhsSource && rhsSource) {
+    emitRemark(op.getLoc()) << describe(rhsSource)
+                            << " stays dense: the activations are constant too";
+    return;
+  }
+  if (lhsSource)
+    visitWeight(op, *lhs, lhsSource);
+  if (rhsSource)
+    visitWeight(op, *rhs, rhsSource);
+}
+
+/// Erases the constants that were replaced, and their transpositions, where
+/// they have lost their last use.
+void NMDetectWeights::eraseReplaced() {
+  llvm::SetVector<Operation *> replaced;
+  for (auto &[key, encoded] : encodedConstants)
+    if (encoded)
+      replaced.insert(std::get<0>(key));
+  for (Operation *constant : replaced) {
+    for (Operation *user : llvm::make_early_inc_range(constant->getUsers()))
+      if (isa<linalg::TransposeOp>(user) && user->use_empty())
+        user->erase();
+    if (constant->use_empty())
+      constant->erase();
+  }
+}
+
+void NMDetectWeights::runOnOperation() {
+  if (minSparsity < 0 || minSparsity >= 1) {
+    getOperation()->emitError()
+        << "expected min-sparsity to be at least 0 and below 1, but got "
+        << double(minSparsity);
+    return signalPassFailure();
+  }
+  encodedConstants.clear();
+  getOperation()->walk([&](linalg::LinalgOp op) { visit(op); });
+  eraseReplaced();
+}
