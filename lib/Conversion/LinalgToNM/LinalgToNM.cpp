@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/WeightContraction.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -89,23 +90,27 @@ static ProductLayout chooseLayout(const WeightContraction &contraction) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-static PatternAttr getPattern(const WeightContraction &contraction) {
-  return getEncoding(contraction.weight.getType()).getPattern();
-}
+namespace {
+/// A weight in condensed form.
+struct CondensedWeight {
+  PatternAttr pattern;
+  Value values, indices;
+};
+} // namespace
 
 static Value createSpMV(OpBuilder &builder, Location loc,
-                        const WeightContraction &contraction, Value values,
-                        Value indices) {
+                        const WeightContraction &contraction,
+                        const CondensedWeight &weight) {
   return SpMVOp::create(builder, loc, contraction.output.getType(),
-                        getPattern(contraction), contraction.activations,
-                        values, indices, contraction.output, PackingAttr(),
+                        weight.pattern, contraction.activations, weight.values,
+                        weight.indices, contraction.output, PackingAttr(),
                         ScheduleAttr())
       ->getResult(0);
 }
 
 static Value createSpMM(OpBuilder &builder, Location loc,
-                        const WeightContraction &contraction, Value values,
-                        Value indices) {
+                        const WeightContraction &contraction,
+                        const CondensedWeight &weight) {
   ProductLayout layout = chooseLayout(contraction);
   Value a = transposeLoops(builder, loc, contraction.activations,
                            contraction.activationLoops, layout.a);
@@ -122,15 +127,42 @@ static Value createSpMM(OpBuilder &builder, Location loc,
     c = tensor::CollapseShapeOp::create(builder, loc, c, collapseLeading(rank));
   }
   Value result =
-      SpMMOp::create(builder, loc, c.getType(), getPattern(contraction), a,
-                     values, indices, c, layout.transposeA, layout.transposeC,
-                     PackingAttr(), ScheduleAttr())
+      SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
+                     weight.values, weight.indices, c, layout.transposeA,
+                     layout.transposeC, PackingAttr(), ScheduleAttr())
           ->getResult(0);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,
                                            collapseLeading(rank), fullSizes);
   return transposeLoops(builder, loc, result, layout.c,
                         contraction.outputLoops);
+}
+
+static Value createProduct(OpBuilder &builder, Location loc,
+                           const WeightContraction &contraction,
+                           const CondensedWeight &weight) {
+  bool isVector = contraction.activationLoops.size() == 1;
+  return (isVector ? createSpMV : createSpMM)(builder, loc, contraction,
+                                              weight);
+}
+
+/// A dense B[k×n] as it is: one unit a window, all of its row wide, and always
+/// kept. The one position that a unit can have is 0.
+static CondensedWeight condenseDense(OpBuilder &builder, Location loc,
+                                     const WeightContraction &contraction) {
+  SmallVector<unsigned> order = {contraction.kLoop, contraction.nLoop};
+  SmallVector<unsigned> given(order);
+  if (contraction.kDim == 1)
+    std::swap(given[0], given[1]);
+  Value values = transposeLoops(builder, loc, contraction.weight, given, order);
+  auto type = cast<RankedTensorType>(values.getType());
+  auto indicesType =
+      RankedTensorType::get({type.getDimSize(0), 1}, builder.getI8Type());
+  Value indices = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(indicesType, int8_t(0)));
+  auto pattern = PatternAttr::get(builder.getContext(), /*n=*/1, /*m=*/1,
+                                  /*bk=*/1, /*bn=*/type.getDimSize(1));
+  return {pattern, values, indices};
 }
 
 namespace {
@@ -142,21 +174,61 @@ struct ContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
     ::nm::Result<WeightContraction> contraction = WeightContraction::match(op);
     if (!contraction)
       return rewriter.notifyMatchFailure(op, contraction.error().message);
-    Location loc = op.getLoc();
-    auto parts = DisassembleOp::create(rewriter, loc, contraction->weight);
-    bool isVector = contraction->activationLoops.size() == 1;
-    rewriter.replaceOp(op, (isVector ? createSpMV : createSpMM)(
-                               rewriter, loc, *contraction, parts.getValues(),
-                               parts.getIndices()));
+    PatternAttr pattern =
+        getEncoding(contraction->weight.getType()).getPattern();
+    auto parts =
+        DisassembleOp::create(rewriter, op.getLoc(), contraction->weight);
+    rewriter.replaceOp(
+        op, createProduct(rewriter, op.getLoc(), *contraction,
+                          {pattern, parts.getValues(), parts.getIndices()}));
     return success();
+  }
+};
+
+/// A dense product is a product with N = M.
+struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumDpsInputs() != 2 || hasEncodedOperand(op))
+      return rewriter.notifyMatchFailure(op, "not two dense inputs");
+    for (OpOperand *weight :
+         {op.getDpsInputOperand(1), op.getDpsInputOperand(0)}) {
+      auto type = dyn_cast<RankedTensorType>(weight->get().getType());
+      if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+        continue;
+      ::nm::Result<WeightContraction> contraction =
+          WeightContraction::matchWeight(op, *weight);
+      if (!contraction ||
+          type.getDimSize(1 - contraction->kDim) > ::nm::kMaxBlock)
+        continue;
+      CondensedWeight condensed =
+          condenseDense(rewriter, op.getLoc(), *contraction);
+      rewriter.replaceOp(
+          op, createProduct(rewriter, op.getLoc(), *contraction, condensed));
+      return success();
+    }
+    return rewriter.notifyMatchFailure(
+        op, "neither input is a static matrix in a contraction that nm takes");
+  }
+
+private:
+  static bool hasEncodedOperand(linalg::LinalgOp op) {
+    return llvm::any_of(op->getOperandTypes(),
+                        [](Type type) { return bool(getEncoding(type)); });
   }
 };
 
 struct ConvertLinalgToNM
     : mlir::nm::impl::ConvertLinalgToNMBase<ConvertLinalgToNM> {
+  using ConvertLinalgToNMBase::ConvertLinalgToNMBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateLinalgToNMPatterns(patterns);
+    if (denseProducts)
+      populateDenseLinalgToNMPatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     if (getOperation()->walk(checkOperands).wasInterrupted())
       signalPassFailure();
@@ -190,4 +262,8 @@ WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
 
 void mlir::nm::populateLinalgToNMPatterns(RewritePatternSet &patterns) {
   patterns.add<ContractionToNM>(patterns.getContext());
+}
+
+void mlir::nm::populateDenseLinalgToNMPatterns(RewritePatternSet &patterns) {
+  patterns.add<DenseContractionToNM>(patterns.getContext());
 }

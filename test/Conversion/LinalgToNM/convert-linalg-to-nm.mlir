@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --convert-linalg-to-nm --canonicalize | FileCheck %s
+// RUN: nm-opt %s --convert-linalg-to-nm=dense-products --canonicalize | FileCheck %s --check-prefix=DENSE
 
 #w24 = #nm.encoding<2:4>
 #w24t = #nm.encoding<2:4, dim = 1>
@@ -110,4 +111,26 @@ func.func @dense(%a: tensor<5x64xf32>, %w: tensor<64x48xf32>, %c: tensor<5x48xf3
   // CHECK: linalg.matmul
   %r = linalg.matmul ins(%a, %w : tensor<5x64xf32>, tensor<64x48xf32>) outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
   return %r : tensor<5x48xf32>
+}
+
+// With dense-products, a dense matrix is its own condensed form.
+// DENSE-LABEL: func.func @dense
+// DENSE-SAME: %[[A:[^:]*]]: tensor<5x64xf32>, %[[W:[^:]*]]: tensor<64x48xf32>
+// DENSE: %[[I:.*]] = arith.constant dense<0> : tensor<64x1xi8>
+// DENSE: nm.spmm <1:1, block = 1x48> ins(%[[A]], %[[W]], %[[I]] : tensor<5x64xf32>, tensor<64x48xf32>, tensor<64x1xi8>)
+
+// DENSE-LABEL: func.func @dense_transposed
+// DENSE: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<48x64xf16>) outs(%{{.*}} : tensor<64x48xf16>) permutation = [1, 0]
+// DENSE: nm.spmv <1:1, block = 1x48> ins(%{{.*}}, %[[T]],
+func.func @dense_transposed(%w: tensor<48x64xf16>, %x: tensor<64xf16>, %y: tensor<48xf32>) -> tensor<48xf32> {
+  %r = linalg.matvec ins(%w, %x : tensor<48x64xf16>, tensor<64xf16>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  return %r : tensor<48xf32>
+}
+
+// Both operands differ in the batch, so neither is one matrix.
+// DENSE-LABEL: func.func @dense_batch
+// DENSE: linalg.batch_matmul
+func.func @dense_batch(%a: tensor<2x5x64xf32>, %b: tensor<2x64x48xf32>, %c: tensor<2x5x48xf32>) -> tensor<2x5x48xf32> {
+  %r = linalg.batch_matmul ins(%a, %b : tensor<2x5x64xf32>, tensor<2x64x48xf32>) outs(%c : tensor<2x5x48xf32>) -> tensor<2x5x48xf32>
+  return %r : tensor<2x5x48xf32>
 }

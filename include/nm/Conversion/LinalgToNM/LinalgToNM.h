@@ -17,6 +17,10 @@ namespace mlir::nm {
 /// Patterns that turn contractions with an encoded operand into nm ops.
 void populateLinalgToNMPatterns(RewritePatternSet &patterns);
 
+/// Patterns that turn dense contractions with a static matrix operand into nm
+/// ops of pattern 1:1.
+void populateDenseLinalgToNMPatterns(RewritePatternSet &patterns);
+
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h.inc"
 

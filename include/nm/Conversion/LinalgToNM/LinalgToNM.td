@@ -15,6 +15,11 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
     with the activations are collapsed into m, or kept as batch dimensions where
     A or C is transposed; other orders are transposed first.
 
+    With `dense-products`, a contraction without an encoding, one of whose
+    operands is a static matrix, becomes a product too, of pattern 1:1 with a
+    block as wide as a row: such a matrix is its own condensed form. Its kernels
+    are those of the N:M products beside it, where upstream has loops.
+
     Any encoded operand of another op is an error that says why the op is not
     such a contraction.
 
@@ -33,7 +38,12 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
       outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::nm::NMDialect",
+  let options = [
+    Option<"denseProducts", "dense-products", "bool", /*default=*/"false",
+           "Take dense contractions too, as products with N = M">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
