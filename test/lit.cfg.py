@@ -7,7 +7,7 @@ from lit.llvm import llvm_config
 
 config.name = "NM"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test", ".c"]
+config.suffixes = [".mlir", ".test"]
 config.excludes = ["CMakeLists.txt", "Inputs", "Unit"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.nm_test_exec_root

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs what building, testing and the examples need and is not there yet:
+# Debian packages, and a Python environment in build/venv.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages=(
+  cmake ninja-build ccache g++ git
+  clang-22 clang-format-22 lld-22 liblld-22-dev
+  llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
+  libopenblas-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev
+  libzstd-dev zlib1g-dev
+  python3 python3-venv shellcheck
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "error: expected to be root or to find sudo; as root, run:" >&2
+      echo "  apt-get update && apt-get install ${missing[*]}" >&2
+      exit 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "== Installing ${#missing[@]} packages: ${missing[*]}"
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends "${missing[@]}"
+fi
+
+# Debian's interpreter by its path: another python3 that comes first on PATH
+# need not have venv.
+if ! build/venv/bin/python3 -c 'import numpy' 2>/dev/null; then
+  echo "== Making the Python environment build/venv"
+  /usr/bin/python3 -m venv --clear build/venv
+  build/venv/bin/pip install -q --disable-pip-version-check \
+    -r scripts/requirements.txt
+fi

@@ -1,0 +1,240 @@
+"""Checks the source tree for what reviewers would otherwise have to find.
+
+usage: hygiene.py ROOT
+
+Each check takes a Tree and yields one line for each violation.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+MAX_FILE_LINES = 600
+MAX_RUN_ON_OPERATION_LINES = 60
+
+UNFINISHED = re.compile(
+    r"\b(?:TODO|FIXME|XXX|HACK|(?i:stubs?|placeholders?))\b")
+CHECK_LINE = re.compile(
+    r"(?://|#|;|\*)\s*([A-Z][A-Z0-9_-]*?)"
+    r"(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?(?:\{LITERAL\})?:")
+# Words before a colon that no one takes for a FileCheck prefix.
+NOT_A_PREFIX = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES",
+                "DEFINE", "REDEFINE", "END", "COM", "NOTE"}
+
+
+class Tree:
+    """The files of a source tree that git tracks or would add."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+        listed = subprocess.run(
+            ["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+            capture_output=True, text=True)
+        if listed.returncode == 0:
+            names = listed.stdout.splitlines()
+        else:
+            names = [p.relative_to(root).as_posix()
+                     for p in self.root.rglob("*") if p.is_file()]
+        self.names = sorted(n for n in names if (self.root / n).is_file())
+
+    def read(self, name):
+        return (self.root / name).read_text(encoding="utf-8", errors="replace")
+
+    def ending(self, *suffixes, under=""):
+        return [n for n in self.names
+                if n.endswith(suffixes) and n.startswith(under)]
+
+    def written(self):
+        """Text that people write: neither generated nor this checker, which
+        has to name what it forbids."""
+        return [n for n in self.names
+                if not n.startswith(("docs/reference/", "test/Hygiene/"))
+                and b"\0" not in (self.root / n).read_bytes()[:1024]]
+
+    def lit_tests(self):
+        """A C program is one if it says so; others are tests of ctest."""
+        return [n for n in self.ending(".mlir", ".test", ".c", under="test/")
+                if "/Inputs/" not in n and not n.startswith("test/Unit/")
+                and not (n.endswith(".c") and "RUN:" not in self.read(n))]
+
+    def passes(self):
+        """(file, definition's name, flag, body) for each pass in ODS."""
+        for name in self.ending(".td"):
+            parts = re.split(r"^def (\w+)\s*:\s*(?:Interface)?Pass<\s*\"([^\"]+)\"",
+                             self.read(name), flags=re.M)
+            for i in range(1, len(parts), 3):
+                body = re.split(r"^}", parts[i + 2], flags=re.M)[0]
+                yield name, parts[i], parts[i + 1], body
+
+
+def run_lines(text):
+    return re.findall(r"RUN:(.*)", text)
+
+
+def stem(text):
+    """What the one stem of a pass leaves of its flag or of a file's name."""
+    text = re.sub(r"^(nm|convert)-", "", text)
+    text = re.sub(r"^Convert(?=[A-Z])", "", text)
+    return text.replace("-", "").replace("_", "").lower()
+
+
+def check_lines_reach_filecheck(tree):
+    for name in tree.lit_tests():
+        text = tree.read(name)
+        runs = "\n".join(run_lines(text))
+        if not runs:
+            yield f"{name}: expected a RUN line"
+        elif re.search(r"\bCHECK[A-Z-]*:", text) and "FileCheck" not in runs:
+            yield f"{name}: has CHECK lines, but no RUN line pipes to FileCheck"
+
+
+def check_prefixes_are_used(tree):
+    for name in tree.lit_tests():
+        text = tree.read(name)
+        runs = "\n".join(run_lines(text)).replace("\\\n", " ")
+        if "FileCheck" not in runs:
+            continue
+        asked = set()
+        for given in re.findall(r"-check-prefix(?:es)?[= ](\S+)", runs):
+            asked.update(given.split(","))
+        if len(re.findall("FileCheck", runs)) > len(
+                re.findall(r"-check-prefix(?:es)?[= ]", runs)) or not asked:
+            asked.add("CHECK")
+        # A substitution in the prefix is one of several runs' own.
+        asked = {p for p in asked if "%" not in p}
+        written = set(CHECK_LINE.findall(text)) - NOT_A_PREFIX
+        for prefix in sorted(asked - written):
+            yield f"{name}: no line has the prefix {prefix} that a RUN line asks for"
+        for prefix in sorted(written - asked):
+            if prefix.startswith("CHECK") or re.search(
+                    rf"{prefix}-(NEXT|SAME|NOT|DAG|LABEL)", text):
+                yield f"{name}: no RUN line asks for the prefix {prefix}"
+
+
+def check_refusals_exit_non_zero(tree):
+    for name in tree.ending("invalid.mlir", under="test/"):
+        runs = "\n".join(run_lines(tree.read(name)))
+        refused = re.search(r"\bnot nm-", runs)
+        if Path(name).name == "invalid.mlir":
+            if not refused and "verify-diagnostics" not in runs:
+                yield f"{name}: expected -verify-diagnostics or `not nm-opt`"
+        elif not refused:
+            yield f"{name}: expected a RUN line with `not nm-opt`"
+
+
+def check_passes_are_described(tree):
+    for name, _, flag, body in tree.passes():
+        for field in ("summary", "description"):
+            if not re.search(rf"let {field}\s*=\s*(\[\{{\s*(?!\}}\])\S|\"[^\"])", body):
+                yield f"{name}: pass {flag} has no {field}"
+
+
+def check_options_are_tested(tree):
+    tests = "\n".join("\n".join(run_lines(tree.read(n)))
+                      for n in tree.ending(".mlir", ".test", under="test/"))
+    for name, _, flag, body in tree.passes():
+        for option in re.findall(
+                r"(?:List)?Option<\s*\"\w+\",\s*\"([\w-]+)\"", body):
+            if not re.search(rf"{option}=", tests):
+                yield f"{name}: no RUN line gives option {option} of {flag}"
+
+
+def check_passes_have_one_stem(tree):
+    sources = {stem(Path(n).stem) for n in tree.ending(".cpp", under="lib/")}
+    tests = {stem(Path(n).stem) for n in tree.ending(".mlir", under="test/")}
+    for name, definition, flag, _ in tree.passes():
+        wanted = stem(flag)
+        # A pass that only refuses has only tests of what it refuses.
+        tested = [wanted, wanted + "invalid"] if "-check-" in flag else [wanted]
+        if stem(definition) not in (wanted, "nm" + wanted, wanted + "pass"):
+            yield f"{name}: pass {flag} is defined as {definition}"
+        if wanted not in sources:
+            yield f"{name}: pass {flag} has no source file of that name in lib"
+        if not tests.intersection(tested):
+            yield f"{name}: pass {flag} has no test of that name"
+
+
+def check_nothing_is_unfinished(tree):
+    for name in tree.written():
+        for number, line in enumerate(tree.read(name).splitlines(), 1):
+            word = UNFINISHED.search(line)
+            if word:
+                yield f"{name}:{number}: {word.group(0)}"
+
+
+def check_paths_are_relative(tree):
+    for name in tree.written():
+        for number, line in enumerate(tree.read(name).splitlines(), 1):
+            if re.search(r"(?<![\w.}/*])/(work|home|root)/\w", line):
+                yield f"{name}:{number}: a path of one machine"
+
+
+def check_files_are_short(tree):
+    for name in tree.written():
+        lines = len(tree.read(name).splitlines())
+        if lines > MAX_FILE_LINES:
+            yield f"{name}: {lines} lines, more than {MAX_FILE_LINES}"
+
+
+def check_run_on_operation_is_short(tree):
+    for name in tree.ending(".cpp"):
+        text = tree.read(name)
+        for found in re.finditer(r"^( *)void .*\brunOnOperation\(\).*\{\n", text,
+                                 flags=re.M):
+            end = text.find(f"\n{found.group(1)}}}", found.end())
+            lines = text.count("\n", found.end(), end) + 1
+            if lines > MAX_RUN_ON_OPERATION_LINES:
+                yield (f"{name}: runOnOperation has {lines} lines, "
+                       f"more than {MAX_RUN_ON_OPERATION_LINES}")
+
+
+def check_headers_open_no_namespace(tree):
+    for name in tree.ending(".h"):
+        if re.search(r"^\s*using namespace", tree.read(name), flags=re.M):
+            yield f"{name}: `using namespace` in a header"
+
+
+def check_clang_format(tree):
+    tool = shutil.which("clang-format-22")
+    sources = [n for n in tree.ending(".h", ".cpp", ".c")
+               if not n.endswith(".mlir")]
+    if not tool or not sources:
+        return
+    result = subprocess.run([tool, "--dry-run", "--Werror", *sources],
+                            cwd=tree.root, capture_output=True, text=True)
+    for name in sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error",
+                                      result.stderr, flags=re.M))):
+        yield f"{name}: not as clang-format-22 would have it"
+
+
+def check_shell_scripts(tree):
+    tool = shutil.which("shellcheck")
+    scripts = [n for n in tree.written()
+               if re.match(r"#!.*\b(ba)?sh\b", tree.read(n))]
+    if not tool or not scripts:
+        return
+    result = subprocess.run([tool, "-f", "gcc", *scripts], cwd=tree.root,
+                            capture_output=True, text=True)
+    yield from result.stdout.splitlines()
+
+
+CHECKS = [value for name, value in list(globals().items())
+          if name.startswith("check_")]
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    tree = Tree(sys.argv[1])
+    violations = [line for check in CHECKS for line in check(tree)]
+    for line in violations:
+        print(line)
+    print(f"{len(tree.names)} files, {len(CHECKS)} checks, "
+          f"{len(violations)} violations")
+    sys.exit(1 if violations else 0)
+
+
+if __name__ == "__main__":
+    main()

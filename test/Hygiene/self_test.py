@@ -1,0 +1,138 @@
+"""Shows that each check of hygiene.py fails where it is violated, and passes
+where it is not."""
+
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import hygiene
+
+PASS = """
+def TileToBlocks : Pass<"nm-tile-to-blocks"> {
+  let summary = "tiles";
+  let description = [{
+    Tiles.
+  }];
+  let options = [Option<"size", "tile-size", "int64_t", "8", "the size">];
+}
+"""
+# One tree that no check objects to; each test below spoils it in one place.
+CLEAN = {
+    "include/Passes.td": PASS,
+    "include/Passes.h": "int tile();\n",
+    "lib/TileToBlocks.cpp":
+        "struct P {\n  void runOnOperation() {\n    collect();\n    tile();\n"
+        "  }\n};\n",
+    "test/tile-to-blocks.mlir":
+        "// RUN: nm-opt --nm-tile-to-blocks=tile-size=4 %s | FileCheck %s\n"
+        "// CHECK-LABEL: func @f\n// CHECK: scf.forall\n",
+    "test/tile-to-blocks-invalid.mlir": "// RUN: not nm-opt %s\n",
+    "test/invalid.mlir": "// RUN: nm-opt -verify-diagnostics %s\n",
+    "scripts/run": "#!/bin/sh\necho \"$1\"\n",
+}
+
+
+def violations(check, **spoilt):
+    """What `check` says of the clean tree with some files replaced."""
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in {**CLEAN, **spoilt.get("files", {})}.items():
+            path = Path(root) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if text is not None:
+                path.write_text(text)
+        return list(check(hygiene.Tree(root)))
+
+
+class Clean(unittest.TestCase):
+    def test_no_check_objects(self):
+        for check in hygiene.CHECKS:
+            self.assertEqual(violations(check), [], check.__name__)
+
+    def test_every_check_is_tested(self):
+        tested = {case.check.__name__ for case in Violations.cases()}
+        self.assertEqual(tested, {check.__name__ for check in hygiene.CHECKS})
+
+
+class Case:
+    def __init__(self, check, files, says, needs=None):
+        self.check, self.files, self.says, self.needs = check, files, says, needs
+
+
+class Violations(unittest.TestCase):
+    @staticmethod
+    def cases():
+        test = "test/tile-to-blocks.mlir"
+        run = "// RUN: nm-opt --nm-tile-to-blocks=tile-size=4 %s"
+        return [
+            Case(hygiene.check_lines_reach_filecheck,
+                 {test: f"{run}\n// CHECK: x\n"}, "no RUN line pipes"),
+            Case(hygiene.check_lines_reach_filecheck,
+                 {test: "func.func @f()\n"}, "expected a RUN line"),
+            Case(hygiene.check_prefixes_are_used,
+                 {test: f"{run} | FileCheck %s --check-prefix=FAST\n"}, "has the prefix FAST"),
+            Case(hygiene.check_prefixes_are_used,
+                 {test: f"{run} | FileCheck %s\n// CHECK: x\n"
+                        "// CHECK-LABLE: y\n"}, "prefix CHECK-LABLE"),
+            Case(hygiene.check_prefixes_are_used,
+                 {test: f"{run} | FileCheck %s\n// CHECK: x\n"
+                        "// AFTER-NOT: y\n"}, "prefix AFTER"),
+            Case(hygiene.check_refusals_exit_non_zero,
+                 {"test/tile-to-blocks-invalid.mlir":
+                  "// RUN: nm-opt -verify-diagnostics %s\n"}, "`not nm-opt`"),
+            Case(hygiene.check_refusals_exit_non_zero,
+                 {"test/invalid.mlir": "// RUN: nm-opt %s\n"},
+                 "-verify-diagnostics or"),
+            Case(hygiene.check_passes_are_described,
+                 {"include/Passes.td": PASS.replace("let summary", "let x")},
+                 "has no summary"),
+            Case(hygiene.check_passes_are_described,
+                 {"include/Passes.td": PASS.replace("    Tiles.\n  }", "  }")},
+                 "has no description"),
+            Case(hygiene.check_options_are_tested,
+                 {test: "// RUN: nm-opt --nm-tile-to-blocks %s\n"},
+                 "option tile-size"),
+            Case(hygiene.check_passes_have_one_stem,
+                 {"include/Passes.td":
+                  PASS.replace("def TileToBlocks", "def Tiling")},
+                 "is defined as Tiling"),
+            Case(hygiene.check_passes_have_one_stem,
+                 {"lib/TileToBlocks.cpp": None}, "no source file"),
+            Case(hygiene.check_passes_have_one_stem,
+                 {test: None}, "no test of that name"),
+            Case(hygiene.check_nothing_is_unfinished,
+                 {"lib/TileToBlocks.cpp": "// TODO: write\n"}, "TODO"),
+            Case(hygiene.check_nothing_is_unfinished,
+                 {"lib/TileToBlocks.cpp": "// a stub\n"}, "stub"),
+            Case(hygiene.check_paths_are_relative,
+                 {"scripts/run": "#!/bin/sh\ncd /home/me\n"},
+                 "a path of one machine"),
+            Case(hygiene.check_files_are_short,
+                 {"lib/TileToBlocks.cpp": "int x;\n" * 601}, "601 lines"),
+            Case(hygiene.check_run_on_operation_is_short,
+                 {"lib/TileToBlocks.cpp": "struct P {\n"
+                  "  void runOnOperation() {\n" + "    tile();\n" * 61
+                  + "  }\n};\n"}, "has 61 lines"),
+            Case(hygiene.check_headers_open_no_namespace,
+                 {"include/Passes.h": "using namespace mlir;\n"},
+                 "in a header"),
+            Case(hygiene.check_clang_format,
+                 {"include/Passes.h": "int   tile( );\n"},
+                 "not as clang-format", needs="clang-format-22"),
+            Case(hygiene.check_shell_scripts,
+                 {"scripts/run": "#!/bin/sh\necho $1\n"}, "Double quote",
+                 needs="shellcheck"),
+        ]
+
+    def test_each_check_fails(self):
+        for case in self.cases():
+            if case.needs and not shutil.which(case.needs):
+                continue
+            with self.subTest(check=case.check.__name__, says=case.says):
+                said = violations(case.check, files=case.files)
+                self.assertEqual(len(said), 1, said)
+                self.assertIn(case.says, said[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
