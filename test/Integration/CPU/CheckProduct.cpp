@@ -1,0 +1,166 @@
+//===- CheckProduct.cpp - Products against the float64 reference ----------===//
+
+#include "ProductCase.h"
+
+#include "nm/Support/ReferenceSpMM.h"
+
+#include <cmath>
+
+using namespace nm;
+using namespace nm::test;
+
+namespace {
+/// Condensed weights, and the bytes that the op takes for them.
+struct Weights {
+  std::vector<char> values;
+  std::vector<uint8_t> indices;
+  std::vector<char> storedValues, storedIndices;
+};
+} // namespace
+
+static Weights drawWeights(const ProductCase &product, Random &random) {
+  const Pattern &pattern = product.pattern;
+  Weights weights;
+  int64_t count =
+      pattern.condensedRows(product.k) * pattern.paddedColumns(product.n);
+  weights.values.resize(count * elementSize(product.type));
+  for (int64_t i = 0; i < count; ++i)
+    storeFromDouble(weights.values.data(), product.type, i,
+                    random.element(product.type));
+  weights.indices = random.indices(pattern, product.k, product.n);
+  if (!product.packing) {
+    weights.storedValues = weights.values;
+    weights.storedIndices.assign(weights.indices.begin(),
+                                 weights.indices.end());
+    return weights;
+  }
+  CondensedView view{weights.values.data(),
+                     weights.indices.data(),
+                     product.type,
+                     pattern,
+                     product.k,
+                     product.n};
+  auto elements = [](const std::vector<int64_t> &shape) {
+    return shape[0] * shape[1] * shape[2];
+  };
+  weights.storedValues.resize(elements(product.shapeOfValues()) *
+                              elementSize(product.type));
+  weights.storedIndices.resize(elements(product.shapeOfIndices()));
+  packValues(view, *product.packing, weights.storedValues.data());
+  packIndices(view, *product.packing,
+              reinterpret_cast<uint8_t *>(weights.storedIndices.data()));
+  return weights;
+}
+
+/// All elements of `array` as doubles, row-major, with the last two dimensions
+/// swapped if `transposed`.
+static std::vector<double> asDoubles(const GuardedArray &array,
+                                     bool transposed) {
+  std::vector<double> elements(array.numElements());
+  if (!transposed) {
+    for (int64_t i = 0; i < array.numElements(); ++i)
+      elements[i] = array.load(i);
+    return elements;
+  }
+  size_t rank = array.sizes().size();
+  int64_t rows = array.sizes()[rank - 2], columns = array.sizes()[rank - 1];
+  for (int64_t i = 0; i < array.numElements(); ++i) {
+    int64_t matrix = i / (rows * columns), inside = i % (rows * columns);
+    elements[matrix * rows * columns + inside % columns * rows +
+             inside / columns] = array.load(i);
+  }
+  return elements;
+}
+
+/// C0 + A·B in float64, row-major [batch x m x n].
+static std::vector<double> makeReference(const ProductCase &product,
+                                         const GuardedArray &a,
+                                         const Weights &weights,
+                                         std::vector<double> c) {
+  std::vector<double> activations = asDoubles(a, product.transposeA);
+  std::vector<double> values(weights.values.size() / elementSize(product.type));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = loadAsDouble(weights.values.data(), product.type, i);
+  CondensedView view{values.data(),    weights.indices.data(),
+                     ElementType::F64, product.pattern,
+                     product.k,        product.n};
+  for (int64_t matrix = 0; matrix < product.batchSize(); ++matrix)
+    referenceSpMM(ActivationView::rowMajor(
+                      activations.data() + matrix * product.m * product.k,
+                      ElementType::F64, product.m, product.k),
+                  view, c.data() + matrix * product.m * product.n);
+  return c;
+}
+
+/// The error allowed, by the narrowest type that a result went through.
+static double toleranceOf(const ProductCase &product) {
+  switch (product.outputType) {
+  case ElementType::F16:
+    return 2e-3;
+  case ElementType::BF16:
+    return 1e-2;
+  case ElementType::I32:
+    return 0;
+  default:
+    return 1e-5;
+  }
+}
+
+/// ‖got - expected‖ ≤ tolerance · ‖expected‖, and no single element is off by
+/// more than its share, as one wrong element of many hardly moves the norm.
+static std::string compare(const std::vector<double> &got,
+                           const std::vector<double> &expected,
+                           double tolerance) {
+  double error = 0, norm = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    error += (got[i] - expected[i]) * (got[i] - expected[i]);
+    norm += expected[i] * expected[i];
+  }
+  // Written so that a NaN fails.
+  if (!(std::sqrt(error) <= tolerance * std::sqrt(norm)))
+    return "relative error " + std::to_string(std::sqrt(error / norm)) +
+           " is above " + std::to_string(tolerance);
+  double typical = std::sqrt(norm / std::max<size_t>(1, got.size()));
+  for (size_t i = 0; i < got.size(); ++i)
+    if (!(std::fabs(got[i] - expected[i]) <=
+          tolerance * (std::fabs(expected[i]) + typical)))
+      return "element " + std::to_string(i) + " is " + std::to_string(got[i]) +
+             ", expected " + std::to_string(expected[i]);
+  return {};
+}
+
+std::string nm::test::checkProduct(
+    const ProductCase &product, Random &random,
+    const std::function<bool(const std::string &, const std::vector<void *> &)>
+        &call) {
+  GuardedArray a = product.layoutA.makeArray(product.type, product.shapeOfA());
+  GuardedArray values =
+      product.layoutValues.makeArray(product.type, product.shapeOfValues());
+  GuardedArray indices = product.layoutIndices.makeArray(
+      ElementType::I8, product.shapeOfIndices());
+  GuardedArray c =
+      product.layoutC.makeArray(product.outputType, product.shapeOfC());
+  random.fill(a);
+  random.fill(c);
+  Weights weights = drawWeights(product, random);
+  values.setBytes(weights.storedValues);
+  indices.setBytes(weights.storedIndices);
+  std::vector<double> expected =
+      makeReference(product, a, weights, asDoubles(c, product.transposeC));
+  std::vector<char> aBefore = a.bytes();
+
+  bool called = false;
+  callGuarded(product.describe(), [&] {
+    called = call(product.name(), {a.descriptor(), values.descriptor(),
+                                   indices.descriptor(), c.descriptor()});
+  });
+  if (!called)
+    return "the function could not be called";
+  if (!c.surroundingsAreUntouched())
+    return "memory around C was written";
+  if (a.bytes() != aBefore || values.bytes() != weights.storedValues ||
+      indices.bytes() != weights.storedIndices)
+    return "an input was written";
+  return compare(asDoubles(c, product.transposeC), expected,
+                 toleranceOf(product));
+}

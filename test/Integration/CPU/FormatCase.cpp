@@ -1,0 +1,146 @@
+//===- FormatCase.cpp - One drawn format op -------------------------------===//
+
+#include "FormatCase.h"
+#include "ProductCase.h"
+
+using namespace nm;
+using namespace nm::test;
+
+const char *nm::test::formatOpName(FormatOp op) {
+  switch (op) {
+  case FormatOp::Compress:
+    return "compress";
+  case FormatOp::Decompress:
+    return "decompress";
+  case FormatOp::Prune:
+    return "prune";
+  case FormatOp::Pack:
+    return "pack";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Draws
+//===----------------------------------------------------------------------===//
+
+FormatCase FormatCase::draw(int64_t number, FormatOp op, Random &random) {
+  static const ElementType kTypes[] = {ElementType::F32, ElementType::F16,
+                                       ElementType::BF16, ElementType::I8,
+                                       ElementType::F8E4M3};
+  FormatCase drawn;
+  drawn.number = number;
+  drawn.op = op;
+  drawn.type = kTypes[number % 5];
+  drawn.dim = number & 1;
+  drawn.dynamic = number & 2;
+  drawn.pattern = random.pattern();
+  drawn.packing = random.packing(drawn.pattern);
+  drawn.k = random.sizeOfK(drawn.pattern);
+  drawn.n = random.sizeOfN(drawn.pattern);
+
+  const Pattern &pattern = drawn.pattern;
+  auto operand = [&](ElementType type, std::vector<int64_t> sizes) {
+    return FormatOperand{type, std::move(sizes), random.layout()};
+  };
+  auto dense = [&] {
+    if (drawn.dim == 0)
+      return operand(drawn.type, {drawn.k, drawn.n});
+    return operand(drawn.type, {drawn.n, drawn.k});
+  };
+  auto condensed = [&]() -> std::vector<FormatOperand> {
+    return {operand(drawn.type, {pattern.condensedRows(drawn.k),
+                                 pattern.paddedColumns(drawn.n)}),
+            operand(ElementType::I8, {pattern.unitRows(drawn.k),
+                                      pattern.blockColumns(drawn.n)})};
+  };
+  auto packed = [&]() -> std::vector<FormatOperand> {
+    auto values = drawn.packing.valueShape(pattern, drawn.k, drawn.n);
+    auto indices = drawn.packing.indexShape(pattern, drawn.k, drawn.n);
+    return {operand(drawn.type, {values.begin(), values.end()}),
+            operand(ElementType::I8, {indices.begin(), indices.end()})};
+  };
+  switch (op) {
+  case FormatOp::Compress:
+    drawn.inputs = {dense()};
+    drawn.outputs = condensed();
+    break;
+  case FormatOp::Decompress:
+    drawn.inputs = condensed();
+    drawn.outputs = {dense()};
+    break;
+  case FormatOp::Prune:
+    drawn.inputs = {dense()};
+    drawn.outputs = {dense()};
+    break;
+  case FormatOp::Pack:
+    drawn.inputs = condensed();
+    drawn.outputs = packed();
+    break;
+  }
+  return drawn;
+}
+
+DenseView FormatCase::denseView(const char *bytes) const {
+  return {bytes, type, k, n, denseStrideK(), denseStrideN()};
+}
+
+//===----------------------------------------------------------------------===//
+// IR
+//===----------------------------------------------------------------------===//
+
+std::string
+FormatCase::types(const std::vector<FormatOperand> &operands) const {
+  std::string text;
+  for (const FormatOperand &operand : operands) {
+    std::vector<int64_t> sizes = operand.sizes;
+    // The sizes of a panel and of its index bytes follow from the packing.
+    if (dynamic)
+      for (size_t dim = 0; dim < 2; ++dim)
+        sizes[dim] = kDynamic;
+    text += (text.empty() ? "" : ", ") +
+            memrefType(operand.type, sizes, operand.layout);
+  }
+  return text;
+}
+
+/// `%in0, %in1`.
+static std::string names(const char *stem, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i)
+    text += (i ? ", %" : "%") + std::string(stem) + std::to_string(i);
+  return text;
+}
+
+std::string FormatCase::operation() const {
+  std::string text =
+      std::string("nm.") + formatOpName(op) + " <" + pattern.str() + ">";
+  if (op == FormatOp::Pack)
+    text += " <panel = " + std::to_string(packing.panel) +
+            ", index_bits = " + std::to_string(packing.indexBits) + ">";
+  else if (dim == 1)
+    text += " dim 1";
+  return text + " ins(" + names("in", inputs.size()) + " : " + types(inputs) +
+         ") outs(" + names("out", outputs.size()) + " : " + types(outputs) +
+         ")";
+}
+
+std::string FormatCase::function() const {
+  std::string arguments;
+  auto append = [&](const char *stem,
+                    const std::vector<FormatOperand> &operands) {
+    for (size_t i = 0; i < operands.size(); ++i)
+      arguments += (arguments.empty() ? "%" : ", %") + std::string(stem) +
+                   std::to_string(i) + ": " + types({operands[i]});
+  };
+  append("in", inputs);
+  append("out", outputs);
+  return "func.func @" + name() + "(" + arguments +
+         ") attributes {llvm.emit_c_interface} {\n  " + operation() +
+         "\n  return\n}\n";
+}
+
+std::string FormatCase::describe() const {
+  return name() + " with k = " + std::to_string(k) +
+         ", n = " + std::to_string(n) + ": " + operation();
+}

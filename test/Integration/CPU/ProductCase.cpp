@@ -1,0 +1,163 @@
+//===- ProductCase.cpp - One drawn nm.spmm or nm.spmv ---------------------===//
+
+#include "ProductCase.h"
+
+using namespace nm;
+using namespace nm::test;
+
+//===----------------------------------------------------------------------===//
+// Draws
+//===----------------------------------------------------------------------===//
+
+static ElementType drawOutputType(ElementType type, Random &random) {
+  if (type == ElementType::I8)
+    return ElementType::I32;
+  // f8E4M3FN is a storage type only.
+  if (type == ElementType::F8E4M3 || random.chance(0.3))
+    return ElementType::F32;
+  return type;
+}
+
+ProductCase ProductCase::draw(int64_t number, ElementType type, bool isVector,
+                              Random &random) {
+  ProductCase drawn;
+  drawn.number = number;
+  drawn.isVector = isVector;
+  drawn.type = type;
+  drawn.outputType = drawOutputType(type, random);
+  drawn.pattern = random.pattern();
+  drawn.k = random.sizeOfK(drawn.pattern);
+  drawn.n = random.sizeOfN(drawn.pattern);
+  if (number & 1)
+    drawn.packing = random.packing(drawn.pattern);
+  if (!isVector) {
+    drawn.transposeA = number & 2;
+    drawn.transposeC = number & 4;
+    for (int64_t dim = 0; dim < number % 3; ++dim)
+      drawn.batch.push_back(random.integer(1, 3));
+    drawn.m = random.chance(0.2) ? 1 : random.integer(1, 40);
+    drawn.dynamic = random.chance(0.5);
+    // An empty product is legal where m is dynamic.
+    if (drawn.dynamic && random.chance(0.03))
+      drawn.m = 0;
+  }
+  for (Layout *layout : {&drawn.layoutA, &drawn.layoutValues,
+                         &drawn.layoutIndices, &drawn.layoutC})
+    *layout = random.layout();
+  return drawn;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+static std::vector<int64_t> withMatrix(std::vector<int64_t> batch, int64_t rows,
+                                       int64_t columns, bool transposed) {
+  batch.push_back(transposed ? columns : rows);
+  batch.push_back(transposed ? rows : columns);
+  return batch;
+}
+
+std::vector<int64_t> ProductCase::shapeOfA() const {
+  if (isVector)
+    return {k};
+  return withMatrix(batch, m, k, transposeA);
+}
+
+std::vector<int64_t> ProductCase::shapeOfC() const {
+  if (isVector)
+    return {n};
+  return withMatrix(batch, m, n, transposeC);
+}
+
+std::vector<int64_t> ProductCase::shapeOfValues() const {
+  if (packing) {
+    auto shape = packing->valueShape(pattern, k, n);
+    return {shape.begin(), shape.end()};
+  }
+  return {pattern.condensedRows(k), pattern.paddedColumns(n)};
+}
+
+std::vector<int64_t> ProductCase::shapeOfIndices() const {
+  if (packing) {
+    auto shape = packing->indexShape(pattern, k, n);
+    return {shape.begin(), shape.end()};
+  }
+  return {pattern.unitRows(k), pattern.blockColumns(n)};
+}
+
+int64_t ProductCase::batchSize() const {
+  int64_t size = 1;
+  for (int64_t dim : batch)
+    size *= dim;
+  return size;
+}
+
+//===----------------------------------------------------------------------===//
+// IR
+//===----------------------------------------------------------------------===//
+
+/// `[?, ?, 1]`.
+static std::string stridesText(size_t rank) {
+  std::string text = "[";
+  for (size_t dim = 0; dim + 1 < rank; ++dim)
+    text += "?, ";
+  return text + "1]";
+}
+
+std::string nm::test::memrefType(ElementType type,
+                                 const std::vector<int64_t> &sizes,
+                                 const Layout &layout) {
+  std::string text = "memref<";
+  for (int64_t size : sizes)
+    text += (size == kDynamic ? "?" : std::to_string(size)) + "x";
+  text += elementName(type);
+  if (layout.strided)
+    text += ", strided<" + stridesText(sizes.size()) + ", offset: ?>";
+  return text + ">";
+}
+
+/// The type of A or C: batch and m are dynamic if the case says so, k and n
+/// never are.
+static std::string matrixType(const ProductCase &product, ElementType type,
+                              std::vector<int64_t> sizes, const Layout &layout,
+                              bool transposed) {
+  size_t inner = sizes.size() - (transposed ? 2 : 1);
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    if (product.dynamic && dim != inner)
+      sizes[dim] = kDynamic;
+  return memrefType(type, sizes, layout);
+}
+
+std::string ProductCase::operation() const {
+  std::string types =
+      matrixType(*this, type, shapeOfA(), layoutA, transposeA) + ", " +
+      memrefType(type, shapeOfValues(), layoutValues) + ", " +
+      memrefType(ElementType::I8, shapeOfIndices(), layoutIndices);
+  std::string text = isVector ? "nm.spmv" : "nm.spmm";
+  text += " <" + pattern.str() + ">";
+  if (transposeA)
+    text += " transpose_a";
+  if (transposeC)
+    text += " transpose_c";
+  if (packing)
+    text += " packing <panel = " + std::to_string(packing->panel) +
+            ", index_bits = " + std::to_string(packing->indexBits) + ">";
+  return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +
+         matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")";
+}
+
+std::string ProductCase::function() const {
+  std::string arguments =
+      "%a: " + matrixType(*this, type, shapeOfA(), layoutA, transposeA) +
+      ", %v: " + memrefType(type, shapeOfValues(), layoutValues) +
+      ", %i: " + memrefType(ElementType::I8, shapeOfIndices(), layoutIndices) +
+      ", %c: " + matrixType(*this, outputType, shapeOfC(), layoutC, transposeC);
+  return "func.func @" + name() + "(" + arguments +
+         ") attributes {llvm.emit_c_interface} {\n  " + operation() +
+         "\n  return\n}\n";
+}
+
+std::string ProductCase::describe() const {
+  return name() + " with m = " + std::to_string(m) + ": " + operation();
+}

@@ -1,0 +1,64 @@
+//===- ProductCase.h - One drawn nm.spmm or nm.spmv -------------*- C++ -*-===//
+
+#ifndef NM_TEST_INTEGRATION_CPU_PRODUCTCASE_H
+#define NM_TEST_INTEGRATION_CPU_PRODUCTCASE_H
+
+#include "Random.h"
+
+#include <optional>
+#include <string>
+
+namespace nm::test {
+
+struct ProductCase {
+  int64_t number = 0;
+  /// nm.spmv: no batch, no m, no transposes.
+  bool isVector = false;
+  Pattern pattern;
+  std::optional<PanelPacking> packing;
+  ElementType type = ElementType::F32;
+  ElementType outputType = ElementType::F32;
+  std::vector<int64_t> batch;
+  int64_t m = 1, k = 1, n = 1;
+  bool transposeA = false, transposeC = false;
+  /// Whether batch and m are dynamic in the IR.
+  bool dynamic = false;
+  Layout layoutA, layoutValues, layoutIndices, layoutC;
+
+  /// Draws case `number` of elements of `type`. Transposes, packing and batch
+  /// follow from the number, so that every combination comes up.
+  static ProductCase draw(int64_t number, ElementType type, bool isVector,
+                          Random &random);
+
+  std::string name() const { return "case" + std::to_string(number); }
+  /// A func.func that does nothing but this product.
+  std::string function() const;
+  /// The op, and where its operands lie.
+  std::string describe() const;
+
+  std::vector<int64_t> shapeOfA() const;
+  std::vector<int64_t> shapeOfC() const;
+  std::vector<int64_t> shapeOfValues() const;
+  std::vector<int64_t> shapeOfIndices() const;
+  int64_t batchSize() const;
+
+private:
+  std::string operation() const;
+};
+
+/// Runs `call` (name, descriptors) on data drawn afresh; returns what is wrong
+/// with the result, or nothing.
+std::string checkProduct(
+    const ProductCase &product, Random &random,
+    const std::function<bool(const std::string &, const std::vector<void *> &)>
+        &call);
+
+inline constexpr int64_t kDynamic = -1;
+
+/// `memref<?x4xf32, strided<[?, 1], offset: ?>>`, with `?` for kDynamic.
+std::string memrefType(ElementType type, const std::vector<int64_t> &sizes,
+                       const Layout &layout);
+
+} // namespace nm::test
+
+#endif // NM_TEST_INTEGRATION_CPU_PRODUCTCASE_H
