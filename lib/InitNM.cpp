@@ -1,6 +1,7 @@
 //===- InitNM.cpp - Registration of all that nm has -----------------------===//
 
 #include "nm/InitNM.h"
+#include "nm/Conversion/ForallToThreads/ForallToThreads.h"
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Conversion/NMToVector/NMToVector.h"
@@ -26,4 +27,5 @@ void mlir::nm::registerAllPasses() {
   registerNMPasses();
   registerConvertNMToLoops();
   registerConvertNMToVector();
+  registerConvertForallToThreads();
 }

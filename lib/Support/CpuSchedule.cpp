@@ -6,8 +6,7 @@
 
 using namespace nm;
 
-/// Rows that stand for an unknown m in estimates.
-static constexpr int64_t kTypicalRows = 256;
+static constexpr int64_t kTypicalRows = CpuProduct::kTypicalRows;
 /// A's tile is to stay in a 32 KB L1, and C's in half of a 1 MB L2.
 static constexpr int64_t kL1Bytes = 32 * 1024;
 static constexpr int64_t kL2Bytes = 256 * 1024;

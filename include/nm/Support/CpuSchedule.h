@@ -44,6 +44,8 @@ struct CpuProduct {
   int64_t k = 1;
 
   static constexpr int64_t kUnknown = -1;
+  /// Rows that stand for an unknown m in estimates.
+  static constexpr int64_t kTypicalRows = 256;
 };
 
 /// How one product is computed; the fields of #nm.schedule for `vector`.

@@ -71,6 +71,61 @@ def NMMaterializeStorage
                            "::mlir::nm::NMDialect"];
 }
 
+def NMSelectSchedule : Pass<"nm-select-schedule"> {
+  let summary = "chooses how each product is mapped to the chip";
+  let description = [{
+    Every `nm.spmm` and `nm.spmv` gets an `#nm.schedule` from the cost model of
+    the target. One that it came with is kept, where it fits the target, and is
+    an error where it does not. A remark for every op gives the strategy, the
+    estimated time beside that of a dense BLAS, the schedule and the reasons. A
+    dynamic m is scheduled for a typical one, which the remark names.
+
+    Where the dense product is estimated to be faster, the op falls back to it:
+    it gets the same weights with the pattern `1:1`, which keeps every one. For
+    constants they are computed here; for arguments nm-pack-weights moves the
+    format ops to where weights are loaded.
+
+    The target `cpu` takes f32, f16, bf16 and i8. The strategy is `vector`, or
+    `loops` where it is asked for or where k or n is dynamic. With m of at least
+    a vector's lanes, vectors run along m, else along n.
+
+    Before:
+    ```mlir
+    %r = nm.spmm <2:4>
+      ins(%a, %v, %i : tensor<256x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
+      outs(%c : tensor<256x96xf32>) -> tensor<256x96xf32>
+    ```
+    After:
+    ```mlir
+    %r = nm.spmm <2:4>
+      schedule <vector, block = [256, 48, 128], thread = [64, 4],
+                packing = <panel = 4, index_bits = 8>>
+      ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<256x96xf32>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
+           "the chip to schedule for: cpu">,
+    Option<"strategy", "strategy", "std::string", /*default=*/"\"\"",
+           "the strategy of every product without a schedule: vector or loops; "
+           "empty leaves the choice to the cost model">,
+    Option<"threads", "threads", "int64_t", /*default=*/"0",
+           "threads to schedule for; 0 takes as many as this process may run">,
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "processor features to schedule for, as LLVM names them, separated "
+           "by commas; empty takes the host's">,
+    ListOption<"block", "block", "int64_t",
+               "tile [m, n, k] of a task, in place of the cost model's">,
+    ListOption<"thread", "thread", "int64_t",
+               "register tile [m, n], in place of the cost model's">,
+    Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
+           "fall back to dense weights where they are estimated to be faster">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
   let summary = "re-lays weights for the schedule that each op carries";
   let description = [{

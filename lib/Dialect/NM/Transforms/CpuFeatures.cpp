@@ -1,0 +1,58 @@
+//===- CpuFeatures.cpp - A CPU's features as the cost model sees them -----===//
+
+#include "nm/Dialect/NM/Transforms/CpuFeatures.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace llvm;
+using ::nm::CpuTarget;
+using ::nm::Error;
+using ::nm::Result;
+
+static Result<StringMap<bool>> parseFeatures(StringRef text) {
+  StringMap<bool> features;
+  SmallVector<StringRef> names;
+  text.split(names, ',');
+  for (StringRef name : names) {
+    name = name.trim();
+    bool enabled = !name.consume_front("-");
+    if (enabled)
+      name.consume_front("+");
+    if (name.empty() || name.find_first_of(" \t+") != StringRef::npos)
+      return Error{"expected features separated by commas, such as "
+                   "+avx2,+fma, but got '" +
+                   text.str() + "'"};
+    features[name] = enabled;
+  }
+  return features;
+}
+
+Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
+  if (threads < 0)
+    return Error{"expected a number of threads of at least 0, but got " +
+                 std::to_string(threads)};
+  StringMap<bool> features = sys::getHostCPUFeatures();
+  if (!text.empty()) {
+    Result<StringMap<bool>> parsed = parseFeatures(text);
+    if (!parsed)
+      return parsed.error();
+    features = *parsed;
+  }
+  CpuTarget target;
+  target.threads =
+      threads > 0 ? threads : hardware_concurrency().compute_thread_count();
+  if (features.lookup("avx512f"))
+    return target;
+  target.vectorBits = 256;
+  if (features.lookup("avx2") && features.lookup("fma"))
+    return target;
+  // SSE, NEON and what else has vectors of four floats; it looks tables up in
+  // memory.
+  target.vectorBits = 128;
+  target.permutes = false;
+  target.fmaBitsPerCycle = 256;
+  return target;
+}

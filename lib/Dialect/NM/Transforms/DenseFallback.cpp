@@ -1,0 +1,90 @@
+//===- DenseFallback.cpp - Products with their zeros kept -----------------===//
+
+#include "DenseFallback.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+::nm::Pattern mlir::nm::getDensePattern(int64_t columns) {
+  return {/*n=*/1, /*m=*/1, /*bk=*/1, /*bn=*/columns};
+}
+
+/// Whether `value` is an argument that nm-pack-weights can pack at load, and
+/// that only `op` uses.
+static bool isLoadedFor(Value value, SparseProductOpInterface op) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || !argument.hasOneUse())
+    return false;
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function && function.isPublic() &&
+         argument.getOwner() == op->getBlock() &&
+         SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()) &&
+         (function.getArgAttr(argument.getArgNumber(), "nm.values_of") ||
+          function.getArgAttr(argument.getArgNumber(), "nm.indices_of"));
+}
+
+static bool isConstant(Value value) {
+  return bool(value.getDefiningOp<arith::ConstantOp>());
+}
+
+std::optional<StringRef> mlir::nm::whyNotDense(SparseProductOpInterface op) {
+  if (!op.hasPureTensorSemantics())
+    return StringRef("its operands are memrefs");
+  if (op.getPackingAttr())
+    return StringRef("its weights are packed already");
+  Value values = op.getValues(), indices = op.getIndices();
+  if ((isConstant(values) && isConstant(indices)) ||
+      (isLoadedFor(values, op) && isLoadedFor(indices, op)))
+    return std::nullopt;
+  return StringRef("its weights would have to be decompressed at each call: "
+                   "they are neither constant nor arguments that it alone "
+                   "uses");
+}
+
+/// `op`, or the constants that it folds to.
+static SmallVector<Value> fold(OpBuilder &builder, Operation *op) {
+  SmallVector<Value> folded;
+  if (failed(builder.tryFold(op, folded)))
+    return SmallVector<Value>(op->getResults());
+  op->erase();
+  return folded;
+}
+
+static Value createEmpty(OpBuilder &builder, Location loc,
+                         RankedTensorType type) {
+  return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                 type.getElementType());
+}
+
+void mlir::nm::makeDense(SparseProductOpInterface op,
+                         const ::nm::Pattern &pattern) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  MLIRContext *context = op->getContext();
+  Type element = op.getValuesType().getElementType();
+  int64_t k = op.getStaticK(), n = op.getStaticN();
+  auto denseType = RankedTensorType::get({k, n}, element);
+  auto decompress = DecompressOp::create(
+      builder, loc, TypeRange{denseType}, op.getPatternAttr(), /*dim=*/0,
+      op.getValues(), op.getIndices(), createEmpty(builder, loc, denseType));
+  Value dense = fold(builder, decompress)[0];
+
+  auto patternAttr = PatternAttr::get(context, pattern);
+  StorageShape shape = StorageShape::condensed(pattern, k, n);
+  RankedTensorType valuesType = shape.valuesType(element);
+  RankedTensorType indicesType = shape.indicesType(context);
+  auto compress = CompressOp::create(
+      builder, loc, TypeRange{valuesType, indicesType}, patternAttr, /*dim=*/0,
+      dense, createEmpty(builder, loc, valuesType),
+      createEmpty(builder, loc, indicesType));
+  SmallVector<Value> parts = fold(builder, compress);
+  op->setAttr("pattern", patternAttr);
+  op->setOperand(1, parts[0]);
+  op->setOperand(2, parts[1]);
+}

@@ -1,0 +1,24 @@
+//===- DenseFallback.h - Products with their zeros kept ---------*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_TRANSFORMS_DENSEFALLBACK_H
+#define NM_LIB_DIALECT_NM_TRANSFORMS_DENSEFALLBACK_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// The pattern that keeps every weight: N = M, in units of `columns` columns,
+/// which share what little there is of an index.
+::nm::Pattern getDensePattern(int64_t columns);
+
+/// Why makeDense would cost `op` more than it gains, if so.
+std::optional<StringRef> whyNotDense(SparseProductOpInterface op);
+
+/// Gives `op` the weights of `pattern`, one of getDensePattern, with the same
+/// elements: computed now where they are constant, else by format ops that
+/// nm-pack-weights moves to where weights are loaded.
+void makeDense(SparseProductOpInterface op, const ::nm::Pattern &pattern);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_TRANSFORMS_DENSEFALLBACK_H

@@ -1,0 +1,287 @@
+//===- SelectSchedule.cpp - How each product is mapped to the chip --------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "DenseFallback.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/CpuFeatures.h"
+#include "nm/Support/CpuSchedule.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMSELECTSCHEDULE
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::CpuProduct;
+using ::nm::CpuSchedule;
+using ::nm::CpuTarget;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The product of one batch entry; ops with a batch are tiled to those.
+static CpuProduct getProduct(SparseProductOpInterface op) {
+  CpuProduct product;
+  product.pattern = op.getPattern();
+  product.type = *mlir::nm::getElementType(op.getAType().getElementType());
+  int64_t m = op.getStaticM();
+  product.m = ShapedType::isDynamic(m) ? CpuProduct::kUnknown : m;
+  product.n = op.getStaticN();
+  product.k = op.getStaticK();
+  return product;
+}
+
+/// Batch entries; a dynamic number counts as one.
+static int64_t countBatches(SparseProductOpInterface op) {
+  int64_t batches = 1;
+  for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
+    if (int64_t size = op.getAType().getDimSize(dim);
+        !ShapedType::isDynamic(size))
+      batches *= size;
+  return batches;
+}
+
+/// Why the cost model has nothing to say about `op`, if so.
+static std::optional<StringRef> whyUnknown(SparseProductOpInterface op) {
+  int64_t k = op.getStaticK(), n = op.getStaticN();
+  if (ShapedType::isDynamic(k) || ShapedType::isDynamic(n))
+    return "k or n is dynamic";
+  if (k == 0 || n == 0 || op.getStaticM() == 0)
+    return "the product is empty";
+  return std::nullopt;
+}
+
+/// `nm.spmm <2:4> of 256x4096 by 4096x4096 f32`.
+static std::string describe(SparseProductOpInterface op) {
+  auto size = [](int64_t value) {
+    return ShapedType::isDynamic(value) ? std::string("?")
+                                        : std::to_string(value);
+  };
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << op->getName() << " <" << op.getPattern().str() << "> ("
+         << llvm::formatv("{0:f1}", 100 * op.getPattern().sparsity())
+         << " % sparse), m = " << size(op.getStaticM())
+         << ", n = " << size(op.getStaticN())
+         << ", k = " << size(op.getStaticK()) << ", "
+         << op.getAType().getElementType();
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NMSelectSchedule
+    : mlir::nm::impl::NMSelectScheduleBase<NMSelectSchedule> {
+  using NMSelectScheduleBase::NMSelectScheduleBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult checkOptions();
+  LogicalResult checkOp(SparseProductOpInterface op);
+  LogicalResult checkGiven(SparseProductOpInterface op);
+  LogicalResult checkThreadTile(SparseProductOpInterface op,
+                                ScheduleAttr schedule);
+  LogicalResult select(SparseProductOpInterface op);
+  /// Falls back to dense weights where they are estimated to be faster, and
+  /// gives the reason for what was done.
+  std::string chooseDense(SparseProductOpInterface op, CpuSchedule &chosen);
+  ScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
+                                 PackingAttr weights);
+  std::string explain(const CpuProduct &product, const CpuSchedule &chosen);
+
+  CpuTarget cpu;
+};
+} // namespace
+
+LogicalResult NMSelectSchedule::checkOptions() {
+  Operation *root = getOperation();
+  if (target != "cpu")
+    return root->emitError() << "expected target cpu, but got '" << target
+                             << "', for which this build has no schedules";
+  if (!strategy.empty() && strategy != "vector" && strategy != "loops")
+    return root->emitError() << "expected strategy vector or loops on the cpu, "
+                                "but got '"
+                             << strategy << "'";
+  auto checkSizes = [&](ArrayRef<int64_t> sizes, size_t rank, StringRef name) {
+    if ((sizes.empty() || sizes.size() == rank) &&
+        llvm::all_of(sizes, [](int64_t size) { return size > 0; }))
+      return success();
+    return LogicalResult(root->emitError() << "expected " << name << " to be "
+                                           << rank << " positive sizes");
+  };
+  if (failed(checkSizes(block, 3, "block")) ||
+      failed(checkSizes(thread, 2, "thread")))
+    return failure();
+  ::nm::Result<CpuTarget> found = getCpuTarget(features, threads);
+  if (!found)
+    return root->emitError() << found.error().message;
+  cpu = *found;
+  return success();
+}
+
+LogicalResult NMSelectSchedule::checkOp(SparseProductOpInterface op) {
+  Type type = op.getAType().getElementType();
+  if (type.isF32() || type.isF16() || type.isBF16() ||
+      type.isSignlessInteger(8))
+    return success();
+  return op->emitOpError() << "expected operands of element type f32, f16, "
+                              "bf16 or i8 on the cpu, but got "
+                           << type;
+}
+
+/// A tile that does not fit in registers is no schedule that anyone wants.
+LogicalResult NMSelectSchedule::checkThreadTile(SparseProductOpInterface op,
+                                                ScheduleAttr schedule) {
+  ArrayRef<int64_t> tile = schedule.getThread();
+  if (tile.empty())
+    return success();
+  int64_t longer = std::max(tile[0], tile[1]);
+  int64_t shorter = std::min(tile[0], tile[1]);
+  int64_t registers = cpu.vectorBits >= 512 ? 32 : 16;
+  // Divided rather than multiplied, for sizes near 2^63.
+  int64_t vectors = longer / cpu.lanes() + (longer % cpu.lanes() != 0);
+  if (vectors <= registers / shorter)
+    return success();
+  return op->emitOpError() << "expected the schedule's thread tile to fit in "
+                           << registers << " registers of " << cpu.lanes()
+                           << " lanes, but got " << tile[0] << "x" << tile[1];
+}
+
+/// Checks a schedule that the op came with.
+LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  Strategy given = schedule.getStrategy();
+  if (given != Strategy::Vector && given != Strategy::Loops)
+    return op->emitOpError()
+           << "expected a schedule of strategy vector or loops on the cpu, but "
+              "got "
+           << stringifyStrategy(given);
+  if (!schedule.getWarp().empty() || schedule.getStages() != 1 ||
+      schedule.getSplitK() != 1)
+    return op->emitOpError() << "expected a schedule without warp, stages and "
+                                "split_k on the cpu, but got "
+                             << schedule;
+  PackingAttr packing = op.getPackingAttr();
+  if (packing && schedule.getPacking() && packing != schedule.getPacking())
+    return op->emitOpError()
+           << "expected a schedule with the packing " << packing
+           << " that the weights have, but got " << schedule.getPacking();
+  if (given == Strategy::Vector && failed(checkThreadTile(op, schedule)))
+    return failure();
+  emitRemark(op.getLoc()) << describe(op) << ": strategy "
+                          << stringifyStrategy(given)
+                          << ", as the schedule it came with says";
+  return success();
+}
+
+ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
+                                                 PackingAttr weights) {
+  SmallVector<int64_t> blockSizes{chosen.blockM, chosen.blockN, chosen.blockK};
+  SmallVector<int64_t> threadSizes{chosen.threadM, chosen.threadN};
+  if (!block.empty())
+    blockSizes.assign(block.begin(), block.end());
+  if (!thread.empty())
+    threadSizes.assign(thread.begin(), thread.end());
+  PackingAttr packing =
+      weights ? weights
+              : PackingAttr::get(&getContext(), chosen.packing.panel,
+                                 chosen.packing.indexBits);
+  return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
+                           /*warp=*/{}, threadSizes, /*stages=*/1,
+                           /*splitK=*/1, packing);
+}
+
+std::string NMSelectSchedule::explain(const CpuProduct &product,
+                                      const CpuSchedule &chosen) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "vectors of " << cpu.lanes() << " lanes along ";
+  if (product.m == CpuProduct::kUnknown)
+    stream << (chosen.alongM ? "m" : "n")
+           << ", because m is dynamic and taken to be typically "
+           << CpuProduct::kTypicalRows;
+  else if (chosen.alongM)
+    stream << "m, because m = " << product.m << " fills them";
+  else
+    stream << "n, because m = " << product.m << " does not fill them";
+  return text;
+}
+
+/// `812.4 us`.
+static std::string timeText(double microseconds) {
+  return llvm::formatv("{0:f1} us", microseconds);
+}
+
+std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
+                                          CpuSchedule &chosen) {
+  CpuProduct product = getProduct(op);
+  product.pattern = getDensePattern(cpu.lanes());
+  CpuSchedule dense = ::nm::selectCpuSchedule(product, cpu);
+  if (dense.sparseMicroseconds >= chosen.sparseMicroseconds)
+    return chosen.denseMicroseconds < chosen.sparseMicroseconds
+               ? "a dense BLAS would be faster, but the dense product that "
+                 "is available, " +
+                     timeText(dense.sparseMicroseconds * countBatches(op)) +
+                     ", is not"
+               : "the product with its zeros skipped is faster";
+  if (std::optional<StringRef> obstacle = whyNotDense(op))
+    return ("dense would be faster, but " + *obstacle).str();
+  makeDense(op, product.pattern);
+  std::string reason = "falls back to dense weights, which are faster: " +
+                       timeText(chosen.sparseMicroseconds * countBatches(op)) +
+                       " with the zeros skipped";
+  chosen = dense;
+  return reason;
+}
+
+LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
+  std::string name = describe(op);
+  InFlightDiagnostic remark = emitRemark(op.getLoc());
+  std::optional<StringRef> unknown = whyUnknown(op);
+  if (unknown || strategy == "loops") {
+    op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops, {}, {},
+                                         {}, 1, 1, PackingAttr()));
+    remark << name << ": strategy loops, "
+           << (unknown ? *unknown : "as the strategy option says");
+    return success();
+  }
+  CpuSchedule chosen = ::nm::selectCpuSchedule(getProduct(op), cpu);
+  int64_t batches = countBatches(op);
+  double denseTime = chosen.denseMicroseconds * batches;
+  std::string reason = "dense was not considered";
+  if (denseFallback)
+    reason = chooseDense(op, chosen);
+  op.setScheduleAttr(getVectorSchedule(chosen, op.getPackingAttr()));
+  double time = chosen.sparseMicroseconds * batches;
+  remark << name << ": strategy vector, " << explain(getProduct(op), chosen)
+         << "; estimated " << timeText(time) << " beside "
+         << timeText(denseTime) << " for a dense BLAS ("
+         << llvm::formatv("{0:f2}x", denseTime / time) << ") on " << cpu.threads
+         << (cpu.threads == 1 ? " thread" : " threads") << "; " << reason
+         << "; schedule " << op.getScheduleAttr();
+  return checkThreadTile(op, op.getScheduleAttr());
+}
+
+void NMSelectSchedule::runOnOperation() {
+  if (failed(checkOptions()))
+    return signalPassFailure();
+  SmallVector<SparseProductOpInterface> products;
+  getOperation()->walk(
+      [&](SparseProductOpInterface op) { products.push_back(op); });
+  for (SparseProductOpInterface op : products)
+    if (failed(checkOp(op)) ||
+        failed(op.getScheduleAttr() ? checkGiven(op) : select(op)))
+      return signalPassFailure();
+}
