@@ -8,6 +8,8 @@
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Pipelines/BufferizedToLLVM.h"
+#include "nm/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -28,4 +30,6 @@ void mlir::nm::registerAllPasses() {
   registerConvertNMToLoops();
   registerConvertNMToVector();
   registerConvertForallToThreads();
+  registerNMLoweringPasses();
+  registerBufferizedToLLVMPipeline();
 }

@@ -2,22 +2,22 @@
 
 // CHECK-LABEL: func.func @scale(
 // CHECK-SAME:    %[[X:.*]]: memref<64x32xf32>, %[[S:.*]]: f32)
+// CHECK-DAG:     %[[TASK:.*]] = constant @scale.forall : (i64, !llvm.ptr) -> ()
 // CHECK-DAG:     %[[COUNT:.*]] = arith.constant 16 : i64
-// CHECK-DAG:     %[[CONTEXT:.*]] = llvm.alloca {{.*}} x !llvm.struct<(struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>, f32)>
+// CHECK-DAG:     %[[CONTEXT:.*]] = llvm.alloca {{.*}} x !llvm.struct<(f32, struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>)>
+// CHECK:         llvm.store %[[S]]
 // CHECK:         %[[DESCRIPTOR:.*]] = builtin.unrealized_conversion_cast %[[X]] : memref<64x32xf32> to !llvm.struct<
 // CHECK:         llvm.store %[[DESCRIPTOR]]
-// CHECK:         llvm.store %[[S]]
-// CHECK:         %[[TASK:.*]] = constant @scale.forall : (i64, !llvm.ptr) -> ()
 // CHECK:         %[[POINTER:.*]] = builtin.unrealized_conversion_cast %[[TASK]] : (i64, !llvm.ptr) -> () to !llvm.ptr
 // CHECK:         call @nmParallelFor(%[[COUNT]], %[[POINTER]], %[[CONTEXT]])
 // CHECK-LABEL: func.func private @scale.forall(
-// CHECK-SAME:    %[[INDEX:.*]]: i64, %[[CONTEXT:.*]]: !llvm.ptr)
+// CHECK-SAME:    %[[INDEX:.*]]: i64, %{{.*}}: !llvm.ptr)
 // CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
 // CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
 // CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK:         %[[S:.*]] = llvm.load {{.*}} -> f32
 // CHECK:         %[[FIELD:.*]] = llvm.load {{.*}} -> !llvm.struct<
 // CHECK:         %[[X:.*]] = builtin.unrealized_conversion_cast %[[FIELD]] : {{.*}} to memref<64x32xf32>
-// CHECK:         %[[S:.*]] = llvm.load {{.*}} -> f32
 // CHECK:         %[[LINEAR:.*]] = arith.index_cast %[[INDEX]] : i64 to index
 // CHECK:         %[[COLUMN:.*]] = arith.remui %[[LINEAR]], %[[C4]]
 // CHECK:         %[[ROW:.*]] = arith.divui %[[LINEAR]], %[[C4]]

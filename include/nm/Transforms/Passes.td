@@ -1,0 +1,71 @@
+//===- Passes.td - Passes on upstream's dialects -----------*- tablegen -*-===//
+//
+// In pipeline order. They prepare bufferized IR for upstream's conversions to
+// LLVM, where those would call libraries that a compiled module does not need
+// otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_TRANSFORMS_PASSES_TD
+#define NM_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NMExportFunctions : Pass<"nm-export-functions", "::mlir::func::FuncOp"> {
+  let summary = "gives public functions a C interface";
+  let description = [{
+    A public function with a body gets `llvm.emit_c_interface`, from which
+    `convert-func-to-llvm` makes a `_mlir_ciface_` function that takes pointers
+    to memref descriptors.
+
+    Before:
+    ```mlir
+    func.func @f(%a: memref<4xf32>) {
+    ```
+    After:
+    ```mlir
+    func.func @f(%a: memref<4xf32>) attributes {llvm.emit_c_interface} {
+    ```
+  }];
+}
+
+def NMExpandCopies : Pass<"nm-expand-copies"> {
+  let summary = "strided memref.copy to linalg.copy";
+  let description = [{
+    `memref.copy` between memrefs that are not both row-major lowers to a call
+    of MLIR's runner library. This pass makes it a `linalg.copy`, which lowers to
+    loops.
+
+    Before:
+    ```mlir
+    memref.copy %a, %b : memref<4x8xf32, strided<[16, 1]>> to memref<4x8xf32>
+    ```
+    After:
+    ```mlir
+    linalg.copy ins(%a : memref<4x8xf32, strided<[16, 1]>>)
+                outs(%b : memref<4x8xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def NMApproximateMath : Pass<"nm-approximate-math"> {
+  let summary = "f32 functions to polynomials that vectorize";
+  let description = [{
+    Replaces `math.erf`, `exp`, `tanh`, `log` and the like on f32 (f16 and bf16
+    through f32) by upstream's polynomial approximations, which are accurate to
+    a few units in the last place and, unlike calls of libm, leave the loops
+    around them vectorizable. Functions on f64 are left for libm.
+
+    Before:
+    ```mlir
+    %y = math.erf %x : f32
+    ```
+    After: a polynomial in `arith` ops and `math.fma`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif // NM_TRANSFORMS_PASSES_TD
