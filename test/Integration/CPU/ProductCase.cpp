@@ -47,6 +47,28 @@ ProductCase ProductCase::draw(int64_t number, ElementType type, bool isVector,
   return drawn;
 }
 
+void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
+  if (random.chance(0.4))
+    return;
+  // The longer side of the thread tile is the one that vectors run along.
+  int64_t along = lanes * random.integer(1, 3);
+  int64_t across = random.integer(1, 6);
+  bool alongM = random.chance(0.5);
+  if (random.chance(0.2))
+    along = random.integer(1, 20);
+  auto list = [](const std::vector<int64_t> &sizes) {
+    std::string text;
+    for (int64_t size : sizes)
+      text += (text.empty() ? "" : ", ") + std::to_string(size);
+    return "[" + text + "]";
+  };
+  schedule =
+      "vector, block = " +
+      list({random.integer(1, 64), random.integer(1, 128),
+            random.integer(1, 256)}) +
+      ", thread = " + (alongM ? list({along, across}) : list({across, along}));
+}
+
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
@@ -143,6 +165,8 @@ std::string ProductCase::operation() const {
   if (packing)
     text += " packing <panel = " + std::to_string(packing->panel) +
             ", index_bits = " + std::to_string(packing->indexBits) + ">";
+  if (!schedule.empty())
+    text += " schedule <" + schedule + ">";
   return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +
          matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")";
 }

@@ -23,12 +23,18 @@ struct ProductCase {
   bool transposeA = false, transposeC = false;
   /// Whether batch and m are dynamic in the IR.
   bool dynamic = false;
+  /// Text of #nm.schedule's parameters; none if empty.
+  std::string schedule;
   Layout layoutA, layoutValues, layoutIndices, layoutC;
 
   /// Draws case `number` of elements of `type`. Transposes, packing and batch
   /// follow from the number, so that every combination comes up.
   static ProductCase draw(int64_t number, ElementType type, bool isVector,
                           Random &random);
+
+  /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or
+  /// leaves the choice to the strategy.
+  void drawVectorSchedule(int64_t lanes, Random &random);
 
   std::string name() const { return "case" + std::to_string(number); }
   /// A func.func that does nothing but this product.
