@@ -1,0 +1,145 @@
+//===- Report.cpp - The results as a table and as a file ------------------===//
+
+#include "Report.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstring>
+
+using namespace nm;
+
+static const char *kTableHeader =
+    "m x n x k          pattern            zeros  type    ours us (p10, p90)"
+    "          BLAS us (p10, p90)           ratio Gflop/s   GB/s roofline"
+    "      error  strategy\n";
+
+static const char *kFileHeader =
+    "m,n,k,pattern_n,pattern_m,block_k,block_n,sparsity,type,threads,cold,"
+    "strategy,compile_s,median_us,p10_us,p90_us,runs,blas_median_us,blas_p10_"
+    "us,"
+    "blas_p90_us,blas_runs,speedup,relative_error,tolerance,accurate,"
+    "blas_relative_error,flops,bytes,gflops,gbytes_per_s,roofline_share,"
+    "roofline_bound,peak_gflops,peak_gbytes_per_s,remark\n";
+
+Result<Report> Report::open(const std::string &csv, const Ceilings &ceilings,
+                            int threads) {
+  Report report;
+  report.ceilings = ceilings;
+  report.threads = threads;
+  report.path = csv;
+  if (!csv.empty()) {
+    report.file.reset(std::fopen(csv.c_str(), "w"));
+    if (!report.file)
+      return Error{csv + ": cannot be written: " + std::strerror(errno)};
+    std::fputs(kFileHeader, report.file.get());
+  }
+  std::fputs(kTableHeader, stdout);
+  return report;
+}
+
+double Report::roofline(const CaseResult &result) const {
+  double floor = std::max(result.bench.flops() / ceilings.flops,
+                          result.bytes / ceilings.bandwidth);
+  return floor / result.timings.median;
+}
+
+const char *Report::bound(const CaseResult &result) const {
+  return result.bench.flops() / ceilings.flops >
+                 result.bytes / ceilings.bandwidth
+             ? "compute"
+             : "memory";
+}
+
+/// `812.4 (799.1, 850.0)`.
+static std::string timeText(const Timings &timings) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%.1f (%.1f, %.1f)", timings.median * 1e6,
+                timings.p10 * 1e6, timings.p90 * 1e6);
+  return text;
+}
+
+void Report::printRow(const CaseResult &result) const {
+  const BenchCase &bench = result.bench;
+  char ratio[32] = "-";
+  if (result.dense)
+    std::snprintf(ratio, sizeof ratio, "%.2fx",
+                  result.dense->timings.median / result.timings.median);
+  std::printf(
+      "%-18s %-18s %4.1f%%  %-5s %-27s %-27s %6s %7.1f %6.1f %5.1f%% %s %8.1e"
+      "%s  %s\n",
+      bench.shape.str().c_str(), bench.pattern.str().c_str(),
+      100 * bench.pattern.sparsity(),
+      std::string(elementName(bench.type)).c_str(),
+      timeText(result.timings).c_str(),
+      result.dense ? timeText(result.dense->timings).c_str() : "-", ratio,
+      bench.flops() / result.timings.median / 1e9,
+      result.bytes / result.timings.median / 1e9, 100 * roofline(result),
+      bound(result)[0] == 'c' ? "flop" : "byte", result.relativeError,
+      result.isAccurate() ? "" : " NOT ACCURATE", result.strategy.c_str());
+  std::fflush(stdout);
+}
+
+/// `text` as one field.
+static std::string quoted(const std::string &text) {
+  std::string field = "\"";
+  for (char c : text)
+    field += c == '"' ? "\"\"" : c == '\n' ? " " : std::string(1, c);
+  return field + "\"";
+}
+
+void Report::writeRow(const CaseResult &result) {
+  std::FILE *out = file.get();
+  const BenchCase &bench = result.bench;
+  const Pattern &pattern = bench.pattern;
+  std::fprintf(out,
+               "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+               ",%" PRId64 ",%" PRId64 ",%.6g,%s,%d,%d,",
+               bench.shape.m, bench.shape.n, bench.shape.k, pattern.n,
+               pattern.m, pattern.bk, pattern.bn, pattern.sparsity(),
+               std::string(elementName(bench.type)).c_str(), threads,
+               bench.isCold());
+  auto writeTimings = [&](const Timings &timings) {
+    std::fprintf(out, "%.4f,%.4f,%.4f,%zu,", timings.median * 1e6,
+                 timings.p10 * 1e6, timings.p90 * 1e6, timings.runs);
+  };
+  std::fprintf(out, "%s,%.4f,", result.strategy.c_str(), result.compileSeconds);
+  writeTimings(result.timings);
+  if (result.dense) {
+    writeTimings(result.dense->timings);
+    std::fprintf(out, "%.4f,",
+                 result.dense->timings.median / result.timings.median);
+  } else {
+    std::fputs(",,,,,", out);
+  }
+  std::fprintf(out, "%.3e,%.3e,%d,", result.relativeError, result.tolerance,
+               result.isAccurate());
+  if (result.dense)
+    std::fprintf(out, "%.3e", result.dense->relativeError);
+  double median = result.timings.median;
+  std::fprintf(out, ",%.0f,%.0f,%.3f,%.3f,%.4f,%s,%.1f,%.2f,%s\n",
+               bench.flops(), result.bytes, bench.flops() / median / 1e9,
+               result.bytes / median / 1e9, roofline(result), bound(result),
+               ceilings.flops / 1e9, ceilings.bandwidth / 1e9,
+               quoted(result.remark).c_str());
+}
+
+void Report::add(const CaseResult &result) {
+  printRow(result);
+  if (file)
+    writeRow(result);
+}
+
+Status Report::close() {
+  bool tableFailed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  bool fileFailed = false;
+  if (file) {
+    fileFailed = std::ferror(file.get()) != 0;
+    fileFailed |= std::fclose(file.release()) != 0;
+  }
+  if (fileFailed)
+    return Error{path + ": cannot be written: " + std::strerror(errno)};
+  if (tableFailed)
+    return Error{"cannot write to the standard output"};
+  return Status::success();
+}

@@ -1,0 +1,280 @@
+//===- Workload.cpp - The data and calls of one case ----------------------===//
+
+#include "Workload.h"
+
+#include "Check.h"
+#include "Compile.h"
+#include "Random.h"
+#include "nm-c/Runtime.h"
+#include "nm/Support/ReferenceSpMM.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A file that is gone when this is.
+class TemporaryFile {
+public:
+  TemporaryFile() {
+    constexpr char kSuffix[] = ".mlir";
+    std::error_code error;
+    std::string name = (std::filesystem::temp_directory_path(error) /
+                        ("nm-bench-XXXXXX" + std::string(kSuffix)))
+                           .string();
+    int file = error ? -1 : mkstemps(name.data(), sizeof(kSuffix) - 1);
+    if (file < 0)
+      return;
+    close(file);
+    path = name;
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+  ~TemporaryFile() {
+    if (!path.empty())
+      unlink(path.c_str());
+  }
+
+  bool write(const std::string &text) const {
+    std::ofstream stream(path, std::ios::binary);
+    stream << text;
+    return bool(stream.flush());
+  }
+
+  /// Empty where it could not be made.
+  std::string path;
+};
+} // namespace
+
+const OpInfo *CompiledCase::product() const {
+  const std::vector<OpInfo> &ops = module.info(function).ops;
+  return ops.empty() ? nullptr : &ops.front();
+}
+
+Result<CompiledCase> nm::compileCase(const BenchCase &bench,
+                                     const std::string &compileOptions) {
+  TemporaryFile file;
+  if (file.path.empty() || !file.write(bench.moduleText()))
+    return Error{"cannot write a temporary file; set TMPDIR to a folder that "
+                 "can be written"};
+  RunOptions options;
+  options.model = file.path;
+  options.target = "cpu";
+  options.compileOptions = compileOptions;
+  auto begin = std::chrono::steady_clock::now();
+  Result<Module> module = loadModule(options);
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - begin;
+  if (!module)
+    return module.error();
+  Result<Function> function = module->function("product");
+  if (!function)
+    return function.error();
+  return CompiledCase{std::move(*module), std::move(*function), spent.count()};
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+static Shape rowsAnd(const ProductShape &shape, int64_t columns) {
+  return shape.m == 1 ? Shape{columns} : Shape{shape.m, columns};
+}
+
+/// How many copies of weights of `bytes` no cache holds: 4 times what the last
+/// level does, so that those of neighbours on the chip do not help either.
+static int64_t countCopies(const BenchCase &bench, int64_t bytes) {
+  if (!bench.isCold())
+    return 1;
+  constexpr int64_t kUnknownCache = 32 << 20, kMostCopies = 1 << 16;
+  int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  int64_t enough = 4 * (cache > 0 ? cache : kUnknownCache);
+  return std::clamp<int64_t>((enough + bytes - 1) / std::max<int64_t>(bytes, 1),
+                             1, kMostCopies);
+}
+
+/// Copies of `tensor` one behind the other, each at a multiple of 64 bytes,
+/// with the memory they are in.
+static Result<std::vector<Tensor>> copyTensors(const Tensor &tensor,
+                                               int64_t copies,
+                                               std::shared_ptr<void> &owner) {
+  int64_t stride = (tensor.bytes() + 63) / 64 * 64;
+  Result<Buffer> buffer = Buffer::allocate(ElementType::I8, {copies * stride});
+  if (!buffer)
+    return buffer.error();
+  auto memory = std::make_shared<Buffer>(std::move(*buffer));
+  std::vector<Tensor> tensors;
+  for (int64_t i = 0; i < copies; ++i) {
+    char *data = static_cast<char *>(memory->tensor().data) + i * stride;
+    std::memcpy(data, tensor.data, tensor.bytes());
+    tensors.emplace_back(data, tensor.type, tensor.shape);
+  }
+  owner = memory;
+  return tensors;
+}
+
+/// Makes `buffer` an array of `type` and `shape`.
+static Status allocate(Buffer &buffer, ElementType type, const Shape &shape) {
+  Result<Buffer> allocated = Buffer::allocate(type, shape);
+  if (!allocated)
+    return allocated.error();
+  buffer = std::move(*allocated);
+  return Status::success();
+}
+
+Status Workload::copyWeights(const Weight &packed, int64_t copies) {
+  std::shared_ptr<void> valuesOwner, indicesOwner;
+  Result<std::vector<Tensor>> values =
+      copyTensors(packed.values, copies, valuesOwner);
+  if (!values)
+    return values.error();
+  Result<std::vector<Tensor>> indices =
+      copyTensors(packed.indices, copies, indicesOwner);
+  if (!indices)
+    return indices.error();
+  for (int64_t i = 0; i < copies; ++i)
+    weights.push_back({(*values)[i], (*indices)[i], valuesOwner, indicesOwner});
+  return Status::success();
+}
+
+Status Workload::createSparse(const BenchCase &bench,
+                              const CompiledCase &compiled, uint64_t seed) {
+  if (Status status = allocate(a, bench.type, rowsAnd(shape, shape.k)); !status)
+    return status;
+  if (Status status = allocate(c, bench.resultType(), rowsAnd(shape, shape.n));
+      !status)
+    return status;
+  fillRandom(a.tensor(), 2 * seed);
+  Result<Weight> drawn =
+      randomWeight(compiled.function.args()[1], 2 * seed + 1);
+  if (!drawn)
+    return drawn.error();
+  condensed = *drawn;
+  Result<std::vector<Weight>> packed = compiled.function.pack({condensed});
+  if (!packed)
+    return packed.error();
+  const Weight &weight = packed->front();
+  return copyWeights(weight, countCopies(bench, weight.values.bytes() +
+                                                    weight.indices.bytes()));
+}
+
+Status Workload::createDense(const BenchCase &bench) {
+  if (Status status = allocate(denseA, ElementType::F32, a.tensor().shape);
+      !status)
+    return status;
+  copyTensor(a.tensor(), denseA.tensor());
+  if (Status status = allocate(denseC, ElementType::F32, c.tensor().shape);
+      !status)
+    return status;
+  int64_t elements = shape.k * shape.n;
+  denseCopies = countCopies(bench, elements * 4);
+  if (Status status = allocate(denseWeights, ElementType::F32,
+                               {denseCopies, shape.k, shape.n});
+      !status)
+    return status;
+  auto *data = static_cast<float *>(denseWeights.tensor().data);
+  if (Status status =
+          decompressWeight(compiled->function.args()[1], condensed,
+                           Tensor(data, ElementType::F32, {shape.k, shape.n}));
+      !status)
+    return status;
+  for (int64_t i = 1; i < denseCopies; ++i)
+    std::memcpy(data + i * elements, data, elements * sizeof(float));
+  return Status::success();
+}
+
+namespace {
+/// Rows of the reference, shared out to threads.
+struct ReferenceJob {
+  ActivationView a;
+  DenseView b;
+  double *c;
+
+  static constexpr int64_t kRows = 8;
+  static void run(int64_t task, void *ctx) {
+    auto *job = static_cast<ReferenceJob *>(ctx);
+    denseProduct(job->a, job->b, job->c, task * kRows,
+                 std::min((task + 1) * kRows, job->a.m));
+  }
+};
+} // namespace
+
+Status Workload::createReference(const BenchCase &bench) {
+  Buffer dense;
+  if (Status status = allocate(dense, bench.type, {shape.k, shape.n}); !status)
+    return status;
+  if (Status status = decompressWeight(compiled->function.args()[1], condensed,
+                                       dense.tensor());
+      !status)
+    return status;
+  if (Status status = allocate(reference, ElementType::F64, c.tensor().shape);
+      !status)
+    return status;
+  ReferenceJob job{
+      ActivationView::rowMajor(a.tensor().data, bench.type, shape.m, shape.k),
+      DenseView::rowMajor(dense.tensor().data, bench.type, shape.k, shape.n),
+      static_cast<double *>(reference.tensor().data)};
+  nmParallelFor((shape.m + ReferenceJob::kRows - 1) / ReferenceJob::kRows,
+                ReferenceJob::run, &job);
+  return Status::success();
+}
+
+Result<Workload> Workload::create(const BenchCase &bench,
+                                  const CompiledCase &compiled, uint64_t seed,
+                                  bool withDense) {
+  Workload workload;
+  workload.compiled = &compiled;
+  workload.shape = bench.shape;
+  if (Status status = workload.createSparse(bench, compiled, seed); !status)
+    return status.error();
+  if (Status status = workload.createReference(bench); !status)
+    return status.error();
+  if (withDense)
+    if (Status status = workload.createDense(bench); !status)
+      return status.error();
+  return workload;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+Status Workload::multiply() {
+  const Weight &weight = weights[nextWeight];
+  nextWeight = (nextWeight + 1) % weights.size();
+  return compiled->function.call({Argument(a.tensor()), Argument(weight)},
+                                 {c.tensor()});
+}
+
+void Workload::multiplyDense(const Blas &blas) {
+  auto *data = static_cast<const float *>(denseWeights.tensor().data);
+  const float *weight = data + nextDense * shape.k * shape.n;
+  nextDense = (nextDense + 1) % denseCopies;
+  blas.multiply(shape, static_cast<const float *>(denseA.tensor().data), weight,
+                static_cast<float *>(denseC.tensor().data));
+}
+
+double Workload::relativeError() const {
+  return compareTensors(c.tensor(), reference.tensor()).relativeError;
+}
+
+double Workload::denseRelativeError() const {
+  return compareTensors(denseC.tensor(), reference.tensor()).relativeError;
+}
+
+double Workload::bytes() const {
+  const Weight &weight = weights.front();
+  return double(a.tensor().bytes() + c.tensor().bytes() +
+                weight.values.bytes() + weight.indices.bytes());
+}

@@ -1,0 +1,72 @@
+//===- Workload.h - The data and calls of one case --------------*- C++ -*-===//
+
+#ifndef NM_LIB_BENCH_WORKLOAD_H
+#define NM_LIB_BENCH_WORKLOAD_H
+
+#include "BenchCase.h"
+#include "Blas.h"
+#include "nm/Runtime/Module.h"
+
+#include <string>
+#include <vector>
+
+namespace nm {
+
+/// A compiled case.
+struct CompiledCase {
+  Module module;
+  Function function;
+  double seconds = 0;
+
+  /// How the product was mapped, and why; empty where the module does not say.
+  const OpInfo *product() const;
+};
+
+Result<CompiledCase> compileCase(const BenchCase &bench,
+                                 const std::string &compileOptions);
+
+/// Random data of one case, with the weights as often as it takes for each call
+/// to find them in no cache.
+class Workload {
+public:
+  /// `compiled` must outlive it. Without `withDense` it has no dense side.
+  static Result<Workload> create(const BenchCase &bench,
+                                 const CompiledCase &compiled, uint64_t seed,
+                                 bool withDense);
+
+  /// Calls the compiled product on the next copy of the weights.
+  Status multiply();
+  /// Calls the BLAS in f32 on the next copy of the dense weights.
+  void multiplyDense(const Blas &blas);
+
+  /// ‖C - reference‖ / ‖reference‖ of the results, which the last calls left;
+  /// the reference is in float64.
+  double relativeError() const;
+  double denseRelativeError() const;
+
+  /// What one call reads and writes.
+  double bytes() const;
+
+private:
+  Workload() = default;
+  Status createSparse(const BenchCase &bench, const CompiledCase &compiled,
+                      uint64_t seed);
+  Status createDense(const BenchCase &bench);
+  Status createReference(const BenchCase &bench);
+  Status copyWeights(const Weight &packed, int64_t copies);
+
+  const CompiledCase *compiled = nullptr;
+  ProductShape shape;
+  Weight condensed;
+  Buffer a, c, reference;
+  /// The copies lie one behind the other.
+  std::vector<Weight> weights;
+  size_t nextWeight = 0;
+
+  Buffer denseA, denseC, denseWeights;
+  int64_t denseCopies = 0, nextDense = 0;
+};
+
+} // namespace nm
+
+#endif // NM_LIB_BENCH_WORKLOAD_H

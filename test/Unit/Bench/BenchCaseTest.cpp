@@ -1,0 +1,81 @@
+//===- BenchCaseTest.cpp - Tests of what is measured ----------------------===//
+
+#include "BenchCase.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace nm;
+
+TEST(ProductShape, ParsesWhatItPrints) {
+  Result<ProductShape> shape = ProductShape::parse("5x37x70");
+  ASSERT_TRUE(bool(shape)) << shape.error().message;
+  EXPECT_EQ(shape->m, 5);
+  EXPECT_EQ(shape->n, 37);
+  EXPECT_EQ(shape->k, 70);
+  EXPECT_EQ(shape->str(), "5x37x70");
+}
+
+TEST(ProductShape, RefusesOtherText) {
+  for (const char *text : {"", "5", "5x37", "5x37x", "5x37x70x1", "0x4x4",
+                           "-1x4x4", "4x4x1048577", "4 x4x4", "axbxc"})
+    EXPECT_FALSE(bool(ProductShape::parse(text))) << text;
+}
+
+TEST(BenchCase, CountsKeptOperations) {
+  // 70 rows of k are two whole windows of 32 and one that is ragged.
+  BenchCase bench{{5, 37, 70}, {8, 32}, ElementType::F32};
+  EXPECT_EQ(bench.flops(), 2.0 * 5 * 37 * 24);
+  EXPECT_TRUE(bench.isCold());
+  EXPECT_FALSE((BenchCase{{17, 37, 70}, {8, 32}}).isCold());
+}
+
+TEST(BenchCase, WritesAMatrixProduct) {
+  BenchCase bench{{5, 37, 70}, {8, 32, 1, 32}, ElementType::F16};
+  EXPECT_EQ(
+      bench.moduleText(),
+      "func.func @product(%a: tensor<5x70xf16>, %b: tensor<70x37xf16, "
+      "#nm.encoding<8:32, block = 1x32>>) -> tensor<5x37xf32> {\n"
+      "  %zero = arith.constant 0.0 : f32\n"
+      "  %empty = tensor.empty() : tensor<5x37xf32>\n"
+      "  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<5x37xf32>) "
+      "-> tensor<5x37xf32>\n"
+      "  %c = linalg.matmul ins(%a, %b : tensor<5x70xf16>, tensor<70x37xf16, "
+      "#nm.encoding<8:32, block = 1x32>>) outs(%init : tensor<5x37xf32>) -> "
+      "tensor<5x37xf32>\n"
+      "  return %c : tensor<5x37xf32>\n}\n");
+}
+
+TEST(BenchCase, WritesAVectorProduct) {
+  BenchCase bench{{1, 37, 70}, {2, 4}, ElementType::I8};
+  std::string text = bench.moduleText();
+  EXPECT_NE(text.find("(%a: tensor<70xi8>, %b: tensor<70x37xi8, "
+                      "#nm.encoding<2:4>>) -> tensor<37xi32>"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("linalg.vecmat"), std::string::npos);
+  EXPECT_NE(text.find("arith.constant 0 : i32"), std::string::npos);
+}
+
+TEST(Presets, HaveCasesThatFit) {
+  std::set<std::string> names;
+  for (const Preset &preset : presets()) {
+    EXPECT_TRUE(names.insert(preset.name).second) << preset.name;
+    std::vector<BenchCase> cases = preset.cases();
+    EXPECT_FALSE(cases.empty()) << preset.name;
+    for (const BenchCase &bench : cases) {
+      EXPECT_TRUE(bool(bench.pattern.verify()));
+      EXPECT_LE(bench.pattern.bk, bench.shape.k);
+      EXPECT_LE(bench.pattern.bn, bench.shape.n);
+    }
+  }
+}
+
+TEST(Presets, NameThoseThereAre) {
+  Result<std::vector<BenchCase>> cases = presetCases("nonsense");
+  ASSERT_FALSE(bool(cases));
+  EXPECT_EQ(cases.error().message,
+            "unknown preset 'nonsense'; expected one of cpu, spmv, spmm, "
+            "granularity, small");
+}
