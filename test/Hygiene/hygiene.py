@@ -137,7 +137,7 @@ def check_options_are_tested(tree):
     for name, _, flag, body in tree.passes():
         for option in re.findall(
                 r"(?:List)?Option<\s*\"\w+\",\s*\"([\w-]+)\"", body):
-            if not re.search(rf"{option}=", tests):
+            if not re.search(rf"(?<![\w-]){option}(?![\w-])", tests):
                 yield f"{name}: no RUN line gives option {option} of {flag}"
 
 
