@@ -9,6 +9,7 @@
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
+#include "nm/Pipelines/NMToCPU.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -32,4 +33,5 @@ void mlir::nm::registerAllPasses() {
   registerConvertForallToThreads();
   registerNMLoweringPasses();
   registerBufferizedToLLVMPipeline();
+  registerNMToCPUPipeline();
 }

@@ -1,0 +1,53 @@
+//===- NMToCPU.h - From linalg with N:M weights to the CPU ------*- C++ -*-===//
+
+#ifndef NM_PIPELINES_NMTOCPU_H
+#define NM_PIPELINES_NMTOCPU_H
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::nm {
+
+struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
+  Option<bool> detectWeights{
+      *this, "detect-weights",
+      llvm::cl::desc("find constants that obey an N:M pattern"),
+      llvm::cl::init(true)};
+  Option<std::string> strategy{
+      *this, "strategy",
+      llvm::cl::desc("expand every product by this strategy: vector or loops; "
+                     "empty leaves the choice to the cost model"),
+      llvm::cl::init("")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("threads to schedule for; 0 takes the host's"),
+      llvm::cl::init(0)};
+  Option<std::string> features{
+      *this, "features",
+      llvm::cl::desc("processor features to compile for, as LLVM names them; "
+                     "empty takes the host's"),
+      llvm::cl::init("")};
+  Option<int64_t> minTaskElements{
+      *this, "min-task-elements",
+      llvm::cl::desc("elements of a task that linalg ops beside the products "
+                     "are cut into; 0 leaves them whole"),
+      llvm::cl::init(16384)};
+};
+
+/// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
+void buildConvertToNM(OpPassManager &pm, const NMToCPUOptions &options);
+/// Then, up to schedules (`--emit=schedule`).
+void buildScheduleForCPU(OpPassManager &pm, const NMToCPUOptions &options);
+/// Then, down to the LLVM dialect.
+void buildLowerToCPU(OpPassManager &pm, const NMToCPUOptions &options);
+
+/// `nm-to-cpu`: all three.
+void buildNMToCPUPipeline(OpPassManager &pm, const NMToCPUOptions &options);
+void registerNMToCPUPipeline();
+
+} // namespace mlir::nm
+
+#endif // NM_PIPELINES_NMTOCPU_H
