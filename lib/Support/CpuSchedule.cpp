@@ -12,6 +12,8 @@ static constexpr int64_t kL1Bytes = 32 * 1024;
 static constexpr int64_t kL2Bytes = 256 * 1024;
 /// Columns that a stream of packed values is wide: 4 cache lines of f32.
 static constexpr int64_t kStreamColumns = 64;
+/// Fewer columns a task do not pay for laying A out again.
+static constexpr int64_t kLeastTaskColumns = 64;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
@@ -37,14 +39,40 @@ static int64_t panelAlongM(const Pattern &pattern, int64_t columns) {
   return pattern.bn % columns == 0 ? columns : pattern.bn;
 }
 
-/// Cuts n into as many equal parts of at most `most` columns as give every
-/// thread the same number.
-static int64_t taskColumns(const CpuProduct &product, const CpuTarget &target,
-                           int64_t most, int64_t multiple, int64_t rowTasks) {
-  int64_t tasks = ceilDiv(product.n, most);
-  if (rowTasks < target.threads)
-    tasks = roundUp(tasks, ceilDiv(target.threads, rowTasks));
-  return roundUp(ceilDiv(product.n, tasks), multiple);
+/// Columns of whole units, or a part of one, near `vectors` vectors.
+static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
+                           int64_t vectors) {
+  int64_t bn = pattern.bn;
+  if (bn <= lanes)
+    return lanes / bn * bn * vectors;
+  int64_t columns = lanes * vectors;
+  if (bn <= columns)
+    return columns / bn * bn;
+  return bn % columns == 0 ? columns : bn;
+}
+
+/// Cuts m, and n into equal parts of at most `most` columns, so that every
+/// thread gets the same number of tasks.
+static void chooseTasksAlongM(const CpuProduct &product,
+                              const CpuTarget &target, int64_t most,
+                              CpuSchedule &schedule) {
+  int64_t rows = rowsOf(product);
+  int64_t threads = std::max<int64_t>(1, target.threads);
+  bool whole = product.m != CpuProduct::kUnknown && rows <= 2 * kTypicalRows;
+  schedule.blockM = whole ? rows : roundUp(kTypicalRows, schedule.threadM);
+  int64_t mostColumnTasks = std::max<int64_t>(1, product.n / kLeastTaskColumns);
+  if (mostColumnTasks < threads) {
+    int64_t parts = ceilDiv(threads, mostColumnTasks);
+    schedule.blockM = std::min(schedule.blockM,
+                               roundUp(ceilDiv(rows, parts), schedule.threadM));
+  }
+  int64_t rowTasks = ceilDiv(rows, schedule.blockM);
+  int64_t columnTasks = ceilDiv(product.n, most);
+  if (rowTasks < threads)
+    columnTasks = std::min(roundUp(columnTasks, ceilDiv(threads, rowTasks)),
+                           mostColumnTasks);
+  schedule.blockN =
+      roundUp(ceilDiv(product.n, columnTasks), schedule.packing.panel);
 }
 
 static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
@@ -68,39 +96,28 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
   int64_t tileBytes = pattern.bn >= 8 ? 2 * kL1Bytes : kL1Bytes;
   schedule.blockK =
       roundUp(std::max<int64_t>(1, tileBytes / rowBytes), pattern.windowRows());
-  schedule.packing = {panelAlongM(pattern, schedule.threadN), 8};
-
-  int64_t rows = rowsOf(product);
-  bool whole = product.m != CpuProduct::kUnknown && rows <= 512;
-  schedule.blockM = whole ? rows : roundUp(kTypicalRows, schedule.threadM);
-  int64_t rowTasks = ceilDiv(rows, schedule.blockM);
-  int64_t panel = schedule.packing.panel;
-  int64_t most = std::min<int64_t>(1024, kL2Bytes / rowBytes);
-  schedule.blockN = taskColumns(product, target, most, panel, rowTasks);
+  // With an unknown m the same packed form is read with vectors along n when m
+  // turns out to be small.
+  int64_t panel = product.m == CpuProduct::kUnknown
+                      ? panelAlongN(pattern, lanes, 1)
+                      : panelAlongM(pattern, schedule.threadN);
+  schedule.packing = {panel, 8};
+  chooseTasksAlongM(product, target,
+                    std::min<int64_t>(1024, kL2Bytes / rowBytes), schedule);
 }
 
-/// The share of the peak that the inner loop was measured to reach.
-static double efficiencyAlongM(const Pattern &pattern) {
-  if (pattern.bn >= 8)
-    return 0.80;
-  return pattern.bn > 1 ? 0.75 : 0.60;
+/// Cycles for one weight and all the rows of a register tile: loading and
+/// broadcasting the weight, and a multiplication for each vector of rows, which
+/// loads A where no other column of the tile has the same index.
+static double cyclesPerWeight(const CpuProduct &product,
+                              const CpuTarget &target, int64_t vectors) {
+  double multiply = target.vectorBits / target.fmaBitsPerCycle * 1.15 * vectors;
+  return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.6 + multiply;
 }
 
 //===----------------------------------------------------------------------===//
 // Vectors along n
 //===----------------------------------------------------------------------===//
-
-/// Columns of whole units, or a part of one, near `columns`.
-static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
-                           int64_t vectors) {
-  int64_t bn = pattern.bn;
-  if (bn <= lanes)
-    return lanes / bn * bn * vectors;
-  int64_t columns = lanes * vectors;
-  if (bn <= columns)
-    return columns / bn * bn;
-  return bn % columns == 0 ? columns : bn;
-}
 
 static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
                            CpuSchedule &schedule) {
@@ -135,11 +152,11 @@ static double cyclesPerVector(const CpuProduct &product,
   int64_t lanes = target.lanes();
   double halves = target.vectorBits / target.fmaBitsPerCycle;
   if (product.pattern.bn >= lanes)
-    return 1 + 1.5 * halves * rowsOf(product);
+    return 1 + 2 * halves * rowsOf(product);
   int64_t registers = ceilDiv(product.pattern.m, lanes);
   bool inRegisters = target.permutes && lanes >= 8 && registers <= 8;
   double lookUp = inRegisters ? 1.0 * registers : 1.5 * lanes;
-  return 2 + (lookUp + 1) * halves * rowsOf(product);
+  return 1 + (lookUp + 2) * halves * rowsOf(product);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,10 +189,12 @@ static double sparseTime(const CpuProduct &product, const CpuTarget &target,
   double kept = double(product.pattern.condensedRows(product.k)) * product.n;
   double compute;
   if (schedule.alongM) {
-    double rows = roundUp(rowsOf(product), target.lanes());
-    compute =
-        2 * kept * rows /
-        (peakFlopsPerMicrosecond(target) * efficiencyAlongM(product.pattern));
+    int64_t tileVectors = schedule.threadM / target.lanes();
+    double tiles = double(ceilDiv(rowsOf(product), target.lanes())) /
+                   std::max<int64_t>(1, tileVectors);
+    compute = kept * std::max(1.0, tiles) *
+              cyclesPerWeight(product, target, tileVectors) /
+              (target.gigahertz * 1e3 * target.threads);
   } else {
     compute = kept / target.lanes() * cyclesPerVector(product, target) /
               (target.gigahertz * 1e3 * target.threads);
@@ -186,10 +205,14 @@ static double sparseTime(const CpuProduct &product, const CpuTarget &target,
 
 static double denseTime(const CpuProduct &product, const CpuTarget &target) {
   double elements = double(product.k) * product.n;
+  double read = readTime(elements * elementSize(product.type), target);
   double compute =
-      2 * elements * rowsOf(product) / (peakFlopsPerMicrosecond(target) * 0.85);
-  return std::max(compute,
-                  readTime(elements * elementSize(product.type), target));
+      2 * elements * rowsOf(product) / (peakFlopsPerMicrosecond(target) * 0.93);
+  if (rowsOf(product) == 1)
+    return std::max(compute, read);
+  // A matrix product lays B out before it computes, half a nanosecond an
+  // element.
+  return std::max(compute + elements * 0.5e-3 / target.threads, read);
 }
 
 CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,

@@ -85,6 +85,31 @@ static ProductTile describe(SparseProductOpInterface op,
   return tile;
 }
 
+/// Expands `tile` by the schedule, and one whose rows may be too few for
+/// vectors along m by one that suits their number as well.
+static void expand(VectorEmitter &emitter, const ProductTile &tile,
+                   const VectorSchedule &schedule) {
+  if (!schedule.alongM)
+    return expandAlongN(emitter, tile, schedule);
+  if (!ShapedType::isDynamic(tile.staticM))
+    return expandAlongM(emitter, tile, schedule);
+  auto few = [&](int64_t rows) {
+    VectorSchedule alongN = schedule;
+    alongN.alongM = false;
+    alongN.rows = rows;
+    alongN.columns = 8 / rows * emitter.lanes;
+    expandAlongN(emitter, tile, alongN);
+  };
+  emitter.ifThenElse(
+      emitter.less(tile.m, emitter.index(emitter.lanes)),
+      [&] {
+        emitter.ifThenElse(
+            emitter.less(tile.m, emitter.index(2)), [&] { few(1); },
+            [&] { few(4); });
+      },
+      [&] { expandAlongM(emitter, tile, schedule); });
+}
+
 static bool isContiguousAlongRows(Value memref) {
   return cast<MemRefType>(memref.getType()).isLastDimUnitStride();
 }
@@ -132,13 +157,8 @@ private:
   void expandBatches(VectorEmitter &emitter, ProductTile &tile,
                      const VectorSchedule &schedule, int64_t count) const {
     int64_t dimension = tile.batch.size();
-    if (dimension == count) {
-      if (schedule.alongM)
-        expandAlongM(emitter, tile, schedule);
-      else
-        expandAlongN(emitter, tile, schedule);
-      return;
-    }
+    if (dimension == count)
+      return expand(emitter, tile, schedule);
     emitter.loop(emitter.index(0), emitter.dim(tile.a, dimension), 1,
                  [&](Value batch) {
                    tile.batch.push_back(batch);

@@ -251,9 +251,13 @@ SmallVector<Value> VectorEmitter::unrolledLoop(int64_t count, int64_t factor,
   return values;
 }
 
-void VectorEmitter::ifThen(Value condition, llvm::function_ref<void()> body) {
-  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+void VectorEmitter::ifThenElse(Value condition,
+                               llvm::function_ref<void()> thenBody,
+                               llvm::function_ref<void()> elseBody) {
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.thenBlock());
-  body();
+  thenBody();
+  b.setInsertionPointToStart(op.elseBlock());
+  elseBody();
 }

@@ -88,7 +88,8 @@ public:
   /// A loop over 0 … count-1 with `factor` iterations in its body.
   SmallVector<Value> unrolledLoop(int64_t count, int64_t factor,
                                   ArrayRef<Value> carried, CarryingBody body);
-  void ifThen(Value condition, llvm::function_ref<void()> body);
+  void ifThenElse(Value condition, llvm::function_ref<void()> thenBody,
+                  llvm::function_ref<void()> elseBody);
 
 private:
   Value round(Value value, Type element);
