@@ -24,7 +24,7 @@ static int64_t rowsOf(const CpuProduct &product) {
 
 /// Vectors of sums that registers hold beside operands.
 static int64_t accumulators(const CpuTarget &target) {
-  return target.vectorBits >= 512 ? 16 : 8;
+  return target.vectorBits >= 512 ? 16 : 12;
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,8 +83,8 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
   // beside more columns; otherwise each multiplication loads A, and a weight
   // should be used often.
   bool shared = pattern.bn > 1;
-  int64_t vectors =
-      std::min<int64_t>(shared ? 2 : 4, ceilDiv(rowsOf(product), lanes));
+  int64_t mostVectors = !shared ? 4 : target.vectorBits >= 512 ? 2 : 3;
+  int64_t vectors = std::min(mostVectors, ceilDiv(rowsOf(product), lanes));
   int64_t columns = std::min<int64_t>(8, accumulators(target) /
                                              std::max<int64_t>(vectors, 1));
 

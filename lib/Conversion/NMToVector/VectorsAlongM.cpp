@@ -108,18 +108,22 @@ void AlongM::expand() {
     deallocate(scratch);
   };
   Value whole = e.roundDown(tile.m, rows);
-  bool hasWhole = getConstantIntValue(whole).value_or(1) > 0;
-  if (hasWhole)
+  if (getConstantIntValue(whole).value_or(1) > 0)
     expandRange(e.index(0), whole, rows / e.lanes);
-  // The rest of the rows in as few vectors as they need, or, where that is not
-  // known, vector by vector.
-  if (ShapedType::isDynamic(tile.staticM)) {
-    if (rows > 1)
-      expandRange(whole, tile.m, 1);
+  if (!ShapedType::isDynamic(tile.staticM)) {
+    // The rest of the rows in as few vectors as they need.
+    if (int64_t rest = tile.staticM % rows)
+      expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes));
     return;
   }
-  if (int64_t rest = tile.staticM % rows)
-    expandRange(whole, tile.m, llvm::divideCeil(rest, e.lanes));
+  // Where that is not known, in halves, and the last rows by single vectors.
+  for (int64_t vectors = rows / e.lanes / 2; vectors > 1; vectors /= 2) {
+    Value end =
+        e.add(whole, e.roundDown(e.sub(tile.m, whole), vectors * e.lanes));
+    expandRange(whole, end, vectors);
+    whole = end;
+  }
+  expandRange(whole, tile.m, 1);
 }
 
 AlongM::Scratch AlongM::allocate(int64_t vectors) {
