@@ -1,11 +1,10 @@
 //===- DenseFallback.cpp - Products with their zeros kept -----------------===//
 
 #include "DenseFallback.h"
+#include "WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -15,36 +14,19 @@ using namespace mlir::nm;
   return {/*n=*/1, /*m=*/1, /*bk=*/1, /*bn=*/columns};
 }
 
-/// Whether `value` is an argument that nm-pack-weights can pack at load, and
-/// that only `op` uses.
-static bool isLoadedFor(Value value, SparseProductOpInterface op) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || !argument.hasOneUse())
-    return false;
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function && function.isPublic() &&
-         argument.getOwner() == op->getBlock() &&
-         SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()) &&
-         (function.getArgAttr(argument.getArgNumber(), "nm.values_of") ||
-          function.getArgAttr(argument.getArgNumber(), "nm.indices_of"));
-}
-
-static bool isConstant(Value value) {
-  return bool(value.getDefiningOp<arith::ConstantOp>());
-}
-
 std::optional<StringRef> mlir::nm::whyNotDense(SparseProductOpInterface op) {
   if (!op.hasPureTensorSemantics())
     return StringRef("its operands are memrefs");
   if (op.getPackingAttr())
     return StringRef("its weights are packed already");
-  Value values = op.getValues(), indices = op.getIndices();
-  if ((isConstant(values) && isConstant(indices)) ||
-      (isLoadedFor(values, op) && isLoadedFor(indices, op)))
-    return std::nullopt;
-  return StringRef("its weights would have to be decompressed at each call: "
-                   "they are neither constant nor arguments that it alone "
-                   "uses");
+  if (!areWeightsLoaded(op))
+    return StringRef("its weights would have to be decompressed at each call");
+  // Others would still take the condensed form, which could then not be packed
+  // when it is loaded.
+  if (!areWeightsConstant(op) &&
+      !(op.getValues().hasOneUse() && op.getIndices().hasOneUse()))
+    return StringRef("other ops use its weights too");
+  return std::nullopt;
 }
 
 /// `op`, or the constants that it folds to.

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "DenseFallback.h"
+#include "WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -59,7 +60,12 @@ static std::optional<StringRef> whyUnknown(SparseProductOpInterface op) {
   return std::nullopt;
 }
 
-/// `nm.spmm <2:4> of 256x4096 by 4096x4096 f32`.
+/// Whether packing pays: at each call it would cost more than it gains.
+static bool canPack(SparseProductOpInterface op) {
+  return op.hasPureTensorSemantics() && areWeightsLoaded(op);
+}
+
+/// `nm.spmm <2:4> (50.0 % sparse), m = 256, n = 4096, k = 4096, f32`.
 static std::string describe(SparseProductOpInterface op) {
   auto size = [](int64_t value) {
     return ShapedType::isDynamic(value) ? std::string("?")
@@ -98,7 +104,7 @@ private:
   /// gives the reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, CpuSchedule &chosen);
   ScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
-                                 PackingAttr weights);
+                                 PackingAttr packing);
   std::string explain(const CpuProduct &product, const CpuSchedule &chosen);
 
   CpuTarget cpu;
@@ -187,17 +193,13 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
 }
 
 ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
-                                                 PackingAttr weights) {
+                                                 PackingAttr packing) {
   SmallVector<int64_t> blockSizes{chosen.blockM, chosen.blockN, chosen.blockK};
   SmallVector<int64_t> threadSizes{chosen.threadM, chosen.threadN};
   if (!block.empty())
     blockSizes.assign(block.begin(), block.end());
   if (!thread.empty())
     threadSizes.assign(thread.begin(), thread.end());
-  PackingAttr packing =
-      weights ? weights
-              : PackingAttr::get(&getContext(), chosen.packing.panel,
-                                 chosen.packing.indexBits);
   return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
                            /*warp=*/{}, threadSizes, /*stages=*/1,
                            /*splitK=*/1, packing);
@@ -260,16 +262,27 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   CpuSchedule chosen = ::nm::selectCpuSchedule(getProduct(op), cpu);
   int64_t batches = countBatches(op);
   double denseTime = chosen.denseMicroseconds * batches;
+  // Asked before dense weights take the place of what was loaded.
+  bool packs = canPack(op);
   std::string reason = "dense was not considered";
-  if (denseFallback)
+  if (op.getPattern().n == op.getPattern().m)
+    reason = "the pattern keeps every weight";
+  else if (denseFallback)
     reason = chooseDense(op, chosen);
-  op.setScheduleAttr(getVectorSchedule(chosen, op.getPackingAttr()));
+  PackingAttr packing = op.getPackingAttr();
+  if (!packing && packs)
+    packing = PackingAttr::get(&getContext(), chosen.packing.panel,
+                               chosen.packing.indexBits);
+  op.setScheduleAttr(getVectorSchedule(chosen, packing));
   double time = chosen.sparseMicroseconds * batches;
   remark << name << ": strategy vector, " << explain(getProduct(op), chosen)
          << "; estimated " << timeText(time) << " beside "
          << timeText(denseTime) << " for a dense BLAS ("
          << llvm::formatv("{0:f2}x", denseTime / time) << ") on " << cpu.threads
          << (cpu.threads == 1 ? " thread" : " threads") << "; " << reason
+         << (packing ? ""
+                     : "; weights stay condensed, for they would be packed at "
+                       "each call")
          << "; schedule " << op.getScheduleAttr();
   return checkThreadTile(op, op.getScheduleAttr());
 }

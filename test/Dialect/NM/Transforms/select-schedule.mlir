@@ -9,7 +9,7 @@
 // CHECK-LABEL: func.func @along_m
 // LOOPS-LABEL: func.func @along_m
 // GIVEN-LABEL: func.func @along_m
-func.func @along_m(%a: tensor<256x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96xi8>, %c: tensor<256x96xf32>) -> tensor<256x96xf32> {
+func.func @along_m(%a: tensor<256x64xf32>, %v: tensor<32x96xf32> {nm.values_of = 1 : i64}, %i: tensor<32x96xi8> {nm.indices_of = 1 : i64}, %c: tensor<256x96xf32>) -> tensor<256x96xf32> {
   // CHECK: nm.spmm <2:4> schedule <vector, block = [{{[0-9]+, [0-9]+, [0-9]+}}], thread = [{{[0-9]+, [0-9]+}}], packing = <panel = {{[0-9]+}}, index_bits = {{[0-9]+}}>>
   // LOOPS: nm.spmm <2:4> schedule <loops> ins
   // GIVEN: nm.spmm <2:4> schedule <vector, block = [32, 64, 128], thread = [16, 8], packing
@@ -22,7 +22,7 @@ func.func @along_m(%a: tensor<256x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x
 
 // AVX2: vectors of 8 lanes along n, because m = 1 does not fill them;
 // CHECK-LABEL: func.func @along_n
-func.func @along_n(%x: tensor<64xf16>, %v: tensor<16x96xf16>, %i: tensor<16x96xi8>, %y: tensor<96xf32>) -> tensor<96xf32> {
+func.func @along_n(%x: tensor<64xf16>, %v: tensor<16x96xf16> {nm.values_of = 1 : i64}, %i: tensor<16x96xi8> {nm.indices_of = 1 : i64}, %y: tensor<96xf32>) -> tensor<96xf32> {
   // CHECK: nm.spmv <1:4> schedule <vector, {{.*}} thread = [1, {{[0-9]+}}],
   // expected-remark @+1 {{nm.spmv <1:4> (75.0 % sparse), m = 1, n = 96, k = 64, f16: strategy vector, vectors of 16 lanes along n, because m = 1 does not fill them;}}
   %r = nm.spmv <1:4> ins(%x, %v, %i : tensor<64xf16>, tensor<16x96xf16>, tensor<16x96xi8>) outs(%y : tensor<96xf32>) -> tensor<96xf32>
@@ -32,7 +32,7 @@ func.func @along_n(%x: tensor<64xf16>, %v: tensor<16x96xf16>, %i: tensor<16x96xi
 // -----
 
 // CHECK-LABEL: func.func @dynamic_m
-func.func @dynamic_m(%a: tensor<?x64xbf16>, %v: tensor<32x96xbf16>, %i: tensor<32x96xi8>, %c: tensor<?x96xf32>) -> tensor<?x96xf32> {
+func.func @dynamic_m(%a: tensor<?x64xbf16>, %v: tensor<32x96xbf16> {nm.values_of = 1 : i64}, %i: tensor<32x96xi8> {nm.indices_of = 1 : i64}, %c: tensor<?x96xf32>) -> tensor<?x96xf32> {
   // expected-remark @+1 {{because m is dynamic and taken to be typically 256;}}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<?x64xbf16>, tensor<32x96xbf16>, tensor<32x96xi8>) outs(%c : tensor<?x96xf32>) -> tensor<?x96xf32>
   return %r : tensor<?x96xf32>
@@ -75,10 +75,37 @@ func.func @dense_constant(%a: tensor<256x8xf32>, %c: tensor<256x2xf32>) -> tenso
 
 // CHECK-LABEL: func.func @dense_at_each_call
 func.func @dense_at_each_call(%a: tensor<256x64xf32>, %v: tensor<63x90xf32>, %i: tensor<63x90xi8>, %c: tensor<256x90xf32>) -> tensor<256x90xf32> {
-  // CHECK: nm.spmm <63:64> schedule
-  // expected-remark @+1 {{; dense would be faster, but its weights would have to be decompressed at each call: they are neither constant nor arguments that it alone uses;}}
+  // CHECK: nm.spmm <63:64> schedule <vector, block = [{{[0-9, ]+}}], thread = [{{[0-9, ]+}}]> ins
+  // expected-remark @+1 {{; dense would be faster, but its weights would have to be decompressed at each call; weights stay condensed, for they would be packed at each call;}}
   %r = nm.spmm <63:64> ins(%a, %v, %i : tensor<256x64xf32>, tensor<63x90xf32>, tensor<63x90xi8>) outs(%c : tensor<256x90xf32>) -> tensor<256x90xf32>
   return %r : tensor<256x90xf32>
+}
+
+// -----
+
+// Weights that two ops share are packed once for both, which dense ones of one
+// of them would prevent.
+// CHECK-LABEL: func.func @shared
+func.func @shared(%a: tensor<256x64xf32>, %x: tensor<64xf32>, %v: tensor<63x90xf32> {nm.values_of = 2 : i64},
+                  %i: tensor<63x90xi8> {nm.indices_of = 2 : i64}, %c: tensor<256x90xf32>, %y: tensor<90xf32>)
+    -> (tensor<256x90xf32>, tensor<90xf32>) {
+  // CHECK: nm.spmm <63:64> schedule <{{.*}} packing =
+  // CHECK: nm.spmv <63:64> schedule <{{.*}} packing =
+  // expected-remark @+1 {{; dense would be faster, but other ops use its weights too;}}
+  %r = nm.spmm <63:64> ins(%a, %v, %i : tensor<256x64xf32>, tensor<63x90xf32>, tensor<63x90xi8>) outs(%c : tensor<256x90xf32>) -> tensor<256x90xf32>
+  // expected-remark @+1 {{nm.spmv}}
+  %s = nm.spmv <63:64> ins(%x, %v, %i : tensor<64xf32>, tensor<63x90xf32>, tensor<63x90xi8>) outs(%y : tensor<90xf32>) -> tensor<90xf32>
+  return %r, %s : tensor<256x90xf32>, tensor<90xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @every_weight
+func.func @every_weight(%a: tensor<256x64xf32>, %v: tensor<64x96xf32>, %c: tensor<256x96xf32>) -> tensor<256x96xf32> {
+  %i = arith.constant dense<0> : tensor<64x1xi8>
+  // expected-remark @+1 {{; the pattern keeps every weight; weights stay condensed, for they would be packed at each call;}}
+  %r = nm.spmm <1:1, block = 1x96> ins(%a, %v, %i : tensor<256x64xf32>, tensor<64x96xf32>, tensor<64x1xi8>) outs(%c : tensor<256x96xf32>) -> tensor<256x96xf32>
+  return %r : tensor<256x96xf32>
 }
 
 // -----

@@ -80,6 +80,9 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     estimated time beside that of a dense BLAS, the schedule and the reasons. A
     dynamic m is scheduled for a typical one, which the remark names.
 
+    Weights that are constant, or arguments that only callers outside the module
+    pass, get a packing; others would be packed at each call and stay condensed.
+
     Where the dense product is estimated to be faster, the op falls back to it:
     it gets the same weights with the pattern `1:1`, which keeps every one. For
     constants they are computed here; for arguments nm-pack-weights moves the
