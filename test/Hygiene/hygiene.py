@@ -209,6 +209,14 @@ def check_clang_format(tree):
         yield f"{name}: not as clang-format-22 would have it"
 
 
+def check_links_resolve(tree):
+    for name in tree.ending(".md"):
+        for link in re.findall(r"\]\(([^)#\s]+)", tree.read(name)):
+            if "://" not in link and not (
+                    tree.root / Path(name).parent / link).exists():
+                yield f"{name}: no file at the link {link}"
+
+
 def check_shell_scripts(tree):
     tool = shutil.which("shellcheck")
     scripts = [n for n in tree.written()

@@ -29,6 +29,7 @@ CLEAN = {
         "// CHECK-LABEL: func @f\n// CHECK: scf.forall\n",
     "test/tile-to-blocks-invalid.mlir": "// RUN: not nm-opt %s\n",
     "test/invalid.mlir": "// RUN: nm-opt -verify-diagnostics %s\n",
+    "README.md": "[passes](include/Passes.td), [web](https://a.example)\n",
     "scripts/run": "#!/bin/sh\necho \"$1\"\n",
 }
 
@@ -119,6 +120,9 @@ class Violations(unittest.TestCase):
             Case(hygiene.check_clang_format,
                  {"include/Passes.h": "int   tile( );\n"},
                  "not as clang-format", needs="clang-format-22"),
+            Case(hygiene.check_links_resolve,
+                 {"README.md": "[passes](include/Passes.md)\n"},
+                 "no file at the link include/Passes.md"),
             Case(hygiene.check_shell_scripts,
                  {"scripts/run": "#!/bin/sh\necho $1\n"}, "Double quote",
                  needs="shellcheck"),
