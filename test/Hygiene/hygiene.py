@@ -196,6 +196,14 @@ def check_headers_open_no_namespace(tree):
             yield f"{name}: `using namespace` in a header"
 
 
+def check_joined_strings_keep_their_space(tree):
+    for name in tree.ending(".cpp", ".h", ".td"):
+        text = tree.read(name)
+        for found in re.finditer(r"(?<!\\)[a-z]\"\s*\n\s*\"[a-z]", text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{name}:{line}: two joined strings have no space between them"
+
+
 def check_clang_format(tree):
     tool = shutil.which("clang-format-22")
     sources = [n for n in tree.ending(".h", ".cpp", ".c")

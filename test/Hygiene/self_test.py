@@ -117,6 +117,10 @@ class Violations(unittest.TestCase):
             Case(hygiene.check_headers_open_no_namespace,
                  {"include/Passes.h": "using namespace mlir;\n"},
                  "in a header"),
+            Case(hygiene.check_joined_strings_keep_their_space,
+                 {"include/Passes.td":
+                  PASS.replace('"the size"', '"the"\n    "size"')},
+                 "no space between"),
             Case(hygiene.check_clang_format,
                  {"include/Passes.h": "int   tile( );\n"},
                  "not as clang-format", needs="clang-format-22"),
