@@ -9,10 +9,17 @@
 
 using namespace nm;
 
-static const char *kTableHeader =
-    "m x n x k          pattern            zeros  type    ours us (p10, p90)"
-    "          BLAS us (p10, p90)           ratio Gflop/s   GB/s roofline"
-    "      error  strategy\n";
+/// The columns of the table: header and rows are printed by it alike.
+static void printColumns(const char *shape, const char *pattern,
+                         const char *sparsity, const char *type,
+                         const char *ours, const char *blas, const char *ratio,
+                         const char *flops, const char *bytes,
+                         const char *roofline, const char *error,
+                         const char *strategy) {
+  std::printf("%-16s %-21s %6s %-4s %-22s %-22s %7s %8s %6s %-14s %8s %s\n",
+              shape, pattern, sparsity, type, ours, blas, ratio, flops, bytes,
+              roofline, error, strategy);
+}
 
 static const char *kFileHeader =
     "m,n,k,pattern_n,pattern_m,block_k,block_n,sparsity,type,threads,cold,"
@@ -34,7 +41,9 @@ Result<Report> Report::open(const std::string &csv, const Ceilings &ceilings,
       return Error{csv + ": cannot be written: " + std::strerror(errno)};
     std::fputs(kFileHeader, report.file.get());
   }
-  std::fputs(kTableHeader, stdout);
+  printColumns("m x n x k", "pattern", "zeros", "type", "us (p10, p90)",
+               "BLAS us (p10, p90)", "BLAS/us", "Gflop/s", "GB/s",
+               "of roofline", "error", "strategy");
   return report;
 }
 
@@ -51,32 +60,40 @@ const char *Report::bound(const CaseResult &result) const {
              : "memory";
 }
 
-/// `812.4 (799.1, 850.0)`.
-static std::string timeText(const Timings &timings) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%.1f (%.1f, %.1f)", timings.median * 1e6,
-                timings.p10 * 1e6, timings.p90 * 1e6);
+template <typename... Args>
+static std::string format(const char *form, Args... args) {
+  char text[128];
+  std::snprintf(text, sizeof text, form, args...);
   return text;
+}
+
+/// `812.4 (799.1, 850.0)`, without decimals where there are thousands.
+static std::string timeText(const Timings &timings) {
+  int decimals = timings.median < 1e-3 ? 1 : 0;
+  return format("%.*f (%.*f, %.*f)", decimals, timings.median * 1e6, decimals,
+                timings.p10 * 1e6, decimals, timings.p90 * 1e6);
 }
 
 void Report::printRow(const CaseResult &result) const {
   const BenchCase &bench = result.bench;
-  char ratio[32] = "-";
-  if (result.dense)
-    std::snprintf(ratio, sizeof ratio, "%.2fx",
-                  result.dense->timings.median / result.timings.median);
-  std::printf(
-      "%-18s %-18s %4.1f%%  %-5s %-27s %-27s %6s %7.1f %6.1f %5.1f%% %s %8.1e"
-      "%s  %s\n",
+  double median = result.timings.median;
+  std::string dense = "-", ratio = "-";
+  if (result.dense) {
+    dense = timeText(result.dense->timings);
+    ratio = format("%.2fx", result.dense->timings.median / median);
+  }
+  std::string strategy = result.strategy;
+  if (!result.isAccurate())
+    strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
+  printColumns(
       bench.shape.str().c_str(), bench.pattern.str().c_str(),
-      100 * bench.pattern.sparsity(),
+      format("%.1f%%", 100 * bench.pattern.sparsity()).c_str(),
       std::string(elementName(bench.type)).c_str(),
-      timeText(result.timings).c_str(),
-      result.dense ? timeText(result.dense->timings).c_str() : "-", ratio,
-      bench.flops() / result.timings.median / 1e9,
-      result.bytes / result.timings.median / 1e9, 100 * roofline(result),
-      bound(result)[0] == 'c' ? "flop" : "byte", result.relativeError,
-      result.isAccurate() ? "" : " NOT ACCURATE", result.strategy.c_str());
+      timeText(result.timings).c_str(), dense.c_str(), ratio.c_str(),
+      format("%.1f", bench.flops() / median / 1e9).c_str(),
+      format("%.1f", result.bytes / median / 1e9).c_str(),
+      format("%.1f%% %s", 100 * roofline(result), bound(result)).c_str(),
+      format("%.1e", result.relativeError).c_str(), strategy.c_str());
   std::fflush(stdout);
 }
 
