@@ -1,5 +1,6 @@
 //===- FormatOps.cpp - Ops between dense, condensed and packed ------------===//
 
+#include "TilingInterfaceImpl.h"
 #include "VerifyStorage.h"
 
 #include "mlir/IR/OpImplementation.h"

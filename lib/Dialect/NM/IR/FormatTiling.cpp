@@ -5,43 +5,33 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StorageTiling.h"
+#include "TilingInterfaceImpl.h"
 
 #include "mlir/Interfaces/TilingInterface.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+using namespace mlir::nm::detail;
 
-namespace {
-/// The k and n ranges of a tile.
-struct DenseTile {
-  Range1D k, n;
-
-  DenseTile(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes)
-      : k{offsets[0], sizes[0]}, n{offsets[1], sizes[1]} {}
-
-  /// The tile in a dense operand whose dimension `kDim` is k.
-  SliceRegion inDense(int64_t kDim) const {
-    SliceRegion region;
-    region.append(kDim == 0 ? k : n);
-    region.append(kDim == 0 ? n : k);
-    return region;
-  }
-};
-} // namespace
-
-template <typename OpTy>
-static SmallVector<Range> getDenseDomain(OpTy op, OpBuilder &builder) {
+SmallVector<Range> mlir::nm::detail::getDenseDomain(OpBuilder &builder,
+                                                    Location loc, Value dense,
+                                                    int64_t kDim) {
   SmallVector<Range> domain;
-  for (int64_t dim : {int64_t(op.getDim()), int64_t(1 - op.getDim())})
+  for (int64_t dim : {kDim, 1 - kDim})
     domain.push_back({builder.getIndexAttr(0),
-                      getMixedSize(builder, op.getLoc(), op.getDense(), dim),
+                      getMixedSize(builder, loc, dense, dim),
                       builder.getIndexAttr(1)});
   return domain;
 }
 
-static SmallVector<utils::IteratorType> twoParallelLoops() {
-  return {utils::IteratorType::parallel, utils::IteratorType::parallel};
+SliceRegion mlir::nm::detail::swapUnlessKFirst(const SliceRegion &region,
+                                               int64_t kDim) {
+  SliceRegion swapped = region;
+  if (kDim == 1) {
+    std::swap(swapped.offsets[0], swapped.offsets[1]);
+    std::swap(swapped.sizes[0], swapped.sizes[1]);
+  }
+  return swapped;
 }
 
 /// The same op on one slice per operand.
@@ -62,66 +52,49 @@ static TilingResult cloneOnSlices(DestinationStyleOpInterface op,
   return {{tiled}, SmallVector<Value>(tiled->getResults()), slices};
 }
 
+/// Where the condensed form of `tile` of (k, n) lies; fails, with an error, if
+/// weights cannot be cut there.
 template <typename OpTy>
 static FailureOr<StorageRegion> getTileStorage(OpTy op, OpBuilder &builder,
-                                               const DenseTile &tile) {
+                                               const SliceRegion &tile) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
-  if (failed(verifyTileOffsets(op, pattern, /*packing=*/{}, tile.k.offset,
-                               tile.n.offset)))
+  if (failed(verifyTileOffsets(op, pattern, /*packing=*/{}, tile.offsets[0],
+                               tile.offsets[1])))
     return failure();
   return getStorageRegion(builder, op.getLoc(), pattern, /*packing=*/{},
-                          /*indices=*/{}, tile.k, tile.n);
-}
-
-static void setPosition(const SliceRegion &region,
-                        SmallVector<OpFoldResult> &offsets,
-                        SmallVector<OpFoldResult> &sizes) {
-  offsets = region.offsets;
-  sizes = region.sizes;
-}
-
-/// The (k, n) tile of a region of a dense matrix whose dimension `kDim` is k.
-static DenseTile getTileOfDense(int64_t kDim, ArrayRef<OpFoldResult> offsets,
-                                ArrayRef<OpFoldResult> sizes) {
-  return DenseTile({offsets[kDim], offsets[1 - kDim]},
-                   {sizes[kDim], sizes[1 - kDim]});
+                          /*indices=*/{}, {tile.offsets[0], tile.sizes[0]},
+                          {tile.offsets[1], tile.sizes[1]});
 }
 
 //===----------------------------------------------------------------------===//
 // nm.compress
 //===----------------------------------------------------------------------===//
 
-SmallVector<Range> CompressOp::getIterationDomain(OpBuilder &builder) {
-  return getDenseDomain(*this, builder);
-}
-
-SmallVector<utils::IteratorType> CompressOp::getLoopIteratorTypes() {
-  return twoParallelLoops();
-}
-
 FailureOr<TilingResult>
 CompressOp::getTiledImplementation(OpBuilder &builder,
                                    ArrayRef<OpFoldResult> offsets,
                                    ArrayRef<OpFoldResult> sizes) {
-  DenseTile tile(offsets, sizes);
+  SliceRegion tile{llvm::to_vector(offsets), llvm::to_vector(sizes)};
   FailureOr<StorageRegion> storage = getTileStorage(*this, builder, tile);
   if (failed(storage))
     return failure();
   return cloneOnSlices(
       *this, builder,
-      {tile.inDense(getDim()), storage->values, storage->indices});
+      {swapUnlessKFirst(tile, getDim()), storage->values, storage->indices});
 }
 
 LogicalResult CompressOp::getResultTilePosition(
     OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
     ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
     SmallVector<OpFoldResult> &resultSizes) {
-  FailureOr<StorageRegion> storage =
-      getTileStorage(*this, builder, DenseTile(offsets, sizes));
+  FailureOr<StorageRegion> storage = getTileStorage(
+      *this, builder, {llvm::to_vector(offsets), llvm::to_vector(sizes)});
   if (failed(storage))
     return failure();
-  setPosition(resultNumber == 0 ? storage->values : storage->indices,
-              resultOffsets, resultSizes);
+  const SliceRegion &region =
+      resultNumber == 0 ? storage->values : storage->indices;
+  resultOffsets = region.offsets;
+  resultSizes = region.sizes;
   return success();
 }
 
@@ -133,91 +106,30 @@ FailureOr<TilingResult> CompressOp::generateResultTileValue(
 }
 
 //===----------------------------------------------------------------------===//
-// nm.decompress
+// nm.decompress and nm.prune
 //===----------------------------------------------------------------------===//
-
-static FailureOr<TilingResult>
-tileDecompress(DecompressOp op, OpBuilder &builder, const DenseTile &tile) {
-  FailureOr<StorageRegion> storage = getTileStorage(op, builder, tile);
-  if (failed(storage))
-    return failure();
-  return cloneOnSlices(
-      op, builder,
-      {storage->values, storage->indices, tile.inDense(op.getDim())});
-}
-
-SmallVector<Range> DecompressOp::getIterationDomain(OpBuilder &builder) {
-  return getDenseDomain(*this, builder);
-}
-
-SmallVector<utils::IteratorType> DecompressOp::getLoopIteratorTypes() {
-  return twoParallelLoops();
-}
 
 FailureOr<TilingResult>
 DecompressOp::getTiledImplementation(OpBuilder &builder,
                                      ArrayRef<OpFoldResult> offsets,
                                      ArrayRef<OpFoldResult> sizes) {
-  return tileDecompress(*this, builder, DenseTile(offsets, sizes));
-}
-
-LogicalResult DecompressOp::getResultTilePosition(
-    OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
-    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-    SmallVector<OpFoldResult> &resultSizes) {
-  setPosition(DenseTile(offsets, sizes).inDense(getDim()), resultOffsets,
-              resultSizes);
-  return success();
-}
-
-FailureOr<TilingResult>
-DecompressOp::generateResultTileValue(OpBuilder &builder, unsigned resultNumber,
-                                      ArrayRef<OpFoldResult> offsets,
-                                      ArrayRef<OpFoldResult> sizes) {
-  return tileDecompress(*this, builder,
-                        getTileOfDense(getDim(), offsets, sizes));
-}
-
-//===----------------------------------------------------------------------===//
-// nm.prune
-//===----------------------------------------------------------------------===//
-
-static FailureOr<TilingResult> tilePrune(PruneOp op, OpBuilder &builder,
-                                         const DenseTile &tile) {
-  if (failed(verifyTileOffsets(op, op.getPattern().getPattern(),
-                               /*packing=*/{}, tile.k.offset, tile.n.offset)))
+  SliceRegion tile{llvm::to_vector(offsets), llvm::to_vector(sizes)};
+  FailureOr<StorageRegion> storage = getTileStorage(*this, builder, tile);
+  if (failed(storage))
     return failure();
-  SliceRegion region = tile.inDense(op.getDim());
-  return cloneOnSlices(op, builder, {region, region});
-}
-
-SmallVector<Range> PruneOp::getIterationDomain(OpBuilder &builder) {
-  return getDenseDomain(*this, builder);
-}
-
-SmallVector<utils::IteratorType> PruneOp::getLoopIteratorTypes() {
-  return twoParallelLoops();
+  return cloneOnSlices(
+      *this, builder,
+      {storage->values, storage->indices, swapUnlessKFirst(tile, getDim())});
 }
 
 FailureOr<TilingResult>
 PruneOp::getTiledImplementation(OpBuilder &builder,
                                 ArrayRef<OpFoldResult> offsets,
                                 ArrayRef<OpFoldResult> sizes) {
-  return tilePrune(*this, builder, DenseTile(offsets, sizes));
-}
-
-LogicalResult PruneOp::getResultTilePosition(
-    OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
-    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-    SmallVector<OpFoldResult> &resultSizes) {
-  setPosition(DenseTile(offsets, sizes).inDense(getDim()), resultOffsets,
-              resultSizes);
-  return success();
-}
-
-FailureOr<TilingResult>
-PruneOp::generateResultTileValue(OpBuilder &builder, unsigned resultNumber,
-                                 ArrayRef<OpFoldResult> offsets,
-                                 ArrayRef<OpFoldResult> sizes) {
-  return tilePrune(*this, builder, getTileOfDense(getDim(), offsets, sizes));
+  if (failed(verifyTileOffsets(*this, getPattern().getPattern(),
+                               /*packing=*/{}, offsets[0], offsets[1])))
+    return failure();
+  SliceRegion region = swapUnlessKFirst(
+      {llvm::to_vector(offsets), llvm::to_vector(sizes)}, getDim());
+  return cloneOnSlices(*this, builder, {region, region});
 }

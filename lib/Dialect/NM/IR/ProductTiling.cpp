@@ -6,12 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StorageTiling.h"
-
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "TilingInterfaceImpl.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+using namespace mlir::nm::detail;
 
 /// The operand dimension that each loop, in order, runs over; the last is k.
 static SmallVector<std::pair<Value, int64_t>>
@@ -26,8 +25,9 @@ getLoopDims(SparseProductOpInterface op) {
   return dims;
 }
 
-static SmallVector<Range> getDomain(SparseProductOpInterface op,
-                                    OpBuilder &builder) {
+SmallVector<Range>
+mlir::nm::detail::getProductDomain(SparseProductOpInterface op,
+                                   OpBuilder &builder) {
   SmallVector<Range> domain;
   for (auto [operand, dim] : getLoopDims(op))
     domain.push_back({builder.getIndexAttr(0),
@@ -36,8 +36,8 @@ static SmallVector<Range> getDomain(SparseProductOpInterface op,
   return domain;
 }
 
-static SmallVector<utils::IteratorType>
-getIteratorTypes(SparseProductOpInterface op) {
+SmallVector<utils::IteratorType>
+mlir::nm::detail::getProductIteratorTypes(SparseProductOpInterface op) {
   SmallVector<utils::IteratorType> types(getLoopDims(op).size(),
                                          utils::IteratorType::parallel);
   types.back() = utils::IteratorType::reduction;
@@ -63,9 +63,8 @@ static SliceRegion getRegionOfA(SparseProductOpInterface op,
   return region;
 }
 
-/// The part of C that a tile writes.
-static SliceRegion getRegionOfC(SparseProductOpInterface op,
-                                const SliceRegion &tile) {
+SliceRegion mlir::nm::detail::getProductRegionOfC(SparseProductOpInterface op,
+                                                  const SliceRegion &tile) {
   size_t numLoops = tile.offsets.size();
   SliceRegion region;
   region.offsets.resize(op.getCType().getRank());
@@ -82,9 +81,9 @@ static SliceRegion getRegionOfC(SparseProductOpInterface op,
   return region;
 }
 
-static FailureOr<TilingResult> tileProduct(SparseProductOpInterface op,
-                                           OpBuilder &builder,
-                                           const SliceRegion &tile) {
+FailureOr<TilingResult>
+mlir::nm::detail::tileProduct(SparseProductOpInterface op, OpBuilder &builder,
+                              const SliceRegion &tile) {
   Location loc = op.getLoc();
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPackingAttr();
@@ -100,7 +99,7 @@ static FailureOr<TilingResult> tileProduct(SparseProductOpInterface op,
       createSlice(builder, loc, op.getA(), getRegionOfA(op, tile)),
       createSlice(builder, loc, op.getValues(), storage.values),
       createSlice(builder, loc, op.getIndices(), storage.indices),
-      createSlice(builder, loc, op.getC(), getRegionOfC(op, tile))};
+      createSlice(builder, loc, op.getC(), getProductRegionOfC(op, tile))};
   SmallVector<Value> operands;
   for (Operation *slice : slices)
     operands.push_back(slice->getResult(0));
@@ -111,97 +110,19 @@ static FailureOr<TilingResult> tileProduct(SparseProductOpInterface op,
   return TilingResult{{tiled}, SmallVector<Value>(tiled->getResults()), slices};
 }
 
-/// The tile of the iteration domain that makes the region of C given; it spans
-/// the whole of k.
-static SliceRegion getTileOfResult(SparseProductOpInterface op,
-                                   OpBuilder &builder,
-                                   ArrayRef<OpFoldResult> offsets,
-                                   ArrayRef<OpFoldResult> sizes) {
+SliceRegion mlir::nm::detail::getProductTileOfC(SparseProductOpInterface op,
+                                                OpBuilder &builder,
+                                                const SliceRegion &region) {
   SliceRegion tile;
+  auto append = [&](int64_t dim) {
+    tile.append({region.offsets[dim], region.sizes[dim]});
+  };
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
-    tile.append({offsets[dim], sizes[dim]});
+    append(dim);
   if (std::optional<int64_t> m = op.getMDimOfC())
-    tile.append({offsets[*m], sizes[*m]});
-  tile.append({offsets[op.getNDimOfC()], sizes[op.getNDimOfC()]});
+    append(*m);
+  append(op.getNDimOfC());
   tile.append({builder.getIndexAttr(0),
                getMixedSize(builder, op.getLoc(), op.getA(), op.getKDimOfA())});
   return tile;
-}
-
-//===----------------------------------------------------------------------===//
-// nm.spmm
-//===----------------------------------------------------------------------===//
-
-SmallVector<Range> SpMMOp::getIterationDomain(OpBuilder &builder) {
-  return getDomain(*this, builder);
-}
-
-SmallVector<utils::IteratorType> SpMMOp::getLoopIteratorTypes() {
-  return getIteratorTypes(*this);
-}
-
-FailureOr<TilingResult>
-SpMMOp::getTiledImplementation(OpBuilder &builder,
-                               ArrayRef<OpFoldResult> offsets,
-                               ArrayRef<OpFoldResult> sizes) {
-  return tileProduct(*this, builder,
-                     {llvm::to_vector(offsets), llvm::to_vector(sizes)});
-}
-
-LogicalResult SpMMOp::getResultTilePosition(
-    OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
-    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-    SmallVector<OpFoldResult> &resultSizes) {
-  SliceRegion region =
-      getRegionOfC(*this, {llvm::to_vector(offsets), llvm::to_vector(sizes)});
-  resultOffsets = region.offsets;
-  resultSizes = region.sizes;
-  return success();
-}
-
-FailureOr<TilingResult>
-SpMMOp::generateResultTileValue(OpBuilder &builder, unsigned resultNumber,
-                                ArrayRef<OpFoldResult> offsets,
-                                ArrayRef<OpFoldResult> sizes) {
-  return tileProduct(*this, builder,
-                     getTileOfResult(*this, builder, offsets, sizes));
-}
-
-//===----------------------------------------------------------------------===//
-// nm.spmv
-//===----------------------------------------------------------------------===//
-
-SmallVector<Range> SpMVOp::getIterationDomain(OpBuilder &builder) {
-  return getDomain(*this, builder);
-}
-
-SmallVector<utils::IteratorType> SpMVOp::getLoopIteratorTypes() {
-  return getIteratorTypes(*this);
-}
-
-FailureOr<TilingResult>
-SpMVOp::getTiledImplementation(OpBuilder &builder,
-                               ArrayRef<OpFoldResult> offsets,
-                               ArrayRef<OpFoldResult> sizes) {
-  return tileProduct(*this, builder,
-                     {llvm::to_vector(offsets), llvm::to_vector(sizes)});
-}
-
-LogicalResult SpMVOp::getResultTilePosition(
-    OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
-    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-    SmallVector<OpFoldResult> &resultSizes) {
-  SliceRegion region =
-      getRegionOfC(*this, {llvm::to_vector(offsets), llvm::to_vector(sizes)});
-  resultOffsets = region.offsets;
-  resultSizes = region.sizes;
-  return success();
-}
-
-FailureOr<TilingResult>
-SpMVOp::generateResultTileValue(OpBuilder &builder, unsigned resultNumber,
-                                ArrayRef<OpFoldResult> offsets,
-                                ArrayRef<OpFoldResult> sizes) {
-  return tileProduct(*this, builder,
-                     getTileOfResult(*this, builder, offsets, sizes));
 }

@@ -54,6 +54,45 @@ class NM_ProductOp<string mnemonic>
   code productDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCMutable(); }
   }];
+  let extraClassDefinition = [{
+    SmallVector<Range> $cppClass::getIterationDomain(OpBuilder &builder) {
+      return detail::getProductDomain(*this, builder);
+    }
+
+    SmallVector<utils::IteratorType> $cppClass::getLoopIteratorTypes() {
+      return detail::getProductIteratorTypes(*this);
+    }
+
+    FailureOr<TilingResult>
+    $cppClass::getTiledImplementation(OpBuilder &builder,
+                                      ArrayRef<OpFoldResult> offsets,
+                                      ArrayRef<OpFoldResult> sizes) {
+      return detail::tileProduct(
+          *this, builder, {llvm::to_vector(offsets), llvm::to_vector(sizes)});
+    }
+
+    LogicalResult $cppClass::getResultTilePosition(
+        OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
+        ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
+        SmallVector<OpFoldResult> &resultSizes) {
+      SliceRegion region = detail::getProductRegionOfC(
+          *this, {llvm::to_vector(offsets), llvm::to_vector(sizes)});
+      resultOffsets = region.offsets;
+      resultSizes = region.sizes;
+      return success();
+    }
+
+    FailureOr<TilingResult>
+    $cppClass::generateResultTileValue(OpBuilder &builder, unsigned,
+                                       ArrayRef<OpFoldResult> offsets,
+                                       ArrayRef<OpFoldResult> sizes) {
+      return detail::tileProduct(
+          *this, builder,
+          detail::getProductTileOfC(
+              *this, builder,
+              {llvm::to_vector(offsets), llvm::to_vector(sizes)}));
+    }
+  }];
 }
 
 def NM_SpMMOp : NM_ProductOp<"spmm"> {
@@ -147,7 +186,47 @@ def NM_PackedIndices : NM_Shaped<I8, [3]>;
 def NM_Dim : ConfinedAttr<DefaultValuedAttr<I64Attr, "0">,
                           [IntNonNegative, IntMaxValue<1>]>;
 
-def NM_CompressOp : NM_DestinationOp<"compress"> {
+/// A format op that iterates over (k, n) of a dense matrix.
+class NM_DenseFormatOp<string mnemonic> : NM_DestinationOp<mnemonic> {
+  let hasFolder = 1;
+  code domainDefinition = [{
+    SmallVector<Range> $cppClass::getIterationDomain(OpBuilder &builder) {
+      return detail::getDenseDomain(builder, getLoc(), getDense(), getDim());
+    }
+
+    SmallVector<utils::IteratorType> $cppClass::getLoopIteratorTypes() {
+      return {utils::IteratorType::parallel, utils::IteratorType::parallel};
+    }
+  }];
+  let extraClassDefinition = domainDefinition;
+}
+
+/// One whose result is a dense matrix.
+class NM_DenseResultOp<string mnemonic> : NM_DenseFormatOp<mnemonic> {
+  let extraClassDefinition = domainDefinition # [{
+    LogicalResult $cppClass::getResultTilePosition(
+        OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
+        ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
+        SmallVector<OpFoldResult> &resultSizes) {
+      SliceRegion region = detail::swapUnlessKFirst(
+          {llvm::to_vector(offsets), llvm::to_vector(sizes)}, getDim());
+      resultOffsets = region.offsets;
+      resultSizes = region.sizes;
+      return success();
+    }
+
+    FailureOr<TilingResult>
+    $cppClass::generateResultTileValue(OpBuilder &builder, unsigned,
+                                       ArrayRef<OpFoldResult> offsets,
+                                       ArrayRef<OpFoldResult> sizes) {
+      SliceRegion tile = detail::swapUnlessKFirst(
+          {llvm::to_vector(offsets), llvm::to_vector(sizes)}, getDim());
+      return getTiledImplementation(builder, tile.offsets, tile.sizes);
+    }
+  }];
+}
+
+def NM_CompressOp : NM_DenseFormatOp<"compress"> {
   let summary = "dense weights to condensed form";
   let description = [{
     Takes a dense matrix that obeys the pattern to its condensed form. `dim` is
@@ -184,7 +263,7 @@ def NM_CompressOp : NM_DestinationOp<"compress"> {
   }];
 }
 
-def NM_DecompressOp : NM_DestinationOp<"decompress"> {
+def NM_DecompressOp : NM_DenseResultOp<"decompress"> {
   let summary = "condensed form to dense weights";
   let description = [{
     Writes the dense matrix that the condensed form stands for, zeros included.
@@ -214,7 +293,7 @@ def NM_DecompressOp : NM_DestinationOp<"decompress"> {
   }];
 }
 
-def NM_PruneOp : NM_DestinationOp<"prune"> {
+def NM_PruneOp : NM_DenseResultOp<"prune"> {
   let summary = "keeps the N largest units of every window";
   let description = [{
     Keeps, in every window of every block column, the N units of largest
