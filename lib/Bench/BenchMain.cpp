@@ -54,7 +54,11 @@ static Status timeCase(Workload &workload, const Blas *blas, double seconds,
 static Result<CaseResult>
 runCase(const BenchCase &bench, const BenchOptions &options, const Blas *blas) {
   Progress progress("measuring " + describe(bench));
-  Result<CompiledCase> compiled = compileCase(bench, options.compileOptions);
+  // Before what was given, which may say otherwise.
+  std::string compileOptions = "threads=" + std::to_string(nmGetNumThreads());
+  if (!options.compileOptions.empty())
+    compileOptions += " " + options.compileOptions;
+  Result<CompiledCase> compiled = compileCase(bench, compileOptions);
   if (!compiled)
     return compiled.error();
   Result<Workload> workload = Workload::create(
@@ -67,6 +71,8 @@ runCase(const BenchCase &bench, const BenchOptions &options, const Blas *blas) {
   if (const OpInfo *product = compiled->product()) {
     result.strategy = product->strategy;
     result.remark = product->remark;
+    if (result.remark.find("falls back to dense") != std::string::npos)
+      result.strategy += " dense";
   }
   result.tolerance = options.tolerance ? *options.tolerance
                                        : defaultTolerance(bench.resultType());
