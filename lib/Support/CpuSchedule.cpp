@@ -111,8 +111,8 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
 /// loads A where no other column of the tile has the same index.
 static double cyclesPerWeight(const CpuProduct &product,
                               const CpuTarget &target, int64_t vectors) {
-  double multiply = target.vectorBits / target.fmaBitsPerCycle * 1.15 * vectors;
-  return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.6 + multiply;
+  double multiply = target.vectorBits / target.fmaBitsPerCycle * 1.1 * vectors;
+  return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.5 + multiply;
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,6 +184,18 @@ static double weightBytes(const CpuProduct &product,
          double(indices[0]) * indices[1] * indices[2];
 }
 
+/// Microseconds that all tasks spend on laying A out k-major, and on moving the
+/// sums from and to L2 for each tile of k.
+static double layoutTime(const CpuProduct &product, const CpuTarget &target,
+                         const CpuSchedule &schedule) {
+  double rows = rowsOf(product);
+  double columnTasks = ceilDiv(product.n, schedule.blockN);
+  double kTiles = ceilDiv(product.k, schedule.blockK);
+  double layOut = rows * product.k * columnTasks * 0.3e-3;
+  double move = rows * product.n * kTiles * 0.07e-3;
+  return (layOut + move) / target.threads;
+}
+
 static double sparseTime(const CpuProduct &product, const CpuTarget &target,
                          const CpuSchedule &schedule) {
   double kept = double(product.pattern.condensedRows(product.k)) * product.n;
@@ -193,8 +205,9 @@ static double sparseTime(const CpuProduct &product, const CpuTarget &target,
     double tiles = double(ceilDiv(rowsOf(product), target.lanes())) /
                    std::max<int64_t>(1, tileVectors);
     compute = kept * std::max(1.0, tiles) *
-              cyclesPerWeight(product, target, tileVectors) /
-              (target.gigahertz * 1e3 * target.threads);
+                  cyclesPerWeight(product, target, tileVectors) /
+                  (target.gigahertz * 1e3 * target.threads) +
+              layoutTime(product, target, schedule);
   } else {
     compute = kept / target.lanes() * cyclesPerVector(product, target) /
               (target.gigahertz * 1e3 * target.threads);
