@@ -45,9 +45,16 @@ static Status timeCase(Workload &workload, const Blas *blas, double seconds,
   if (!failure)
     return failure;
   result.timings = timings[0];
-  result.relativeError = workload.relativeError();
-  if (blas)
-    result.dense = DenseResult{timings[1], workload.denseRelativeError()};
+  Result<double> error = workload.relativeError();
+  if (!error)
+    return error.error();
+  result.relativeError = *error;
+  if (!blas)
+    return Status::success();
+  Result<double> denseError = workload.denseRelativeError();
+  if (!denseError)
+    return denseError.error();
+  result.dense = DenseResult{timings[1], *denseError};
   return Status::success();
 }
 

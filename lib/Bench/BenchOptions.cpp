@@ -277,8 +277,11 @@ std::string nm::benchHelp() {
       "Each case is compiled with its weights as arguments and run on random\n"
       "data in turns with OpenBLAS sgemm (sgemv for one row), on the same\n"
       "number of threads. Medians are compared. With up to 16 rows every call\n"
-      "takes weights that no cache holds. Shares of the roofline are of the\n"
-      "arithmetic and the memory reads that this host was measured to reach.\n"
+      "takes weights that no cache holds. Errors are relative to a product in\n"
+      "float64, over all rows or 256 spread over m. Shares of the roofline "
+      "are\n"
+      "of the arithmetic and the memory reads that this host was measured to\n"
+      "reach.\n"
       "Exit code: 0, 1 where a case failed or is not accurate, 2 where the\n"
       "command line is wrong.\n\nOPTIONS:\n";
   for (const Option &option : kOptions)

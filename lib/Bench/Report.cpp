@@ -82,7 +82,8 @@ void Report::printRow(const CaseResult &result) const {
     dense = timeText(result.dense->timings);
     ratio = format("%.2fx", result.dense->timings.median / median);
   }
-  std::string strategy = result.strategy;
+  std::string strategy =
+      result.strategy + format(", compiled in %.2f s", result.compileSeconds);
   if (!result.isAccurate())
     strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
   printColumns(
