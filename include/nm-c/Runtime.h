@@ -54,6 +54,8 @@ typedef enum {
   NM_I8 = 7
 } NmElementType;
 
+typedef enum { NM_CPU = 0, NM_CUDA = 1 } NmDeviceKind;
+
 /** Elements that the caller owns. */
 typedef struct {
   void *data;
@@ -63,10 +65,38 @@ typedef struct {
   const int64_t *shape;
   /** `rank` strides in elements, or NULL for row-major. */
   const int64_t *strides;
+  /** Where `data` is, and on the how many-th device of the kind. Zeros, as a
+   * short initializer leaves them, are the host. */
+  NmDeviceKind device;
+  int32_t deviceId;
 } NmTensor;
 
 /** Frees a message that a function of this header returned; NULL is allowed. */
 void nmMessageFree(char *message);
+
+/*===----------------------------------------------------------------------===*\
+|* CUDA. No library of CUDA is needed but the driver's, at run time; without it
+|* each of these says so.
+\*===----------------------------------------------------------------------===*/
+
+/** Sets the stream (a CUstream or cudaStream_t) on which functions called by
+ * this thread queue their work; NULL is the legacy default stream. */
+void nmSetStream(void *stream);
+
+/** The stream that the thread set, and never NULL: the legacy default stream
+ * has a handle of its own. Compiled code calls this. */
+void *nmGetStream(void);
+
+/** How many devices the driver sees. No driver and no device are errors. */
+char *nmCudaGetDeviceCount(int32_t *count);
+
+/** What to compile for so that it runs best on the device: `sm_90a`. */
+char *nmCudaGetDeviceChip(int32_t device, char chip[16]);
+
+/** The first error of the mgpu* functions on this thread, which is forgotten
+ * then, or NULL. They are upstream MLIR's and return none; nmFunctionCall
+ * returns those of the code that it calls. */
+char *nmTakeError(void);
 
 /*===----------------------------------------------------------------------===*\
 |* Modules
@@ -106,6 +136,11 @@ void nmFunctionFree(NmFunction *function);
 int64_t nmFunctionGetNumArgs(const NmFunction *function);
 int64_t nmFunctionGetNumResults(const NmFunction *function);
 
+/** Sets the CUDA device that a function of a module for CUDA runs on, 0 where
+ * this is not called. Weights must not have been packed yet: that uploads
+ * them. */
+char *nmFunctionSetDevice(NmFunction *function, int32_t device);
+
 /** Gives an encoded argument its dense weights, zeros included. They are
  * checked against the pattern and compressed, so that `dense` is not needed
  * after the call. Weights that are packed cannot be replaced. */
@@ -129,10 +164,21 @@ char *nmFunctionGetResultShape(NmFunction *function, const NmTensor *args,
 
 /** Calls the function. `args` holds the arguments that are not encoded, in
  * order; `results` the results, whose elements are written. Once the weights
- * are packed, calls from several threads at once are allowed. */
+ * are packed, calls from several threads at once are allowed.
+ *
+ * Of a module for CUDA all tensors must be on the function's device, row-major.
+ * Nothing is copied; the work is queued on the thread's stream and the call
+ * does not wait for it, so that an error of a kernel shows at a later call. The
+ * first call loads the kernels, which a stream that captures a graph does not
+ * allow. */
 char *nmFunctionCall(NmFunction *function, const NmTensor *args,
                      int64_t numArgs, const NmTensor *results,
                      int64_t numResults);
+
+/** The same with `stream` as the thread's stream while it lasts. */
+char *nmFunctionCallOnStream(NmFunction *function, const NmTensor *args,
+                             int64_t numArgs, const NmTensor *results,
+                             int64_t numResults, void *stream);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
 
 #include "nm-c/Runtime.h"
 
+#include "nm/Runtime/Cuda.h"
+#include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
 #include <cstring>
@@ -44,16 +46,21 @@ static Result<Tensor> toTensor(const NmTensor &tensor) {
                  std::to_string(int(tensor.type))};
   if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
     return Error{"expected a rank of at least 0 and a shape"};
+  if (tensor.device != NM_CPU && tensor.device != NM_CUDA)
+    return Error{"expected an NmDeviceKind, but got " +
+                 std::to_string(int(tensor.device))};
   ElementType type = kTypes[tensor.type];
   Shape shape(tensor.shape, tensor.shape + tensor.rank);
   if (Result<int64_t> count = countElements(shape, type); !count)
     return count.error();
   else if (*count > 0 && !tensor.data)
     return Error{"expected data for " + shapeText(shape) + " elements"};
-  if (!tensor.strides)
-    return Tensor(tensor.data, type, std::move(shape));
-  return Tensor(tensor.data, type, std::move(shape),
-                Shape(tensor.strides, tensor.strides + tensor.rank));
+  Tensor result(tensor.data, type, std::move(shape));
+  if (tensor.strides)
+    result.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+  if (tensor.device == NM_CUDA)
+    result.device = Device::cuda(tensor.deviceId);
+  return result;
 }
 
 static std::string place(const char *what, int64_t i) {
@@ -79,6 +86,13 @@ static Result<std::vector<Tensor>> toTensors(const NmTensor *tensors,
 
 static std::string weightName(const NmFunction &function, int64_t arg) {
   return place("argument", arg) + " of @" + function.function.name();
+}
+
+static Status setDevice(NmFunction &function, int32_t device) {
+  if (function.isPacked)
+    return Error{"@" + function.function.name() +
+                 ": expected the device before the weights are packed"};
+  return function.function.setDevice(Device::cuda(device));
 }
 
 /// Whether argument `arg` can be given a weight now.
@@ -107,6 +121,14 @@ static Status setWeight(NmFunction &function, int64_t arg,
   Result<Tensor> tensor = toTensor(dense);
   if (!tensor)
     return Error{name + ": " + tensor.error().message};
+  Buffer copy;
+  if (!tensor->device.isCpu()) {
+    Result<Buffer> downloaded = copyToHost(*tensor);
+    if (!downloaded)
+      return Error{name + ": " + downloaded.error().message};
+    copy = std::move(*downloaded);
+    tensor = copy.tensor();
+  }
   Result<Weight> weight =
       compressWeight(function.function.args()[arg], *tensor, name);
   if (!weight)
@@ -125,16 +147,18 @@ static Status setCondensed(NmFunction &function, int64_t arg,
   if (!tensors)
     return Error{name + ": " + tensors.error().message};
   const TensorType &type = function.function.args()[arg];
-  TensorType valuesType{(*tensors)[0].type, (*tensors)[0].shape, std::nullopt};
-  TensorType indicesType{(*tensors)[1].type, (*tensors)[1].shape, std::nullopt};
-  Result<Weight> weight = allocateWeight(valuesType, indicesType);
-  if (!weight)
-    return Error{name + ": " + weight.error().message};
-  copyTensor((*tensors)[0], weight->values);
-  copyTensor((*tensors)[1], weight->indices);
-  if (Status status = verifyWeight(type, *weight, name); !status)
+  Weight weight;
+  for (int part = 0; part < 2; ++part) {
+    Result<Buffer> buffer = copyToHost((*tensors)[part]);
+    if (!buffer)
+      return Error{name + ": " + buffer.error().message};
+    auto owner = std::make_shared<Buffer>(std::move(*buffer));
+    (part == 0 ? weight.values : weight.indices) = owner->tensor();
+    (part == 0 ? weight.valuesOwner : weight.indicesOwner) = owner;
+  }
+  if (Status status = verifyWeight(type, weight, name); !status)
     return status;
-  function.condensed[arg] = std::move(*weight);
+  function.condensed[arg] = std::move(weight);
   return Status::success();
 }
 
@@ -245,6 +269,10 @@ NM_RUNTIME_API int64_t nmFunctionGetNumResults(const NmFunction *function) {
   return int64_t(function->function.results().size());
 }
 
+NM_RUNTIME_API char *nmFunctionSetDevice(NmFunction *function, int32_t device) {
+  return message(setDevice(*function, device));
+}
+
 NM_RUNTIME_API char *nmFunctionSetWeight(NmFunction *function, int64_t arg,
                                          const NmTensor *dense) {
   return message(setWeight(*function, arg, *dense));
@@ -283,6 +311,15 @@ NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
 NM_RUNTIME_API char *nmFunctionCall(NmFunction *function, const NmTensor *args,
                                     int64_t numArgs, const NmTensor *results,
                                     int64_t numResults) {
+  return message(call(*function, args, numArgs, results, numResults));
+}
+
+NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
+                                            const NmTensor *args,
+                                            int64_t numArgs,
+                                            const NmTensor *results,
+                                            int64_t numResults, void *stream) {
+  CurrentStreamScope current(stream);
   return message(call(*function, args, numArgs, results, numResults));
 }
 }

@@ -1,6 +1,7 @@
 //===- Function.cpp - Calling compiled functions --------------------------===//
 
 #include "Invoke.h"
+#include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
 #include <utility>
@@ -49,17 +50,37 @@ static Status checkParts(const std::string &place, const char *form,
   return Status::success();
 }
 
+Status Function::setDevice(const Device &device) {
+  if (device.kind != runsOn.kind)
+    return Error{"@" + functionName + ": expected a device like " +
+                 runsOn.str() + ", for which it was compiled, but got " +
+                 device.str()};
+  runsOn = device;
+  return Status::success();
+}
+
+Status Function::checkDevice(const std::string &place,
+                             const Tensor &tensor) const {
+  if (tensor.device == runsOn)
+    return Status::success();
+  return Error{place + ": expected it on " + runsOn.str() +
+               ", where the function runs, but it is on " +
+               tensor.device.str()};
+}
+
 Status Function::checkArgument(size_t i, const Argument &arg) const {
   const TensorType &type = signature->args[i];
+  const Tensor &data = arg.weight ? arg.weight->values : arg.tensor;
   if (!type.encoding) {
-    if (!arg.weight && matches(arg.tensor, type))
-      return Status::success();
-    return mismatch(place("argument", i), type.str(),
-                    arg.weight ? arg.weight->values : arg.tensor);
+    if (arg.weight || !matches(data, type))
+      return mismatch(place("argument", i), type.str(), data);
+    return checkDevice(place("argument", i), data);
   }
   if (!arg.weight)
     return mismatch(place("argument", i), "the parts of " + type.str(),
                     arg.tensor);
+  if (Status status = checkDevice(place("argument", i), data); !status)
+    return status;
   if (const PackedWeightInfo *packed = packedInfo(i))
     return checkParts(place("argument", i), "packed", *arg.weight,
                       packed->values, packed->indices);
@@ -131,6 +152,8 @@ Status Function::checkResults(const std::vector<Shape> &shapes,
     TensorType expected{signature->results[i].element, shapes[i], std::nullopt};
     if (!matches(results[i], expected))
       return mismatch(place("result", i), expected.str(), results[i]);
+    if (Status status = checkDevice(place("result", i), results[i]); !status)
+      return status;
   }
   return Status::success();
 }
@@ -154,7 +177,11 @@ Status Function::call(const std::vector<Argument> &args,
     return shapes.error();
   if (Status status = checkResults(*shapes, results); !status)
     return status;
+  return runsOn.isCpu() ? callOnHost(args, results) : callOnCuda(args, results);
+}
 
+Status Function::callOnHost(const std::vector<Argument> &args,
+                            const std::vector<Tensor> &results) const {
   Descriptors descriptors;
   std::vector<Buffer> staged;
   auto stage = [&](const Tensor &tensor) -> Status {
@@ -196,6 +223,21 @@ Status Function::call(const std::vector<Argument> &args,
 
 Result<std::vector<Weight>>
 Function::pack(std::vector<Weight> condensed) const {
+  Result<std::vector<Weight>> packed = packOnHost(std::move(condensed));
+  if (!packed || runsOn.isCpu())
+    return packed;
+  for (Weight &weight : *packed) {
+    Result<Weight> uploaded = uploadWeight(weight, runsOn);
+    if (!uploaded)
+      return Error{"weights of @" + functionName + ": " +
+                   uploaded.error().message};
+    weight = std::move(*uploaded);
+  }
+  return packed;
+}
+
+Result<std::vector<Weight>>
+Function::packOnHost(std::vector<Weight> condensed) const {
   std::vector<size_t> encoded;
   for (size_t i = 0; i < signature->args.size(); ++i)
     if (signature->args[i].encoding)

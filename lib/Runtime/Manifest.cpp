@@ -53,6 +53,15 @@ std::string TensorType::str() const {
 // JSON to structures
 //===----------------------------------------------------------------------===//
 
+static int64_t readAlignment(JsonReader json) {
+  int64_t alignment = json.integer();
+  constexpr int64_t kMaxAlignment = 256;
+  bool isPower = alignment > 0 && (alignment & (alignment - 1)) == 0;
+  if (!isPower || alignment > kMaxAlignment)
+    json.fail("expected a power of two up to " + std::to_string(kMaxAlignment));
+  return alignment;
+}
+
 static TensorType readType(JsonReader json) {
   TensorType type;
   JsonReader dtype = json.member("dtype");
@@ -67,6 +76,8 @@ static TensorType readType(JsonReader json) {
     if (type.shape.back() < kDynamicSize)
       size.fail("expected a size or -1");
   }
+  if (JsonReader alignment = json.optionalMember("alignment"))
+    type.alignment = readAlignment(alignment);
   JsonReader encoding = json.optionalMember("encoding");
   if (!encoding)
     return type;
@@ -205,6 +216,9 @@ Result<Manifest> Manifest::parse(std::string_view text) {
   if (JsonReader features = json.optionalMember("processor_features"))
     for (JsonReader feature : features.items())
       manifest.processorFeatures.push_back(feature.text());
+  if (JsonReader chips = json.optionalMember("chips"))
+    for (JsonReader chip : chips.items())
+      manifest.chips.push_back(chip.text());
   std::set<std::string> names;
   for (JsonReader entry : json.member("functions").items()) {
     FunctionInfo &function = manifest.functions.emplace_back();

@@ -3,6 +3,7 @@
 #include "nm/Runtime/Module.h"
 
 #include "ProcessorFeatures.h"
+#include "RecordedError.h"
 
 #include <utility>
 
@@ -63,6 +64,8 @@ Result<Module> Module::load(const std::string &path) {
   impl->path = path;
   // A name without a slash would be searched for in the system's folders.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  // Constructors of the module hand us its kernels.
+  ErrorCollector errors;
   impl->handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!impl->handle) {
     std::string reason = dlerror();
@@ -70,6 +73,8 @@ Result<Module> Module::load(const std::string &path) {
       reason = reason.substr(file.size() + 2);
     return failure("cannot load: " + reason);
   }
+  if (Status status = errors.status(); !status)
+    return failure(status.error().message);
   auto *text = static_cast<const char *>(dlsym(impl->handle, "nm_manifest"));
   if (!text)
     return failure("expected a module made by nm-compile, but the file has no "
@@ -109,6 +114,8 @@ Result<Function> Module::function(const std::string &name) const {
   function.functionName = info->name;
   function.signature = info;
   function.equalDims = &info->equalDims;
+  function.runsOn =
+      impl->manifest.target == "cuda" ? Device::cuda(0) : Device::cpu();
   function.entry = dlsym(impl->handle, info->symbol.c_str());
   if (info->pack) {
     function.loadTimePack = &*info->pack;

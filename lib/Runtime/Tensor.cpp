@@ -72,7 +72,8 @@ bool Tensor::isPassable() const {
 }
 
 std::string Tensor::str() const {
-  return shapeText(shape) + " " + std::string(elementName(type));
+  std::string text = shapeText(shape) + " " + std::string(elementName(type));
+  return device.isCpu() ? text : text + " on " + device.str();
 }
 
 //===----------------------------------------------------------------------===//

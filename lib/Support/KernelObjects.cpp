@@ -75,7 +75,6 @@ nm::rankKernelObjects(const std::vector<KernelObject> &objects, int major,
   std::sort(fitting.begin(), fitting.end(), [](const auto &a, const auto &b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
-
   std::vector<size_t> order;
   for (const auto &[rank, i] : fitting)
     order.push_back(i);

@@ -6,38 +6,10 @@
 \*===----------------------------------------------------------------------===*/
 
 #include "nm-c/Runtime.h"
+#include "Expect.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static void fail(int line, const char *what) {
-  fprintf(stderr, "line %d: %s\n", line, what);
-  exit(1);
-}
-
-#define EXPECT(CONDITION)                                                      \
-  do {                                                                         \
-    if (!(CONDITION))                                                          \
-      fail(__LINE__, #CONDITION);                                              \
-  } while (0)
-
-/* The call succeeds. */
-#define SUCCEEDS(CALL)                                                         \
-  do {                                                                         \
-    char *text = (CALL);                                                       \
-    if (text)                                                                  \
-      fail(__LINE__, text);                                                    \
-  } while (0)
-
-/* The call fails with a message that has PART in it. */
-#define FAILS(CALL, PART)                                                      \
-  do {                                                                         \
-    char *text = (CALL);                                                       \
-    if (!text || !strstr(text, PART))                                          \
-      fail(__LINE__, text ? text : "expected an error: " #CALL);               \
-    nmMessageFree(text);                                                       \
-  } while (0)
 
 static const int64_t kShapeA[] = {2, 4}, kShapeW[] = {4, 3}, kShapeC[] = {2, 3};
 static float a[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -46,9 +18,9 @@ static float c[6];
 static const float kExpected[6] = {10, 34, 28, 26, 78, 56};
 
 static void testCall(const NmModule *module) {
-  NmTensor tensorA = {a, NM_F32, 2, kShapeA, NULL};
-  NmTensor tensorW = {w, NM_F32, 2, kShapeW, NULL};
-  NmTensor tensorC = {c, NM_F32, 2, kShapeC, NULL};
+  NmTensor tensorA = {a, NM_F32, 2, kShapeA, NULL, NM_CPU, 0};
+  NmTensor tensorW = {w, NM_F32, 2, kShapeW, NULL, NM_CPU, 0};
+  NmTensor tensorC = {c, NM_F32, 2, kShapeC, NULL, NM_CPU, 0};
   NmFunction *ffn = NULL;
   SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
   EXPECT(nmFunctionGetNumArgs(ffn) == 2);
@@ -74,7 +46,7 @@ static void testCall(const NmModule *module) {
   /* A given column-major. */
   float transposed[8] = {1, 5, 2, 6, 3, 7, 4, 8};
   const int64_t strides[] = {1, 2};
-  NmTensor stridedA = {transposed, NM_F32, 2, kShapeA, strides};
+  NmTensor stridedA = {transposed, NM_F32, 2, kShapeA, strides, NM_CPU, 0};
   memset(c, 0, sizeof c);
   SUCCEEDS(nmFunctionCall(ffn, &stridedA, 1, &tensorC, 1));
   EXPECT(memcmp(c, kExpected, sizeof c) == 0);
@@ -95,10 +67,10 @@ static void testCondensed(const NmModule *module) {
   float values[6] = {1, 5, 0, 3, 6, 7};
   uint8_t indices[6] = {0, 1, 0, 2, 3, 3};
   const int64_t shape[] = {2, 3};
-  NmTensor tensorA = {a, NM_F32, 2, kShapeA, NULL};
-  NmTensor tensorC = {c, NM_F32, 2, kShapeC, NULL};
-  NmTensor tensorV = {values, NM_F32, 2, shape, NULL};
-  NmTensor tensorI = {indices, NM_I8, 2, shape, NULL};
+  NmTensor tensorA = {a, NM_F32, 2, kShapeA, NULL, NM_CPU, 0};
+  NmTensor tensorC = {c, NM_F32, 2, kShapeC, NULL, NM_CPU, 0};
+  NmTensor tensorV = {values, NM_F32, 2, shape, NULL, NM_CPU, 0};
+  NmTensor tensorI = {indices, NM_I8, 2, shape, NULL, NM_CPU, 0};
   NmFunction *ffn = NULL;
   SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
   indices[3] = 4;

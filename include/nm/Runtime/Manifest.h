@@ -44,6 +44,17 @@
 // A compiled function never writes to its arguments, takes row-major memory
 // aligned to the element, and may be called from several threads at once.
 //
+// A module for a GPU has "target": "cuda" and, for people to read, what it
+// carries kernels for:
+//
+//     "chips": [ "sm_90a", "sm_80+ptx" ]
+//
+// `symbol` then takes memory of one CUDA device, queues its work on the stream
+// that nmGetStream gives and does not wait. An argument or a result may have
+// "alignment": 16, the bytes that its memory must be aligned to. `pack` and
+// `reference` are functions of the host; the runtime uploads packed weights, to
+// memory aligned to 256 bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_RUNTIME_MANIFEST_H
@@ -81,6 +92,8 @@ struct NM_RUNTIME_API TensorType {
   ElementType element = ElementType::F32;
   std::vector<int64_t> shape;
   std::optional<Encoding> encoding;
+  /// Bytes; 0 stands for those of the element.
+  int64_t alignment = 0;
 
   int64_t rank() const { return int64_t(shape.size()); }
   /// As MLIR writes it: tensor<?x64xf32, #nm.encoding<2:4>>.
@@ -141,6 +154,8 @@ struct NM_RUNTIME_API Manifest {
   std::string target;
   /// What the processor must have, in LLVM's names.
   std::vector<std::string> processorFeatures;
+  /// What a module for CUDA carries kernels for.
+  std::vector<std::string> chips;
   std::vector<FunctionInfo> functions;
 
   /// Parses and checks `text`; errors name the entry that is wrong.

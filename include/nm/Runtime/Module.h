@@ -33,9 +33,15 @@ public:
   /// condensed.
   const PackInfo *packInfo() const { return loadTimePack; }
 
+  /// Where it runs: tensors of a call must be there. Of a module for CUDA this
+  /// is cuda:0 until it is set.
+  const Device &device() const { return runsOn; }
+  Status setDevice(const Device &device);
+
   /// Runs the module's packing on the condensed parts of the encoded arguments,
   /// one entry per encoded argument in order, and frees each as soon as nothing
-  /// needs it. Without packing it gives them back as they are.
+  /// needs it. Without packing it gives them back as they are. The condensed
+  /// parts are on the host; what comes back is on the function's device.
   Result<std::vector<Weight>> pack(std::vector<Weight> condensed) const;
 
   /// The shapes of the results for `args`, which are checked: their number,
@@ -43,9 +49,12 @@ public:
   Result<std::vector<Shape>>
   resultShapes(const std::vector<Argument> &args) const;
 
-  /// Calls the function. Weights must have been through `pack`. Tensors may be
-  /// strided; those that compiled code cannot take are copied. Calls from
-  /// several threads at once are allowed.
+  /// Calls the function. Weights must have been through `pack`. On the host,
+  /// tensors may be strided; those that compiled code cannot take are copied.
+  /// On a CUDA device nothing is copied: the work is queued on the thread's
+  /// current stream (Cuda.h) and the call does not wait for it, so that an
+  /// error of a kernel shows at a later call or when the stream is
+  /// synchronized. Calls from several threads at once are allowed.
   Status call(const std::vector<Argument> &args,
               const std::vector<Tensor> &results) const;
 
@@ -53,6 +62,14 @@ private:
   friend class Module;
   Function() = default;
 
+  Status callOnHost(const std::vector<Argument> &args,
+                    const std::vector<Tensor> &results) const;
+  Status callOnCuda(const std::vector<Argument> &args,
+                    const std::vector<Tensor> &results) const;
+  Result<std::vector<Weight>> packOnHost(std::vector<Weight> condensed) const;
+  Status checkCudaTensor(const std::string &place, const TensorType &type,
+                         const Tensor &tensor) const;
+  Status checkDevice(const std::string &place, const Tensor &tensor) const;
   Status checkArgument(size_t i, const Argument &arg) const;
   Status checkEqualDims(const std::vector<Argument> &args) const;
   Status checkResults(const std::vector<Shape> &shapes,
@@ -64,6 +81,7 @@ private:
   const Signature *signature = nullptr;
   const std::vector<std::vector<DimRef>> *equalDims = nullptr;
   const PackInfo *loadTimePack = nullptr;
+  Device runsOn;
   void *entry = nullptr;
   void *packEntry = nullptr;
 };

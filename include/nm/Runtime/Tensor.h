@@ -3,6 +3,7 @@
 #ifndef NM_RUNTIME_TENSOR_H
 #define NM_RUNTIME_TENSOR_H
 
+#include "nm/Runtime/Device.h"
 #include "nm/Runtime/Export.h"
 #include "nm/Support/ElementType.h"
 #include "nm/Support/Error.h"
@@ -31,6 +32,8 @@ struct NM_RUNTIME_API Tensor {
   Shape shape;
   /// In elements, one per dimension.
   Shape strides;
+  /// Where `data` is; elements on a CUDA device are not for the host to read.
+  Device device;
 
   Tensor() = default;
   /// Row-major elements at `data`.
@@ -43,11 +46,12 @@ struct NM_RUNTIME_API Tensor {
   bool isRowMajor() const;
   /// Whether compiled code can take it as it is.
   bool isPassable() const;
-  /// `12x400 f32`.
+  /// `12x400 f32`, or `12x400 f32 on cuda:0`.
   std::string str() const;
 };
 
-/// Copies `from` to `to`, of equal shapes, converting the element type.
+/// Copies `from` to `to`, of equal shapes and both on the host, converting the
+/// element type.
 NM_RUNTIME_API void copyTensor(const Tensor &from, const Tensor &to);
 
 /// Owned memory for one array, zero at first, aligned to 64 bytes. Large

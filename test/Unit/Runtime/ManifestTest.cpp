@@ -41,6 +41,26 @@ static std::string parseError(const std::string &text) {
   return manifest ? "" : manifest.error().message;
 }
 
+TEST(Manifest, ReadsModulesForCuda) {
+  std::string text = changed("\"cpu\"", R"("cuda", "chips": ["sm_90a"])");
+  const std::string a = "\"shape\": [-1, 64]";
+  text.replace(text.find(a), a.size(), a + ", \"alignment\": 16");
+  Result<Manifest> manifest = Manifest::parse(text);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->target, "cuda");
+  EXPECT_EQ(manifest->chips, std::vector<std::string>{"sm_90a"});
+  EXPECT_EQ(manifest->functions[0].args[0].alignment, 16);
+  EXPECT_EQ(manifest->functions[0].args[1].alignment, 0);
+  for (const char *bad : {"0", "-4", "12", "512", "\"16\""})
+    EXPECT_NE(parseError(changed("\"dtype\": \"f32\"",
+                                 std::string("\"dtype\": \"f32\", "
+                                             "\"alignment\": ") +
+                                     bad))
+                  .find("functions.0.args.0.alignment: expected"),
+              std::string::npos)
+        << bad;
+}
+
 TEST(Manifest, ReadsEverything) {
   Result<Manifest> manifest = Manifest::parse(kGood);
   ASSERT_TRUE(manifest) << manifest.error().message;

@@ -1,0 +1,187 @@
+//===- CudaLaunch.cpp - Launching kernels ---------------------------------===//
+
+#include "CudaModule.h"
+
+#include <algorithm>
+#include <climits>
+
+using namespace nm;
+using namespace nm::cuda;
+
+/// `2x1x1`.
+static std::string dimsText(const int64_t *dims) {
+  return std::to_string(dims[0]) + "x" + std::to_string(dims[1]) + "x" +
+         std::to_string(dims[2]);
+}
+
+Result<Kernel::Loaded *> Kernel::find(const ContextScope &scope) {
+  std::lock_guard<std::mutex> lock(module.mutex);
+  auto known = contexts.find(scope.context());
+  // Entries stay where they are: a map moves none.
+  if (known != contexts.end())
+    return &known->second;
+  Result<Module> image = module.load(scope);
+  if (!image)
+    return Error{"kernel " + quoted() + ": " + image.error().message};
+  Driver &driver = scope.driver();
+  Loaded loaded;
+  if (Status status = driver.check("cuModuleGetFunction",
+                                   scope.api().cuModuleGetFunction(
+                                       &loaded.function, *image, name.c_str()),
+                                   "of " + quoted());
+      !status)
+    return status.error();
+  Result<DeviceState *> device = driver.currentDevice();
+  if (!device)
+    return device.error();
+  loaded.device = *device;
+  int fixed = 0, dynamic = 0;
+  if (Status status =
+          driver.check("cuFuncGetAttribute",
+                       scope.api().cuFuncGetAttribute(&fixed, kStaticSharedSize,
+                                                      loaded.function),
+                       "of " + quoted());
+      !status)
+    return status.error();
+  if (Status status =
+          driver.check("cuFuncGetAttribute",
+                       scope.api().cuFuncGetAttribute(
+                           &dynamic, kMaxDynamicSharedSize, loaded.function),
+                       "of " + quoted());
+      !status)
+    return status.error();
+  loaded.staticShared = fixed;
+  loaded.dynamicShared = dynamic;
+  return &contexts.emplace(scope.context(), loaded).first->second;
+}
+
+Status Kernel::prepare(const ContextScope &scope) {
+  Result<Loaded *> loaded = find(scope);
+  return loaded ? Status::success() : Status(loaded.error());
+}
+
+Status Kernel::reserveShared(const ContextScope &scope, Loaded &loaded,
+                             int64_t bytes) {
+  // Beyond 48 KiB a kernel gets only what it has asked for before.
+  std::lock_guard<std::mutex> lock(module.mutex);
+  if (bytes <= loaded.dynamicShared)
+    return Status::success();
+  if (loaded.staticShared + bytes > loaded.device->sharedBytes)
+    return Error{"kernel " + quoted() + " needs " +
+                 std::to_string(loaded.staticShared + bytes) +
+                 " bytes of shared memory (" +
+                 std::to_string(loaded.staticShared) + " static, " +
+                 std::to_string(bytes) + " dynamic), but " +
+                 loaded.device->str() + " has " +
+                 std::to_string(loaded.device->sharedBytes) + " a block"};
+  if (Status status = scope.driver().check(
+          "cuFuncSetAttribute",
+          scope.api().cuFuncSetAttribute(loaded.function, kMaxDynamicSharedSize,
+                                         int(bytes)),
+          "of " + quoted() + " (" + std::to_string(bytes) +
+              " bytes of dynamic shared memory)");
+      !status)
+    return status;
+  loaded.dynamicShared = bytes;
+  return Status::success();
+}
+
+Status Kernel::allowCluster(const ContextScope &scope, Loaded &loaded,
+                            const LaunchShape &shape) {
+  // Every device with clusters has this many blocks in one.
+  constexpr int64_t kPortableBlocks = 8;
+  if (!loaded.device->hasClusters)
+    return Error{"kernel " + quoted() + " needs clusters of " +
+                 dimsText(shape.cluster) + " blocks, but " +
+                 loaded.device->str() + " (" + loaded.device->chip() +
+                 ") or its driver has none"};
+  std::lock_guard<std::mutex> lock(module.mutex);
+  if (loaded.takesAnyCluster ||
+      shape.cluster[0] * shape.cluster[1] * shape.cluster[2] <= kPortableBlocks)
+    return Status::success();
+  if (Status status = scope.driver().check(
+          "cuFuncSetAttribute",
+          scope.api().cuFuncSetAttribute(loaded.function,
+                                         kNonPortableClusterSizeAllowed, 1),
+          "of " + quoted() + " (clusters of " + dimsText(shape.cluster) + ")");
+      !status)
+    return status;
+  loaded.takesAnyCluster = true;
+  return Status::success();
+}
+
+static Status checkDims(const std::string &kernel, const char *what,
+                        const int64_t *dims, const int64_t *limits) {
+  for (int d = 0; d < 3; ++d)
+    if (dims[d] < 0 || dims[d] > limits[d])
+      return Error{"kernel " + kernel + ": expected a " + what +
+                   " of at most " + dimsText(limits) + ", but got " +
+                   dimsText(dims)};
+  return Status::success();
+}
+
+Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
+                      Stream stream, void **params, void **extra) {
+  if (std::find(shape.grid, shape.grid + 3, 0) != shape.grid + 3)
+    return Status::success();
+  Result<Loaded *> found = find(scope);
+  if (!found)
+    return found.error();
+  Loaded &loaded = **found;
+  constexpr int64_t kAny[3] = {INT_MAX, INT_MAX, INT_MAX};
+  if (Status status =
+          checkDims(quoted(), "grid", shape.grid, loaded.device->gridLimits);
+      !status)
+    return status;
+  if (Status status = checkDims(quoted(), "block", shape.block, kAny); !status)
+    return status;
+  if (shape.sharedBytes < 0)
+    return Error{"kernel " + quoted() +
+                 ": expected a size of dynamic shared "
+                 "memory, but got " +
+                 std::to_string(shape.sharedBytes)};
+  if (Status status = reserveShared(scope, loaded, shape.sharedBytes); !status)
+    return status;
+
+  auto describe = [&] {
+    return "of " + quoted() + " (grid " + dimsText(shape.grid) + ", block " +
+           dimsText(shape.block) + ", " + std::to_string(shape.sharedBytes) +
+           " bytes of dynamic shared memory)";
+  };
+  const int64_t *grid = shape.grid, *block = shape.block;
+  noteLaunch(name.c_str());
+  if (shape.cluster[0] == 0) {
+    int code = scope.api().cuLaunchKernel(
+        loaded.function, unsigned(grid[0]), unsigned(grid[1]),
+        unsigned(grid[2]), unsigned(block[0]), unsigned(block[1]),
+        unsigned(block[2]), unsigned(shape.sharedBytes), stream, params, extra);
+    return code == kSuccess
+               ? Status::success()
+               : scope.driver().error("cuLaunchKernel", code, describe());
+  }
+  if (Status status = checkDims(quoted(), "cluster", shape.cluster, kAny);
+      !status)
+    return status;
+  if (Status status = allowCluster(scope, loaded, shape); !status)
+    return status;
+  LaunchAttribute cluster = {};
+  cluster.id = kLaunchAttributeCluster;
+  for (int d = 0; d < 3; ++d)
+    cluster.clusterDim[d] = unsigned(shape.cluster[d]);
+  LaunchConfig config = {};
+  for (int d = 0; d < 3; ++d) {
+    config.grid[d] = unsigned(grid[d]);
+    config.block[d] = unsigned(block[d]);
+  }
+  config.sharedBytes = unsigned(shape.sharedBytes);
+  config.stream = stream;
+  config.attributes = &cluster;
+  config.numAttributes = 1;
+  int code =
+      scope.api().cuLaunchKernelEx(&config, loaded.function, params, extra);
+  return code == kSuccess
+             ? Status::success()
+             : scope.driver().error("cuLaunchKernelEx", code,
+                                    describe() + " in clusters of " +
+                                        dimsText(shape.cluster));
+}

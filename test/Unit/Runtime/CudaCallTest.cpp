@@ -1,0 +1,290 @@
+//===- CudaCallTest.cpp - Calling functions of modules for CUDA -----------===//
+
+#include "nm/Runtime/Cuda.h"
+#include "nm/Runtime/CudaMemory.h"
+#include "nm/Runtime/Module.h"
+
+#include "FakeCudaControl.h"
+
+#include <numeric>
+
+using namespace nm;
+
+namespace {
+class CudaCallTest : public ::testing::Test {
+protected:
+  Function function(const std::string &name,
+                    const char *path = NM_FAKE_CUDA_MODEL) {
+    // Else the file would stay loaded, with its kernels.
+    module.reset();
+    Result<Module> loaded = Module::load(path);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    module.emplace(std::move(*loaded));
+    Result<Function> found = module->function(name);
+    EXPECT_TRUE(found) << found.error().message;
+    return *found;
+  }
+  /// `shape` on the device, holding 1, 2, 3, ...
+  Tensor numbers(const Shape &shape) {
+    auto buffer = Buffer::allocate(ElementType::F32, shape);
+    auto *data = static_cast<float *>(buffer->tensor().data);
+    std::iota(data, data + buffer->tensor().elements(), 1.0f);
+    Tensor tensor = zeros(shape);
+    Status copied = copyAcross(buffer->tensor(), tensor);
+    EXPECT_TRUE(copied) << copied.error().message;
+    return tensor;
+  }
+  Tensor zeros(const Shape &shape) {
+    auto buffer =
+        CudaBuffer::allocate(Device::cuda(0), ElementType::F32, shape);
+    EXPECT_TRUE(buffer) << buffer.error().message;
+    buffers.push_back(std::move(*buffer));
+    EXPECT_TRUE(fillBytes(buffers.back().tensor(), 0));
+    return buffers.back().tensor();
+  }
+  std::vector<float> read(const Tensor &tensor) {
+    Result<Buffer> host = copyToHost(tensor);
+    EXPECT_TRUE(host) << host.error().message;
+    auto *data = static_cast<const float *>(host->tensor().data);
+    return std::vector<float>(data, data + tensor.elements());
+  }
+
+  FakeCuda cuda;
+  std::vector<CudaBuffer> buffers;
+  std::optional<Module> module;
+};
+} // namespace
+
+/// What `call` says, or "".
+static std::string callError(const Function &function,
+                             const std::vector<Argument> &args,
+                             const std::vector<Tensor> &results) {
+  Status status = function.call(args, results);
+  return status ? "" : status.error().message;
+}
+
+TEST_F(CudaCallTest, LoadsWithoutTouchingTheDriver) {
+  Function twice = function("twice");
+  EXPECT_EQ(twice.device(), Device::cuda(0));
+  EXPECT_EQ(module->manifest().chips,
+            (std::vector<std::string>{"sm_80", "sm_90a", "sm_80+ptx"}));
+  EXPECT_EQ(twice.args()[0].alignment, 16);
+  EXPECT_EQ(cuda.log(), "");
+}
+
+TEST_F(CudaCallTest, QueuesOnTheCallersStream) {
+  Function twice = function("twice");
+  Tensor x = numbers({5}), y = zeros({5});
+  ASSERT_EQ(callError(twice, {x}, {y}), "");
+  EXPECT_EQ(read(y), (std::vector<float>{2, 4, 6, 8, 10}));
+  EXPECT_TRUE(cuda.called("cuModuleLoadDataEx cubin")) << cuda.log();
+
+  // The second call finds everything, and neither of them waits or copies.
+  auto stream = CudaStream::create(Device::cuda(0));
+  cuda.forget();
+  {
+    CurrentStreamScope scope(stream->handle());
+    ASSERT_EQ(callError(twice, {x}, {y}), "");
+  }
+  EXPECT_EQ(cuda.log(),
+            "cuCtxPushCurrent; cuLaunchKernel 1x1x1 128x1x1 stream " +
+                std::to_string(reinterpret_cast<uintptr_t>(stream->handle())) +
+                "; ");
+}
+
+TEST_F(CudaCallTest, PacksOnTheHostAndUploads) {
+  Function ffn = function("ffn");
+  float dense[12] = {1, 0, 0, 0, 5, 0, 3, 0, 0, 0, 6, 7};
+  auto weight = compressWeight(ffn.args()[1],
+                               Tensor(dense, ElementType::F32, {4, 3}), "w");
+  std::vector<Weight> condensed{*weight};
+  EXPECT_EQ(callError(ffn, {numbers({2, 4}), *weight}, {zeros({2, 3})}),
+            "argument 1 of @ffn: expected it on cuda:0, where the function "
+            "runs, but it is on cpu");
+  auto packed = ffn.pack(condensed);
+  ASSERT_TRUE(packed) << packed.error().message;
+  EXPECT_EQ((*packed)[0].values.device, Device::cuda(0));
+  Tensor a = numbers({2, 4}), c = zeros({2, 3});
+  ASSERT_EQ(callError(ffn, {a, (*packed)[0]}, {c}), "");
+  EXPECT_EQ(read(c), (std::vector<float>{10, 34, 28, 26, 78, 56}));
+  // No rows: a grid of none is no launch.
+  cuda.forget();
+  ASSERT_EQ(callError(ffn, {zeros({0, 4}), (*packed)[0]}, {zeros({0, 3})}), "");
+  EXPECT_FALSE(cuda.called("cuLaunchKernel"));
+
+  cuda.set("free", 16);
+  packed = ffn.pack(condensed);
+  ASSERT_FALSE(packed);
+  EXPECT_EQ(packed.error().message,
+            "weights of @ffn: not enough device memory on cuda:0 'Fake': asked "
+            "for 24 bytes, but 16 of 2147483648 are free (cuMemAlloc failed: "
+            "CUDA_ERROR_OUT_OF_MEMORY (2))");
+}
+
+TEST_F(CudaCallTest, GivesItsWorkspaceBackInOrder) {
+  Function workspace = function("workspace");
+  Tensor x = numbers({3}), y = zeros({3});
+  int64_t before = cuda.live();
+  ASSERT_EQ(callError(workspace, {x}, {y}), "");
+  EXPECT_EQ(read(y), (std::vector<float>{2, 4, 6}));
+  EXPECT_TRUE(cuda.called("cuMemAllocAsync 12;")) << cuda.log();
+  EXPECT_TRUE(cuda.called("cuMemFreeAsync;")) << cuda.log();
+  // The module, which is loaded by now.
+  EXPECT_EQ(cuda.live(), before + 1);
+  module.reset();
+  EXPECT_EQ(cuda.live(), before);
+}
+
+TEST_F(CudaCallTest, RefusesOtherMemory) {
+  Function twice = function("twice");
+  Tensor x = numbers({8}), y = zeros({8});
+  float host[8] = {};
+  Tensor onHost(host, ElementType::F32, {8});
+  EXPECT_EQ(callError(twice, {onHost}, {y}),
+            "argument 0 of @twice: expected it on cuda:0, where the function "
+            "runs, but it is on cpu");
+  EXPECT_EQ(callError(twice, {x}, {onHost}),
+            "result 0 of @twice: expected it on cuda:0, where the function "
+            "runs, but it is on cpu");
+  Tensor other = x;
+  other.device = Device::cuda(1);
+  EXPECT_EQ(callError(twice, {other}, {y}),
+            "argument 0 of @twice: expected it on cuda:0, where the function "
+            "runs, but it is on cuda:1");
+  Tensor shifted(static_cast<float *>(x.data) + 1, ElementType::F32, {4});
+  shifted.device = x.device;
+  Tensor half(y.data, ElementType::F32, {4});
+  half.device = y.device;
+  EXPECT_NE(callError(twice, {shifted}, {half})
+                .find("argument 0 of @twice: expected memory aligned to 16 "
+                      "bytes, which the kernel reads and writes at once, but "
+                      "got 0x"),
+            std::string::npos);
+  EXPECT_EQ(callError(function("workspace"), {shifted}, {half}), "");
+  Tensor strided(x.data, ElementType::F32, {4}, {2});
+  strided.device = x.device;
+  EXPECT_EQ(callError(function("twice"), {strided}, {half}),
+            "argument 0 of @twice: expected row-major elements on cuda:0, but "
+            "got 4 f32 on cuda:0 with strides [2]; copy it first");
+  twice = function("twice");
+  EXPECT_EQ(twice.setDevice(Device::cpu()).error().message,
+            "@twice: expected a device like cuda:0, for which it was compiled, "
+            "but got cpu");
+  ASSERT_TRUE(twice.setDevice(Device::cuda(1)));
+  other = x;
+  other.device = Device::cuda(1);
+  Tensor result = y;
+  result.device = Device::cuda(1);
+  EXPECT_EQ(callError(twice, {other}, {result}),
+            "@twice: expected a CUDA device from 0 to 0, but got 1");
+}
+
+TEST_F(CudaCallTest, ReturnsErrorsOfTheDriver) {
+  struct Case {
+    const char *call;
+    int code;
+    const char *message;
+  } cases[] = {
+      {"cuModuleLoadDataEx", 2,
+       "@twice: kernel 'twice': cuModuleLoadDataEx of sm_90a for cuda:0 'Fake' "
+       "failed: CUDA_ERROR_OUT_OF_MEMORY (2)"},
+      {"cuModuleGetFunction", 1,
+       "@twice: cuModuleGetFunction of 'twice' failed: "
+       "CUDA_ERROR_INVALID_VALUE (1)"},
+      {"cuFuncGetAttribute", 1,
+       "@twice: cuFuncGetAttribute of 'twice' failed: CUDA_ERROR_INVALID_VALUE "
+       "(1)"},
+      {"cuLaunchKernel", 1,
+       "@twice: cuLaunchKernel of 'twice' (grid 1x1x1, block 128x1x1, 0 bytes "
+       "of dynamic shared memory) failed: CUDA_ERROR_INVALID_VALUE (1)"},
+      {"cuCtxPushCurrent", 1,
+       "@twice: cuCtxPushCurrent of cuda:0 'Fake' failed: "
+       "CUDA_ERROR_INVALID_VALUE (1)"},
+  };
+  Tensor x = numbers({4}), y = zeros({4});
+  ::testing::internal::CaptureStderr();
+  for (const Case &c : cases) {
+    Function twice = function("twice");
+    cuda.fail(c.call, c.code);
+    EXPECT_EQ(callError(twice, {x}, {y}), c.message);
+    EXPECT_EQ(callError(twice, {x}, {y}), "") << "after " << c.call;
+  }
+  EXPECT_EQ(callError(function("missing"), {x}, {y}),
+            "@missing: cuModuleGetFunction of 'none' failed: "
+            "CUDA_ERROR_NOT_FOUND (500)");
+  // Errors that are returned are not printed.
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(CudaCallTest, NamesTheKernelOfALateError) {
+  Function twice = function("twice");
+  Tensor x = numbers({4}), y = zeros({4});
+  ASSERT_EQ(callError(twice, {x}, {y}), "");
+  cuda.fail("cuStreamSynchronize", 700);
+  EXPECT_EQ(copyToHost(y).error().message,
+            "cuStreamSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS (700): an "
+            "illegal memory access was encountered; a kernel failed while it "
+            "ran, the last one launched is 'twice', and this process cannot "
+            "use the device any more");
+}
+
+TEST_F(CudaCallTest, RaisesSharedMemoryUpToTheDevices) {
+  Function shared = function("shared");
+  auto callWith = [&](int64_t bytes) {
+    return callError(shared, {numbers({bytes})}, {zeros({bytes})});
+  };
+  EXPECT_EQ(callWith(40000), "");
+  EXPECT_FALSE(cuda.called("cuFuncSetAttribute"));
+  EXPECT_EQ(callWith(100000), "");
+  EXPECT_TRUE(cuda.called("cuFuncSetAttribute 8=100000")) << cuda.log();
+  cuda.forget();
+  EXPECT_EQ(callWith(90000), "");
+  EXPECT_FALSE(cuda.called("cuFuncSetAttribute"));
+  EXPECT_EQ(callWith(240000),
+            "@shared: kernel 'twice' needs 240000 bytes of shared memory (0 "
+            "static, 240000 dynamic), but cuda:0 'Fake' has 232448 a block");
+}
+
+//===----------------------------------------------------------------------===//
+// Chips
+//===----------------------------------------------------------------------===//
+
+/// Ends the process with what a call of `model` says on stderr.
+[[noreturn]] static void reportCall(const char *setup, const char *model) {
+  setenv("FAKE_CUDA", setup, 1);
+  FakeCuda cuda;
+  Result<Module> module = Module::load(model);
+  if (!module) {
+    std::fprintf(stderr, "%s", module.error().message.c_str());
+    std::exit(0);
+  }
+  auto x = CudaBuffer::allocate(Device::cuda(0), ElementType::F32, {4});
+  auto y = CudaBuffer::allocate(Device::cuda(0), ElementType::F32, {4});
+  Function twice = *module->function("twice");
+  std::string error = callError(twice, {x->tensor()}, {y->tensor()});
+  std::fprintf(stderr, "%s",
+               error.empty() ? cuda.log().c_str() : error.c_str());
+  std::exit(0);
+}
+
+TEST(CudaChips, PicksKernelsForTheDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto gives = [](const char *setup, const char *model, const char *message) {
+    EXPECT_EXIT(reportCall(setup, model), ::testing::ExitedWithCode(0),
+                message);
+  };
+  gives("major=8,minor=6", NM_FAKE_CUDA_MODEL, "cuModuleLoadDataEx cubin");
+  gives("major=10,minor=0", NM_FAKE_CUDA_MODEL, "cuModuleLoadDataEx ptx");
+  gives("major=7,minor=5", NM_FAKE_CUDA_MODEL,
+        "^@twice: kernel 'twice': chip sm_75 of device 0 'Fake' has no kernel "
+        "here: the module has sm_80, sm_90a, sm_80.ptx$");
+  // A cubin that the driver turns down leaves PTX.
+  gives("major=8,minor=0", NM_FAKE_CUDA_MODEL_REFUSED,
+        "cuModuleLoadDataEx cubin; cuModuleLoadDataEx ptx");
+  gives("major=8,minor=0,fail:cuModuleLoadDataEx=209", NM_FAKE_CUDA_MODEL,
+        "of sm_80 for cuda:0 'Fake' failed: CUDA_ERROR_NO_BINARY_FOR_GPU "
+        ".209.; the driver is for CUDA 12.4, and the kernels may need a newer "
+        "one\ncuModuleLoadDataEx of sm_80.ptx for");
+  gives("", NM_FAKE_CUDA_MODEL_BROKEN,
+        "kernel module: expected a chip like sm_90a, but got 'sm_8'");
+}

@@ -1,0 +1,406 @@
+//===- FakeCuda.cpp - A CUDA driver for tests, without a GPU --------------===//
+
+#include "FakeDevice.h"
+
+#include <algorithm>
+#include <cstring>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define ENTER(...)                                                             \
+  if (int code = enter(__VA_ARGS__))                                           \
+  return code
+
+using namespace fake;
+
+static int copy(void *stream, uintptr_t to, uintptr_t from, size_t bytes,
+                bool toDevice, bool fromDevice) {
+  if ((toDevice && !isDevice(to, bytes)) ||
+      (fromDevice && !isDevice(from, bytes)))
+    return 1;
+  return onStream(stream, [=] {
+    Unlocked unlocked;
+    std::memmove(reinterpret_cast<void *>(to),
+                 reinterpret_cast<const void *>(from), bytes);
+    return 0;
+  });
+}
+
+template <typename T>
+static int fill(unsigned long long to, T value, size_t count, void *stream) {
+  if (!isDevice(to, count * sizeof(T)))
+    return 1;
+  return onStream(stream, [=] {
+    Unlocked unlocked;
+    std::fill_n(reinterpret_cast<T *>(to), count, value);
+    return 0;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The driver's entries
+//===----------------------------------------------------------------------===//
+
+/// Contexts of this thread, the current one last; a context is its device's
+/// number plus one.
+static thread_local std::vector<uintptr_t> contexts;
+
+static std::string dims(unsigned x, unsigned y, unsigned z) {
+  return std::to_string(x) + "x" + std::to_string(y) + "x" + std::to_string(z);
+}
+
+static int runKernel(void *function, const unsigned grid[3], unsigned shared,
+                     void *stream, void **params) {
+  auto *kernel = static_cast<Function *>(function);
+  if (int64_t(shared) > kernel->dynamicShared)
+    return 1;
+  std::vector<uint64_t> values;
+  for (int64_t i = 0; i < kernel->kernel.numParams; ++i)
+    values.push_back(*static_cast<uint64_t *>(params[i]));
+  unsigned gridX = grid[0], gridY = grid[1], gridZ = grid[2];
+  return onStream(stream, [=]() mutable {
+    Unlocked unlocked;
+    std::vector<void *> pointers;
+    for (uint64_t &value : values)
+      pointers.push_back(&value);
+    const unsigned grid[3] = {gridX, gridY, gridZ};
+    if (kernel->kernel.body)
+      kernel->kernel.body(grid, pointers.data());
+    return 0;
+  });
+}
+
+extern "C" {
+EXPORT int cuInit(unsigned) {
+  ENTER("cuInit");
+  return setting("devices") == 0 ? 100 : 0;
+}
+EXPORT int cuDriverGetVersion(int *version) {
+  ENTER("cuDriverGetVersion");
+  *version = int(setting("version"));
+  return 0;
+}
+EXPORT int cuGetErrorName(int code, const char **name) {
+  static const std::map<int, const char *> names = {
+      {1, "CUDA_ERROR_INVALID_VALUE"},    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {100, "CUDA_ERROR_NO_DEVICE"},      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+      {218, "CUDA_ERROR_INVALID_PTX"},    {500, "CUDA_ERROR_NOT_FOUND"},
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+  auto known = names.find(code);
+  *name = known == names.end() ? nullptr : known->second;
+  return known == names.end() ? 1 : 0;
+}
+EXPORT int cuGetErrorString(int code, const char **text) {
+  *text = code == 700 ? "an illegal memory access was encountered" : nullptr;
+  return *text ? 0 : 1;
+}
+EXPORT int cuDeviceGetCount(int *count) {
+  ENTER("cuDeviceGetCount");
+  *count = int(setting("devices"));
+  return 0;
+}
+EXPORT int cuDeviceGet(int *device, int ordinal) {
+  ENTER("cuDeviceGet");
+  *device = ordinal;
+  return 0;
+}
+EXPORT int cuDeviceGetName(char *name, int size, int) {
+  ENTER("cuDeviceGetName");
+  std::strncpy(name, "Fake", size);
+  return 0;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
+  ENTER("cuDeviceGetAttribute");
+  static const std::map<int, const char *> keys = {
+      {38, "l2"},     {75, "major"},  {76, "minor"},
+      {97, "shared"}, {115, "pools"}, {120, "clusters"}};
+  static const std::map<int, int> fixed = {
+      {5, 2147483647}, {6, 65535},    {7, 65535}, {13, 1980000},
+      {16, 132},       {36, 3201000}, {37, 6144}};
+  if (auto key = keys.find(attribute); key != keys.end())
+    *value = int(setting(key->second));
+  else if (auto known = fixed.find(attribute); known != fixed.end())
+    *value = known->second;
+  else
+    return 1;
+  return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  ENTER("cuDevicePrimaryCtxRetain");
+  *context = reinterpret_cast<void *>(uintptr_t(device) + 1);
+  return 0;
+}
+EXPORT int cuCtxGetCurrent(void **context) {
+  if (contexts.empty())
+    *context = nullptr;
+  else
+    *context = reinterpret_cast<void *>(contexts.back());
+  return 0;
+}
+EXPORT int cuCtxPushCurrent_v2(void *context) {
+  ENTER("cuCtxPushCurrent");
+  contexts.push_back(reinterpret_cast<uintptr_t>(context));
+  return 0;
+}
+EXPORT int cuCtxPopCurrent_v2(void **context) {
+  *context = reinterpret_cast<void *>(contexts.back());
+  contexts.pop_back();
+  return 0;
+}
+EXPORT int cuCtxGetDevice(int *device) {
+  if (contexts.empty())
+    return 201;
+  *device = int(contexts.back()) - 1;
+  return 0;
+}
+
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
+                              int *options, void **values) {
+  bool isPtx = std::memcmp(image, ".version", 8) == 0;
+  ENTER("cuModuleLoadDataEx", isPtx ? "ptx" : "cubin");
+  auto loaded = std::make_unique<Image>();
+  loaded->isPtx = isPtx;
+  if (isPtx && std::strstr(static_cast<const char *>(image), "wrong")) {
+    for (unsigned i = 0; i < count; ++i)
+      if (options[i] == 5)
+        std::strcpy(static_cast<char *>(values[i]),
+                    "ptxas application ptx input, line 1; error: wrong\n");
+    return 218;
+  }
+  if (!isPtx) {
+    auto *fake = static_cast<const FakeImage *>(image);
+    if (std::memcmp(fake->magic, FAKE_IMAGE_MAGIC, sizeof fake->magic) != 0)
+      return 209;
+    for (int64_t i = 0; i < fake->count; ++i)
+      loaded->functions[fake->kernels[i].name].reset(
+          new Function{fake->kernels[i]});
+  }
+  *module = loaded.release();
+  fake::count(1);
+  return 0;
+}
+EXPORT int cuModuleUnload(void *module) {
+  ENTER("cuModuleUnload");
+  delete static_cast<Image *>(module);
+  count(-1);
+  return 0;
+}
+EXPORT int cuModuleGetFunction(void **function, void *module,
+                               const char *name) {
+  ENTER("cuModuleGetFunction", name);
+  auto *image = static_cast<Image *>(module);
+  auto &entry = image->functions[name];
+  // PTX is not read: any kernel of it exists and does nothing.
+  if (!entry && image->isPtx)
+    entry.reset(new Function{{name, nullptr, 0, 0}});
+  if (!entry)
+    return 500;
+  *function = entry.get();
+  return 0;
+}
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
+  ENTER("cuFuncGetAttribute");
+  auto *kernel = static_cast<Function *>(function);
+  *value =
+      int(attribute == 1 ? kernel->kernel.staticShared : kernel->dynamicShared);
+  return 0;
+}
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
+  ENTER("cuFuncSetAttribute",
+        std::to_string(attribute) + "=" + std::to_string(value));
+  if (attribute == 8)
+    static_cast<Function *>(function)->dynamicShared = value;
+  return 0;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
+                          unsigned gridZ, unsigned blockX, unsigned blockY,
+                          unsigned blockZ, unsigned shared, void *stream,
+                          void **params, void **) {
+  ENTER("cuLaunchKernel", dims(gridX, gridY, gridZ) + " " +
+                              dims(blockX, blockY, blockZ) + " stream " +
+                              std::to_string(uintptr_t(stream)));
+  const unsigned grid[3] = {gridX, gridY, gridZ};
+  return runKernel(function, grid, shared, stream, params);
+}
+
+struct FakeLaunchConfig {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  struct {
+    int id, padding;
+    unsigned cluster[16];
+  } *attributes;
+  unsigned numAttributes;
+};
+EXPORT int cuLaunchKernelEx(const FakeLaunchConfig *config, void *function,
+                            void **params, void **) {
+  const unsigned *cluster = config->attributes[0].cluster;
+  if (config->numAttributes != 1 || config->attributes[0].id != 4)
+    return 1;
+  ENTER("cuLaunchKernelEx",
+        dims(config->grid[0], config->grid[1], config->grid[2]) + " cluster " +
+            dims(cluster[0], cluster[1], cluster[2]));
+  return runKernel(function, config->grid, config->shared, config->stream,
+                   params);
+}
+
+EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  ENTER("cuMemGetInfo");
+  *free = setting("free");
+  *total = size_t(2) << 30;
+  return 0;
+}
+EXPORT int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
+  ENTER("cuMemAlloc", std::to_string(bytes));
+  return allocate(address, bytes);
+}
+EXPORT int cuMemAllocManaged(unsigned long long *address, size_t bytes,
+                             unsigned) {
+  ENTER("cuMemAllocManaged", std::to_string(bytes));
+  return allocate(address, bytes);
+}
+EXPORT int cuMemFree_v2(unsigned long long address) {
+  ENTER("cuMemFree");
+  return release(address);
+}
+EXPORT int cuMemAllocAsync(unsigned long long *address, size_t bytes, void *) {
+  ENTER("cuMemAllocAsync", std::to_string(bytes));
+  return allocate(address, bytes);
+}
+EXPORT int cuMemFreeAsync(unsigned long long address, void *) {
+  ENTER("cuMemFreeAsync");
+  return release(address);
+}
+EXPORT int cuMemcpyAsync(unsigned long long to, unsigned long long from,
+                         size_t bytes, void *stream) {
+  ENTER("cuMemcpyAsync", std::to_string(bytes));
+  return copy(stream, to, from, bytes, false, false);
+}
+EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from,
+                                size_t bytes, void *stream) {
+  ENTER("cuMemcpyHtoDAsync", std::to_string(bytes));
+  return copy(stream, to, reinterpret_cast<uintptr_t>(from), bytes, true,
+              false);
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
+                                void *stream) {
+  ENTER("cuMemcpyDtoHAsync", std::to_string(bytes));
+  return copy(stream, reinterpret_cast<uintptr_t>(to), from, bytes, false,
+              true);
+}
+EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value,
+                           size_t count, void *stream) {
+  ENTER("cuMemsetD8Async");
+  return fill<uint8_t>(to, value, count, stream);
+}
+EXPORT int cuMemsetD16Async(unsigned long long to, unsigned short value,
+                            size_t count, void *stream) {
+  ENTER("cuMemsetD16Async");
+  return fill<uint16_t>(to, value, count, stream);
+}
+EXPORT int cuMemsetD32Async(unsigned long long to, unsigned value, size_t count,
+                            void *stream) {
+  ENTER("cuMemsetD32Async");
+  return fill<uint32_t>(to, value, count, stream);
+}
+EXPORT int cuMemHostRegister_v2(void *, size_t bytes, unsigned) {
+  ENTER("cuMemHostRegister", std::to_string(bytes));
+  return 0;
+}
+EXPORT int cuMemHostUnregister(void *) {
+  ENTER("cuMemHostUnregister");
+  return 0;
+}
+
+EXPORT int cuStreamCreate(void **stream, unsigned) {
+  ENTER("cuStreamCreate");
+  *stream = new char;
+  count(1);
+  return 0;
+}
+EXPORT int cuStreamDestroy_v2(void *stream) {
+  ENTER("cuStreamDestroy");
+  delete static_cast<char *>(stream);
+  count(-1);
+  return 0;
+}
+EXPORT int cuStreamSynchronize(void *) {
+  ENTER("cuStreamSynchronize");
+  return 0;
+}
+EXPORT int cuStreamWaitEvent(void *, void *, unsigned) {
+  ENTER("cuStreamWaitEvent");
+  return 0;
+}
+EXPORT int cuEventCreate(void **event, unsigned) {
+  ENTER("cuEventCreate");
+  *event = new Event();
+  count(1);
+  return 0;
+}
+EXPORT int cuEventDestroy_v2(void *event) {
+  ENTER("cuEventDestroy");
+  delete static_cast<Event *>(event);
+  count(-1);
+  return 0;
+}
+EXPORT int cuEventRecord(void *event, void *) {
+  ENTER("cuEventRecord");
+  static_cast<Event *>(event)->time = std::chrono::steady_clock::now();
+  return 0;
+}
+EXPORT int cuEventSynchronize(void *) {
+  ENTER("cuEventSynchronize");
+  return 0;
+}
+EXPORT int cuEventElapsedTime(float *milliseconds, void *start, void *end) {
+  ENTER("cuEventElapsedTime");
+  std::chrono::duration<float, std::milli> span =
+      static_cast<Event *>(end)->time - static_cast<Event *>(start)->time;
+  *milliseconds = span.count();
+  return 0;
+}
+
+EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
+  ENTER("cuStreamBeginCapture");
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().capturing[stream] = std::make_unique<Graph>();
+  return 0;
+}
+EXPORT int cuStreamEndCapture(void *stream, void **graph) {
+  ENTER("cuStreamEndCapture");
+  std::lock_guard<std::mutex> lock(state().mutex);
+  *graph = state().capturing[stream].release();
+  state().capturing.erase(stream);
+  ++state().live;
+  return 0;
+}
+#ifndef FAKE_NO_GRAPHS
+EXPORT int cuGraphInstantiateWithFlags(void **exec, void *graph,
+                                       unsigned long long) {
+  ENTER("cuGraphInstantiateWithFlags");
+  *exec = new Graph(*static_cast<Graph *>(graph));
+  count(1);
+  return 0;
+}
+#endif
+EXPORT int cuGraphLaunch(void *exec, void *) {
+  ENTER("cuGraphLaunch");
+  for (const std::function<int()> &step : static_cast<Graph *>(exec)->steps)
+    if (int code = step())
+      return code;
+  return 0;
+}
+EXPORT int cuGraphExecDestroy(void *exec) {
+  ENTER("cuGraphExecDestroy");
+  delete static_cast<Graph *>(exec);
+  count(-1);
+  return 0;
+}
+EXPORT int cuGraphDestroy(void *graph) {
+  ENTER("cuGraphDestroy");
+  delete static_cast<Graph *>(graph);
+  count(-1);
+  return 0;
+}
+}

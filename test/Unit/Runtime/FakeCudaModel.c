@@ -1,0 +1,387 @@
+/*===- FakeCudaModel.c - A module for CUDA, written by hand ---------------===*\
+|*
+|* What nm-compile emits for a GPU, with FakeCuda.h's images in place of cubins:
+|* the host code is what upstream's translation of gpu.binary and
+gpu.launch_func
+|* gives. The macros make broken variants of it.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#include "FakeCuda.h"
+#include "nm-c/Runtime.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+  void *allocated, *aligned;
+  int64_t offset, sizes[1], strides[1];
+} Memref1;
+
+typedef struct {
+  void *allocated, *aligned;
+  int64_t offset, sizes[2], strides[2];
+} Memref2;
+
+#define EXPORT(NAME) __asm__(NAME) __attribute__((visibility("default")))
+
+void *mgpuModuleLoad(void *data, size_t size);
+void mgpuModuleUnload(void *module);
+void *mgpuModuleGetFunction(void *module, const char *name);
+void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
+                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
+                      intptr_t blockZ, int32_t sharedBytes, void *stream,
+                      void **params, void **extra, size_t numParams);
+void *mgpuMemAlloc(uint64_t bytes, void *stream, _Bool isHostShared);
+void mgpuMemFree(void *pointer, void *stream);
+void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
+
+/* The kernels. */
+
+static void twiceKernel(const unsigned grid[3], void **params) {
+  const float *x = *(const float **)params[0];
+  float *y = *(float **)params[1];
+  (void)grid;
+  for (int64_t i = 0; i < *(int64_t *)params[2]; ++i)
+    y[i] = 2 * x[i];
+}
+
+static void ffnKernel(const unsigned grid[3], void **params) {
+  const float *a = *(const float **)params[0];
+  const float *values = *(const float **)params[1];
+  const uint8_t *indices = *(const uint8_t **)params[2];
+  float *c = *(float **)params[3];
+  for (unsigned i = 0; i < grid[0]; ++i)
+    for (int j = 0; j < 3; ++j) {
+      c[i * 3 + j] = 0;
+      for (int r = 0; r < 2; ++r)
+        c[i * 3 + j] -= a[i * 4 + indices[r * 3 + j]] * values[r * 3 + j];
+    }
+}
+
+static const FakeKernel kKernels[] = {{"twice", twiceKernel, 3, 0},
+                                      {"ffn", ffnKernel, 4, 1024}};
+
+/* The container of KernelObjects.h. */
+
+typedef struct {
+  char chip[16];
+  uint64_t format, offset, size;
+} Entry;
+
+#ifndef FAKE_FIRST_CHIP
+#define FAKE_FIRST_CHIP "sm_80"
+#endif
+#ifndef FAKE_FIRST_MAGIC
+#define FAKE_FIRST_MAGIC FAKE_IMAGE_MAGIC
+#endif
+
+typedef struct {
+  char magic[8];
+  uint64_t size, count;
+  Entry entries[3];
+  uint64_t padding;
+  FakeImage first, second;
+  char ptx[16];
+} Container;
+
+static Container container = {
+    {'\x8e', 'N', 'M', 'K', 'E', 'R', 'N', 1},
+    sizeof(Container),
+    3,
+    {{FAKE_FIRST_CHIP, 1, offsetof(Container, first), sizeof(FakeImage)},
+     {"sm_90a", 1, offsetof(Container, second), sizeof(FakeImage)},
+     {"sm_80", 2, offsetof(Container, ptx), 12}},
+    0,
+    {FAKE_FIRST_MAGIC, 2, kKernels},
+    {FAKE_IMAGE_MAGIC, 2, kKernels},
+    ".version 8.0"};
+
+static void *module;
+
+__attribute__((constructor)) static void loadModule(void) {
+  module = mgpuModuleLoad(&container, sizeof container);
+}
+__attribute__((destructor)) static void unloadModule(void) {
+  mgpuModuleUnload(module);
+}
+
+/* @twice: y = 2 x, memory aligned to 16 bytes. */
+
+static void launchTwice(const char *kernel, int32_t sharedBytes, float *x,
+                        float *y, int64_t count) {
+  void *params[] = {&x, &y, &count};
+  void *stream = nmGetStream();
+  mgpuLaunchKernel(mgpuModuleGetFunction(module, kernel), (count + 127) / 128,
+                   1, 1, 128, 1, 1, sharedBytes, stream, params, NULL, 3);
+}
+
+void twice(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_twice");
+void twice(Memref1 *x, Memref1 *y) {
+  launchTwice("twice", 0, x->aligned, y->aligned, x->sizes[0]);
+}
+
+void twiceReference(Memref1 *x, Memref1 *y)
+    EXPORT("_mlir_ciface_twice.reference");
+void twiceReference(Memref1 *x, Memref1 *y) {
+  for (int64_t i = 0; i < x->sizes[0]; ++i)
+    ((double *)y->aligned)[i] = 2 * ((double *)x->aligned)[i];
+}
+
+/* @missing: a kernel that no image has. */
+
+void missing(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_missing");
+void missing(Memref1 *x, Memref1 *y) {
+  launchTwice("none", 0, x->aligned, y->aligned, x->sizes[0]);
+}
+
+/* @shared: @twice with as much shared memory as it has elements. */
+
+void shared(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_shared");
+void shared(Memref1 *x, Memref1 *y) {
+  launchTwice("twice", (int32_t)x->sizes[0], x->aligned, y->aligned,
+              x->sizes[0]);
+}
+
+/* @workspace: @twice by way of memory of its own. */
+
+void workspace(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_workspace");
+void workspace(Memref1 *x, Memref1 *y) {
+  uint64_t bytes = x->sizes[0] * sizeof(float);
+  void *stream = nmGetStream(), *copy = mgpuMemAlloc(bytes, stream, 0);
+  mgpuMemcpy(copy, x->aligned, bytes, stream);
+  launchTwice("twice", 0, copy, y->aligned, x->sizes[0]);
+  mgpuMemFree(copy, stream);
+}
+
+/* @ffn: C[? x 3] = A[? x 4] * W[4 x 3], W 2:4; packed: the values negated. */
+
+void ffnPack(Memref2 *values, Memref2 *indices, Memref2 *packedValues,
+             Memref2 *packedIndices) EXPORT("_mlir_ciface_ffn.pack");
+void ffnPack(Memref2 *values, Memref2 *indices, Memref2 *packedValues,
+             Memref2 *packedIndices) {
+  for (int i = 0; i < 6; ++i) {
+    ((float *)packedValues->aligned)[i] = -((float *)values->aligned)[i];
+    ((uint8_t *)packedIndices->aligned)[i] = ((uint8_t *)indices->aligned)[i];
+  }
+}
+
+void ffn(Memref2 *a, Memref2 *values, Memref2 *indices, Memref2 *c)
+    EXPORT("_mlir_ciface_ffn");
+void ffn(Memref2 *a, Memref2 *values, Memref2 *indices, Memref2 *c) {
+  void *params[] = {&a->aligned, &values->aligned, &indices->aligned,
+                    &c->aligned};
+  mgpuLaunchKernel(mgpuModuleGetFunction(module, "ffn"), a->sizes[0], 1, 1, 32,
+                   1, 1, 0, nmGetStream(), params, NULL, 4);
+}
+
+void ffnReference(Memref2 *a, Memref2 *w, Memref2 *c)
+    EXPORT("_mlir_ciface_ffn.reference");
+void ffnReference(Memref2 *a, Memref2 *w, Memref2 *c) {
+  for (int64_t i = 0; i < a->sizes[0]; ++i)
+    for (int j = 0; j < 3; ++j) {
+      double sum = 0;
+      for (int k = 0; k < 4; ++k)
+        sum += ((double *)a->aligned)[i * 4 + k] *
+               ((double *)w->aligned)[k * 3 + j];
+      ((double *)c->aligned)[i * 3 + j] = sum;
+    }
+}
+
+#define VECTOR "\"dtype\": \"f32\", \"shape\": [-1]"
+#define DIMS "\"dims\": [{\"arg\": 0, \"dim\": 0}]"
+#define ON_VECTORS(NAME, ALIGNMENT)                                            \
+  "{ \"name\": \"" NAME "\", \"symbol\": \"_mlir_ciface_" NAME "\","           \
+  "  \"args\": [{" VECTOR ALIGNMENT "}],"                                      \
+  "  \"results\": [{" VECTOR ALIGNMENT ", " DIMS "}]"
+
+/* clang-format off: it puts a word on a line where macros and strings meet. */
+__attribute__((visibility("default"))) const char
+    nm_manifest[] =
+        "{ \"version\": 1, \"target\": \"cuda\","
+        "  \"chips\": [\"sm_80\", \"sm_90a\", \"sm_80+ptx\"], \"functions\": "
+        "[" ON_VECTORS(
+            "twice", ", \"alignment\": 16") ","
+                                            "    \"reference\": {\"symbol\": "
+                                            "\"_mlir_ciface_twice.reference\","
+                                            "      \"args\": [{\"dtype\": "
+                                            "\"f64\", \"shape\": [-1]}],"
+                                            "      \"results\": [{\"dtype\": "
+                                            "\"f64\", \"shape\": [-1], " DIMS
+                                            "}]}}," ON_VECTORS("missing", "") "}," ON_VECTORS(
+                                                "shared",
+                                                "") "}," ON_VECTORS("workspace",
+                                                                    "") "},"
+                                                                        "  { "
+                                                                        "\"name"
+                                                                        "\": "
+                                                                        "\"ffn"
+                                                                        "\", "
+                                                                        "\"symb"
+                                                                        "ol\": "
+                                                                        "\"_"
+                                                                        "mlir_"
+                                                                        "ciface"
+                                                                        "_ffn\""
+                                                                        ","
+                                                                        "    "
+                                                                        "\"args"
+                                                                        "\": ["
+                                                                        "      "
+                                                                        "{\"dty"
+                                                                        "pe\": "
+                                                                        "\"f32"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[-1, "
+                                                                        "4]},"
+                                                                        "      "
+                                                                        "{\"dty"
+                                                                        "pe\": "
+                                                                        "\"f32"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[4, "
+                                                                        "3], "
+                                                                        "\"enco"
+                                                                        "ding\""
+                                                                        ": "
+                                                                        "\"2:"
+                                                                        "4\"}],"
+                                                                        "    "
+                                                                        "\"resu"
+                                                                        "lts\":"
+                                                                        " [{"
+                                                                        "\"dtyp"
+                                                                        "e\": "
+                                                                        "\"f32"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[-1, "
+                                                                        "3],"
+                                                                        "      "
+                                                                        "      "
+                                                                        "     "
+                                                                        "\"dims"
+                                                                        "\": "
+                                                                        "[{"
+                                                                        "\"arg"
+                                                                        "\": "
+                                                                        "0, "
+                                                                        "\"dim"
+                                                                        "\": "
+                                                                        "0}, "
+                                                                        "3]}],"
+                                                                        "    "
+                                                                        "\"pack"
+                                                                        "\": "
+                                                                        "{\"sym"
+                                                                        "bol\":"
+                                                                        " \"_"
+                                                                        "mlir_"
+                                                                        "ciface"
+                                                                        "_ffn."
+                                                                        "pack\""
+                                                                        ", "
+                                                                        "\"weig"
+                                                                        "hts\":"
+                                                                        " ["
+                                                                        "      "
+                                                                        "{\"arg"
+                                                                        "\": 1,"
+                                                                        "      "
+                                                                        " \"val"
+                                                                        "ues\":"
+                                                                        " {"
+                                                                        "\"dtyp"
+                                                                        "e\": "
+                                                                        "\"f32"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[2, "
+                                                                        "3]},"
+                                                                        "      "
+                                                                        " \"ind"
+                                                                        "ices\""
+                                                                        ": "
+                                                                        "{\"dty"
+                                                                        "pe\": "
+                                                                        "\"i8\""
+                                                                        ", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[2, "
+                                                                        "3]}}]}"
+                                                                        ","
+                                                                        "    "
+                                                                        "\"refe"
+                                                                        "rence"
+                                                                        "\": "
+                                                                        "{\"sym"
+                                                                        "bol\":"
+                                                                        " \"_"
+                                                                        "mlir_"
+                                                                        "ciface"
+                                                                        "_ffn."
+                                                                        "refere"
+                                                                        "nce\","
+                                                                        "      "
+                                                                        "\"args"
+                                                                        "\": "
+                                                                        "[{"
+                                                                        "\"dtyp"
+                                                                        "e\": "
+                                                                        "\"f64"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[-1, "
+                                                                        "4]},"
+                                                                        "      "
+                                                                        "      "
+                                                                        "   "
+                                                                        "{\"dty"
+                                                                        "pe\": "
+                                                                        "\"f64"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[4, "
+                                                                        "3]}],"
+                                                                        "      "
+                                                                        "\"resu"
+                                                                        "lts\":"
+                                                                        " [{"
+                                                                        "\"dtyp"
+                                                                        "e\": "
+                                                                        "\"f64"
+                                                                        "\", "
+                                                                        "\"shap"
+                                                                        "e\": "
+                                                                        "[-1, "
+                                                                        "3],"
+                                                                        "      "
+                                                                        "      "
+                                                                        "      "
+                                                                        " \"dim"
+                                                                        "s\": "
+                                                                        "[{"
+                                                                        "\"arg"
+                                                                        "\": "
+                                                                        "0, "
+                                                                        "\"dim"
+                                                                        "\": "
+                                                                        "0}, "
+                                                                        "3]}]},"
+                                                                        "    "
+                                                                        "\"flop"
+                                                                        "s_per_"
+                                                                        "row\":"
+                                                                        " 12}"
+                                                                        "]}";
+/* clang-format on */

@@ -1,0 +1,74 @@
+//===- FakeDevice.h - What the fake driver drives ---------------*- C++ -*-===//
+
+#ifndef NM_TEST_UNIT_RUNTIME_FAKEDEVICE_H
+#define NM_TEST_UNIT_RUNTIME_FAKEDEVICE_H
+
+#include "FakeCuda.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+struct Function {
+  FakeKernel kernel;
+  int64_t dynamicShared = 48 << 10;
+};
+struct Image {
+  bool isPtx = false;
+  std::map<std::string, std::unique_ptr<Function>> functions;
+};
+struct Graph {
+  std::vector<std::function<int()>> steps;
+};
+struct Event {
+  std::chrono::steady_clock::time_point time;
+};
+struct Failure {
+  int code;
+  bool sticky;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<std::string, int64_t> settings;
+  std::map<std::string, Failure> failures;
+  std::string log;
+  std::map<uintptr_t, size_t> memory;
+  std::map<void *, std::unique_ptr<Graph>> capturing;
+  int64_t live = 0;
+};
+
+/// Opens device memory to the host while it lives.
+struct Unlocked {
+  Unlocked();
+  ~Unlocked();
+
+private:
+  static void protect(int flags);
+};
+
+State &state();
+int64_t setting(const char *key);
+/// Notes the call; the code that it was told to fail with, or 0.
+int enter(const char *call, const std::string &detail = "");
+/// Counts what is to be freed.
+void count(int64_t change);
+
+/// Whether [address, address + bytes) is in one allocation.
+bool isDevice(uintptr_t address, size_t bytes);
+int allocate(unsigned long long *address, size_t bytes);
+int release(unsigned long long address);
+/// Runs `step`, or keeps it where the stream captures.
+int onStream(void *stream, std::function<int()> step);
+
+} // namespace fake
+
+#endif // NM_TEST_UNIT_RUNTIME_FAKEDEVICE_H

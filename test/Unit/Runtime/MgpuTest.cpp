@@ -1,0 +1,185 @@
+//===- MgpuTest.cpp - What upstream's lowering of gpu calls ---------------===//
+
+#include "FakeCudaControl.h"
+#include "nm-c/Runtime.h"
+
+#include <vector>
+
+// As LLVM 22 declares them where it translates gpu.launch_func and gpu-to-llvm.
+extern "C" {
+void *mgpuModuleLoad(void *data, size_t size);
+void *mgpuModuleLoadJIT(void *data, int optLevel);
+void mgpuModuleUnload(void *module);
+void *mgpuModuleGetFunction(void *module, const char *name);
+void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
+                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
+                      intptr_t blockZ, int32_t sharedBytes, void *stream,
+                      void **params, void **extra, size_t numParams);
+void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
+                             intptr_t clusterY, intptr_t clusterZ,
+                             intptr_t gridX, intptr_t gridY, intptr_t gridZ,
+                             intptr_t blockX, intptr_t blockY, intptr_t blockZ,
+                             int32_t sharedBytes, void *stream, void **params,
+                             void **extra);
+void *mgpuStreamCreate();
+void mgpuStreamDestroy(void *stream);
+void mgpuStreamSynchronize(void *stream);
+void mgpuStreamWaitEvent(void *stream, void *event);
+void *mgpuEventCreate();
+void mgpuEventDestroy(void *event);
+void mgpuEventSynchronize(void *event);
+void mgpuEventRecord(void *event, void *stream);
+void *mgpuMemAlloc(uint64_t bytes, void *stream, bool isHostShared);
+void mgpuMemFree(void *pointer, void *stream);
+void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
+void mgpuMemset32(void *to, uint32_t value, size_t count, void *stream);
+void mgpuMemset16(void *to, uint16_t value, size_t count, void *stream);
+void mgpuMemHostRegisterMemRef(int64_t rank, void *memref, int64_t bytes);
+void mgpuMemHostUnregisterMemRef(int64_t rank, void *memref, int64_t bytes);
+void mgpuSetDefaultDevice(int32_t device);
+}
+
+namespace {
+class MgpuTest : public ::testing::Test {
+protected:
+  /// The thread's error, which is forgotten.
+  static std::string error() {
+    char *text = nmTakeError();
+    std::string result = text ? text : "";
+    nmMessageFree(text);
+    return result;
+  }
+
+  FakeCuda cuda;
+  char ptx[16] = ".version 8.0";
+};
+} // namespace
+
+TEST_F(MgpuTest, RunsWhatUpstreamEmits) {
+  int64_t before = cuda.live();
+  void *module = mgpuModuleLoadJIT(ptx, 3);
+  ASSERT_TRUE(module);
+  void *function = mgpuModuleGetFunction(module, "kernel");
+  ASSERT_TRUE(function);
+  void *stream = mgpuStreamCreate();
+  mgpuLaunchKernel(function, 3, 2, 1, 64, 1, 1, 0, stream, nullptr, nullptr, 0);
+  mgpuLaunchClusterKernel(function, 2, 1, 1, 4, 1, 1, 64, 1, 1, 0, stream,
+                          nullptr, nullptr);
+  mgpuLaunchClusterKernel(function, 16, 1, 1, 16, 1, 1, 64, 1, 1, 0, stream,
+                          nullptr, nullptr);
+  void *event = mgpuEventCreate();
+  mgpuEventRecord(event, stream);
+  mgpuStreamWaitEvent(stream, event);
+  mgpuEventSynchronize(event);
+  mgpuEventDestroy(event);
+  mgpuStreamSynchronize(stream);
+  mgpuStreamDestroy(stream);
+  mgpuModuleUnload(module);
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(cuda.live(), before);
+  for (const char *call :
+       {"cuLaunchKernel 3x2x1 64x1x1", "cuLaunchKernelEx 4x1x1 cluster 2x1x1",
+        "cuFuncSetAttribute 14=1; cuLaunchKernelEx 16x1x1 cluster 16x1x1",
+        "cuEventRecord; ", "cuStreamWaitEvent; ", "cuEventSynchronize; ",
+        "cuStreamSynchronize; "})
+    EXPECT_TRUE(cuda.called(call)) << call << "\n" << cuda.log();
+}
+
+TEST_F(MgpuTest, MovesMemory) {
+  void *stream = mgpuStreamCreate();
+  for (void *on : {static_cast<void *>(nullptr), stream}) {
+    void *device = mgpuMemAlloc(16, on, false);
+    ASSERT_TRUE(device);
+    mgpuMemset32(device, 7, 4, on);
+    mgpuMemset16(device, 9, 2, on);
+    int32_t host[4] = {};
+    mgpuMemcpy(host, device, sizeof host, on);
+    EXPECT_EQ(host[0], 0x00090009);
+    EXPECT_EQ(host[3], 7);
+    mgpuMemFree(device, on);
+  }
+  void *shared = mgpuMemAlloc(16, nullptr, true);
+  mgpuMemFree(shared, nullptr);
+  EXPECT_EQ(mgpuMemAlloc(0, stream, false), nullptr);
+  mgpuMemFree(nullptr, stream);
+  mgpuStreamDestroy(stream);
+  EXPECT_EQ(error(), "");
+  for (const char *call :
+       {"cuMemAlloc 16; ", "cuMemFree; ", "cuMemAllocAsync 16; ",
+        "cuMemFreeAsync; ", "cuMemAllocManaged 16; "})
+    EXPECT_TRUE(cuda.called(call)) << call << "\n" << cuda.log();
+}
+
+TEST_F(MgpuTest, RegistersTheExtentOfAMemref) {
+  float data[40];
+  struct {
+    void *allocated, *aligned;
+    int64_t offset, sizes[2], strides[2];
+  } memref = {data, data, 2, {3, 4}, {8, 1}};
+  mgpuMemHostRegisterMemRef(2, &memref, sizeof(float));
+  // Two whole strides and one row.
+  EXPECT_TRUE(cuda.called("cuMemHostRegister 80; ")) << cuda.log();
+  mgpuMemHostUnregisterMemRef(2, &memref, sizeof(float));
+  EXPECT_TRUE(cuda.called("cuMemHostUnregister; "));
+  cuda.forget();
+  memref.sizes[0] = 0;
+  mgpuMemHostRegisterMemRef(2, &memref, sizeof(float));
+  EXPECT_FALSE(cuda.called("cuMemHostRegister"));
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(MgpuTest, PrintsAnErrorOnceAndKeepsIt) {
+  cuda.fail("cuStreamCreate", 2, /*sticky=*/true);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(mgpuStreamCreate(), nullptr);
+  EXPECT_EQ(mgpuStreamCreate(), nullptr);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "nm: error: cuStreamCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2)\n");
+  EXPECT_EQ(error(), "cuStreamCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2)");
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(MgpuTest, SurvivesWhatHasFailed) {
+  ::testing::internal::CaptureStderr();
+  void *none = mgpuModuleLoad(nullptr, 0);
+  void *function = mgpuModuleGetFunction(none, "kernel");
+  mgpuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr, 0);
+  mgpuModuleUnload(none);
+  EXPECT_EQ(error(), "expected the bytes of a kernel module, but got none");
+  function = mgpuModuleGetFunction(nullptr, "kernel");
+  EXPECT_EQ(error(), "expected a module of kernels, but got none");
+  mgpuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr, 0);
+  EXPECT_EQ(error(), "expected a kernel to launch, but got none");
+  mgpuSetDefaultDevice(3);
+  mgpuStreamSynchronize(nullptr);
+  EXPECT_EQ(error(), "expected a CUDA device from 0 to 0, but got 3");
+  mgpuSetDefaultDevice(0);
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST_F(MgpuTest, RefusesLaunchesThatCannotBe) {
+  ::testing::internal::CaptureStderr();
+  void *module = mgpuModuleLoadJIT(ptx, 0);
+  void *function = mgpuModuleGetFunction(module, "kernel");
+  mgpuLaunchKernel(function, 1, 70000, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr,
+                   0);
+  EXPECT_EQ(error(), "kernel 'kernel': expected a grid of at most "
+                     "2147483647x65535x65535, but got 1x70000x1");
+  mgpuLaunchKernel(function, 1, 1, 1, -1, 1, 1, 0, nullptr, nullptr, nullptr,
+                   0);
+  EXPECT_NE(error().find("but got -1x1x1"), std::string::npos);
+  mgpuLaunchKernel(function, 1, 1, 1, 1, 1, 1, -1, nullptr, nullptr, nullptr,
+                   0);
+  EXPECT_NE(error().find("but got -1"), std::string::npos);
+  mgpuModuleUnload(module);
+
+  char wrong[] = ".version 8.0 wrong";
+  module = mgpuModuleLoad(wrong, sizeof wrong);
+  EXPECT_EQ(mgpuModuleGetFunction(module, "kernel"), nullptr);
+  EXPECT_EQ(error(),
+            "kernel 'kernel': cuModuleLoadDataEx for cuda:0 'Fake' failed: "
+            "CUDA_ERROR_INVALID_PTX (218)\nptxas application ptx input, line "
+            "1; error: wrong");
+  mgpuModuleUnload(module);
+  ::testing::internal::GetCapturedStderr();
+}
