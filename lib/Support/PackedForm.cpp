@@ -11,10 +11,11 @@ using namespace nm;
 using namespace nm::detail;
 
 Status PanelPacking::verify(const Pattern &pattern) const {
-  if (panel < 1 || (panel % pattern.bn != 0 && pattern.bn % panel != 0))
-    return Error{"expected a panel that is a multiple or a divisor of the "
-                 "block's " +
-                 std::to_string(pattern.bn) + " columns, but got " +
+  if (panel < 1 || panel > kMaxBlock ||
+      (panel % pattern.bn != 0 && pattern.bn % panel != 0))
+    return Error{"expected a panel of at most " + std::to_string(kMaxBlock) +
+                 " columns that is a multiple or a divisor of the block's " +
+                 std::to_string(pattern.bn) + ", but got " +
                  std::to_string(panel)};
   int64_t needed = std::max<int64_t>(1, pattern.indexBits());
   if (indexBits < needed || indexBits > 8)

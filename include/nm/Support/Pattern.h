@@ -21,6 +21,8 @@ namespace nm {
 inline constexpr int64_t kMaxWindowUnits = 256;
 /// The most rows or columns of a unit; keeps all sizes far from overflow.
 inline constexpr int64_t kMaxBlock = 65536;
+/// The largest k and n; padded to whole windows and blocks they fit, too.
+inline constexpr int64_t kMaxSize = int64_t(1) << 40;
 
 struct Pattern {
   /// Units kept in every window.

@@ -76,11 +76,14 @@ TEST(PackedForm, VerifiesAgainstThePattern) {
   EXPECT_EQ(errorOf({96, 8}, {8, 32, 1, 32}), "");
   EXPECT_EQ(errorOf({1, 1}, {1, 1, 1, 1}), "");
   EXPECT_EQ(errorOf({12, 5}, {8, 32, 1, 32}),
-            "expected a panel that is a multiple or a divisor of the block's "
-            "32 columns, but got 12");
+            "expected a panel of at most 65536 columns that is a multiple or a "
+            "divisor of the block's 32, but got 12");
   EXPECT_EQ(errorOf({0, 5}, {8, 32, 1, 32}),
-            "expected a panel that is a multiple or a divisor of the block's "
-            "32 columns, but got 0");
+            "expected a panel of at most 65536 columns that is a multiple or a "
+            "divisor of the block's 32, but got 0");
+  EXPECT_EQ(errorOf({kMaxBlock * 2, 5}, {8, 32, 1, 32}),
+            "expected a panel of at most 65536 columns that is a multiple or a "
+            "divisor of the block's 32, but got 131072");
   EXPECT_EQ(errorOf({16, 2}, {2, 5, 1, 1}),
             "expected 3 to 8 index bits for M = 5, but got 2");
   EXPECT_EQ(errorOf({16, 9}, {2, 5, 1, 1}),

@@ -4,6 +4,7 @@
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -28,6 +29,28 @@ std::optional<::nm::ElementType> mlir::nm::getElementType(Type type) {
   return std::nullopt;
 }
 
+std::optional<size_t> mlir::nm::getConstantBytes(ShapedType type) {
+  std::optional<::nm::ElementType> elementType =
+      nm::getElementType(type.getElementType());
+  if (!elementType)
+    return std::nullopt;
+  int64_t bytes = ::nm::elementSize(*elementType);
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  if (bytes > kMostConstantBytes)
+    return std::nullopt;
+  return bytes;
+}
+
+/// `count` copies of `element`.
+static std::vector<char> repeat(ArrayRef<char> element, size_t count) {
+  std::vector<char> elements(element.size() * count);
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = element[i % element.size()];
+  return elements;
+}
+
 std::optional<ConstantArray> ConstantArray::get(Attribute attribute) {
   auto elements = dyn_cast_or_null<ElementsAttr>(attribute);
   if (!elements || !isa<RankedTensorType>(elements.getShapedType()))
@@ -39,21 +62,21 @@ std::optional<ConstantArray> ConstantArray::get(Attribute attribute) {
   if (!elementType)
     return std::nullopt;
   array.elementType = *elementType;
-  size_t numBytes =
-      array.type.getNumElements() * ::nm::elementSize(*elementType);
+  std::optional<size_t> numBytes = getConstantBytes(array.type);
+  if (!numBytes)
+    return std::nullopt;
   if (auto dense = dyn_cast<DenseElementsAttr>(attribute)) {
     ArrayRef<char> raw = dense.getRawData();
     if (!dense.isSplat()) {
       array.borrowed = raw;
       return array;
     }
-    for (int64_t i = 0, e = array.type.getNumElements(); i < e; ++i)
-      array.owned.insert(array.owned.end(), raw.begin(), raw.end());
+    array.owned = repeat(raw, array.type.getNumElements());
     return array;
   }
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    if (!blob || blob->getData().size() != numBytes)
+    if (!blob || blob->getData().size() != *numBytes)
       return std::nullopt;
     array.borrowed = blob->getData();
     return array;
@@ -94,8 +117,13 @@ mlir::nm::compressConstant(const ConstantArray &dense,
       shape.valuesType(dense.getType().getElementType());
   RankedTensorType indicesType =
       shape.indicesType(dense.getType().getContext());
-  std::vector<char> values(valuesType.getNumElements() *
-                           ::nm::elementSize(view.type));
+  std::optional<size_t> valueBytes = getConstantBytes(valuesType);
+  if (!valueBytes)
+    return ::nm::Error{"expected the condensed form of '" + name.str() +
+                       "' to take at most " +
+                       std::to_string(kMostConstantBytes) + " bytes"};
+  std::vector<char> values(*valueBytes);
+  // There are no more indices than values.
   std::vector<char> indices(indicesType.getNumElements());
   if (::nm::Status status =
           ::nm::compress(view, pattern, std::string_view(name), values.data(),

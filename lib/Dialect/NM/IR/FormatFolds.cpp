@@ -83,8 +83,10 @@ LogicalResult DecompressOp::fold(FoldAdaptor adaptor,
                        type.getDimSize(kDim), type.getDimSize(1 - kDim));
   if (!view)
     return failure();
-  std::vector<char> dense(type.getNumElements() *
-                          ::nm::elementSize(view->type));
+  std::optional<size_t> denseBytes = getConstantBytes(type);
+  if (!denseBytes)
+    return failure();
+  std::vector<char> dense(*denseBytes);
   int64_t rowStride = type.getDimSize(1);
   ::nm::decompress(*view, dense.data(), kDim == 0 ? rowStride : 1,
                    kDim == 0 ? 1 : rowStride);
@@ -114,7 +116,8 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
   auto valuesType = cast<RankedTensorType>(getResult(0).getType());
   auto indicesType = cast<RankedTensorType>(getResult(1).getType());
   auto condensedType = cast<RankedTensorType>(getValues().getType());
-  if (!condensedType.hasStaticShape() || !valuesType.hasStaticShape())
+  if (!condensedType.hasStaticShape() || !valuesType.hasStaticShape() ||
+      !indicesType.hasStaticShape())
     return failure();
   std::optional<ConstantArray> values = ConstantArray::get(adaptor.getValues()),
                                indices =
@@ -127,9 +130,12 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
       values, indices, pattern, k, condensedType.getDimSize(1));
   if (!view)
     return failure();
-  std::vector<char> packedValues(valuesType.getNumElements() *
-                                 ::nm::elementSize(view->type));
-  std::vector<char> packedIndices(indicesType.getNumElements());
+  std::optional<size_t> valueBytes = getConstantBytes(valuesType);
+  std::optional<size_t> indexBytes = getConstantBytes(indicesType);
+  if (!valueBytes || !indexBytes)
+    return failure();
+  std::vector<char> packedValues(*valueBytes);
+  std::vector<char> packedIndices(*indexBytes);
   ::nm::packValues(*view, getPacking().getPacking(), packedValues.data());
   ::nm::packIndices(*view, getPacking().getPacking(),
                     reinterpret_cast<uint8_t *>(packedIndices.data()));
@@ -154,4 +160,13 @@ LogicalResult DisassembleOp::fold(FoldAdaptor adaptor,
     return failure();
   results.assign({condensed->values, condensed->indices});
   return success();
+}
+
+OpFoldResult AssembleOp::fold(FoldAdaptor) {
+  auto disassemble = getValues().getDefiningOp<DisassembleOp>();
+  if (!disassemble || disassemble != getIndices().getDefiningOp() ||
+      getIndices() != disassemble.getIndices() ||
+      disassemble.getEncoded().getType() != getType())
+    return {};
+  return disassemble.getEncoded();
 }

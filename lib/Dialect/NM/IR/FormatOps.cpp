@@ -33,9 +33,12 @@ static LogicalResult verifyConversion(OpTy op) {
   auto dense = cast<ShapedType>(op.getDense().getType());
   auto values = cast<ShapedType>(op.getValues().getType());
   auto indices = cast<ShapedType>(op.getIndices().getType());
-  StorageShape shape = StorageShape::condensed(
-      op.getPattern().getPattern(), dense.getDimSize(op.getDim()),
-      dense.getDimSize(1 - op.getDim()));
+  int64_t k = dense.getDimSize(op.getDim());
+  int64_t n = dense.getDimSize(1 - op.getDim());
+  if (failed(verifyMatrixSize([&] { return op.emitOpError(); }, k, n)))
+    return failure();
+  StorageShape shape =
+      StorageShape::condensed(op.getPattern().getPattern(), k, n);
   if (failed(verifyShape(op, "values", values, shape.values)) ||
       failed(verifyShape(op, "indices", indices, shape.indices)) ||
       failed(verifySameElementType(op, dense, values)))
@@ -102,6 +105,11 @@ static LogicalResult verifyParts(Operation *op, RankedTensorType encoded,
   if (failed(verifyShape(op, "values", values, shape.values)) ||
       failed(verifyShape(op, "indices", indices, shape.indices)))
     return failure();
+  for (ShapedType part : {values, indices})
+    if (!part.hasStaticShape())
+      return op->emitOpError()
+             << "expected the parts of " << encoded
+             << " to have static shapes, as it has, but got " << part;
   return verifySameElementType(op, encoded, values);
 }
 

@@ -1,6 +1,6 @@
 //===- NMAttributes.cpp - Attributes of the nm dialect --------------------===//
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "VerifyStorage.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -150,6 +150,8 @@ LogicalResult EncodingAttr::verifyEncoding(
   if (ShapedType::isDynamicShape(shape))
     return emitError()
            << "expected a weight with an N:M pattern to have a static shape";
+  if (failed(verifyMatrixSize(emitError, getK(shape), getN(shape))))
+    return failure();
   // (C3).
   if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16() &&
       !elementType.isSignlessInteger(8) && !isa<Float8E4M3FNType>(elementType))
@@ -172,8 +174,9 @@ LogicalResult EncodingAttr::verifyEncoding(
 LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t panel, int64_t indexBits) {
   // (C1), (C2); what depends on the pattern is checked where both meet.
-  if (panel < 1)
-    return emitError() << "expected panel to be at least 1, but got " << panel;
+  if (panel < 1 || panel > ::nm::kMaxBlock)
+    return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
+                       << ", but got " << panel;
   if (indexBits < 1 || indexBits > 8)
     return emitError() << "expected index_bits in 1..8, but got " << indexBits;
   return success();
@@ -269,6 +272,9 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+/// The most buffers of a pipeline, and the most parts of k.
+static constexpr int64_t kMaxParts = 1 << 16;
+
 static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, ArrayRef<int64_t> sizes,
                                  size_t rank) {
@@ -276,9 +282,9 @@ static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected " << rank << " sizes in '" << name
                        << "', but got " << sizes.size();
   for (int64_t size : sizes)
-    if (size < 1)
-      return emitError() << "expected sizes in '" << name
-                         << "' to be at least 1, but got " << size;
+    if (size < 1 || size > ::nm::kMaxSize)
+      return emitError() << "expected sizes in '" << name << "' to be in 1.."
+                         << ::nm::kMaxSize << ", but got " << size;
   return success();
 }
 
@@ -291,11 +297,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(verifySizes(emitError, "warp", warp, 2)) ||
       failed(verifySizes(emitError, "thread", thread, 2)))
     return failure();
-  if (stages < 1)
-    return emitError() << "expected stages to be at least 1, but got "
+  if (stages < 1 || stages > kMaxParts)
+    return emitError() << "expected stages in 1.." << kMaxParts << ", but got "
                        << stages;
-  if (splitK < 1)
-    return emitError() << "expected split_k to be at least 1, but got "
+  if (splitK < 1 || splitK > kMaxParts)
+    return emitError() << "expected split_k in 1.." << kMaxParts << ", but got "
                        << splitK;
   return success();
 }

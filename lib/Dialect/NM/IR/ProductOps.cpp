@@ -70,6 +70,9 @@ static LogicalResult verifyElementTypes(SparseProductOpInterface op) {
 /// (C3): the weights are in condensed form, or in the packed form named.
 static LogicalResult verifyStorage(SparseProductOpInterface op) {
   ::nm::Pattern pattern = op.getPattern();
+  auto emitError = [&] { return op->emitOpError(); };
+  if (failed(verifyMatrixSize(emitError, op.getStaticK(), op.getStaticN())))
+    return failure();
   StorageShape shape =
       StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());
   if (PackingAttr packing = op.getPackingAttr()) {

@@ -25,18 +25,36 @@ LogicalResult mlir::nm::verifyShape(Operation *op, StringRef name,
   return success();
 }
 
+LogicalResult
+mlir::nm::verifyMatrixSize(function_ref<InFlightDiagnostic()> emitError,
+                           int64_t k, int64_t n) {
+  // A dynamic size is negative.
+  if (k > ::nm::kMaxSize || n > ::nm::kMaxSize)
+    return emitError() << "expected k and n to be at most " << ::nm::kMaxSize
+                       << ", but got k x n = " << k << "x" << n;
+  return success();
+}
+
 LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
   bool onTensors = isa<TensorType>(op->getOperand(0).getType());
-  for (Type type : op->getOperandTypes())
+  for (auto [position, type] : llvm::enumerate(op->getOperandTypes())) {
     if (isa<TensorType>(type) != onTensors)
       return op->emitOpError()
              << "expected all operands to be tensors or all to be memrefs";
+    // An encoded tensor is a whole weight, which has no place here: the ops
+    // take the parts of one, or a dense matrix.
+    if (EncodingAttr encoding = getEncoding(type))
+      return op->emitOpError()
+             << "expected operand " << position
+             << " to be a plain tensor, but it carries " << encoding;
+  }
   auto destinations = cast<DestinationStyleOpInterface>(op).getDpsInits();
   size_t numResults = onTensors ? destinations.size() : 0;
   if (op->getNumResults() != numResults)
-    return op->emitOpError() << "expected " << numResults << " results on "
-                             << (onTensors ? "tensors" : "memrefs")
-                             << ", but got " << op->getNumResults();
+    return op->emitOpError()
+           << "expected number of results to be " << numResults << " on "
+           << (onTensors ? "tensors" : "memrefs") << ", but got "
+           << op->getNumResults();
   for (auto [destination, result] : llvm::zip(destinations, op->getResults()))
     if (destination.getType() != result.getType())
       return op->emitOpError()

@@ -11,6 +11,10 @@ namespace mlir::nm {
 LogicalResult verifyShape(Operation *op, StringRef name, ShapedType type,
                           ArrayRef<int64_t> expected);
 
+/// Checks that k and n, where known, are no larger than the format can be.
+LogicalResult verifyMatrixSize(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t k, int64_t n);
+
 /// Checks that all operands are tensors, with one result of its type for each
 /// destination, or that all are memrefs, with no results.
 LogicalResult verifyTensorsOrMemRefs(Operation *op);

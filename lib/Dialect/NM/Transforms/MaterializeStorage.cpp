@@ -30,7 +30,8 @@ static LogicalResult condenseConstant(DisassembleOp op,
   if (!dense)
     // An error on the op itself would print the whole constant.
     return emitError(constant.getLoc())
-           << "expected a dense or dense_resource value of the type's size";
+           << "expected a dense or dense_resource value of the type's size, "
+              "and at most 4 GiB";
   EncodingAttr encoding = getEncoding(constant.getType());
   ::nm::Result<CondensedConstant> condensed =
       compressConstant(*dense, encoding.getPattern().getPattern(),

@@ -15,12 +15,21 @@ namespace mlir::nm {
 /// The format arithmetic's name of an MLIR element type, if it has one.
 std::optional<::nm::ElementType> getElementType(Type type);
 
+/// The largest constant that the compiler computes. A few characters of IR can
+/// ask for any size: a splat, or a huge block around one weight.
+inline constexpr int64_t kMostConstantBytes = int64_t(1) << 32;
+
+/// The bytes of a constant of the static `type`; none if its element type is no
+/// weight's, or if there are more than kMostConstantBytes.
+std::optional<size_t> getConstantBytes(ShapedType type);
+
 /// The elements of a constant, row-major. They are the attribute's own memory
 /// unless it is a splat, which is expanded.
 class ConstantArray {
 public:
   /// Takes dense and dense_resource attributes of static ranked type; none for
-  /// anything else, or for a resource whose size does not match its type.
+  /// anything else, for a resource whose size does not match its type, and for
+  /// more than kMostConstantBytes.
   static std::optional<ConstantArray> get(Attribute attribute);
 
   ShapedType getType() const { return type; }

@@ -18,7 +18,7 @@ def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
   let description = [{
     Constraints:
     * (C1) 1 ≤ N ≤ M ≤ 256.
-    * (C2) bk ≥ 1 and bn ≥ 1.
+    * (C2) 1 ≤ bk, bn ≤ 65536.
 
     The block is written along k first, whichever dimension of a type k is.
 
@@ -54,7 +54,8 @@ def NM_EncodingAttr
     a PyTorch-style W[n×k].
 
     Constraints, besides those of `#nm.pattern`:
-    * (C1) the type is a ranked 2-d tensor of static shape.
+    * (C1) the type is a ranked 2-d tensor of static shape, with k and n at most
+      2^40.
     * (C2) `dim` is 0 or 1.
     * (C3) the element type is f32, f16, bf16, i8 or f8E4M3FN.
     * (C4) bk is at most the size of dimension `dim`, and bn at most the size
@@ -86,7 +87,7 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
     s = ⌈G·index_bits/8⌉ bytes.
 
     Constraints:
-    * (C1) panel ≥ 1, and panel is a multiple or a divisor of bn.
+    * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
 
     ```mlir
@@ -127,6 +128,11 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     the number of buffers that copies into shared memory rotate through,
     `split_k` the number of parts that k is cut into, and `packing` the packed
     form that the weights take, if any. All sizes are in elements.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, `warp` and `thread` two or none,
+      each 1 to 2^40.
+    * (C2) 1 ≤ stages, split_k ≤ 65536.
 
     ```mlir
     #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],

@@ -114,7 +114,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       f32 for floats, and i32 for i8.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
-      `#nm.packing` says.
+      `#nm.packing` says. k and n are at most 2^40.
     * (C4) operands are all tensors or all memrefs; on tensors there is one
       result, of C's type.
 
@@ -379,6 +379,9 @@ def NM_EncodedTensor : Type<
           "::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding())">,
     "ranked tensor with an #nm.encoding", "::mlir::RankedTensorType">;
 
+def NM_ValuesTensor : 2DTensorOf<[NM_WeightElement]>;
+def NM_IndicesTensor : 2DTensorOf<[I8]>;
+
 def NM_DisassembleOp : NM_Op<"disassemble", [Pure]> {
   let summary = "an encoded tensor's condensed values and indices";
   let description = [{
@@ -388,7 +391,8 @@ def NM_DisassembleOp : NM_Op<"disassemble", [Pure]> {
 
     Constraints:
     * (C1) the operand carries an `#nm.encoding`.
-    * (C2) values and indices are its condensed form: see `nm.spmm` (C3).
+    * (C2) values and indices are its condensed form, of static shape: see
+      `nm.spmm` (C3).
 
     ```mlir
     %v, %i = nm.disassemble %w
@@ -396,7 +400,7 @@ def NM_DisassembleOp : NM_Op<"disassemble", [Pure]> {
     ```
   }];
   let arguments = (ins NM_EncodedTensor:$encoded);
-  let results = (outs NM_CondensedValues:$values, NM_CondensedIndices:$indices);
+  let results = (outs NM_ValuesTensor:$values, NM_IndicesTensor:$indices);
   let assemblyFormat = [{
     $encoded attr-dict `:` type($encoded) `->` type($values) `,` type($indices)
   }];
@@ -417,13 +421,14 @@ def NM_AssembleOp : NM_Op<"assemble", [Pure]> {
       : tensor<32x48xf32>, tensor<32x48xi8> -> tensor<64x48xf32, #nm.encoding<2:4>>
     ```
   }];
-  let arguments = (ins NM_CondensedValues:$values, NM_CondensedIndices:$indices);
+  let arguments = (ins NM_ValuesTensor:$values, NM_IndicesTensor:$indices);
   let results = (outs NM_EncodedTensor:$encoded);
   let assemblyFormat = [{
     $values `,` $indices attr-dict `:` type($values) `,` type($indices) `->`
     type($encoded)
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 #endif // NM_DIALECT_NM_IR_NMOPS_TD

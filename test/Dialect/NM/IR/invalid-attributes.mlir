@@ -1,0 +1,198 @@
+// RUN: nm-opt %s --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --split-input-file 2>/dev/null
+
+// Each case is named for the constraint in NMAttributes.td that it breaks.
+
+//===----------------------------------------------------------------------===//
+// #nm.pattern
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected 1 <= N <= M = 4 in pattern N:M, but got N = 5}}
+func.func private @pattern_c1_n_above_m() attributes {p = #nm.pattern<5:4>}
+
+// -----
+
+// expected-error @+1 {{expected 1 <= N <= M = 4 in pattern N:M, but got N = 0}}
+func.func private @pattern_c1_no_n() attributes {p = #nm.pattern<0:4>}
+
+// -----
+
+// expected-error @+1 {{expected 1 <= N <= M = 4 in pattern N:M, but got N = -1}}
+func.func private @pattern_c1_negative_n() attributes {p = #nm.pattern<-1:4>}
+
+// -----
+
+// expected-error @+1 {{expected 1 <= M <= 256 in pattern N:M, but got M = 257}}
+func.func private @pattern_c1_large_m() attributes {p = #nm.pattern<2:257>}
+
+// -----
+
+// expected-error @+1 {{expected 1 <= M <= 256 in pattern N:M, but got M = 0}}
+func.func private @pattern_c1_no_m() attributes {p = #nm.pattern<0:0>}
+
+// -----
+
+// expected-error @+1 {{integer value too large}}
+func.func private @pattern_c1_overflow() attributes {p = #nm.pattern<2:99999999999999999999>}
+
+// -----
+
+// expected-error @+1 {{expected a block of 1x1 to 65536x65536, but got 0x1}}
+func.func private @pattern_c2_no_rows() attributes {p = #nm.pattern<2:4, block = 0x1>}
+
+// -----
+
+// expected-error @+1 {{expected a block of 1x1 to 65536x65536, but got 9223372036854775807x1}}
+func.func private @pattern_c2_huge() attributes {p = #nm.pattern<1:256, block = 9223372036854775807x1>}
+
+// -----
+
+// expected-error @+1 {{expected static shape}}
+func.func private @pattern_c2_dynamic() attributes {p = #nm.pattern<2:4, block = ?x1>}
+
+// -----
+
+// expected-error @+1 {{expected a block of the form bk x bn, such as 1x32, but got 1 sizes}}
+func.func private @pattern_c2_one_size() attributes {p = #nm.pattern<2:4, block = 4>}
+
+// -----
+
+// expected-error @+1 {{expected a block of the form bk x bn, such as 1x32, but got 3 sizes}}
+func.func private @pattern_c2_three_sizes() attributes {p = #nm.pattern<2:4, block = 4x4x4>}
+
+// -----
+
+// expected-error @+1 {{expected 'block'}}
+func.func private @pattern_syntax() attributes {p = #nm.pattern<2:4, dim = 1>}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #nm.encoding
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected 1 <= N <= M = 2 in pattern N:M, but got N = 4}}
+func.func private @encoding_pattern(tensor<8x8xf32, #nm.encoding<4:2>>)
+
+// -----
+
+// expected-error @+1 {{expected a weight with an N:M pattern to have rank 2, but got rank 3}}
+func.func private @encoding_c1_rank(tensor<2x8x8xf32, #nm.encoding<2:4>>)
+
+// -----
+
+// expected-error @+1 {{expected a weight with an N:M pattern to have a static shape}}
+func.func private @encoding_c1_dynamic(tensor<?x8xf32, #nm.encoding<2:4>>)
+
+// -----
+
+// expected-error @+1 {{expected k and n to be at most 1099511627776, but got k x n = 8x1099511627777}}
+func.func private @encoding_c1_huge(tensor<1099511627777x8xf32, #nm.encoding<2:4, dim = 1>>)
+
+// -----
+
+// expected-error @+1 {{expected dim to be 0 or 1, but got 2}}
+func.func private @encoding_c2(tensor<8x8xf32, #nm.encoding<2:4, dim = 2>>)
+
+// -----
+
+// expected-error @+1 {{expected element type f32, f16, bf16, i8 or f8E4M3FN, but got 'f64'}}
+func.func private @encoding_c3_f64(tensor<8x8xf64, #nm.encoding<2:4>>)
+
+// -----
+
+// expected-error @+1 {{expected element type f32, f16, bf16, i8 or f8E4M3FN, but got 'ui8'}}
+func.func private @encoding_c3_unsigned(tensor<8x8xui8, #nm.encoding<2:4>>)
+
+// -----
+
+// expected-error @+1 {{expected block 16x1 to fit in k x n = 8x32 (k is dimension 0)}}
+func.func private @encoding_c4_rows(tensor<8x32xf32, #nm.encoding<1:2, block = 16x1>>)
+
+// -----
+
+// expected-error @+1 {{expected block 1x16 to fit in k x n = 32x8 (k is dimension 1)}}
+func.func private @encoding_c4_columns(tensor<8x32xf32, #nm.encoding<1:2, block = 1x16, dim = 1>>)
+
+// -----
+
+// expected-error @+1 {{'block' is given twice}}
+func.func private @encoding_syntax_twice(tensor<8x8xf32, #nm.encoding<2:4, block = 1x2, block = 1x4>>)
+
+// -----
+
+// expected-error @+1 {{expected 'block' or 'dim', but got 'axis'}}
+func.func private @encoding_syntax_field(tensor<8x8xf32, #nm.encoding<2:4, axis = 1>>)
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #nm.packing; what depends on the pattern is in invalid-products.mlir and invalid-formats.mlir
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected panel in 1..65536, but got 0}}
+func.func private @packing_c1_no_panel() attributes {p = #nm.packing<panel = 0, index_bits = 8>}
+
+// -----
+
+// expected-error @+1 {{expected panel in 1..65536, but got 9223372036854775807}}
+func.func private @packing_c1_huge() attributes {p = #nm.packing<panel = 9223372036854775807, index_bits = 8>}
+
+// -----
+
+// expected-error @+1 {{expected index_bits in 1..8, but got 9}}
+func.func private @packing_c2_wide() attributes {p = #nm.packing<panel = 16, index_bits = 9>}
+
+// -----
+
+// expected-error @+1 {{expected index_bits in 1..8, but got 0}}
+func.func private @packing_c2_none() attributes {p = #nm.packing<panel = 16, index_bits = 0>}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #nm.schedule
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected a strategy (loops, vector, simt, gemv, mma_sync, mma_sp, wgmma, wgmma_sp), but got 'fast'}}
+func.func private @schedule_strategy() attributes {s = #nm.schedule<fast>}
+
+// -----
+
+// expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
+func.func private @schedule_c1_block() attributes {s = #nm.schedule<vector, block = [64, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected 2 sizes in 'warp', but got 1}}
+func.func private @schedule_c1_warp() attributes {s = #nm.schedule<simt, warp = [64]>}
+
+// -----
+
+// expected-error @+1 {{expected 2 sizes in 'thread', but got 3}}
+func.func private @schedule_c1_thread() attributes {s = #nm.schedule<vector, thread = [1, 2, 3]>}
+
+// -----
+
+// expected-error @+1 {{expected sizes in 'block' to be in 1..1099511627776, but got 0}}
+func.func private @schedule_c1_zero() attributes {s = #nm.schedule<vector, block = [64, 0, 8]>}
+
+// -----
+
+// expected-error @+1 {{expected sizes in 'block' to be in 1..1099511627776, but got 9223372036854775807}}
+func.func private @schedule_c1_huge() attributes {s = #nm.schedule<vector, block = [9223372036854775807, 1, 8]>}
+
+// -----
+
+// expected-error @+1 {{expected stages in 1..65536, but got 0}}
+func.func private @schedule_c2_stages() attributes {s = #nm.schedule<simt, stages = 0>}
+
+// -----
+
+// expected-error @+1 {{expected split_k in 1..65536, but got -4}}
+func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, split_k = -4>}
+
+// -----
+
+// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k' or 'packing', but got 'tile'}}
+func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}

@@ -1,0 +1,246 @@
+// RUN: nm-opt %s --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --split-input-file 2>/dev/null
+
+// Each function is named for the op and the constraint in NMOps.td that it
+// breaks.
+
+func.func @spmm_c1_rank(%a: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<48xf32>) {
+  // expected-error @+1 {{'nm.spmm' op expected A to have rank at least 2, but got 'tensor<64xf32>'}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<48xf32>) -> tensor<48xf32>
+  return
+}
+
+// -----
+
+func.func @spmm_c1_ranks_differ(%a: tensor<2x3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<3x48xf32>) {
+  // expected-error @+1 {{expected C to have A's rank 3, but got 'tensor<3x48xf32>'}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<2x3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+  return
+}
+
+// -----
+
+func.func @spmm_c1_batch(%a: tensor<2x3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<5x3x48xf32>) {
+  // expected-error @+1 {{expected size of dim 0 of C to be 2, but got 5}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<2x3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<5x3x48xf32>) -> tensor<5x3x48xf32>
+  return
+}
+
+// -----
+
+func.func @spmm_c1_m(%a: memref<64x3xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<48x4xf32>) {
+  // expected-error @+1 {{expected size of dim 1 of C to be 3, but got 4}}
+  nm.spmm <2:4> transpose_a transpose_c
+    ins(%a, %v, %i : memref<64x3xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<48x4xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c2_values(%a: memref<3x64xf32>, %v: memref<32x48xf16>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected values of A's element type 'f32', but got 'f16'}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf16>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c2_float_output(%a: memref<3x64xf16>, %v: memref<32x48xf16>, %i: memref<32x48xi8>, %c: memref<3x48xbf16>) {
+  // expected-error @+1 {{expected C to have element type 'f32' or 'f16', but got 'bf16'}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xf16>, memref<32x48xf16>, memref<32x48xi8>) outs(%c : memref<3x48xbf16>)
+  return
+}
+
+// -----
+
+func.func @spmm_c2_integer_output(%a: memref<3x64xi8>, %v: memref<32x48xi8>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected C to have element type 'i32', but got 'f32'}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xi8>, memref<32x48xi8>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c2_f64(%a: memref<3x64xf64>, %v: memref<32x48xf64>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of 32-bit float or 16-bit float or bfloat16 type or 8-bit signless integer or f8E4M3FN type values or memref of}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xf64>, memref<32x48xf64>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_rows(%a: memref<?x62xf32>, %v: memref<31x48xf32>, %i: memref<32x48xi8>, %c: memref<?x48xf32>) {
+  // expected-error @+1 {{expected size of dim 0 of values to be 32, but got 31}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<?x62xf32>, memref<31x48xf32>, memref<32x48xi8>) outs(%c : memref<?x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_padded_columns(%a: memref<?x64xf32>, %v: memref<32x45xf32>, %i: memref<32x3xi8>, %c: memref<?x45xf32>) {
+  // expected-error @+1 {{expected size of dim 1 of values to be 48, but got 45}}
+  nm.spmm <2:4, block = 1x16> ins(%a, %v, %i : memref<?x64xf32>, memref<32x45xf32>, memref<32x3xi8>)
+    outs(%c : memref<?x45xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_unit_rows(%a: memref<?x64xf32>, %v: memref<32x48xf32>, %i: memref<32x12xi8>, %c: memref<?x48xf32>) {
+  // expected-error @+1 {{expected size of dim 0 of indices to be 8, but got 32}}
+  nm.spmm <2:4, block = 4x4> ins(%a, %v, %i : memref<?x64xf32>, memref<32x48xf32>, memref<32x12xi8>)
+    outs(%c : memref<?x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_condensed_rank(%a: memref<3x64xf32>, %v: memref<3x32x16xf32>, %i: memref<3x32x4xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected values to have rank 2, but got 'memref<3x32x16xf32>'}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xf32>, memref<3x32x16xf32>, memref<3x32x4xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_packed_rank(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected values to have rank 3, but got 'memref<32x48xf32>'}}
+  nm.spmm <2:4> packing <panel = 16, index_bits = 2>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_packed_bytes(%a: memref<3x64xf32>, %v: memref<3x32x16xf32>, %i: memref<3x32x4xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected size of dim 2 of indices to be 6, but got 4}}
+  nm.spmm <2:4> packing <panel = 16, index_bits = 3>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<3x32x16xf32>, memref<3x32x4xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c3_huge(%a: memref<3x9223372036854775807xf32>, %v: memref<?x?xf32>, %i: memref<?x?xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected k and n to be at most 1099511627776, but got k x n = 9223372036854775807x48}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x9223372036854775807xf32>, memref<?x?xf32>, memref<?x?xi8>)
+    outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_packing_c1(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected a panel of at most 65536 columns that is a multiple or a divisor of the block's 4, but got 6}}
+  nm.spmm <2:4, block = 1x4> packing <panel = 6, index_bits = 2>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_packing_c2(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected 3 to 8 index bits for M = 5, but got 2}}
+  nm.spmm <2:5> packing <panel = 6, index_bits = 2>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_schedule_packing(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected 2 to 8 index bits for M = 4, but got 1}}
+  nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 1>>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c4_mixed(%a: tensor<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected all operands to be tensors or all to be memrefs}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c4_no_result(%a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<3x48xf32>) {
+  // expected-error @+1 {{expected number of results to be 1 on tensors, but got 0}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%c : tensor<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c4_result_on_memrefs(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected number of results to be 0 on memrefs, but got 1}}
+  nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>)
+    outs(%c : memref<3x48xf32>) -> tensor<3x48xf32>
+  return
+}
+
+// -----
+
+func.func @spmm_c4_result_type(%a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<3x48xf32>) {
+  // expected-error @+1 {{expected result type 'tensor<3x48xf32>' (of its destination), but got 'tensor<?x48xf32>'}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<?x48xf32>
+  return
+}
+
+// -----
+
+func.func @spmm_c4_encoded(%a: tensor<3x64xf32, #nm.encoding<2:4, dim = 1>>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>,
+                           %c: tensor<3x48xf32>) {
+  // expected-error @+1 {{expected operand 0 to be a plain tensor, but it carries #nm.encoding<2:4, dim = 1>}}
+  nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<3x64xf32, #nm.encoding<2:4, dim = 1>>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+  return
+}
+
+// -----
+
+func.func @spmm_unranked(%a: tensor<*xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<3x48xf32>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor}}
+  nm.spmm <2:4> ins(%a, %v, %i : tensor<*xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+  return
+}
+
+// -----
+
+func.func @spmv_c1(%x: memref<1x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %y: memref<48xf32>) {
+  // expected-error @+1 {{'nm.spmv' op expected x and y to have rank 1, but got 'memref<1x64xf32>' and 'memref<48xf32>'}}
+  nm.spmv <2:4> ins(%x, %v, %i : memref<1x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%y : memref<48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmv_c2(%x: memref<64xbf16>, %v: memref<32x48xbf16>, %i: memref<32x48xi8>, %y: memref<48xf16>) {
+  // expected-error @+1 {{expected C to have element type 'f32' or 'bf16', but got 'f16'}}
+  nm.spmv <2:4> ins(%x, %v, %i : memref<64xbf16>, memref<32x48xbf16>, memref<32x48xi8>) outs(%y : memref<48xf16>)
+  return
+}
+
+// -----
+
+func.func @spmv_c3(%x: memref<64xf32>, %v: memref<32x48xf32>, %i: memref<32x47xi8>, %y: memref<48xf32>) {
+  // expected-error @+1 {{expected size of dim 1 of indices to be 48, but got 47}}
+  nm.spmv <2:4> ins(%x, %v, %i : memref<64xf32>, memref<32x48xf32>, memref<32x47xi8>) outs(%y : memref<48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmv_c4(%x: memref<64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %y: tensor<48xf32>) {
+  // expected-error @+1 {{expected all operands to be tensors or all to be memrefs}}
+  nm.spmv <2:4> ins(%x, %v, %i : memref<64xf32>, memref<32x48xf32>, memref<32x48xi8>)
+    outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  return
+}
