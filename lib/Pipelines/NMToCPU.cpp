@@ -47,9 +47,7 @@ void mlir::nm::buildScheduleForCPU(OpPassManager &pm,
   pm.addPass(createNMSelectSchedule(schedule));
 }
 
-/// One-shot bufferization of the whole module, with results in memory that the
-/// caller brings.
-static void buildBufferization(OpPassManager &pm) {
+void mlir::nm::buildBufferization(OpPassManager &pm) {
   // Upstream drops encodings without a word, so this stands right before it.
   pm.addPass(createNMCheckEncodings());
   // Callers' arguments are read-only, which bufferization must know.

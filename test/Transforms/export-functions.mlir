@@ -1,7 +1,7 @@
 // RUN: nm-opt %s --nm-export-functions | FileCheck %s
 
 // CHECK: func.func @public(%{{.*}}: memref<4xf32>) attributes {llvm.emit_c_interface}
-func.func @public(%a: memref<4xf32>) {
+func.func @public(%a: memref<4xf32> {nm.values_of = 0 : i64}) {
   return
 }
 

@@ -44,6 +44,10 @@ void buildScheduleForCPU(OpPassManager &pm, const NMToCPUOptions &options);
 /// Then, down to the LLVM dialect.
 void buildLowerToCPU(OpPassManager &pm, const NMToCPUOptions &options);
 
+/// A step of the last: one-shot bufferization of the whole module, with results
+/// in memory that the caller brings.
+void buildBufferization(OpPassManager &pm);
+
 /// `nm-to-cpu`: all three.
 void buildNMToCPUPipeline(OpPassManager &pm, const NMToCPUOptions &options);
 void registerNMToCPUPipeline();

@@ -11,16 +11,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NMOrderLoops : Pass<"nm-order-loops"> {
+  let summary = "loops of linalg reductions that walk memory in order";
+  let description = [{
+    The loops of a `linalg.generic` with a reduction are put in the order:
+    reductions, other loops, the loop of the output's last dimension, if every
+    operand that uses that one has it last. LLVM vectorizes the innermost loop
+    then, which it does not do for a sum.
+
+    Before:
+    ```mlir
+    linalg.generic {iterator_types = ["parallel", "parallel", "reduction"]} // m, n, k
+    ```
+    After:
+    ```mlir
+    linalg.generic {iterator_types = ["reduction", "parallel", "parallel"]} // k, m, n
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def NMExportFunctions : Pass<"nm-export-functions", "::mlir::func::FuncOp"> {
   let summary = "gives public functions a C interface";
   let description = [{
     A public function with a body gets `llvm.emit_c_interface`, from which
     `convert-func-to-llvm` makes a `_mlir_ciface_` function that takes pointers
-    to memref descriptors.
+    to memref descriptors. The marks on arguments that nm's own passes have left
+    for each other are removed.
 
     Before:
     ```mlir
-    func.func @f(%a: memref<4xf32>) {
+    func.func @f(%a: memref<4xf32> {nm.values_of = 0 : i64}) {
     ```
     After:
     ```mlir

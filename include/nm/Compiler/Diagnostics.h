@@ -1,0 +1,50 @@
+//===- Diagnostics.h - What a compilation has to say ------------*- C++ -*-===//
+
+#ifndef NM_COMPILER_DIAGNOSTICS_H
+#define NM_COMPILER_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mlir::nm {
+
+/// Collects errors, warnings and remarks in order.
+class Diagnostics {
+public:
+  struct Entry {
+    DiagnosticSeverity severity;
+    /// `file:line:column`, or empty.
+    std::string place;
+    std::string message;
+
+    /// `file:line:column: error: message`.
+    std::string str() const;
+  };
+
+  /// `onEntry`, if any, sees each entry at once.
+  explicit Diagnostics(std::function<void(const Entry &)> onEntry = {})
+      : onEntry(std::move(onEntry)) {}
+
+  void add(Entry entry);
+  /// Adds an MLIR diagnostic and its notes.
+  void add(Diagnostic &diagnostic);
+  /// Adds an error, and fails.
+  LogicalResult fail(const llvm::Twine &message);
+
+  bool hasErrors() const;
+  const std::vector<Entry> &getEntries() const { return entries; }
+
+private:
+  std::vector<Entry> entries;
+  std::function<void(const Entry &)> onEntry;
+};
+
+/// `file:line:column` of the first place in a file that `location` has.
+std::string getPlace(Location location);
+
+} // namespace mlir::nm
+
+#endif // NM_COMPILER_DIAGNOSTICS_H

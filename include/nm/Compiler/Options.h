@@ -1,0 +1,56 @@
+//===- Options.h - What nm-compile can be told ------------------*- C++ -*-===//
+
+#ifndef NM_COMPILER_OPTIONS_H
+#define NM_COMPILER_OPTIONS_H
+
+#include "nm/Support/Error.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mlir::nm {
+
+/// How far a module is compiled, and so what comes out.
+enum class Emit { NM, Schedule, LLVM, Object, SharedObject };
+
+struct CompileOptions {
+  std::string target = "cpu";
+  Emit emit = Emit::SharedObject;
+  bool withReference = false;
+  bool detectWeights = true;
+  /// LLVM's names; `native` is the host's processor with all it has.
+  std::string cpu = "native";
+  std::string features;
+  /// Empty leaves the choice to the cost model.
+  std::string strategy;
+  int64_t threads = 0;
+  unsigned optLevel = 3;
+  /// Where a pass that fails leaves the IR it was given.
+  std::string reproducer;
+};
+
+/// An option as it is written on nm-compile's command line (--name=value) and
+/// in the C API's text (name=value). All but --target, --emit and -o are here.
+struct OptionInfo {
+  llvm::StringRef name;
+  /// Stands for the value in help texts; empty for a flag.
+  llvm::StringRef value;
+  llvm::StringRef help;
+  ::nm::Status (*set)(CompileOptions &options, llvm::StringRef value);
+};
+
+llvm::ArrayRef<OptionInfo> getOptionInfos();
+
+/// Parses `with-reference opt-level=2`.
+::nm::Status parseOptions(llvm::StringRef text, CompileOptions &options);
+
+::nm::Result<Emit> parseEmit(llvm::StringRef name);
+
+/// Whether this build compiles for `target`.
+::nm::Status checkTarget(llvm::StringRef target);
+
+} // namespace mlir::nm
+
+#endif // NM_COMPILER_OPTIONS_H

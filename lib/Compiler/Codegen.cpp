@@ -1,0 +1,230 @@
+//===- Codegen.cpp - The LLVM dialect to machine code ---------------------===//
+
+#include "Codegen.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+#include <mutex>
+
+using namespace mlir;
+using mlir::nm::CompileOptions;
+using mlir::nm::HostTarget;
+using ::nm::Result;
+using ::nm::Status;
+
+static constexpr StringLiteral kManifest = "nm_manifest";
+
+//===----------------------------------------------------------------------===//
+// The processor
+//===----------------------------------------------------------------------===//
+
+HostTarget::HostTarget() = default;
+HostTarget::HostTarget(HostTarget &&) = default;
+HostTarget::~HostTarget() = default;
+
+static void initializeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+/// The features that `options` add to the processor's own.
+static std::string getFeatures(const CompileOptions &options) {
+  llvm::SubtargetFeatures features;
+  if (options.cpu == "native")
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature.first(), feature.second);
+  SmallVector<StringRef> given;
+  StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef feature : given)
+    features.AddFeature(feature.trim());
+  return features.getString();
+}
+
+/// Names that LLVM does not know it would report on stderr and go on.
+static Status checkNames(const llvm::MCSubtargetInfo &info,
+                         const CompileOptions &options) {
+  if (options.cpu != "native" && !info.isCPUStringValid(options.cpu))
+    return ::nm::Error{
+        "expected mcpu to be a processor that LLVM knows, but got '" +
+        options.cpu + "'"};
+  SmallVector<StringRef> given;
+  StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef feature : given) {
+    StringRef name = feature.trim().ltrim("+-");
+    bool known = llvm::any_of(info.getAllProcessorFeatures(),
+                              [&](const llvm::SubtargetFeatureKV &entry) {
+                                return name == entry.Key;
+                              });
+    if (!known)
+      return ::nm::Error{
+          "expected mattr to name features that LLVM knows, but got '" +
+          feature.str() + "'"};
+  }
+  return Status::success();
+}
+
+Result<HostTarget> HostTarget::create(const CompileOptions &options) {
+  initializeTarget();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return ::nm::Error{message};
+  std::unique_ptr<llvm::MCSubtargetInfo> generic(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (Status status = checkNames(*generic, options); !status)
+    return status.error();
+  llvm::TargetOptions targetOptions;
+  // One rounding instead of two is closer to the reference, and twice as fast.
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  std::string cpu =
+      options.cpu == "native" ? llvm::sys::getHostCPUName().str() : options.cpu;
+  HostTarget host;
+  host.machine.reset(target->createTargetMachine(
+      triple, cpu, getFeatures(options), targetOptions, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel(options.optLevel)));
+  if (!host.machine)
+    return ::nm::Error{"LLVM cannot make code for " + triple.str()};
+  return host;
+}
+
+bool HostTarget::has(StringRef feature) const {
+  return machine->getMCSubtargetInfo()->checkFeatures(("+" + feature).str());
+}
+
+std::string HostTarget::getFeatureText() const {
+  std::string text;
+  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
+  for (const llvm::SubtargetFeatureKV &feature : info.getAllProcessorFeatures())
+    if (info.getFeatureBits().test(feature.Value))
+      text += (text.empty() ? "+" : ",+") + std::string(feature.Key);
+  return text;
+}
+
+std::vector<std::string> HostTarget::getCheckedFeatures() const {
+  // Those that lib/Runtime/ProcessorFeatures.cpp knows.
+  std::vector<std::string> features;
+  if (!machine->getTargetTriple().isX86())
+    return features;
+  for (StringRef name :
+       {"sse4.2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw",
+        "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni", "avx512bf16"})
+    if (has(name))
+      features.push_back(name.str());
+  return features;
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM IR
+//===----------------------------------------------------------------------===//
+
+static void setTargetAttributes(llvm::Module &module,
+                                const HostTarget &target) {
+  llvm::TargetMachine &machine = target.getMachine();
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.setDoesNotThrow();
+    // LLVM halves vectors on some processors to keep clocks up, which
+    // bandwidth-bound code does not gain from.
+    if (target.has("avx512f"))
+      function.addFnAttr("prefer-vector-width", "512");
+  }
+}
+
+std::unique_ptr<llvm::Module>
+mlir::nm::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                          const HostTarget &target) {
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  std::unique_ptr<llvm::Module> translated =
+      translateModuleToLLVMIR(module, context);
+  if (!translated)
+    return nullptr;
+  translated->setTargetTriple(target.getMachine().getTargetTriple());
+  translated->setDataLayout(target.getMachine().createDataLayout());
+  setTargetAttributes(*translated, target);
+  return translated;
+}
+
+int64_t mlir::nm::countConstantBytes(const llvm::Module &module) {
+  int64_t bytes = 0;
+  for (const llvm::GlobalVariable &global : module.globals())
+    if (global.isConstant() && global.hasInitializer())
+      bytes += module.getDataLayout().getTypeAllocSize(global.getValueType());
+  return bytes;
+}
+
+void mlir::nm::addManifest(llvm::Module &module, StringRef text) {
+  llvm::Constant *value =
+      llvm::ConstantDataArray::getString(module.getContext(), text);
+  new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, value,
+                           kManifest);
+}
+
+void mlir::nm::hideAllButInterface(llvm::Module &module) {
+  auto isInterface = [](StringRef name) {
+    return name.starts_with("_mlir_ciface_") || name == kManifest;
+  };
+  for (llvm::GlobalValue &value : module.global_values())
+    if (!value.isDeclaration() && !isInterface(value.getName()))
+      value.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+void mlir::nm::optimize(llvm::Module &module, const HostTarget &target,
+                        unsigned optLevel) {
+  static const llvm::OptimizationLevel kLevels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = optLevel > 1;
+  llvm::PassBuilder builder(&target.getMachine(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  llvm::ModulePassManager passes =
+      optLevel == 0 ? builder.buildO0DefaultPipeline(kLevels[0])
+                    : builder.buildPerModuleDefaultPipeline(kLevels[optLevel]);
+  passes.run(module, modules);
+}
+
+Status mlir::nm::emitObject(llvm::Module &module, const HostTarget &target,
+                            SmallVectorImpl<char> &object) {
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (target.getMachine().addPassesToEmitFile(
+          passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return ::nm::Error{"LLVM cannot write objects for " +
+                       target.getMachine().getTargetTriple().str()};
+  passes.run(module);
+  return Status::success();
+}

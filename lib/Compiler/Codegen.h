@@ -1,0 +1,69 @@
+//===- Codegen.h - The LLVM dialect to machine code -------------*- C++ -*-===//
+
+#ifndef NM_LIB_COMPILER_CODEGEN_H
+#define NM_LIB_COMPILER_CODEGEN_H
+
+#include "nm/Compiler/Options.h"
+#include "nm/Support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace mlir::nm {
+
+/// The processor that code is made for.
+class HostTarget {
+public:
+  ~HostTarget();
+  HostTarget(HostTarget &&);
+
+  /// Resolves `native` and checks that LLVM knows the processor.
+  static ::nm::Result<HostTarget> create(const CompileOptions &options);
+
+  /// All features, as `+avx,+avx2`.
+  std::string getFeatureText() const;
+  /// Those of the features that the runtime can check for when it loads.
+  std::vector<std::string> getCheckedFeatures() const;
+  bool has(llvm::StringRef feature) const;
+
+  llvm::TargetMachine &getMachine() const { return *machine; }
+
+private:
+  HostTarget();
+
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+/// Translates a module in the LLVM dialect; null after an error there.
+std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
+                                              llvm::LLVMContext &context,
+                                              const HostTarget &target);
+
+/// Bytes of the constants that code of the module reads.
+int64_t countConstantBytes(const llvm::Module &module);
+
+/// Adds the exported `nm_manifest`.
+void addManifest(llvm::Module &module, llvm::StringRef text);
+
+/// Makes all but the C interface and the manifest internal.
+void hideAllButInterface(llvm::Module &module);
+
+void optimize(llvm::Module &module, const HostTarget &target,
+              unsigned optLevel);
+
+::nm::Status emitObject(llvm::Module &module, const HostTarget &target,
+                        llvm::SmallVectorImpl<char> &object);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_COMPILER_CODEGEN_H

@@ -1,0 +1,195 @@
+//===- Linker.cpp - Objects to shared objects -----------------------------===//
+
+#include "Linker.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#ifdef NM_HAVE_LLD
+#include "lld/Common/Driver.h"
+LLD_HAS_DRIVER(elf)
+#endif
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
+
+using namespace llvm;
+using ::nm::Result;
+using ::nm::Status;
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kRuntime = "libnm_runtime.so";
+
+/// The folder of the binary that this code is in.
+static std::string getOwnFolder() {
+  void *address = reinterpret_cast<void *>(&getOwnFolder);
+  Dl_info info;
+  SmallString<128> path;
+  // A program's own name may be what it was called by; a library's is a path.
+  if (!dladdr(address, &info) || !info.dli_fname ||
+      !sys::path::is_absolute(info.dli_fname) ||
+      sys::fs::real_path(info.dli_fname, path))
+    path = sys::fs::getMainExecutable(nullptr, address);
+  return sys::path::parent_path(path).str();
+}
+
+/// The runtime beside this library, or where this tool's libraries are.
+static Result<std::string> findRuntime() {
+  std::string own = getOwnFolder();
+  for (StringRef relative : {".", NM_LIBDIR_FROM_BINDIR}) {
+    SmallString<128> path(own);
+    sys::path::append(path, relative, kRuntime);
+    sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+    if (sys::fs::exists(path))
+      return path.str().str();
+  }
+  return ::nm::Error{("expected " + kRuntime + " in '" + own + "' or '" + own +
+                      "/" + NM_LIBDIR_FROM_BINDIR + "', but found none")
+                         .str()};
+}
+
+/// The file of a library that this process has loaded, or can. A linker wants
+/// `libm.so`, which only a system with compilers has.
+static std::optional<std::string> findSystemLibrary(const char *name) {
+  void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  if (!handle)
+    return std::nullopt;
+  std::optional<std::string> path;
+  link_map *map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0])
+    path = map->l_name;
+  dlclose(handle);
+  return path;
+}
+
+static Result<std::vector<std::string>> getArguments(StringRef object,
+                                                     StringRef output) {
+  Result<std::string> runtime = findRuntime();
+  if (!runtime)
+    return runtime.error();
+  std::vector<std::string> args = {"-shared",
+                                   "-o",
+                                   output.str(),
+                                   object.str(),
+                                   "--no-undefined",
+                                   "--gc-sections",
+                                   "--hash-style=gnu",
+                                   "-z",
+                                   "noexecstack",
+                                   "-z",
+                                   "relro",
+                                   "-z",
+                                   "now",
+                                   "-rpath",
+                                   "$ORIGIN",
+                                   "-rpath",
+                                   sys::path::parent_path(*runtime).str(),
+                                   "--enable-new-dtags",
+                                   *runtime,
+                                   "--as-needed"};
+  for (const char *name : {"libm.so.6", "libc.so.6"})
+    if (std::optional<std::string> path = findSystemLibrary(name))
+      args.push_back(*path);
+  return args;
+}
+
+//===----------------------------------------------------------------------===//
+// The linker that is built in
+//===----------------------------------------------------------------------===//
+
+/// The first error of a linker's output, without its own name.
+static ::nm::Error linkError(StringRef text) {
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::string message;
+  for (StringRef line : lines) {
+    size_t at = line.find("error: ");
+    line = (at == StringRef::npos ? line : line.substr(at + 7)).trim();
+    message += (message.empty() ? "" : "; ") + line.str();
+  }
+  return ::nm::Error{"cannot link: " +
+                     (message.empty() ? "the linker gave no reason" : message)};
+}
+
+#ifdef NM_HAVE_LLD
+/// None where lld cannot be used any more: it keeps global state, which an
+/// error deep inside of it may leave broken.
+static std::optional<Status> linkInProcess(ArrayRef<std::string> args) {
+  static std::mutex mutex;
+  static bool canRun = true;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!canRun)
+    return std::nullopt;
+  std::vector<const char *> argv = {"ld.lld"};
+  for (const std::string &arg : args)
+    argv.push_back(arg.c_str());
+  std::string text;
+  raw_string_ostream stream(text);
+  lld::Result result =
+      lld::lldMain(argv, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  canRun = result.canRunAgain;
+  return result.retCode == 0 ? Status::success() : Status(linkError(text));
+}
+#else
+static std::optional<Status> linkInProcess(ArrayRef<std::string>) {
+  return std::nullopt;
+}
+#endif
+
+//===----------------------------------------------------------------------===//
+// A linker on PATH
+//===----------------------------------------------------------------------===//
+
+static Status linkByProgram(ArrayRef<std::string> args) {
+  std::string found;
+  for (StringRef name : {"ld.lld-22", "ld.lld", "ld"})
+    if (auto path = sys::findProgramByName(name)) {
+      found = *path;
+      break;
+    }
+  if (found.empty())
+    return ::nm::Error{
+        "expected ld.lld or ld on PATH to link the shared object, but "
+        "found none; --emit=obj needs no linker"};
+  SmallString<128> log;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("nm-link", "log", log))
+    return ::nm::Error{"cannot write a temporary file: " + error.message()};
+  std::vector<StringRef> argv = {found};
+  argv.insert(argv.end(), args.begin(), args.end());
+  std::string reason;
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
+                                          StringRef(log)};
+  int code =
+      sys::ExecuteAndWait(found, argv, std::nullopt, redirects,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &reason);
+  auto text = MemoryBuffer::getFile(log);
+  sys::fs::remove(log);
+  if (code == 0)
+    return Status::success();
+  return linkError(text && !(*text)->getBuffer().empty() ? (*text)->getBuffer()
+                                                         : StringRef(reason));
+}
+
+Status mlir::nm::linkSharedObject(StringRef object, StringRef output) {
+  Result<std::vector<std::string>> args = getArguments(object, output);
+  if (!args)
+    return args.error();
+  if (std::optional<Status> status = linkInProcess(*args))
+    return *status;
+  return linkByProgram(*args);
+}

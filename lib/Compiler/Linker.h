@@ -1,0 +1,18 @@
+//===- Linker.h - Objects to shared objects ---------------------*- C++ -*-===//
+
+#ifndef NM_LIB_COMPILER_LINKER_H
+#define NM_LIB_COMPILER_LINKER_H
+
+#include "nm/Support/Error.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::nm {
+
+/// Links the object file `object` with the nm runtime, libm and libc to the
+/// shared object `output`, by the lld that is built in, or by one on PATH.
+::nm::Status linkSharedObject(llvm::StringRef object, llvm::StringRef output);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_COMPILER_LINKER_H

@@ -1,0 +1,57 @@
+//===- Manifest.h - Writing what a module says of itself --------*- C++ -*-===//
+//
+// The text is described in nm/Runtime/Manifest.h, which reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_COMPILER_MANIFEST_H
+#define NM_LIB_COMPILER_MANIFEST_H
+
+#include "Signature.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::nm {
+
+/// Where one weight's packed form goes.
+struct PackedWeight {
+  int64_t arg;
+  TensorInfo values;
+  TensorInfo indices;
+};
+
+/// How one op was compiled.
+struct OpRecord {
+  std::string strategy;
+  std::string place;
+  std::string remark;
+};
+
+/// Operations of a call: `fixed`, and `perRow` for each of the first dynamic
+/// size among the arguments.
+struct Flops {
+  int64_t fixed = 0;
+  int64_t perRow = 0;
+};
+
+struct FunctionRecord {
+  Signature signature;
+  std::vector<PackedWeight> packed;
+  std::vector<OpRecord> ops;
+  Flops flops;
+  bool hasReference = false;
+};
+
+struct ModuleRecord {
+  std::string target;
+  std::vector<std::string> processorFeatures;
+  std::vector<FunctionRecord> functions;
+  int64_t constantBytes = 0;
+};
+
+std::string writeManifest(const ModuleRecord &module);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_COMPILER_MANIFEST_H

@@ -1,0 +1,133 @@
+//===- Options.cpp - What nm-compile can be told --------------------------===//
+
+#include "nm/Compiler/Options.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+using mlir::nm::CompileOptions;
+using mlir::nm::Emit;
+using mlir::nm::OptionInfo;
+using ::nm::Result;
+using ::nm::Status;
+
+static ::nm::Error expected(const Twine &what, StringRef got) {
+  return ::nm::Error{("expected " + what + ", but got '" + got + "'").str()};
+}
+
+static Status setBool(bool &option, StringRef name, StringRef value) {
+  if (value != "true" && value != "false" && !value.empty())
+    return expected(name + " to be true or false", value);
+  option = value != "false";
+  return Status::success();
+}
+
+static Status setThreads(CompileOptions &options, StringRef value) {
+  if (value.getAsInteger(10, options.threads) || options.threads < 0 ||
+      options.threads > 4096)
+    return expected("threads between 0 and 4096", value);
+  return Status::success();
+}
+
+static Status setOptLevel(CompileOptions &options, StringRef value) {
+  if (value.getAsInteger(10, options.optLevel) || options.optLevel > 3)
+    return expected("opt-level between 0 and 3", value);
+  return Status::success();
+}
+
+static Status setStrategy(CompileOptions &options, StringRef value) {
+  if (!value.empty() && value != "vector" && value != "loops")
+    return expected("strategy vector or loops", value);
+  options.strategy = value.str();
+  return Status::success();
+}
+
+static Status setReproducer(CompileOptions &options, StringRef value) {
+  if (value.empty())
+    return expected("reproducer to be a file", value);
+  options.reproducer = value.str();
+  return Status::success();
+}
+
+static const OptionInfo kOptions[] = {
+    {"with-reference", "",
+     "also compile each function in float64 on dense weights, which nm-run "
+     "--check compares with",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.withReference, "with-reference", value);
+     }},
+    {"detect-weights", "true|false",
+     "find dense constants that obey an N:M pattern (default true)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.detectWeights, "detect-weights", value);
+     }},
+    {"strategy", "vector|loops",
+     "how every product without a schedule is expanded, in place of the cost "
+     "model's choice",
+     setStrategy},
+    {"threads", "count",
+     "threads to schedule for (default 0: as many as this process may run)",
+     setThreads},
+    {"mcpu", "name",
+     "processor to compile for, as LLVM names it (default native: this one)",
+     [](CompileOptions &options, StringRef value) {
+       options.cpu = value.empty() ? "native" : value.str();
+       return Status::success();
+     }},
+    {"mattr", "features",
+     "processor features to add or remove, separated by commas, as in "
+     "+avx2,-avx512f",
+     [](CompileOptions &options, StringRef value) {
+       options.features = value.str();
+       return Status::success();
+     }},
+    {"opt-level", "0..3", "how much LLVM optimizes (default 3)", setOptLevel},
+    {"reproducer", "file",
+     "where a pass fails, write the IR it was given and the passes to this "
+     "file",
+     setReproducer},
+};
+
+ArrayRef<OptionInfo> mlir::nm::getOptionInfos() { return kOptions; }
+
+Status mlir::nm::parseOptions(StringRef text, CompileOptions &options) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    StringRef name = word.split('=').first;
+    StringRef value = word.split('=').second;
+    const OptionInfo *found = find_if(
+        kOptions, [&](const OptionInfo &info) { return info.name == name; });
+    if (found == std::end(kOptions))
+      return ::nm::Error{("unknown option '" + name + "'").str()};
+    if (!found->value.empty() && !word.contains('='))
+      return ::nm::Error{
+          ("expected " + name + "=" + found->value + ", but got no value")
+              .str()};
+    if (Status status = found->set(options, value); !status)
+      return status;
+  }
+  return Status::success();
+}
+
+Result<Emit> mlir::nm::parseEmit(StringRef name) {
+  static constexpr std::pair<StringLiteral, Emit> kEmits[] = {
+      {"nm", Emit::NM},
+      {"schedule", Emit::Schedule},
+      {"llvm", Emit::LLVM},
+      {"obj", Emit::Object},
+      {"so", Emit::SharedObject}};
+  for (auto [known, emit] : kEmits)
+    if (known == name)
+      return emit;
+  return expected("emit to be one of nm, schedule, llvm, obj, so", name);
+}
+
+Status mlir::nm::checkTarget(StringRef target) {
+  if (target == "cpu")
+    return Status::success();
+  return expected("target to be one of cpu", target);
+}

@@ -1,0 +1,99 @@
+//===- OutputFile.cpp - Writing results whole or not at all ---------------===//
+
+#include "OutputFile.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using ::nm::Status;
+
+static ::nm::Error cannotWrite(StringRef path, std::error_code error) {
+  return ::nm::Error{("cannot write '" + path + "': " + error.message()).str()};
+}
+
+/// Writes and closes; the stream's own destructor would abort on an error.
+static std::error_code writeTo(raw_fd_ostream &stream, StringRef contents) {
+  stream << contents;
+  stream.close();
+  std::error_code error = stream.error();
+  stream.clear_error();
+  return error;
+}
+
+/// Writes to what stands at `path`, which is kept: a device or a pipe.
+static Status writeInPlace(StringRef path, StringRef contents) {
+  std::error_code error;
+  raw_fd_ostream stream(path, error, sys::fs::CD_OpenAlways, sys::fs::FA_Write,
+                        sys::fs::OF_None);
+  if (!error)
+    error = writeTo(stream, contents);
+  return error ? Status(cannotWrite(path, error)) : Status::success();
+}
+
+static Status writeStdout(StringRef contents) {
+  outs() << contents;
+  outs().flush();
+  std::error_code error = outs().error();
+  outs().clear_error();
+  return error ? Status(cannotWrite("stdout", error)) : Status::success();
+}
+
+/// Whether `path` names something that a rename would replace wrongly.
+static bool isSpecialFile(StringRef path) {
+  sys::fs::file_status status;
+  return !sys::fs::status(path, status) &&
+         status.type() != sys::fs::file_type::regular_file &&
+         status.type() != sys::fs::file_type::directory_file;
+}
+
+static Status copyInto(StringRef path, StringRef from) {
+  auto contents = MemoryBuffer::getFile(from);
+  if (!contents)
+    return cannotWrite(path, contents.getError());
+  return mlir::nm::writeOutput(path, (*contents)->getBuffer());
+}
+
+/// A file of its own in the output's folder, so that a rename can move it.
+static std::error_code createTemporary(StringRef path, bool special,
+                                       SmallVectorImpl<char> &temporary) {
+  if (special)
+    return sys::fs::createTemporaryFile("nm-compile", "out", temporary);
+  return sys::fs::createUniqueFile(path + ".tmp%%%%%%%%", temporary);
+}
+
+Status mlir::nm::makeOutput(StringRef path,
+                            function_ref<Status(StringRef)> make) {
+  if (sys::fs::is_directory(path))
+    return ::nm::Error{("cannot write '" + path + "': it is a folder").str()};
+  bool special = path == "-" || isSpecialFile(path);
+  SmallString<128> temporary;
+  if (std::error_code error = createTemporary(path, special, temporary))
+    return cannotWrite(path, error);
+  FileRemover remover(temporary);
+  if (Status status = make(temporary); !status)
+    return status;
+  if (special)
+    return copyInto(path, temporary);
+  if (std::error_code error = sys::fs::rename(temporary, path))
+    return cannotWrite(path, error);
+  remover.releaseFile();
+  return Status::success();
+}
+
+Status mlir::nm::writeOutput(StringRef path, StringRef contents) {
+  if (path == "-")
+    return writeStdout(contents);
+  if (isSpecialFile(path))
+    return writeInPlace(path, contents);
+  return makeOutput(path, [&](StringRef temporary) -> Status {
+    std::error_code error;
+    raw_fd_ostream stream(temporary, error);
+    if (!error)
+      error = writeTo(stream, contents);
+    return error ? Status(cannotWrite(path, error)) : Status::success();
+  });
+}

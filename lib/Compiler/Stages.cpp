@@ -1,0 +1,118 @@
+//===- Stages.cpp - Running a module through the pipeline -----------------===//
+
+#include "Stages.h"
+
+#include "CountFlops.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// The manifest's records
+//===----------------------------------------------------------------------===//
+
+/// The last remark at `place` that speaks of a strategy.
+static std::string findRemark(const Diagnostics &diagnostics, StringRef place) {
+  std::string found;
+  for (const Diagnostics::Entry &entry : diagnostics.getEntries())
+    if (entry.severity == DiagnosticSeverity::Remark && entry.place == place &&
+        StringRef(entry.message).contains("strategy"))
+      found = entry.message;
+  return found;
+}
+
+static void recordSchedules(func::FuncOp function,
+                            const Diagnostics &diagnostics,
+                            FunctionRecord &record) {
+  record.ops.clear();
+  function.walk([&](SparseProductOpInterface op) {
+    if (!op.getScheduleAttr())
+      return;
+    std::string place = getPlace(op.getLoc());
+    record.ops.push_back(
+        {stringifyStrategy(op.getScheduleAttr().getStrategy()).str(), place,
+         findRemark(diagnostics, place)});
+  });
+  record.flops = countFlops(function);
+}
+
+static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
+  record.packed.clear();
+  for (unsigned i = 0; i + 1 < function.getNumArguments(); ++i) {
+    auto arg = function.getArgAttrOfType<IntegerAttr>(i, "nm.packed_values_of");
+    if (!arg)
+      continue;
+    std::optional<TensorInfo> values =
+        getTensorInfo(function.getArgumentTypes()[i]);
+    std::optional<TensorInfo> indices =
+        getTensorInfo(function.getArgumentTypes()[i + 1]);
+    if (values && indices)
+      record.packed.push_back({arg.getInt(), *values, *indices});
+  }
+}
+
+namespace {
+/// Remembers which pass failed, and fills the records between passes: what they
+/// hold is gone from the IR later.
+class Observer : public PassInstrumentation {
+public:
+  Observer(std::string &failedPass, const Diagnostics &diagnostics,
+           std::vector<FunctionRecord> *records)
+      : failedPass(failedPass), diagnostics(diagnostics), records(records) {}
+
+  void runAfterPassFailed(Pass *pass, Operation *op) override {
+    if (!failedPass.empty())
+      return;
+    failedPass = pass->getArgument().str();
+    if (failedPass.empty())
+      failedPass = pass->getName().str();
+    failedPass = "pass '" + failedPass + "' failed on '" +
+                 op->getName().getStringRef().str() + "'";
+    if (auto name = op->getAttrOfType<StringAttr>("sym_name"))
+      failedPass += " @" + name.str();
+  }
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    auto module = dyn_cast<ModuleOp>(op);
+    if (!records || !module)
+      return;
+    for (FunctionRecord &record : *records) {
+      auto function = module.lookupSymbol<func::FuncOp>(record.signature.name);
+      if (!function)
+        continue;
+      if (pass->getArgument() == "nm-select-schedule")
+        recordSchedules(function, diagnostics, record);
+      if (pass->getArgument() == "nm-pack-weights")
+        recordPackedWeights(function, record);
+    }
+  }
+
+private:
+  std::string &failedPass;
+  const Diagnostics &diagnostics;
+  std::vector<FunctionRecord> *records;
+};
+} // namespace
+
+LogicalResult
+mlir::nm::runPasses(ModuleOp module, const CompileOptions &options,
+                    Diagnostics &diagnostics,
+                    llvm::function_ref<void(OpPassManager &)> build,
+                    std::vector<FunctionRecord> *records) {
+  PassManager pm(module.getContext());
+  std::string failedPass;
+  pm.addInstrumentation(
+      std::make_unique<Observer>(failedPass, diagnostics, records));
+  if (!options.reproducer.empty())
+    pm.enableCrashReproducerGeneration(options.reproducer);
+  build(pm);
+  if (succeeded(pm.run(module)))
+    return success();
+  if (failedPass.empty())
+    failedPass = "the pipeline failed";
+  return diagnostics.fail(failedPass);
+}

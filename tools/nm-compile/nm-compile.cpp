@@ -1,0 +1,128 @@
+//===- nm-compile.cpp - Compiles a module ---------------------------------===//
+
+#include "nm/Compiler/Compiler.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <vector>
+
+using namespace llvm;
+using mlir::nm::CompileOptions;
+using mlir::nm::Diagnostics;
+using mlir::nm::Emit;
+using mlir::nm::OptionInfo;
+
+namespace {
+/// The command line. It is made after ResetCommandLineParser, without which
+/// libLLVM's own options are there too, some by the same names.
+class CommandLine {
+public:
+  CommandLine() {
+    for (const OptionInfo &info : mlir::nm::getOptionInfos())
+      shared.push_back(std::make_unique<cl::opt<std::string>>(
+          info.name, cl::desc(info.help), cl::value_desc(info.value),
+          cl::cat(category),
+          info.value.empty() ? cl::ValueOptional : cl::ValueRequired));
+  }
+
+  nm::Status read(CompileOptions &options) const;
+  std::string getInput() const { return input; }
+  std::string getOutput(Emit stage) const;
+
+private:
+  cl::OptionCategory category{"Options of the compiler"};
+  cl::opt<std::string> input{cl::Positional,
+                             cl::desc("<input.mlir, - for stdin>"),
+                             cl::Required, cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("file"), cl::cat(category),
+      cl::desc("where the result goes, - for stdout (default: stdout for text, "
+               "else the input's name with .o or .so)")};
+  cl::opt<std::string> target{"target", cl::value_desc("cpu"), cl::init("cpu"),
+                              cl::cat(category),
+                              cl::desc("what to compile for (default cpu)")};
+  cl::opt<std::string> emit{
+      "emit", cl::value_desc("stage"), cl::init("so"), cl::cat(category),
+      cl::desc("how far to compile (default so): nm, products as nm ops; "
+               "schedule, with the schedule of each; llvm, optimized LLVM IR; "
+               "obj, an object file; so, a shared object")};
+  /// The options that the C API has too.
+  std::vector<std::unique_ptr<cl::opt<std::string>>> shared;
+};
+} // namespace
+
+nm::Status CommandLine::read(CompileOptions &options) const {
+  options.target = target;
+  nm::Result<Emit> stage = mlir::nm::parseEmit(emit);
+  if (!stage)
+    return stage.error();
+  options.emit = *stage;
+  for (auto [option, info] : llvm::zip(shared, mlir::nm::getOptionInfos())) {
+    if (option->getNumOccurrences() == 0)
+      continue;
+    if (nm::Status status = info.set(options, *option); !status)
+      return status;
+  }
+  return nm::Status::success();
+}
+
+/// Beside the input, as compilers do; text goes to stdout.
+std::string CommandLine::getOutput(Emit stage) const {
+  if (!output.empty())
+    return output;
+  if (stage != Emit::Object && stage != Emit::SharedObject)
+    return "-";
+  StringRef stem = input;
+  if (!stem.consume_back(".mlirbc"))
+    stem.consume_back(".mlir");
+  if (stem == "-")
+    stem = "model";
+  return (stem + (stage == Emit::Object ? ".o" : ".so")).str();
+}
+
+static void print(const Diagnostics::Entry &entry) {
+  errs() << entry.str() << "\n";
+}
+
+namespace {
+struct Request {
+  std::string input, output;
+  CompileOptions options;
+};
+} // namespace
+
+/// Exits for --help and for options that there are not.
+static nm::Result<Request> readCommandLine(int argc, char **argv) {
+  cl::ResetCommandLineParser();
+  CommandLine commandLine;
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "compiles the matrix products of an MLIR module, N:M-sparse ones among "
+      "them\n\nRemarks on stderr say how each product was compiled.\n");
+  Request request;
+  nm::Status status = commandLine.read(request.options);
+  request.input = commandLine.getInput();
+  request.output = commandLine.getOutput(request.options.emit);
+  // The linker inside registers options of its own, some by the same names.
+  cl::ResetCommandLineParser();
+  if (!status)
+    return status.error();
+  return request;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  nm::Result<Request> request = readCommandLine(argc, argv);
+  if (!request) {
+    WithColor::error() << request.error().message << "\n";
+    return 1;
+  }
+  Diagnostics diagnostics(print);
+  return failed(mlir::nm::compileFile(request->input, request->output,
+                                      request->options, diagnostics));
+}
