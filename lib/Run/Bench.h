@@ -16,8 +16,8 @@ struct Work {
   double flops = 0;
 };
 
-/// Calls `function` for `seconds`, at least five times, and prints its times
-/// beside the ceilings.
+/// Calls `function`, which has run before, for `seconds`, at least five times,
+/// and prints its times beside the ceilings of its device.
 Status benchFunction(const Function &function,
                      const std::vector<Argument> &args,
                      const std::vector<Tensor> &results, const Work &work,

@@ -6,7 +6,9 @@
 #include "Target.h"
 #include "nm-c/Compiler.h"
 #include "nm-c/Runtime.h"
+#include "nm/Runtime/Cuda.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -77,6 +79,21 @@ static Result<Compiler> openCompiler() {
   return compiler;
 }
 
+/// The target to compile for: with `cuda` alone, the chip of the device that
+/// will run it.
+static Result<std::string> completeTarget(const RunOptions &options) {
+  if (options.target.empty())
+    return std::string("cpu");
+  if (options.target != "cuda")
+    return options.target;
+  Result<CudaDeviceInfo> info =
+      cudaDeviceInfo(std::max<int>(int(options.device), 0));
+  if (!info)
+    return Error{"--target=cuda compiles for the device that is there: " +
+                 info.error().message};
+  return "cuda:" + info->chip();
+}
+
 static Result<Module> compileAndLoad(const RunOptions &options) {
   Result<Compiler> compiler = openCompiler();
   if (!compiler)
@@ -90,12 +107,14 @@ static Result<Module> compileAndLoad(const RunOptions &options) {
   if (options.check)
     compileOptions +=
         compileOptions.empty() ? "with-reference" : " with-reference";
-  std::string target = options.target.empty() ? "cpu" : options.target;
+  Result<std::string> target = completeTarget(options);
+  if (!target)
+    return target.error();
   char *diagnostics = nullptr;
   int failed;
   {
     Progress progress("compiling " + options.model);
-    failed = compiler->compileFile(options.model.c_str(), target.c_str(),
+    failed = compiler->compileFile(options.model.c_str(), target->c_str(),
                                    compileOptions.c_str(), output.c_str(),
                                    &diagnostics);
   }

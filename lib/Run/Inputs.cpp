@@ -153,6 +153,27 @@ Result<Weight> Inputs::loadWeight(const Function &function, size_t arg,
 // All of them
 //===----------------------------------------------------------------------===//
 
+Status Inputs::upload(const Function &function) {
+  for (const auto &[arg, tensor] : tensors) {
+    Progress progress("uploading " + place(function, arg));
+    Result<CudaBuffer> buffer =
+        CudaBuffer::allocate(function.device(), tensor.type, tensor.shape);
+    if (!buffer)
+      return Error{place(function, arg) + ": " + buffer.error().message};
+    // A file may be in Fortran order; the device takes rows alone.
+    Result<Buffer> rows = Buffer();
+    if (!tensor.isRowMajor())
+      rows = copyToHost(tensor);
+    if (!rows)
+      return Error{place(function, arg) + ": " + rows.error().message};
+    const Tensor &from = rows->tensor().data ? rows->tensor() : tensor;
+    if (Status status = copyAcross(from, buffer->tensor()); !status)
+      return Error{place(function, arg) + ": " + status.error().message};
+    uploaded[arg] = std::move(*buffer);
+  }
+  return Status::success();
+}
+
 Result<Inputs> Inputs::load(const Function &function, const RunOptions &options,
                             bool keepCondensed) {
   Inputs inputs;
@@ -187,6 +208,9 @@ Result<Inputs> Inputs::load(const Function &function, const RunOptions &options,
     if (Status status = inputs.loadPlain(function, arg, options); !status)
       return status.error();
   }
+  if (!function.device().isCpu())
+    if (Status status = inputs.upload(function); !status)
+      return status.error();
   return inputs;
 }
 
@@ -194,8 +218,11 @@ std::vector<Argument> Inputs::arguments() const {
   std::vector<Argument> arguments;
   for (size_t arg = 0; arg < count; ++arg) {
     auto weight = weights.find(arg);
+    auto device = uploaded.find(arg);
     if (weight != weights.end())
       arguments.emplace_back(weight->second);
+    else if (device != uploaded.end())
+      arguments.emplace_back(device->second.tensor());
     else
       arguments.emplace_back(tensors.at(arg));
   }

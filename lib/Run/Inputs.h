@@ -4,6 +4,7 @@
 #define NM_LIB_RUN_INPUTS_H
 
 #include "Options.h"
+#include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 #include "nm/Runtime/Npy.h"
 
@@ -15,7 +16,8 @@ namespace nm {
 /// The arguments of one call, with whoever owns their memory.
 class Inputs {
 public:
-  /// Reads or draws every argument, and packs the weights. A file of dense
+  /// Reads or draws every argument, packs the weights, and uploads all of them
+  /// where the function runs on a CUDA device. A file of dense
   /// weights is unmapped as soon as it is compressed, and condensed weights are
   /// freed as soon as they are packed, unless `keepCondensed`.
   static Result<Inputs> load(const Function &function,
@@ -25,11 +27,13 @@ public:
   std::vector<Argument> arguments() const;
   /// The condensed weights by argument; empty unless they were kept.
   const std::map<size_t, Weight> &condensed() const { return kept; }
+  /// A plain argument on the host.
   const Tensor &tensor(size_t arg) const { return tensors.at(arg); }
   /// Bytes that a call reads.
   int64_t bytes() const;
 
 private:
+  Status upload(const Function &function);
   Status loadPlain(const Function &function, size_t arg,
                    const RunOptions &options);
   Result<Weight> loadWeight(const Function &function, size_t arg,
@@ -39,6 +43,7 @@ private:
   std::vector<NpyFile> files;
   std::vector<Buffer> buffers;
   std::map<size_t, Tensor> tensors;
+  std::map<size_t, CudaBuffer> uploaded;
   std::map<size_t, Weight> weights;
   std::map<size_t, Weight> kept;
 };

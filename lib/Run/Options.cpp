@@ -50,6 +50,7 @@ static Status setPositive(std::optional<double> &target,
 
 static constexpr int64_t kMaxThreads = 4096;
 static constexpr int64_t kMaxSize = int64_t(1) << 40;
+static constexpr int64_t kMaxDevice = 1023;
 static constexpr int64_t kMaxSeed = INT64_MAX;
 
 static const Option kOptions[] = {
@@ -107,7 +108,7 @@ static const Option kOptions[] = {
     {"bench", Takes::OptionalValue, "SECONDS",
      "Time the function for so long (default 1): median, spread, bytes/s,\n"
      "flop/s and the share of the roofline, whose ceilings are measured first\n"
-     "in up to 1 GiB of memory",
+     "in up to 1 GiB of memory, or are those of a CUDA device's clocks",
      [](RunOptions &o, const std::string &v) {
        return setPositive(o.bench, v.empty() ? "1" : v);
      }},
@@ -121,6 +122,11 @@ static const Option kOptions[] = {
      [](RunOptions &o, const std::string &v) {
        o.target = v;
        return checkTargetName(v);
+     }},
+    {"device", Takes::Value, "N",
+     "The CUDA device that a module for CUDA runs on (default 0)",
+     [](RunOptions &o, const std::string &v) {
+       return setInteger(o.device, v, 0, kMaxDevice);
      }},
     {"compile-options", Takes::Value, "TEXT",
      "For an .mlir file: options of nm-compile without their dashes, "

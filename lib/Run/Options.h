@@ -21,6 +21,8 @@ struct RunOptions {
   std::string target;
   std::string compileOptions;
   int64_t threads = 0;
+  /// The number of a CUDA device; negative where none is given.
+  int64_t device = -1;
   bool random = false;
   int64_t randomSeed = 0;
   int64_t dynamicSize = 128;

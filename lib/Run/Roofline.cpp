@@ -3,6 +3,7 @@
 #include "Roofline.h"
 
 #include "nm-c/Runtime.h"
+#include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/Tensor.h"
 
 #include <algorithm>
@@ -143,4 +144,11 @@ Result<Ceilings> nm::measureCeilings() {
   if (!bandwidth)
     return bandwidth.error();
   return Ceilings{*bandwidth, measureFlops()};
+}
+
+Result<Ceilings> nm::cudaCeilings(const Device &device) {
+  Result<CudaDeviceInfo> info = cudaDeviceInfo(device.ordinal);
+  if (!info)
+    return info.error();
+  return Ceilings{info->peakBytes, info->peakF32Flops, "by the clocks"};
 }

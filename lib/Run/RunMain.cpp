@@ -8,12 +8,12 @@
 #include "Inputs.h"
 #include "Options.h"
 #include "Progress.h"
+#include "Results.h"
 #include "nm-c/Runtime.h"
 
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 using namespace nm;
 
@@ -28,29 +28,6 @@ static int fail(const Error &error, int code = kFailure) {
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
-
-/// Fills a result with what no run would leave in it: NaN, or 0x7f bytes.
-static void poison(const Tensor &tensor) {
-  std::memset(tensor.data, isFloat(tensor.type) ? 0xff : 0x7f, tensor.bytes());
-}
-
-static Result<std::vector<Buffer>>
-allocateResults(const Function &function, const std::vector<Argument> &args) {
-  Result<std::vector<Shape>> shapes = function.resultShapes(args);
-  if (!shapes)
-    return shapes.error();
-  std::vector<Buffer> buffers;
-  for (size_t i = 0; i < shapes->size(); ++i) {
-    Result<Buffer> buffer =
-        Buffer::allocate(function.results()[i].element, (*shapes)[i]);
-    if (!buffer)
-      return Error{"result " + std::to_string(i) + " of @" + function.name() +
-                   ": " + buffer.error().message};
-    poison(buffer->tensor());
-    buffers.push_back(std::move(*buffer));
-  }
-  return buffers;
-}
 
 static void summarise(size_t i, const Function &function,
                       const Tensor &tensor) {
@@ -133,9 +110,12 @@ static Work workOf(const FunctionInfo &info, const Function &function,
   return work;
 }
 
-static Result<Ceilings> measureIfTiming(const RunOptions &options) {
+static Result<Ceilings> measureIfTiming(const Function &function,
+                                        const RunOptions &options) {
   if (!options.bench)
     return Ceilings();
+  if (!function.device().isCpu())
+    return cudaCeilings(function.device());
   // Before the inputs are there, so that the memory is not needed twice.
   Progress progress("measuring the ceilings");
   return measureCeilings();
@@ -146,41 +126,41 @@ static int runFunction(const Module &module, const Function &function,
   if (options.check)
     if (Result<Function> reference = module.reference(function); !reference)
       return fail(reference.error());
-  Result<Ceilings> ceilings = measureIfTiming(options);
+  Result<Ceilings> ceilings = measureIfTiming(function, options);
   if (!ceilings)
     return fail(ceilings.error());
   Result<Inputs> inputs = Inputs::load(function, options, options.check);
   if (!inputs)
     return fail(inputs.error());
   std::vector<Argument> args = inputs->arguments();
-  Result<std::vector<Buffer>> buffers = allocateResults(function, args);
-  if (!buffers)
-    return fail(buffers.error());
-  std::vector<Tensor> results;
-  for (const Buffer &buffer : *buffers)
-    results.push_back(buffer.tensor());
-
+  Result<Results> results = Results::allocate(function, args);
+  if (!results)
+    return fail(results.error());
   Status called = [&] {
     Progress progress("running @" + function.name());
-    return function.call(args, results);
+    return function.call(args, results->tensors());
   }();
   if (!called)
     return fail(called.error());
-  if (Status status = giveResults(function, options, results); !status)
+  Result<std::vector<Tensor>> onHost = results->onHost();
+  if (!onHost)
+    return fail(Error{"@" + function.name() + ": " + onHost.error().message});
+  if (Status status = giveResults(function, options, *onHost); !status)
     return fail(status.error());
 
   bool passed = true;
   if (options.check) {
     Result<bool> checked =
-        checkResults(module, function, *inputs, results, options.tolerance);
+        checkResults(module, function, *inputs, *onHost, options.tolerance);
     if (!checked)
       return fail(checked.error());
     passed = *checked;
   }
   if (options.bench) {
-    Work work = workOf(module.info(function), function, *inputs, args, results);
-    Status timed =
-        benchFunction(function, args, results, work, *ceilings, *options.bench);
+    Work work = workOf(module.info(function), function, *inputs, args,
+                       results->tensors());
+    Status timed = benchFunction(function, args, results->tensors(), work,
+                                 *ceilings, *options.bench);
     if (!timed)
       return fail(timed.error());
   }
@@ -188,7 +168,10 @@ static int runFunction(const Module &module, const Function &function,
 }
 
 static void listFunctions(const Module &module) {
-  std::printf("target %s\n", module.manifest().target.c_str());
+  std::string chips;
+  for (const std::string &chip : module.manifest().chips)
+    chips += (chips.empty() ? ", kernels for " : ", ") + chip;
+  std::printf("target %s%s\n", module.manifest().target.c_str(), chips.c_str());
   for (const FunctionInfo &function : module.manifest().functions) {
     std::string args, results;
     for (const TensorType &arg : function.args)
@@ -232,6 +215,10 @@ int nm::runMain(int argc, char **argv) {
   Result<Function> function = module->function(options->function);
   if (!function)
     return fail(function.error(), kUsage);
+  if (options->device >= 0)
+    if (Status status = function->setDevice(Device::cuda(int(options->device)));
+        !status)
+      return fail(status.error(), kUsage);
   if (Status status = checkCounts(*function, *options); !status)
     return fail(status.error(), kUsage);
   int code = runFunction(*module, *function, *options);

@@ -17,7 +17,7 @@ struct Target {
 } // namespace
 
 static constexpr Target kTargets[] = {
-    {"cpu", false, true}, {"cuda", true, false}, {"sim", true, false}};
+    {"cpu", false, true}, {"cuda", true, true}, {"sim", true, false}};
 
 static const Target *findTarget(std::string_view kind) {
   for (const Target &target : kTargets)

@@ -43,6 +43,22 @@ TEST_F(RunCompileTest, ChecksWithAReference) {
   EXPECT_TRUE(run.says("passed")) << run.text;
 }
 
+TEST_F(RunCompileTest, CompilesForTheDeviceThatIsThere) {
+  std::string input = folder.write("m.mlir", "ok");
+  setenv("NM_CUDA_LIBRARY", NM_FAKE_CUDA, 1);
+  Finished run = runProcess({input, "--random", "--target=cuda"});
+  EXPECT_TRUE(run.says("target 'cuda:sm_90a'")) << run.text;
+  run = runProcess({input, "--random", "--target=cuda:sm_80"});
+  EXPECT_TRUE(run.says("target 'cuda:sm_80'")) << run.text;
+  setenv("NM_CUDA_LIBRARY", "/nowhere/libcuda.so", 1);
+  run = runProcess({input, "--random", "--target=cuda"});
+  unsetenv("NM_CUDA_LIBRARY");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_TRUE(run.says("--target=cuda compiles for the device that is there: "
+                       "no CUDA driver"))
+      << run.text;
+}
+
 TEST_F(RunCompileTest, GivesTheCompilersErrors) {
   std::string input = folder.write("m.mlir", "not MLIR");
   Finished run = runProcess({input, "--random"});
