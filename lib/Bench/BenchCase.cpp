@@ -15,12 +15,12 @@ std::string ProductShape::str() const {
 }
 
 /// Sizes above this would overflow products of three of them.
-static constexpr int64_t kMaxSize = int64_t(1) << 20;
+static constexpr int64_t kMaxSide = int64_t(1) << 20;
 
 Result<ProductShape> ProductShape::parse(std::string_view text) {
   Error error{
       "expected sizes m x n x k such as 256x4096x4096, each from 1 to " +
-      std::to_string(kMaxSize) + ", but got '" + std::string(text) + "'"};
+      std::to_string(kMaxSide) + ", but got '" + std::string(text) + "'"};
   ProductShape shape;
   int64_t *sizes[] = {&shape.m, &shape.n, &shape.k};
   const char *at = text.data(), *end = text.data() + text.size();
@@ -28,7 +28,7 @@ Result<ProductShape> ProductShape::parse(std::string_view text) {
     if (i > 0 && (at == end || *at++ != 'x'))
       return error;
     auto [next, code] = std::from_chars(at, end, *sizes[i]);
-    if (code != std::errc() || *sizes[i] < 1 || *sizes[i] > kMaxSize)
+    if (code != std::errc() || *sizes[i] < 1 || *sizes[i] > kMaxSide)
       return error;
     at = next;
   }

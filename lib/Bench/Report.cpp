@@ -29,10 +29,8 @@ static const char *kFileHeader =
     "blas_relative_error,flops,bytes,gflops,gbytes_per_s,roofline_share,"
     "roofline_bound,peak_gflops,peak_gbytes_per_s,remark\n";
 
-Result<Report> Report::open(const std::string &csv, const Ceilings &ceilings,
-                            int threads) {
+Result<Report> Report::open(const std::string &csv, int threads) {
   Report report;
-  report.ceilings = ceilings;
   report.threads = threads;
   report.path = csv;
   if (!csv.empty()) {
@@ -47,17 +45,14 @@ Result<Report> Report::open(const std::string &csv, const Ceilings &ceilings,
   return report;
 }
 
-double Report::roofline(const CaseResult &result) const {
-  double floor = std::max(result.bench.flops() / ceilings.flops,
-                          result.bytes / ceilings.bandwidth);
-  return floor / result.timings.median;
+/// The share of the time that no implementation could do without.
+static double roofline(const CaseResult &result) {
+  return std::max(result.computeFloor(), result.memoryFloor()) /
+         result.timings.median;
 }
 
-const char *Report::bound(const CaseResult &result) const {
-  return result.bench.flops() / ceilings.flops >
-                 result.bytes / ceilings.bandwidth
-             ? "compute"
-             : "memory";
+static const char *bound(const CaseResult &result) {
+  return result.computeFloor() > result.memoryFloor() ? "compute" : "memory";
 }
 
 template <typename... Args>
@@ -74,7 +69,7 @@ static std::string timeText(const Timings &timings) {
                 timings.p10 * 1e6, decimals, timings.p90 * 1e6);
 }
 
-void Report::printRow(const CaseResult &result) const {
+static void printRow(const CaseResult &result) {
   const BenchCase &bench = result.bench;
   double median = result.timings.median;
   std::string dense = "-", ratio = "-";
@@ -138,7 +133,7 @@ void Report::writeRow(const CaseResult &result) {
   std::fprintf(out, ",%.0f,%.0f,%.3f,%.3f,%.4f,%s,%.1f,%.2f,%s\n",
                bench.flops(), result.bytes, bench.flops() / median / 1e9,
                result.bytes / median / 1e9, roofline(result), bound(result),
-               ceilings.flops / 1e9, ceilings.bandwidth / 1e9,
+               result.ceilings.flops / 1e9, result.ceilings.bandwidth / 1e9,
                quoted(result.remark).c_str());
 }
 

@@ -31,6 +31,12 @@ struct CaseResult {
   double tolerance = 0;
   /// What one call reads and writes.
   double bytes = 0;
+  /// What this host was measured to reach.
+  Ceilings ceilings;
+
+  /// Seconds that the arithmetic and the memory take at least.
+  double computeFloor() const { return bench.flops() / ceilings.flops; }
+  double memoryFloor() const { return bytes / ceilings.bandwidth; }
 
   /// Written so that a NaN is not accurate.
   bool isAccurate() const { return relativeError <= tolerance; }
@@ -41,8 +47,7 @@ struct CaseResult {
 class Report {
 public:
   /// An empty `csv` writes no file.
-  static Result<Report> open(const std::string &csv, const Ceilings &ceilings,
-                             int threads);
+  static Result<Report> open(const std::string &csv, int threads);
 
   void add(const CaseResult &result);
   /// The error says what could not be written.
@@ -54,12 +59,8 @@ private:
   };
 
   Report() = default;
-  double roofline(const CaseResult &result) const;
-  const char *bound(const CaseResult &result) const;
-  void printRow(const CaseResult &result) const;
   void writeRow(const CaseResult &result);
 
-  Ceilings ceilings;
   int threads = 1;
   std::string path;
   std::unique_ptr<std::FILE, CloseFile> file;
