@@ -137,3 +137,19 @@ func.func @unused(%a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48x
     outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
   return
 }
+
+// -----
+
+// Nor where m and k are swapped beside others.
+
+// CHECK-LABEL: func.func @transposed_batch_and_matrix
+func.func @transposed_batch_and_matrix(%a: tensor<5x2x64x3xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>,
+    %c: tensor<2x5x3x48xf32>) -> tensor<2x5x3x48xf32> {
+  // CHECK: linalg.transpose
+  // CHECK: nm.spmm <2:4> ins
+  %0 = tensor.empty() : tensor<2x5x3x64xf32>
+  %1 = linalg.transpose ins(%a : tensor<5x2x64x3xf32>) outs(%0 : tensor<2x5x3x64xf32>) permutation = [1, 0, 3, 2]
+  %r = nm.spmm <2:4> ins(%1, %v, %i : tensor<2x5x3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<2x5x3x48xf32>) -> tensor<2x5x3x48xf32>
+  return %r : tensor<2x5x3x48xf32>
+}
