@@ -13,7 +13,7 @@
 // the caller brings the result's memory.
 // CHECK-DAG: llvm.func @nmParallelFor(i64, !llvm.ptr, !llvm.ptr)
 // CHECK-DAG: llvm.func @_mlir_ciface_f.pack(
-// CHECK-DAG: llvm.func @_mlir_ciface_f(%{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr {nm.packed_values_of = 1 : i64}, %{{[^,]*}}: !llvm.ptr {nm.packed_indices_of = 1 : i64}, %{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr)
+// CHECK-DAG: llvm.func @_mlir_ciface_f(%{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr)
 // CHECK-NOT: memrefCopy
 // CHECK-NOT: unrealized_conversion_cast
 func.func @f(%a: tensor<?x256xf32>, %w: tensor<256x512xf32, #nm.encoding<2:4>>, %d: tensor<512x40xf32>) -> tensor<?x40xf32> {

@@ -18,16 +18,34 @@ using mlir::nm::Emit;
 using mlir::nm::OptionInfo;
 
 namespace {
+/// One of the two.
+struct SharedOption {
+  std::unique_ptr<cl::opt<bool>> flag;
+  std::unique_ptr<cl::opt<std::string>> text;
+
+  bool isGiven() const {
+    return (flag ? flag->getNumOccurrences() : text->getNumOccurrences()) > 0;
+  }
+  std::string getValue() const {
+    return flag ? (*flag ? "true" : "false") : text->getValue();
+  }
+};
+
 /// The command line. It is made after ResetCommandLineParser, without which
 /// libLLVM's own options are there too, some by the same names.
 class CommandLine {
 public:
   CommandLine() {
-    for (const OptionInfo &info : mlir::nm::getOptionInfos())
-      shared.push_back(std::make_unique<cl::opt<std::string>>(
-          info.name, cl::desc(info.help), cl::value_desc(info.value),
-          cl::cat(category),
-          info.value.empty() ? cl::ValueOptional : cl::ValueRequired));
+    for (const OptionInfo &info : mlir::nm::getOptionInfos()) {
+      SharedOption &option = shared.emplace_back();
+      if (info.value.empty())
+        option.flag = std::make_unique<cl::opt<bool>>(
+            info.name, cl::desc(info.help), cl::cat(category));
+      else
+        option.text = std::make_unique<cl::opt<std::string>>(
+            info.name, cl::desc(info.help), cl::value_desc(info.value),
+            cl::cat(category));
+    }
   }
 
   nm::Status read(CompileOptions &options) const;
@@ -52,7 +70,7 @@ private:
                "schedule, with the schedule of each; llvm, optimized LLVM IR; "
                "obj, an object file; so, a shared object")};
   /// The options that the C API has too.
-  std::vector<std::unique_ptr<cl::opt<std::string>>> shared;
+  std::vector<SharedOption> shared;
 };
 } // namespace
 
@@ -63,9 +81,9 @@ nm::Status CommandLine::read(CompileOptions &options) const {
     return stage.error();
   options.emit = *stage;
   for (auto [option, info] : llvm::zip(shared, mlir::nm::getOptionInfos())) {
-    if (option->getNumOccurrences() == 0)
+    if (!option.isGiven())
       continue;
-    if (nm::Status status = info.set(options, *option); !status)
+    if (nm::Status status = info.set(options, option.getValue()); !status)
       return status;
   }
   return nm::Status::success();
