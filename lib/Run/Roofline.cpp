@@ -150,5 +150,5 @@ Result<Ceilings> nm::cudaCeilings(const Device &device) {
   Result<CudaDeviceInfo> info = cudaDeviceInfo(device.ordinal);
   if (!info)
     return info.error();
-  return Ceilings{info->peakBytes, info->peakF32Flops, "by the clocks"};
+  return Ceilings{info->peakBytes, info->peakF32Flops, "at its clocks"};
 }

@@ -13,7 +13,7 @@ struct Ceilings {
   double bandwidth = 0;
   /// f32 operations a second, a fused multiply-add counting as two.
   double flops = 0;
-  /// Where they are from: `here`, or `by the clocks`.
+  /// Where they are from: `here`, or `at its clocks`.
   const char *source = "here";
 };
 

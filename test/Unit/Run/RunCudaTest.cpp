@@ -82,7 +82,7 @@ TEST_F(RunCudaTest, TimesWithAGraph) {
   Finished finished = run("twice", {"--random", "--bench=0.01"});
   EXPECT_EQ(finished.code, 0) << finished.text;
   for (const char *part : {"bench: @twice, ", " as a graph on cuda:0: median ",
-                           "GB/s read by the clocks"})
+                           "GB/s read at its clocks"})
     EXPECT_TRUE(finished.says(part)) << part << "\n" << finished.text;
   EXPECT_FALSE(finished.says("weights cold")) << finished.text;
 }

@@ -156,7 +156,9 @@ EXPORT int cuCtxGetDevice(int *device) {
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
                               int *options, void **values) {
-  bool isPtx = std::memcmp(image, ".version", 8) == 0;
+  // Text starts with a directive or a comment.
+  char first = *static_cast<const char *>(image);
+  bool isPtx = first == '.' || first == '/';
   ENTER("cuModuleLoadDataEx", isPtx ? "ptx" : "cubin");
   auto loaded = std::make_unique<Image>();
   loaded->isPtx = isPtx;

@@ -41,7 +41,8 @@ typedef struct {
 
 /** Back to one device of sm_90 with everything, no failures, an empty log. */
 void fakeCudaReset(void);
-/** Keys: devices, version, major, minor, shared, clusters, pools, free. */
+/** Keys: devices, version, major, minor, shared, clusters, pools, free, l2, and
+ * print, which prints every call on stderr. */
 void fakeCudaSet(const char *key, int64_t value);
 /** The next call of `call` returns `code`; all later ones do where `sticky`. */
 void fakeCudaFail(const char *call, int code, int sticky);

@@ -3,6 +3,7 @@
 #include "FakeDevice.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include <sys/mman.h>
@@ -52,7 +53,10 @@ int fake::enter(const char *call, const std::string &detail) {
   setting("devices");
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  s.log += call + (detail.empty() ? "" : " " + detail) + "; ";
+  std::string text = call + (detail.empty() ? "" : " " + detail);
+  s.log += text + "; ";
+  if (s.settings["print"])
+    std::fprintf(stderr, "%s\n", text.c_str());
   auto failure = s.failures.find(call);
   if (failure == s.failures.end())
     return 0;

@@ -1,0 +1,66 @@
+//===- Model.cpp - A module for CUDA with a kernel in PTX -----------------===//
+//
+// What nm-compile emits, written by hand, so that nm-run is tested on a device
+// without the compiler: @twice, y = 2 x.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+#include "nm-c/Runtime.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+void *mgpuModuleLoad(const void *data, size_t size);
+void mgpuModuleUnload(void *module);
+void *mgpuModuleGetFunction(void *module, const char *name);
+void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
+                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
+                      intptr_t blockZ, int32_t sharedBytes, void *stream,
+                      void **params, void **extra, size_t numParams);
+}
+
+namespace {
+struct Memref {
+  void *allocated, *aligned;
+  int64_t offset, size, stride;
+};
+
+/// Loaded and unloaded with the library, as constructors of emitted code do.
+struct Kernels {
+  void *module = mgpuModuleLoad(kKernels, sizeof kKernels);
+  ~Kernels() { mgpuModuleUnload(module); }
+};
+} // namespace
+
+static Kernels kernels;
+
+extern "C" {
+EXPORT void _mlir_ciface_twice(Memref *x, Memref *y) {
+  void *params[] = {&x->aligned, &y->aligned, &x->size};
+  mgpuLaunchKernel(mgpuModuleGetFunction(kernels.module, "twice"),
+                   (x->size + 127) / 128, 1, 1, 128, 1, 1, 0, nmGetStream(),
+                   params, nullptr, 3);
+}
+
+EXPORT void twiceReference(Memref *x, Memref *y) {
+  for (int64_t i = 0; i < x->size; ++i)
+    static_cast<double *>(y->aligned)[i] =
+        2 * static_cast<double *>(x->aligned)[i];
+}
+
+EXPORT extern const char nm_manifest[];
+const char nm_manifest[] = R"({ "version": 1, "target": "cuda",
+  "chips": ["sm_80+ptx"], "functions": [ {
+    "name": "twice", "symbol": "_mlir_ciface_twice",
+    "args": [{"dtype": "f32", "shape": [-1], "alignment": 16}],
+    "results": [{"dtype": "f32", "shape": [-1],
+                 "dims": [{"arg": 0, "dim": 0}]}],
+    "reference": {"symbol": "twiceReference",
+      "args": [{"dtype": "f64", "shape": [-1]}],
+      "results": [{"dtype": "f64", "shape": [-1],
+                   "dims": [{"arg": 0, "dim": 0}]}]} } ] })";
+}
