@@ -146,8 +146,19 @@ static Value createProduct(OpBuilder &builder, Location loc,
                                               weight);
 }
 
-/// A dense B[k×n] as it is: one unit a window, all of its row wide, and always
-/// kept. The one position that a unit can have is 0.
+/// How many columns of a dense matrix share an index. n has to be a multiple,
+/// for nothing is padded here; tiles of the product end between blocks, so a
+/// block as wide as n keeps it whole, and on one thread.
+static int64_t getDenseBlockColumns(int64_t n) {
+  constexpr int64_t most = 64, least = 8;
+  for (int64_t columns = most; columns >= least; --columns)
+    if (n % columns == 0)
+      return columns;
+  return n;
+}
+
+/// A dense B[k×n] as it is: one unit a window, always kept. The one position
+/// that a unit can have is 0.
 static CondensedWeight condenseDense(OpBuilder &builder, Location loc,
                                      const WeightContraction &contraction) {
   SmallVector<unsigned> order = {contraction.kLoop, contraction.nLoop};
@@ -156,12 +167,13 @@ static CondensedWeight condenseDense(OpBuilder &builder, Location loc,
     std::swap(given[0], given[1]);
   Value values = transposeLoops(builder, loc, contraction.weight, given, order);
   auto type = cast<RankedTensorType>(values.getType());
-  auto indicesType =
-      RankedTensorType::get({type.getDimSize(0), 1}, builder.getI8Type());
+  int64_t columns = getDenseBlockColumns(type.getDimSize(1));
+  auto indicesType = RankedTensorType::get(
+      {type.getDimSize(0), type.getDimSize(1) / columns}, builder.getI8Type());
   Value indices = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(indicesType, int8_t(0)));
   auto pattern = PatternAttr::get(builder.getContext(), /*n=*/1, /*m=*/1,
-                                  /*bk=*/1, /*bn=*/type.getDimSize(1));
+                                  /*bk=*/1, /*bn=*/columns);
   return {pattern, values, indices};
 }
 

@@ -134,3 +134,18 @@ func.func @dense_batch(%a: tensor<2x5x64xf32>, %b: tensor<2x64x48xf32>, %c: tens
   %r = linalg.batch_matmul ins(%a, %b : tensor<2x5x64xf32>, tensor<2x64x48xf32>) outs(%c : tensor<2x5x48xf32>) -> tensor<2x5x48xf32>
   return %r : tensor<2x5x48xf32>
 }
+
+// Blocks of columns, between which the product can be cut into tiles.
+// DENSE-LABEL: func @dense_blocks
+// DENSE: nm.spmm <1:1, block = 1x64> ins(%{{.*}} : tensor<5x3xf32>, tensor<3x192xf32>, tensor<3x3xi8>)
+func.func @dense_blocks(%a: tensor<5x3xf32>, %w: tensor<3x192xf32>, %c: tensor<5x192xf32>) -> tensor<5x192xf32> {
+  %r = linalg.matmul ins(%a, %w : tensor<5x3xf32>, tensor<3x192xf32>) outs(%c : tensor<5x192xf32>) -> tensor<5x192xf32>
+  return %r : tensor<5x192xf32>
+}
+// A prime n has no such blocks.
+// DENSE-LABEL: func @dense_prime
+// DENSE: nm.spmm <1:1, block = 1x97> ins(%{{.*}} : tensor<5x3xf32>, tensor<3x97xf32>, tensor<3x1xi8>)
+func.func @dense_prime(%a: tensor<5x3xf32>, %w: tensor<3x97xf32>, %c: tensor<5x97xf32>) -> tensor<5x97xf32> {
+  %r = linalg.matmul ins(%a, %w : tensor<5x3xf32>, tensor<3x97xf32>) outs(%c : tensor<5x97xf32>) -> tensor<5x97xf32>
+  return %r : tensor<5x97xf32>
+}
