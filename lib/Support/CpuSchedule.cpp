@@ -99,7 +99,7 @@ static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
   // With an unknown m the same packed form is read with vectors along n when m
   // turns out to be small.
   int64_t panel = product.m == CpuProduct::kUnknown
-                      ? panelAlongN(pattern, lanes, 1)
+                      ? panelAlongN(pattern, lanes, 2)
                       : panelAlongM(pattern, schedule.threadN);
   schedule.packing = {panel, 8};
   chooseTasksAlongM(product, target,
@@ -123,7 +123,10 @@ static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
                            CpuSchedule &schedule) {
   const Pattern &pattern = product.pattern;
   int64_t lanes = target.lanes();
-  int64_t rows = std::clamp<int64_t>(rowsOf(product), 1, accumulators(target));
+  // Few rows beside many columns share tables and indices best; the weights of
+  // a task stay in L3 for the next rows.
+  int64_t passes = ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4);
+  int64_t rows = std::max<int64_t>(1, ceilDiv(rowsOf(product), passes));
   int64_t vectors = std::max<int64_t>(1, accumulators(target) / rows);
   int64_t panelVectors =
       std::min(vectors, std::max<int64_t>(1, kStreamColumns / lanes));

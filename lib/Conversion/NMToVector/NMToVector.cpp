@@ -97,7 +97,7 @@ static void expand(VectorEmitter &emitter, const ProductTile &tile,
     VectorSchedule alongN = schedule;
     alongN.alongM = false;
     alongN.rows = rows;
-    alongN.columns = 8 / rows * emitter.lanes;
+    alongN.columns = (emitter.lanes == 16 ? 16 : 12) / rows * emitter.lanes;
     expandAlongN(emitter, tile, alongN);
   };
   emitter.ifThenElse(
