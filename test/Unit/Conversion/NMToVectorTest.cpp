@@ -16,7 +16,7 @@ using namespace nm;
 using namespace nm::test;
 
 namespace {
-constexpr int64_t kCasesPerTarget = 90;
+constexpr int64_t kCasesPerTarget = 50;
 
 struct Target {
   int64_t bits;
