@@ -112,6 +112,9 @@ LogicalResult Compilation::lower() {
   NMToCPUOptions pipeline;
   pipeline.detectWeights = options.detectWeights;
   pipeline.strategy = options.strategy;
+  pipeline.block = options.block;
+  pipeline.thread = options.thread;
+  pipeline.denseFallback = options.denseFallback;
   pipeline.threads = options.threads;
   pipeline.features = target->getFeatureText();
   return runPasses(

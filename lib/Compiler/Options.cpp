@@ -45,6 +45,18 @@ static Status setStrategy(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
+/// Parses `256,512,128`.
+static Status setSizes(SmallVector<int64_t, 3> &option, size_t count,
+                       StringRef value, const Twine &what) {
+  SmallVector<StringRef> words;
+  value.split(words, ',');
+  option.clear();
+  for (StringRef word : words)
+    if (word.getAsInteger(10, option.emplace_back()) || option.back() < 1)
+      return expected(what, value);
+  return option.size() == count ? Status::success() : expected(what, value);
+}
+
 static Status setReproducer(CompileOptions &options, StringRef value) {
   if (value.empty())
     return expected("reproducer to be a file", value);
@@ -68,6 +80,21 @@ static const OptionInfo kOptions[] = {
      "how every product without a schedule is expanded, in place of the cost "
      "model's choice",
      setStrategy},
+    {"block", "M,N,K",
+     "the tile that one task makes, in place of the cost model's",
+     [](CompileOptions &options, StringRef value) {
+       return setSizes(options.block, 3, value, "block to be sizes m,n,k");
+     }},
+    {"thread", "M,N",
+     "the tile that is summed in registers, in place of the cost model's",
+     [](CompileOptions &options, StringRef value) {
+       return setSizes(options.thread, 2, value, "thread to be sizes m,n");
+     }},
+    {"dense-fallback", "true|false",
+     "use dense weights where they are estimated to be faster (default true)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.denseFallback, "dense-fallback", value);
+     }},
     {"threads", "count",
      "threads to schedule for (default 0: as many as this process may run)",
      setThreads},

@@ -42,6 +42,9 @@ void mlir::nm::buildScheduleForCPU(OpPassManager &pm,
   NMSelectScheduleOptions schedule;
   schedule.target = "cpu";
   schedule.strategy = options.strategy;
+  schedule.block.assign(options.block.begin(), options.block.end());
+  schedule.thread.assign(options.thread.begin(), options.thread.end());
+  schedule.denseFallback = options.denseFallback;
   schedule.threads = options.threads;
   schedule.features = options.features;
   pm.addPass(createNMSelectSchedule(schedule));

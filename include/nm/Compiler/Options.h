@@ -6,6 +6,7 @@
 #include "nm/Support/Error.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
@@ -25,6 +26,13 @@ struct CompileOptions {
   std::string features;
   /// Empty leaves the choice to the cost model.
   std::string strategy;
+  /// Tiles in place of the cost model's: [m, n, k] of a task, [m, n] of
+  /// registers.
+  llvm::SmallVector<int64_t, 3> block;
+  llvm::SmallVector<int64_t, 3> thread;
+  /// Whether products fall back to dense weights where those are estimated to
+  /// be faster.
+  bool denseFallback = true;
   int64_t threads = 0;
   unsigned optLevel = 3;
   /// Where a pass that fails leaves the IR it was given.

@@ -21,6 +21,16 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       llvm::cl::desc("expand every product by this strategy: vector or loops; "
                      "empty leaves the choice to the cost model"),
       llvm::cl::init("")};
+  ListOption<int64_t> block{
+      *this, "block",
+      llvm::cl::desc("tile [m, n, k] of a task, in place of the cost model's")};
+  ListOption<int64_t> thread{
+      *this, "thread",
+      llvm::cl::desc("register tile [m, n], in place of the cost model's")};
+  Option<bool> denseFallback{
+      *this, "dense-fallback",
+      llvm::cl::desc("use dense weights where they are estimated to be faster"),
+      llvm::cl::init(true)};
   Option<int64_t> threads{
       *this, "threads",
       llvm::cl::desc("threads to schedule for; 0 takes the host's"),
