@@ -200,7 +200,10 @@ void mlir::nm::optimize(llvm::Module &module, const HostTarget &target,
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
       llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = optLevel > 1;
+  tuning.LoopVectorization = optLevel > 1;
+  // It would gather the kernels' scalar index loads into vectors, only to take
+  // them apart again for addresses.
+  tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&target.getMachine(), tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
