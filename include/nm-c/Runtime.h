@@ -168,9 +168,7 @@ char *nmFunctionGetResultShape(NmFunction *function, const NmTensor *args,
  *
  * Of a module for CUDA all tensors must be on the function's device, row-major.
  * Nothing is copied; the work is queued on the thread's stream and the call
- * does not wait for it, so that an error of a kernel shows at a later call. The
- * first call loads the kernels, which a stream that captures a graph does not
- * allow. */
+ * does not wait for it, so that an error of a kernel shows at a later call. */
 char *nmFunctionCall(NmFunction *function, const NmTensor *args,
                      int64_t numArgs, const NmTensor *results,
                      int64_t numResults);

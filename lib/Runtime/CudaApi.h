@@ -78,6 +78,7 @@ enum Flag : unsigned {
   kEventDisableTiming = 2,
   kMemAttachGlobal = 1,
   kCaptureThreadLocal = 1,
+  kCaptureRelaxed = 2,
 };
 
 /// The stream 0 of every context under a handle that is not NULL.
@@ -172,6 +173,7 @@ struct Api {
   int (*cuStreamBeginCapture)(Stream stream,
                               int mode); // cuStreamBeginCapture_v2
   int (*cuStreamEndCapture)(Stream stream, Graph *graph);
+  int (*cuThreadExchangeStreamCaptureMode)(int *mode);
   int (*cuGraphInstantiateWithFlags)(GraphExec *exec, Graph graph,
                                      unsigned long long flags);
   int (*cuGraphLaunch)(GraphExec exec, Stream stream);

@@ -115,6 +115,8 @@ Status Driver::findEntries() {
   need(entries.cuEventElapsedTime, "cuEventElapsedTime");
   need(entries.cuStreamBeginCapture, "cuStreamBeginCapture_v2");
   need(entries.cuStreamEndCapture, "cuStreamEndCapture");
+  need(entries.cuThreadExchangeStreamCaptureMode,
+       "cuThreadExchangeStreamCaptureMode");
   need(entries.cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
   need(entries.cuGraphLaunch, "cuGraphLaunch");
   need(entries.cuGraphExecDestroy, "cuGraphExecDestroy");

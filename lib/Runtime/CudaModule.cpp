@@ -39,6 +39,22 @@ static std::string trimmed(const char *log) {
   return text;
 }
 
+namespace {
+/// Allows this thread, while it lives, what a capture forbids because it might
+/// wait for the stream; loading a module does not.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const Api &api) : api(api) { exchange(); }
+  ~RelaxedCapture() { exchange(); }
+
+private:
+  void exchange() { api.cuThreadExchangeStreamCaptureMode(&mode); }
+
+  const Api &api;
+  int mode = kCaptureRelaxed;
+};
+} // namespace
+
 Result<Module> KernelModule::loadImage(const ContextScope &scope,
                                        const void *image,
                                        const std::string &subject, int &code) {
@@ -49,7 +65,11 @@ Result<Module> KernelModule::loadImage(const ContextScope &scope,
                     reinterpret_cast<void *>(uintptr_t(optLevel))};
   unsigned count = optLevel >= 0 ? 3 : 2;
   Module module = nullptr;
-  code = scope.api().cuModuleLoadDataEx(&module, image, count, options, values);
+  {
+    RelaxedCapture relaxed(scope.api());
+    code =
+        scope.api().cuModuleLoadDataEx(&module, image, count, options, values);
+  }
   if (code == kSuccess)
     return module;
   Error error = scope.driver().error("cuModuleLoadDataEx", code, subject);

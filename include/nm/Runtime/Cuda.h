@@ -122,7 +122,7 @@ public:
   ~CudaGraph();
 
   /// Records what `body` queues on `stream`, which is the current one while it
-  /// runs. Kernels must have been loaded before, by a first call.
+  /// runs.
   static Result<CudaGraph> capture(const CudaStream &stream,
                                    const std::function<Status()> &body);
 

@@ -223,6 +223,19 @@ TEST_F(CudaRuntime, ReplaysAGraphWithAWorkspace) {
   expectTwice(y);
 }
 
+TEST_F(CudaRuntime, LoadsKernelsWhileAStreamCaptures) {
+  auto stream = CudaStream::create(device);
+  Tensor x = numbers(10), y = allocate(ElementType::F32, {10});
+  auto graph = CudaGraph::capture(*stream, [&] {
+    launchTwice(x, y);
+    return takeStatus();
+  });
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(graph->launch(*stream));
+  ASSERT_TRUE(stream->synchronize());
+  expectTwice(y);
+}
+
 TEST_F(CudaRuntime, LaunchesCostMicroseconds) {
   auto stream = CudaStream::create(device);
   CurrentStreamScope current(stream->handle());

@@ -7,6 +7,7 @@
 #include "FakeCudaControl.h"
 
 #include <numeric>
+#include <thread>
 
 using namespace nm;
 
@@ -90,6 +91,40 @@ TEST_F(CudaCallTest, QueuesOnTheCallersStream) {
             "cuCtxPushCurrent; cuLaunchKernel 1x1x1 128x1x1 stream " +
                 std::to_string(reinterpret_cast<uintptr_t>(stream->handle())) +
                 "; ");
+}
+
+TEST_F(CudaCallTest, LoadsKernelsWhileAStreamCaptures) {
+  Function twice = function("twice");
+  Tensor x = numbers({2}), y = zeros({2});
+  auto stream = CudaStream::create(Device::cuda(0));
+  auto graph =
+      CudaGraph::capture(*stream, [&] { return twice.call({x}, {y}); });
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(cuda.called("CaptureMode 2; cuModuleLoadDataEx cubin; "
+                          "cuThreadExchangeStreamCaptureMode 0; "))
+      << cuda.log();
+  EXPECT_EQ(read(y), (std::vector<float>{0, 0}));
+  ASSERT_TRUE(graph->launch(*stream));
+  EXPECT_EQ(read(y), (std::vector<float>{2, 4}));
+}
+
+TEST_F(CudaCallTest, LoadsOnceForAllThreads) {
+  Function twice = function("twice");
+  Tensor x = numbers({4}), y = zeros({4});
+  cuda.forget();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int j = 0; j < 20; ++j)
+        EXPECT_EQ(callError(twice, {x}, {y}), "");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  std::string log = cuda.log();
+  size_t first = log.find("cuModuleLoadDataEx");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find("cuModuleLoadDataEx", first + 1), std::string::npos);
+  EXPECT_EQ(read(y), (std::vector<float>{2, 4, 6, 8}));
 }
 
 TEST_F(CudaCallTest, PacksOnTheHostAndUploads) {
@@ -280,7 +315,7 @@ TEST(CudaChips, PicksKernelsForTheDevice) {
         "here: the module has sm_80, sm_90a, sm_80.ptx$");
   // A cubin that the driver turns down leaves PTX.
   gives("major=8,minor=0", NM_FAKE_CUDA_MODEL_REFUSED,
-        "cuModuleLoadDataEx cubin; cuModuleLoadDataEx ptx");
+        "cuModuleLoadDataEx cubin; .*cuModuleLoadDataEx ptx");
   gives("major=8,minor=0,fail:cuModuleLoadDataEx=209", NM_FAKE_CUDA_MODEL,
         "of sm_80 for cuda:0 'Fake' failed: CUDA_ERROR_NO_BINARY_FOR_GPU "
         ".209.; the driver is for CUDA 12.4, and the kernels may need a newer "

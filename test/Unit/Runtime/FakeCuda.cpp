@@ -45,6 +45,14 @@ static int fill(unsigned long long to, T value, size_t count, void *stream) {
 /// number plus one.
 static thread_local std::vector<uintptr_t> contexts;
 
+/// What this thread may do while a stream captures; 2 is all.
+static thread_local int captureMode = 0;
+
+static bool isCapturing() {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  return !state().capturing.empty();
+}
+
 static std::string dims(unsigned x, unsigned y, unsigned z) {
   return std::to_string(x) + "x" + std::to_string(y) + "x" + std::to_string(z);
 }
@@ -154,12 +162,19 @@ EXPORT int cuCtxGetDevice(int *device) {
   return 0;
 }
 
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER("cuThreadExchangeStreamCaptureMode", std::to_string(*mode));
+  std::swap(*mode, captureMode);
+  return 0;
+}
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
                               int *options, void **values) {
   // Text starts with a directive or a comment.
   char first = *static_cast<const char *>(image);
   bool isPtx = first == '.' || first == '/';
   ENTER("cuModuleLoadDataEx", isPtx ? "ptx" : "cubin");
+  if (isCapturing() && captureMode != 2)
+    return 900;
   auto loaded = std::make_unique<Image>();
   loaded->isPtx = isPtx;
   if (isPtx && std::strstr(static_cast<const char *>(image), "wrong")) {

@@ -119,7 +119,9 @@ void Unlocked::protect(int flags) {
     mprotect(reinterpret_cast<void *>(base), pages(size), flags);
 }
 
-Unlocked::Unlocked() { protect(PROT_READ | PROT_WRITE); }
+std::mutex Unlocked::mutex;
+
+Unlocked::Unlocked() : lock(mutex) { protect(PROT_READ | PROT_WRITE); }
 Unlocked::~Unlocked() { protect(PROT_NONE); }
 
 int fake::allocate(unsigned long long *address, size_t bytes) {

@@ -53,6 +53,10 @@ struct Unlocked {
 
 private:
   static void protect(int flags);
+
+  // One at a time: the end of one would take the memory from another.
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock;
 };
 
 State &state();
