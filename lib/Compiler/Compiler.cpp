@@ -96,7 +96,11 @@ LogicalResult Compilation::parse(StringRef input) {
 }
 
 LogicalResult Compilation::readSignatures() {
-  for (func::FuncOp function : getEntryPoints(*module)) {
+  // Of a copy on which sizes are easier to follow.
+  OwningOpRef<ModuleOp> copy = module->clone();
+  if (failed(runPasses(*copy, options, diagnostics, buildSizeAnalysis)))
+    return failure();
+  for (func::FuncOp function : getEntryPoints(*copy)) {
     FailureOr<Signature> signature = getSignature(function);
     if (failed(signature))
       return failure();

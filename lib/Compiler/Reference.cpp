@@ -146,6 +146,9 @@ OwningOpRef<ModuleOp> mlir::nm::createReference(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 void mlir::nm::buildReferencePipeline(OpPassManager &pm) {
+  // Results of unknown size cannot cross calls.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
   // Arithmetic on tensors, widening among it, is linalg as all else...
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createLinalgGeneralizeNamedOpsPass());

@@ -6,8 +6,11 @@
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
@@ -201,6 +204,11 @@ static std::vector<std::vector<DimRef>> findEqualDims(func::FuncOp function) {
   }
   llvm::sort(equalDims);
   return equalDims;
+}
+
+void mlir::nm::buildSizeAnalysis(OpPassManager &pm) {
+  pm.addPass(createInlinerPass());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
 }
 
 FailureOr<Signature> mlir::nm::getSignature(func::FuncOp function) {

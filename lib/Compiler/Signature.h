@@ -12,6 +12,10 @@
 #include <variant>
 #include <vector>
 
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
 namespace mlir::nm {
 
 /// A tensor that crosses the boundary, as the manifest has it.
@@ -51,6 +55,10 @@ std::optional<TensorInfo> getTensorInfo(Type type);
 
 /// The functions that callers outside of the module see.
 SmallVector<func::FuncOp> getEntryPoints(ModuleOp module);
+
+/// Makes sizes plain to getSignature: no calls, and no elementwise ops, through
+/// which sizes are not followed.
+void buildSizeAnalysis(OpPassManager &pm);
 
 /// Reads the signature of `function`, which is on tensors still; an error at
 /// the function where the runtime could not call it.

@@ -21,7 +21,12 @@ using namespace mlir::nm;
 
 void mlir::nm::buildConvertToNM(OpPassManager &pm,
                                 const NMToCPUOptions &options) {
-  // First, while weights are still the plain constants that were written.
+  // A weight and its product may be in different functions; and results of
+  // unknown size cannot cross the calls that are left.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
+  // Before anything else, while weights are still the plain constants that were
+  // written.
   if (options.detectWeights)
     pm.addPass(createNMDetectWeights());
   // Needs the encodings, so after detection. Dense neighbours get the same
@@ -97,7 +102,10 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
                                const NMToCPUOptions &options) {
   // Needs the schedules; before tiling, so that a weight is packed whole.
   pm.addPass(createNMPackWeights());
-  // Neighbours of the products become one op, cut once by the next pass.
+  // Arithmetic on whole tensors is linalg like the rest...
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  // ...so that neighbours of the products become one op, cut once by the next
+  // pass.
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   NMTileToBlocksOptions tile;
   tile.minTaskElements = options.minTaskElements;
