@@ -18,6 +18,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -150,6 +151,7 @@ LogicalResult Compilation::linkReference() {
 }
 
 LogicalResult Compilation::translate() {
+  diagnostics.setStep("the translation to LLVM IR");
   code = translateToLLVM(*module, llvmContext, *target);
   if (!code)
     return diagnostics.fail("the module does not translate to LLVM IR");
@@ -161,6 +163,7 @@ LogicalResult Compilation::translate() {
   if (reference && failed(linkReference()))
     return failure();
   addManifest(*code, writeManifest(record));
+  diagnostics.setStep("LLVM's optimizer");
   optimize(*code, *target, options.optLevel);
   return success();
 }
@@ -178,6 +181,7 @@ LogicalResult Compilation::writeText(StringRef output) {
 }
 
 LogicalResult Compilation::writeObject(StringRef output) {
+  diagnostics.setStep("LLVM's code generator");
   SmallVector<char, 0> object;
   if (failed(report(emitObject(*code, *target, object))))
     return failure();
@@ -187,6 +191,7 @@ LogicalResult Compilation::writeObject(StringRef output) {
   return report(makeOutput(output, [&](StringRef sharedObject) {
     std::string path = (sharedObject + ".o").str();
     Status status = writeOutput(path, bytes);
+    diagnostics.setStep("the linker");
     if (status)
       status = linkSharedObject(path, sharedObject);
     llvm::sys::fs::remove(path);
@@ -205,6 +210,7 @@ LogicalResult Compilation::run(StringRef input, StringRef output) {
   if (!host)
     return diagnostics.fail(host.error().message);
   target.emplace(std::move(*host));
+  diagnostics.setStep("the parser");
   if (failed(parse(input)))
     return failure();
   if (makesCode() && failed(readSignatures()))
@@ -223,5 +229,16 @@ LogicalResult Compilation::run(StringRef input, StringRef output) {
 LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
                                     const CompileOptions &options,
                                     Diagnostics &diagnostics) {
-  return Compilation(options, diagnostics).run(input, output);
+  // Upstream's passes are not proof against every module, and a program that
+  // has this library loaded must survive them. What the compilation held is
+  // lost then.
+  LogicalResult result = failure();
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool finished = recovery.RunSafely(
+      [&] { result = Compilation(options, diagnostics).run(input, output); });
+  if (finished)
+    return result;
+  return diagnostics.fail("internal error: the compiler crashed in " +
+                          diagnostics.getStep());
 }

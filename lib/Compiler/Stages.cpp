@@ -55,22 +55,27 @@ static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
   }
 }
 
+static StringRef getPassName(Pass *pass) {
+  return pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+}
+
 namespace {
 /// Remembers which pass failed, and fills the records between passes: what they
 /// hold is gone from the IR later.
 class Observer : public PassInstrumentation {
 public:
-  Observer(std::string &failedPass, const Diagnostics &diagnostics,
+  Observer(std::string &failedPass, Diagnostics &diagnostics,
            std::vector<FunctionRecord> *records)
       : failedPass(failedPass), diagnostics(diagnostics), records(records) {}
+
+  void runBeforePass(Pass *pass, Operation *) override {
+    diagnostics.setStep(getPassName(pass));
+  }
 
   void runAfterPassFailed(Pass *pass, Operation *op) override {
     if (!failedPass.empty())
       return;
-    failedPass = pass->getArgument().str();
-    if (failedPass.empty())
-      failedPass = pass->getName().str();
-    failedPass = "pass '" + failedPass + "' failed on '" +
+    failedPass = "pass '" + getPassName(pass).str() + "' failed on '" +
                  op->getName().getStringRef().str() + "'";
     if (auto name = op->getAttrOfType<StringAttr>("sym_name"))
       failedPass += " @" + name.str();
@@ -93,7 +98,7 @@ public:
 
 private:
   std::string &failedPass;
-  const Diagnostics &diagnostics;
+  Diagnostics &diagnostics;
   std::vector<FunctionRecord> *records;
 };
 } // namespace

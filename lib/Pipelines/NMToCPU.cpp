@@ -8,6 +8,7 @@
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
+#include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -73,6 +74,8 @@ void mlir::nm::buildBufferization(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
+  // The next pass takes it for granted that results differ.
+  pm.addNestedPass<func::FuncOp>(createNMSeparateResults());
   // The caller allocates results: allocations that are returned become
   // arguments, and are written directly.
   bufferization::BufferResultsToOutParamsPassOptions outParams;

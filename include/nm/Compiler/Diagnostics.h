@@ -4,6 +4,7 @@
 #define NM_COMPILER_DIAGNOSTICS_H
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <functional>
 #include <string>
@@ -34,10 +35,15 @@ public:
   /// Adds an error, and fails.
   LogicalResult fail(const llvm::Twine &message);
 
+  /// What is being done, for the error after a crash.
+  void setStep(llvm::StringRef name) { step = name.str(); }
+  llvm::StringRef getStep() const { return step; }
+
   bool hasErrors() const;
   const std::vector<Entry> &getEntries() const { return entries; }
 
 private:
+  std::string step;
   std::vector<Entry> entries;
   std::function<void(const Entry &)> onEntry;
 };

@@ -31,6 +31,27 @@ def NMOrderLoops : Pass<"nm-order-loops"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def NMSeparateResults : Pass<"nm-separate-results", "::mlir::func::FuncOp"> {
+  let summary = "memory of its own for each result of a function";
+  let description = [{
+    A memref that a function returns more than once is copied for every time but
+    the first. `buffer-results-to-out-params` makes an argument of each result,
+    and takes it for granted that they differ.
+
+    Before:
+    ```mlir
+    return %a, %a : memref<4xf32>, memref<4xf32>
+    ```
+    After:
+    ```mlir
+    %copy = memref.alloc() : memref<4xf32>
+    memref.copy %a, %copy : memref<4xf32> to memref<4xf32>
+    return %a, %copy : memref<4xf32>, memref<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def NMExportFunctions : Pass<"nm-export-functions", "::mlir::func::FuncOp"> {
   let summary = "gives public functions a C interface";
   let description = [{
