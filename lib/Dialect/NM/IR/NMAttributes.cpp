@@ -272,19 +272,22 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+/// The longest side of a warp's or a thread's tile, which is unrolled; no chip
+/// has the registers for more.
+static constexpr int64_t kMaxTile = 1024;
 /// The most buffers of a pipeline, and the most parts of k.
 static constexpr int64_t kMaxParts = 1 << 16;
 
 static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, ArrayRef<int64_t> sizes,
-                                 size_t rank) {
+                                 size_t rank, int64_t most) {
   if (!sizes.empty() && sizes.size() != rank)
     return emitError() << "expected " << rank << " sizes in '" << name
                        << "', but got " << sizes.size();
   for (int64_t size : sizes)
-    if (size < 1 || size > ::nm::kMaxSize)
+    if (size < 1 || size > most)
       return emitError() << "expected sizes in '" << name << "' to be in 1.."
-                         << ::nm::kMaxSize << ", but got " << size;
+                         << most << ", but got " << size;
   return success();
 }
 
@@ -293,9 +296,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> warp,
                                    ArrayRef<int64_t> thread, int64_t stages,
                                    int64_t splitK, PackingAttr packing) {
-  if (failed(verifySizes(emitError, "block", block, 3)) ||
-      failed(verifySizes(emitError, "warp", warp, 2)) ||
-      failed(verifySizes(emitError, "thread", thread, 2)))
+  if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
+      failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
+      failed(verifySizes(emitError, "thread", thread, 2, kMaxTile)))
     return failure();
   if (stages < 1 || stages > kMaxParts)
     return emitError() << "expected stages in 1.." << kMaxParts << ", but got "

@@ -184,6 +184,11 @@ func.func private @schedule_c1_huge() attributes {s = #nm.schedule<vector, block
 
 // -----
 
+// expected-error @+1 {{expected sizes in 'thread' to be in 1..1024, but got 1099511627776}}
+func.func private @schedule_c1_unrolled() attributes {s = #nm.schedule<vector, thread = [1, 1099511627776]>}
+
+// -----
+
 // expected-error @+1 {{expected stages in 1..65536, but got 0}}
 func.func private @schedule_c2_stages() attributes {s = #nm.schedule<simt, stages = 0>}
 

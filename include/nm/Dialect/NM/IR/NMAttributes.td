@@ -130,8 +130,8 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     form that the weights take, if any. All sizes are in elements.
 
     Constraints:
-    * (C1) `block` has three sizes or none, `warp` and `thread` two or none,
-      each 1 to 2^40.
+    * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
+      two or none, each 1 to 1024.
     * (C2) 1 ≤ stages, split_k ≤ 65536.
 
     ```mlir
