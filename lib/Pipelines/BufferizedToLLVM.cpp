@@ -57,6 +57,8 @@ static void buildMemory(OpPassManager &pm) {
       VectorTransferToSCFOptions().enableFullUnroll()));
   // Atomics and reshapes that the conversion to LLVM does not know.
   pm.addPass(memref::createExpandOpsPass());
+  // Those reshapes that the next pass cannot take.
+  pm.addPass(createNMExpandReshapes());
   // Subviews and casts become arithmetic on offsets and strides...
   pm.addPass(memref::createExpandStridedMetadataPass());
   // ...which is affine.apply at first.

@@ -110,4 +110,31 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
+  let summary = "memref.expand_shape into several dimensions of unknown size";
+  let description = [{
+    `memref.expand_shape` that makes several dimensions of unknown size out of
+    one becomes `memref.reinterpret_cast`. `expand-strided-metadata`, which does
+    that for all others, takes the one unknown size of a group from the source,
+    and crashes where there are two.
+
+    Before:
+    ```mlir
+    %r = memref.expand_shape %m [[0, 1], [2]] output_shape [%a, %b, 48]
+      : memref<?x48xf32> into memref<?x?x48xf32>
+    ```
+    After:
+    ```mlir
+    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %m
+      : memref<?x48xf32> -> memref<f32>, index, index, index, index, index
+    %stride = affine.apply affine_map<()[s0] -> (s0 * 48)>()[%b]
+    %r = memref.reinterpret_cast %base to offset: [0], sizes: [%a, %b, 48], strides: [%stride, 48, 1]
+      : memref<f32> to memref<?x?x48xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // NM_TRANSFORMS_PASSES_TD
