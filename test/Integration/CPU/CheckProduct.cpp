@@ -1,10 +1,9 @@
 //===- CheckProduct.cpp - Products against the float64 reference ----------===//
 
+#include "CompareOutputs.h"
 #include "ProductCase.h"
 
 #include "nm/Support/ReferenceSpMM.h"
-
-#include <cmath>
 
 using namespace nm;
 using namespace nm::test;
@@ -92,43 +91,6 @@ static std::vector<double> makeReference(const ProductCase &product,
   return c;
 }
 
-/// The error allowed, by the narrowest type that a result went through.
-static double toleranceOf(const ProductCase &product) {
-  switch (product.outputType) {
-  case ElementType::F16:
-    return 2e-3;
-  case ElementType::BF16:
-    return 1e-2;
-  case ElementType::I32:
-    return 0;
-  default:
-    return 1e-5;
-  }
-}
-
-/// ‖got - expected‖ ≤ tolerance · ‖expected‖, and no single element is off by
-/// more than its share, as one wrong element of many hardly moves the norm.
-static std::string compare(const std::vector<double> &got,
-                           const std::vector<double> &expected,
-                           double tolerance) {
-  double error = 0, norm = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    error += (got[i] - expected[i]) * (got[i] - expected[i]);
-    norm += expected[i] * expected[i];
-  }
-  // Written so that a NaN fails.
-  if (!(std::sqrt(error) <= tolerance * std::sqrt(norm)))
-    return "relative error " + std::to_string(std::sqrt(error / norm)) +
-           " is above " + std::to_string(tolerance);
-  double typical = std::sqrt(norm / std::max<size_t>(1, got.size()));
-  for (size_t i = 0; i < got.size(); ++i)
-    if (!(std::fabs(got[i] - expected[i]) <=
-          tolerance * (std::fabs(expected[i]) + typical)))
-      return "element " + std::to_string(i) + " is " + std::to_string(got[i]) +
-             ", expected " + std::to_string(expected[i]);
-  return {};
-}
-
 std::string nm::test::checkProduct(
     const ProductCase &product, Random &random,
     const std::function<bool(const std::string &, const std::vector<void *> &)>
@@ -161,6 +123,6 @@ std::string nm::test::checkProduct(
   if (a.bytes() != aBefore || values.bytes() != weights.storedValues ||
       indices.bytes() != weights.storedIndices)
     return "an input was written";
-  return compare(asDoubles(c, product.transposeC), expected,
-                 toleranceOf(product));
+  return compareOutputs(asDoubles(c, product.transposeC), expected,
+                        product.outputType);
 }

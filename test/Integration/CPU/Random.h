@@ -8,6 +8,7 @@
 #include "nm/Support/PackedForm.h"
 #include "nm/Support/Pattern.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -44,6 +45,10 @@ public:
   }
   int64_t oneOf(const std::vector<int64_t> &choices) {
     return choices[integer(0, choices.size() - 1)];
+  }
+
+  void shuffle(std::vector<int64_t> &list) {
+    std::shuffle(list.begin(), list.end(), engine);
   }
 
   /// An element: some zeros and, for floats, -0.0 among them.

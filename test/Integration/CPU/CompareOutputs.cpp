@@ -1,0 +1,43 @@
+//===- CompareOutputs.cpp - How far a result may be off -------------------===//
+
+#include "CompareOutputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nm;
+
+/// The relative error that rounding to `type` once, and sums in f32, excuse.
+static double toleranceOf(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return 2e-3;
+  case ElementType::BF16:
+    return 1e-2;
+  case ElementType::I32:
+    return 0;
+  default:
+    return 1e-5;
+  }
+}
+
+std::string nm::test::compareOutputs(const std::vector<double> &got,
+                                     const std::vector<double> &expected,
+                                     ElementType type) {
+  double tolerance = toleranceOf(type), error = 0, norm = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    error += (got[i] - expected[i]) * (got[i] - expected[i]);
+    norm += expected[i] * expected[i];
+  }
+  // Written so that a NaN fails.
+  if (!(std::sqrt(error) <= tolerance * std::sqrt(norm)))
+    return "relative error " + std::to_string(std::sqrt(error / norm)) +
+           " is above " + std::to_string(tolerance);
+  double typical = std::sqrt(norm / std::max<size_t>(1, got.size()));
+  for (size_t i = 0; i < got.size(); ++i)
+    if (!(std::fabs(got[i] - expected[i]) <=
+          tolerance * (std::fabs(expected[i]) + typical)))
+      return "element " + std::to_string(i) + " is " + std::to_string(got[i]) +
+             ", expected " + std::to_string(expected[i]);
+  return {};
+}

@@ -1,0 +1,54 @@
+//===- ModelCase.h - One drawn linalg contraction ---------------*- C++ -*-===//
+
+#ifndef NM_TEST_INTEGRATION_CPU_MODELCASE_H
+#define NM_TEST_INTEGRATION_CPU_MODELCASE_H
+
+#include "Random.h"
+
+#include <string>
+
+namespace nm::test {
+
+/// A contraction with an encoded weight, as a user writes it in linalg. The
+/// dimensions of activations and output stand in any order.
+struct ModelCase {
+  int64_t number = 0;
+  Pattern pattern;
+  ElementType type = ElementType::F32;
+  ElementType outputType = ElementType::F32;
+  /// The dimension of the weight that is k.
+  int64_t weightDim = 0;
+  /// Whether the weight is the first operand.
+  bool weightFirst = false;
+  /// Sizes of the loops: batch and m, none for a matrix-vector product; then n
+  /// and k, always static.
+  std::vector<int64_t> leading;
+  int64_t n = 1, k = 1;
+  /// Whether the leading sizes are dynamic in the IR.
+  bool dynamic = false;
+  /// The loop that each dimension runs over.
+  std::vector<int64_t> activationLoops, outputLoops;
+
+  static ModelCase draw(int64_t number, ElementType type, Random &random);
+
+  std::string name() const { return "case" + std::to_string(number); }
+  /// A func.func (activations, weight, output before) -> output.
+  std::string function() const;
+
+  int64_t nLoop() const { return int64_t(leading.size()); }
+  int64_t kLoop() const { return int64_t(leading.size()) + 1; }
+  int64_t loopSize(int64_t loop) const;
+  std::vector<int64_t> sizes(const std::vector<int64_t> &loops) const;
+  /// Product of the leading sizes.
+  int64_t rows() const;
+
+private:
+  std::string tensorType(ElementType element, const std::vector<int64_t> &loops,
+                         bool encoded) const;
+  std::string affineMap(const std::vector<int64_t> &loops) const;
+  std::string body() const;
+};
+
+} // namespace nm::test
+
+#endif // NM_TEST_INTEGRATION_CPU_MODELCASE_H
