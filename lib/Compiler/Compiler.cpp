@@ -13,6 +13,7 @@
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
@@ -134,9 +135,24 @@ LogicalResult Compilation::lower() {
       &record.functions);
 }
 
+/// Names an op that the pipeline has no lowering for; LLVM's translation would
+/// speak of the casts around it.
+static LogicalResult checkLowered(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    if (isa<ModuleOp, UnrealizedConversionCastOp>(op) ||
+        isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError() << "has no lowering for the cpu target";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult Compilation::linkReference() {
   if (failed(
           runPasses(*reference, options, diagnostics, buildReferencePipeline)))
+    return failure();
+  if (failed(checkLowered(*reference)))
     return failure();
   std::unique_ptr<llvm::Module> referenceCode =
       translateToLLVM(*reference, llvmContext, *target);
@@ -151,6 +167,8 @@ LogicalResult Compilation::linkReference() {
 }
 
 LogicalResult Compilation::translate() {
+  if (failed(checkLowered(*module)))
+    return failure();
   diagnostics.setStep("the translation to LLVM IR");
   code = translateToLLVM(*module, llvmContext, *target);
   if (!code)

@@ -149,6 +149,7 @@ void mlir::nm::buildReferencePipeline(OpPassManager &pm) {
   // Results of unknown size cannot cross calls.
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
   // Arithmetic on tensors, widening among it, is linalg as all else...
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createLinalgGeneralizeNamedOpsPass());

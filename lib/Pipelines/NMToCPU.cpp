@@ -105,6 +105,8 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
                                const NMToCPUOptions &options) {
   // Needs the schedules; before tiling, so that a weight is packed whole.
   pm.addPass(createNMPackWeights());
+  // Makes ops that can be cut and fused, as those of the next passes.
+  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
   // Arithmetic on whole tensors is linalg like the rest...
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   // ...so that neighbours of the products become one op, cut once by the next

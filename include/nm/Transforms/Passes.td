@@ -11,6 +11,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
+  let summary = "linalg ops that are several loops to one op for each";
+  let description = [{
+    Ops such as `linalg.softmax`, which upstream's conversion to loops does not
+    take, become the structured ops that they stand for.
+
+    Before:
+    ```mlir
+    linalg.softmax dimension(1) ins(%x : tensor<2x4xf32>) outs(%y : tensor<2x4xf32>)
+    ```
+    After: a maximum, an exponential of the difference, a sum and a quotient, as
+    `linalg.generic` ops.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def NMOrderLoops : Pass<"nm-order-loops"> {
   let summary = "loops of linalg reductions that walk memory in order";
   let description = [{

@@ -1,0 +1,33 @@
+//===- DecomposeLinalg.cpp - Softmax and the like to linalg.generic -------===//
+
+#include "nm/Transforms/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMDECOMPOSELINALG
+#include "nm/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+
+namespace {
+struct NMDecomposeLinalg
+    : mlir::nm::impl::NMDecomposeLinalgBase<NMDecomposeLinalg> {
+  void runOnOperation() override {
+    SmallVector<linalg::AggregatedOpInterface> ops;
+    getOperation()->walk(
+        [&](linalg::AggregatedOpInterface op) { ops.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::AggregatedOpInterface op : ops) {
+      rewriter.setInsertionPoint(op);
+      FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
+      if (failed(parts)) {
+        op->emitOpError() << "could not be decomposed";
+        return signalPassFailure();
+      }
+      rewriter.replaceOp(op, *parts);
+    }
+  }
+};
+} // namespace
