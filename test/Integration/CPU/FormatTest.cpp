@@ -12,7 +12,7 @@ using namespace nm;
 using namespace nm::test;
 
 static const char *const kPipeline = "convert-nm-to-loops";
-static constexpr int64_t kCases = 60;
+static constexpr int64_t kCases = 40;
 static constexpr int kMostFailures = 5;
 
 namespace {

@@ -17,15 +17,6 @@
 
 using namespace nm::test;
 
-// bf16 conversions are expanded because the compiler's support library has none
-// before GCC 13.
-static const char *const kToLLVM =
-    "func.func(canonicalize,cse),"
-    "convert-vector-to-scf,expand-strided-metadata,lower-affine,"
-    "arith-expand{include-bf16=true},convert-scf-to-cf,convert-vector-to-llvm,"
-    "finalize-memref-to-llvm,convert-func-to-llvm,convert-arith-to-llvm,"
-    "convert-cf-to-llvm,convert-index-to-llvm,reconcile-unrealized-casts";
-
 static std::unique_ptr<mlir::MLIRContext> makeContext() {
   mlir::DialectRegistry registry;
   mlir::nm::registerAllDialects(registry);
@@ -42,7 +33,7 @@ static mlir::LogicalResult lower(mlir::ModuleOp module,
   }();
   (void)registered;
   mlir::PassManager manager(module.getContext());
-  std::string pipeline = strategy + "," + kToLLVM;
+  std::string pipeline = strategy + ",nm-bufferized-to-llvm";
   if (failed(mlir::parsePassPipeline(pipeline, manager)))
     return mlir::failure();
   return manager.run(module);

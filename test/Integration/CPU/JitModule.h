@@ -16,8 +16,9 @@ namespace nm::test {
 /// Functions on memrefs, lowered and compiled for this machine.
 class JitModule {
 public:
-  /// Parses `source`, runs the textual pass pipeline `strategy` and upstream's
-  /// lowering to LLVM, and compiles; null after printing what failed.
+  /// Parses `source`, runs the textual pass pipeline `strategy` and the
+  /// compiler's lowering to LLVM, and compiles; null after printing what
+  /// failed.
   static std::unique_ptr<JitModule> compile(const std::string &source,
                                             const std::string &strategy);
   ~JitModule();

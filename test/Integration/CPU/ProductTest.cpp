@@ -49,11 +49,11 @@ class ProductTest : public testing::TestWithParam<ProductGroup> {};
 
 // Strategies, one line each.
 static const ProductStrategy kStrategies[] = {
-    {"Loops", "convert-nm-to-loops", 48, 16, 0, /*takesF8=*/true},
-    {"Vector512", "convert-nm-to-vector{vector-bits=512}", 72, 24, 512},
-    {"Vector256", "convert-nm-to-vector{vector-bits=256}", 24, 12, 256},
+    {"Loops", "convert-nm-to-loops", 32, 12, 0, /*takesF8=*/true},
+    {"Vector512", "convert-nm-to-vector{vector-bits=512}", 40, 16, 512},
+    {"Vector256", "convert-nm-to-vector{vector-bits=256}", 16, 8, 256},
     {"Vector128", "convert-nm-to-vector{vector-bits=128 x86-permutes=false}",
-     24, 12, 128},
+     16, 8, 128},
 };
 
 static std::vector<ProductGroup> allGroups() {
