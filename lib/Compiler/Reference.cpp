@@ -2,6 +2,8 @@
 
 #include "Reference.h"
 
+#include "ReferenceProducts.h"
+
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
@@ -131,9 +133,10 @@ static LogicalResult renameFunctions(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> mlir::nm::createReference(ModuleOp module) {
-  if (failed(checkOps(module)))
-    return nullptr;
   OwningOpRef<ModuleOp> reference = module.clone();
+  replaceSparseProducts(*reference);
+  if (failed(checkOps(*reference)))
+    return nullptr;
   widenTypes(*reference);
   widenOps(*reference);
   if (failed(renameFunctions(*reference)))

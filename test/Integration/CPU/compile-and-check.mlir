@@ -8,6 +8,7 @@
 // RUN: nm-run %t/constant.mlir --random --check --dynamic-size=33
 // RUN: nm-run %t/dense.mlir --random --check
 // RUN: nm-run %t/low-precision.mlir --random --check
+// RUN: nm-run %t/products.mlir --random --check
 // RUN: nm-run %t/attention.mlir --random --check --dynamic-size=40
 
 //--- calls.mlir
@@ -91,4 +92,13 @@ func.func @attention(%q: tensor<2x?x16xf32>, %k: tensor<2x?x16xf32>, %w: tensor<
     indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
     ins(%x, %w : tensor<?x16xf32>, tensor<24x16xf32, #nm.encoding<1:4, dim = 1>>) outs(%z2 : tensor<?x24xf32>) -> tensor<?x24xf32>
   return %p, %y : tensor<2x?x?xf32>, tensor<?x24xf32>
+}
+//--- products.mlir
+// Weights with constant indices, a ragged k and n, a batch, and a transposed A.
+func.func @products(%a: tensor<2x?x10xf32>, %t: tensor<10x3xf16>, %x: tensor<10xi8>, %v: tensor<6x4xf32>, %v16: tensor<6x4xf16>, %v8: tensor<6x4xi8>, %c: tensor<2x?x3xf32>, %d: tensor<3x3xf16>, %y: tensor<3xi32>) -> (tensor<2x?x3xf32>, tensor<3x3xf16>, tensor<3xi32>) {
+  %i = arith.constant dense<[[0, 2], [1, 3], [0, 1], [2, 3], [0, 0], [1, 1]]> : tensor<6x2xi8>
+  %r = nm.spmm <2:4, block = 1x2> ins(%a, %v, %i : tensor<2x?x10xf32>, tensor<6x4xf32>, tensor<6x2xi8>) outs(%c : tensor<2x?x3xf32>) -> tensor<2x?x3xf32>
+  %s = nm.spmm <2:4, block = 1x2> transpose_a ins(%t, %v16, %i : tensor<10x3xf16>, tensor<6x4xf16>, tensor<6x2xi8>) outs(%d : tensor<3x3xf16>) -> tensor<3x3xf16>
+  %u = nm.spmv <2:4, block = 1x2> ins(%x, %v8, %i : tensor<10xi8>, tensor<6x4xi8>, tensor<6x2xi8>) outs(%y : tensor<3xi32>) -> tensor<3xi32>
+  return %r, %s, %u : tensor<2x?x3xf32>, tensor<3x3xf16>, tensor<3xi32>
 }
