@@ -1,0 +1,74 @@
+//===- GpuScheduleTest.cpp - Tests of the GPU cost model ------------------===//
+
+#include "nm/Support/GpuSchedule.h"
+
+#include "gtest/gtest.h"
+
+using namespace nm;
+
+TEST(GpuChip, FindsFamiliesOfChips) {
+  EXPECT_EQ(GpuChip::get("sm_90a")->name, "sm_90");
+  EXPECT_EQ(GpuChip::get("sm_120")->sharedPerBlock, 101376);
+  Result<GpuChip> unknown = GpuChip::get("sm_12");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message,
+            "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, "
+            "but got 'sm_12'");
+}
+
+TEST(GpuSchedule, PanelsSuitUnitsAndAccesses) {
+  // A unit's columns, where a 16-byte access fits in.
+  EXPECT_EQ(choosePanel({16, 32, 1, 32}, 128), 32);
+  EXPECT_EQ(choosePanel({16, 32, 1, 256}, 128), 128);
+  EXPECT_EQ(choosePanel({16, 32, 1, 12}, 128), 4);
+  // Else the tile; units that are no power of two are cut to one.
+  EXPECT_EQ(choosePanel({2, 4, 1, 1}, 64), 64);
+  EXPECT_EQ(choosePanel({2, 4, 1, 2}, 64), 64);
+  EXPECT_EQ(choosePanel({2, 4, 1, 6}, 64), 2);
+  EXPECT_EQ(choosePanel({2, 4, 1, 5}, 64), 1);
+}
+
+TEST(GpuSchedule, TilesAreWholeAndFit) {
+  const Pattern patterns[] = {{2, 4, 1, 1},    {3, 5, 1, 1},   {16, 32, 1, 32},
+                              {4, 32, 1, 128}, {1, 2, 64, 64}, {100, 256, 1, 4},
+                              {1, 4, 4, 4},    {5, 12, 2, 6}};
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"})
+    for (const Pattern &pattern : patterns)
+      for (int64_t m : {int64_t(1), int64_t(300), GpuProduct::kUnknown}) {
+        GpuChip chip = *GpuChip::get(name);
+        Result<GpuSchedule> tile =
+            selectGpuSchedule({pattern, m, 1000, 1030}, chip);
+        ASSERT_TRUE(tile) << pattern.str();
+        EXPECT_EQ(tile->blockM % tile->warpM, 0);
+        EXPECT_EQ(tile->blockN % tile->warpN, 0);
+        EXPECT_EQ(tile->blockN % tile->packing.panel, 0);
+        EXPECT_EQ(tile->blockK % pattern.windowRows(), 0);
+        EXPECT_EQ(tile->warpM / tile->threadM * (tile->warpN / tile->threadN),
+                  32);
+        EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+        EXPECT_TRUE(tile->packing.verify(pattern));
+        EXPECT_GE(tile->microseconds, tile->memoryFloor);
+      }
+}
+
+TEST(GpuSchedule, RefusesWindowsThatDoNotFit) {
+  Result<GpuSchedule> tile = selectGpuSchedule(
+      {{16, 32, 64, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
+  ASSERT_FALSE(tile);
+  EXPECT_EQ(tile.error().message,
+            "expected a window to fit in 232448 bytes of shared memory, but "
+            "one of 16:32, block = 64x64 spans 2048 rows");
+}
+
+TEST(GpuSchedule, FloorsFollowFromOperationsAndBytes) {
+  Result<GpuSchedule> tile = selectGpuSchedule(
+      {{16, 32, 1, 32}, 4096, 4096, 4096}, *GpuChip::get("sm_90"));
+  ASSERT_TRUE(tile);
+  // 4096^3 / 2 multiplications, 132 * 128 of them in each clock.
+  EXPECT_NEAR(tile->fmaFloor, 1027.1, 0.1);
+  // A and C, half of B, and an index for 32 weights.
+  EXPECT_NEAR(tile->memoryFloor, (2.5 * 4 + 0.5 / 32) * 4096 * 4096 / 4.8e6,
+              0.1);
+  EXPECT_GT(tile->microseconds, tile->fmaFloor);
+}
