@@ -2,9 +2,13 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
+#include "TileToGpuBlocks.h"
+
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -97,10 +101,14 @@ LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
         op.hasPureTensorSemantics())
       products.push_back(op);
   });
-  for (SparseProductOpInterface op : products)
-    if (failed(tileToForall(rewriter, cast<TilingInterface>(*op),
-                            getBlockTile(op))))
+  for (SparseProductOpInterface op : products) {
+    LogicalResult tiled =
+        hasGpuSchedule(op) ? tileToGpuBlocks(rewriter, op)
+                           : tileToForall(rewriter, cast<TilingInterface>(*op),
+                                          getBlockTile(op));
+    if (failed(tiled))
       return failure();
+  }
   return success();
 }
 

@@ -129,6 +129,34 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
+  let summary = "chooses how each product is mapped to a GPU";
+  let description = [{
+    Every `nm.spmm` gets an `#nm.schedule` of strategy `simt` from the cost model
+    of the chip, unless it came with one of a GPU strategy. A remark for every op
+    gives the estimated time beside the two floors, the chip's multipliers and
+    its memory, and the schedule. A dynamic m is scheduled for a typical one,
+    which the remark names.
+
+    Before:
+    ```mlir
+    %r = nm.spmm <16:32, block = 1x32> ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
+    ```
+    After:
+    ```mlir
+    %r = nm.spmm <16:32, block = 1x32>
+      schedule <simt, block = [128, 128, 32], warp = [128, 32], thread = [16, 8],
+                stages = 2, packing = <panel = 32, index_bits = 8>>
+      ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
+           "the chip to schedule for, as ptxas names it">
+  ];
+  let dependentDialects = ["::mlir::nm::NMDialect"];
+}
+
 def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
   let summary = "re-lays weights for the schedule that each op carries";
   let description = [{
@@ -176,6 +204,10 @@ def NMTileToBlocks
     windows; `block` sizes are rounded up to that. On the CPU k stays whole: the
     strategy walks it in cache-sized steps of its own.
 
+    On a GPU the loops are mapped to `#gpu.block`, n fastest, and an `scf.for`
+    over k by whole windows stands inside, whose tile is what the block stages
+    in shared memory. A `linalg.fill` of the output is made tile by tile.
+
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that
     element-wise neighbours of the products use all threads.
@@ -203,6 +235,7 @@ def NMTileToBlocks
            "elements of a task that linalg ops are cut into; 0 leaves them">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::gpu::GPUDialect",
                            "::mlir::nm::NMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -225,6 +258,100 @@ def NMProtectArguments
     `bufferization.writable = false`.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def NMStageSharedMemory
+    : Pass<"nm-stage-shared-memory", "::mlir::func::FuncOp"> {
+  let summary = "copies the operand tiles of GPU products to workgroup memory";
+  let description = [{
+    Inside an `scf.forall` that is mapped to GPU blocks, the tiles that an
+    `nm.spmm` with a GPU schedule reads are copied to workgroup memory by all
+    threads of the block: A k-major, so that a row that an index picks is read
+    with wide loads, the weights as they are. The op itself then works on the
+    copies, which are always whole tiles: what the operands lack at the edges of
+    the matrix is zero there, and the sizes of C say what there is to store.
+
+    Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
+    are taken to be aligned to 16 bytes.
+
+    Before:
+    ```mlir
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule <simt, ...>
+      ins(%a, %v, %i : memref<64x32xf32, ...>, memref<4x16x32xf32, ...>, memref<4x16x1xi8, ...>)
+      outs(%c : memref<64x128xf32, ...>)
+    ```
+    After:
+    ```mlir
+    %tid = gpu.thread_id x
+    %as = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
+    %ax = vector.load %a[%am, %ak] {alignment = 16 : i64} : ..., vector<4xf32>
+    %a0 = vector.extract %ax[0] : f32 from vector<4xf32>
+    memref.store %a0, %as[%ak, %am] : ...
+    ...
+    %vs = memref.alloc() : memref<4x16x32xf32, strided<[32, 128, 1]>, #gpu.address_space<workgroup>>
+    %vx = vector.transfer_read %v[%p, %r, %c], ... : ..., vector<4xf32>
+    vector.transfer_write %vx, %vs[%p, %r, %c] : ...
+    ...
+    gpu.barrier
+    nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule <simt, ...>
+      ins(%as, %vs, %is : ...) outs(%c : memref<64x128xf32, ...>)
+    gpu.barrier
+    ```
+  }];
+  let options = [
+    Option<"maxSharedMemory", "max-shared-memory", "int64_t",
+           /*default=*/"49152",
+           "bytes of shared memory that a block may use">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def NMPipelineCopies
+    : Pass<"nm-pipeline-copies", "::mlir::func::FuncOp"> {
+  let summary = "makes copies to workgroup memory asynchronous, and overlaps them";
+  let description = [{
+    The copies that `nm-stage-shared-memory` made become `cp.async`, one group a
+    tile. With `stages = s` in the schedule, s > 1, the buffers get s slots that
+    take turns, and the copies of a tile are issued s - 1 tiles before it is
+    used: `stages = 2` is double buffering. A tile of A that goes through
+    registers is loaded before, and stored after, the product that hides its
+    latency.
+
+    Before:
+    ```mlir
+    scf.for %k = %c0 to %c256 step %c32 {
+      <copies of the tile at %k to %as, %vs, %is>
+      gpu.barrier
+      nm.spmm ... ins(%as, %vs, %is : ...) outs(%c : ...)
+      gpu.barrier
+    }
+    ```
+    After, with two stages:
+    ```mlir
+    <copies of the tile at 0 to slot 0>
+    %group = nvgpu.device_async_create_group {nm.tile}
+    scf.for %k = %c0 to %c224 step %c32 {
+      nvgpu.device_async_wait %group {numGroups = 0 : i32}
+      gpu.barrier
+      <loads and asynchronous copies of the tile at %k + 32>
+      nvgpu.device_async_create_group {nm.tile}
+      nm.spmm ... ins(<slot of %k>) outs(%c : ...)
+      <stores of what was loaded to the slot of %k + 32>
+    }
+    nvgpu.device_async_wait %group {numGroups = 0 : i32}
+    gpu.barrier
+    nm.spmm ... ins(<slot of 224>) outs(%c : ...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // NM_DIALECT_NM_TRANSFORMS_PASSES_TD

@@ -1,0 +1,46 @@
+//===- GpuTile.h - The tile that a thread block makes -----------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_GPUTILE_H
+#define NM_DIALECT_NM_TRANSFORMS_GPUTILE_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// Threads of a warp, on every chip there is.
+inline constexpr int64_t kWarpSize = 32;
+
+/// Whether ops of this strategy become GPU kernels.
+bool isGpuStrategy(Strategy strategy);
+
+/// Whether `op` has a schedule for a GPU.
+bool hasGpuSchedule(SparseProductOpInterface op);
+
+/// A GPU schedule's tile sizes, in elements, rounded to what the weights can be
+/// cut at: whole windows along k, whole panels and units along n.
+struct GpuTile {
+  int64_t m, n, k;
+  int64_t warpM, warpN;
+  int64_t threadM, threadN;
+  int64_t stages;
+
+  int64_t warpsM() const { return m / warpM; }
+  int64_t warpsN() const { return n / warpN; }
+  int64_t threads() const { return warpsM() * warpsN() * kWarpSize; }
+  /// How the lanes of a warp stand on its tile.
+  int64_t lanesM() const { return warpM / threadM; }
+  int64_t lanesN() const { return warpN / threadN; }
+
+  /// The columns that weights can be cut at.
+  static int64_t columnStep(SparseProductOpInterface op);
+  /// Emits an error where the sizes do not fit one another.
+  static FailureOr<GpuTile> get(SparseProductOpInterface op);
+};
+
+/// The shared memory that a buffer of `type` takes, rounded up to the alignment
+/// that all buffers have.
+int64_t getWorkgroupBytes(MemRefType type);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_TRANSFORMS_GPUTILE_H

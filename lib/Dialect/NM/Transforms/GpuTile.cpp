@@ -1,0 +1,94 @@
+//===- GpuTile.cpp - The tile that a thread block makes -------------------===//
+
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// CUDA's limit on the threads of a block.
+static constexpr int64_t kMaxThreads = 1024;
+
+bool mlir::nm::isGpuStrategy(Strategy strategy) {
+  return strategy != Strategy::Loops && strategy != Strategy::Vector;
+}
+
+bool mlir::nm::hasGpuSchedule(SparseProductOpInterface op) {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  return schedule && isGpuStrategy(schedule.getStrategy());
+}
+
+int64_t GpuTile::columnStep(SparseProductOpInterface op) {
+  int64_t columns = op.getPattern().bn;
+  if (PackingAttr packing = op.getPackingAttr())
+    columns = std::max(columns, packing.getPanel());
+  return columns;
+}
+
+static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
+                                    StringRef partName, int64_t part) {
+  if (size % part == 0)
+    return success();
+  return op->emitOpError() << "expected " << name << ", " << size
+                           << ", to be a multiple of " << partName << ", "
+                           << part;
+}
+
+static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
+  if (failed(verifyMultiple(op, "the block tile's m", tile.m, "the warp's",
+                            tile.warpM)) ||
+      failed(verifyMultiple(op, "the block tile's n, in whole panels,", tile.n,
+                            "the warp's", tile.warpN)) ||
+      failed(verifyMultiple(op, "the warp tile's m", tile.warpM, "the thread's",
+                            tile.threadM)) ||
+      failed(verifyMultiple(op, "the warp tile's n", tile.warpN, "the thread's",
+                            tile.threadN)))
+    return failure();
+  if (tile.lanesM() * tile.lanesN() != kWarpSize)
+    return op->emitOpError()
+           << "expected a warp tile of " << kWarpSize << " thread tiles, but "
+           << tile.lanesM() << " x " << tile.lanesN() << " fit";
+  if (tile.threads() > kMaxThreads)
+    return op->emitOpError() << "expected at most " << kMaxThreads
+                             << " threads a block, but got " << tile.threads();
+  return success();
+}
+
+FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  ArrayRef<int64_t> block = schedule.getBlock(), warp = schedule.getWarp(),
+                    thread = schedule.getThread();
+  if (block.empty() || warp.empty() || thread.empty())
+    return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
+                                "'thread', but got "
+                             << schedule;
+  ::nm::Pattern pattern = op.getPattern();
+  GpuTile tile;
+  tile.m = block[0];
+  tile.n = llvm::alignTo(block[1], columnStep(op));
+  tile.k = llvm::alignTo(block[2], pattern.windowRows());
+  if (!ShapedType::isDynamic(op.getStaticK()))
+    tile.k = std::min<int64_t>(
+        tile.k, llvm::alignTo(op.getStaticK(), pattern.windowRows()));
+  tile.warpM = warp[0];
+  tile.warpN = warp[1];
+  tile.threadM = thread[0];
+  tile.threadN = thread[1];
+  tile.stages = schedule.getStages();
+  if (failed(verifyTile(op, tile)))
+    return failure();
+  return tile;
+}
+
+/// Lines of shared memory: accesses of 16 bytes by a warp start at bank 0.
+static constexpr int64_t kWorkgroupAlignment = 128;
+
+int64_t mlir::nm::getWorkgroupBytes(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t elements = 0;
+  for (auto [size, stride] : llvm::zip(type.getShape(), strides))
+    elements = std::max(elements, size * stride);
+  return llvm::alignTo(elements * type.getElementTypeBitWidth() / 8,
+                       kWorkgroupAlignment);
+}

@@ -1,0 +1,242 @@
+//===- StageSharedMemory.cpp - Operand tiles to workgroup memory ----------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "TileCopy.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMSTAGESHAREDMEMORY
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Elements between rows of A's tile beyond its width. Stores of a transposing
+/// copy go down a column from lane to lane; with rows a multiple of 32 words
+/// apart they would all meet in one bank. Four keep 16-byte loads aligned.
+static constexpr int64_t kRowPadding = 4;
+
+namespace {
+/// The operand tiles of one product in workgroup memory.
+class Staging {
+public:
+  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile) {}
+
+  /// Bytes of one stage.
+  int64_t countBytes();
+  void emit();
+
+private:
+  MemRefType typeOfA();
+  MemRefType typeOfValues();
+  MemRefType typeOfIndices();
+  MemRefType workgroupType(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                           Type element);
+  Value copyA(const CopyThreads &threads);
+  Value copyWeights(Value source, MemRefType type, const CopyThreads &threads);
+  Value copyIndices(const CopyThreads &threads);
+  Value castOutput();
+  StorageShape weightShape();
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+  const GpuTile &tile;
+};
+} // namespace
+
+MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
+                                  ArrayRef<int64_t> strides, Type element) {
+  MLIRContext *context = builder.getContext();
+  auto layout = StridedLayoutAttr::get(context, /*offset=*/0, strides);
+  auto space =
+      gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
+  return MemRefType::get(shape, element, layout, space);
+}
+
+MemRefType Staging::typeOfA() {
+  return workgroupType(
+      {tile.k, tile.m}, {tile.m + kRowPadding, 1},
+      cast<SparseProductOpInterface>(*op).getAType().getElementType());
+}
+
+StorageShape Staging::weightShape() {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);
+  if (PackingAttr packing = op.getPackingAttr())
+    return StorageShape::packed(pattern, packing, shape.values[0],
+                                shape.values[1]);
+  return shape;
+}
+
+/// Panels stand side by side, so that a row of the tile is contiguous and lanes
+/// that read neighbouring columns meet no bank twice.
+MemRefType Staging::typeOfValues() {
+  SmallVector<int64_t, 3> shape = weightShape().values;
+  SmallVector<int64_t> strides = {tile.n, 1};
+  if (shape.size() == 3)
+    strides.insert(strides.begin(), shape.back());
+  return workgroupType(shape, strides, op.getValuesType().getElementType());
+}
+
+MemRefType Staging::typeOfIndices() {
+  SmallVector<int64_t, 3> shape = weightShape().indices;
+  return workgroupType(shape, computeStrides(shape), builder.getI8Type());
+}
+
+int64_t Staging::countBytes() {
+  int64_t bytes = 0;
+  for (MemRefType type : {typeOfA(), typeOfValues(), typeOfIndices()})
+    bytes += getWorkgroupBytes(type);
+  return bytes;
+}
+
+Value Staging::copyA(const CopyThreads &threads) {
+  Value buffer = memref::AllocOp::create(builder, loc, typeOfA());
+  TileCopy copy;
+  copy.source = op.getA();
+  copy.destination = buffer;
+  copy.extents = op.getTransposeA() ? SmallVector<int64_t>{tile.k, tile.m}
+                                    : SmallVector<int64_t>{tile.m, tile.k};
+  copy.width =
+      getAccessWidth(cast<MemRefType>(op.getA().getType()), copy.extents);
+  if (op.getTransposeA())
+    emitCopy(builder, loc, copy, threads);
+  else
+    emitTransposingCopy(builder, loc, copy, threads);
+  return buffer;
+}
+
+Value Staging::copyWeights(Value source, MemRefType type,
+                           const CopyThreads &threads) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  TileCopy copy;
+  copy.source = source;
+  copy.destination = buffer;
+  copy.extents = SmallVector<int64_t>(type.getShape());
+  copy.width = getAccessWidth(cast<MemRefType>(source.getType()), copy.extents);
+  emitCopy(builder, loc, copy, threads);
+  return buffer;
+}
+
+/// A panel's indices are contiguous, and a unit row of one is a few bytes:
+/// panels are copied as rows of bytes.
+Value Staging::copyIndices(const CopyThreads &threads) {
+  MemRefType type = typeOfIndices();
+  if (type.getRank() == 2)
+    return copyWeights(op.getIndices(), type, threads);
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
+  TileCopy copy;
+  copy.source =
+      memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows);
+  copy.destination =
+      memref::CollapseShapeOp::create(builder, loc, buffer, panelRows);
+  copy.extents = {type.getDimSize(0), type.getDimSize(1) * type.getDimSize(2)};
+  copy.width =
+      getAccessWidth(cast<MemRefType>(copy.source.getType()), copy.extents);
+  emitCopy(builder, loc, copy, threads);
+  return buffer;
+}
+
+/// The operand tiles are whole; C says by its sizes what there is to store.
+Value Staging::castOutput() {
+  auto type = cast<MemRefType>(op.getC().getType());
+  int64_t mDim = *op.getMDimOfC(), nDim = op.getNDimOfC();
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape[mDim] != tile.m)
+    shape[mDim] = ShapedType::kDynamic;
+  if (shape[nDim] != tile.n)
+    shape[nDim] = ShapedType::kDynamic;
+  // Strides are spelled out: those of an identity layout would be forgotten
+  // with the sizes.
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  if (ArrayRef(shape) == type.getShape())
+    return op.getC();
+  auto open = MemRefType::get(shape, type.getElementType(), layout,
+                              type.getMemorySpace());
+  return memref::CastOp::create(builder, loc, open, op.getC());
+}
+
+void Staging::emit() {
+  builder.setInsertionPoint(op);
+  CopyThreads threads{gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x),
+                      tile.threads()};
+  // A's loads take longest to return, so they are issued first.
+  Value a = copyA(threads);
+  Value values = copyWeights(op.getValues(), typeOfValues(), threads);
+  Value indices = copyIndices(threads);
+  SmallVector<Value> operands = {a, values, indices, castOutput()};
+  gpu::BarrierOp::create(builder, loc);
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  staged.setTransposeA(true);
+  // The next tile is copied over this one.
+  gpu::BarrierOp::create(builder, loc);
+  op.erase();
+}
+
+/// Removes the batch dimensions, of size 1 in a tile, from A and C.
+static void dropBatchDims(OpBuilder &builder, SpMMOp op) {
+  int64_t batchDims = op.getNumBatchDims();
+  if (batchDims == 0)
+    return;
+  builder.setInsertionPoint(op);
+  for (OpOperand *operand : {&op.getAMutable(), &op.getCMutable()}) {
+    auto type = cast<MemRefType>(operand->get().getType());
+    auto reduced = memref::SubViewOp::rankReduceIfNeeded(
+        builder, op.getLoc(), operand->get(),
+        type.getShape().drop_front(batchDims));
+    operand->set(*reduced);
+  }
+}
+
+namespace {
+struct NMStageSharedMemory
+    : mlir::nm::impl::NMStageSharedMemoryBase<NMStageSharedMemory> {
+  using NMStageSharedMemoryBase::NMStageSharedMemoryBase;
+
+  void runOnOperation() override {
+    SmallVector<SpMMOp> products;
+    getOperation()->walk([&](SpMMOp op) {
+      if (hasGpuSchedule(op) && op.hasPureBufferSemantics() &&
+          op->getParentOfType<scf::ForallOp>())
+        products.push_back(op);
+    });
+    OpBuilder builder(&getContext());
+    for (SpMMOp op : products)
+      if (failed(stage(builder, op)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult stage(OpBuilder &builder, SpMMOp op) {
+    dropBatchDims(builder, op);
+    FailureOr<GpuTile> tile = GpuTile::get(op);
+    if (failed(tile))
+      return failure();
+    Staging staging(builder, op, *tile);
+    int64_t bytes = staging.countBytes() * tile->stages;
+    if (bytes > maxSharedMemory)
+      return op.emitOpError()
+             << "expected tiles of at most " << maxSharedMemory.getValue()
+             << " bytes of shared memory, but " << tile->stages
+             << " stages of a " << tile->k << " x " << tile->m
+             << " tile of A with its weights take " << bytes;
+    staging.emit();
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,22 @@
+//===- TileToGpuBlocks.h - Tiles that GPU thread blocks make ----*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_TRANSFORMS_TILETOGPUBLOCKS_H
+#define NM_DIALECT_NM_TRANSFORMS_TILETOGPUBLOCKS_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// Replaces `op`, which has a GPU schedule, by an scf.forall over output tiles
+/// mapped to #gpu.block, with an scf.for over k inside. A fill of the output
+/// goes into the tile.
+LogicalResult tileToGpuBlocks(RewriterBase &rewriter,
+                              SparseProductOpInterface op);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_TRANSFORMS_TILETOGPUBLOCKS_H

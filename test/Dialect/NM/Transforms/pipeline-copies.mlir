@@ -1,0 +1,97 @@
+// RUN: nm-opt %s --nm-stage-shared-memory=max-shared-memory=200000 --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
+
+// Two stages: the first tile is copied before the loop; in it, the next one's
+// loads and copies are issued before the product and its stores follow; the
+// last product stands after it.
+// CHECK-LABEL: func.func @two_stages
+// CHECK: memref.alloc() : memref<2x32x64xf32, strided<[2176, 68, 1]>, #gpu.address_space<workgroup>>
+// CHECK: vector.load
+// CHECK: nvgpu.device_async_copy {{.*}}, 4 {bypassL1}
+// CHECK: %[[GROUP:.*]] = nvgpu.device_async_create_group
+// CHECK: memref.store
+// CHECK: scf.for %{{.*}} = %c0 to %c96 step %c32
+// CHECK-NEXT: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK-NOT: memref.store
+// CHECK: nvgpu.device_async_copy
+// CHECK: nvgpu.device_async_create_group
+// CHECK: nm.spmm
+// CHECK-NOT: gpu.barrier
+// CHECK: memref.store
+// CHECK: }
+// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK: nm.spmm
+// CHECK-NOT: gpu.barrier
+func.func @two_stages(%a: memref<64x128xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  scf.forall (%m, %n) in (1, 1) {
+    scf.for %k = %c0 to %c128 step %c32 {
+      %w = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%k)
+      %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x128xf32> to memref<64x32xf32, strided<[128, 1], offset: ?>>
+      %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>
+      %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x64x1xi8> to memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>
+      nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+        schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+        ins(%at, %vt, %it : memref<64x32xf32, strided<[128, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
+        outs(%c : memref<64x128xf32>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Three stages: two groups are under way before the loop, and one may stay so
+// while a tile is used; two products follow the loop, in one of their own.
+// CHECK-LABEL: func.func @three_stages
+// CHECK: memref.alloc() : memref<3x32x64xf32
+// CHECK: nvgpu.device_async_create_group
+// CHECK: nvgpu.device_async_create_group
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
+// CHECK-NEXT: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
+// CHECK: nm.spmm
+// CHECK: scf.for %{{.*}} = %c64 to %c128 step %c32
+// CHECK-NEXT: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+// CHECK: nm.spmm
+func.func @three_stages(%a: memref<64x128xf32>, %v: memref<64x128xf32>, %i: memref<64x128xi8>, %c: memref<64x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  scf.forall (%m, %n) in (1, 1) {
+    scf.for %k = %c0 to %c128 step %c32 {
+      %w = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%k)
+      %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x128xf32> to memref<64x32xf32, strided<[128, 1], offset: ?>>
+      %vt = memref.subview %v[%w, 0] [16, 128] [1, 1] : memref<64x128xf32> to memref<16x128xf32, strided<[128, 1], offset: ?>>
+      %it = memref.subview %i[%w, 0] [16, 128] [1, 1] : memref<64x128xi8> to memref<16x128xi8, strided<[128, 1], offset: ?>>
+      nm.spmm <2:4> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 3>
+        ins(%at, %vt, %it : memref<64x32xf32, strided<[128, 1], offset: ?>>, memref<16x128xf32, strided<[128, 1], offset: ?>>, memref<16x128xi8, strided<[128, 1], offset: ?>>)
+        outs(%c : memref<64x128xf32>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// One tile: copies, one wait, one barrier; rows past the weights' last are
+// filled with zeros by the copy.
+// CHECK-LABEL: func.func @one_tile
+// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %c4, %c0 : index
+// CHECK: nvgpu.device_async_copy {{.*}}, 4, %[[COUNT]]
+// CHECK: nvgpu.device_async_create_group
+// CHECK: memref.store
+// CHECK: nvgpu.device_async_wait
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: nm.spmm
+// CHECK-NOT: gpu.barrier
+func.func @one_tile(%a: memref<64x32xf32>, %v: memref<16x100xf32>, %i: memref<16x100xi8>, %c: memref<64x100xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<16x100xf32>, memref<16x100xi8>)
+      outs(%c : memref<64x100xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -1,0 +1,23 @@
+// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
+
+// A schedule whose tiles are whole windows and panels.
+// CHECK-LABEL: func.func @select
+// CHECK: nm.spmm <4:32, block = 1x64> schedule <simt, block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
+func.func @select(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32>, %i: tensor<512x64xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  // expected-remark @+1 {{nm.spmm <4:32, block = 1x64> (87.5 % sparse), m = 4096, n = 4096, k = 4096: strategy simt on sm_90; estimated}}
+  %r = nm.spmm <4:32, block = 1x64>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<512x4096xf32>, tensor<512x64xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+// A schedule that a user wrote stays.
+// CHECK-LABEL: func.func @given
+// CHECK: nm.spmm <2:4> schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
+func.func @given(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %r = nm.spmm <2:4> schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
+    ins(%a, %v, %i : tensor<8x4xf32>, tensor<2x8xf32>, tensor<2x8xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}

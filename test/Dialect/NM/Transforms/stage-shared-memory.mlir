@@ -1,0 +1,70 @@
+// RUN: nm-opt %s --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
+
+// A goes through registers to a k-major tile, four elements a load, four
+// columns of k apart; weights go as they are, panels side by side; the bytes of
+// a panel's indices in one access.
+// CHECK-LABEL: func.func @whole
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x32xf32>, %[[V:[^:]*]]: memref<4x16x32xf32>, %[[I:[^:]*]]: memref<4x16x1xi8>, %[[C:[^:]*]]: memref<64x128xf32>
+// CHECK: %[[T:.*]] = gpu.thread_id x
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[A0:.*]] = vector.load %[[A]][%[[ROW:.*]], %[[K:.*]]] {alignment = 16 : i64} : memref<64x32xf32>, vector<4xf32>
+// CHECK: %[[X:.*]] = vector.extract %[[A0]][0]
+// CHECK: memref.store %[[X]], %[[AS]][%[[K]], %[[ROW]]]
+// CHECK: %[[VS:.*]] = memref.alloc() : memref<4x16x32xf32, strided<[32, 128, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[W:.*]] = vector.transfer_read %[[V]][%[[P:.*]], %[[R:.*]], %[[COL:.*]]], %{{.*}} {in_bounds = [true]} : memref<4x16x32xf32>, vector<4xf32>
+// CHECK: vector.transfer_write %[[W]], %[[VS]][%[[P]], %[[R]], %[[COL]]] {in_bounds = [true]}
+// CHECK: %[[IS:.*]] = memref.alloc() : memref<4x16x1xi8, strided<[16, 1, 1]>, #gpu.address_space<workgroup>>
+// CHECK: vector.transfer_read {{.*}} vector<16xi8>
+// CHECK: gpu.barrier
+// CHECK: nm.spmm <16:32, block = 1x32> transpose_a packing
+// CHECK-SAME: ins(%[[AS]], %[[VS]], %[[IS]]
+// CHECK-SAME: outs(%[[C]] : memref<64x128xf32>)
+// CHECK-NEXT: gpu.barrier
+func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
+      outs(%c : memref<64x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// What the operands lack is never read: loads stay in A, and what was loaded in
+// its place is zero in the tile; copies of weights read no element. C has no
+// constant size where it is less than the tile.
+// CHECK-LABEL: func.func @edge
+// CHECK-SAME: %[[A:[^:]*]]: memref<?x30xf32>
+// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
+// CHECK: arith.minui %{{.*}}, %[[LAST]]
+// CHECK: vector.load %[[A]]{{.*}} {alignment = 8 : i64} : memref<?x30xf32>, vector<2xf32>
+// CHECK: arith.select %{{.*}} : vector<2xf32>
+// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %c4, %c0 : index
+// CHECK: vector.create_mask %[[COUNT]] : vector<4xi1>
+// CHECK: memref.cast %{{.*}} : memref<?x100xf32> to memref<?x?xf32, strided<[100, 1]>>
+func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100xi8>, %c: memref<?x100xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      ins(%a, %v, %i : memref<?x30xf32>, memref<16x100xf32>, memref<16x100xi8>)
+      outs(%c : memref<?x100xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// A that is k-major already is copied like weights, by 16 bytes.
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME: %[[A:[^:]*]]: memref<32x64xf32>
+// CHECK: vector.transfer_read %[[A]]{{.*}} memref<32x64xf32>, vector<4xf32>
+// CHECK-NOT: memref.store
+func.func @transposed(%a: memref<32x64xf32>, %v: memref<16x128xf32>, %i: memref<16x128xi8>, %c: memref<64x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> transpose_a schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      ins(%a, %v, %i : memref<32x64xf32>, memref<16x128xf32>, memref<16x128xi8>)
+      outs(%c : memref<64x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

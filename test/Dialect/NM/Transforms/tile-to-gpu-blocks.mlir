@@ -1,0 +1,41 @@
+// RUN: nm-opt %s --nm-tile-to-blocks --canonicalize --split-input-file | FileCheck %s
+
+// Blocks along m and n, n fastest; the fill is made tile by tile; k is cut by
+// whole windows.
+// CHECK-LABEL: func.func @fill
+// CHECK-SAME: %[[A:[^:]*]]: tensor<256x256xf32>, %[[V:[^:]*]]: tensor<8x128x32xf32>, %[[I:[^:]*]]: tensor<8x128x1xi8>
+// CHECK: %[[E:.*]] = tensor.empty
+// CHECK: scf.forall (%[[M:.*]], %[[N:.*]]) = (0, 0) to (256, 256) step (64, 128) shared_outs(%[[OUT:.*]] = %[[E]])
+// CHECK: tensor.extract_slice %[[A]][%[[M]], 0] [64, 256]
+// CHECK: %[[FILL:.*]] = linalg.fill
+// CHECK: scf.for %[[K:.*]] = %c0 to %c256 step %c32 iter_args(%[[C:.*]] = %[[FILL]])
+// CHECK: nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+// CHECK-SAME: ins({{.*}} : tensor<64x32xf32>, tensor<4x16x32xf32>, tensor<4x16x1xi8>) outs(%[[C]] : tensor<64x128xf32>)
+// CHECK: {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+func.func @fill(%a: tensor<256x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>) -> tensor<256x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x256xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    ins(%a, %v, %i : tensor<256x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
+    outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %r : tensor<256x256xf32>
+}
+
+// -----
+
+// A panel that is narrower than a unit becomes the unit; a tile that k fits in
+// makes no loop; a batch is one more dimension of blocks.
+// CHECK-LABEL: func.func @narrow
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (3, %{{.*}}, 250) step (1, 64, 128)
+// CHECK-NOT: scf.for %
+// CHECK: nm.spmm <2:4, block = 1x32> packing <panel = 32, index_bits = 8>
+// CHECK: {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %c: tensor<3x?x250xf32>) -> tensor<3x?x250xf32> {
+  %r = nm.spmm <2:4, block = 1x64> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+    ins(%a, %v, %i : tensor<3x?x30xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
+    outs(%c : tensor<3x?x250xf32>) -> tensor<3x?x250xf32>
+  return %r : tensor<3x?x250xf32>
+}
