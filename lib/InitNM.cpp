@@ -3,6 +3,7 @@
 #include "nm/InitNM.h"
 #include "nm/Conversion/ForallToThreads/ForallToThreads.h"
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
+#include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Conversion/NMToVector/NMToVector.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -10,15 +11,19 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
 #include "nm/Pipelines/NMToCPU.h"
+#include "nm/Pipelines/NMToNVVM.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 void mlir::nm::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  // gpu-module-to-binary translates kernels.
+  mlir::registerAllGPUToLLVMIRTranslations(registry);
   registry.insert<NMDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
 }
@@ -30,8 +35,10 @@ void mlir::nm::registerAllPasses() {
   registerNMPasses();
   registerConvertNMToLoops();
   registerConvertNMToVector();
+  registerConvertNMToGPU();
   registerConvertForallToThreads();
   registerNMLoweringPasses();
   registerBufferizedToLLVMPipeline();
   registerNMToCPUPipeline();
+  registerNMToNVVMPipeline();
 }

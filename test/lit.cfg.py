@@ -3,6 +3,7 @@
 import os
 
 import lit.formats
+import lit.util
 from lit.llvm import llvm_config
 
 config.name = "NM"
@@ -22,3 +23,10 @@ llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope --allow-unused
 config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%nm_source_dir", config.nm_source_dir))
 config.substitutions.append(("%nm_lib_dir", config.nm_lib_dir))
+
+# Kernels are assembled where the CUDA toolkit is found.
+toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+ptxas = lit.util.which("ptxas", os.path.join(toolkit, "bin") + os.pathsep + os.environ["PATH"])
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))

@@ -1,0 +1,30 @@
+//===- NMToGPU.h - Products to GPU kernels ----------------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_NMTOGPU_H
+#define NM_CONVERSION_NMTOGPU_NMTOGPU_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::scf {
+class ForallOp;
+} // namespace mlir::scf
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::nm {
+
+#define GEN_PASS_DECL
+#include "nm/Conversion/NMToGPU/NMToGPU.h.inc"
+
+/// Expands the products in `blocks`, an scf.forall mapped to #gpu.block, by
+/// their strategy, and launches it.
+LogicalResult convertBlocksToLaunch(RewriterBase &rewriter,
+                                    scf::ForallOp blocks);
+
+#define GEN_PASS_REGISTRATION
+#include "nm/Conversion/NMToGPU/NMToGPU.h.inc"
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_NMTOGPU_H

@@ -1,0 +1,56 @@
+//===- NMToGPU.td - Products to GPU kernels ----------------*- tablegen -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_TD
+#define NM_CONVERSION_NMTOGPU_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
+  let summary = "tiles mapped to GPU blocks to gpu.launch, by strategy";
+  let description = [{
+    Every `scf.forall` mapped to `#gpu.block` becomes a `gpu.launch` of a
+    one-dimensional grid, and the products in it are expanded by the strategy
+    of their schedule into what one thread does. A thread keeps its part of C in
+    registers over all tiles of k, and adds it to C at the end; a fill of C
+    before the products replaces the read of C. Rows and columns that C does
+    not have are not stored. Buffers in workgroup memory become views of
+    dynamic shared memory. Another op that touches memory in such a function
+    would run on the host, on memory of the device, and is an error.
+
+    `simt` multiplies on the CUDA cores: for each kept row of weights a thread
+    reads 4 x 4-row chunks of the row of A that its index picks, and 4-column
+    chunks of weights, both with 16-byte loads.
+
+    Before:
+    ```mlir
+    scf.forall (%m, %n) = (0, 0) to (256, 256) step (64, 128) {
+      %as = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
+      ...
+      nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+        schedule <simt, ...> ins(%as, %vs, %is : ...) outs(%c : ...)
+    } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+    ```
+    After:
+    ```mlir
+    gpu.launch blocks(%block, ...) in (... = %c8, ...) threads(...) in (... = %c128, ...)
+        dynamic_shared_memory_size %bytes {
+      %memory = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+      ...
+      %p = vector.load %is_bytes[%panel, %c0] : ..., vector<16xi8>
+      %a0 = vector.load %as[%k0, %row] {alignment = 16 : i64} : ..., vector<4xf32>
+      %w0 = vector.load %vs[%panel, %c0, %column] {alignment = 16 : i64} : ..., vector<4xf32>
+      %acc1 = vector.fma %a00, %w0, %acc0 : vector<4xf32>
+      ...
+      vector.store %sum, %c[%row, %column] {alignment = 16 : i64} : ...
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif // NM_CONVERSION_NMTOGPU_TD

@@ -1,0 +1,57 @@
+//===- NMToNVVM.h - From linalg with N:M weights to NVIDIA GPUs -*- C++ -*-===//
+
+#ifndef NM_PIPELINES_NMTONVVM_H
+#define NM_PIPELINES_NMTONVVM_H
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::nm {
+
+struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
+  Option<bool> detectWeights{
+      *this, "detect-weights",
+      llvm::cl::desc("find constants that obey an N:M pattern"),
+      llvm::cl::init(true)};
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("the chip to compile for, as ptxas names it"),
+      llvm::cl::init("sm_90a")};
+  Option<int64_t> ptxVersion{
+      *this, "ptx-version",
+      llvm::cl::desc("the PTX version of kernels, 87 for 8.7; 0 takes the "
+                     "oldest that has the chip"),
+      llvm::cl::init(0)};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc(
+          "what kernels become: isa (PTX), bin (a cubin), fatbin, or "
+          "llvm"),
+      llvm::cl::init("bin")};
+  Option<int> optLevel{*this, "opt-level",
+                       llvm::cl::desc("optimization level of kernels, 0 to 3"),
+                       llvm::cl::init(3)};
+  Option<std::string> toolkit{
+      *this, "toolkit",
+      llvm::cl::desc("folder of the CUDA toolkit, for ptxas; empty takes "
+                     "CUDA_ROOT, CUDA_HOME or PATH"),
+      llvm::cl::init("")};
+};
+
+/// Up to products with a schedule for the chip.
+void buildScheduleForGPU(OpPassManager &pm, const NMToNVVMOptions &options);
+/// Then, up to gpu.launch.
+void buildLaunches(OpPassManager &pm, const NMToNVVMOptions &options);
+/// Then, kernels to a binary, and the host side to the LLVM dialect.
+void buildLowerToNVVM(OpPassManager &pm, const NMToNVVMOptions &options);
+
+/// `nm-to-nvvm`: all of them.
+void buildNMToNVVMPipeline(OpPassManager &pm, const NMToNVVMOptions &options);
+void registerNMToNVVMPipeline();
+
+} // namespace mlir::nm
+
+#endif // NM_PIPELINES_NMTONVVM_H

@@ -1,0 +1,153 @@
+//===- NMToGPU.cpp - Products to GPU kernels ------------------------------===//
+
+#include "nm/Conversion/NMToGPU/NMToGPU.h"
+
+#include "LaunchBlocks.h"
+#include "TileExpansion.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_CONVERTNMTOGPU
+#include "nm/Conversion/NMToGPU/NMToGPU.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+FailureOr<std::unique_ptr<TileExpansion>>
+mlir::nm::createTileExpansion(SpMMOp op, const GpuTile &tile) {
+  Strategy strategy = op.getScheduleAttr().getStrategy();
+  switch (strategy) {
+  case Strategy::Simt:
+    return createSimtExpansion(op, tile);
+  default:
+    return op.emitOpError() << "has no expansion for strategy "
+                            << stringifyStrategy(strategy) << " on a GPU";
+  }
+}
+
+/// The products of a block, which all add to one tile of C, in order.
+static FailureOr<SmallVector<SpMMOp>> collectProducts(scf::ForallOp blocks) {
+  SmallVector<SpMMOp> products;
+  blocks.walk([&](SpMMOp op) { products.push_back(op); });
+  if (products.empty())
+    return blocks.emitOpError()
+           << "is mapped to GPU blocks, but has no nm.spmm";
+  for (SpMMOp op : products) {
+    if (op.getC() != products.front().getC())
+      return op.emitOpError()
+             << "expected all products of a block to add to one tile of C";
+    Operation *parent = op->getParentOp();
+    if (parent != blocks && parent->getParentOp() != blocks)
+      return op.emitOpError()
+             << "expected at most one loop, over k, inside the blocks";
+  }
+  return products;
+}
+
+/// The fill of C that comes right before the products, if there is one.
+static linalg::FillOp findFill(SpMMOp firstProduct) {
+  // Views of the tile stand for it: its sizes are forgotten by a cast.
+  Value tile = firstProduct.getC();
+  if (auto cast = tile.getDefiningOp<memref::CastOp>())
+    tile = cast.getSource();
+  for (Operation *user : tile.getUsers())
+    if (auto fill = dyn_cast<linalg::FillOp>(user))
+      return fill;
+  return {};
+}
+
+/// Replaces a loop over k by one that carries the sums of its product.
+static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
+                                       SpMMOp op, TileExpansion &expansion,
+                                       ArrayRef<Value> sums) {
+  auto expandProduct = [&](OpBuilder &, Location,
+                           ArrayRef<BlockArgument> carried) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    return expansion.expand(rewriter, op, SmallVector<Value>(carried));
+  };
+  rewriter.setInsertionPoint(loop);
+  FailureOr<LoopLikeOpInterface> carrying = loop.replaceWithAdditionalYields(
+      rewriter, sums, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
+  return SmallVector<Value>((*carrying)->getResults());
+}
+
+static SmallVector<Value> expandProduct(RewriterBase &rewriter, SpMMOp op,
+                                        TileExpansion &expansion,
+                                        ArrayRef<Value> sums) {
+  if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+    return expandInLoop(rewriter, loop, op, expansion, sums);
+  rewriter.setInsertionPoint(op);
+  return expansion.expand(rewriter, op, sums);
+}
+
+LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
+                                              scf::ForallOp blocks) {
+  FailureOr<SmallVector<SpMMOp>> products = collectProducts(blocks);
+  if (failed(products))
+    return failure();
+  FailureOr<GpuTile> tile = GpuTile::get(products->front());
+  if (failed(tile))
+    return failure();
+  FailureOr<std::unique_ptr<TileExpansion>> expansion =
+      createTileExpansion(products->front(), *tile);
+  if (failed(expansion))
+    return failure();
+  rewriter.setInsertionPointToStart(blocks.getBody());
+  SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
+  for (SpMMOp op : *products)
+    sums = expandProduct(rewriter, op, **expansion, sums);
+  linalg::FillOp fill = findFill(products->front());
+  rewriter.setInsertionPoint(blocks.getTerminator());
+  (*expansion)
+      ->end(rewriter, products->front(), sums, fill ? fill.value() : Value());
+  for (SpMMOp op : *products)
+    rewriter.eraseOp(op);
+  if (fill)
+    rewriter.eraseOp(fill);
+  launchBlocks(rewriter, blocks, tile->threads());
+  return success();
+}
+
+/// Reports an op that would run on the host, on memory of the device.
+static LogicalResult refuseHostAccess(func::FuncOp function) {
+  WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
+    if (isa<gpu::LaunchOp>(op))
+      return WalkResult::skip();
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    if (!effects || effects.hasNoEffect())
+      return WalkResult::advance();
+    op->emitOpError() << "runs on the host, but its memory is the GPU's: "
+                         "expected nothing but products, and fills of their "
+                         "outputs, in a function that launches kernels";
+    return WalkResult::interrupt();
+  });
+  return success(!result.wasInterrupted());
+}
+
+namespace {
+struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
+  void runOnOperation() override {
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk([&](scf::ForallOp loop) {
+      if (isMappedToBlocks(loop))
+        loops.push_back(loop);
+    });
+    IRRewriter rewriter(&getContext());
+    for (scf::ForallOp loop : loops)
+      if (failed(convertBlocksToLaunch(rewriter, loop)))
+        return signalPassFailure();
+    if (!loops.empty() && failed(refuseHostAccess(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,43 @@
+//===- TileExpansion.h - What a strategy does -------------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_TILEEXPANSION_H
+#define NM_CONVERSION_NMTOGPU_TILEEXPANSION_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
+#include <memory>
+
+namespace mlir::nm {
+
+/// The expansion of a block's tile of C by one strategy, into what a thread
+/// does. A strategy is a class derived from this, in a file of its own, and a
+/// line in createTileExpansion.
+class TileExpansion {
+public:
+  virtual ~TileExpansion() = default;
+
+  /// The thread's part of C, zero. Called first, at the start of the kernel.
+  virtual SmallVector<Value> begin(OpBuilder &builder, Location loc) = 0;
+
+  /// Adds the product of the staged tiles `op` to `sums`.
+  virtual SmallVector<Value> expand(OpBuilder &builder, SpMMOp op,
+                                    ArrayRef<Value> sums) = 0;
+
+  /// Stores `sums` to C, added to `initial`, a scalar that C was filled with,
+  /// or to C's elements where that is null.
+  virtual void end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
+                   Value initial) = 0;
+};
+
+/// The expansion for the strategy of `op`'s schedule; emits an error where
+/// there is none, or it cannot expand `op`.
+FailureOr<std::unique_ptr<TileExpansion>>
+createTileExpansion(SpMMOp op, const GpuTile &tile);
+
+FailureOr<std::unique_ptr<TileExpansion>>
+createSimtExpansion(SpMMOp op, const GpuTile &tile);
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_TILEEXPANSION_H

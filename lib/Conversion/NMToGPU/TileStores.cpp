@@ -1,0 +1,154 @@
+//===- TileStores.cpp - Stores of a thread's part of C --------------------===//
+
+#include "TileStores.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+static constexpr int64_t kChunk = 4;
+
+/// Whether lines of four elements can be stored at once: they are contiguous,
+/// and rows start at multiples of four.
+static bool hasAlignedLines(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  return strides[1] == 1 && !ShapedType::isDynamic(strides[0]) &&
+         strides[0] % kChunk == 0;
+}
+
+TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial)
+    : builder(builder), loc(op.getLoc()), c(op.getC()), initial(initial),
+      isTransposed(op.getTransposeC()) {
+  auto type = cast<MemRefType>(c.getType());
+  // The staged tile is whole, so C has a constant size only if it is too.
+  for (int64_t dim : {0, 1})
+    isWhole[dim] = !type.isDynamicDim(dim);
+  isAligned = hasAlignedLines(type);
+}
+
+Value TileStores::isInside(Value index, int64_t dim) {
+  if (isWhole[dim])
+    return {};
+  Value size = builder.createOrFold<memref::DimOp>(loc, c, dim);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index,
+                               size);
+}
+
+void TileStores::storeIf(Value condition, llvm::function_ref<void()> store) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (condition) {
+    auto guarded = scf::IfOp::create(builder, loc, condition);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+  }
+  store();
+}
+
+/// C plus the sum; or what it was filled with plus the sum.
+Value TileStores::addInitial(Value sum, ValueRange indices) {
+  if (initial && matchPattern(initial, m_AnyZeroFloat()))
+    return sum;
+  Value before;
+  auto vectorType = dyn_cast<VectorType>(sum.getType());
+  if (initial && vectorType)
+    before = vector::BroadcastOp::create(builder, loc, vectorType, initial);
+  else if (initial)
+    before = initial;
+  else if (vectorType)
+    before =
+        vector::LoadOp::create(builder, loc, vectorType, c, indices,
+                               /*nontemporal=*/false, llvm::MaybeAlign(16));
+  else
+    before = memref::LoadOp::create(builder, loc, c, indices);
+  return arith::AddFOp::create(builder, loc, before, sum);
+}
+
+void TileStores::storeElement(SmallVector<Value> indices, Value line,
+                              int64_t i) {
+  indices[1] = builder.createOrFold<arith::AddIOp>(
+      loc, indices[1], arith::ConstantIndexOp::create(builder, loc, i));
+  storeIf(isInside(indices[1], 1), [&] {
+    Value element = vector::ExtractOp::create(builder, loc, line, i);
+    memref::StoreOp::create(builder, loc, addInitial(element, indices), c,
+                            indices);
+  });
+}
+
+void TileStores::storeLine(SmallVector<Value> indices, Value line) {
+  auto storeWhole = [&](OpBuilder &, Location) {
+    vector::StoreOp::create(builder, loc, addInitial(line, indices), c, indices,
+                            /*nontemporal=*/false, llvm::MaybeAlign(16));
+  };
+  auto storeElements = [&] {
+    for (int64_t i = 0; i < kChunk; ++i)
+      storeElement(indices, line, i);
+  };
+  storeIf(isInside(indices[0], 0), [&] {
+    if (!isAligned)
+      return storeElements();
+    if (isWhole[1])
+      return storeWhole(builder, loc);
+    Value last = builder.createOrFold<arith::AddIOp>(
+        loc, indices[1],
+        arith::ConstantIndexOp::create(builder, loc, kChunk - 1));
+    auto split = scf::IfOp::create(builder, loc, isInside(last, 1),
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(split.thenBlock());
+    storeWhole(builder, loc);
+    builder.setInsertionPointToStart(split.elseBlock());
+    storeElements();
+  });
+}
+
+void TileStores::storeChunk(const TileChunk &chunk) {
+  auto type = cast<VectorType>(chunk.lines[0].getType());
+  Value first = isTransposed ? chunk.column : chunk.row,
+        along = isTransposed ? chunk.row : chunk.column;
+  for (int64_t i = 0; i < kChunk; ++i) {
+    Value line = chunk.lines[i];
+    if (isTransposed) {
+      SmallVector<Value> elements;
+      for (Value other : chunk.lines)
+        elements.push_back(vector::ExtractOp::create(builder, loc, other, i));
+      line = vector::FromElementsOp::create(builder, loc, type, elements);
+    }
+    Value index = builder.createOrFold<arith::AddIOp>(
+        loc, first, arith::ConstantIndexOp::create(builder, loc, i));
+    storeLine({index, along}, line);
+  }
+}
+
+void TileStores::storeAll(ArrayRef<TileChunk> chunks) {
+  for (const TileChunk &chunk : chunks)
+    storeChunk(chunk);
+}
+
+void TileStores::store(ArrayRef<TileChunk> chunks, const GpuTile &tile) {
+  int64_t sizes[2] = {isTransposed ? tile.n : tile.m,
+                      isTransposed ? tile.m : tile.n};
+  Value whole;
+  for (int64_t dim : {0, 1}) {
+    if (isWhole[dim])
+      continue;
+    Value last = arith::ConstantIndexOp::create(builder, loc, sizes[dim] - 1);
+    Value inside = isInside(last, dim);
+    whole = whole ? arith::AndIOp::create(builder, loc, whole, inside) : inside;
+  }
+  if (!whole)
+    return storeAll(chunks);
+  // Blocks in the interior store without a look at each row. Sums that both
+  // branches use also stay where they are: LLVM would sink the last products
+  // into a branch per row, and keep all that they read in registers meanwhile.
+  auto split = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(split.elseBlock());
+  storeAll(chunks);
+  isWhole[0] = isWhole[1] = true;
+  builder.setInsertionPointToStart(split.thenBlock());
+  storeAll(chunks);
+}

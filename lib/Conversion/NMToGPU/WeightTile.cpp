@@ -1,0 +1,126 @@
+//===- WeightTile.cpp - Access to staged weights --------------------------===//
+
+#include "WeightTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Weights that one access reads.
+static constexpr int64_t kChunk = 4;
+/// Bytes of the widest load from shared memory.
+static constexpr int64_t kMaxLoadBytes = 16;
+
+WeightTile::WeightTile(SpMMOp op)
+    : loc(op.getLoc()), pattern(op.getPattern().getPattern()),
+      packing(op.getPackingAttr()), values(op.getValues()),
+      indices(op.getIndices()),
+      numUnitRows(
+          cast<MemRefType>(indices.getType()).getDimSize(packing ? 1 : 0)) {}
+
+LogicalResult WeightTile::verify(SpMMOp op) {
+  PackingAttr packing = op.getPackingAttr();
+  if (!packing)
+    return success();
+  // A thread then takes its positions without masks and shifts.
+  if (packing.getIndexBits() != 8)
+    return op.emitOpError()
+           << "expected packing with index_bits = 8 for a GPU, but got "
+           << packing;
+  return success();
+}
+
+static Value divide(OpBuilder &builder, Location loc, Value value,
+                    int64_t divisor) {
+  if (divisor == 1)
+    return value;
+  return builder.createOrFold<arith::DivUIOp>(
+      loc, value, arith::ConstantIndexOp::create(builder, loc, divisor));
+}
+
+static Value remainder(OpBuilder &builder, Location loc, Value value,
+                       int64_t divisor) {
+  return builder.createOrFold<arith::RemUIOp>(
+      loc, value, arith::ConstantIndexOp::create(builder, loc, divisor));
+}
+
+SmallVector<Value> WeightTile::valueIndices(OpBuilder &builder, Value row,
+                                            Value column) {
+  if (!isPacked())
+    return {row, column};
+  int64_t panel = packing.getPanel();
+  return {divide(builder, loc, column, panel), row,
+          remainder(builder, loc, column, panel)};
+}
+
+Value WeightTile::loadValues(OpBuilder &builder, Value row, Value column) {
+  auto type = cast<MemRefType>(values.getType());
+  auto vectorType = VectorType::get(kChunk, type.getElementType());
+  // Rows of the tile are whole multiples of a chunk, so chunks are aligned,
+  // unless panels are narrower.
+  if (!isPacked() || packing.getPanel() % kChunk == 0)
+    return vector::LoadOp::create(builder, loc, vectorType, values,
+                                  valueIndices(builder, row, column),
+                                  /*nontemporal=*/false, llvm::MaybeAlign(16));
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < kChunk; ++i) {
+    Value next = builder.createOrFold<arith::AddIOp>(
+        loc, column, arith::ConstantIndexOp::create(builder, loc, i));
+    elements.push_back(memref::LoadOp::create(
+        builder, loc, values, valueIndices(builder, row, next)));
+  }
+  return vector::FromElementsOp::create(builder, loc, vectorType, elements);
+}
+
+bool WeightTile::hasContiguousColumns() const {
+  return isPacked() && packing.getPacking().bytesPerUnitRow(pattern) == 1;
+}
+
+SmallVector<Value> WeightTile::loadContiguous(OpBuilder &builder, Value first,
+                                              int64_t count, Value panel) {
+  SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
+  Value bytes =
+      memref::CollapseShapeOp::create(builder, loc, indices, panelRows);
+  // `first` is a multiple of `count`, and panels are unitRows bytes apart.
+  int64_t width = std::gcd(std::gcd(count, numUnitRows), kMaxLoadBytes);
+  auto type = VectorType::get(width, builder.getI8Type());
+  SmallVector<Value> positions;
+  for (int64_t offset = 0; offset < count; offset += width) {
+    Value row = builder.createOrFold<arith::AddIOp>(
+        loc, first, arith::ConstantIndexOp::create(builder, loc, offset));
+    Value loaded = vector::LoadOp::create(
+        builder, loc, type, bytes, ValueRange{panel, row},
+        /*nontemporal=*/false, llvm::MaybeAlign(width));
+    for (int64_t i = 0; i < width; ++i)
+      positions.push_back(vector::ExtractOp::create(builder, loc, loaded, i));
+  }
+  return positions;
+}
+
+SmallVector<Value> WeightTile::loadPositions(OpBuilder &builder, Value first,
+                                             int64_t count, Value column) {
+  Value panel =
+      isPacked() ? divide(builder, loc, column, packing.getPanel()) : Value();
+  if (hasContiguousColumns())
+    return loadContiguous(builder, first, count, panel);
+  Value group =
+      isPacked() ? divide(builder, loc,
+                          remainder(builder, loc, column, packing.getPanel()),
+                          pattern.bn)
+                 : divide(builder, loc, column, pattern.bn);
+  SmallVector<Value> positions;
+  for (int64_t i = 0; i < count; ++i) {
+    Value row = builder.createOrFold<arith::AddIOp>(
+        loc, first, arith::ConstantIndexOp::create(builder, loc, i));
+    SmallVector<Value> at = {row, group};
+    if (isPacked())
+      at.insert(at.begin(), panel);
+    positions.push_back(memref::LoadOp::create(builder, loc, indices, at));
+  }
+  return positions;
+}

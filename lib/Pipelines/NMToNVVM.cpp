@@ -1,0 +1,145 @@
+//===- NMToNVVM.cpp - From linalg with N:M weights to NVIDIA GPUs ---------===//
+
+#include "nm/Pipelines/NMToNVVM.h"
+
+#include "nm/Conversion/LinalgToNM/LinalgToNM.h"
+#include "nm/Conversion/NMToGPU/NMToGPU.h"
+#include "nm/Conversion/NMToLoops/NMToLoops.h"
+#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Pipelines/NMToCPU.h"
+#include "nm/Support/GpuSchedule.h"
+#include "nm/Transforms/Passes.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::GpuChip;
+
+/// What is known of the chip. An unknown one is nm-select-gpu-schedule's to
+/// report, which stands first.
+static GpuChip getChip(const NMToNVVMOptions &options) {
+  ::nm::Result<GpuChip> chip = GpuChip::get(options.chip);
+  return chip ? *chip : *GpuChip::get("sm_80");
+}
+
+void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
+                                   const NMToNVVMOptions &options) {
+  // The same as for a CPU up to here: products are products.
+  NMToCPUOptions front;
+  front.detectWeights = options.detectWeights;
+  buildConvertToNM(pm, front);
+  NMSelectGpuScheduleOptions schedule;
+  schedule.chip = options.chip;
+  pm.addPass(createNMSelectGpuSchedule(schedule));
+}
+
+void mlir::nm::buildLaunches(OpPassManager &pm,
+                             const NMToNVVMOptions &options) {
+  // Needs the schedules; before tiling, so that a weight is packed whole.
+  pm.addPass(createNMPackWeights());
+  // On tensors, where a fill of the output can still be moved into its tiles.
+  pm.addNestedPass<func::FuncOp>(createNMTileToBlocks());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  buildBufferization(pm);
+  // Copies need memory to copy between.
+  NMStageSharedMemoryOptions stage;
+  stage.maxSharedMemory = getChip(options).sharedPerBlock;
+  pm.addNestedPass<func::FuncOp>(createNMStageSharedMemory(stage));
+  // While a product is one op, which copies move past whole.
+  pm.addNestedPass<func::FuncOp>(createNMPipelineCopies());
+  // The loops of a single tile that pipelining leaves, and subscripts of slots.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createConvertNMToGPU());
+  // Format ops, which run where weights are loaded, on the host.
+  pm.addPass(createConvertNMToLoops());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+/// Kernels to binaries.
+static void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
+  // A kernel computes what is cheap, and constants, instead of being passed it.
+  pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
+  // Kernels need functions of their own.
+  pm.addPass(createGpuKernelOutliningPass());
+  int64_t version = options.ptxVersion != 0 ? options.ptxVersion
+                                            : getChip(options).ptxVersion;
+  GpuNVVMAttachTargetOptions target;
+  target.chip = options.chip;
+  target.features = "+ptx" + std::to_string(version);
+  target.optLevel = options.optLevel;
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  // Asynchronous copies to NVVM while they still name memrefs.
+  kernels.addPass(createConvertNVGPUToNVVMPass());
+  // The conversions below know blocks only.
+  kernels.addPass(createSCFToControlFlowPass());
+  // Views become arithmetic on offsets, which is affine.apply at first.
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  // All the rest at once, memrefs included: converted one by one, dialects
+  // disagree on workgroup memory.
+  kernels.addPass(createConvertGpuOpsToNVVMOps());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  // Ops that are PTX rather than LLVM intrinsics.
+  kernels.addPass(createConvertNVVMToLLVMPass());
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = options.format;
+  binary.toolkitPath = options.toolkit;
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+}
+
+/// What launches kernels, and packs weights, to LLVM.
+static void buildHost(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createNMExportFunctions());
+  pm.addNestedPass<func::FuncOp>(createNMExpandCopies());
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandOpsPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  // Launches become calls of the runtime's mgpu functions.
+  pm.addPass(createGpuToLLVMConversionPass());
+  // The casts that the passes have left between each other cancel.
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mlir::nm::buildLowerToNVVM(OpPassManager &pm,
+                                const NMToNVVMOptions &options) {
+  buildKernels(pm, options);
+  // Last: launches name their kernels until those are binaries.
+  buildHost(pm);
+}
+
+void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
+                                     const NMToNVVMOptions &options) {
+  buildScheduleForGPU(pm, options);
+  buildLaunches(pm, options);
+  buildLowerToNVVM(pm, options);
+}
+
+void mlir::nm::registerNMToNVVMPipeline() {
+  PassPipelineRegistration<NMToNVVMOptions>(
+      "nm-to-nvvm",
+      "linalg with N:M weights to kernels for NVIDIA GPUs, and the LLVM "
+      "dialect",
+      buildNMToNVVMPipeline);
+}

@@ -1,0 +1,83 @@
+// RUN: nm-opt %s --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+
+// One launch of a block for each tile; buffers are views of dynamic shared
+// memory; positions of a panel come in one load; a thread's sums start at zero
+// and C, which was filled with zero, is not read.
+// CHECK-LABEL: func.func @vector_wise
+// CHECK-SAME: %[[C:[^:]*]]: memref<128x256xf32>) {
+// CHECK-NOT: linalg.fill
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %c4, %{{.*}} = %c1, %{{.*}} = %c1) threads({{.*}}) in (%{{.*}} = %c128, %{{.*}} = %c1, %{{.*}} = %c1) dynamic_shared_memory_size %c{{.*}}_i32
+// CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+// CHECK: memref.view %[[MEMORY]][%c0]
+// CHECK: gpu.barrier
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<16xi8>
+// CHECK: %[[POSITION:.*]] = arith.index_castui %{{.*}} : i8 to index
+// CHECK: %[[A:.*]] = vector.load %[[AS:.*]][%[[POSITION]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK: %[[B:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<4x16x32xf32, {{.*}}, vector<4xf32>
+// CHECK: %[[X:.*]] = vector.extract %[[A]][0]
+// CHECK: %[[XS:.*]] = vector.broadcast %[[X]]
+// CHECK: vector.fma %[[XS]], %[[B]], %cst{{.*}} :
+// CHECK-COUNT-16: vector.store
+// CHECK-NOT: vector.store
+// CHECK: gpu.terminator
+func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<128x256xf32>) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%m, %n) = (0, 0) to (128, 256) step (64, 128) {
+    %ct = memref.subview %c[%m, %n] [64, 128] [1, 1] : memref<128x256xf32> to memref<64x128xf32, strided<[256, 1], offset: ?>>
+    linalg.fill ins(%zero : f32) outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
+      outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Element-wise: each column has a position of its own. What C holds is added,
+// and rows that it does not have are not stored; blocks in the interior do not
+// look.
+// CHECK-LABEL: func.func @element_wise
+// CHECK: %[[ROWS:.*]] = memref.dim
+// CHECK: gpu.launch blocks
+// CHECK: memref.load {{.*}}i8
+// CHECK: vector.from_elements
+// CHECK: vector.fma
+// CHECK: %[[WHOLE:.*]] = arith.cmpi ugt
+// CHECK: scf.if %[[WHOLE]]
+// CHECK: vector.load %{{.*}}[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x64xf32
+// CHECK: arith.addf
+// CHECK: } else {
+// CHECK: scf.if
+// CHECK: vector.store
+func.func @element_wise(%a: memref<?x32xf32>, %v: memref<16x64xf32>, %i: memref<16x64xi8>, %c: memref<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %a, %c0 : memref<?x32xf32>
+  scf.forall (%bm) = (0) to (%m) step (64) {
+    %rows = affine.min affine_map<(d0)[s0] -> (-d0 + s0, 64)>(%bm)[%m]
+    %at = memref.subview %a[%bm, 0] [%rows, 32] [1, 1] : memref<?x32xf32> to memref<?x32xf32, strided<[32, 1], offset: ?>>
+    %ct = memref.subview %c[%bm, 0] [%rows, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    nm.spmm <2:4> schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4]>
+      ins(%at, %v, %i : memref<?x32xf32, strided<[32, 1], offset: ?>>, memref<16x64xf32>, memref<16x64xi8>)
+      outs(%ct : memref<?x64xf32, strided<[64, 1], offset: ?>>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Block-wise: more kept rows than are unrolled make a loop.
+// CHECK-LABEL: func.func @block_wise
+// CHECK: gpu.launch blocks
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32 iter_args
+// CHECK: vector.fma
+// CHECK: scf.yield
+func.func @block_wise(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<1x1xi8>, %c: memref<32x64xf32>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <1:2, block = 64x64> schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
+      ins(%a, %v, %i : memref<32x128xf32>, memref<64x64xf32>, memref<1x1xi8>)
+      outs(%c : memref<32x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
