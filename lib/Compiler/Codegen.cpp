@@ -8,6 +8,8 @@
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -167,6 +169,32 @@ mlir::nm::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
   translated->setDataLayout(target.getMachine().createDataLayout());
   setTargetAttributes(*translated, target);
   return translated;
+}
+
+static bool computesInHalf(const llvm::Instruction &instruction) {
+  auto isHalf = [](llvm::Type *type) {
+    return type->getScalarType()->isHalfTy();
+  };
+  bool computes = isa<llvm::CastInst, llvm::BinaryOperator, llvm::CmpInst,
+                      llvm::UnaryOperator, llvm::CallInst>(instruction);
+  return computes && (isHalf(instruction.getType()) ||
+                      llvm::any_of(instruction.operand_values(),
+                                   [&](const llvm::Value *operand) {
+                                     return isHalf(operand->getType());
+                                   }));
+}
+
+Status mlir::nm::checkHalf(const llvm::Module &module,
+                           const HostTarget &target) {
+  if (!target.getMachine().getTargetTriple().isX86() || target.has("f16c"))
+    return Status::success();
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      if (llvm::any_of(block, computesInHalf))
+        return ::nm::Error{"expected a processor with f16c for f16, but got " +
+                           target.getMachine().getTargetCPU().str() +
+                           "; see --mcpu and --mattr"};
+  return Status::success();
 }
 
 int64_t mlir::nm::countConstantBytes(const llvm::Module &module) {

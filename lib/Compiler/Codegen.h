@@ -49,6 +49,9 @@ std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
                                               llvm::LLVMContext &context,
                                               const HostTarget &target);
 
+/// Refuses f16 on a processor without it: compiler-rt would be called.
+::nm::Status checkHalf(const llvm::Module &module, const HostTarget &target);
+
 /// Bytes of the constants that code of the module reads.
 int64_t countConstantBytes(const llvm::Module &module);
 

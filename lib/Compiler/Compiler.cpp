@@ -173,6 +173,8 @@ LogicalResult Compilation::translate() {
   code = translateToLLVM(*module, llvmContext, *target);
   if (!code)
     return diagnostics.fail("the module does not translate to LLVM IR");
+  if (failed(report(checkHalf(*code, *target))))
+    return failure();
   // Before the reference, whose names may be the same.
   hideAllButInterface(*code);
   record.target = options.target;

@@ -117,6 +117,9 @@ static ::nm::Error linkError(StringRef text) {
   text.split(lines, '\n', -1, /*KeepEmpty=*/false);
   std::string message;
   for (StringRef line : lines) {
+    // Where the symbols of an error are used: always this one object.
+    if (line.starts_with(">>>"))
+      continue;
     size_t at = line.find("error: ");
     line = (at == StringRef::npos ? line : line.substr(at + 7)).trim();
     message += (message.empty() ? "" : "; ") + line.str();
