@@ -2,6 +2,7 @@
 
 #include "Blas.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 
 using namespace nm;
@@ -16,6 +17,11 @@ static bool find(void *library, const char *name, Function &function) {
 }
 
 Result<Blas> Blas::load(const std::string &path, int threads) {
+  // Between calls OpenBLAS's threads spin, by default for 2^26 ticks and, on a
+  // busy host, for as long as it takes them to get those. What runs next would
+  // share its cores with them, so they are to sleep after 2^20, half a
+  // millisecond, which still lasts from call to call of one turn.
+  setenv("OPENBLAS_THREAD_TIMEOUT", "20", /*overwrite=*/0);
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return Error{std::string("cannot load OpenBLAS, which is timed beside: ") +

@@ -18,8 +18,7 @@ Timings Timings::of(std::vector<double> seconds) {
   return {percentile(0.5), percentile(0.1), percentile(0.9), seconds.size()};
 }
 
-/// OpenBLAS's threads spin for 2^26 clock ticks before they sleep, which is
-/// below 30 ms on anything current.
+/// Longer than the threads of either side spin before they sleep.
 static constexpr std::chrono::milliseconds kPause{30};
 static constexpr Seconds kTurn{0.04};
 
