@@ -80,7 +80,11 @@ static void buildLLVM(OpPassManager &pm) {
   // Those that LLVM has as intrinsics, then those that libm has.
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  // The runtime keeps freed temporaries for the next call, which malloc does
+  // not.
+  FinalizeMemRefToLLVMConversionPassOptions memref;
+  memref.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memref));
   // After all passes that make arith ops.
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertIndexToLLVMPass());

@@ -4,8 +4,8 @@
 
 // Nothing is called but the runtime, libc and libm.
 // IR-DAG:    declare {{.*}}double @erf(double)
-// IR-DAG:    declare {{.*}}@free(ptr)
-// IR-DAG:    declare {{.*}}@malloc(i64)
+// IR-DAG:    declare {{.*}}@_mlir_memref_to_llvm_free(ptr)
+// IR-DAG:    declare {{.*}}@_mlir_memref_to_llvm_alloc(i64)
 // IR-DAG:    declare {{.*}}@nmParallelFor(i64, ptr, ptr)
 // IR-NOT:    declare {{[^@]*}}@{{[a-km-z]}}
 
