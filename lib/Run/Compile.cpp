@@ -2,6 +2,7 @@
 
 #include "Compile.h"
 
+#include "ChildProcess.h"
 #include "Progress.h"
 #include "Target.h"
 #include "nm-c/Compiler.h"
@@ -94,10 +95,31 @@ static Result<std::string> completeTarget(const RunOptions &options) {
   return "cuda:" + info->chip();
 }
 
-static Result<Module> compileAndLoad(const RunOptions &options) {
+/// What `compile` returns where there is no compiler.
+static constexpr int kNoCompiler = 2;
+
+/// Compiles `model` to `output` and leaves what there is to say in `text`.
+/// Returns 0 on success.
+static int compile(const std::string &model, const std::string &target,
+                   const std::string &compileOptions, const std::string &output,
+                   std::string &text) {
   Result<Compiler> compiler = openCompiler();
-  if (!compiler)
-    return compiler.error();
+  if (!compiler) {
+    text = compiler.error().message;
+    return kNoCompiler;
+  }
+  char *diagnostics = nullptr;
+  int failed = compiler->compileFile(model.c_str(), target.c_str(),
+                                     compileOptions.c_str(), output.c_str(),
+                                     &diagnostics);
+  text = diagnostics ? diagnostics : "";
+  compiler->free(diagnostics);
+  return failed ? 1 : 0;
+}
+
+/// Compiles in a process of its own: the compiler's libraries are several times
+/// what a run may take beside its data.
+static Result<Module> compileAndLoad(const RunOptions &options) {
   TemporaryFolder folder;
   if (folder.path.empty())
     return Error{"cannot make a temporary folder; set TMPDIR to a folder that "
@@ -110,17 +132,20 @@ static Result<Module> compileAndLoad(const RunOptions &options) {
   Result<std::string> target = completeTarget(options);
   if (!target)
     return target.error();
-  char *diagnostics = nullptr;
-  int failed;
-  {
+  auto compileInChild = [&] {
     Progress progress("compiling " + options.model);
-    failed = compiler->compileFile(options.model.c_str(), target->c_str(),
-                                   compileOptions.c_str(), output.c_str(),
-                                   &diagnostics);
-  }
-  std::string text = diagnostics ? diagnostics : "";
-  compiler->free(diagnostics);
-  if (failed)
+    return runInChild([&](std::string &text) {
+      return compile(options.model, *target, compileOptions, output, text);
+    });
+  };
+  Result<ChildOutcome> compiled = compileInChild();
+  if (!compiled)
+    return Error{"cannot compile " + options.model + ": the compiler was " +
+                 compiled.error().message};
+  const std::string &text = compiled->text;
+  if (compiled->exitCode == kNoCompiler)
+    return Error{text};
+  if (compiled->exitCode != 0)
     return Error{"cannot compile " + options.model +
                  (text.empty() ? "" : ":\n" + text)};
   if (!text.empty())

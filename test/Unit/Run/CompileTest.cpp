@@ -68,6 +68,15 @@ TEST_F(RunCompileTest, GivesTheCompilersErrors) {
       << run.text;
 }
 
+TEST_F(RunCompileTest, SurvivesACompilerThatCrashes) {
+  std::string input = folder.write("m.mlir", "crash");
+  Finished run = runProcess({input, "--random"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_TRUE(run.says("cannot compile " + input +
+                       ": the compiler was ended by signal 6"))
+      << run.text;
+}
+
 TEST_F(RunCompileTest, NeedsATemporaryFolder) {
   std::string input = folder.write("m.mlir", "ok");
   setenv("TMPDIR", "/nowhere", 1);

@@ -2,7 +2,7 @@
 |*
 |* Stands in for the compiler where nm-run's use of it is tested: it "compiles"
 |* an input that starts with `ok` to a copy of FAKE_MODEL, and says on
-|* `diagnostics` what it was asked for.
+|* `diagnostics` what it was asked for. On one that starts with `cr` it crashes.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -34,6 +34,8 @@ nmCompileFile(const char *input, const char *target, const char *optionsText,
       start[0] = 0;
     fclose(file);
   }
+  if (strcmp(start, "cr") == 0)
+    abort();
   int failed = strcmp(start, "ok") != 0 || copyFile(FAKE_MODEL, outputSo);
   *diagnostics = malloc(1024);
   snprintf(*diagnostics, 1024, "%s:1:1: %s: target '%s', options '%s'", input,
