@@ -255,7 +255,6 @@ def NM_CompressOp : NM_DenseFormatOp<"compress"> {
     `outs` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
     attr-dict (`->` type($results)^)?
   }];
-  let hasFolder = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(*this, /*start=*/1, /*length=*/2);
@@ -285,7 +284,6 @@ def NM_DecompressOp : NM_DenseResultOp<"decompress"> {
     `ins` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
     `outs` `(` $dense `:` type($dense) `)` attr-dict (`->` type($results)^)?
   }];
-  let hasFolder = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getDenseMutable();
@@ -317,7 +315,6 @@ def NM_PruneOp : NM_DenseResultOp<"prune"> {
     $pattern (`dim` $dim^)? `ins` `(` $dense `:` type($dense) `)`
     `outs` `(` $pruned `:` type($pruned) `)` attr-dict (`->` type($results)^)?
   }];
-  let hasFolder = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getPrunedMutable();
