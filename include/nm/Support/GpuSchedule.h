@@ -1,43 +1,24 @@
-//===- GpuSchedule.h - Tile sizes and times on a GPU ------------*- C++ -*-===//
+//===- GpuSchedule.h - How a product is mapped to a GPU ---------*- C++ -*-===//
 //
-// The cost model of strategy `simt`: how long a product with N:M-sparse weights
-// takes on a chip's CUDA cores, and the tiles for which that is least.
+// A product with N:M-sparse weights, the schedules that GPU strategies have for
+// it, and the choice among them by estimated time.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_SUPPORT_GPUSCHEDULE_H
 #define NM_SUPPORT_GPUSCHEDULE_H
 
+#include "nm/Support/ElementType.h"
 #include "nm/Support/Error.h"
+#include "nm/Support/GpuChip.h"
 #include "nm/Support/PackedForm.h"
 #include "nm/Support/Pattern.h"
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace nm {
 
-/// What the cost model knows of a chip. Where one compute capability has many
-/// products, it is the largest of them.
-struct GpuChip {
-  /// As ptxas names it, without the suffix for chip-specific features.
-  std::string_view name;
-  /// The oldest PTX version that has all that kernels for the chip use.
-  int64_t ptxVersion;
-  int64_t multiprocessors;
-  /// FP32 fused multiply-adds of a multiprocessor and clock.
-  int64_t fmaPerClock;
-  double clockGHz;
-  double memoryGBs;
-  /// Shared memory, in bytes, that a block can have, and a multiprocessor has.
-  int64_t sharedPerBlock;
-  int64_t sharedPerMultiprocessor;
-
-  /// Finds the chip `sm_90`, `sm_90a` etc.; the error lists those there are.
-  static Result<GpuChip> get(std::string_view name);
-};
-
+/// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
 struct GpuProduct {
   /// m where it is not known.
   static constexpr int64_t kUnknown = -1;
@@ -45,18 +26,30 @@ struct GpuProduct {
   static constexpr int64_t kTypicalRows = 1024;
 
   Pattern pattern;
+  /// Rows of A of one batch entry.
   int64_t m = kUnknown;
   int64_t n = 0;
   int64_t k = 0;
+  /// Of A and B, and of C.
+  ElementType type = ElementType::F32;
+  ElementType outputType = ElementType::F32;
+  /// Whether A and C are vectors (nm.spmv); m is 1 then.
+  bool isVector = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
 };
 
+/// The strategies that have a cost model.
+enum class GpuStrategy { Simt };
+
+/// The fields of #nm.schedule, and the estimate that they were chosen by.
 struct GpuSchedule {
+  GpuStrategy strategy = GpuStrategy::Simt;
   int64_t blockM = 0, blockN = 0, blockK = 0;
   int64_t warpM = 0, warpN = 0;
   int64_t threadM = 0, threadN = 0;
   int64_t stages = 1;
+  int64_t splitK = 1;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
@@ -67,7 +60,8 @@ struct GpuSchedule {
   double memoryFloor = 0;
 };
 
-/// The fastest schedule by estimate. The error says what does not fit.
+/// The fastest schedule by estimate, over all strategies. The error says why
+/// each of them cannot take the product.
 Result<GpuSchedule> selectGpuSchedule(const GpuProduct &product,
                                       const GpuChip &chip);
 

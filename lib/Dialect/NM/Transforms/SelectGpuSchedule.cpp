@@ -2,10 +2,13 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Support/GpuSchedule.h"
 
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::nm {
@@ -18,28 +21,47 @@ using namespace mlir::nm;
 using ::nm::GpuChip;
 using ::nm::GpuProduct;
 using ::nm::GpuSchedule;
+using ::nm::GpuStrategy;
 
-static GpuProduct getProduct(SpMMOp op) {
-  auto product = cast<SparseProductOpInterface>(*op);
-  int64_t m = product.getStaticM();
-  return {product.getPattern(),
-          ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m,
-          product.getStaticN(), product.getStaticK()};
-}
-
-/// Why strategy simt cannot take `op`, if so.
-static std::optional<std::string> whyNotSimt(Operation *op) {
-  auto product = dyn_cast<SpMMOp>(op);
-  if (!product)
-    return "expected nm.spmm, the product that strategy simt has";
-  auto sparse = cast<SparseProductOpInterface>(op);
-  if (!sparse.getAType().getElementType().isF32() ||
-      !sparse.getCType().getElementType().isF32())
-    return "expected f32 operands for strategy simt";
-  if (ShapedType::isDynamic(sparse.getStaticK()) ||
-      ShapedType::isDynamic(sparse.getStaticN()))
+/// Why no cost model has anything to say about `op`, if so.
+static std::optional<std::string> whyUnknown(SparseProductOpInterface op) {
+  for (Type type : {op.getAType(), op.getCType()})
+    if (!mlir::nm::getElementType(getElementTypeOrSelf(type)))
+      return "expected operands of an element type with weights, but got " +
+             debugString(type);
+  if (ShapedType::isDynamic(op.getStaticK()) ||
+      ShapedType::isDynamic(op.getStaticN()))
     return "expected a constant k and n on a GPU";
   return std::nullopt;
+}
+
+static GpuProduct getProduct(SparseProductOpInterface op) {
+  GpuProduct product;
+  product.pattern = op.getPattern();
+  product.isVector = isa<SpMVOp>(op);
+  int64_t m = op.getStaticM();
+  product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
+  product.n = op.getStaticN();
+  product.k = op.getStaticK();
+  product.type = *mlir::nm::getElementType(op.getAType().getElementType());
+  product.outputType =
+      *mlir::nm::getElementType(op.getCType().getElementType());
+  return product;
+}
+
+static Strategy toAttribute(GpuStrategy strategy) {
+  switch (strategy) {
+  case GpuStrategy::Simt:
+    return Strategy::Simt;
+  }
+  llvm_unreachable("all strategies are handled");
+}
+
+/// Sizes that a strategy has no use for are absent.
+static SmallVector<int64_t> getSizes(ArrayRef<int64_t> sizes) {
+  if (llvm::is_contained(sizes, 0))
+    return {};
+  return SmallVector<int64_t>(sizes);
 }
 
 static ScheduleAttr toAttribute(MLIRContext *context,
@@ -47,9 +69,11 @@ static ScheduleAttr toAttribute(MLIRContext *context,
   auto packing =
       PackingAttr::get(context, chosen.packing.panel, chosen.packing.indexBits);
   return ScheduleAttr::get(
-      context, Strategy::Simt, {chosen.blockM, chosen.blockN, chosen.blockK},
-      {chosen.warpM, chosen.warpN}, {chosen.threadM, chosen.threadN},
-      chosen.stages, /*splitK=*/1, packing);
+      context, toAttribute(chosen.strategy),
+      getSizes({chosen.blockM, chosen.blockN, chosen.blockK}),
+      getSizes({chosen.warpM, chosen.warpN}),
+      getSizes({chosen.threadM, chosen.threadN}), chosen.stages, chosen.splitK,
+      packing);
 }
 
 namespace {
@@ -86,9 +110,9 @@ private:
 
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
-  if (std::optional<std::string> reason = whyNotSimt(op))
+  if (std::optional<std::string> reason = whyUnknown(op))
     return op->emitOpError() << *reason;
-  GpuProduct product = getProduct(cast<SpMMOp>(*op));
+  GpuProduct product = getProduct(op);
   ::nm::Result<GpuSchedule> chosen = ::nm::selectGpuSchedule(product, gpu);
   if (!chosen)
     return op->emitOpError() << chosen.error().message;
@@ -99,7 +123,8 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
       << " % sparse), m = "
       << (product.m == GpuProduct::kUnknown ? "?, taken to be " : "")
       << product.rows() << ", n = " << product.n << ", k = " << product.k
-      << ": strategy simt on " << gpu.name << "; estimated "
+      << ": strategy " << stringifyStrategy(op.getScheduleAttr().getStrategy())
+      << " on " << gpu.name << "; estimated "
       << llvm::formatv("{0:f1} us, at least {1:f1} us of multiplications and "
                        "{2:f1} us of memory",
                        chosen->microseconds, chosen->fmaFloor,

@@ -1,0 +1,35 @@
+//===- GpuChip.h - What the compiler knows of a GPU -------------*- C++ -*-===//
+
+#ifndef NM_SUPPORT_GPUCHIP_H
+#define NM_SUPPORT_GPUCHIP_H
+
+#include "nm/Support/Error.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace nm {
+
+/// What the cost model knows of a chip. Where one compute capability has many
+/// products, it is the largest of them.
+struct GpuChip {
+  /// As ptxas names it, without the suffix for chip-specific features.
+  std::string_view name;
+  /// The oldest PTX version that has all that kernels for the chip use.
+  int64_t ptxVersion;
+  int64_t multiprocessors;
+  /// FP32 fused multiply-adds of a multiprocessor and clock.
+  int64_t fmaPerClock;
+  double clockGHz;
+  double memoryGBs;
+  /// Shared memory, in bytes, that a block can have, and a multiprocessor has.
+  int64_t sharedPerBlock;
+  int64_t sharedPerMultiprocessor;
+
+  /// Finds the chip `sm_90`, `sm_90a` etc.; the error lists those there are.
+  static Result<GpuChip> get(std::string_view name);
+};
+
+} // namespace nm
+
+#endif // NM_SUPPORT_GPUCHIP_H
