@@ -70,7 +70,7 @@ Result<CompiledCase> nm::compileCase(const BenchCase &bench,
                  "can be written"};
   RunOptions options;
   options.model = file.path;
-  options.target = "cpu";
+  options.target = Target();
   options.compileOptions = compileOptions;
   auto begin = std::chrono::steady_clock::now();
   Result<Module> module = loadModule(options);

@@ -2,6 +2,8 @@
 
 #include "nm/Compiler/Options.h"
 
+#include "nm/Support/Target.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -154,7 +156,10 @@ Result<Emit> mlir::nm::parseEmit(StringRef name) {
 }
 
 Status mlir::nm::checkTarget(StringRef target) {
-  if (target == "cpu")
+  Result<::nm::Target> parsed = ::nm::Target::parse(target);
+  if (!parsed)
+    return parsed.error();
+  if (parsed->kind == ::nm::Target::Kind::Cpu)
     return Status::success();
   return expected("target to be one of cpu", target);
 }

@@ -4,7 +4,6 @@
 
 #include "ChildProcess.h"
 #include "Progress.h"
-#include "Target.h"
 #include "nm-c/Compiler.h"
 #include "nm-c/Runtime.h"
 #include "nm/Runtime/Cuda.h"
@@ -83,10 +82,11 @@ static Result<Compiler> openCompiler() {
 /// The target to compile for: with `cuda` alone, the chip of the device that
 /// will run it.
 static Result<std::string> completeTarget(const RunOptions &options) {
-  if (options.target.empty())
+  if (!options.target)
     return std::string("cpu");
-  if (options.target != "cuda")
-    return options.target;
+  if (options.target->kind != Target::Kind::Cuda ||
+      !options.target->chips.empty())
+    return options.target->str();
   Result<CudaDeviceInfo> info =
       cudaDeviceInfo(std::max<int>(int(options.device), 0));
   if (!info)
@@ -160,8 +160,8 @@ static bool isMlir(const std::string &path) {
 }
 
 Result<Module> nm::loadModule(const RunOptions &options) {
-  if (!options.target.empty())
-    if (Status status = checkTargetBuilt(options.target); !status)
+  if (options.target)
+    if (Status status = options.target->checkBuilt(); !status)
       return status.error();
   std::error_code error;
   if (!std::filesystem::exists(options.model, error))
@@ -176,9 +176,9 @@ Result<Module> nm::loadModule(const RunOptions &options) {
   if (!module)
     return module;
   const std::string &compiledFor = module->manifest().target;
-  if (!options.target.empty() &&
-      targetKind(options.target) != targetKind(compiledFor))
+  if (options.target && options.target->kindName() != compiledFor)
     return Error{options.model + ": expected a module for the target " +
-                 options.target + ", but got one for " + compiledFor};
+                 options.target->kindName() + ", but got one for " +
+                 compiledFor};
   return module;
 }

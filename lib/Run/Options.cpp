@@ -2,7 +2,6 @@
 
 #include "Options.h"
 
-#include "Target.h"
 #include "nm/Support/OptionTable.h"
 
 using namespace nm;
@@ -81,8 +80,7 @@ static const OptionEntry<RunOptions> kOptions[] = {
     {{"target", Takes::Value, "TARGET",
       "cpu, cuda[:sm_XX] or sim[:sm_XX] (default: that of the module, or cpu)"},
      [](RunOptions &o, const std::string &v) {
-       o.target = v;
-       return checkTargetName(v);
+       return store(o.target, Target::parse(v));
      }},
     {{"device", Takes::Value, "N",
       "The CUDA device that a module for CUDA runs on (default 0)"},

@@ -4,6 +4,7 @@
 #define NM_LIB_RUN_OPTIONS_H
 
 #include "nm/Support/Error.h"
+#include "nm/Support/Target.h"
 
 #include <cstdint>
 #include <optional>
@@ -17,8 +18,8 @@ struct RunOptions {
   std::string function;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  /// Empty where none is given: that of the module, or cpu.
-  std::string target;
+  /// Where none is given: that of the module, or cpu.
+  std::optional<Target> target;
   std::string compileOptions;
   int64_t threads = 0;
   /// The number of a CUDA device; negative where none is given.

@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
   refuses("no-such-file.mlir", "cpu", NULL, output[0],
           "error: cannot read 'no-such-file.mlir'");
   refuses(model, "tpu", NULL, output[0],
-          "expected target to be one of cpu, but got 'tpu'");
+          "unknown target 'tpu'; expected cpu, cuda");
   refuses(model, "cpu", "no-such-option", output[0],
           "unknown option 'no-such-option'");
   refuses(model, "cpu", "opt-level=9", output[0],

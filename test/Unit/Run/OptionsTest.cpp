@@ -26,7 +26,8 @@ TEST(RunOptions, ReadsBothSpellings) {
   EXPECT_EQ(options->randomSeed, 7);
   EXPECT_EQ(options->dynamicSize, 5);
   EXPECT_EQ(options->tolerance, 1e-3);
-  EXPECT_EQ(options->target, "cuda:sm_90a");
+  ASSERT_TRUE(options->target);
+  EXPECT_EQ(options->target->str(), "cuda:sm_90a");
 }
 
 TEST(RunOptions, SaysWhatIsWrong) {
@@ -48,9 +49,11 @@ TEST(RunOptions, SaysWhatIsWrong) {
       {{"a.so", "--random-seed=1x"}, "--random-seed: expected a whole number"},
       {{"a.so", "--random-seed=99999999999999999999"}, "but got '99999"},
       {{"a.so", "--target=tpu"},
-       "--target: unknown target 'tpu'; expected cpu, cuda[:sm_XX] or "
+       "--target: unknown target 'tpu'; expected cpu, cuda[:sm_XX[,sm_YY...]] "
+       "or "
        "sim[:sm_XX]"},
-      {{"a.so", "--target=cuda:gfx90"}, "unknown target 'cuda:gfx90'"},
+      {{"a.so", "--target=cuda:gfx90"},
+       "target 'cuda:gfx90': expected a chip of sm_80, "},
       {{"a.so", "--target=cpu:sm_90"}, "unknown target 'cpu:sm_90'"},
       {{"a.so", "--list", "--random"}, "expected --list without"},
   };

@@ -1,0 +1,35 @@
+//===- Target.h - What code is compiled for ---------------------*- C++ -*-===//
+
+#ifndef NM_SUPPORT_TARGET_H
+#define NM_SUPPORT_TARGET_H
+
+#include "nm/Support/Error.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nm {
+
+/// `cpu`, `cuda[:sm_XX[,sm_YY...]]` or `sim[:sm_XX]`.
+struct Target {
+  enum class Kind { Cpu, Cuda, Sim };
+
+  Kind kind = Kind::Cpu;
+  /// As ptxas names them, in the order given; empty where none is named.
+  std::vector<std::string> chips;
+
+  /// Errors name the targets, or the chips, that there are.
+  static Result<Target> parse(std::string_view text);
+  /// Whether this build compiles for it and runs it.
+  Status checkBuilt() const;
+
+  /// `cuda`.
+  std::string kindName() const;
+  /// `cuda:sm_80,sm_90a`.
+  std::string str() const;
+};
+
+} // namespace nm
+
+#endif // NM_SUPPORT_TARGET_H

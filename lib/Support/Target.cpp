@@ -1,0 +1,111 @@
+//===- Target.cpp - What code is compiled for -----------------------------===//
+
+#include "nm/Support/Target.h"
+
+#include "nm/Support/GpuSchedule.h"
+#include "nm/Support/KernelObjects.h"
+
+#include <algorithm>
+#include <cstddef>
+
+using namespace nm;
+
+namespace {
+struct KindInfo {
+  std::string_view name;
+  Target::Kind kind;
+  size_t maxChips;
+  bool isBuilt;
+};
+} // namespace
+
+// In the order of the enumerators.
+static constexpr KindInfo kKinds[] = {
+    {"cpu", Target::Kind::Cpu, 0, true},
+    {"cuda", Target::Kind::Cuda, 16, true},
+    {"sim", Target::Kind::Sim, 1, false},
+};
+
+static Error unknownTarget(std::string_view text) {
+  return Error{"unknown target '" + std::string(text) +
+               "'; expected cpu, cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]"};
+}
+
+/// ptxas has features of one chip alone from sm_90a on, and those of a family
+/// from sm_100f on.
+static bool hasSuffix(const Chip &chip) {
+  if (chip.suffix == 0)
+    return true;
+  return chip.major >= (chip.suffix == 'a' ? 9 : 10);
+}
+
+static Status checkChip(std::string_view name) {
+  if (Result<GpuChip> known = GpuChip::get(name); !known)
+    return known.error();
+  std::optional<Chip> chip = Chip::parse(name);
+  if (chip && hasSuffix(*chip))
+    return Status::success();
+  return Error{"expected a chip as ptxas names it, but got '" +
+               std::string(name) + "'"};
+}
+
+/// Adds the chips of `text`, which are separated by commas.
+static Status addChips(std::string_view text, Target &target) {
+  while (true) {
+    size_t comma = text.find(',');
+    std::string chip(text.substr(0, comma));
+    if (Status status = checkChip(chip); !status)
+      return status;
+    if (std::find(target.chips.begin(), target.chips.end(), chip) !=
+        target.chips.end())
+      return Error{"expected each chip once, but got '" + chip + "' again"};
+    target.chips.push_back(std::move(chip));
+    if (comma == std::string_view::npos)
+      return Status::success();
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<Target> Target::parse(std::string_view text) {
+  size_t colon = text.find(':');
+  const KindInfo *found = std::find_if(
+      std::begin(kKinds), std::end(kKinds),
+      [&](const KindInfo &kind) { return kind.name == text.substr(0, colon); });
+  if (found == std::end(kKinds))
+    return unknownTarget(text);
+  Target target;
+  target.kind = found->kind;
+  if (colon == std::string_view::npos)
+    return target;
+  if (found->maxChips == 0)
+    return unknownTarget(text);
+  std::string place = "target '" + std::string(text) + "': ";
+  if (Status status = addChips(text.substr(colon + 1), target); !status)
+    return Error{place + status.error().message};
+  if (target.chips.size() > found->maxChips)
+    return Error{place + "expected at most " + std::to_string(found->maxChips) +
+                 (found->maxChips == 1 ? " chip" : " chips") + ", but got " +
+                 std::to_string(target.chips.size())};
+  return target;
+}
+
+std::string Target::kindName() const {
+  return std::string(kKinds[size_t(kind)].name);
+}
+
+std::string Target::str() const {
+  std::string text = kindName();
+  for (const std::string &chip : chips)
+    text += (&chip == &chips.front() ? ":" : ",") + chip;
+  return text;
+}
+
+Status Target::checkBuilt() const {
+  if (kKinds[size_t(kind)].isBuilt)
+    return Status::success();
+  std::string built;
+  for (const KindInfo &known : kKinds)
+    if (known.isBuilt)
+      built += (built.empty() ? "" : ", ") + std::string(known.name);
+  return Error{"this build has no " + kindName() + " target; it has: " + built};
+}
