@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,22 +33,34 @@ static std::string readAll(int file) {
   }
 }
 
-Result<ChildOutcome>
-nm::runInChild(const std::function<int(std::string &text)> &work) {
+namespace {
+struct Child {
+  pid_t process = 0;
+  /// Where its text comes from.
+  int text = 0;
+};
+} // namespace
+
+static Result<Child>
+startChild(const std::function<int(std::string &text)> &work) {
+  // A child of another thread must not inherit the end that is written to: the
+  // text would not end before that child does.
+  static std::mutex starting;
+  std::lock_guard<std::mutex> lock(starting);
   int ends[2];
   if (pipe(ends) != 0)
     return Error{std::string("cannot make a pipe: ") + std::strerror(errno)};
   // What is buffered would be written by both processes.
   std::fflush(nullptr);
-  pid_t child = fork();
-  if (child < 0) {
+  pid_t process = fork();
+  if (process < 0) {
     int reason = errno;
     close(ends[0]);
     close(ends[1]);
     return Error{std::string("cannot start a process: ") +
                  std::strerror(reason)};
   }
-  if (child == 0) {
+  if (process == 0) {
     close(ends[0]);
     std::string text;
     int exitCode = work(text);
@@ -56,11 +69,19 @@ nm::runInChild(const std::function<int(std::string &text)> &work) {
     _exit(exitCode);
   }
   close(ends[1]);
+  return Child{process, ends[0]};
+}
+
+Result<ChildOutcome>
+nm::runInChild(const std::function<int(std::string &text)> &work) {
+  Result<Child> child = startChild(work);
+  if (!child)
+    return child.error();
   ChildOutcome outcome;
-  outcome.text = readAll(ends[0]);
-  close(ends[0]);
+  outcome.text = readAll(child->text);
+  close(child->text);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0)
+  while (waitpid(child->process, &status, 0) < 0)
     if (errno != EINTR)
       return Error{std::string("cannot wait for a process: ") +
                    std::strerror(errno)};

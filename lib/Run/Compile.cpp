@@ -117,8 +117,25 @@ static int compile(const std::string &model, const std::string &target,
   return failed ? 1 : 0;
 }
 
-/// Compiles in a process of its own: the compiler's libraries are several times
-/// what a run may take beside its data.
+Result<std::string> nm::compileInChild(const std::string &model,
+                                       const std::string &target,
+                                       const std::string &compileOptions,
+                                       const std::string &output) {
+  Result<ChildOutcome> compiled = runInChild([&](std::string &text) {
+    return compile(model, target, compileOptions, output, text);
+  });
+  if (!compiled)
+    return Error{"cannot compile " + model + ": the compiler was " +
+                 compiled.error().message};
+  const std::string &text = compiled->text;
+  if (compiled->exitCode == kNoCompiler)
+    return Error{text};
+  if (compiled->exitCode != 0)
+    return Error{"cannot compile " + model +
+                 (text.empty() ? "" : ":\n" + text)};
+  return text;
+}
+
 static Result<Module> compileAndLoad(const RunOptions &options) {
   TemporaryFolder folder;
   if (folder.path.empty())
@@ -132,24 +149,15 @@ static Result<Module> compileAndLoad(const RunOptions &options) {
   Result<std::string> target = completeTarget(options);
   if (!target)
     return target.error();
-  auto compileInChild = [&] {
+  Result<std::string> warnings = [&] {
     Progress progress("compiling " + options.model);
-    return runInChild([&](std::string &text) {
-      return compile(options.model, *target, compileOptions, output, text);
-    });
-  };
-  Result<ChildOutcome> compiled = compileInChild();
-  if (!compiled)
-    return Error{"cannot compile " + options.model + ": the compiler was " +
-                 compiled.error().message};
-  const std::string &text = compiled->text;
-  if (compiled->exitCode == kNoCompiler)
-    return Error{text};
-  if (compiled->exitCode != 0)
-    return Error{"cannot compile " + options.model +
-                 (text.empty() ? "" : ":\n" + text)};
-  if (!text.empty())
-    std::fprintf(stderr, "%s%s", text.c_str(), text.back() == '\n' ? "" : "\n");
+    return compileInChild(options.model, *target, compileOptions, output);
+  }();
+  if (!warnings)
+    return warnings.error();
+  if (!warnings->empty())
+    std::fprintf(stderr, "%s%s", warnings->c_str(),
+                 warnings->back() == '\n' ? "" : "\n");
   return Module::load(output);
 }
 

@@ -66,6 +66,22 @@ std::string CudaDeviceInfo::chip() const {
   return needsSuffix ? chip + "a" : chip;
 }
 
+struct CudaDeviceScope::Impl {
+  ContextScope scope;
+};
+
+CudaDeviceScope::CudaDeviceScope(std::unique_ptr<Impl> impl)
+    : impl(std::move(impl)) {}
+CudaDeviceScope::CudaDeviceScope(CudaDeviceScope &&) noexcept = default;
+CudaDeviceScope::~CudaDeviceScope() = default;
+
+Result<CudaDeviceScope> CudaDeviceScope::enter(Device device) {
+  Result<ContextScope> scope = ContextScope::enter(device.ordinal);
+  if (!scope)
+    return scope.error();
+  return CudaDeviceScope(std::make_unique<Impl>(Impl{std::move(*scope)}));
+}
+
 //===----------------------------------------------------------------------===//
 // The thread's stream
 //===----------------------------------------------------------------------===//

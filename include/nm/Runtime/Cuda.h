@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace nm {
@@ -45,6 +46,23 @@ struct NM_RUNTIME_API CudaDeviceInfo {
 /// say which of the two it is.
 NM_RUNTIME_API Result<int> countCudaDevices();
 NM_RUNTIME_API Result<CudaDeviceInfo> cudaDeviceInfo(int ordinal);
+
+/// Makes the device's primary context, which the runtime uses, the thread's
+/// current one while it lives: for calls of other libraries.
+class NM_RUNTIME_API CudaDeviceScope {
+public:
+  CudaDeviceScope(CudaDeviceScope &&) noexcept;
+  CudaDeviceScope &operator=(CudaDeviceScope &&) = delete;
+  ~CudaDeviceScope();
+
+  static Result<CudaDeviceScope> enter(Device device);
+
+private:
+  struct Impl;
+  explicit CudaDeviceScope(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl;
+};
 
 //===----------------------------------------------------------------------===//
 // Streams
