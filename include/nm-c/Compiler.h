@@ -8,6 +8,9 @@
 #ifndef NM_C_COMPILER_H
 #define NM_C_COMPILER_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,6 +38,92 @@ int nmCompileFile(const char *input, const char *target,
 
 /** Frees a string that a function of this header returned; NULL is allowed. */
 void nmFree(char *text);
+
+/*===----------------------------------------------------------------------===*\
+|* Options
+\*===----------------------------------------------------------------------===*/
+
+/** An option of nm-compile without its dashes. `value` may be NULL for a flag.
+ * Besides those of nmGetCompileOption there are `target` and `emit`. */
+typedef struct {
+  const char *name;
+  const char *value;
+} NmCompileOption;
+
+/** What can be told to the compiler; the strings live as long as the library.
+ */
+typedef struct {
+  const char *name;
+  /** Stands for the value in help texts; empty for a flag. */
+  const char *value;
+  const char *help;
+} NmCompileOptionInfo;
+
+int64_t nmGetNumCompileOptions(void);
+
+/** Writes option `index`; returns 0, or another value where there is none. */
+int nmGetCompileOption(int64_t index, NmCompileOptionInfo *info);
+
+/** A text that differs between any two builds of this library, for the keys of
+ * caches: what is compiled depends on more than its version. It lives as long
+ * as the library. */
+const char *nmGetCompilerBuildId(void);
+
+/*===----------------------------------------------------------------------===*\
+|* Compilations
+\*===----------------------------------------------------------------------===*/
+
+typedef enum {
+  NM_ERROR = 0,
+  NM_WARNING = 1,
+  NM_REMARK = 2,
+  NM_NOTE = 3
+} NmSeverity;
+
+/** One thing that the compiler had to say. The strings live as long as the
+ * compilation. A note belongs to the diagnostic before it. */
+typedef struct {
+  NmSeverity severity;
+  /** `file:line:column`, or empty. */
+  const char *place;
+  const char *message;
+} NmDiagnostic;
+
+/** A finished compilation: its artifact, and what was said of it. */
+typedef struct NmCompilation NmCompilation;
+
+/**
+ * Compiles the MLIR module in the `size` bytes at `text`, which diagnostics
+ * call `name`; where `text` is NULL, the module in the file `name`. The
+ * artifact stays in memory: a shared object, or what the option `emit` asks
+ * for.
+ *
+ * Never returns NULL; the caller gives the result back with nmCompilationFree.
+ * Calls from several threads at once are allowed.
+ */
+NmCompilation *nmCompile(const char *text, size_t size, const char *name,
+                         const NmCompileOption *options, int64_t numOptions);
+
+/** Frees a compilation with all it has given; NULL is allowed. */
+void nmCompilationFree(NmCompilation *compilation);
+
+/** Whether there is no artifact: an error says why. */
+int nmCompilationFailed(const NmCompilation *compilation);
+
+/** The artifact's bytes, or NULL where there is none. */
+const void *nmCompilationGetArtifact(const NmCompilation *compilation,
+                                     size_t *size);
+
+/** Writes the artifact to `path`, whole or not at all. Returns NULL on success,
+ * and otherwise a message that the caller gives back with nmFree. */
+char *nmCompilationWrite(const NmCompilation *compilation, const char *path);
+
+int64_t nmCompilationGetNumDiagnostics(const NmCompilation *compilation);
+
+/** Writes diagnostic `index`; returns 0, or another value where there is none.
+ */
+int nmCompilationGetDiagnostic(const NmCompilation *compilation, int64_t index,
+                               NmDiagnostic *diagnostic);
 
 #ifdef __cplusplus
 }

@@ -35,10 +35,10 @@ class Compilation {
 public:
   Compilation(const CompileOptions &options, Diagnostics &diagnostics);
 
-  LogicalResult run(StringRef input, StringRef output);
+  LogicalResult run(llvm::MemoryBufferRef input, StringRef output);
 
 private:
-  LogicalResult parse(StringRef input);
+  LogicalResult parse(llvm::MemoryBufferRef input);
   LogicalResult readSignatures();
   LogicalResult lower();
   LogicalResult translate();
@@ -82,19 +82,19 @@ Compilation::Compilation(const CompileOptions &options,
   context.printOpOnDiagnostic(false);
 }
 
-LogicalResult Compilation::parse(StringRef input) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
-  if (!buffer)
-    return diagnostics.fail("cannot read '" + input +
-                            "': " + buffer.getError().message());
+LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(input.getBuffer(),
+                                           input.getBufferIdentifier()),
+      SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
     return success();
   return diagnostics.hasErrors()
              ? failure()
-             : diagnostics.fail("'" + input + "' is no MLIR module");
+             : diagnostics.fail("'" + input.getBufferIdentifier() +
+                                "' is no MLIR module");
 }
 
 LogicalResult Compilation::readSignatures() {
@@ -223,7 +223,7 @@ LogicalResult Compilation::write(StringRef output) {
   return options.emit <= Emit::LLVM ? writeText(output) : writeObject(output);
 }
 
-LogicalResult Compilation::run(StringRef input, StringRef output) {
+LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
   if (failed(report(checkTarget(options.target))))
     return failure();
   Result<HostTarget> host = HostTarget::create(options);
@@ -246,9 +246,10 @@ LogicalResult Compilation::run(StringRef input, StringRef output) {
   return write(output);
 }
 
-LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
-                                    const CompileOptions &options,
-                                    Diagnostics &diagnostics) {
+LogicalResult mlir::nm::compileBuffer(llvm::MemoryBufferRef input,
+                                      StringRef output,
+                                      const CompileOptions &options,
+                                      Diagnostics &diagnostics) {
   // Upstream's passes are not proof against every module, and a program that
   // has this library loaded must survive them. What the compilation held is
   // lost then.
@@ -261,4 +262,14 @@ LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
     return result;
   return diagnostics.fail("internal error: the compiler crashed in " +
                           diagnostics.getStep());
+}
+
+LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
+                                    const CompileOptions &options,
+                                    Diagnostics &diagnostics) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
+  if (!buffer)
+    return diagnostics.fail("cannot read '" + input +
+                            "': " + buffer.getError().message());
+  return compileBuffer(**buffer, output, options, diagnostics);
 }

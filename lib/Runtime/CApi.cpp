@@ -2,6 +2,7 @@
 
 #include "nm-c/Runtime.h"
 
+#include "CApiTensor.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
@@ -26,42 +27,6 @@ struct NmFunction {
   bool isPacked = false;
   std::mutex packing;
 };
-
-/// A copy that nmMessageFree takes.
-static char *message(const Error &error) {
-  return strdup(error.message.c_str());
-}
-
-static char *message(const Status &status) {
-  return status ? nullptr : message(status.error());
-}
-
-static Result<Tensor> toTensor(const NmTensor &tensor) {
-  constexpr ElementType kTypes[] = {ElementType::F64,    ElementType::F32,
-                                    ElementType::F16,    ElementType::BF16,
-                                    ElementType::F8E4M3, ElementType::I64,
-                                    ElementType::I32,    ElementType::I8};
-  if (tensor.type < 0 || size_t(tensor.type) >= std::size(kTypes))
-    return Error{"expected an NmElementType, but got " +
-                 std::to_string(int(tensor.type))};
-  if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
-    return Error{"expected a rank of at least 0 and a shape"};
-  if (tensor.device != NM_CPU && tensor.device != NM_CUDA)
-    return Error{"expected an NmDeviceKind, but got " +
-                 std::to_string(int(tensor.device))};
-  ElementType type = kTypes[tensor.type];
-  Shape shape(tensor.shape, tensor.shape + tensor.rank);
-  if (Result<int64_t> count = countElements(shape, type); !count)
-    return count.error();
-  else if (*count > 0 && !tensor.data)
-    return Error{"expected data for " + shapeText(shape) + " elements"};
-  Tensor result(tensor.data, type, std::move(shape));
-  if (tensor.strides)
-    result.strides.assign(tensor.strides, tensor.strides + tensor.rank);
-  if (tensor.device == NM_CUDA)
-    result.device = Device::cuda(tensor.deviceId);
-  return result;
-}
 
 static std::string place(const char *what, int64_t i) {
   return std::string(what) + " " + std::to_string(i);
@@ -239,7 +204,7 @@ NM_RUNTIME_API void nmMessageFree(char *text) { std::free(text); }
 NM_RUNTIME_API char *nmModuleLoad(const char *path, NmModule **module) {
   Result<Module> loaded = Module::load(path);
   if (!loaded)
-    return message(loaded.error());
+    return copyMessage(loaded.error());
   *module = new NmModule{std::move(*loaded)};
   return nullptr;
 }
@@ -254,7 +219,7 @@ NM_RUNTIME_API char *nmFunctionCreate(const NmModule *module, const char *name,
                                       NmFunction **function) {
   Result<Function> found = module->module.function(name ? name : "");
   if (!found)
-    return message(found.error());
+    return copyMessage(found.error());
   *function = new NmFunction{std::move(*found), {}, {}, false, {}};
   return nullptr;
 }
@@ -270,23 +235,23 @@ NM_RUNTIME_API int64_t nmFunctionGetNumResults(const NmFunction *function) {
 }
 
 NM_RUNTIME_API char *nmFunctionSetDevice(NmFunction *function, int32_t device) {
-  return message(setDevice(*function, device));
+  return copyMessage(setDevice(*function, device));
 }
 
 NM_RUNTIME_API char *nmFunctionSetWeight(NmFunction *function, int64_t arg,
                                          const NmTensor *dense) {
-  return message(setWeight(*function, arg, *dense));
+  return copyMessage(setWeight(*function, arg, *dense));
 }
 
 NM_RUNTIME_API char *nmFunctionSetCondensedWeight(NmFunction *function,
                                                   int64_t arg,
                                                   const NmTensor *values,
                                                   const NmTensor *indices) {
-  return message(setCondensed(*function, arg, *values, *indices));
+  return copyMessage(setCondensed(*function, arg, *values, *indices));
 }
 
 NM_RUNTIME_API char *nmFunctionPackWeights(NmFunction *function) {
-  return message(packWeights(*function));
+  return copyMessage(packWeights(*function));
 }
 
 NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
@@ -295,15 +260,15 @@ NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
                                               int64_t *shape) {
   Result<std::vector<Argument>> all = arguments(*function, args, numArgs);
   if (!all)
-    return message(all.error());
+    return copyMessage(all.error());
   Result<std::vector<Shape>> shapes = function->function.resultShapes(*all);
   if (!shapes)
-    return message(shapes.error());
+    return copyMessage(shapes.error());
   if (result < 0 || result >= int64_t(shapes->size()))
-    return message(Error{"@" + function->function.name() +
-                         ": expected a result below " +
-                         std::to_string(shapes->size()) + ", but got " +
-                         std::to_string(result)});
+    return copyMessage(Error{"@" + function->function.name() +
+                             ": expected a result below " +
+                             std::to_string(shapes->size()) + ", but got " +
+                             std::to_string(result)});
   std::copy((*shapes)[result].begin(), (*shapes)[result].end(), shape);
   return nullptr;
 }
@@ -311,7 +276,7 @@ NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
 NM_RUNTIME_API char *nmFunctionCall(NmFunction *function, const NmTensor *args,
                                     int64_t numArgs, const NmTensor *results,
                                     int64_t numResults) {
-  return message(call(*function, args, numArgs, results, numResults));
+  return copyMessage(call(*function, args, numArgs, results, numResults));
 }
 
 NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
@@ -320,6 +285,6 @@ NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
                                             const NmTensor *results,
                                             int64_t numResults, void *stream) {
   CurrentStreamScope current(stream);
-  return message(call(*function, args, numArgs, results, numResults));
+  return copyMessage(call(*function, args, numArgs, results, numResults));
 }
 }

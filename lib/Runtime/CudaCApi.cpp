@@ -2,16 +2,13 @@
 
 #include "nm-c/Runtime.h"
 
+#include "CApiTensor.h"
 #include "RecordedError.h"
 #include "nm/Runtime/Cuda.h"
 
 #include <cstring>
 
 using namespace nm;
-
-static char *message(const Error &error) {
-  return strdup(error.message.c_str());
-}
 
 extern "C" {
 
@@ -23,7 +20,7 @@ NM_RUNTIME_API char *nmCudaGetDeviceCount(int32_t *count) {
   *count = 0;
   Result<int> devices = countCudaDevices();
   if (!devices)
-    return message(devices.error());
+    return copyMessage(devices.error());
   *count = *devices;
   return nullptr;
 }
@@ -31,7 +28,7 @@ NM_RUNTIME_API char *nmCudaGetDeviceCount(int32_t *count) {
 NM_RUNTIME_API char *nmCudaGetDeviceChip(int32_t device, char chip[16]) {
   Result<CudaDeviceInfo> info = cudaDeviceInfo(device);
   if (!info)
-    return message(info.error());
+    return copyMessage(info.error());
   std::string name = info->chip();
   constexpr size_t kRoom = 16;
   std::memcpy(chip, name.c_str(), std::min(name.size() + 1, kRoom));
@@ -40,6 +37,6 @@ NM_RUNTIME_API char *nmCudaGetDeviceChip(int32_t device, char chip[16]) {
 
 NM_RUNTIME_API char *nmTakeError(void) {
   std::optional<Error> error = takeRecordedError();
-  return error ? message(*error) : nullptr;
+  return error ? copyMessage(*error) : nullptr;
 }
 }

@@ -98,6 +98,27 @@ struct CompressJob {
 };
 } // namespace
 
+Status nm::compressInto(const TensorType &type, const Tensor &dense,
+                        std::string_view name, const Weight &weight) {
+  if (Status status = checkType(dense, type, name); !status)
+    return status;
+  CompressJob job;
+  job.dense = denseView(type, dense);
+  job.pattern = type.encoding->pattern;
+  job.values = static_cast<char *>(weight.values.data);
+  job.indices = static_cast<uint8_t *>(weight.indices.data);
+  int64_t windows = job.pattern.windows(job.dense.k);
+  constexpr int64_t kTasksPerThread = 4;
+  int64_t tasks = std::max<int64_t>(nmGetNumThreads() * kTasksPerThread, 1);
+  job.windowsPerTask = std::max<int64_t>((windows + tasks - 1) / tasks, 1);
+  nmParallelFor((windows + job.windowsPerTask - 1) / job.windowsPerTask,
+                CompressJob::run, &job);
+  if (!job.failed)
+    return Status::success();
+  // A part knows its own k range alone; the whole gives the right message.
+  return compress(job.dense, job.pattern, name, job.values, job.indices);
+}
+
 Result<Weight> nm::compressWeight(const TensorType &type, const Tensor &dense,
                                   std::string_view name) {
   if (Status status = checkType(dense, type, name); !status)
@@ -106,23 +127,9 @@ Result<Weight> nm::compressWeight(const TensorType &type, const Tensor &dense,
       allocateWeight(condensedValuesType(type), condensedIndicesType(type));
   if (!weight)
     return prefixed(name, weight.error().message);
-  CompressJob job;
-  job.dense = denseView(type, dense);
-  job.pattern = type.encoding->pattern;
-  job.values = static_cast<char *>(weight->values.data);
-  job.indices = static_cast<uint8_t *>(weight->indices.data);
-  int64_t windows = job.pattern.windows(job.dense.k);
-  constexpr int64_t kTasksPerThread = 4;
-  int64_t tasks = std::max<int64_t>(nmGetNumThreads() * kTasksPerThread, 1);
-  job.windowsPerTask = std::max<int64_t>((windows + tasks - 1) / tasks, 1);
-  nmParallelFor((windows + job.windowsPerTask - 1) / job.windowsPerTask,
-                CompressJob::run, &job);
-  if (!job.failed)
-    return std::move(*weight);
-  // A part knows its own k range alone; the whole gives the right message.
-  Status status =
-      compress(job.dense, job.pattern, name, job.values, job.indices);
-  return status.error();
+  if (Status status = compressInto(type, dense, name, *weight); !status)
+    return status.error();
+  return weight;
 }
 
 Status nm::verifyWeight(const TensorType &type, const Weight &weight,

@@ -21,18 +21,18 @@ static void fail(int line, const char *what) {
 /* The call succeeds. */
 #define SUCCEEDS(CALL)                                                         \
   do {                                                                         \
-    char *text = (CALL);                                                       \
-    if (text)                                                                  \
-      fail(__LINE__, text);                                                    \
+    char *message_ = (CALL);                                                   \
+    if (message_)                                                              \
+      fail(__LINE__, message_);                                                \
   } while (0)
 
 /* The call fails with a message that has PART in it. */
 #define FAILS(CALL, PART)                                                      \
   do {                                                                         \
-    char *text = (CALL);                                                       \
-    if (!text || !strstr(text, PART))                                          \
-      fail(__LINE__, text ? text : "expected an error: " #CALL);               \
-    nmMessageFree(text);                                                       \
+    char *message_ = (CALL);                                                   \
+    if (!message_ || !strstr(message_, PART))                                  \
+      fail(__LINE__, message_ ? message_ : "expected an error: " #CALL);       \
+    nmMessageFree(message_);                                                   \
   } while (0)
 
 #endif /* NM_TEST_CAPI_EXPECT_H */

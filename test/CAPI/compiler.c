@@ -42,6 +42,97 @@ static void testThreads(void) {
     pthread_join(threads[i], NULL);
 }
 
+/* The message of diagnostic `index`, which must be of `severity`. */
+static const char *said(const NmCompilation *compilation, int64_t index,
+                        NmSeverity severity) {
+  NmDiagnostic diagnostic;
+  EXPECT(nmCompilationGetDiagnostic(compilation, index, &diagnostic) == 0);
+  EXPECT(diagnostic.severity == severity);
+  return diagnostic.message;
+}
+
+static void testOptions(void) {
+  int found = 0;
+  NmCompileOptionInfo info;
+  for (int64_t i = 0; i < nmGetNumCompileOptions(); ++i) {
+    EXPECT(nmGetCompileOption(i, &info) == 0);
+    EXPECT(strlen(info.help) > 0);
+    found += strcmp(info.name, "opt-level") == 0;
+  }
+  EXPECT(found == 1);
+  EXPECT(nmGetCompileOption(-1, &info) != 0);
+  EXPECT(nmGetCompileOption(nmGetNumCompileOptions(), &info) != 0);
+  EXPECT(strlen(nmGetCompilerBuildId()) > 40);
+}
+
+static void testMemory(const char *path) {
+  static const char kText[] =
+      "func.func @f(%a: tensor<2x4xf32>, %w: tensor<4x3xf32, "
+      "#nm.encoding<2:4>>, %c: tensor<2x3xf32>) -> tensor<2x3xf32> {\n"
+      "  %0 = linalg.matmul ins(%a, %w : tensor<2x4xf32>, tensor<4x3xf32, "
+      "#nm.encoding<2:4>>) outs(%c : tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+      "  return %0 : tensor<2x3xf32>\n}\n";
+  NmCompileOption options[] = {{"target", "cpu"}, {"with-reference", NULL}};
+  NmCompilation *compilation =
+      nmCompile(kText, strlen(kText), "text.mlir", options, 2);
+  EXPECT(!nmCompilationFailed(compilation));
+  EXPECT(nmCompilationGetNumDiagnostics(compilation) >= 1);
+  EXPECT(strstr(said(compilation, 0, NM_REMARK), "strategy"));
+  size_t size = 0;
+  const char *artifact = nmCompilationGetArtifact(compilation, &size);
+  EXPECT(size > 1000 && memcmp(artifact, "\177ELF", 4) == 0);
+  char *message = nmCompilationWrite(compilation, "/no-such-folder/f.so");
+  EXPECT(message && strstr(message, "cannot write '/no-such-folder/f.so'"));
+  nmFree(message);
+  EXPECT(!nmCompilationWrite(compilation, path));
+  nmCompilationFree(compilation);
+  NmModule *module = NULL;
+  SUCCEEDS(nmModuleLoad(path, &module));
+  nmModuleFree(module);
+}
+
+static void testStage(void) {
+  NmCompileOption emit = {"emit", "nm"};
+  NmCompilation *compilation = nmCompile(NULL, 0, model, &emit, 1);
+  EXPECT(!nmCompilationFailed(compilation));
+  size_t size = 0;
+  const char *text = nmCompilationGetArtifact(compilation, &size);
+  char copy[1 << 14] = {0};
+  EXPECT(size < sizeof copy);
+  memcpy(copy, text, size);
+  EXPECT(strstr(copy, "nm.spmm"));
+  nmCompilationFree(compilation);
+}
+
+/* Expects a failure whose first diagnostic has `part` in it. */
+static void failsWith(const char *text, NmCompileOption *option,
+                      const char *part) {
+  NmCompilation *compilation =
+      nmCompile(text, text ? strlen(text) : 0, NULL, option, option ? 1 : 0);
+  EXPECT(nmCompilationFailed(compilation));
+  size_t size = 1;
+  EXPECT(!nmCompilationGetArtifact(compilation, &size) && size == 0);
+  EXPECT(strstr(said(compilation, 0, NM_ERROR), part));
+  NmDiagnostic none;
+  EXPECT(nmCompilationGetDiagnostic(compilation, -1, &none) != 0);
+  char *message = nmCompilationWrite(compilation, output[0]);
+  EXPECT(message && strstr(message, "the compilation failed"));
+  nmFree(message);
+  nmCompilationFree(compilation);
+}
+
+static void testFailures(void) {
+  NmCompileOption unknown = {"no-such-option", "1"}, unnamed = {NULL, "1"};
+  NmCompileOption valueless = {"opt-level", NULL}, emit = {"emit", "exe"};
+  failsWith("module {}", &unknown, "unknown option 'no-such-option'");
+  failsWith("module {}", &unnamed, "expected the name of option 0");
+  failsWith("module {}", &valueless, "expected opt-level=0..3");
+  failsWith("module {}", &emit, "expected emit to be one of");
+  failsWith(NULL, NULL, "expected a text or the name of a file");
+  failsWith("func.func @f(", NULL, "expected");
+  failsWith("module {}", NULL, "expected a public func.func");
+}
+
 static void testLoad(const char *path) {
   NmModule *module = NULL;
   SUCCEEDS(nmModuleLoad(path, &module));
@@ -71,6 +162,10 @@ int main(int argc, char **argv) {
   /* Without a place for the message. */
   EXPECT(nmCompileFile(model, "tpu", NULL, output[0], NULL) != 0);
 
+  testOptions();
+  testMemory(output[0]);
+  testStage();
+  testFailures();
   testThreads();
   for (int i = 0; i < 4; ++i)
     testLoad(output[i]);

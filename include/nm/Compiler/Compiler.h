@@ -6,6 +6,8 @@
 #include "nm/Compiler/Diagnostics.h"
 #include "nm/Compiler/Options.h"
 
+#include "llvm/Support/MemoryBufferRef.h"
+
 namespace mlir::nm {
 
 /// Compiles the MLIR module in the file `input`, - for stdin, to `output`, -
@@ -15,6 +17,11 @@ namespace mlir::nm {
 LogicalResult compileFile(llvm::StringRef input, llvm::StringRef output,
                           const CompileOptions &options,
                           Diagnostics &diagnostics);
+
+/// The same from memory; diagnostics call it by the buffer's identifier.
+LogicalResult compileBuffer(llvm::MemoryBufferRef input, llvm::StringRef output,
+                            const CompileOptions &options,
+                            Diagnostics &diagnostics);
 
 } // namespace mlir::nm
 

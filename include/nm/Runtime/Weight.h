@@ -38,6 +38,10 @@ NM_RUNTIME_API Result<Weight> compressWeight(const TensorType &type,
                                              const Tensor &dense,
                                              std::string_view name);
 
+/// The same to the memory of `weight`, which must have the condensed types.
+NM_RUNTIME_API Status compressInto(const TensorType &type, const Tensor &dense,
+                                   std::string_view name, const Weight &weight);
+
 /// Checks types, sizes and indices of condensed parts; errors begin with
 /// `name`.
 NM_RUNTIME_API Status verifyWeight(const TensorType &type, const Weight &weight,

@@ -1,0 +1,233 @@
+//===- Compilation.cpp - Compiling to memory from C -----------------------===//
+
+#include "nm-c/Compiler.h"
+
+#include "nm/Compiler/Compiler.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::Result;
+using ::nm::Status;
+
+struct NmCompilation {
+  Diagnostics diagnostics;
+  std::unique_ptr<llvm::MemoryBuffer> artifact;
+};
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+static Status setOption(CompileOptions &options, StringRef name,
+                        std::optional<StringRef> value) {
+  StringRef given = value.value_or("");
+  if (name == "target") {
+    options.target = given.str();
+    return Status::success();
+  }
+  if (name == "emit") {
+    Result<Emit> emit = parseEmit(given);
+    if (!emit)
+      return emit.error();
+    options.emit = *emit;
+    return Status::success();
+  }
+  ArrayRef<OptionInfo> infos = getOptionInfos();
+  const OptionInfo *info =
+      find_if(infos, [&](const OptionInfo &info) { return info.name == name; });
+  if (info == infos.end())
+    return ::nm::Error{("unknown option '" + name + "'").str()};
+  if (!info->value.empty() && !value)
+    return ::nm::Error{
+        ("expected " + name + "=" + info->value + ", but got no value").str()};
+  return info->set(options, given);
+}
+
+static Status readOptions(const NmCompileOption *given, int64_t count,
+                          CompileOptions &options) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!given[i].name)
+      return ::nm::Error{"expected the name of option " + std::to_string(i) +
+                         ", but got NULL"};
+    std::optional<StringRef> value;
+    if (given[i].value)
+      value = given[i].value;
+    if (Status status = setOption(options, given[i].name, value); !status)
+      return status;
+  }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// The linker writes files, so the artifact is one for a moment.
+static LogicalResult compileToMemory(const char *text, size_t size,
+                                     const char *name,
+                                     const CompileOptions &options,
+                                     NmCompilation &compilation) {
+  Diagnostics &diagnostics = compilation.diagnostics;
+  llvm::SmallString<128> path;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("nm-compile", "out", path))
+    return diagnostics.fail("cannot write a temporary file: " +
+                            error.message());
+  llvm::FileRemover remover(path);
+  LogicalResult result =
+      text ? compileBuffer({StringRef(text, size), name ? name : "<text>"},
+                           path, options, diagnostics)
+           : compileFile(name, path, options, diagnostics);
+  if (failed(result))
+    return failure();
+  auto artifact = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false,
+                                              /*IsVolatile=*/true);
+  if (!artifact)
+    return diagnostics.fail("cannot read '" + path +
+                            "': " + artifact.getError().message());
+  compilation.artifact = std::move(*artifact);
+  return success();
+}
+
+static LogicalResult compile(const char *text, size_t size, const char *name,
+                             const NmCompileOption *given, int64_t numOptions,
+                             NmCompilation &compilation) {
+  if (!text && !name)
+    return compilation.diagnostics.fail(
+        "expected a text or the name of a file, but got NULL");
+  CompileOptions options;
+  if (Status status = readOptions(given, numOptions, options); !status)
+    return compilation.diagnostics.fail(status.error().message);
+  return compileToMemory(text, size, name, options, compilation);
+}
+
+static NmSeverity toSeverity(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return NM_ERROR;
+  case DiagnosticSeverity::Warning:
+    return NM_WARNING;
+  case DiagnosticSeverity::Remark:
+    return NM_REMARK;
+  case DiagnosticSeverity::Note:
+    return NM_NOTE;
+  }
+  return NM_ERROR;
+}
+
+/// Writes to a file of its own beside `path`, which then takes the name.
+static Status writeArtifact(StringRef contents, StringRef path) {
+  auto fail = [&](std::error_code error) {
+    return ::nm::Error{
+        ("cannot write '" + path + "': " + error.message()).str()};
+  };
+  auto file = llvm::sys::fs::TempFile::create(path + ".tmp%%%%%%%%",
+                                              llvm::sys::fs::all_read |
+                                                  llvm::sys::fs::all_write |
+                                                  llvm::sys::fs::all_exe);
+  if (!file)
+    return fail(llvm::errorToErrorCode(file.takeError()));
+  std::error_code error;
+  {
+    llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
+    stream << contents;
+    stream.flush();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error) {
+    llvm::consumeError(file->discard());
+    return fail(error);
+  }
+  if (llvm::Error kept = file->keep(path)) {
+    error = llvm::errorToErrorCode(std::move(kept));
+    llvm::consumeError(file->discard());
+    return fail(error);
+  }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The C symbols
+//===----------------------------------------------------------------------===//
+
+#define NM_COMPILER_API __attribute__((visibility("default")))
+
+extern "C" {
+
+NM_COMPILER_API int64_t nmGetNumCompileOptions(void) {
+  return int64_t(getOptionInfos().size());
+}
+
+NM_COMPILER_API int nmGetCompileOption(int64_t index,
+                                       NmCompileOptionInfo *info) {
+  if (index < 0 || index >= nmGetNumCompileOptions())
+    return 1;
+  // The table holds string literals, which end with a NUL.
+  const OptionInfo &option = getOptionInfos()[index];
+  *info = {option.name.data(), option.value.empty() ? "" : option.value.data(),
+           option.help.data()};
+  return 0;
+}
+
+NM_COMPILER_API NmCompilation *nmCompile(const char *text, size_t size,
+                                         const char *name,
+                                         const NmCompileOption *options,
+                                         int64_t numOptions) {
+  auto *compilation = new NmCompilation();
+  if (failed(compile(text, size, name, options, numOptions, *compilation)))
+    compilation->artifact.reset();
+  return compilation;
+}
+
+NM_COMPILER_API void nmCompilationFree(NmCompilation *compilation) {
+  delete compilation;
+}
+
+NM_COMPILER_API int nmCompilationFailed(const NmCompilation *compilation) {
+  return !compilation->artifact;
+}
+
+NM_COMPILER_API const void *
+nmCompilationGetArtifact(const NmCompilation *compilation, size_t *size) {
+  *size = compilation->artifact ? compilation->artifact->getBufferSize() : 0;
+  return compilation->artifact ? compilation->artifact->getBufferStart()
+                               : nullptr;
+}
+
+NM_COMPILER_API char *nmCompilationWrite(const NmCompilation *compilation,
+                                         const char *path) {
+  if (!compilation->artifact)
+    return strdup("expected an artifact, but the compilation failed");
+  Status status = writeArtifact(compilation->artifact->getBuffer(), path);
+  return status ? nullptr : strdup(status.error().message.c_str());
+}
+
+NM_COMPILER_API int64_t
+nmCompilationGetNumDiagnostics(const NmCompilation *compilation) {
+  return int64_t(compilation->diagnostics.getEntries().size());
+}
+
+NM_COMPILER_API int nmCompilationGetDiagnostic(const NmCompilation *compilation,
+                                               int64_t index,
+                                               NmDiagnostic *diagnostic) {
+  const auto &entries = compilation->diagnostics.getEntries();
+  if (index < 0 || index >= int64_t(entries.size()))
+    return 1;
+  const Diagnostics::Entry &entry = entries[index];
+  *diagnostic = {toSeverity(entry.severity), entry.place.c_str(),
+                 entry.message.c_str()};
+  return 0;
+}
+}

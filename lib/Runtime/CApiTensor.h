@@ -1,0 +1,23 @@
+//===- CApiTensor.h - What the C entry points share -------------*- C++ -*-===//
+
+#ifndef NM_LIB_RUNTIME_CAPITENSOR_H
+#define NM_LIB_RUNTIME_CAPITENSOR_H
+
+#include "nm-c/Runtime.h"
+#include "nm/Runtime/Tensor.h"
+#include "nm/Support/Error.h"
+
+namespace nm {
+
+/// A copy of the text that nmMessageFree takes.
+char *copyMessage(const std::string &text);
+char *copyMessage(const Error &error);
+/// NULL for success.
+char *copyMessage(const Status &status);
+
+/// Checks what a C program wrote into a struct.
+Result<Tensor> toTensor(const NmTensor &tensor);
+
+} // namespace nm
+
+#endif // NM_LIB_RUNTIME_CAPITENSOR_H

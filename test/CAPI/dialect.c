@@ -1,0 +1,103 @@
+/*===- dialect.c - The nm dialect through MLIR's C API --------------------===*/
+
+// RUN: nm-capi-dialect-test %S/../Tools/Inputs/linear.mlir 2>&1 | FileCheck %s
+
+#include "nm-c/Dialect.h"
+#include "mlir-c/Pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print(MlirStringRef text, void *unused) {
+  (void)unused;
+  fwrite(text.data, 1, text.length, stdout);
+}
+
+static MlirStringRef ref(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
+
+static char *readFile(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    exit(1);
+  char *text = calloc(1, 1 << 16);
+  size_t size = fread(text, 1, (1 << 16) - 1, file);
+  fclose(file);
+  return size ? text : NULL;
+}
+
+/* The handle alone: no upstream dialect is registered with it. */
+static void testHandle(void) {
+  MlirContext context = mlirContextCreate();
+  MlirDialectHandle handle = mlirGetDialectHandle__nm__();
+  MlirDialect dialect = mlirDialectHandleLoadDialect(handle, context);
+  print(mlirDialectGetNamespace(dialect), NULL);
+  printf(" is loaded\n");
+  mlirContextDestroy(context);
+}
+
+static void testEncoding(void) {
+  MlirContext context = mlirContextCreate();
+  mlirDialectHandleRegisterDialect(mlirGetDialectHandle__nm__(), context);
+  MlirAttribute encoding = nmEncodingAttrGet(context, 8, 32, 1, 16, 1);
+  mlirAttributePrint(encoding, print, NULL);
+  printf("\n%d %d %d %d %d %d\n", nmAttributeIsAnEncoding(encoding),
+         (int)nmEncodingAttrGetN(encoding), (int)nmEncodingAttrGetM(encoding),
+         (int)nmEncodingAttrGetBk(encoding), (int)nmEncodingAttrGetBn(encoding),
+         (int)nmEncodingAttrGetDim(encoding));
+  MlirAttribute parsed =
+      mlirAttributeParseGet(context, ref("#nm.encoding<2:4, dim = 1>"));
+  printf("parsed %d, unit %d\n", nmAttributeIsAnEncoding(parsed),
+         nmAttributeIsAnEncoding(mlirAttributeParseGet(context, ref("unit"))));
+  fflush(stdout);
+  MlirAttribute bad = nmEncodingAttrGet(context, 5, 4, 1, 1, 0);
+  printf("refused %d\n", mlirAttributeIsNull(bad));
+  mlirContextDestroy(context);
+}
+
+static void testPasses(const char *text) {
+  nmRegisterAllPasses();
+  nmRegisterAllPasses();
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  nmRegisterAllDialects(registry);
+  MlirContext context = mlirContextCreateWithRegistry(registry, false);
+  MlirModule module = mlirModuleCreateParse(context, ref(text));
+  if (mlirModuleIsNull(module))
+    exit(1);
+  MlirPassManager pm = mlirPassManagerCreate(context);
+  MlirLogicalResult parsed = mlirParsePassPipeline(
+      mlirPassManagerGetAsOpPassManager(pm),
+      ref("builtin.module(convert-linalg-to-nm,nm-materialize-storage)"), print,
+      NULL);
+  if (mlirLogicalResultIsFailure(parsed) ||
+      mlirLogicalResultIsFailure(
+          mlirPassManagerRunOnOp(pm, mlirModuleGetOperation(module))))
+    exit(1);
+  mlirOperationPrint(mlirModuleGetOperation(module), print, NULL);
+  mlirPassManagerDestroy(pm);
+  mlirModuleDestroy(module);
+  mlirContextDestroy(context);
+  mlirDialectRegistryDestroy(registry);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 1;
+  char *text = readFile(argv[1]);
+  if (!text)
+    return 1;
+  // CHECK: nm is loaded
+  testHandle();
+  // CHECK: #nm.encoding<8:32, block = 1x16, dim = 1>
+  // CHECK: 1 8 32 1 16 1
+  // CHECK: parsed 1, unit 0
+  // CHECK: expected 1 <= N <= M = 4 in pattern N:M, but got N = 5
+  // CHECK: refused 1
+  testEncoding();
+  // CHECK: func.func @linear
+  // CHECK: nm.spmm <2:4>
+  testPasses(text);
+  free(text);
+  return 0;
+}

@@ -1,0 +1,154 @@
+/*===- format.c - Checking, pruning and compressing weights from C --------===*/
+
+#include "nm-c/Format.h"
+#include "Expect.h"
+
+static const int64_t kShape[] = {4, 3}, kHalf[] = {2, 3};
+static const NmPattern k24 = {2, 4, 1, 1, 0};
+/* Every column has two of four. */
+static float obeys[12] = {1, 0, 0, 0, 5, 0, 3, -0.0f, 0, 0, 6, 7};
+/* Column 1 has three. */
+static float breaks[12] = {1, 2, 0, 0, 5, 0, 3, 4, 0, 0, 0, 7};
+
+static NmTensor matrix(void *data, NmElementType type, const int64_t *shape) {
+  NmTensor tensor = {data, type, 2, shape, NULL, NM_CPU, 0};
+  return tensor;
+}
+
+static void testPattern(void) {
+  NmPattern pattern;
+  SUCCEEDS(nmPatternParse("8:32, block = 1x16, dim = 1", &pattern));
+  EXPECT(pattern.n == 8 && pattern.m == 32 && pattern.bk == 1 &&
+         pattern.bn == 16 && pattern.dim == 1);
+  char *text = NULL;
+  SUCCEEDS(nmPatternPrint(&pattern, &text));
+  EXPECT(strcmp(text, "8:32, block = 1x16, dim = 1") == 0);
+  nmMessageFree(text);
+  FAILS(nmPatternParse("2 of 4", &pattern), "expected a pattern like '2:4'");
+  NmPattern bad = {5, 4, 1, 1, 0};
+  FAILS(nmPatternVerify(&bad), "expected 1 <= N <= M = 4");
+  NmPattern badDim = {2, 4, 1, 1, 2};
+  FAILS(nmPatternVerify(&badDim), "expected dimension 0 or 1");
+}
+
+static void testCheck(void) {
+  NmTensor good = matrix(obeys, NM_F32, kShape);
+  NmTensor bad = matrix(breaks, NM_F32, kShape);
+  NmPatternReport report;
+  SUCCEEDS(nmCheckPattern(&good, &k24, &report));
+  EXPECT(report.holds && report.violations == 0 && report.windows == 3);
+  EXPECT(report.elements == 12 && report.nonZeros == 5);
+  EXPECT(report.negativeZeros == 1);
+  SUCCEEDS(nmCheckPattern(&bad, &k24, &report));
+  EXPECT(!report.holds && report.violations == 1 && report.count == 3);
+  EXPECT(report.columnBegin == 1 && report.columnEnd == 2);
+  EXPECT(report.kBegin == 0 && report.kEnd == 4);
+  char *text = NULL;
+  SUCCEEDS(nmPatternReportDescribe(&report, "w", &text));
+  EXPECT(strstr(text, "expected 'w' to have at most 2 non-zeros"));
+  EXPECT(strstr(text, "but got 3 in column 1, k 0..3"));
+  nmMessageFree(text);
+}
+
+static void testDetect(void) {
+  NmTensor good = matrix(obeys, NM_F32, kShape);
+  NmPattern found;
+  char *reason = NULL;
+  SUCCEEDS(nmDetectPattern(&good, 0, 0.0, &found, &reason));
+  EXPECT(found.n == 1 && found.m == 2 && found.dim == 0 && reason);
+  nmMessageFree(reason);
+  reason = NULL;
+  SUCCEEDS(nmDetectPattern(&good, 0, 0.75, &found, &reason));
+  EXPECT(found.n == 0 && reason);
+  nmMessageFree(reason);
+  FAILS(nmDetectPattern(&good, 3, 0.0, &found, &reason),
+        "expected dimension 0 or 1 to be k, but got 3");
+}
+
+static void testPrune(void) {
+  float result[12];
+  NmTensor bad = matrix(breaks, NM_F32, kShape);
+  NmTensor to = matrix(result, NM_F32, kShape);
+  NmPruneReport report;
+  SUCCEEDS(nmPrune(&bad, &k24, &to, &report));
+  EXPECT(report.nonZeros == 6 && report.dropped == 1);
+  EXPECT(result[1] == 0 && result[4] == 5 && result[7] == 4);
+  /* Into memory of other strides. */
+  float transposed[12];
+  const int64_t strides[] = {1, 4};
+  to.data = transposed;
+  to.strides = strides;
+  SUCCEEDS(nmPrune(&bad, &k24, &to, &report));
+  EXPECT(report.dropped == 1 && transposed[4] == 0 && transposed[5] == 5);
+  NmTensor small = matrix(result, NM_F32, kHalf);
+  FAILS(nmPrune(&bad, &k24, &small, &report),
+        "result: expected 4x3 f32, but got 2x3 f32");
+}
+
+static void testCompress(void) {
+  float values[6], again[12];
+  uint8_t indices[6];
+  int64_t valueShape[2], indexShape[2];
+  SUCCEEDS(nmCondensedShape(&k24, 4, 3, valueShape, indexShape));
+  EXPECT(valueShape[0] == 2 && valueShape[1] == 3);
+  EXPECT(indexShape[0] == 2 && indexShape[1] == 3);
+  NmTensor good = matrix(obeys, NM_F32, kShape);
+  NmTensor bad = matrix(breaks, NM_F32, kShape);
+  NmTensor v = matrix(values, NM_F32, valueShape);
+  NmTensor i = matrix(indices, NM_I8, indexShape);
+  FAILS(nmCompress(&bad, &k24, "layer.0", &v, &i), "expected 'layer.0' to");
+  FAILS(nmCompress(&good, &k24, "w", &i, &i),
+        "values: expected row-major tensor<2x3xf32>");
+  SUCCEEDS(nmCompress(&good, &k24, "w", &v, &i));
+  const float expected[6] = {1, 5, 0, 3, 6, 7};
+  EXPECT(memcmp(values, expected, sizeof values) == 0);
+  SUCCEEDS(nmVerifyCondensed(&k24, 4, 3, "w", &v, &i));
+  NmTensor dense = matrix(again, NM_F32, kShape);
+  SUCCEEDS(nmDecompress(&v, &i, &k24, &dense));
+  for (int at = 0; at < 12; ++at)
+    EXPECT(again[at] == obeys[at]);
+  indices[3] = 9;
+  FAILS(nmVerifyCondensed(&k24, 4, 3, "w", &v, &i), "expected a position");
+  FAILS(nmDecompress(&v, &i, &k24, &dense), "expected a position");
+  NmTensor onDevice = good;
+  onDevice.device = NM_CUDA;
+  FAILS(nmCompress(&onDevice, &k24, "w", &v, &i),
+        "expected a tensor on the host");
+}
+
+static void testPack(void) {
+  float values[6] = {1, 5, 0, 3, 6, 7}, packedValues[8], values2[6];
+  uint8_t indices[6] = {0, 1, 0, 2, 3, 3}, packedIndices[4], indices2[6];
+  const NmPacking packing = {2, 2};
+  int64_t valueShape[3], indexShape[3];
+  SUCCEEDS(nmPackedShape(&packing, &k24, 4, 3, valueShape, indexShape));
+  EXPECT(valueShape[0] == 2 && valueShape[1] == 2 && valueShape[2] == 2);
+  EXPECT(indexShape[0] == 2 && indexShape[1] == 2 && indexShape[2] == 1);
+  NmTensor v = matrix(values, NM_F32, kHalf);
+  NmTensor i = matrix(indices, NM_I8, kHalf);
+  NmTensor pv = {packedValues, NM_F32, 3, valueShape, NULL, NM_CPU, 0};
+  NmTensor pi = {packedIndices, NM_I8, 3, indexShape, NULL, NM_CPU, 0};
+  SUCCEEDS(nmPack(&v, &i, &packing, &k24, 4, 3, &pv, &pi));
+  EXPECT(packedValues[0] == 1 && packedValues[2] == 3 && packedValues[5] == 0);
+  EXPECT(packedIndices[0] == (0 | 1 << 2) && packedIndices[1] == (2 | 3 << 2));
+  NmTensor v2 = matrix(values2, NM_F32, kHalf);
+  NmTensor i2 = matrix(indices2, NM_I8, kHalf);
+  SUCCEEDS(nmUnpack(&pv, &pi, &packing, &k24, 4, 3, &v2, &i2));
+  EXPECT(memcmp(values, values2, sizeof values) == 0);
+  EXPECT(memcmp(indices, indices2, sizeof indices) == 0);
+  packedIndices[1] = packedIndices[0];
+  FAILS(nmUnpack(&pv, &pi, &packing, &k24, 4, 3, &v2, &i2), "packed weight");
+  const NmPacking narrow = {2, 1};
+  FAILS(nmPack(&v, &i, &narrow, &k24, 4, 3, &pv, &pi), "expected");
+}
+
+int main(void) {
+  testPattern();
+  testCheck();
+  testDetect();
+  testPrune();
+  testCompress();
+  testPack();
+  printf("passed\n");
+  return 0;
+}
