@@ -2,6 +2,7 @@
 
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 
+#include "ElementwiseBlocks.h"
 #include "LaunchBlocks.h"
 #include "TileExpansion.h"
 
@@ -124,7 +125,8 @@ static LogicalResult refuseHostAccess(func::FuncOp function) {
     if (isa<gpu::LaunchOp>(op))
       return WalkResult::skip();
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects || effects.hasNoEffect())
+    if (!effects || effects.hasNoEffect() ||
+        isa<memref::AllocOp, memref::DeallocOp>(op))
       return WalkResult::advance();
     op->emitOpError() << "runs on the host, but its memory is the GPU's: "
                          "expected nothing but products, and fills of their "
@@ -144,7 +146,9 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      if (failed(convertBlocksToLaunch(rewriter, loop)))
+      if (failed(isElementwise(loop)
+                     ? convertElementwiseToLaunch(rewriter, loop)
+                     : convertBlocksToLaunch(rewriter, loop)))
         return signalPassFailure();
     if (!loops.empty() && failed(refuseHostAccess(getOperation())))
       signalPassFailure();

@@ -81,3 +81,39 @@ func.func @block_wise(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Blocks without a product: a thread computes four neighbours at once where
+// rows are aligned, and one by one at their end.
+// CHECK-LABEL: func.func @elementwise
+// CHECK-SAME: %[[P:[^:]*]]: memref<2x8x1000xf32>, %[[C:[^:]*]]: memref<8x1000xf16>
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c64, %{{.*}} = %c1
+// CHECK: %[[COLUMN:.*]] = arith.muli %{{.*}}, %c4
+// CHECK: scf.if
+// CHECK: %[[P0:.*]] = vector.load %{{.*}}[%c0, %[[COLUMN]]] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK: %[[P1:.*]] = vector.load %{{.*}}[%c0, %[[COLUMN]]] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
+// CHECK: %[[SUM:.*]] = arith.addf %[[P0]], %[[P1]] : vector<4xf32>
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[SUM]] : vector<4xf32> to vector<4xf16>
+// CHECK: vector.store %[[ROUNDED]], %{{.*}}[%c0, %[[COLUMN]]] {alignment = 8 : i64}
+// CHECK: else
+// CHECK-COUNT-4: memref.store %{{.*}} : memref<1x?xf16
+#map = affine_map<(d0) -> (256, 1000 - d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @elementwise(%p: memref<2x8x1000xf32>, %c: memref<8x1000xf16>) {
+  scf.forall (%i, %j) = (0, 0) to (8, 1000) step (1, 256) {
+    %size = affine.min #map(%j)
+    %p0 = memref.subview %p[0, %i, %j] [1, 1, %size] [1, 1, 1] : memref<2x8x1000xf32> to memref<1x?xf32, strided<[1000, 1], offset: ?>>
+    %p1 = memref.subview %p[1, %i, %j] [1, 1, %size] [1, 1, 1] : memref<2x8x1000xf32> to memref<1x?xf32, strided<[1000, 1], offset: ?>>
+    %t = memref.subview %c[%i, %j] [1, %size] [1, 1] : memref<8x1000xf16> to memref<1x?xf16, strided<[1000, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%p0, %p1 : memref<1x?xf32, strided<[1000, 1], offset: ?>>, memref<1x?xf32, strided<[1000, 1], offset: ?>>)
+        outs(%t : memref<1x?xf16, strided<[1000, 1], offset: ?>>) {
+    ^bb0(%x: f32, %y: f32, %o: f16):
+      %s = arith.addf %x, %y : f32
+      %r = arith.truncf %s : f32 to f16
+      linalg.yield %r : f16
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

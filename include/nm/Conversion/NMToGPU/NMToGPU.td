@@ -14,7 +14,9 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     registers over all tiles of k, and adds it to C at the end; a fill of C
     before the products replaces the read of C. Rows and columns that C does
     not have are not stored. Buffers in workgroup memory become views of
-    dynamic shared memory. Another op that touches memory in such a function
+    dynamic shared memory. Blocks without a product compute a row of elements,
+    as those that add up partial sums: a thread takes four neighbours, with
+    16-byte accesses where the rows are aligned. Another op that touches memory in such a function
     would run on the host, on memory of the device, and is an error.
 
     `simt` multiplies on the CUDA cores: for each kept row of weights a thread

@@ -239,6 +239,8 @@ static Value loadClamped(OpBuilder &builder, Location loc, const TileCopy &copy,
     bool isLast = dim + 1 == copy.extents.size();
     Value last = builder.createOrFold<arith::SubIOp>(
         loc, size, index.constant(isLast ? copy.width : 1));
+    // A tile past the end of a part of k has no elements.
+    last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.constant(0));
     clamped[dim] = arith::MinUIOp::create(builder, loc, indices[dim], last);
   }
   int64_t bytes = copy.width * source.getElementTypeBitWidth() / 8;

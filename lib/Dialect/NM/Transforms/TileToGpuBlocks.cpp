@@ -2,6 +2,8 @@
 
 #include "TileToGpuBlocks.h"
 
+#include "SplitK.h"
+
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
@@ -45,10 +47,8 @@ narrowUnitsToPanels(RewriterBase &rewriter, SparseProductOpInterface op) {
   return cast<SparseProductOpInterface>(narrowed);
 }
 
-/// Loops of (batch..., m, n), of which n runs fastest: blocks that run side by
-/// side share rows of A.
-static SmallVector<Attribute> getBlockMapping(MLIRContext *context,
-                                              int64_t numLoops) {
+SmallVector<Attribute> mlir::nm::getBlockMapping(MLIRContext *context,
+                                                 int64_t numLoops) {
   SmallVector<Attribute> mapping;
   for (int64_t loop = numLoops - 1; loop >= 0; --loop)
     mapping.push_back(gpu::GPUBlockMappingAttr::get(
@@ -145,16 +145,15 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
 
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
-  if (op.getScheduleAttr().getSplitK() != 1)
-    return op.emitOpError()
-           << "expected split_k = 1, the only one that strategy "
-           << stringifyStrategy(op.getScheduleAttr().getStrategy())
-           << " has, but got " << op.getScheduleAttr().getSplitK();
-  fillNewTensor(rewriter, op);
   SparseProductOpInterface narrowed = narrowUnitsToPanels(rewriter, op);
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);
   if (failed(tile))
     return failure();
+  KParts parts(narrowed.getStaticK(), tile->k,
+               narrowed.getScheduleAttr().getSplitK());
+  if (parts.count > 1)
+    return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
+  fillNewTensor(rewriter, narrowed);
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))

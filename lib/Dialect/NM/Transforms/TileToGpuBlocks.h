@@ -11,9 +11,13 @@ class RewriterBase;
 
 namespace mlir::nm {
 
+/// Maps loops of (batch..., m, n), of which n runs fastest: blocks that run
+/// side by side share rows of A.
+SmallVector<Attribute> getBlockMapping(MLIRContext *context, int64_t numLoops);
+
 /// Replaces `op`, which has a GPU schedule, by an scf.forall over output tiles
 /// mapped to #gpu.block, with an scf.for over k inside. A fill of the output
-/// goes into the tile.
+/// goes into the tile. With split_k, see splitK.
 LogicalResult tileToGpuBlocks(RewriterBase &rewriter,
                               SparseProductOpInterface op);
 

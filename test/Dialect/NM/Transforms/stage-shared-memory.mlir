@@ -38,7 +38,8 @@ func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16
 // CHECK-LABEL: func.func @edge
 // CHECK-SAME: %[[A:[^:]*]]: memref<?x30xf32>
 // CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
-// CHECK: arith.minui %{{.*}}, %[[LAST]]
+// CHECK: %[[FIRST:.*]] = arith.maxsi %[[LAST]], %c0
+// CHECK: arith.minui %{{.*}}, %[[FIRST]]
 // CHECK: vector.load %[[A]]{{.*}} {alignment = 8 : i64} : memref<?x30xf32>, vector<2xf32>
 // CHECK: arith.select %{{.*}} : vector<2xf32>
 // CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %c4, %c0 : index

@@ -39,3 +39,56 @@ func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x
     outs(%c : tensor<3x?x250xf32>) -> tensor<3x?x250xf32>
   return %r : tensor<3x?x250xf32>
 }
+
+// -----
+
+// Parts of k are summed side by side and then added up, in their order, where
+// no copy of C is made.
+// CHECK-LABEL: func.func @split
+// CHECK-SAME: %[[A:[^:]*]]: tensor<128x256xf32>, %[[V:[^:]*]]: tensor<8x128x32xf32>, %[[I:[^:]*]]: tensor<8x128x1xi8>, %[[C:[^:]*]]: tensor<128x256xf32>
+// CHECK: %[[PARTIALS:.*]] = tensor.empty() : tensor<4x128x256xf32>
+// CHECK: %[[SUMS:.*]] = scf.forall (%[[P:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (4, 128, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %[[PARTIALS]])
+// CHECK: %[[FILL:.*]] = linalg.fill {{.*}} -> tensor<64x128xf32>
+// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32 iter_args(%[[T:.*]] = %[[FILL]])
+// CHECK: %[[AT:.*]] = affine.apply #{{.*}}(%[[P]], %[[K]])
+// CHECK: tensor.extract_slice %[[A]][%[[M]], %[[AT]]] [64, 32]
+// CHECK: nm.spmm {{.*}} outs(%[[T]] : tensor<64x128xf32>)
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%[[P]], %[[M]], %[[N]]] [1, 64, 128]
+// CHECK: {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+// CHECK: scf.forall (%[[ROW:.*]], %{{.*}}) = (0, 0) to (128, 256) step (1, 256)
+// CHECK-COUNT-4: tensor.extract_slice %[[SUMS]]
+// CHECK: tensor.extract_slice %[[C]][%[[ROW]], 0] [1, 256]
+// CHECK: linalg.generic
+// CHECK-COUNT-4: arith.addf
+func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
+    ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
+    outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+
+// -----
+
+// The last of three parts ends before its last tile, which then stands on the
+// last window and has no rows. What C is filled with is added once.
+// CHECK-DAG: #[[$LEFT:.*]] = affine_map<(d0, d1) -> (d0 * -64 - d1 + 150, 32)>
+// CHECK-DAG: #[[$WINDOW:.*]] = affine_map<(d0, d1) -> (d0 * 2 + d1 floordiv 32, 4)>
+// CHECK-LABEL: func.func @split_ragged
+// CHECK: scf.forall (%[[P:.*]], %{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0, 0) to (3, 2, %{{.*}}, 256) step (1, 1, 64, 128)
+// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32
+// CHECK: affine.min #[[$LEFT]](%[[P]], %[[K]])
+// CHECK: affine.max
+// CHECK: affine.min #[[$WINDOW]](%[[P]], %[[K]])
+// CHECK: linalg.generic
+// CHECK-COUNT-2: arith.addf
+// CHECK: arith.addf %{{.*}}, %cst
+func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: tensor<8x80x1xi8>, %e: tensor<2x?x256xf32>) -> tensor<2x?x256xf32> {
+  %one = arith.constant 1.0 : f32
+  %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
+  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
+    ins(%a, %v, %i : tensor<2x?x150xf32>, tensor<8x80x32xf32>, tensor<8x80x1xi8>)
+    outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
+  return %r : tensor<2x?x256xf32>
+}

@@ -206,7 +206,10 @@ def NMTileToBlocks
 
     On a GPU the loops are mapped to `#gpu.block`, n fastest, and an `scf.for`
     over k by whole windows stands inside, whose tile is what the block stages
-    in shared memory. A `linalg.fill` of the output is made tile by tile.
+    in shared memory. A `linalg.fill` of the output is made tile by tile. With
+    `split_k` of s, k is cut into at most s parts of whole tiles: blocks sum
+    each of them into a tensor of partial sums, and a second `scf.forall` adds
+    these to C, always in the same order, and rounds once.
 
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that

@@ -1,0 +1,343 @@
+//===- SplitK.cpp - Products whose k is shared by blocks ------------------===//
+//
+// Upstream's tiling of partial reductions fills all partial sums by an op of
+// its own, and gives tiles of k a size that is known at run time only. Here
+// every block fills its own tile, and where the parts are whole, as they mostly
+// are, all sizes are constants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitK.h"
+
+#include "TileToGpuBlocks.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Loads that a thread has under way when it adds up partial sums.
+static constexpr int64_t kMaxParts = 64;
+/// Columns of C that one block adds up: four for each of 64 threads.
+static constexpr int64_t kSumColumns = 256;
+
+KParts::KParts(int64_t k, int64_t tileK, int64_t splitK) : tileK(tileK) {
+  int64_t all = std::max<int64_t>(1, llvm::divideCeil(k, tileK));
+  tiles = llvm::divideCeil(all, splitK);
+  count = llvm::divideCeil(all, tiles);
+}
+
+static OpFoldResult apply(OpBuilder &builder, Location loc, AffineExpr expr,
+                          ArrayRef<OpFoldResult> operands) {
+  return affine::makeComposedFoldedAffineApply(builder, loc, expr, operands);
+}
+
+/// The size of the tile at `offset`: `step`, or what is left of `size`.
+static OpFoldResult getTileSize(OpBuilder &builder, Location loc, int64_t step,
+                                OpFoldResult offset, OpFoldResult size) {
+  std::optional<int64_t> whole = getConstantIntValue(size);
+  if (whole && *whole % step == 0)
+    return builder.getIndexAttr(step);
+  MLIRContext *context = builder.getContext();
+  AffineExpr d0, d1;
+  bindDims(context, d0, d1);
+  auto map = AffineMap::get(
+      2, 0, {getAffineConstantExpr(step, context), d1 - d0}, context);
+  return affine::makeComposedFoldedAffineMin(builder, loc, map, {offset, size});
+}
+
+namespace {
+class SplitProduct {
+public:
+  SplitProduct(RewriterBase &rewriter, SparseProductOpInterface op,
+               const KParts &parts, ArrayRef<int64_t> outputTile)
+      : rewriter(rewriter), loc(op.getLoc()), op(op), parts(parts),
+        outputTile(outputTile) {}
+
+  LogicalResult run();
+
+private:
+  scf::ForallOp createBlocks(ArrayRef<OpFoldResult> sizes,
+                             ArrayRef<int64_t> steps, Value result);
+  void insertTile(scf::ForallOp blocks, Value tile,
+                  ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes);
+  /// A slice of partial sums, without the dimension of parts.
+  Value slicePartials(Value partials, OpFoldResult part,
+                      ArrayRef<OpFoldResult> offsets,
+                      ArrayRef<OpFoldResult> sizes);
+  FailureOr<Value> sumParts();
+  LogicalResult sumPart(scf::ForallOp blocks);
+  FailureOr<Value> multiplyTile(OpFoldResult part, Value k,
+                                ArrayRef<OpFoldResult> offsets,
+                                ArrayRef<OpFoldResult> sizes, Value sums);
+  Value addPartials(Value partials);
+  void addTile(scf::ForallOp blocks, Value partials);
+
+  RewriterBase &rewriter;
+  Location loc;
+  SparseProductOpInterface op;
+  const KParts &parts;
+  ArrayRef<int64_t> outputTile;
+};
+} // namespace
+
+/// A loop over blocks that make `result`. Its body is at the insertion point.
+scf::ForallOp SplitProduct::createBlocks(ArrayRef<OpFoldResult> sizes,
+                                         ArrayRef<int64_t> steps,
+                                         Value result) {
+  MLIRContext *context = rewriter.getContext();
+  SmallVector<OpFoldResult> lower(sizes.size(), rewriter.getIndexAttr(0));
+  auto blocks = scf::ForallOp::create(
+      rewriter, loc, lower, sizes, getAsIndexOpFoldResult(context, steps),
+      ValueRange{result},
+      rewriter.getArrayAttr(getBlockMapping(context, sizes.size())));
+  rewriter.setInsertionPoint(blocks.getTerminator());
+  return blocks;
+}
+
+/// Ends an iteration: its tile goes to `offsets` of the result.
+void SplitProduct::insertTile(scf::ForallOp blocks, Value tile,
+                              ArrayRef<OpFoldResult> offsets,
+                              ArrayRef<OpFoldResult> sizes) {
+  rewriter.setInsertionPointToEnd(blocks.getTerminator().getBody());
+  SmallVector<OpFoldResult> strides(offsets.size(), rewriter.getIndexAttr(1));
+  tensor::ParallelInsertSliceOp::create(rewriter, loc, tile,
+                                        blocks.getRegionOutArgs().front(),
+                                        offsets, sizes, strides);
+  rewriter.setInsertionPointAfter(blocks);
+}
+
+//===----------------------------------------------------------------------===//
+// Partial sums
+//===----------------------------------------------------------------------===//
+
+static SmallVector<OpFoldResult> prepend(OpFoldResult first,
+                                         ArrayRef<OpFoldResult> rest) {
+  SmallVector<OpFoldResult> all = {first};
+  llvm::append_range(all, rest);
+  return all;
+}
+
+Value SplitProduct::slicePartials(Value partials, OpFoldResult part,
+                                  ArrayRef<OpFoldResult> offsets,
+                                  ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> allOffsets = prepend(part, offsets),
+                            allSizes = prepend(rewriter.getIndexAttr(1), sizes),
+                            strides(allSizes.size(), rewriter.getIndexAttr(1));
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : sizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  auto type = RankedTensorType::get(shape, op.getAccumulatorType());
+  return tensor::ExtractSliceOp::create(rewriter, loc, type, partials,
+                                        allOffsets, allSizes, strides);
+}
+
+/// Adds the products of the part's rows from `k` on to `sums`.
+FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
+                                            ArrayRef<OpFoldResult> offsets,
+                                            ArrayRef<OpFoldResult> sizes,
+                                            Value sums) {
+  int64_t depth = op.getStaticK(), window = op.getPattern().windowRows();
+  AffineExpr d0, d1;
+  bindDims(rewriter.getContext(), d0, d1);
+  OpFoldResult offset =
+      apply(rewriter, loc, d0 * parts.rows() + d1, {part, OpFoldResult(k)});
+  OpFoldResult size = rewriter.getIndexAttr(parts.tileK);
+  if (depth != parts.count * parts.rows()) {
+    // The last part may end before its last tiles: those start at the last
+    // window, so that they are inside of all operands, and have no rows.
+    auto constant = [&](int64_t value) {
+      return getAffineConstantExpr(value, rewriter.getContext());
+    };
+    OpFoldResult left = affine::makeComposedFoldedAffineMin(
+        rewriter, loc,
+        AffineMap::get(1, 0, {constant(parts.tileK), constant(depth) - d0},
+                       rewriter.getContext()),
+        {offset});
+    size = affine::makeComposedFoldedAffineMax(
+        rewriter, loc,
+        AffineMap::get(1, 0, {constant(0), d0}, rewriter.getContext()), {left});
+    OpFoldResult startWindow = affine::makeComposedFoldedAffineMin(
+        rewriter, loc,
+        AffineMap::get(1, 0,
+                       {d0.floorDiv(window), constant((depth - 1) / window)},
+                       rewriter.getContext()),
+        {offset});
+    offset = apply(rewriter, loc, d0 * window, {startWindow});
+  }
+  SmallVector<OpFoldResult> tileOffsets(offsets), tileSizes(sizes);
+  tileOffsets.push_back(offset);
+  tileSizes.push_back(size);
+  FailureOr<TilingResult> tiled =
+      cast<TilingInterface>(*op).getTiledImplementation(rewriter, tileOffsets,
+                                                        tileSizes);
+  if (failed(tiled))
+    return failure();
+  auto product = cast<SparseProductOpInterface>(tiled->tiledOps.front());
+  product->replaceUsesOfWith(product.getC(), sums);
+  product->getResult(0).setType(sums.getType());
+  return product->getResult(0);
+}
+
+/// The body of one block: a tile of the sums of one part.
+LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
+  auto tilingOp = cast<TilingInterface>(*op);
+  Value partials = blocks.getRegionOutArgs().front();
+  SmallVector<Range> domain = tilingOp.getIterationDomain(rewriter);
+  SmallVector<OpFoldResult> offsets(
+      getAsOpFoldResult(blocks.getInductionVars())),
+      sizes;
+  OpFoldResult part = offsets.front();
+  offsets.erase(offsets.begin());
+  for (auto [offset, step, range] : llvm::zip(offsets, outputTile, domain))
+    sizes.push_back(getTileSize(rewriter, loc, step, offset, range.size));
+  SmallVector<OpFoldResult> allOffsets(offsets), allSizes(sizes), cOffsets,
+      cSizes;
+  allOffsets.push_back(rewriter.getIndexAttr(0));
+  allSizes.push_back(domain.back().size);
+  if (failed(tilingOp.getResultTilePosition(rewriter, 0, allOffsets, allSizes,
+                                            cOffsets, cSizes)))
+    return failure();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  Value zero = arith::ConstantOp::create(
+      rewriter, loc, rewriter.getZeroAttr(op.getAccumulatorType()));
+  Value tile = slicePartials(partials, part, cOffsets, cSizes);
+  Value sums = linalg::FillOp::create(rewriter, loc, zero, tile).getResult(0);
+  auto loop =
+      scf::ForOp::create(rewriter, loc, constant(0), constant(parts.rows()),
+                         constant(parts.tileK), sums);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  FailureOr<Value> next = multiplyTile(part, loop.getInductionVar(), offsets,
+                                       sizes, loop.getRegionIterArg(0));
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(rewriter, loc, *next);
+  insertTile(blocks, loop.getResult(0), prepend(part, cOffsets),
+             prepend(rewriter.getIndexAttr(1), cSizes));
+  return success();
+}
+
+FailureOr<Value> SplitProduct::sumParts() {
+  SmallVector<OpFoldResult> sizes = {rewriter.getIndexAttr(parts.count)};
+  SmallVector<int64_t> steps = {1};
+  for (auto [range, step] :
+       llvm::zip(cast<TilingInterface>(*op).getIterationDomain(rewriter),
+                 outputTile)) {
+    sizes.push_back(range.size);
+    steps.push_back(step);
+  }
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc,
+      prepend(rewriter.getIndexAttr(parts.count),
+              tensor::getMixedSizes(rewriter, loc, op.getC())),
+      op.getAccumulatorType());
+  scf::ForallOp blocks = createBlocks(sizes, steps, empty);
+  if (failed(sumPart(blocks)))
+    return op->emitOpError() << "could not be tiled to blocks";
+  return blocks.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Their sum
+//===----------------------------------------------------------------------===//
+
+static Value add(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
+  if (isa<FloatType>(lhs.getType()))
+    return arith::AddFOp::create(builder, loc, lhs, rhs);
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+
+/// Converts between C's type and the one that products are summed in.
+static Value convert(OpBuilder &builder, Location loc, Type type, Value value) {
+  if (value.getType() == type)
+    return value;
+  if (type.getIntOrFloatBitWidth() > value.getType().getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+/// The body of one block: partial sums of some columns of C, added in the order
+/// of their parts to what C had or was filled with, and rounded once.
+void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
+  Value result = blocks.getRegionOutArgs().front();
+  auto type = cast<RankedTensorType>(result.getType());
+  int64_t rank = type.getRank();
+  SmallVector<OpFoldResult> offsets(
+      getAsOpFoldResult(blocks.getInductionVars())),
+      sizes(rank, rewriter.getIndexAttr(1)),
+      strides(rank, rewriter.getIndexAttr(1));
+  sizes.back() =
+      getTileSize(rewriter, loc, kSumColumns, offsets.back(),
+                  tensor::getMixedSize(rewriter, loc, op.getC(), rank - 1));
+  auto slice = [&](Value whole) -> Value {
+    return tensor::ExtractSliceOp::create(rewriter, loc, whole, offsets, sizes,
+                                          strides);
+  };
+  SmallVector<Value> inputs;
+  for (int64_t part = 0; part < parts.count; ++part)
+    inputs.push_back(
+        slicePartials(partials, rewriter.getIndexAttr(part), offsets, sizes));
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  if (!fill)
+    inputs.push_back(slice(op.getC()));
+  Value tile = slice(result);
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              rewriter.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  Type sumType = op.getAccumulatorType(), element = type.getElementType();
+  auto sum = linalg::GenericOp::create(
+      rewriter, loc, tile.getType(), inputs, tile, maps, iterators,
+      [&](OpBuilder &body, Location, ValueRange arguments) {
+        Value sum = arguments.front();
+        for (int64_t part = 1; part < parts.count; ++part)
+          sum = add(body, loc, sum, arguments[part]);
+        Value before = fill ? fill.value() : arguments[parts.count];
+        if (!fill || !matchPattern(before, m_AnyZeroFloat()))
+          sum = add(body, loc, convert(body, loc, sumType, before), sum);
+        linalg::YieldOp::create(body, loc, convert(body, loc, element, sum));
+      });
+  insertTile(blocks, sum.getResult(0), offsets, sizes);
+}
+
+Value SplitProduct::addPartials(Value partials) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, op.getC());
+  SmallVector<int64_t> steps(sizes.size(), 1);
+  steps.back() = kSumColumns;
+  // C is read where it was and the result a new tensor, so that no copy of C
+  // is made where it must not be written.
+  Value result = tensor::EmptyOp::create(rewriter, loc, sizes,
+                                         op.getCType().getElementType());
+  scf::ForallOp blocks = createBlocks(sizes, steps, result);
+  addTile(blocks, partials);
+  return blocks.getResult(0);
+}
+
+LogicalResult SplitProduct::run() {
+  if (parts.count > kMaxParts)
+    return op.emitOpError() << "expected k to be split into at most "
+                            << kMaxParts << " parts, but got " << parts.count;
+  rewriter.setInsertionPoint(op);
+  FailureOr<Value> partials = sumParts();
+  if (failed(partials))
+    return failure();
+  rewriter.replaceOp(op, addPartials(*partials));
+  return success();
+}
+
+LogicalResult mlir::nm::splitK(RewriterBase &rewriter,
+                               SparseProductOpInterface op, const KParts &parts,
+                               ArrayRef<int64_t> outputTile) {
+  return SplitProduct(rewriter, op, parts, outputTile).run();
+}

@@ -1,0 +1,33 @@
+//===- SplitK.h - Products whose k is shared by blocks ----------*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_TRANSFORMS_SPLITK_H
+#define NM_LIB_DIALECT_NM_TRANSFORMS_SPLITK_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// The parts that k is cut into: all of `tiles` tiles of `tileK` rows, but for
+/// the last, which may have fewer. Every part has at least one.
+struct KParts {
+  int64_t tileK = 0, tiles = 1, count = 1;
+
+  /// At most `splitK` parts of k rows.
+  KParts(int64_t k, int64_t tileK, int64_t splitK);
+  int64_t rows() const { return tiles * tileK; }
+};
+
+/// Replaces `op` by an scf.forall over (part, batch..., m, n), each of which
+/// sums its part of k into a tensor of partial sums, and a second one over C
+/// that adds these up. The order of all additions is fixed, so that results are
+/// the same from run to run. `outputTile` is the tile of (batch..., m, n).
+LogicalResult splitK(RewriterBase &rewriter, SparseProductOpInterface op,
+                     const KParts &parts, ArrayRef<int64_t> outputTile);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_TRANSFORMS_SPLITK_H
