@@ -24,7 +24,7 @@
 // LOCAL-NOT: .local
 // LOCAL-NOT: __local_depot
 
-// REMARK: remark: nm.spmm <16:32, block = 1x32> (50.0 % sparse), m = ?, taken to be 1024, n = 4096, k = 4096: strategy simt on sm_90; estimated {{.*}} us, at least 256.8 us of multiplications and {{.*}} us of memory
+// REMARK: remark: nm.spmm <16:32, block = 1x32> (50.0 % sparse), m = ?, taken to be 1024, n = 4096, k = 4096, f32: strategy simt on sm_90; estimated {{.*}} us, at least 256.8 us of multiplications and {{.*}} us of memory
 
 // OPTIONS: gpu.object<#nvvm.target<chip = "sm_80", features = "+ptx78">
 // CHIP: error: expected a chip of sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, but got 'sm_12'

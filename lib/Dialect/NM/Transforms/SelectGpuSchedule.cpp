@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
+#include "DescribeProduct.h"
+
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
@@ -9,7 +11,6 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Support/DebugStringHelper.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMSELECTGPUSCHEDULE
@@ -118,19 +119,12 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     return op->emitOpError() << chosen.error().message;
   op.setScheduleAttr(toAttribute(&getContext(), *chosen));
   emitRemark(op.getLoc())
-      << op->getName() << " <" << product.pattern.str() << "> ("
-      << llvm::formatv("{0:f1}", 100 * product.pattern.sparsity()).str()
-      << " % sparse), m = "
-      << (product.m == GpuProduct::kUnknown ? "?, taken to be " : "")
-      << product.rows() << ", n = " << product.n << ", k = " << product.k
-      << ": strategy " << stringifyStrategy(op.getScheduleAttr().getStrategy())
-      << " on " << gpu.name << "; estimated "
-      << llvm::formatv("{0:f1} us, at least {1:f1} us of multiplications and "
-                       "{2:f1} us of memory",
-                       chosen->microseconds, chosen->fmaFloor,
-                       chosen->memoryFloor)
-             .str()
-      << "; " << chosen->sharedBytes << " bytes of shared memory; schedule "
-      << op.getScheduleAttr();
+      << describeProduct(op, GpuProduct::kTypicalRows) << ": strategy "
+      << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "
+      << gpu.name << "; estimated " << describeTime(chosen->microseconds)
+      << ", at least " << describeTime(chosen->fmaFloor)
+      << " of multiplications and " << describeTime(chosen->memoryFloor)
+      << " of memory; " << chosen->sharedBytes
+      << " bytes of shared memory; schedule " << op.getScheduleAttr();
   return success();
 }

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "DenseFallback.h"
+#include "DescribeProduct.h"
 #include "WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
@@ -40,16 +41,6 @@ static CpuProduct getProduct(SparseProductOpInterface op) {
   return product;
 }
 
-/// Batch entries; a dynamic number counts as one.
-static int64_t countBatches(SparseProductOpInterface op) {
-  int64_t batches = 1;
-  for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
-    if (int64_t size = op.getAType().getDimSize(dim);
-        !ShapedType::isDynamic(size))
-      batches *= size;
-  return batches;
-}
-
 /// Why the cost model has nothing to say about `op`, if so.
 static std::optional<StringRef> whyUnknown(SparseProductOpInterface op) {
   int64_t k = op.getStaticK(), n = op.getStaticN();
@@ -63,23 +54,6 @@ static std::optional<StringRef> whyUnknown(SparseProductOpInterface op) {
 /// Whether packing pays: at each call it would cost more than it gains.
 static bool canPack(SparseProductOpInterface op) {
   return op.hasPureTensorSemantics() && areWeightsLoaded(op);
-}
-
-/// `nm.spmm <2:4> (50.0 % sparse), m = 256, n = 4096, k = 4096, f32`.
-static std::string describe(SparseProductOpInterface op) {
-  auto size = [](int64_t value) {
-    return ShapedType::isDynamic(value) ? std::string("?")
-                                        : std::to_string(value);
-  };
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << op->getName() << " <" << op.getPattern().str() << "> ("
-         << llvm::formatv("{0:f1}", 100 * op.getPattern().sparsity())
-         << " % sparse), m = " << size(op.getStaticM())
-         << ", n = " << size(op.getStaticN())
-         << ", k = " << size(op.getStaticK()) << ", "
-         << op.getAType().getElementType();
-  return text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +160,7 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
            << " that the weights have, but got " << schedule.getPacking();
   if (given == Strategy::Vector && failed(checkThreadTile(op, schedule)))
     return failure();
-  emitRemark(op.getLoc()) << describe(op) << ": strategy "
+  emitRemark(op.getLoc()) << describeProduct(op) << ": strategy "
                           << stringifyStrategy(given)
                           << ", as the schedule it came with says";
   return success();
@@ -221,11 +195,6 @@ std::string NMSelectSchedule::explain(const CpuProduct &product,
   return text;
 }
 
-/// `812.4 us`.
-static std::string timeText(double microseconds) {
-  return llvm::formatv("{0:f1} us", microseconds);
-}
-
 std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
                                           CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
@@ -235,21 +204,22 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
     return chosen.denseMicroseconds < chosen.sparseMicroseconds
                ? "a dense BLAS would be faster, but the dense product that "
                  "is available, " +
-                     timeText(dense.sparseMicroseconds * countBatches(op)) +
+                     describeTime(dense.sparseMicroseconds * countBatches(op)) +
                      ", is not"
                : "the product with its zeros skipped is faster";
   if (std::optional<StringRef> obstacle = whyNotDense(op))
     return ("dense would be faster, but " + *obstacle).str();
   makeDense(op, product.pattern);
-  std::string reason = "falls back to dense weights, which are faster: " +
-                       timeText(chosen.sparseMicroseconds * countBatches(op)) +
-                       " with the zeros skipped";
+  std::string reason =
+      "falls back to dense weights, which are faster: " +
+      describeTime(chosen.sparseMicroseconds * countBatches(op)) +
+      " with the zeros skipped";
   chosen = dense;
   return reason;
 }
 
 LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
-  std::string name = describe(op);
+  std::string name = describeProduct(op);
   InFlightDiagnostic remark = emitRemark(op.getLoc());
   std::optional<StringRef> unknown = whyUnknown(op);
   if (unknown || strategy == "loops") {
@@ -276,8 +246,8 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   op.setScheduleAttr(getVectorSchedule(chosen, packing));
   double time = chosen.sparseMicroseconds * batches;
   remark << name << ": strategy vector, " << explain(getProduct(op), chosen)
-         << "; estimated " << timeText(time) << " beside "
-         << timeText(denseTime) << " for a dense BLAS ("
+         << "; estimated " << describeTime(time) << " beside "
+         << describeTime(denseTime) << " for a dense BLAS ("
          << llvm::formatv("{0:f2}x", denseTime / time) << ") on " << cpu.threads
          << (cpu.threads == 1 ? " thread" : " threads") << "; " << reason
          << (packing ? ""

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @select
 // CHECK: nm.spmm <4:32, block = 1x64> schedule <simt, block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
 func.func @select(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32>, %i: tensor<512x64xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
-  // expected-remark @+1 {{nm.spmm <4:32, block = 1x64> (87.5 % sparse), m = 4096, n = 4096, k = 4096: strategy simt on sm_90; estimated}}
+  // expected-remark @+1 {{nm.spmm <4:32, block = 1x64> (87.5 % sparse), m = 4096, n = 4096, k = 4096, f32: strategy simt on sm_90; estimated}}
   %r = nm.spmm <4:32, block = 1x64>
     ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<512x4096xf32>, tensor<512x64xi8>)
     outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
