@@ -2,6 +2,7 @@
 
 #include "BenchCase.h"
 
+#include <algorithm>
 #include <charconv>
 
 using namespace nm;
@@ -44,6 +45,41 @@ Result<ProductShape> ProductShape::parse(std::string_view text) {
 double BenchCase::flops() const {
   return 2.0 * double(shape.m) * double(shape.n) *
          double(pattern.condensedRows(shape.k));
+}
+
+double BenchCase::leastBytes() const {
+  int64_t kept = pattern.condensedRows(shape.k);
+  int64_t units = pattern.unitRows(shape.k) * pattern.blockColumns(shape.n);
+  // One number a unit, or one bit for each of a window's positions.
+  double bitsPerUnit = std::min(double(pattern.indexBits()),
+                                double(pattern.m) / double(pattern.n));
+  return double(elementSize(type)) *
+             double(shape.m * shape.k + kept * shape.n) +
+         double(elementSize(resultType())) * double(shape.m * shape.n) +
+         double(units) * bitsPerUnit / 8;
+}
+
+std::string BenchCase::str() const {
+  return shape.str() + " " + pattern.str() + " " +
+         std::string(elementName(type)) +
+         (schedule.empty() ? "" : " (" + schedule + ")");
+}
+
+Result<ElementType> nm::parseBenchType(std::string_view text) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8})
+    if (text == elementName(type))
+      return type;
+  return Error{"expected f32, f16, bf16 or i8, but got '" + std::string(text) +
+               "'"};
+}
+
+std::string nm::granularityName(const Pattern &pattern) {
+  if (pattern.bk == 1 && pattern.bn == 1)
+    return "EW";
+  if (pattern.bk == 1)
+    return "VW" + std::to_string(pattern.bn);
+  return "BW" + std::to_string(pattern.bk) + "x" + std::to_string(pattern.bn);
 }
 
 /// `tensor<4096x4096xf32>`, with `encoding` before the end.
@@ -89,100 +125,4 @@ std::vector<BenchCase> nm::crossCases(const std::vector<ProductShape> &shapes,
       for (const Pattern &pattern : patterns)
         cases.push_back({shape, pattern, type});
   return cases;
-}
-
-//===----------------------------------------------------------------------===//
-// Presets
-//===----------------------------------------------------------------------===//
-
-static void append(std::vector<BenchCase> &cases,
-                   const std::vector<BenchCase> &more) {
-  cases.insert(cases.end(), more.begin(), more.end());
-}
-
-/// The first goals for the CPU: a product of 256 rows, and of one.
-static std::vector<BenchCase> cpuCases() {
-  std::vector<BenchCase> cases = crossCases(
-      {{256, 4096, 4096}},
-      {{16, 32, 1, 32}, {8, 32, 1, 32}, {4, 32, 1, 32}, {2, 4}, {1, 4}},
-      {ElementType::F32});
-  append(cases,
-         crossCases({{1, 4096, 4096}, {1, 8192, 8192}}, {{2, 4}, {1, 4}},
-                    {ElementType::F32, ElementType::F16, ElementType::BF16}));
-  return cases;
-}
-
-/// k x n of the layers that the papers on N:M products measure.
-static const std::pair<int64_t, int64_t> kLayers[] = {
-    {1024, 1024}, {2048, 2048}, {4096, 4096},  {8192, 8192},
-    {1024, 4096}, {4096, 1024}, {5120, 20480}, {20480, 5120}};
-
-static std::vector<ProductShape> layerShapes(const std::vector<int64_t> &rows) {
-  std::vector<ProductShape> shapes;
-  for (auto [k, n] : kLayers)
-    for (int64_t m : rows)
-      shapes.push_back({m, n, k});
-  return shapes;
-}
-
-static std::vector<BenchCase> spmvCases() {
-  return crossCases(layerShapes({1}), {{2, 4}, {1, 4}, {4, 32}, {3, 32}},
-                    {ElementType::F32, ElementType::F16});
-}
-
-static std::vector<BenchCase> spmmCases() {
-  return crossCases(layerShapes({256, 1024, 4096}),
-                    {{16, 32, 1, 32},
-                     {20, 32, 1, 32},
-                     {8, 32, 1, 32},
-                     {4, 32, 1, 32},
-                     {3, 32, 1, 32}},
-                    {ElementType::F32});
-}
-
-/// One sparsity, every granularity.
-static std::vector<BenchCase> granularityCases() {
-  return crossCases({{256, 4096, 4096}},
-                    {{8, 32},
-                     {8, 32, 1, 4},
-                     {8, 32, 1, 32},
-                     {8, 32, 1, 64},
-                     {8, 32, 1, 128},
-                     {8, 32, 4, 4},
-                     {1, 4, 64, 64}},
-                    {ElementType::F32});
-}
-
-static std::vector<BenchCase> smallCases() {
-  return crossCases(
-      {{1, 100, 72}, {5, 37, 70}, {33, 100, 72}},
-      {{2, 4}, {3, 5}, {8, 32, 1, 32}, {1, 2, 4, 4}},
-      {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8});
-}
-
-const std::vector<Preset> &nm::presets() {
-  static const std::vector<Preset> list = {
-      {"cpu", "256x4096x4096 and vectors of 4096 and 8192, 50 to 87.5 %",
-       cpuCases},
-      {"spmv", "one row, the eight layers of the papers, f32 and f16",
-       spmvCases},
-      {"spmm",
-       "256, 1024 and 4096 rows, the eight layers of the papers, VW32; long",
-       spmmCases},
-      {"granularity", "256x4096x4096 at 75 %, every granularity",
-       granularityCases},
-      {"small", "small shapes with odd edges, every type", smallCases},
-  };
-  return list;
-}
-
-Result<std::vector<BenchCase>> nm::presetCases(std::string_view name) {
-  std::string known;
-  for (const Preset &preset : presets()) {
-    if (name == preset.name)
-      return preset.cases();
-    known += (known.empty() ? "" : ", ") + std::string(preset.name);
-  }
-  return Error{"unknown preset '" + std::string(name) + "'; expected one of " +
-               known};
 }

@@ -30,7 +30,15 @@ struct BenchCase {
   ProductShape shape;
   Pattern pattern;
   ElementType type = ElementType::F32;
+  /// Options of nm-compile that say how the product is mapped, in place of the
+  /// cost model; separated by spaces.
+  std::string schedule = {};
+  /// What the schedule stands for, where a list of them is compared.
+  std::string step = {};
 
+  /// `256x4096x4096 8:32, block = 1x32 f32`, with the schedule where it has
+  /// one.
+  std::string str() const;
   /// Whether the weights are read from memory, not from a cache, in each call:
   /// products of few rows are bound by that in use.
   bool isCold() const { return shape.m <= kMostColdRows; }
@@ -43,25 +51,23 @@ struct BenchCase {
   /// Multiplications and additions with kept weights, those of padding
   /// included.
   double flops() const;
+  /// What a call reads and writes at least: A, the kept weights with their
+  /// indices in as few bits as they take, and C.
+  double leastBytes() const;
   /// The module that is compiled, with one function, @product(A, B).
   std::string moduleText() const;
 };
+
+/// A type that cases can have.
+Result<ElementType> parseBenchType(std::string_view text);
+
+/// `EW`, `VW32` or `BW4x4`: what is pruned at once.
+std::string granularityName(const Pattern &pattern);
 
 /// Every shape with every pattern in every type.
 std::vector<BenchCase> crossCases(const std::vector<ProductShape> &shapes,
                                   const std::vector<Pattern> &patterns,
                                   const std::vector<ElementType> &types);
-
-/// A named list of cases.
-struct Preset {
-  const char *name;
-  const char *help;
-  std::vector<BenchCase> (*cases)();
-};
-
-const std::vector<Preset> &presets();
-/// The cases of the preset, or an error that names those there are.
-Result<std::vector<BenchCase>> presetCases(std::string_view name);
 
 } // namespace nm
 

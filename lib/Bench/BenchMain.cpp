@@ -3,16 +3,16 @@
 #include "nm/Bench/BenchMain.h"
 
 #include "BenchOptions.h"
-#include "Check.h"
+#include "CompileAll.h"
+#include "CpuBench.h"
+#include "GpuBench.h"
 #include "Progress.h"
 #include "Report.h"
-#include "Workload.h"
 #include "nm-c/Runtime.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <optional>
+#include <thread>
 
 using namespace nm;
 
@@ -24,137 +24,91 @@ static int fail(const Error &error, int code = kFailure) {
   return code;
 }
 
-/// `256x4096x4096 8:32, block = 1x32 f32`.
-static std::string describe(const BenchCase &bench) {
-  return bench.shape.str() + " " + bench.pattern.str() + " " +
-         std::string(elementName(bench.type));
-}
-
 //===----------------------------------------------------------------------===//
-// One case
+// Compiling
 //===----------------------------------------------------------------------===//
 
-/// Times the case's two sides in turns.
-static Status timeCase(Workload &workload, const Blas *blas, double seconds,
-                       CaseResult &result) {
-  Status failure;
-  std::vector<std::function<void()>> contenders{[&] {
-    if (Status status = workload.multiply(); !status)
-      failure = status;
-  }};
-  if (blas)
-    contenders.push_back([&] { workload.multiplyDense(*blas); });
-  std::vector<Timings> timings = timeInTurns(contenders, seconds);
-  if (!failure)
-    return failure;
-  result.timings = timings[0];
-  Result<double> error = workload.relativeError();
-  if (!error)
-    return error.error();
-  result.relativeError = *error;
-  if (!blas)
-    return Status::success();
-  Result<double> denseError = workload.denseRelativeError();
-  if (!denseError)
-    return denseError.error();
-  result.dense = DenseResult{timings[1], *denseError};
-  return Status::success();
-}
-
-static Result<CaseResult>
-runCase(const BenchCase &bench, const BenchOptions &options, const Blas *blas) {
-  Progress progress("measuring " + describe(bench));
+static CompileSettings compileSettings(const BenchOptions &options) {
+  CompileSettings settings{options.target.str(), options.compileOptions};
   // Before what was given, which may say otherwise.
-  std::string compileOptions = "threads=" + std::to_string(nmGetNumThreads());
-  if (!options.compileOptions.empty())
-    compileOptions += " " + options.compileOptions;
-  Result<CompiledCase> compiled = compileCase(bench, compileOptions);
+  if (options.target.kind == Target::Kind::Cpu) {
+    std::string threads = "threads=" + std::to_string(nmGetNumThreads());
+    settings.options =
+        threads + (settings.options.empty() ? "" : " " + settings.options);
+  }
+  return settings;
+}
+
+static int compileCases(const BenchOptions &options) {
+  CompileSettings settings = compileSettings(options);
+  Result<KernelFolder> folder =
+      KernelFolder::create(options.kernels, settings.target);
+  if (!folder)
+    return fail(folder.error());
+  size_t jobs = options.threads > 0 ? size_t(options.threads)
+                                    : std::thread::hardware_concurrency();
+  Result<size_t> failed = compileAll(options.cases, settings, *folder, jobs);
+  if (!failed)
+    return fail(failed.error());
+  return *failed == 0 ? kSuccess : kFailure;
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+/// Takes a case's module from `folder`, where there is one, or compiles it.
+static Result<CompiledCase> compileOrLoad(const BenchCase &bench,
+                                          const BenchOptions &options,
+                                          const KernelFolder *folder) {
+  if (folder)
+    return folder->load(bench);
+  Progress progress("compiling " + bench.str());
+  return compileCase(bench, compileSettings(options));
+}
+
+/// Measures one case on a CpuBench or a GpuBench.
+template <typename Bench>
+static Result<CaseResult> runCase(Bench &bench, const BenchCase &which,
+                                  const BenchOptions &options,
+                                  const KernelFolder *folder) {
+  Result<CompiledCase> compiled = compileOrLoad(which, options, folder);
   if (!compiled)
     return compiled.error();
-  Result<Workload> workload = Workload::create(
-      bench, *compiled, uint64_t(options.seed), blas != nullptr);
-  if (!workload)
-    return workload.error();
-  CaseResult result;
-  result.bench = bench;
-  result.compileSeconds = compiled->seconds;
-  if (const OpInfo *product = compiled->product()) {
-    result.strategy = product->strategy;
-    result.remark = product->remark;
-    if (result.remark.find("falls back to dense") != std::string::npos)
-      result.strategy += " dense";
-  }
-  result.tolerance = options.tolerance ? *options.tolerance
-                                       : defaultTolerance(bench.resultType());
-  result.bytes = workload->bytes();
-  if (Status status = timeCase(*workload, blas, options.seconds, result);
-      !status)
-    return status.error();
+  Result<CaseResult> result = bench.measure(which, *compiled);
+  if (!result)
+    return result;
+  result->compileSeconds = compiled->seconds;
+  result->strategy = compiled->strategy();
+  if (const OpInfo *product = compiled->product())
+    result->remark = product->remark;
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// All cases
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What this host was measured to reach so far: what else it does can only
-/// lower a measurement.
-class HostCeilings {
-public:
-  /// Measures, unless it did just now.
-  Status update();
-  const Ceilings &get() const { return highest; }
-
-private:
-  using Clock = std::chrono::steady_clock;
-
-  Ceilings highest;
-  std::optional<Clock::time_point> measured;
-};
-} // namespace
-
-Status HostCeilings::update() {
-  constexpr std::chrono::seconds kInterval{5};
-  if (measured && Clock::now() - *measured < kInterval)
-    return Status::success();
-  Progress progress("measuring the ceilings");
-  Result<Ceilings> now = measureCeilings();
-  if (!now)
-    return now.error();
-  highest.bandwidth = std::max(highest.bandwidth, now->bandwidth);
-  highest.flops = std::max(highest.flops, now->flops);
-  measured = Clock::now();
-  return Status::success();
-}
-
-static void printHost(const Ceilings &ceilings, const Blas *blas) {
-  int threads = nmGetNumThreads();
-  std::printf("%d thread%s, reads of %.1f GB/s, f32 multiply-adds of %.1f "
-              "Gflop/s; %s\n",
-              threads, threads == 1 ? "" : "s", ceilings.bandwidth / 1e9,
-              ceilings.flops / 1e9,
-              blas ? blas->description().c_str() : "no BLAS");
-}
-
-static int runCases(const BenchOptions &options, const Blas *blas) {
-  HostCeilings ceilings;
-  if (Status status = ceilings.update(); !status)
-    return fail(status.error());
-  printHost(ceilings.get(), blas);
-  Result<Report> report = Report::open(options.csv, nmGetNumThreads());
+template <typename Bench>
+static int runCases(const BenchOptions &options) {
+  std::optional<KernelFolder> folder;
+  if (!options.kernels.empty()) {
+    Result<KernelFolder> opened = KernelFolder::open(options.kernels);
+    if (!opened)
+      return fail(opened.error());
+    folder = std::move(*opened);
+  }
+  Result<Bench> bench = Bench::create(options);
+  if (!bench)
+    return fail(bench.error());
+  std::printf("%s\n", bench->describe().c_str());
+  Result<Report> report = Report::open(options.csv);
   if (!report)
     return fail(report.error());
   int code = kSuccess;
-  for (const BenchCase &bench : options.cases) {
-    if (Status status = ceilings.update(); !status)
-      return fail(status.error());
-    Result<CaseResult> result = runCase(bench, options, blas);
+  for (const BenchCase &which : options.cases) {
+    Result<CaseResult> result =
+        runCase(*bench, which, options, folder ? &*folder : nullptr);
     if (!result) {
-      code = fail(Error{describe(bench) + ": " + result.error().message});
+      code = fail(Error{which.str() + ": " + result.error().message});
       continue;
     }
-    result->ceilings = ceilings.get();
     report->add(*result);
     if (!result->isAccurate())
       code = kFailure;
@@ -162,6 +116,25 @@ static int runCases(const BenchOptions &options, const Blas *blas) {
   if (Status status = report->close(); !status)
     return fail(status.error());
   return code;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+static int run(const BenchOptions &options) {
+  if (options.list) {
+    for (const BenchCase &bench : options.cases)
+      std::printf("%s\n", bench.str().c_str());
+    return kSuccess;
+  }
+  if (options.threads > 0)
+    nmSetNumThreads(int32_t(options.threads));
+  if (options.compileOnly)
+    return compileCases(options);
+  if (options.target.kind == Target::Kind::Cuda)
+    return runCases<GpuBench>(options);
+  return runCases<CpuBench>(options);
 }
 
 int nm::benchMain(int argc, char **argv) {
@@ -180,17 +153,5 @@ int nm::benchMain(int argc, char **argv) {
     std::printf("nm-bench %s\n", NM_VERSION);
     return kSuccess;
   }
-  if (options->list) {
-    for (const BenchCase &bench : options->cases)
-      std::printf("%s\n", describe(bench).c_str());
-    return kSuccess;
-  }
-  if (options->threads > 0)
-    nmSetNumThreads(int32_t(options->threads));
-  if (options->blas.empty())
-    return runCases(*options, nullptr);
-  Result<Blas> blas = Blas::load(options->blas, nmGetNumThreads());
-  if (!blas)
-    return fail(blas.error());
-  return runCases(*options, &*blas);
+  return run(*options);
 }

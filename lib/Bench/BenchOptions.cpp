@@ -2,7 +2,14 @@
 
 #include "BenchOptions.h"
 
+#include "Ablation.h"
+#include "KernelFolder.h"
+#include "Presets.h"
 #include "nm/Support/OptionTable.h"
+
+#include <algorithm>
+
+#include <regex.h>
 
 using namespace nm;
 
@@ -13,6 +20,9 @@ struct Given {
   std::vector<ProductShape> shapes;
   std::vector<Pattern> patterns;
   std::vector<ElementType> types;
+  std::vector<std::string> schedules;
+  std::string filter;
+  std::optional<double> seconds;
 };
 } // namespace
 
@@ -25,6 +35,11 @@ static Status append(std::vector<T> &list, Result<T> parsed) {
   return Status::success();
 }
 
+static void addAll(std::vector<BenchCase> &cases,
+                   const std::vector<BenchCase> &more) {
+  cases.insert(cases.end(), more.begin(), more.end());
+}
+
 static Status addPattern(Given &given, const std::string &text) {
   Result<Pattern> pattern = Pattern::parse(text);
   if (pattern)
@@ -33,34 +48,34 @@ static Status addPattern(Given &given, const std::string &text) {
   return append(given.patterns, std::move(pattern));
 }
 
-static Status addType(Given &given, const std::string &text) {
-  for (ElementType type :
-       {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8})
-    if (text == elementName(type)) {
-      given.types.push_back(type);
-      return Status::success();
-    }
-  return Error{"expected f32, f16, bf16 or i8, but got '" + text + "'"};
+static Status setTarget(Given &given, const std::string &text) {
+  Result<Target> target = Target::parse(text);
+  if (!target)
+    return target.error();
+  if (target->kind == Target::Kind::Sim)
+    return Error{"expected cpu or cuda[:sm_XX], but got '" + text +
+                 "': what is simulated takes no time of a GPU"};
+  given.options.target = *target;
+  return Status::success();
 }
 
 static constexpr int64_t kMaxThreads = 4096;
+static constexpr int64_t kMaxDevice = 1023;
 
 static const OptionEntry<Given> kOptions[] = {
     {{"preset", Takes::Value, "NAME",
-      "Measure a named list of cases; may be given several times. The names "
-      "are\n"
-      "listed below"},
+      "Measure a named list of cases; may be given several times. The names\n"
+      "are listed below"},
      [](Given &g, const std::string &v) {
        Result<std::vector<BenchCase>> cases = presetCases(v);
        if (!cases)
          return Status(cases.error());
-       g.options.cases.insert(g.options.cases.end(), cases->begin(),
-                              cases->end());
+       addAll(g.options.cases, *cases);
        return Status::success();
      }},
     {{"shape", Takes::Value, "MxNxK",
       "Measure products A[m x k] * B[k x n]; may be given several times. Each\n"
-      "shape is taken with every --pattern (default 2:4) and --type (default "
+      "shape is taken with every --pattern (default 2:4) and --type (default\n"
       "f32)"},
      [](Given &g, const std::string &v) {
        return append(g.shapes, ProductShape::parse(v));
@@ -69,22 +84,72 @@ static const OptionEntry<Given> kOptions[] = {
       "N:M, N kept of every M, with a block where it is not one weight:\n"
       "\"8:32, block = 1x32\""},
      addPattern},
-    {{"type", Takes::Value, "TYPE", "f32, f16, bf16 or i8"}, addType},
-    {{"seconds", Takes::Value, "S",
-      "How long to time each case (default 2), both sides together"},
+    {{"type", Takes::Value, "TYPE", "f32, f16, bf16 or i8"},
      [](Given &g, const std::string &v) {
-       return store(g.options.seconds, parsePositive(v));
+       return append(g.types, parseBenchType(v));
+     }},
+    {{"schedule", Takes::Value, "TEXT",
+      "Measure every case with this schedule, options of nm-compile such as\n"
+      "\"block=128,128,32 stages=2\"; may be given several times. An empty "
+      "one\n"
+      "is that of the cost model"},
+     [](Given &g, const std::string &v) {
+       g.schedules.push_back(v);
+       return Status::success();
+     }},
+    {{"ablate", Takes::Nothing, "",
+      "Measure what each part of a schedule brings: on a GPU at 4096 cubed,\n"
+      "VW32, every sparsity"},
+     [](Given &g, const std::string &) {
+       addAll(g.options.cases, ablationCases());
+       return Status::success();
+     }},
+    {{"filter", Takes::Value, "REGEX",
+      "Leave out the cases that --list prints without a match of this\n"
+      "extended regular expression"},
+     [](Given &g, const std::string &v) {
+       g.filter = v;
+       return Status::success();
+     }},
+    {{"target", Takes::Value, "TARGET",
+      "cpu (the default) or cuda[:sm_XX[,sm_YY...]]"},
+     setTarget},
+    {{"device", Takes::Value, "N", "The CUDA device to measure on (default 0)"},
+     [](Given &g, const std::string &v) {
+       return store(g.options.device, parseInteger(v, 0, kMaxDevice));
+     }},
+    {{"kernels", Takes::Value, "DIR",
+      "Measure what --compile-only left in this folder, all of it where no\n"
+      "cases are given; needs no compiler"},
+     [](Given &g, const std::string &v) {
+       g.options.kernels = v;
+       return Status::success();
+     }},
+    {{"compile-only", Takes::Nothing, "",
+      "Compile the cases into the folder of --kernels, --threads at a time,\n"
+      "and measure nothing; needs no GPU"},
+     [](Given &g, const std::string &) {
+       g.options.compileOnly = true;
+       return Status::success();
+     }},
+    {{"seconds", Takes::Value, "S",
+      "How long to time each case (default 2 on the CPU, 0.02 on a GPU), both\n"
+      "sides together"},
+     [](Given &g, const std::string &v) {
+       return store(g.seconds, parsePositive(v));
      }},
     {{"threads", Takes::Value, "N",
-      "How many threads both sides use (default NM_NUM_THREADS, or all\n"
-      "processors)"},
+      "How many threads both sides use on the CPU (default NM_NUM_THREADS, or\n"
+      "all processors)"},
      [](Given &g, const std::string &v) {
        return store(g.options.threads, parseInteger(v, 1, kMaxThreads));
      }},
     {{"blas", Takes::Value, "PATH",
-      "OpenBLAS (default libopenblas.so.0); none leaves it out"},
+      "OpenBLAS (default libopenblas.so.0) or cuBLAS (default\n"
+      "NM_CUBLAS_LIBRARY, libcublas.so.13 or libcublas.so.12); none leaves it\n"
+      "out"},
      [](Given &g, const std::string &v) {
-       g.options.blas = v == "none" ? "" : v;
+       g.options.blas = v;
        return Status::success();
      }},
     {{"tolerance", Takes::Value, "X",
@@ -135,13 +200,15 @@ static Status refusePlain(Given &, const std::string &arg) {
   return Error{"expected options only, but got '" + arg + "'"};
 }
 
-/// Adds the cases of --shape, and checks that there are some.
-static Status addCases(Given &given) {
+//===----------------------------------------------------------------------===//
+// Cases
+//===----------------------------------------------------------------------===//
+
+/// Adds the cases of --shape.
+static Status addShapes(Given &given) {
   if (given.shapes.empty()) {
     if (!given.patterns.empty() || !given.types.empty())
       return Error{"expected --shape beside --pattern and --type"};
-    if (given.options.cases.empty())
-      return Error{"expected a --preset or a --shape"};
     return Status::success();
   }
   if (given.patterns.empty())
@@ -153,9 +220,67 @@ static Status addCases(Given &given) {
       if (pattern.bk > shape.k || pattern.bn > shape.n)
         return Error{"expected blocks to fit in k x n, but got the pattern " +
                      pattern.str() + " for the shape " + shape.str()};
-  for (const BenchCase &bench :
-       crossCases(given.shapes, given.patterns, given.types))
-    given.options.cases.push_back(bench);
+  addAll(given.options.cases,
+         crossCases(given.shapes, given.patterns, given.types));
+  return Status::success();
+}
+
+/// Takes the cases, and the target, of the folder where none are given.
+static Status addKernels(Given &given) {
+  BenchOptions &options = given.options;
+  if (options.kernels.empty()) {
+    if (options.compileOnly)
+      return Error{"expected --kernels=DIR beside --compile-only"};
+    return Status::success();
+  }
+  if (options.compileOnly)
+    return Status::success();
+  Result<KernelFolder> folder = KernelFolder::open(options.kernels);
+  if (!folder)
+    return folder.error();
+  Result<Target> target = Target::parse(folder->target());
+  if (!target)
+    return Error{options.kernels + ": " + target.error().message};
+  options.target = *target;
+  if (options.cases.empty())
+    options.cases = folder->cases();
+  return Status::success();
+}
+
+static void crossSchedules(Given &given) {
+  if (given.schedules.empty())
+    return;
+  std::vector<BenchCase> cases;
+  for (const BenchCase &bench : given.options.cases)
+    for (const std::string &schedule : given.schedules) {
+      cases.push_back(bench);
+      cases.back().schedule = schedule;
+    }
+  given.options.cases = std::move(cases);
+}
+
+static Status filterCases(Given &given) {
+  if (given.filter.empty())
+    return Status::success();
+  regex_t expression;
+  if (int code = regcomp(&expression, given.filter.c_str(),
+                         REG_EXTENDED | REG_NOSUB)) {
+    char reason[256];
+    regerror(code, &expression, reason, sizeof reason);
+    return Error{"--filter: expected an extended regular expression, but got "
+                 "'" +
+                 given.filter + "': " + reason};
+  }
+  std::vector<BenchCase> &cases = given.options.cases;
+  cases.erase(std::remove_if(cases.begin(), cases.end(),
+                             [&](const BenchCase &bench) {
+                               return regexec(&expression, bench.str().c_str(),
+                                              0, nullptr, 0) != 0;
+                             }),
+              cases.end());
+  regfree(&expression);
+  if (cases.empty())
+    return Error{"--filter: no case matches '" + given.filter + "'"};
   return Status::success();
 }
 
@@ -164,11 +289,21 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   Given given;
   if (Status status = optionTable().parse(args, given, refusePlain); !status)
     return status.error();
-  if (given.options.help || given.options.version)
-    return given.options;
-  if (Status status = addCases(given); !status)
+  BenchOptions &options = given.options;
+  if (options.help || options.version)
+    return options;
+  for (auto *add : {addShapes, addKernels})
+    if (Status status = add(given); !status)
+      return status.error();
+  if (options.cases.empty())
+    return Error{"expected a --preset, a --shape or --ablate"};
+  crossSchedules(given);
+  if (Status status = filterCases(given); !status)
     return status.error();
-  return given.options;
+  constexpr double kCpuSeconds = 2, kGpuSeconds = 0.02;
+  bool onCpu = options.target.kind == Target::Kind::Cpu;
+  options.seconds = given.seconds.value_or(onCpu ? kCpuSeconds : kGpuSeconds);
+  return options;
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,12 +316,15 @@ std::string nm::benchHelp() {
       "USAGE: nm-bench --preset=NAME|--shape=MxNxK [options]\n\n"
       "Each case is compiled with its weights as arguments and run on random\n"
       "data in turns with OpenBLAS sgemm (sgemv for one row), on the same\n"
-      "number of threads. Medians are compared. With up to 16 rows every call\n"
-      "takes weights that no cache holds. Errors are relative to a product in\n"
-      "float64, over all rows or 256 spread over m. Shares of the roofline "
-      "are\n"
-      "of the arithmetic and the memory reads that this host was measured to\n"
-      "reach.\n"
+      "number of threads, or with cuBLAS in the same type. Medians are "
+      "compared.\n"
+      "With up to 16 rows every call takes weights that no cache holds. "
+      "Errors\n"
+      "are relative to a product in float64. Shares of the roofline are of "
+      "the\n"
+      "arithmetic and the memory reads that this host was measured to reach, "
+      "or\n"
+      "that the clocks of the GPU allow.\n"
       "Exit code: 0, 1 where a case failed or is not accurate, 2 where the\n"
       "command line is wrong.\n\nOPTIONS:\n";
   text += optionTable().help();

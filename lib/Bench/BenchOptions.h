@@ -4,7 +4,7 @@
 #define NM_LIB_BENCH_BENCHOPTIONS_H
 
 #include "BenchCase.h"
-#include "Blas.h"
+#include "nm/Support/Target.h"
 
 #include <optional>
 #include <string>
@@ -14,18 +14,28 @@ namespace nm {
 
 struct BenchOptions {
   std::vector<BenchCase> cases;
+  /// What to compile for, and to measure on.
+  Target target;
+  /// The number of a CUDA device.
+  int64_t device = 0;
+  /// A folder of cases compiled beforehand; empty compiles each as it comes.
+  std::string kernels;
+  /// Fill that folder and measure nothing.
+  bool compileOnly = false;
   std::string csv;
-  /// Empty leaves the BLAS out.
-  std::string blas = Blas::kDefaultPath;
+  /// Where the BLAS is; empty for the target's usual one, `none` for none.
+  std::string blas;
   std::string compileOptions;
   int64_t threads = 0;
   int64_t seed = 0;
-  /// For one case.
-  double seconds = 2;
+  /// For one case, without the preparation.
+  double seconds = 0;
   std::optional<double> tolerance;
   bool list = false;
   bool help = false;
   bool version = false;
+
+  bool hasBlas() const { return blas != "none"; }
 };
 
 /// Parses the arguments after the program's name; an error is a usage error.

@@ -6,6 +6,7 @@
 #include "BenchCase.h"
 #include "Interleave.h"
 #include "Roofline.h"
+#include "Summary.h"
 
 #include <cstdio>
 #include <memory>
@@ -18,10 +19,16 @@ namespace nm {
 struct DenseResult {
   Timings timings;
   double relativeError = 0;
+  /// The fastest of its routines for the case.
+  const char *routine = "";
 };
 
 struct CaseResult {
   BenchCase bench;
+  /// `cpu`, or a GPU's name.
+  std::string device;
+  /// How many threads the CPU used; 0 on a GPU.
+  int threads = 0;
   /// How the product was mapped, and why.
   std::string strategy, remark;
   double compileSeconds = 0;
@@ -31,12 +38,26 @@ struct CaseResult {
   double tolerance = 0;
   /// What one call reads and writes.
   double bytes = 0;
-  /// What this host was measured to reach.
+  /// How many copies of the weights the calls took in turn.
+  int64_t weightCopies = 1;
+  /// What the device was measured to reach, or its clocks allow; 0 where that
+  /// is not known.
   Ceilings ceilings;
 
   /// Seconds that the arithmetic and the memory take at least.
-  double computeFloor() const { return bench.flops() / ceilings.flops; }
-  double memoryFloor() const { return bytes / ceilings.bandwidth; }
+  double computeFloor() const {
+    return ceilings.flops > 0 ? bench.flops() / ceilings.flops : 0;
+  }
+  double memoryFloor() const {
+    return ceilings.bandwidth > 0 ? bytes / ceilings.bandwidth : 0;
+  }
+  /// The share of the time that no implementation could do without.
+  double rooflineShare() const;
+  const char *rooflineBound() const;
+  /// The BLAS's time over ours, 0 without one.
+  double speedup() const {
+    return dense ? dense->timings.median / timings.median : 0;
+  }
 
   /// Written so that a NaN is not accurate.
   bool isAccurate() const { return relativeError <= tolerance; }
@@ -47,10 +68,10 @@ struct CaseResult {
 class Report {
 public:
   /// An empty `csv` writes no file.
-  static Result<Report> open(const std::string &csv, int threads);
+  static Result<Report> open(const std::string &csv);
 
   void add(const CaseResult &result);
-  /// The error says what could not be written.
+  /// Prints the means. The error says what could not be written.
   Status close();
 
 private:
@@ -59,12 +80,15 @@ private:
   };
 
   Report() = default;
-  void writeRow(const CaseResult &result);
 
-  int threads = 1;
   std::string path;
   std::unique_ptr<std::FILE, CloseFile> file;
+  Summary summary;
 };
+
+/// The line of a result in the file, and the line with the columns' names.
+std::string csvLine(const CaseResult &result);
+std::string csvHeader();
 
 } // namespace nm
 

@@ -3,86 +3,16 @@
 #include "Workload.h"
 
 #include "Check.h"
-#include "Compile.h"
 #include "Random.h"
 #include "nm-c/Runtime.h"
 #include "nm/Support/ReferenceSpMM.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include <unistd.h>
 
 using namespace nm;
-
-//===----------------------------------------------------------------------===//
-// Compiling
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A file that is gone when this is.
-class TemporaryFile {
-public:
-  TemporaryFile() {
-    constexpr char kSuffix[] = ".mlir";
-    std::error_code error;
-    std::string name = (std::filesystem::temp_directory_path(error) /
-                        ("nm-bench-XXXXXX" + std::string(kSuffix)))
-                           .string();
-    int file = error ? -1 : mkstemps(name.data(), sizeof(kSuffix) - 1);
-    if (file < 0)
-      return;
-    close(file);
-    path = name;
-  }
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
-  ~TemporaryFile() {
-    if (!path.empty())
-      unlink(path.c_str());
-  }
-
-  bool write(const std::string &text) const {
-    std::ofstream stream(path, std::ios::binary);
-    stream << text;
-    return bool(stream.flush());
-  }
-
-  /// Empty where it could not be made.
-  std::string path;
-};
-} // namespace
-
-const OpInfo *CompiledCase::product() const {
-  const std::vector<OpInfo> &ops = module.info(function).ops;
-  return ops.empty() ? nullptr : &ops.front();
-}
-
-Result<CompiledCase> nm::compileCase(const BenchCase &bench,
-                                     const std::string &compileOptions) {
-  TemporaryFile file;
-  if (file.path.empty() || !file.write(bench.moduleText()))
-    return Error{"cannot write a temporary file; set TMPDIR to a folder that "
-                 "can be written"};
-  RunOptions options;
-  options.model = file.path;
-  options.target = Target();
-  options.compileOptions = compileOptions;
-  auto begin = std::chrono::steady_clock::now();
-  Result<Module> module = loadModule(options);
-  std::chrono::duration<double> spent =
-      std::chrono::steady_clock::now() - begin;
-  if (!module)
-    return module.error();
-  Result<Function> function = module->function("product");
-  if (!function)
-    return function.error();
-  return CompiledCase{std::move(*module), std::move(*function), spent.count()};
-}
 
 //===----------------------------------------------------------------------===//
 // Data

@@ -5,25 +5,11 @@
 
 #include "BenchCase.h"
 #include "Blas.h"
-#include "nm/Runtime/Module.h"
+#include "CompiledCase.h"
 
-#include <string>
 #include <vector>
 
 namespace nm {
-
-/// A compiled case.
-struct CompiledCase {
-  Module module;
-  Function function;
-  double seconds = 0;
-
-  /// How the product was mapped, and why; empty where the module does not say.
-  const OpInfo *product() const;
-};
-
-Result<CompiledCase> compileCase(const BenchCase &bench,
-                                 const std::string &compileOptions);
 
 /// Random data of one case, with the weights as often as it takes for each call
 /// to find them in no cache.
@@ -44,6 +30,7 @@ public:
   Result<double> relativeError() const;
   Result<double> denseRelativeError() const;
 
+  int64_t weightCopies() const { return int64_t(weights.size()); }
   /// What one call reads and writes.
   double bytes() const;
 

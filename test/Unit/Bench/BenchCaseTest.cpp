@@ -1,6 +1,7 @@
 //===- BenchCaseTest.cpp - Tests of what is measured ----------------------===//
 
 #include "BenchCase.h"
+#include "Presets.h"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,23 @@ TEST(BenchCase, CountsKeptOperations) {
   EXPECT_EQ(bench.flops(), 2.0 * 5 * 37 * 24);
   EXPECT_TRUE(bench.isCold());
   EXPECT_FALSE((BenchCase{{17, 37, 70}, {8, 32}}).isCold());
+}
+
+TEST(BenchCase, CountsTheBytesItTakesAtLeast) {
+  // Five bits tell 32 units apart; with 16 of them kept a mask takes two bits.
+  double common = 4.0 * (5 * 64 + 32 * 64 + 5 * 64);
+  EXPECT_EQ((BenchCase{{5, 64, 64}, {16, 32}}).leastBytes(),
+            common + 32 * 64 * 2 / 8);
+  EXPECT_EQ((BenchCase{{5, 64, 64}, {16, 32, 1, 32}}).leastBytes(),
+            common + 32 * 2 * 2 / 8);
+  EXPECT_EQ((BenchCase{{1, 64, 64}, {2, 32}, ElementType::F16}).leastBytes(),
+            2 * (64 + 4 * 64) + 4 * 64 + 4 * 64 * 5 / 8);
+}
+
+TEST(Granularity, HasAName) {
+  EXPECT_EQ(granularityName({2, 4}), "EW");
+  EXPECT_EQ(granularityName({2, 4, 1, 32}), "VW32");
+  EXPECT_EQ(granularityName({2, 4, 4, 4}), "BW4x4");
 }
 
 TEST(BenchCase, WritesAMatrixProduct) {
@@ -77,5 +95,6 @@ TEST(Presets, NameThoseThereAre) {
   ASSERT_FALSE(bool(cases));
   EXPECT_EQ(cases.error().message,
             "unknown preset 'nonsense'; expected one of cpu, spmv, spmm, "
-            "granularity, small");
+            "granularity, gpu, gpu-spmm, gpu-spmv, gpu-quick, "
+            "small");
 }

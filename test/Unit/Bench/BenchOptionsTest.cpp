@@ -2,6 +2,11 @@
 
 #include "BenchOptions.h"
 
+#include "KernelFolder.h"
+#include "Presets.h"
+
+#include "../TemporaryFolder.h"
+
 #include <gtest/gtest.h>
 
 using namespace nm;
@@ -25,7 +30,8 @@ TEST(BenchOptions, CrossesShapesPatternsAndTypes) {
   EXPECT_EQ(options->seconds, 0.5);
   EXPECT_EQ(options->threads, 2);
   EXPECT_EQ(options->csv, "out.csv");
-  EXPECT_EQ(options->blas, "");
+  EXPECT_EQ(options->blas, "none");
+  EXPECT_FALSE(options->hasBlas());
   EXPECT_EQ(options->tolerance, 1e-3);
 }
 
@@ -35,11 +41,51 @@ TEST(BenchOptions, AddsShapesToPresets) {
   ASSERT_TRUE(bool(options)) << options.error().message;
   EXPECT_EQ(options->cases.size(), presetCases("cpu")->size() + 1);
   EXPECT_EQ(options->cases.back().pattern, (Pattern{2, 4}));
-  EXPECT_EQ(options->blas, "libopenblas.so.0");
+  EXPECT_TRUE(options->hasBlas());
+  EXPECT_EQ(options->seconds, 2);
+}
+
+TEST(BenchOptions, CrossesSchedulesWithAllCases) {
+  Result<BenchOptions> options = parseBenchOptions(
+      {"--shape=4x8x8", "--shape=5x8x8", "--schedule=stages=2",
+       "--schedule=", "--target=cuda:sm_90a", "--device=1"});
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_EQ(options->cases.size(), 4u);
+  EXPECT_EQ(options->cases[2].str(), "5x8x8 2:4 f32 (stages=2)");
+  EXPECT_EQ(options->cases[3].schedule, "");
+  EXPECT_EQ(options->target.str(), "cuda:sm_90a");
+  EXPECT_EQ(options->device, 1);
+  EXPECT_LT(options->seconds, 1);
+}
+
+TEST(BenchOptions, FiltersCases) {
+  Result<BenchOptions> options =
+      parseBenchOptions({"--preset=gpu", "--filter=^4096x4096x4096 8:32.*x32"});
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_EQ(options->cases.size(), 1u);
+  EXPECT_EQ(options->cases[0].pattern, (Pattern{8, 32, 1, 32}));
+}
+
+TEST(BenchOptions, TakesTheCasesAndTheTargetOfAFolder) {
+  TemporaryFolder folder;
+  Result<KernelFolder> kernels =
+      KernelFolder::create(folder.path("k"), "cuda:sm_90a");
+  kernels->add({{4, 8, 8}, {1, 4}}, 1);
+  kernels->add({{5, 8, 8}, {1, 4}}, 1);
+  ASSERT_TRUE(kernels->writeList());
+  Result<BenchOptions> options =
+      parseBenchOptions({"--kernels=" + folder.path("k")});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->cases.size(), 2u);
+  EXPECT_EQ(options->target.str(), "cuda:sm_90a");
+  options = parseBenchOptions(
+      {"--kernels=" + folder.path("k"), "--shape=5x8x8", "--pattern=1:4"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->cases.size(), 1u);
 }
 
 TEST(BenchOptions, RefusesWhatIsWrong) {
-  EXPECT_EQ(errorOf({}), "expected a --preset or a --shape");
+  EXPECT_EQ(errorOf({}), "expected a --preset, a --shape or --ablate");
   EXPECT_EQ(errorOf({"--type=f16"}),
             "expected --shape beside --pattern and --type");
   EXPECT_EQ(errorOf({"file"}), "expected options only, but got 'file'");
@@ -56,6 +102,17 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--pattern=1:2, block = 1x32"}),
             "expected blocks to fit in k x n, but got the pattern 1:2, block = "
             "1x32 for the shape 8x8x8");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--compile-only"}),
+            "expected --kernels=DIR beside --compile-only");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--filter=16"}),
+            "--filter: no case matches '16'");
+  EXPECT_NE(errorOf({"--shape=8x8x8", "--filter=("})
+                .find("--filter: expected an extended regular expression"),
+            std::string::npos);
+  EXPECT_NE(errorOf({"--target=sim"}).find("expected cpu or cuda"),
+            std::string::npos);
+  EXPECT_NE(errorOf({"--kernels=/nonexistent"}).find("cannot be read"),
+            std::string::npos);
   EXPECT_NE(errorOf({"--nonsense"}).find("unknown option '--nonsense'"),
             std::string::npos);
   EXPECT_NE(errorOf({"--pattern=5:4"}).find("--pattern: expected"),

@@ -1,0 +1,101 @@
+//===- CompileAll.cpp - Compiling cases beforehand ------------------------===//
+
+#include "CompileAll.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <unistd.h>
+
+using namespace nm;
+
+namespace {
+/// What the threads share.
+class CompileJob {
+public:
+  CompileJob(const std::vector<BenchCase> &cases,
+             const CompileSettings &settings, const KernelFolder &folder)
+      : seconds(cases.size()), cases(cases), settings(settings),
+        folder(folder) {}
+
+  /// Compiles until no case is left.
+  void work();
+
+  /// By case; none where it could not be compiled.
+  std::vector<std::optional<double>> seconds;
+
+private:
+  void showProgress() const;
+
+  const std::vector<BenchCase> &cases;
+  const CompileSettings &settings;
+  const KernelFolder &folder;
+  const bool onTerminal = isatty(STDERR_FILENO);
+  std::mutex mutex;
+  size_t next = 0, done = 0;
+};
+} // namespace
+
+void CompileJob::showProgress() const {
+  if (onTerminal)
+    std::fprintf(stderr, "\r\033[Knm-bench: compiled %zu of %zu", done,
+                 cases.size());
+}
+
+void CompileJob::work() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (next < cases.size()) {
+    size_t at = next++;
+    lock.unlock();
+    Result<double> spent =
+        compileToFile(cases[at], settings, folder.file(cases[at]));
+    lock.lock();
+    ++done;
+    if (spent)
+      seconds[at] = *spent;
+    else
+      std::fprintf(stderr, "%snm-bench: error: %s: %s\n",
+                   onTerminal ? "\r\033[K" : "", cases[at].str().c_str(),
+                   spent.error().message.c_str());
+    showProgress();
+  }
+}
+
+Result<size_t> nm::compileAll(const std::vector<BenchCase> &cases,
+                              const CompileSettings &settings,
+                              KernelFolder &folder, size_t jobs) {
+  auto begin = std::chrono::steady_clock::now();
+  CompileJob job(cases, settings, folder);
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(jobs, cases.size()); ++i)
+    threads.emplace_back([&] { job.work(); });
+  job.work();
+  for (std::thread &thread : threads)
+    thread.join();
+  if (isatty(STDERR_FILENO))
+    std::fputs("\r\033[K", stderr);
+
+  size_t failed = 0;
+  double slowest = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (!job.seconds[i]) {
+      ++failed;
+      continue;
+    }
+    folder.add(cases[i], *job.seconds[i]);
+    slowest = std::max(slowest, *job.seconds[i]);
+  }
+  if (Status status = folder.writeList(); !status)
+    return status.error();
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - begin;
+  std::printf("compiled %zu of %zu cases for %s in %.1f s, the slowest in %.2f "
+              "s\n",
+              cases.size() - failed, cases.size(), settings.target.c_str(),
+              spent.count(), slowest);
+  return failed;
+}

@@ -1,0 +1,121 @@
+//===- CsvLine.cpp - A result as a line of a file -------------------------===//
+
+#include "Report.h"
+
+using namespace nm;
+
+template <typename... Args>
+static std::string format(const char *form, Args... args) {
+  char text[128];
+  std::snprintf(text, sizeof text, form, args...);
+  return text;
+}
+
+static std::string integer(int64_t value) { return std::to_string(value); }
+
+/// `text` as one field.
+static std::string quoted(const std::string &text) {
+  std::string field = "\"";
+  for (char c : text)
+    field += c == '"' ? "\"\"" : c == '\n' ? " " : std::string(1, c);
+  return field + "\"";
+}
+
+static std::string micros(double seconds) {
+  return format("%.4f", seconds * 1e6);
+}
+
+/// A field of the BLAS, empty where there is none.
+template <typename Text>
+static std::string ofDense(const CaseResult &result, Text text) {
+  return result.dense ? text(*result.dense) : "";
+}
+
+namespace {
+struct Column {
+  const char *name;
+  std::string (*text)(const CaseResult &result);
+};
+} // namespace
+
+using R = const CaseResult &;
+using D = const DenseResult &;
+
+static const Column kColumns[] = {
+    {"m", [](R r) { return integer(r.bench.shape.m); }},
+    {"n", [](R r) { return integer(r.bench.shape.n); }},
+    {"k", [](R r) { return integer(r.bench.shape.k); }},
+    {"pattern_n", [](R r) { return integer(r.bench.pattern.n); }},
+    {"pattern_m", [](R r) { return integer(r.bench.pattern.m); }},
+    {"block_k", [](R r) { return integer(r.bench.pattern.bk); }},
+    {"block_n", [](R r) { return integer(r.bench.pattern.bn); }},
+    {"granularity", [](R r) { return granularityName(r.bench.pattern); }},
+    {"sparsity",
+     [](R r) { return format("%.6g", r.bench.pattern.sparsity()); }},
+    {"type", [](R r) { return std::string(elementName(r.bench.type)); }},
+    {"device", [](R r) { return quoted(r.device); }},
+    {"threads", [](R r) { return integer(r.threads); }},
+    {"cold", [](R r) { return integer(r.bench.isCold()); }},
+    {"weight_copies", [](R r) { return integer(r.weightCopies); }},
+    {"strategy", [](R r) { return r.strategy; }},
+    {"step", [](R r) { return quoted(r.bench.step); }},
+    {"schedule", [](R r) { return quoted(r.bench.schedule); }},
+    {"compile_s", [](R r) { return format("%.4f", r.compileSeconds); }},
+    {"median_us", [](R r) { return micros(r.timings.median); }},
+    {"p10_us", [](R r) { return micros(r.timings.p10); }},
+    {"p90_us", [](R r) { return micros(r.timings.p90); }},
+    {"runs", [](R r) { return integer(int64_t(r.timings.runs)); }},
+    {"blas_routine",
+     [](R r) {
+       return ofDense(r, [](D d) { return std::string(d.routine); });
+     }},
+    {"blas_median_us",
+     [](R r) {
+       return ofDense(r, [](D d) { return micros(d.timings.median); });
+     }},
+    {"blas_p10_us",
+     [](R r) { return ofDense(r, [](D d) { return micros(d.timings.p10); }); }},
+    {"blas_p90_us",
+     [](R r) { return ofDense(r, [](D d) { return micros(d.timings.p90); }); }},
+    {"blas_runs",
+     [](R r) {
+       return ofDense(r, [](D d) { return integer(int64_t(d.timings.runs)); });
+     }},
+    {"speedup",
+     [](R r) { return r.dense ? format("%.4f", r.speedup()) : std::string(); }},
+    {"relative_error", [](R r) { return format("%.3e", r.relativeError); }},
+    {"tolerance", [](R r) { return format("%.3e", r.tolerance); }},
+    {"accurate", [](R r) { return integer(r.isAccurate()); }},
+    {"blas_relative_error",
+     [](R r) {
+       return ofDense(r, [](D d) { return format("%.3e", d.relativeError); });
+     }},
+    {"flops", [](R r) { return format("%.0f", r.bench.flops()); }},
+    {"bytes", [](R r) { return format("%.0f", r.bytes); }},
+    {"gflops",
+     [](R r) {
+       return format("%.3f", r.bench.flops() / r.timings.median / 1e9);
+     }},
+    {"gbytes_per_s",
+     [](R r) { return format("%.3f", r.bytes / r.timings.median / 1e9); }},
+    {"roofline_share", [](R r) { return format("%.4f", r.rooflineShare()); }},
+    {"roofline_bound", [](R r) { return std::string(r.rooflineBound()); }},
+    {"peak_gflops", [](R r) { return format("%.1f", r.ceilings.flops / 1e9); }},
+    {"peak_gbytes_per_s",
+     [](R r) { return format("%.2f", r.ceilings.bandwidth / 1e9); }},
+    {"remark", [](R r) { return quoted(r.remark); }},
+};
+
+std::string nm::csvHeader() {
+  std::string line;
+  for (const Column &column : kColumns)
+    line += (line.empty() ? "" : ",") + std::string(column.name);
+  return line;
+}
+
+std::string nm::csvLine(const CaseResult &result) {
+  std::string line;
+  for (const Column &column : kColumns)
+    line += (&column == kColumns ? "" : ",") + column.text(result);
+  return line;
+}

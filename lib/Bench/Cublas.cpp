@@ -1,0 +1,209 @@
+//===- Cublas.cpp - cuBLAS, to compare with on a GPU ----------------------===//
+
+#include "Cublas.h"
+
+#include "nm/Runtime/Cuda.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include <dlfcn.h>
+
+using namespace nm;
+
+// The values of cublas_api.h and library_types.h.
+static constexpr int kNoTranspose = 0;
+static constexpr int kComputeF32 = 68, kComputeI32 = 72;
+static constexpr int kDefaultAlgorithm = -1;
+
+static int dataType(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return 2;
+  case ElementType::BF16:
+    return 14;
+  case ElementType::I8:
+    return 3;
+  case ElementType::I32:
+    return 10;
+  default:
+    return 0;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+struct Cublas::Entry {
+  const char *name;
+  void *function;
+  bool isNeeded;
+
+  template <typename Function>
+  Entry(const char *name, Function &function, bool isNeeded = true)
+      : name(name), function(&function), isNeeded(isNeeded) {}
+};
+
+static Result<void *> openLibrary(const std::string &path) {
+  std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12"};
+  const char *given = std::getenv("NM_CUBLAS_LIBRARY");
+  if (!path.empty())
+    names = {path};
+  else if (given && *given)
+    names = {given};
+  std::string reasons;
+  for (const std::string &name : names) {
+    if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
+    reasons += (reasons.empty() ? "" : "; ") + std::string(dlerror());
+  }
+  return Error{"cannot load cuBLAS, which is timed beside: " + reasons +
+               "; give its place with --blas=PATH or NM_CUBLAS_LIBRARY, or "
+               "leave it out with --blas=none"};
+}
+
+Result<Cublas> Cublas::load(const std::string &path, Device device) {
+  Result<void *> library = openLibrary(path);
+  if (!library)
+    return library.error();
+  Cublas blas;
+  const Entry entries[] = {
+      {"cublasCreate_v2", blas.create},
+      {"cublasDestroy_v2", blas.destroy},
+      {"cublasSetStream_v2", blas.setStream},
+      {"cublasSetWorkspace_v2", blas.setWorkspace},
+      {"cublasGetVersion_v2", blas.getVersion},
+      {"cublasGetStatusName", blas.statusName, false},
+      {"cublasSgemv_v2", blas.gemvF32},
+      {"cublasGemmEx", blas.gemm},
+      {"cublasHSSgemvStridedBatched", blas.gemvF16, false},
+      {"cublasTSSgemvStridedBatched", blas.gemvBF16, false},
+  };
+  for (const Entry &entry : entries) {
+    void *found = dlsym(*library, entry.name);
+    if (!found && entry.isNeeded)
+      return Error{"expected cuBLAS 11 or later, but its function " +
+                   std::string(entry.name) + " is missing"};
+    *static_cast<void **>(entry.function) = found;
+  }
+  if (Status status = blas.createHandle(device); !status)
+    return status.error();
+  return blas;
+}
+
+Status Cublas::check(const char *call, int code) const {
+  if (code == 0)
+    return Status::success();
+  return Error{std::string(call) +
+               " failed: " + (statusName ? statusName(code) : "cuBLAS") + " (" +
+               std::to_string(code) + ")"};
+}
+
+Status Cublas::createHandle(Device device) {
+  Result<CudaDeviceScope> scope = CudaDeviceScope::enter(device);
+  if (!scope)
+    return scope.error();
+  if (Status status = check("cublasCreate", create(&handle)); !status)
+    return status;
+  if (Status status = check("cublasGetVersion", getVersion(handle, &version));
+      !status)
+    return status;
+  // What cuBLAS advises for Hopper. Memory of its own could not be captured.
+  constexpr int64_t kWorkspaceBytes = 32 << 20;
+  Result<CudaBuffer> memory =
+      CudaBuffer::allocate(device, ElementType::I8, {kWorkspaceBytes});
+  if (!memory)
+    return memory.error();
+  workspace = std::move(*memory);
+  return Status::success();
+}
+
+Cublas::Cublas(Cublas &&other) noexcept = default;
+
+Cublas::~Cublas() {
+  // A moved-from one has no workspace.
+  if (!handle || !workspace.tensor().data)
+    return;
+  if (Result<CudaDeviceScope> scope =
+          CudaDeviceScope::enter(workspace.tensor().device))
+    destroy(handle);
+}
+
+std::string Cublas::description() const {
+  // 130002 is 13.0.2, 120804 is 12.8.4.
+  return "cuBLAS " + std::to_string(version / 10000) + "." +
+         std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+const char *Cublas::name(Routine routine) {
+  return routine == Routine::Gemv ? "gemv" : "gemm";
+}
+
+std::vector<Cublas::Routine> Cublas::routines(const ProductShape &shape,
+                                              ElementType type) const {
+  bool hasGemv = type == ElementType::F32 ||
+                 (type == ElementType::F16 && gemvF16) ||
+                 (type == ElementType::BF16 && gemvBF16);
+  if (shape.m == 1 && hasGemv)
+    return {Routine::Gemv, Routine::Gemm};
+  return {Routine::Gemm};
+}
+
+// cuBLAS reads column-major: row-major B[k x n] is a matrix n x k to it, and
+// C^T = B^T * A^T.
+
+int Cublas::callGemv(const ProductShape &shape, const Tensor &a,
+                     const Tensor &b, const Tensor &c) const {
+  int n = int(shape.n), k = int(shape.k);
+  const float one = 1, zero = 0;
+  auto *y = static_cast<float *>(c.data);
+  if (a.type == ElementType::F32)
+    return gemvF32(handle, kNoTranspose, n, k, &one,
+                   static_cast<const float *>(b.data), n,
+                   static_cast<const float *>(a.data), 1, &zero, y, 1);
+  GemvBatched gemv = a.type == ElementType::F16 ? gemvF16 : gemvBF16;
+  return gemv(handle, kNoTranspose, n, k, &one, b.data, n, 0, a.data, 1, 0,
+              &zero, y, 1, 0, 1);
+}
+
+int Cublas::callGemm(const ProductShape &shape, const Tensor &a,
+                     const Tensor &b, const Tensor &c) const {
+  int m = int(shape.m), n = int(shape.n), k = int(shape.k);
+  const float one = 1, zero = 0;
+  const int32_t oneI32 = 1, zeroI32 = 0;
+  bool isI32 = c.type == ElementType::I32;
+  const void *alpha = isI32 ? static_cast<const void *>(&oneI32) : &one;
+  const void *beta = isI32 ? static_cast<const void *>(&zeroI32) : &zero;
+  return gemm(handle, kNoTranspose, kNoTranspose, n, m, k, alpha, b.data,
+              dataType(b.type), n, a.data, dataType(a.type), k, beta, c.data,
+              dataType(c.type), n, isI32 ? kComputeI32 : kComputeF32,
+              kDefaultAlgorithm);
+}
+
+Status Cublas::multiply(Routine routine, const ProductShape &shape,
+                        const Tensor &a, const Tensor &b,
+                        const Tensor &c) const {
+  Result<CudaDeviceScope> scope = CudaDeviceScope::enter(c.device);
+  if (!scope)
+    return scope.error();
+  // Setting the stream takes the workspace back.
+  if (Status status =
+          check("cublasSetStream", setStream(handle, currentStream()));
+      !status)
+    return status;
+  const Tensor &memory = workspace.tensor();
+  if (Status status =
+          check("cublasSetWorkspace",
+                setWorkspace(handle, memory.data, size_t(memory.bytes())));
+      !status)
+    return status;
+  return routine == Routine::Gemv
+             ? check("cublasgemv", callGemv(shape, a, b, c))
+             : check("cublasGemmEx", callGemm(shape, a, b, c));
+}

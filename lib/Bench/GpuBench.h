@@ -1,0 +1,52 @@
+//===- GpuBench.h - Measuring cases on a GPU --------------------*- C++ -*-===//
+
+#ifndef NM_LIB_BENCH_GPUBENCH_H
+#define NM_LIB_BENCH_GPUBENCH_H
+
+#include "BenchOptions.h"
+#include "CompiledCase.h"
+#include "Cublas.h"
+#include "GpuData.h"
+#include "Report.h"
+
+#include <optional>
+#include <string>
+
+namespace nm {
+
+/// A GPU, with cuBLAS where it is compared with.
+class GpuBench {
+public:
+  static Result<GpuBench> create(const BenchOptions &options);
+
+  /// `NVIDIA H200, 132 multiprocessors, ...`.
+  std::string describe() const;
+
+  /// Runs a case in turns with cuBLAS and checks both. The result has what was
+  /// measured; how the case was compiled is for the caller to say.
+  Result<CaseResult> measure(const BenchCase &bench, CompiledCase &compiled);
+
+private:
+  struct Operands;
+
+  GpuBench(const BenchOptions &options, Device device)
+      : options(options), device(device), data(device, uint64_t(options.seed)) {
+  }
+  Result<Operands> createOperands(const BenchCase &bench,
+                                  const CompiledCase &compiled);
+  Status timeCase(const BenchCase &bench, const CompiledCase &compiled,
+                  const Operands &operands, CaseResult &result);
+  Status checkCase(const Operands &operands, CaseResult &result);
+
+  const BenchOptions &options;
+  Device device;
+  std::string deviceName;
+  int multiprocessors = 0;
+  Ceilings ceilings;
+  std::optional<Cublas> blas;
+  GpuData data;
+};
+
+} // namespace nm
+
+#endif // NM_LIB_BENCH_GPUBENCH_H

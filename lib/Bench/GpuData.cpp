@@ -1,0 +1,162 @@
+//===- GpuData.cpp - Operands on a GPU that cases share -------------------===//
+
+#include "GpuData.h"
+
+#include "RandomData.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Part of the bytes of `memory`.
+static Tensor bytesAt(const Tensor &memory, int64_t offset, int64_t bytes) {
+  Tensor part(static_cast<char *>(memory.data) + offset, ElementType::I8,
+              {bytes});
+  part.device = memory.device;
+  return part;
+}
+
+Result<DeviceCopies> DeviceCopies::create(Device device, const Tensor &tensor,
+                                          int64_t count) {
+  // As CudaBuffer aligns.
+  constexpr int64_t kAlignment = 256;
+  int64_t bytes = tensor.bytes();
+  int64_t stride = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  Result<CudaBuffer> memory =
+      CudaBuffer::allocate(device, ElementType::I8, {count * stride});
+  if (!memory)
+    return memory.error();
+  DeviceCopies copies;
+  copies.memory = std::move(*memory);
+  const Tensor &all = copies.memory.tensor();
+  if (Status status =
+          copyAcross(bytesAt(tensor, 0, bytes), bytesAt(all, 0, bytes));
+      !status)
+    return status.error();
+  // Each step doubles what is there.
+  for (int64_t done = 1; done < count; done *= 2) {
+    int64_t more = std::min(done, count - done) * stride;
+    if (Status status = copyAcross(bytesAt(all, 0, more),
+                                   bytesAt(all, done * stride, more));
+        !status)
+      return status.error();
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    Tensor copy(static_cast<char *>(all.data) + i * stride, tensor.type,
+                tensor.shape);
+    copy.device = device;
+    copies.tensors.push_back(copy);
+  }
+  return copies;
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+Result<Tensor> GpuData::scratch(ElementType type, const Shape &shape) {
+  Tensor view(nullptr, type, shape);
+  if (!hostMemory.tensor().data || hostMemory.tensor().bytes() < view.bytes()) {
+    Result<Buffer> larger =
+        Buffer::allocate(ElementType::I8, {std::max<int64_t>(view.bytes(), 1)});
+    if (!larger)
+      return larger.error();
+    hostMemory = std::move(*larger);
+  }
+  view.data = hostMemory.tensor().data;
+  return view;
+}
+
+static Shape rowsAnd(const ProductShape &shape, int64_t columns) {
+  return shape.m == 1 ? Shape{columns} : Shape{shape.m, columns};
+}
+
+Result<const GpuData::Activations *>
+GpuData::activations(const BenchCase &bench) {
+  std::string sizes =
+      std::to_string(bench.shape.k) + std::string(elementName(bench.type));
+  std::string key = sizes + " " + std::to_string(bench.shape.m);
+  auto known = drawnActivations.find(key);
+  if (known != drawnActivations.end())
+    return &known->second;
+  // Those of another layer are not needed again.
+  if (!drawnActivations.empty() && drawnActivations.begin()->first.compare(
+                                       0, sizes.size() + 1, sizes + " ") != 0)
+    drawnActivations.clear();
+  Result<Tensor> host =
+      scratch(bench.type, rowsAnd(bench.shape, bench.shape.k));
+  if (!host)
+    return host.error();
+  fillQuickly(*host, 2 * seed);
+  Result<CudaBuffer> tensor =
+      CudaBuffer::allocate(device, host->type, host->shape);
+  if (!tensor)
+    return tensor.error();
+  if (Status status = copyAcross(*host, tensor->tensor()); !status)
+    return status.error();
+  auto added = drawnActivations.emplace(
+      key, Activations{std::move(*tensor), sumRows(*host)});
+  return &added.first->second;
+}
+
+Result<const GpuData::Weights *> GpuData::weights(const BenchCase &bench) {
+  std::string key = std::to_string(bench.shape.k) + "x" +
+                    std::to_string(bench.shape.n) + " " + bench.pattern.str() +
+                    " " + std::string(elementName(bench.type));
+  if (key == weightsKey)
+    return &drawnWeights;
+  weightsKey.clear();
+  drawnWeights = Weights();
+  drawnWeights.type.element = bench.type;
+  drawnWeights.type.shape = {bench.shape.k, bench.shape.n};
+  drawnWeights.type.encoding = Encoding{bench.pattern, 0};
+  Result<Weight> drawn = drawWeight(drawnWeights.type, 2 * seed + 1);
+  if (!drawn)
+    return drawn.error();
+  drawnWeights.condensed = std::move(*drawn);
+  weightsKey = key;
+  return &drawnWeights;
+}
+
+Result<const GpuData::Weights *> GpuData::denseWeights(const BenchCase &bench,
+                                                       int64_t copies) {
+  if (Result<const Weights *> known = weights(bench); !known)
+    return known;
+  DeviceCopies &dense = drawnWeights.dense;
+  if (dense.count() >= copies)
+    return &drawnWeights;
+  auto enlarge = [&](const Tensor &from) -> Status {
+    Result<DeviceCopies> larger = DeviceCopies::create(device, from, copies);
+    if (!larger)
+      return larger.error();
+    dense = std::move(*larger);
+    return Status::success();
+  };
+  if (dense.count() > 0) {
+    if (Status status = enlarge(dense[0]); !status)
+      return status.error();
+    return &drawnWeights;
+  }
+  Result<Tensor> host = scratch(bench.type, {bench.shape.k, bench.shape.n});
+  if (!host)
+    return host.error();
+  std::memset(host->data, 0, host->bytes());
+  scatterWeight(drawnWeights.type, drawnWeights.condensed, *host);
+  if (Status status = enlarge(*host); !status)
+    return status.error();
+  return &drawnWeights;
+}
+
+Result<std::vector<double>> GpuData::rowSum(const Tensor &result) {
+  Result<Tensor> host = scratch(result.type, result.shape);
+  if (!host)
+    return host.error();
+  if (Status status = copyAcross(result, *host); !status)
+    return status.error();
+  return sumRows(*host);
+}

@@ -1,0 +1,130 @@
+//===- KernelFolder.cpp - Cases compiled beforehand -----------------------===//
+
+#include "KernelFolder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+using namespace nm;
+
+static constexpr const char *kListName = "kernels.tsv";
+static constexpr const char *kListHead = "nm-bench kernels 1";
+
+static std::string listPath(const std::string &folder) {
+  return folder + "/" + kListName;
+}
+
+/// The parts of `line` between tabs.
+static std::vector<std::string> columns(const std::string &line) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end; (end = line.find('\t', begin)) != std::string::npos;
+       begin = end + 1)
+    parts.push_back(line.substr(begin, end - begin));
+  parts.push_back(line.substr(begin));
+  return parts;
+}
+
+/// FNV-1a: the same in every build, which std::hash is not.
+static uint32_t hash(const std::string &text) {
+  uint32_t state = 2166136261u;
+  for (unsigned char c : text)
+    state = (state ^ c) * 16777619u;
+  return state;
+}
+
+static std::string fileName(const BenchCase &bench) {
+  const Pattern &pattern = bench.pattern;
+  std::string name = bench.shape.str() + "_" + std::to_string(pattern.n) +
+                     "of" + std::to_string(pattern.m) + "_" +
+                     granularityName(pattern) + "_" +
+                     std::string(elementName(bench.type));
+  if (!bench.schedule.empty()) {
+    char digits[16];
+    std::snprintf(digits, sizeof digits, "_%08x", hash(bench.schedule));
+    name += digits;
+  }
+  return name + ".so";
+}
+
+Result<KernelFolder> KernelFolder::create(const std::string &path,
+                                          const std::string &target) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return Error{path + ": cannot be made: " + error.message()};
+  return KernelFolder(path, target);
+}
+
+Status KernelFolder::readCase(const std::string &line) {
+  std::vector<std::string> parts = columns(line);
+  Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE and STEP "
+              "between tabs, but got '" +
+              line + "'"};
+  if (parts.size() != 7)
+    return error;
+  Result<ProductShape> shape = ProductShape::parse(parts[1]);
+  Result<Pattern> pattern = Pattern::parse(parts[2]);
+  Result<ElementType> type = parseBenchType(parts[3]);
+  if (!shape || !pattern || !type)
+    return error;
+  add({*shape, *pattern, *type, parts[5], parts[6]},
+      std::strtod(parts[4].c_str(), nullptr));
+  return Status::success();
+}
+
+Result<KernelFolder> KernelFolder::open(const std::string &path) {
+  std::ifstream list(listPath(path));
+  std::string line;
+  if (!list || !std::getline(list, line))
+    return Error{listPath(path) +
+                 ": cannot be read; nm-bench --compile-only --kernels=" + path +
+                 " makes it"};
+  std::vector<std::string> head = columns(line);
+  if (head.size() != 2 || head[0] != kListHead)
+    return Error{listPath(path) + ":1: expected '" + kListHead +
+                 "', a tab and a target, but got '" + line + "'"};
+  KernelFolder folder(path, head[1]);
+  for (int number = 2; std::getline(list, line); ++number)
+    if (Status status = folder.readCase(line); !status)
+      return Error{listPath(path) + ":" + std::to_string(number) + ": " +
+                   status.error().message};
+  return folder;
+}
+
+std::string KernelFolder::file(const BenchCase &bench) const {
+  return path + "/" + fileName(bench);
+}
+
+void KernelFolder::add(const BenchCase &bench, double spent) {
+  if (seconds.emplace(bench.str(), spent).second)
+    inOrder.push_back(bench);
+}
+
+Status KernelFolder::writeList() const {
+  std::ofstream list(listPath(path));
+  list << kListHead << '\t' << compiledFor << '\n';
+  for (const BenchCase &bench : inOrder)
+    list << fileName(bench) << '\t' << bench.shape.str() << '\t'
+         << bench.pattern.str() << '\t' << elementName(bench.type) << '\t'
+         << seconds.at(bench.str()) << '\t' << bench.schedule << '\t'
+         << bench.step << '\n';
+  if (!list.flush())
+    return Error{listPath(path) +
+                 ": cannot be written: " + std::strerror(errno)};
+  return Status::success();
+}
+
+Result<CompiledCase> KernelFolder::load(const BenchCase &bench) const {
+  auto known = seconds.find(bench.str());
+  if (known == seconds.end())
+    return Error{path +
+                 " has no module for it; nm-bench --compile-only "
+                 "--kernels=" +
+                 path + " makes those of its cases"};
+  return loadCase(file(bench), known->second);
+}

@@ -1,0 +1,197 @@
+//===- Presets.cpp - Named lists of cases ---------------------------------===//
+
+#include "Presets.h"
+
+using namespace nm;
+
+static void append(std::vector<BenchCase> &cases,
+                   const std::vector<BenchCase> &more) {
+  cases.insert(cases.end(), more.begin(), more.end());
+}
+
+/// The first goals for the CPU: a product of 256 rows, and of one.
+static std::vector<BenchCase> cpuCases() {
+  std::vector<BenchCase> cases = crossCases(
+      {{256, 4096, 4096}},
+      {{16, 32, 1, 32}, {8, 32, 1, 32}, {4, 32, 1, 32}, {2, 4}, {1, 4}},
+      {ElementType::F32});
+  append(cases,
+         crossCases({{1, 4096, 4096}, {1, 8192, 8192}}, {{2, 4}, {1, 4}},
+                    {ElementType::F32, ElementType::F16, ElementType::BF16}));
+  return cases;
+}
+
+/// k x n of the layers that the papers on N:M products measure.
+static const std::pair<int64_t, int64_t> kLayers[] = {
+    {1024, 1024}, {2048, 2048}, {4096, 4096},  {8192, 8192},
+    {1024, 4096}, {4096, 1024}, {5120, 20480}, {20480, 5120}};
+
+static std::vector<ProductShape> layerShapes(const std::vector<int64_t> &rows) {
+  std::vector<ProductShape> shapes;
+  for (auto [k, n] : kLayers)
+    for (int64_t m : rows)
+      shapes.push_back({m, n, k});
+  return shapes;
+}
+
+static std::vector<BenchCase> spmvCases() {
+  return crossCases(layerShapes({1}), {{2, 4}, {1, 4}, {4, 32}, {3, 32}},
+                    {ElementType::F32, ElementType::F16});
+}
+
+static std::vector<BenchCase> spmmCases() {
+  return crossCases(layerShapes({256, 1024, 4096}),
+                    {{16, 32, 1, 32},
+                     {20, 32, 1, 32},
+                     {8, 32, 1, 32},
+                     {4, 32, 1, 32},
+                     {3, 32, 1, 32}},
+                    {ElementType::F32});
+}
+
+/// One sparsity, every granularity.
+static std::vector<BenchCase> granularityCases() {
+  return crossCases({{256, 4096, 4096}},
+                    {{8, 32},
+                     {8, 32, 1, 4},
+                     {8, 32, 1, 32},
+                     {8, 32, 1, 64},
+                     {8, 32, 1, 128},
+                     {8, 32, 4, 4},
+                     {1, 4, 64, 64}},
+                    {ElementType::F32});
+}
+
+/// The sparsities that the papers measure, in windows of 32 units.
+static const int64_t kKeptOf32[] = {16, 20, 8, 4, 3};
+
+/// What is pruned at once: a weight, a part of a row, or a square.
+static const std::pair<int64_t, int64_t> kBlocks[] = {
+    {1, 1}, {1, 4}, {1, 32}, {1, 64}, {1, 128}, {4, 4}, {64, 64}};
+
+/// N of 32 units, in the smallest window of that sparsity where units are high:
+/// 32 of them may be more than there are.
+static Pattern gpuPattern(int64_t kept, std::pair<int64_t, int64_t> block) {
+  int64_t of = 32;
+  while (block.first > 4 && kept % 2 == 0) {
+    kept /= 2;
+    of /= 2;
+  }
+  return {kept, of, block.first, block.second};
+}
+
+static std::vector<Pattern> gpuPatterns() {
+  std::vector<Pattern> patterns{{2, 4}, {1, 4}};
+  for (std::pair<int64_t, int64_t> block : kBlocks)
+    for (int64_t kept : kKeptOf32)
+      patterns.push_back(gpuPattern(kept, block));
+  return patterns;
+}
+
+/// Each layer with all its patterns, and these with all numbers of rows: the
+/// weights are drawn once for them.
+static std::vector<BenchCase>
+gpuLayerCases(const std::vector<int64_t> &rows,
+              const std::vector<Pattern> &patterns,
+              const std::vector<ElementType> &types) {
+  std::vector<BenchCase> cases;
+  for (auto [k, n] : kLayers)
+    for (ElementType type : types)
+      for (const Pattern &pattern : patterns) {
+        // A window that reaches beyond k would keep more than it says.
+        if (pattern.windowRows() > k)
+          continue;
+        for (int64_t m : rows)
+          cases.push_back({{m, n, k}, pattern, type});
+      }
+  return cases;
+}
+
+static std::vector<BenchCase> gpuSpmmCases() {
+  return gpuLayerCases({256, 1024, 4096}, gpuPatterns(), {ElementType::F32});
+}
+
+static std::vector<BenchCase> gpuSpmvCases() {
+  std::vector<Pattern> patterns{{2, 4}, {1, 4}};
+  for (int64_t kept : kKeptOf32)
+    patterns.push_back({kept, 32});
+  for (int64_t columns : {8, 32})
+    for (int64_t kept : {16, 8, 3})
+      patterns.push_back({kept, 32, 1, columns});
+  return gpuLayerCases({1, 8, 16}, patterns,
+                       {ElementType::F32, ElementType::F16});
+}
+
+static std::vector<BenchCase> gpuCases() {
+  std::vector<BenchCase> cases = gpuSpmmCases();
+  append(cases, gpuSpmvCases());
+  return cases;
+}
+
+/// Every granularity and every sparsity once, and each kind of shape.
+static std::vector<BenchCase> gpuQuickCases() {
+  std::vector<BenchCase> cases = crossCases({{4096, 4096, 4096}},
+                                            {{16, 32, 1, 32},
+                                             {20, 32, 1, 32},
+                                             {8, 32, 1, 32},
+                                             {4, 32, 1, 32},
+                                             {3, 32, 1, 32},
+                                             {8, 32},
+                                             {3, 32},
+                                             {8, 32, 1, 4},
+                                             {8, 32, 4, 4},
+                                             {8, 32, 1, 128},
+                                             {1, 4, 64, 64}},
+                                            {ElementType::F32});
+  append(cases,
+         crossCases({{256, 20480, 5120}, {1024, 1024, 1024}},
+                    {{16, 32, 1, 32}, {4, 32, 1, 32}}, {ElementType::F32}));
+  append(cases, crossCases({{1, 4096, 4096}}, {{16, 32}, {8, 32}, {3, 32}},
+                           {ElementType::F32}));
+  append(cases, crossCases({{1, 4096, 4096}, {16, 4096, 4096}}, {{8, 32}},
+                           {ElementType::F16}));
+  return cases;
+}
+
+static std::vector<BenchCase> smallCases() {
+  return crossCases(
+      {{1, 100, 72}, {5, 37, 70}, {33, 100, 72}},
+      {{2, 4}, {3, 5}, {8, 32, 1, 32}, {1, 2, 4, 4}},
+      {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8});
+}
+
+const std::vector<Preset> &nm::presets() {
+  static const std::vector<Preset> list = {
+      {"cpu", "256x4096x4096 and vectors of 4096 and 8192, 50 to 87.5 %",
+       cpuCases},
+      {"spmv", "one row, the eight layers of the papers, f32 and f16",
+       spmvCases},
+      {"spmm",
+       "256, 1024 and 4096 rows, the eight layers of the papers, VW32; long",
+       spmmCases},
+      {"granularity", "256x4096x4096 at 75 %, every granularity",
+       granularityCases},
+      {"gpu",
+       "the whole grid for a GPU: every layer, granularity and sparsity at "
+       "256, "
+       "1024\nand 4096 rows (gpu-spmm) and at 1, 8 and 16 (gpu-spmv)",
+       gpuCases},
+      {"gpu-spmm", "256, 1024 and 4096 rows, f32", gpuSpmmCases},
+      {"gpu-spmv", "1, 8 and 16 rows, EW, VW8 and VW32, f32 and f16",
+       gpuSpmvCases},
+      {"gpu-quick", "20 cases of that grid", gpuQuickCases},
+      {"small", "small shapes with odd edges, every type", smallCases},
+  };
+  return list;
+}
+
+Result<std::vector<BenchCase>> nm::presetCases(std::string_view name) {
+  std::string known;
+  for (const Preset &preset : presets()) {
+    if (name == preset.name)
+      return preset.cases();
+    known += (known.empty() ? "" : ", ") + std::string(preset.name);
+  }
+  return Error{"unknown preset '" + std::string(name) + "'; expected one of " +
+               known};
+}

@@ -1,0 +1,233 @@
+//===- RandomData.cpp - Large random operands, quickly --------------------===//
+
+#include "RandomData.h"
+
+#include "Random.h"
+#include "nm-c/Runtime.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+using namespace nm;
+
+/// Calls `body(begin, end)` for parts of [0, count) on all threads.
+static void forParts(int64_t count, int64_t perTask,
+                     const std::function<void(int64_t, int64_t)> &body) {
+  struct Job {
+    int64_t count, perTask;
+    const std::function<void(int64_t, int64_t)> &body;
+  } job{count, perTask, body};
+  nmParallelFor((count + perTask - 1) / perTask,
+                [](int64_t task, void *ctx) {
+                  auto *job = static_cast<Job *>(ctx);
+                  job->body(task * job->perTask,
+                            std::min((task + 1) * job->perTask, job->count));
+                },
+                &job);
+}
+
+//===----------------------------------------------------------------------===//
+// Drawing
+//===----------------------------------------------------------------------===//
+
+/// Random numbers that are drawn one by one: a prime, so that rows of a matrix
+/// do not repeat each other.
+static constexpr int64_t kPeriod = 65521;
+
+void nm::fillQuickly(const Tensor &tensor, uint64_t seed) {
+  int64_t elements = tensor.elements(), size = elementSize(tensor.type);
+  int64_t drawn = std::min(elements, kPeriod);
+  fillRandom(Tensor(tensor.data, tensor.type, {drawn}), seed);
+  auto *data = static_cast<char *>(tensor.data);
+  if (elements > kPeriod)
+    forParts(elements - kPeriod, kPeriod, [&](int64_t begin, int64_t end) {
+      std::memcpy(data + (kPeriod + begin) * size, data, (end - begin) * size);
+    });
+}
+
+/// The indices of `count` windows, drawn as one weight of so many columns:
+/// [N x count].
+static Result<Weight> drawWindows(const Pattern &pattern, int64_t count,
+                                  uint64_t seed) {
+  TensorType type;
+  type.element = ElementType::I8;
+  type.shape = {pattern.m, count};
+  type.encoding = Encoding{{pattern.n, pattern.m}, 0};
+  return randomWeight(type, seed);
+}
+
+Result<Weight> nm::drawWeight(const TensorType &type, uint64_t seed) {
+  const Pattern &pattern = type.encoding->pattern;
+  int64_t k = weightRows(type), n = weightColumns(type);
+  // Padding is to be zero.
+  if (k % pattern.windowRows() != 0 || n % pattern.bn != 0)
+    return randomWeight(type, seed);
+  Result<Weight> weight =
+      allocateWeight(condensedValuesType(type), condensedIndicesType(type));
+  if (!weight)
+    return weight;
+  fillQuickly(weight->values, seed);
+
+  constexpr int64_t kWindows = 4093;
+  Result<Weight> windows = drawWindows(pattern, kWindows, ~seed);
+  if (!windows)
+    return windows;
+  auto *from = static_cast<const uint8_t *>(windows->indices.data);
+  auto *to = static_cast<uint8_t *>(weight->indices.data);
+  int64_t blocks = pattern.blockColumns(n);
+  forParts(pattern.windows(k), 1, [&](int64_t window, int64_t) {
+    for (int64_t unit = 0; unit < pattern.n; ++unit)
+      for (int64_t block = 0; block < blocks;) {
+        int64_t at = (window * blocks + block) % kWindows;
+        int64_t run = std::min(blocks - block, kWindows - at);
+        std::memcpy(to + (window * pattern.n + unit) * blocks + block,
+                    from + unit * kWindows + at, run);
+        block += run;
+      }
+  });
+  return weight;
+}
+
+//===----------------------------------------------------------------------===//
+// Walking condensed weights
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The kept units of a condensed weight.
+struct UnitWalk {
+  const TensorType &type;
+  const Weight &weight;
+  const Pattern &pattern = type.encoding->pattern;
+  int64_t k = weightRows(type), n = weightColumns(type);
+  int64_t blocks = pattern.blockColumns(n);
+
+  /// The first row in k of the unit in `unitRow` and `block`.
+  int64_t firstRow(int64_t unitRow, int64_t block) const {
+    int64_t unit = static_cast<const uint8_t *>(
+        weight.indices.data)[unitRow * blocks + block];
+    return (unitRow / pattern.n * pattern.m + unit) * pattern.bk;
+  }
+  /// The values of a unit in its row `row`.
+  int64_t valueAt(int64_t unitRow, int64_t row, int64_t block) const {
+    return ((unitRow * pattern.bk + row) * blocks + block) * pattern.bn;
+  }
+  int64_t unitRows() const { return pattern.unitRows(k); }
+};
+} // namespace
+
+template <typename Word>
+static void scatterWords(const UnitWalk &walk, const Tensor &dense) {
+  const Pattern &pattern = walk.pattern;
+  auto *from = static_cast<const Word *>(walk.weight.values.data);
+  auto *to = static_cast<Word *>(dense.data);
+  // A window's units go to its own rows.
+  forParts(pattern.windows(walk.k), 1, [&](int64_t window, int64_t) {
+    for (int64_t slot = 0; slot < pattern.n; ++slot) {
+      int64_t unitRow = window * pattern.n + slot;
+      for (int64_t row = 0; row < pattern.bk; ++row)
+        for (int64_t block = 0; block < walk.blocks; ++block) {
+          int64_t position = walk.firstRow(unitRow, block) + row;
+          int64_t column = block * pattern.bn;
+          if (position < walk.k)
+            std::copy_n(from + walk.valueAt(unitRow, row, block),
+                        std::min(pattern.bn, walk.n - column),
+                        to + position * walk.n + column);
+        }
+    }
+  });
+}
+
+void nm::scatterWeight(const TensorType &type, const Weight &weight,
+                       const Tensor &dense) {
+  UnitWalk walk{type, weight};
+  switch (elementSize(type.element)) {
+  case 1:
+    return scatterWords<uint8_t>(walk, dense);
+  case 2:
+    return scatterWords<uint16_t>(walk, dense);
+  case 4:
+    return scatterWords<uint32_t>(walk, dense);
+  default:
+    return scatterWords<uint64_t>(walk, dense);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Checking
+//===----------------------------------------------------------------------===//
+
+/// 1 or -1 by row: a bit of the row's number, mixed (Knuth's multiplicative
+/// hash).
+static double sign(int64_t row) {
+  return (uint64_t(row) * 0x9e3779b97f4a7c15ull) >> 63 ? -1.0 : 1.0;
+}
+
+/// Calls `body` with a function that loads an element as a float64.
+template <typename Body>
+static void withLoad(const Tensor &tensor, Body body) {
+  if (tensor.type == ElementType::F32) {
+    auto *data = static_cast<const float *>(tensor.data);
+    return body([=](int64_t i) { return double(data[i]); });
+  }
+  body([&](int64_t i) { return loadAsDouble(tensor.data, tensor.type, i); });
+}
+
+/// Columns that one task sums: what they sum to stays in the cache.
+static constexpr int64_t kStripe = 512;
+
+std::vector<double> nm::sumRows(const Tensor &matrix) {
+  int64_t columns = matrix.shape.back();
+  int64_t rows = matrix.elements() / std::max<int64_t>(columns, 1);
+  std::vector<double> sum(columns, 0.0);
+  withLoad(matrix, [&](auto load) {
+    forParts(columns, kStripe, [&](int64_t begin, int64_t end) {
+      for (int64_t row = 0; row < rows; ++row) {
+        double factor = sign(row);
+        for (int64_t column = begin; column < end; ++column)
+          sum[column] += factor * load(row * columns + column);
+      }
+    });
+  });
+  return sum;
+}
+
+std::vector<double> nm::multiplyRow(const std::vector<double> &row,
+                                    const TensorType &type,
+                                    const Weight &weight) {
+  UnitWalk walk{type, weight};
+  const Pattern &pattern = walk.pattern;
+  std::vector<double> sum(walk.n, 0.0);
+  int64_t blocksPerTask = std::max<int64_t>(kStripe / pattern.bn, 1);
+  withLoad(weight.values, [&](auto load) {
+    forParts(walk.blocks, blocksPerTask, [&](int64_t begin, int64_t end) {
+      for (int64_t unitRow = 0; unitRow < walk.unitRows(); ++unitRow)
+        for (int64_t i = 0; i < pattern.bk; ++i)
+          for (int64_t block = begin; block < end; ++block) {
+            int64_t position = walk.firstRow(unitRow, block) + i;
+            if (position >= walk.k)
+              continue;
+            int64_t value = walk.valueAt(unitRow, i, block);
+            int64_t column = block * pattern.bn;
+            int64_t last = std::min(column + pattern.bn, walk.n);
+            for (; column < last; ++column)
+              sum[column] += row[position] * load(value++);
+          }
+    });
+  });
+  return sum;
+}
+
+double nm::relativeDifference(const std::vector<double> &got,
+                              const std::vector<double> &expected) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double off = got[i] - expected[i];
+    difference += off * off;
+    norm += expected[i] * expected[i];
+  }
+  if (difference == 0 && norm == 0)
+    return 0;
+  return std::sqrt(difference / norm);
+}

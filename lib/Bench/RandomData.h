@@ -1,0 +1,49 @@
+//===- RandomData.h - Large random operands, quickly ------------*- C++ -*-===//
+//
+// nm-run draws every number by itself, which takes seconds for a large layer. A
+// benchmark of a thousand cases repeats a short run of random numbers instead:
+// a product takes no longer or shorter for it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_BENCH_RANDOMDATA_H
+#define NM_LIB_BENCH_RANDOMDATA_H
+
+#include "nm/Runtime/Weight.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nm {
+
+/// Fills a row-major tensor on the host with numbers in [-1, 1), or integers
+/// in [-8, 8).
+void fillQuickly(const Tensor &tensor, uint64_t seed);
+
+/// A condensed weight of the encoded `type`, k first, with a random pattern.
+Result<Weight> drawWeight(const TensorType &type, uint64_t seed);
+
+/// Writes the dense matrix of a condensed weight to `dense`, of the same
+/// element type and all zero. Faster than decompressWeight, on all threads.
+void scatterWeight(const TensorType &type, const Weight &weight,
+                   const Tensor &dense);
+
+/// The sum of the rows of a row-major matrix on the host, or of a vector as
+/// the one row that it is, each times 1 or -1 at random; in float64.
+///
+/// Such a sum over the rows of C is what A's sum gives times B. Its error,
+/// relative to it, is on average that of all of C, and takes m times less to
+/// compute; an element that is wrong is wrong in it, too.
+std::vector<double> sumRows(const Tensor &matrix);
+
+/// `row` times a condensed weight, in float64.
+std::vector<double> multiplyRow(const std::vector<double> &row,
+                                const TensorType &type, const Weight &weight);
+
+/// ‖got - expected‖ / ‖expected‖; a NaN where either has one.
+double relativeDifference(const std::vector<double> &got,
+                          const std::vector<double> &expected);
+
+} // namespace nm
+
+#endif // NM_LIB_BENCH_RANDOMDATA_H

@@ -1,0 +1,96 @@
+//===- Summary.cpp - Speed-ups over many cases ----------------------------===//
+
+#include "Summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+using namespace nm;
+
+static std::string titleOf(const BenchCase &bench) {
+  std::string title(elementName(bench.type));
+  // Few rows are a kind of their own each: what bounds them differs.
+  title += bench.isCold() ? ", m = " + std::to_string(bench.shape.m)
+                          : ", m > " + std::to_string(BenchCase::kMostColdRows);
+  if (!bench.step.empty())
+    title += ", " + bench.step;
+  else if (!bench.schedule.empty())
+    title += ", " + bench.schedule;
+  return title;
+}
+
+/// `VW32`; patterns of other windows than 32 units with their M.
+static std::string rowOf(const Pattern &pattern) {
+  std::string name = granularityName(pattern);
+  return pattern.m == 32 ? name : name + ", M = " + std::to_string(pattern.m);
+}
+
+void Summary::add(const BenchCase &bench, double speedup) {
+  std::string title = titleOf(bench), row = rowOf(bench.pattern);
+  if (tables.find(title) == tables.end())
+    titles.push_back(title);
+  Table &table = tables[title];
+  if (table.rows.find(row) == table.rows.end())
+    table.granularities.push_back(row);
+  table.rows[row][bench.pattern.sparsity()].speedups.push_back(speedup);
+}
+
+std::string Summary::Cell::text() const {
+  if (speedups.empty())
+    return "-";
+  double logs = 0;
+  for (double speedup : speedups)
+    logs += std::log(speedup);
+  auto [least, most] = std::minmax_element(speedups.begin(), speedups.end());
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.2f (%.2f-%.2f)",
+                std::exp(logs / double(speedups.size())), *least, *most);
+  return buffer;
+}
+
+std::string Summary::Table::text(const std::string &title) const {
+  std::set<double> sparsities;
+  size_t most = 0;
+  for (const auto &[row, cells] : rows)
+    for (const auto &[sparsity, cell] : cells) {
+      sparsities.insert(sparsity);
+      most = std::max(most, cell.speedups.size());
+    }
+  std::string text = "\n" + title + " (up to " + std::to_string(most) +
+                     (most == 1 ? " shape" : " shapes") + ")\n\n| |";
+  std::string rule = "\n| --- |";
+  for (double sparsity : sparsities) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, " %.1f %% |", 100 * sparsity);
+    text += buffer;
+    rule += " --- |";
+  }
+  text += rule + "\n";
+  for (const std::string &row : granularities) {
+    text += "| " + row + " |";
+    const std::map<double, Cell> &cells = rows.at(row);
+    for (double sparsity : sparsities) {
+      auto cell = cells.find(sparsity);
+      text += " " + (cell == cells.end() ? "-" : cell->second.text()) + " |";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string Summary::text() const {
+  bool hasSeveral = false;
+  std::string text;
+  for (const std::string &title : titles) {
+    const Table &table = tables.at(title);
+    text += table.text(title);
+    for (const auto &[row, cells] : table.rows)
+      for (const auto &[sparsity, cell] : cells)
+        hasSeveral |= cell.speedups.size() > 1;
+  }
+  if (!hasSeveral)
+    return "";
+  return "\nSpeed-up over the BLAS, geometric mean (least-most):\n" + text;
+}

@@ -1,0 +1,131 @@
+//===- FakeCublas.cpp - A cuBLAS for tests, without a GPU -----------------===//
+//
+// Products in f32 on the fake driver of ../Runtime/FakeCuda.h, launched as a
+// kernel so that they are captured and run when memory of the device is open.
+// FAKE_CUBLAS in the environment breaks it: `fail` makes products fail, `wrong`
+// makes them wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Runtime/FakeCuda.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+static bool isBroken(const char *how) {
+  const char *given = std::getenv("FAKE_CUBLAS");
+  return given && std::strcmp(given, how) == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static T param(void **params, int i) {
+  T value;
+  std::memcpy(&value, params[i], sizeof value);
+  return value;
+}
+
+/// C = A * B, column-major, without leading dimensions of their own.
+static void gemmKernel(const unsigned[3], void **params) {
+  auto *a = param<const float *>(params, 0);
+  auto *b = param<const float *>(params, 1);
+  auto *c = param<float *>(params, 2);
+  auto m = param<int64_t>(params, 3), n = param<int64_t>(params, 4);
+  auto k = param<int64_t>(params, 5);
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) {
+      float sum = isBroken("wrong") ? 1 : 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += a[l * m + i] * b[j * k + l];
+      c[j * m + i] = sum;
+    }
+}
+
+static const FakeKernel kKernels[] = {{"gemm", gemmKernel, 6, 0}};
+static const FakeImage kImage = {FAKE_IMAGE_MAGIC, 1, kKernels};
+
+namespace {
+struct Handle {
+  void *driver = nullptr;
+  void *module = nullptr;
+  void *function = nullptr;
+  void *stream = nullptr;
+
+  template <typename Entry>
+  Entry *find(const char *name) const {
+    return reinterpret_cast<Entry *>(dlsym(driver, name));
+  }
+};
+} // namespace
+
+static int launch(Handle *handle, int64_t m, int64_t n, int64_t k,
+                  const void *a, const void *b, void *c) {
+  constexpr int kExecutionFailed = 13;
+  if (isBroken("fail"))
+    return kExecutionFailed;
+  void *params[] = {&a, &b, &c, &m, &n, &k};
+  using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned,
+                     unsigned, unsigned, void *, void **, void **);
+  return handle->find<Launch>("cuLaunchKernel")(
+      handle->function, 1, 1, 1, 1, 1, 1, 0, handle->stream, params, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+EXPORT int cublasCreate_v2(Handle **made) {
+  auto *handle = new Handle;
+  handle->driver = dlopen(std::getenv("NM_CUDA_LIBRARY"), RTLD_NOW);
+  using Load = int(void **, const void *, unsigned, int *, void **);
+  using Get = int(void **, void *, const char *);
+  if (handle->find<Load>("cuModuleLoadDataEx")(&handle->module, &kImage, 0,
+                                               nullptr, nullptr) ||
+      handle->find<Get>("cuModuleGetFunction")(&handle->function,
+                                               handle->module, "gemm"))
+    return 1;
+  *made = handle;
+  return 0;
+}
+
+EXPORT int cublasDestroy_v2(Handle *handle) {
+  handle->find<int(void *)>("cuModuleUnload")(handle->module);
+  delete handle;
+  return 0;
+}
+
+EXPORT int cublasSetStream_v2(Handle *handle, void *stream) {
+  handle->stream = stream;
+  return 0;
+}
+
+EXPORT int cublasSetWorkspace_v2(Handle *, void *, size_t) { return 0; }
+
+EXPORT int cublasGetVersion_v2(Handle *, int *version) {
+  *version = 130002;
+  return 0;
+}
+
+EXPORT const char *cublasGetStatusName(int) {
+  return "CUBLAS_STATUS_EXECUTION_FAILED";
+}
+
+EXPORT int cublasSgemv_v2(Handle *handle, int, int m, int n, const float *,
+                          const float *a, int, const float *x, int,
+                          const float *, float *y, int) {
+  return launch(handle, m, 1, n, a, x, y);
+}
+
+EXPORT int cublasGemmEx(Handle *handle, int, int, int m, int n, int k,
+                        const void *, const void *a, int, int, const void *b,
+                        int, int, const void *, void *c, int, int, int, int) {
+  return launch(handle, m, n, k, a, b, c);
+}

@@ -1,0 +1,64 @@
+//===- KernelFolderTest.cpp - Tests of cases compiled beforehand ----------===//
+
+#include "KernelFolder.h"
+
+#include "../TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+using namespace nm;
+
+static std::string openError(const std::string &path) {
+  Result<KernelFolder> folder = KernelFolder::open(path);
+  return folder ? "no error" : folder.error().message;
+}
+
+TEST(KernelFolder, ReadsWhatItWrites) {
+  TemporaryFolder temporary;
+  std::string path = temporary.path("new/kernels");
+  Result<KernelFolder> folder = KernelFolder::create(path, "cuda:sm_90a");
+  ASSERT_TRUE(folder) << folder.error().message;
+  BenchCase first{{4, 64, 32}, {8, 32, 1, 32}, ElementType::F16};
+  BenchCase second = first;
+  second.schedule = "stages=2 block=1,2,3";
+  second.step = "+ packing";
+  EXPECT_NE(folder->file(first), folder->file(second));
+  folder->add(first, 0.5);
+  folder->add(second, 0.25);
+  folder->add(first, 0.75);
+  ASSERT_TRUE(folder->writeList());
+
+  Result<KernelFolder> read = KernelFolder::open(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->target(), "cuda:sm_90a");
+  ASSERT_EQ(read->cases().size(), 2u);
+  EXPECT_EQ(read->cases()[0].str(), "4x64x32 8:32, block = 1x32 f16");
+  EXPECT_EQ(read->cases()[1].str(), second.str());
+  EXPECT_EQ(read->cases()[1].step, "+ packing");
+
+  Result<CompiledCase> missing = read->load({{5, 64, 32}, {2, 4}});
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("has no module for it"),
+            std::string::npos);
+  EXPECT_FALSE(read->load(first)) << "there is no such file";
+}
+
+TEST(KernelFolder, SaysWhatIsWrong) {
+  TemporaryFolder temporary;
+  EXPECT_NE(openError(temporary.path("")).find("cannot be read; nm-bench"),
+            std::string::npos);
+  auto write = [&](const std::string &text) {
+    temporary.write("kernels.tsv", text);
+    return openError(temporary.path(""));
+  };
+  EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
+            std::string::npos);
+  EXPECT_NE(write("nm-bench kernels 1\tcuda\na.so\t4x4x4\n")
+                .find(":2: expected FILE, SHAPE"),
+            std::string::npos);
+  EXPECT_NE(write("nm-bench kernels 1\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\n")
+                .find(":2"),
+            std::string::npos);
+  EXPECT_EQ(write("nm-bench kernels 1\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\n"),
+            "no error");
+}

@@ -1,0 +1,126 @@
+//===- RandomDataTest.cpp - Tests of large random operands ----------------===//
+
+#include "RandomData.h"
+
+#include "nm/Support/CheckPattern.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+using namespace nm;
+
+static TensorType weightType(int64_t k, int64_t n, Pattern pattern,
+                             ElementType element = ElementType::F32) {
+  TensorType type;
+  type.element = element;
+  type.shape = {k, n};
+  type.encoding = Encoding{pattern, 0};
+  return type;
+}
+
+static std::vector<TensorType> weightTypes() {
+  return {weightType(64, 96, {8, 32}), weightType(96, 5000, {3, 4}),
+          weightType(64, 96, {8, 32, 1, 32}, ElementType::F16),
+          weightType(128, 128, {1, 2, 64, 64}, ElementType::I8),
+          weightType(64, 64, {2, 4, 4, 4}, ElementType::BF16),
+          // Ragged in k, in n, and in both.
+          weightType(70, 96, {8, 32}), weightType(64, 37, {8, 32, 1, 32}),
+          weightType(70, 37, {1, 2, 4, 4})};
+}
+
+TEST(RandomData, DrawsValidWeights) {
+  for (const TensorType &type : weightTypes()) {
+    Result<Weight> weight = drawWeight(type, 3);
+    ASSERT_TRUE(weight) << type.str() << ": " << weight.error().message;
+    Status status = verifyWeight(type, *weight, "w");
+    EXPECT_TRUE(status) << status.error().message;
+  }
+}
+
+TEST(RandomData, DrawsManyPatterns) {
+  TensorType type = weightType(64, 4096, {2, 8});
+  Result<Weight> weight = drawWeight(type, 3);
+  ASSERT_TRUE(weight);
+  auto *indices = static_cast<const uint8_t *>(weight->indices.data);
+  std::set<int> seen;
+  for (int64_t column = 0; column < 4096; ++column)
+    seen.insert(indices[column] * 8 + indices[4096 + column]);
+  // All 8 choose 2 of them.
+  EXPECT_EQ(seen.size(), 28u);
+}
+
+TEST(RandomData, ScattersAsTheRuntimeDecompresses) {
+  for (const TensorType &type : weightTypes()) {
+    Result<Weight> weight = drawWeight(type, 3);
+    ASSERT_TRUE(weight);
+    Result<Buffer> expected = Buffer::allocate(type.element, type.shape);
+    Result<Buffer> got = Buffer::allocate(type.element, type.shape);
+    ASSERT_TRUE(decompressWeight(type, *weight, expected->tensor()));
+    scatterWeight(type, *weight, got->tensor());
+    for (int64_t i = 0; i < got->tensor().elements(); ++i)
+      ASSERT_EQ(loadAsDouble(got->tensor().data, type.element, i),
+                loadAsDouble(expected->tensor().data, type.element, i))
+          << type.str() << " at " << i;
+  }
+}
+
+TEST(RandomData, FillsBeyondItsPeriod) {
+  Result<Buffer> buffer = Buffer::allocate(ElementType::F32, {200000});
+  fillQuickly(buffer->tensor(), 5);
+  auto *data = static_cast<const float *>(buffer->tensor().data);
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < 200000; ++i) {
+    ASSERT_TRUE(data[i] >= -1 && data[i] < 1);
+    sum += data[i];
+    squares += double(data[i]) * data[i];
+  }
+  EXPECT_NEAR(sum / 200000, 0, 0.01);
+  EXPECT_NEAR(squares / 200000, 1.0 / 3, 0.01);
+}
+
+/// C of a weight and random rows, in f32.
+static Buffer multiply(const Tensor &a, const TensorType &type,
+                       const Weight &weight) {
+  int64_t m = a.shape[0], k = type.shape[0], n = type.shape[1];
+  Result<Buffer> dense = Buffer::allocate(ElementType::F32, {k, n});
+  EXPECT_TRUE(decompressWeight(type, weight, dense->tensor()));
+  Result<Buffer> c = Buffer::allocate(ElementType::F32, {m, n});
+  auto *from = static_cast<const float *>(a.data);
+  auto *b = static_cast<const float *>(dense->tensor().data);
+  auto *to = static_cast<float *>(c->tensor().data);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t l = 0; l < k; ++l)
+        to[i * n + j] += from[i * k + l] * b[l * n + j];
+  return std::move(*c);
+}
+
+TEST(RandomData, ChecksAProductByASumOfItsRows) {
+  for (const TensorType &type : weightTypes()) {
+    if (type.element != ElementType::F32)
+      continue;
+    Result<Weight> weight = drawWeight(type, 3);
+    Result<Buffer> a = Buffer::allocate(ElementType::F32, {9, type.shape[0]});
+    fillQuickly(a->tensor(), 4);
+    Buffer c = multiply(a->tensor(), type, *weight);
+    std::vector<double> expected =
+        multiplyRow(sumRows(a->tensor()), type, *weight);
+    EXPECT_LT(relativeDifference(sumRows(c.tensor()), expected), 1e-6)
+        << type.str();
+
+    auto *data = static_cast<float *>(c.tensor().data);
+    float right = data[7];
+    data[7] += 1;
+    EXPECT_GT(relativeDifference(sumRows(c.tensor()), expected), 1e-4);
+    data[7] = NAN;
+    EXPECT_TRUE(std::isnan(relativeDifference(sumRows(c.tensor()), expected)));
+    // Two wrong rows do not make up for each other.
+    data[7] = right;
+    std::swap_ranges(data, data + type.shape[1], data + type.shape[1]);
+    std::swap_ranges(data + 2 * type.shape[1], data + 3 * type.shape[1],
+                     data + 5 * type.shape[1]);
+    EXPECT_GT(relativeDifference(sumRows(c.tensor()), expected), 1e-2);
+  }
+}

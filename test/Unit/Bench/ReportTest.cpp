@@ -1,0 +1,97 @@
+//===- ReportTest.cpp - Tests of how results are written ------------------===//
+
+#include "Report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nm;
+
+static CaseResult sampleResult() {
+  CaseResult result;
+  result.bench = {{256, 4096, 4096}, {8, 32, 1, 32}};
+  result.bench.schedule = "stages=2";
+  result.device = "NVIDIA \"H200\"";
+  result.strategy = "simt";
+  result.timings = Timings::of({1e-3, 2e-3, 3e-3});
+  result.dense = DenseResult{Timings::of({5e-3}), 1e-7, "gemm"};
+  result.tolerance = 1e-5;
+  result.ceilings = {4e12, 6e13, "at its clocks"};
+  result.bytes = 4e9;
+  return result;
+}
+
+/// The fields of a line, some of which are quoted.
+static std::vector<std::string> fields(const std::string &line) {
+  std::vector<std::string> list(1);
+  bool isQuoted = false;
+  for (char c : line) {
+    if (c == '"')
+      isQuoted = !isQuoted;
+    if (c == ',' && !isQuoted)
+      list.emplace_back();
+    else
+      list.back() += c;
+  }
+  return list;
+}
+
+static std::string field(const CaseResult &result, const std::string &name) {
+  std::vector<std::string> names = fields(csvHeader());
+  std::vector<std::string> values = fields(csvLine(result));
+  EXPECT_EQ(names.size(), values.size());
+  auto at = std::find(names.begin(), names.end(), name);
+  EXPECT_NE(at, names.end()) << name;
+  return values[at - names.begin()];
+}
+
+TEST(CsvLine, HasAFieldForEachColumn) {
+  CaseResult result = sampleResult();
+  EXPECT_EQ(field(result, "granularity"), "VW32");
+  EXPECT_EQ(field(result, "device"), "\"NVIDIA \"\"H200\"\"\"");
+  EXPECT_EQ(field(result, "schedule"), "\"stages=2\"");
+  EXPECT_EQ(field(result, "median_us"), "2000.0000");
+  EXPECT_EQ(field(result, "blas_routine"), "gemm");
+  EXPECT_EQ(field(result, "speedup"), "2.5000");
+  // A millisecond of memory.
+  EXPECT_EQ(field(result, "roofline_share"), "0.5000");
+  EXPECT_EQ(field(result, "roofline_bound"), "memory");
+  EXPECT_EQ(field(result, "accurate"), "1");
+
+  result.dense.reset();
+  result.relativeError = NAN;
+  EXPECT_EQ(field(result, "blas_median_us"), "");
+  EXPECT_EQ(field(result, "speedup"), "");
+  EXPECT_EQ(field(result, "accurate"), "0");
+}
+
+TEST(CaseResult, DoesWithoutCeilings) {
+  CaseResult result = sampleResult();
+  result.ceilings = {};
+  EXPECT_EQ(result.rooflineShare(), 0);
+}
+
+TEST(Summary, TakesGeometricMeans) {
+  Summary summary;
+  EXPECT_EQ(summary.text(), "");
+  summary.add({{256, 64, 64}, {16, 32, 1, 32}}, 2);
+  EXPECT_EQ(summary.text(), "") << "one case is no mean";
+  summary.add({{1024, 64, 64}, {16, 32, 1, 32}}, 8);
+  summary.add({{256, 64, 64}, {4, 32}}, 3);
+  summary.add({{256, 64, 64}, {2, 4}}, 5);
+  summary.add({{1, 64, 64}, {2, 4}, ElementType::F16}, 7);
+  EXPECT_EQ(summary.text(),
+            "\nSpeed-up over the BLAS, geometric mean (least-most):\n"
+            "\nf32, m > 16 (up to 2 shapes)\n\n"
+            "| | 50.0 % | 87.5 % |\n"
+            "| --- | --- | --- |\n"
+            "| VW32 | 4.00 (2.00-8.00) | - |\n"
+            "| EW | - | 3.00 (3.00-3.00) |\n"
+            "| EW, M = 4 | 5.00 (5.00-5.00) | - |\n"
+            "\nf16, m = 1 (up to 1 shape)\n\n"
+            "| | 50.0 % |\n"
+            "| --- | --- |\n"
+            "| EW, M = 4 | 7.00 (7.00-7.00) |\n");
+}
