@@ -1,0 +1,37 @@
+"""nm: products with N:M-sparse weights, compiled for the machine at hand.
+
+    import nm
+
+    w = nm.compress(weight, "2:4", axis=1)    # a PyTorch-style [n, k] weight
+    y = nm.matmul(x, w, bias, "gelu")         # x of any array library
+
+docs/Python.md of the repository is the guide.
+"""
+
+from ._cache import CacheWarning, cache_dir, clear_cache
+from ._compile import compile, compile_options, compiler_build, lower
+from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
+                      Diagnostic, DTypeError, Error, FileFormatError,
+                      PatternError, ShapeError)
+from ._formats import (CheckReport, Pruned, PruneReport, Window, check, compress,
+                       detect, prune)
+from ._library import has_compiler
+from ._matmul import PreparedMatmul, matmul, prepare
+from ._module import BoundFunction, Function, Module, TensorType, load
+from ._pattern import Pattern
+from ._runtime import get_num_threads, set_num_threads
+from ._sparse import SparseTensor
+from ._weightfile import load_weights, save_weights
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
+    "CompilerNotFoundError", "DTypeError", "DeviceError", "Diagnostic", "Error",
+    "FileFormatError", "Function", "Module", "Pattern", "PatternError",
+    "PreparedMatmul", "PruneReport", "Pruned", "ShapeError", "SparseTensor",
+    "TensorType", "Window", "cache_dir", "check", "clear_cache", "compile",
+    "compile_options", "compiler_build", "compress", "detect",
+    "get_num_threads", "has_compiler", "load", "load_weights", "lower", "matmul",
+    "prepare", "prune", "save_weights", "set_num_threads",
+]

@@ -1,0 +1,403 @@
+"""Arrays of all kinds as memory, and results of the kind that came in.
+
+Every library has one Kind. None is imported here unless an array of it came.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _library as lib
+from ._errors import DeviceError, DTypeError, Error
+
+NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16",
+               "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "i64": "int64",
+               "i32": "int32", "i8": "int8"}
+_ELEMENTS = {name: element for element, name in NUMPY_NAMES.items()}
+
+
+@dataclass
+class View:
+    """Elements in someone else's memory.
+
+    Attributes:
+        data: the address of the first element.
+        dtype: MLIR's name of the element type.
+        shape, strides: in elements.
+        device: ``(lib.CPU or lib.CUDA, id)``.
+        owner: what keeps the memory alive.
+    """
+
+    data: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: tuple[int, int]
+    owner: Any
+
+    @property
+    def is_row_major(self) -> bool:
+        return is_row_major(self.shape, self.strides)
+
+    def tensor(self) -> lib.NmTensor:
+        strides = None if self.is_row_major else self.strides
+        return lib.tensor(self.data, self.dtype, self.shape, strides,
+                          self.device)
+
+
+def is_row_major(shape, strides) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides)):
+        if size > 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def row_major(shape) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def device_name(device: tuple[int, int]) -> str:
+    return "cpu" if device[0] == lib.CPU else f"cuda:{device[1]}"
+
+
+def element_name(dtype: Any) -> str:
+    """MLIR's name of a dtype of any library; DTypeError for others."""
+    name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+    element = _ELEMENTS.get(name)
+    if element is None:
+        raise DTypeError("expected elements of "
+                         f"{', '.join(_ELEMENTS)}, but got {name}")
+    return element
+
+
+def numpy_dtype(element: str) -> np.dtype:
+    """NumPy's dtype of that name; ml_dtypes has the two that NumPy has not."""
+    if element in ("bf16", "f8E4M3FN"):
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise DTypeError(f"expected the package ml_dtypes for {element} in "
+                             "NumPy, but it is not installed") from None
+        return np.dtype(getattr(ml_dtypes, NUMPY_NAMES[element]))
+    return np.dtype(NUMPY_NAMES[element])
+
+
+class _Dtypes(dict):
+    """NumPy's dtypes by MLIR's names, each looked up once."""
+
+    def __missing__(self, element: str) -> np.dtype:
+        self[element] = numpy_dtype(element)
+        return self[element]
+
+
+_numpy_dtypes = _Dtypes()
+
+
+class Kind:
+    """What nm needs from one library of arrays."""
+
+    name = ""
+
+    def view(self, array: Any) -> View:
+        """The memory of `array`, ready for work on the current stream."""
+        raise NotImplementedError
+
+    def signature(self, array: Any) -> tuple:
+        """What a prepared call depends on; two arrays of one type and signature
+        differ in their address alone."""
+        view = self.view(array)
+        return view.dtype, view.shape, view.strides, view.device
+
+    def pointer(self, array: Any) -> int:
+        """The address of the elements, ready for work on the current stream."""
+        return self.view(array).data
+
+    def result_pointer(self, array: Any) -> int:
+        """The address of what `empty` made."""
+        return self.pointer(array)
+
+    def needs_copy(self, array: Any) -> bool:
+        """Whether strides in elements cannot describe the array."""
+        return False
+
+    def empty(self, shape, element: str, like: Any) -> Any:
+        """A new array on the device of `like`, to be written."""
+        raise NotImplementedError
+
+    def contiguous(self, array: Any) -> Any:
+        """`array`, or a row-major copy of it."""
+        raise NotImplementedError
+
+    def to_host(self, array: Any) -> View:
+        """The elements on the host: of the array itself where it is there."""
+        raise NotImplementedError
+
+    def from_host(self, array: np.ndarray, like: Any, element: str) -> Any:
+        """An array of this kind, on the device of `like`, from raw elements."""
+        raise NotImplementedError
+
+    def stream(self, array: Any) -> int:
+        """The handle of the caller's current stream on the array's device."""
+        return 0
+
+    def check_writable(self, array: Any) -> None:
+        """Raises where results cannot be written to `array`."""
+
+    def finish(self, array: Any) -> Any:
+        """What the caller gets for an array from `empty`."""
+        return array
+
+
+class NumpyKind(Kind):
+    name = "numpy"
+
+    def result_pointer(self, array):
+        return array.__array_interface__["data"][0]
+
+    def view(self, array: np.ndarray) -> View:
+        array = np.asarray(array)
+        element = element_name(array.dtype)
+        if not array.dtype.isnative:
+            raise DTypeError(f"expected elements in this machine's byte order, "
+                             f"but got {array.dtype}")
+        size = array.itemsize
+        if any(stride % size for stride in array.strides):
+            array = np.ascontiguousarray(array)
+        return View(array.__array_interface__["data"][0], element, array.shape,
+                    tuple(stride // size for stride in array.strides),
+                    (lib.CPU, 0), array)
+
+    def signature(self, array):
+        return array.dtype, array.shape, array.strides
+
+    def pointer(self, array):
+        return array.__array_interface__["data"][0]
+
+    def needs_copy(self, array):
+        return any(stride % array.itemsize for stride in array.strides)
+
+    def empty(self, shape, element, like):
+        return np.empty(shape, _numpy_dtypes[element])
+
+    def contiguous(self, array):
+        return np.ascontiguousarray(array)
+
+    def to_host(self, array):
+        return self.view(array)
+
+    def from_host(self, array, like, element):
+        return array.view(numpy_dtype(element)) if element in (
+            "bf16", "f8E4M3FN") else array
+
+    def check_writable(self, array):
+        if not array.flags.writeable:
+            raise Error("expected out to be writable, but it is read-only")
+
+
+class TorchKind(Kind):
+    name = "torch"
+
+    def __init__(self) -> None:
+        import torch
+        self.torch = torch
+        self.elements = {getattr(torch, name): element for element, name in
+                         NUMPY_NAMES.items() if hasattr(torch, name)}
+        self.dtypes = {element: dtype for dtype, element in
+                       self.elements.items()}
+
+    def _element(self, tensor) -> str:
+        element = self.elements.get(tensor.dtype)
+        if element is None:
+            raise DTypeError(f"expected elements of {', '.join(_ELEMENTS)}, but "
+                             f"got {tensor.dtype}")
+        return element
+
+    def view(self, array):
+        if array.layout is not self.torch.strided:
+            raise Error(f"expected a dense tensor, but got {array.layout}; "
+                        "tensor.to_dense() makes one")
+        kind = array.device.type
+        if kind not in ("cpu", "cuda"):
+            raise DeviceError("expected a tensor on a CPU or a CUDA device, but "
+                              f"it is on {array.device}")
+        device = (lib.CPU, 0) if kind == "cpu" else (lib.CUDA,
+                                                     array.device.index or 0)
+        return View(array.data_ptr(), self._element(array), tuple(array.shape),
+                    array.stride(), device, array)
+
+    def signature(self, array):
+        if array.requires_grad and self.torch.is_grad_enabled():
+            raise Error("expected a tensor without gradient, which would be "
+                        "lost here; nm.torch has modules and functions with "
+                        "gradients, torch.no_grad() goes without")
+        return array.dtype, array.shape, array.stride(), array.device
+
+    def pointer(self, array):
+        return array.data_ptr()
+
+    def empty(self, shape, element, like):
+        return self.torch.empty(shape, dtype=self.dtypes[element],
+                                device=like.device)
+
+    def contiguous(self, array):
+        return array.contiguous()
+
+    def to_host(self, array):
+        return self.view(array.detach().cpu())
+
+    def from_host(self, array, like, element):
+        bits = {1: self.torch.int8, 2: self.torch.int16, 4: self.torch.int32,
+                8: self.torch.int64}[array.itemsize]
+        raw = self.torch.from_numpy(
+            array.view(f"i{array.itemsize}")).to(bits)
+        return raw.view(self.dtypes[element]).to(like.device)
+
+    def stream(self, array):
+        return self.torch.cuda.current_stream(array.device).cuda_stream
+
+
+class CupyKind(Kind):
+    name = "cupy"
+
+    def __init__(self) -> None:
+        import cupy
+        self.cupy = cupy
+
+    def view(self, array):
+        size = array.itemsize
+        return View(array.data.ptr, element_name(array.dtype), array.shape,
+                    tuple(stride // size for stride in array.strides),
+                    (lib.CUDA, array.device.id), array)
+
+    def signature(self, array):
+        return array.dtype, array.shape, array.strides, array.device.id
+
+    def pointer(self, array):
+        return array.data.ptr
+
+    def needs_copy(self, array):
+        return any(stride % array.itemsize for stride in array.strides)
+
+    def empty(self, shape, element, like):
+        with like.device:
+            return self.cupy.empty(shape, numpy_dtype(element))
+
+    def contiguous(self, array):
+        with array.device:
+            return self.cupy.ascontiguousarray(array)
+
+    def to_host(self, array):
+        return KINDS["numpy"].view(self.cupy.asnumpy(array))
+
+    def from_host(self, array, like, element):
+        with like.device:
+            return self.cupy.asarray(array.view(numpy_dtype(element)))
+
+    def stream(self, array):
+        return self.cupy.cuda.get_current_stream().ptr
+
+
+class InterfaceKind(NumpyKind):
+    """Anything else with __array_interface__ or __array__; results are NumPy's.
+    """
+
+    name = "array interface"
+
+    def signature(self, array):
+        return super().signature(np.asarray(array))
+
+    def pointer(self, array):
+        return super().pointer(np.asarray(array))
+
+    def needs_copy(self, array):
+        return super().needs_copy(np.asarray(array))
+
+    def empty(self, shape, element, like):
+        return np.empty(shape, numpy_dtype(element))
+
+    def contiguous(self, array):
+        return np.ascontiguousarray(np.asarray(array))
+
+    def check_writable(self, array):
+        if not np.asarray(array).flags.writeable:
+            raise Error("expected out to be writable, but it is read-only")
+
+
+class _Kinds(dict):
+    """The kinds by name, each made when it is first needed."""
+
+    def __missing__(self, name: str) -> Kind:
+        if name in ("jax", "dlpack"):
+            from . import _dlpack
+            kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
+        else:
+            kind = {"numpy": NumpyKind, "torch": TorchKind, "cupy": CupyKind,
+                    "interface": InterfaceKind}[name]()
+        self[name] = kind
+        return kind
+
+
+KINDS = _Kinds()
+_kind_by_type: dict[type, Kind] = {}
+
+
+def kind_of(array: Any) -> Kind:
+    """The kind of an array; TypeError for what is none."""
+    kind = _kind_by_type.get(type(array))
+    if kind is None:
+        kind = _find_kind(array)
+        _kind_by_type[type(array)] = kind
+    return kind
+
+
+def _is_instance(array: Any, module: str, name: str) -> bool:
+    """isinstance without an import: an array of a library is a proof that the
+    library is loaded."""
+    loaded = sys.modules.get(module)
+    base = getattr(loaded, name, None)
+    return base is not None and isinstance(array, base)
+
+
+def _find_kind(array: Any) -> Kind:
+    if isinstance(array, (np.ndarray, np.generic)):
+        return KINDS["numpy"]
+    for module, name, kind in (("torch", "Tensor", "torch"),
+                               ("cupy", "ndarray", "cupy"),
+                               ("jax", "Array", "jax")):
+        if _is_instance(array, module, name):
+            return KINDS[kind]
+    if hasattr(type(array), "__dlpack__"):
+        return KINDS["dlpack"]
+    if hasattr(array, "__array_interface__"):
+        return KINDS["interface"]
+    raise TypeError("expected an array with __dlpack__ or __array_interface__, "
+                    f"but got {type(array).__name__}")
+
+
+def host_array(array: Any) -> tuple[View, Kind]:
+    """The elements of any array on the host, and the kind that it is of."""
+    kind = kind_of(array)
+    return kind.to_host(array), kind
+
+
+def raw_empty(shape, element: str) -> np.ndarray:
+    """Memory for elements of any type, also of one that NumPy has not: those are
+    unsigned integers then."""
+    if element in ("bf16", "f8E4M3FN"):
+        return np.empty(shape, f"u{lib.ELEMENT_SIZES[element]}")
+    return np.empty(shape, NUMPY_NAMES[element])
+
+
+def raw_tensor(array: np.ndarray, element: str) -> lib.NmTensor:
+    """Describes an array from raw_empty."""
+    return lib.tensor(array.__array_interface__["data"][0], element, array.shape)

@@ -1,0 +1,150 @@
+"""Compiled modules on disk.
+
+    <folder>/<key of content, options and processor>/<key of the compiler>.json
+    <folder>/<the same>/<sha256 of the artifact>.so
+
+The record names the artifact by its hash and is written last, each by a rename:
+two processes may compile the same at once, and a damaged file is compiled again.
+What is in the folder is run: it must be as trusted as the package itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+_lock = threading.Lock()
+_fallback: Path | None = None
+
+
+class CacheWarning(UserWarning):
+    """The cache folder cannot be written; kernels are compiled again by each
+    process."""
+
+
+def cache_dir() -> Path:
+    """Where compiled modules are kept: NM_CACHE_DIR, or nm in XDG_CACHE_HOME or
+    ~/.cache."""
+    given = os.environ.get("NM_CACHE_DIR")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "nm"
+
+
+def clear_cache() -> int:
+    """Deletes what cache_dir() holds of nm; returns how many modules there
+    were. Modules that are loaded stay usable."""
+    count = 0
+    for record in cache_dir().glob("*/*.json"):
+        count += 1
+        shutil.rmtree(record.parent, ignore_errors=True)
+    return count
+
+
+def processor() -> str:
+    """What compiled code may use of this machine, as one text."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            lines = {line.partition(":")[0].strip(): line.partition(":")[2]
+                     for line in file.read().split("\n\n")[0].splitlines()}
+    except OSError:
+        lines = {}
+    machine = os.uname().machine
+    known = "".join(lines.get(name, "") for name in
+                    ("vendor_id", "cpu family", "model", "flags", "Features"))
+    return f"{machine}-{hashlib.sha256(known.encode()).hexdigest()[:16]}"
+
+
+def key(**parts) -> str:
+    """A key of whatever a module depends on."""
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def find(content: str, compiler: str | None) -> Path | None:
+    """The artifact for `content` by the build `compiler`, or by any build where
+    there is no compiler: the newest one."""
+    folder = cache_dir() / content
+    name = "*" if compiler is None else key(compiler=compiler)
+    records = sorted(folder.glob(f"{name}.json"), key=_age)
+    if _fallback and not records:
+        records = sorted((_fallback / content).glob(f"{name}.json"))
+    for record in records:
+        artifact = _read(record)
+        if artifact:
+            return artifact
+    return None
+
+
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _read(record: Path) -> Path | None:
+    try:
+        digest = json.loads(record.read_text(encoding="utf-8"))["sha256"]
+        artifact = record.parent / f"{digest}.so"
+        # A truncated library would end the process where it is mapped.
+        if hashlib.sha256(artifact.read_bytes()).hexdigest() == digest:
+            return artifact
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return None
+
+
+def store(content: str, compiler: str, artifact: bytes, about: dict) -> Path:
+    """Writes an artifact; where the folder cannot be written, to one of this
+    process, after a warning."""
+    try:
+        return _store(cache_dir(), content, compiler, artifact, about)
+    except OSError as error:
+        folder = _process_folder(error)
+        return _store(folder, content, compiler, artifact, about)
+
+
+def _store(root: Path, content: str, compiler: str, artifact: bytes,
+           about: dict) -> Path:
+    folder = root / content
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest = hashlib.sha256(artifact).hexdigest()
+    path = folder / f"{digest}.so"
+    _write(path, artifact)
+    record = {**about, "sha256": digest, "compiler": compiler}
+    _write(folder / f"{key(compiler=compiler)}.json",
+           json.dumps(record, indent=1).encode())
+    return path
+
+
+def _write(path: Path, contents: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(contents)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _process_folder(error: OSError) -> Path:
+    global _fallback
+    with _lock:
+        if _fallback is None:
+            _fallback = Path(tempfile.mkdtemp(prefix="nm-cache-"))
+            atexit.register(shutil.rmtree, _fallback, ignore_errors=True)
+            warnings.warn(
+                f"cannot write the cache folder '{cache_dir()}' ({error}); "
+                "compiled kernels live as long as this process. NM_CACHE_DIR "
+                "sets another folder", CacheWarning, stacklevel=6)
+    return _fallback

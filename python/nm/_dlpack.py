@@ -1,0 +1,218 @@
+"""DLPack: arrays of JAX and of every other library that speaks it.
+
+https://dmlc.github.io/dlpack/latest/c_api.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int32, c_int64,
+                    c_uint8, c_uint16, c_uint64, c_void_p, py_object,
+                    pythonapi)
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from . import _library as lib
+from ._errors import DeviceError, DTypeError, Error
+
+K_DL_CPU, K_DL_CUDA, K_DL_CUDA_HOST, K_DL_CUDA_MANAGED = 1, 2, 3, 13
+CU_STREAM_LEGACY = 1
+# DLDataTypeCode, bits.
+_ELEMENTS = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16",
+             (10, 8): "f8E4M3FN", (0, 64): "i64", (0, 32): "i32", (0, 8): "i8"}
+_CODES = {element: code for code, element in _ELEMENTS.items()}
+
+
+class _Tensor(Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32),
+                ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8),
+                ("bits", c_uint8), ("lanes", c_uint16),
+                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", c_uint64)]
+
+
+class _Managed(Structure):
+    pass
+
+
+_Deleter = CFUNCTYPE(None, POINTER(_Managed))
+_Managed._fields_ = [("tensor", _Tensor), ("context", c_void_p),
+                     ("deleter", _Deleter)]
+
+_get_pointer = pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = c_void_p, [py_object, c_char_p]
+_is_valid = pythonapi.PyCapsule_IsValid
+_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [py_object, c_char_p]
+_new = pythonapi.PyCapsule_New
+_new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+
+
+def read(capsule: Any) -> _arrays.View:
+    """The memory of a capsule, which the view keeps alive."""
+    if not _is_valid(capsule, b"dltensor"):
+        raise Error("expected a DLPack capsule named 'dltensor'")
+    tensor = _Managed.from_address(_get_pointer(capsule, b"dltensor")).tensor
+    element = _ELEMENTS.get((tensor.code, tensor.bits))
+    if element is None or tensor.lanes != 1:
+        raise DTypeError(f"expected elements of {', '.join(_CODES)}, but got "
+                         f"DLPack type code {tensor.code} of {tensor.bits} bits "
+                         f"in {tensor.lanes} lanes")
+    if tensor.device_type in (K_DL_CPU, K_DL_CUDA_HOST):
+        device = (lib.CPU, 0)
+    elif tensor.device_type in (K_DL_CUDA, K_DL_CUDA_MANAGED):
+        device = (lib.CUDA, tensor.device_id)
+    else:
+        raise DeviceError("expected an array on a CPU or a CUDA device, but got "
+                          f"DLPack device type {tensor.device_type}")
+    shape = tuple(tensor.shape[:tensor.ndim])
+    strides = (tuple(tensor.strides[:tensor.ndim]) if tensor.strides
+               else _arrays.row_major(shape))
+    # An unconsumed capsule frees its tensor when it goes.
+    return _arrays.View((tensor.data or 0) + tensor.byte_offset, element, shape,
+                        strides, device, capsule)
+
+
+_exported: dict[int, Any] = {}
+
+
+@_Deleter
+def _release(managed) -> None:
+    _exported.pop(ctypes.addressof(managed.contents), None)
+
+
+class Exporter:
+    """Host memory that other libraries take by from_dlpack."""
+
+    def __init__(self, array: np.ndarray, element: str):
+        self.array, self.element = array, element
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return K_DL_CPU, 0
+
+    def __dlpack__(self, **_unused) -> Any:
+        shape = lib.sizes(self.array.shape)
+        code, bits = _CODES[self.element]
+        managed = _Managed()
+        managed.tensor = _Tensor(self.array.__array_interface__["data"][0],
+                                 K_DL_CPU, 0, self.array.ndim, code, bits, 1)
+        managed.tensor.shape = shape
+        managed.deleter = _release
+        address = ctypes.addressof(managed)
+        _exported[address] = (managed, shape, self.array)
+        return _new(address, b"dltensor", None)
+
+
+class DlpackKind(_arrays.Kind):
+    """Any object with __dlpack__ of a library that has no kind of its own.
+    Results are of its own library where that has a from_dlpack, else NumPy's.
+    """
+
+    name = "dlpack"
+
+    def _export(self, array, stream=None):
+        kind, _ = array.__dlpack_device__()
+        if kind in (K_DL_CPU, K_DL_CUDA_HOST):
+            return array.__dlpack__()
+        return array.__dlpack__(stream=stream or CU_STREAM_LEGACY)
+
+    def view(self, array):
+        return read(self._export(array, self.stream(array)))
+
+    def empty(self, shape, element, like):
+        self._expect_host(like)
+        return Exporter(_arrays.raw_empty(shape, element), element)
+
+    def result_pointer(self, array):
+        return array.array.__array_interface__["data"][0]
+
+    def finish(self, array):
+        return self._from_dlpack(array)
+
+    def _from_dlpack(self, array):
+        return np.from_dlpack(array)
+
+    def _expect_host(self, like) -> None:
+        if like.__dlpack_device__()[0] not in (K_DL_CPU, K_DL_CUDA_HOST):
+            raise DeviceError("expected out= for an array of "
+                              f"{type(like).__module__} on a device: nm does not "
+                              "know how to make one")
+
+    def contiguous(self, array):
+        view = self.view(array)
+        if view.is_row_major:
+            return array
+        self._expect_host(array)
+        return np.ascontiguousarray(np.from_dlpack(array))
+
+    def to_host(self, array):
+        self._expect_host(array)
+        return self.view(array)
+
+    def from_host(self, array, like, element):
+        return self._from_dlpack(Exporter(array, element))
+
+
+class JaxKind(DlpackKind):
+    """Arrays of JAX are immutable, and have no stream that a caller sees."""
+
+    name = "jax"
+
+    def __init__(self) -> None:
+        import jax
+        self.jax = jax
+
+    def _from_dlpack(self, array):
+        return self.jax.dlpack.from_dlpack(array)
+
+    def empty(self, shape, element, like):
+        if like.__dlpack_device__()[0] == K_DL_CPU:
+            return Exporter(_aligned_empty(shape, element), element)
+        # Memory of JAX itself, which nobody else has seen yet.
+        return self.jax.device_put(
+            self.jax.numpy.empty(shape, _arrays.NUMPY_NAMES[element]),
+            next(iter(like.devices())))
+
+    def view(self, array):
+        # Memory that is still being computed on a stream that nobody sees.
+        return super().view(array.block_until_ready())
+
+    def stream(self, array):
+        return CU_STREAM_LEGACY
+
+    def result_pointer(self, array):
+        if isinstance(array, Exporter):
+            return super().result_pointer(array)
+        return self.view(array).data
+
+    def finish(self, array):
+        if isinstance(array, Exporter):
+            return self._from_dlpack(array)
+        # What JAX does next with it is queued on a stream of its own.
+        lib.runtime.mgpuStreamSynchronize(CU_STREAM_LEGACY)
+        return array
+
+    def contiguous(self, array):
+        return array
+
+    def to_host(self, array):
+        return _arrays.KINDS["numpy"].view(np.asarray(array))
+
+    def from_host(self, array, like, element):
+        return self.jax.device_put(
+            self.jax.dlpack.from_dlpack(Exporter(array, element)),
+            next(iter(like.devices())))
+
+    def check_writable(self, array):
+        raise Error("expected out to be writable, but arrays of JAX are not")
+
+
+def _aligned_empty(shape, element: str) -> np.ndarray:
+    """Memory at a multiple of 64 bytes: JAX copies what is not."""
+    size = lib.ELEMENT_SIZES[element]
+    count = int(np.prod(shape, dtype=np.int64))
+    raw = np.empty(count * size + 64, np.uint8)
+    start = -raw.__array_interface__["data"][0] % 64
+    dtype = _arrays.raw_empty((), element).dtype
+    return raw[start:start + count * size].view(dtype).reshape(shape)

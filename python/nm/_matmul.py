@@ -1,0 +1,244 @@
+"""Products with condensed weights: the module is written, compiled once, and kept
+with the weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from . import _library as lib
+from ._call import Layout, PreparedCall
+from ._compile import compile
+from ._errors import DeviceError, DTypeError, Error, ShapeError
+from ._matmul_text import ACTIVATIONS, Product
+from ._module import BoundFunction
+from ._sparse import SparseTensor
+
+#: Up to this many rows a CPU gets a kernel for the very number.
+_EXACT_ROWS = 16
+# Kept with a weight: calls are small, bound functions hold its packed form.
+_KEPT_CALLS, _KEPT_BOUND = 128, 8
+
+
+def matmul(x: Any, w: SparseTensor, bias: Any = None,
+           activation: str | None = None, out: Any = None, *,
+           scale: Any = None) -> Any:
+    """``activation(scale · (x · W) + bias)``, summed over k.
+
+    W is `w` as ``[k, n]``: for a weight that was compressed with ``axis=1``, a
+    PyTorch-style ``[n, k]``, the result is ``x @ w.T``.
+
+    Args:
+        x: ``[..., k]`` activations of `w.dtype`, on a CPU or a CUDA device, maybe
+            strided. Any array with ``__dlpack__`` or ``__array_interface__``.
+        w: the weight, of f32, f16, bf16, f8E4M3FN or i8.
+        bias: ``[n]``, of the result's type and where `x` is.
+        activation: ``"relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"`` or None.
+        out: ``[..., n]`` array that the result is written to.
+        scale: ``[n]`` f32 factors of the columns, or one number for all.
+
+    Returns:
+        ``[..., n]`` of the kind of `x`: of its type, of f32 for f8E4M3FN, of i32
+        for i8 (f32 with a scale). Sums are of f32 (i32 for i8), rounded once. On
+        a CUDA device the work is queued on the caller's current stream.
+
+    Raises:
+        ShapeError, DTypeError, DeviceError: an array does not fit.
+        CompilerNotFoundError: this machine has no compiler, and the kernel is
+            not in the cache.
+    """
+    kind = _arrays.kind_of(x)
+    key = (type(x), kind.signature(x), activation,
+           None if bias is None else _signature(bias),
+           None if scale is None else _signature(scale))
+    try:
+        call = w._prepared.get(key)
+    except AttributeError:
+        raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
+                        f"makes, but got {type(w).__name__}") from None
+    if call is None:
+        call = _prepare(x, w, bias, activation, scale)
+        w._prepared[key] = call
+        if len(w._prepared) > _KEPT_CALLS:
+            w._prepared.pop(next(iter(w._prepared)), None)
+    arrays = [x]
+    if scale is not None:
+        arrays.append(_scale_array(scale, w))
+    if bias is not None:
+        arrays.append(bias)
+    return call.run(arrays, out)
+
+
+def _signature(array: Any) -> tuple:
+    if isinstance(array, (int, float)):
+        return (float,)
+    return type(array), _arrays.kind_of(array).signature(array)
+
+
+class PreparedMatmul:
+    """A product that nm.prepare made: call it on arrays like `x`."""
+
+    def __init__(self, call: PreparedCall, constants: tuple, remark: str):
+        self._call, self._constants = call, constants
+        self._type, self._kind = call._types[0], call._kinds[0]
+        self._signature = call._signatures[0]
+        self.remark = remark
+
+    def __call__(self, x: Any, out: Any = None) -> Any:
+        """The product with `x`, which has the type, shape, strides and device of
+        the array that it was prepared for; see nm.matmul.
+
+        Raises:
+            ShapeError: it has not.
+        """
+        if type(x) is not self._type or (
+                self._kind.signature(x) != self._signature):
+            raise ShapeError(self._call._mismatch(x, self._signature))
+        return self._call.run((x, *self._constants), out)
+
+
+def prepare(x: Any, w: SparseTensor, bias: Any = None,
+            activation: str | None = None, *, scale: Any = None
+            ) -> PreparedMatmul:
+    """Compiles and packs for ``nm.matmul(x, w, bias, activation)`` and gives a
+    callable for arrays like `x`, which has the least overhead.
+
+    Its `remark` says which kernel was chosen, its estimate beside dense, and why.
+    `bias` and `scale` are kept, not copied.
+    """
+    call = _prepare(x, w, bias, activation, scale)
+    constants = []
+    if scale is not None:
+        constants.append(_scale_array(scale, w))
+    if bias is not None:
+        constants.append(bias)
+    remarks = [op["remark"] for op in call._bound.function.ops]
+    return PreparedMatmul(call, tuple(constants), remarks[0] if remarks else "")
+
+
+def _scale_array(scale: Any, w: SparseTensor) -> Any:
+    if isinstance(scale, (int, float)):
+        return np.full(w.n, scale, np.float32)
+    return scale
+
+
+def _check_finite(scale: Any) -> None:
+    view, _ = _arrays.host_array(scale)
+    from ._sparse import as_numpy
+    bad = np.flatnonzero(~np.isfinite(as_numpy(view)))
+    if bad.size:
+        raise Error(f"expected finite scales, but scale {bad[0]} is "
+                    f"{as_numpy(view)[bad[0]]}")
+
+
+def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
+             scale: Any) -> PreparedCall:
+    view = _arrays.kind_of(x).view(x)
+    _check_operands(view, w, activation)
+    layout, rows = _flatten(view)
+    if scale is not None:
+        scale = _scale_array(scale, w)
+        _check_finite(scale)
+        _check_column(scale, "scale", "f32", w, view)
+    product = Product(w, rows, activation, bias is not None, scale is not None)
+    if bias is not None:
+        _check_column(bias, "bias", product.result_type, w, view)
+    bound = _bound_product(w, product, view.device)
+    arrays, layouts = [x], [layout]
+    for array in (scale, bias):
+        if array is not None:
+            arrays.append(array)
+            layouts.append(None)
+    return PreparedCall(bound, arrays, [(*view.shape[:-1], w.n)],
+                        [product.result_type], layouts,
+                        [(layout[0][0], w.n)])
+
+
+def _check_operands(view: _arrays.View, w: SparseTensor,
+                    activation: str | None) -> None:
+    if not isinstance(w, SparseTensor):
+        raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
+                        f"makes, but got {type(w).__name__}")
+    if not view.shape or view.shape[-1] != w.k:
+        raise ShapeError(f"expected x of shape [..., {w.k}], as w {w.shape} has "
+                         f"k = {w.k} on axis {w.pattern.axis}, but got "
+                         f"{view.shape}")
+    if view.dtype != w.dtype:
+        raise DTypeError(f"expected x of {w.dtype}, as w is, but got "
+                         f"{view.dtype}")
+    if activation not in ACTIVATIONS:
+        names = ", ".join(str(name) for name in ACTIVATIONS)
+        raise Error(f"expected activation to be one of {names}, but got "
+                    f"{activation!r}")
+
+
+def _check_column(array: Any, name: str, dtype: str, w: SparseTensor,
+                  x: _arrays.View) -> None:
+    view = _arrays.kind_of(array).view(array)
+    if view.shape != (w.n,):
+        raise ShapeError(f"expected {name} of shape ({w.n},), but got "
+                         f"{view.shape}")
+    if view.dtype != dtype:
+        raise DTypeError(f"expected {name} of {dtype}, but got {view.dtype}")
+    if view.device != x.device:
+        raise DeviceError(
+            f"expected {name} on {_arrays.device_name(x.device)}, where x is, but "
+            f"it is on {_arrays.device_name(view.device)}")
+
+
+def _flatten(view: _arrays.View) -> tuple[Layout, int]:
+    """x as [rows, k]: its layout, without strides where only a copy has that
+    shape, and the rows."""
+    *leading, k = view.shape
+    rows = 1
+    for size in leading:
+        rows *= size
+    strides = view.strides
+    step = strides[-2] if leading else k
+    expected = step
+    for size, stride in zip(reversed(leading), reversed(strides[:-1])):
+        if size > 1 and stride != expected:
+            return ((rows, k), None), rows
+        expected = stride * size if size > 1 else expected
+    return ((rows, k), (step, strides[-1])), rows
+
+
+def _rows_key(rows: int, device: tuple[int, int]) -> int | None:
+    """The number of rows that a kernel is made for; None for any."""
+    if device[0] == lib.CUDA or rows <= _EXACT_ROWS:
+        return rows
+    return None
+
+
+def _bound_product(w: SparseTensor, product: Product,
+                   device: tuple[int, int]) -> BoundFunction:
+    """The compiled product with the packed weight."""
+    rows = _rows_key(product.rows, device)
+    key = (device, rows, product.epilogue)
+    bound = w._bound.get(key)
+    if bound is None:
+        target, options = _target(device)
+        module = compile(product.text(rows), target, **options)
+        bound = module.only_function().bind(w, device=device[1])
+        # The weight owns the function, which therefore must not own it.
+        bound._weights = ()
+        w._bound[key] = bound
+        if len(w._bound) > _KEPT_BOUND:
+            w._bound.pop(next(iter(w._bound)), None)
+    return bound
+
+
+def _target(device: tuple[int, int]) -> tuple[str, dict]:
+    if device[0] == lib.CPU:
+        return "cpu", {}
+    return f"cuda:{device_chip(device[1])}", {}
+
+
+def device_chip(device: int) -> str:
+    """What to compile for so that it runs best on a CUDA device: ``sm_90a``."""
+    import ctypes
+    chip = ctypes.create_string_buffer(16)
+    lib.check(lib.runtime.nmCudaGetDeviceChip(device, chip), DeviceError)
+    return chip.value.decode()

@@ -1,0 +1,307 @@
+"""Compiled modules, and their functions with and without weights."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _arrays
+from . import _library as lib
+from ._call import PreparedCall
+from ._errors import DTypeError, Error, Diagnostic, PatternError, ShapeError
+from ._pattern import Pattern, parse_pattern
+from ._sparse import SparseTensor
+
+# Bound functions and prepared calls that are kept: each bound function has a
+# packed copy of its weights.
+_KEPT_BINDINGS, _KEPT_CALLS = 4, 64
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """The type of an argument or a result: MLIR's name of its elements, sizes
+    with None where they are dynamic, and the pattern of a weight."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+    pattern: Pattern | None = None
+
+    def __str__(self) -> str:
+        sizes = "".join(f"{'?' if size is None else size}x" for size in self.shape)
+        encoding = f", #nm.encoding<{self.pattern}>" if self.pattern else ""
+        return f"tensor<{sizes}{self.dtype}{encoding}>"
+
+
+def load(path: str | os.PathLike) -> Module:
+    """Loads a module that nm-compile or nm.compile wrote. No compiler is needed.
+
+    Loading runs code of the file: load only files that you trust.
+
+    Raises:
+        Error: it is no such module, or needs a processor that this is not.
+    """
+    return Module(path)
+
+
+class Module:
+    """A compiled module; call it where it has one function.
+
+    Attributes:
+        path: its shared object.
+        functions: its functions by name.
+        target: ``"cpu"``, ``"cuda"`` or ``"sim"``.
+        diagnostics: what the compiler said, if this process compiled it.
+    """
+
+    def __init__(self, path: str | os.PathLike,
+                 diagnostics: tuple[Diagnostic, ...] = ()):
+        self.path = Path(path)
+        self.diagnostics = diagnostics
+        handle = ctypes.c_void_p()
+        lib.check(lib.runtime.nmModuleLoad(
+            os.fsencode(self.path.resolve()), handle))
+        self._handle = handle.value
+        weakref.finalize(self, lib.runtime.nmModuleFree, handle.value)
+        manifest = json.loads(lib.runtime.nmModuleGetManifest(handle.value))
+        self.target: str = manifest["target"]
+        self.chips: tuple[str, ...] = tuple(manifest.get("chips") or ())
+        self.functions = {entry["name"]: Function(self, entry)
+                          for entry in manifest["functions"]}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How each product was compiled, with the estimate and the reason."""
+        return tuple(op["remark"] for function in self.functions.values()
+                     for op in function.ops)
+
+    def __getitem__(self, name: str) -> Function:
+        if name not in self.functions:
+            raise KeyError(f"expected a function among "
+                           f"{', '.join(self.functions)}, but got {name}")
+        return self.functions[name]
+
+    def only_function(self) -> Function:
+        """Its function, where it has one."""
+        if len(self.functions) != 1:
+            raise Error("expected a module with one function, but it has "
+                        f"{', '.join(self.functions)}; module['name'] is one")
+        return next(iter(self.functions.values()))
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """Calls the module's only function; see Function."""
+        return self.only_function()(*args, out=out)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Copies the shared object to `path`, for nm.load and nm-run."""
+        temporary = f"{os.fspath(path)}.tmp{os.getpid()}"
+        shutil.copyfile(self.path, temporary)
+        os.replace(temporary, path)
+
+    def __repr__(self) -> str:
+        return f"nm.Module({', '.join(map(str, self.functions.values()))})"
+
+
+def _tensor_type(entry: dict) -> TensorType:
+    return TensorType(entry["dtype"],
+                      tuple(None if size < 0 else size
+                            for size in entry["shape"]),
+                      parse_pattern(entry["encoding"])
+                      if entry.get("encoding") else None)
+
+
+class Function:
+    """A function of a compiled module.
+
+    Called with all arguments in order, it gives the result, or a tuple of them,
+    of the kind of the first argument that is no weight. A weight is given as an
+    nm.SparseTensor, as a dense array with its zeros, which is checked and
+    compressed at each call, or as ``(values, indices)``. `bind` gives weights
+    once.
+
+    Attributes:
+        name: its name.
+        args, results: their types.
+        ops: of every product ``{"strategy", "loc", "remark"}``.
+    """
+
+    def __init__(self, module: Module, entry: dict):
+        self._module = weakref.proxy(module)
+        self._entry = entry
+        self.name: str = entry["name"]
+        self.target = module.target
+        self.args = tuple(_tensor_type(arg) for arg in entry["args"])
+        self.results = tuple(_tensor_type(result) for result in entry["results"])
+        self.ops: tuple[dict, ...] = tuple(entry.get("ops") or ())
+        self.weights = tuple(i for i, arg in enumerate(self.args) if arg.pattern)
+        self._bound: OrderedDict = OrderedDict()
+        self._owner = weakref.ref(module)
+
+    def bind(self, *weights: Any, device: int = 0) -> BoundFunction:
+        """The function with its weights packed for it, one for each encoded
+        argument in order; `device` is the CUDA device that it then runs on.
+
+        Raises:
+            PatternError: a weight breaks its pattern.
+        """
+        module = self._owner()
+        if module is None:
+            raise Error(f"@{self.name}: its module was freed")
+        return BoundFunction(module, self, weights, device)
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        if len(args) != len(self.args):
+            raise Error(f"@{self.name}: expected {len(self.args)} arguments, but "
+                        f"got {len(args)}")
+        weights = [args[i] for i in self.weights]
+        plain = [arg for i, arg in enumerate(args) if i not in self.weights]
+        device = self._device_of(plain)
+        if not all(isinstance(weight, SparseTensor) for weight in weights):
+            return self.bind(*weights, device=device)(*plain, out=out)
+        key = (device, *map(id, weights))
+        bound = self._bound.pop(key, None) or self.bind(*weights, device=device)
+        self._bound[key] = bound
+        if len(self._bound) > _KEPT_BINDINGS:
+            self._bound.popitem(last=False)
+        return bound(*plain, out=out)
+
+    def _device_of(self, arrays: list) -> int:
+        if self.target != "cuda" or not arrays:
+            return 0
+        return _arrays.kind_of(arrays[0]).view(arrays[0]).device[1]
+
+    def __str__(self) -> str:
+        args = ", ".join(map(str, self.args))
+        results = ", ".join(map(str, self.results))
+        return f"@{self.name}({args}) -> ({results})"
+
+
+class BoundFunction:
+    """A function with its weights; called with the other arguments in order.
+
+    Attributes:
+        function: the function.
+        device: ``(lib.CPU or lib.CUDA, id)``.
+    """
+
+    def __init__(self, module: Module, function: Function, weights: tuple,
+                 device: int):
+        self._module = module
+        self.function = function
+        # The simulator takes memory of the host.
+        on_cuda = module.target == "cuda"
+        self.device = (lib.CUDA, device) if on_cuda else (lib.CPU, 0)
+        # Weights are packed below; those that the caller holds stay alive for
+        # the function's cache, whose keys are their addresses.
+        self._weights = weights
+        handle = ctypes.c_void_p()
+        lib.check(lib.runtime.nmFunctionCreate(
+            module._handle, function.name.encode(), handle))
+        self._handle = handle.value
+        weakref.finalize(self, lib.runtime.nmFunctionFree, handle.value)
+        if on_cuda:
+            lib.check(lib.runtime.nmFunctionSetDevice(self._handle, device))
+        if len(weights) != len(function.weights):
+            raise Error(f"@{function.name}: expected {len(function.weights)} "
+                        f"weights, but got {len(weights)}")
+        for arg, weight in zip(function.weights, weights):
+            self._set_weight(arg, weight)
+        lib.check(lib.runtime.nmFunctionPackWeights(self._handle))
+        self.args = tuple(arg for arg in function.args if not arg.pattern)
+        self._positions = [i for i, arg in enumerate(function.args)
+                           if not arg.pattern]
+        self._calls: OrderedDict = OrderedDict()
+
+    def _set_weight(self, arg: int, weight: Any) -> None:
+        type_ = self.function.args[arg]
+        place = f"argument {arg} of @{self.function.name}"
+        if isinstance(weight, SparseTensor):
+            if (weight.dtype, weight.shape, weight.pattern) != (
+                    type_.dtype, type_.shape, type_.pattern):
+                raise PatternError(f"{place}: expected {type_}, but got {weight}")
+            values, indices = weight._tensors()
+        elif isinstance(weight, (tuple, list)):
+            if len(weight) != 2:
+                raise ShapeError(f"{place}: expected (values, indices), but got "
+                                 f"{len(weight)} parts")
+            parts = SparseTensor(*weight, type_.shape, type_.pattern,
+                                 dtype=type_.dtype)
+            values, indices = parts._tensors()
+        else:
+            kind = _arrays.kind_of(weight)
+            view = kind.to_host(weight)
+            lib.check(lib.runtime.nmFunctionSetWeight(self._handle, arg,
+                                                      view.tensor()),
+                      PatternError)
+            return
+        lib.check(lib.runtime.nmFunctionSetCondensedWeight(
+            self._handle, arg, values, indices), PatternError)
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """Calls the function on arrays of any library.
+
+        Args:
+            *args: the arguments that are no weights.
+            out: an array, or a tuple of them, that the results are written to.
+
+        Returns:
+            the result, or a tuple of them: `out`, or new arrays of the kind of
+            the first argument. On a CUDA device the work is queued on the
+            caller's current stream.
+
+        Raises:
+            ShapeError, DTypeError, DeviceError: an argument does not fit.
+        """
+        key = tuple((type(arg), _arrays.kind_of(arg).signature(arg))
+                    for arg in args)
+        call = self._calls.get(key)
+        if call is None:
+            call = self.prepare(*args)
+            self._calls[key] = call
+            if len(self._calls) > _KEPT_CALLS:
+                self._calls.popitem(last=False)
+        return call.run(args, out)
+
+    def prepare(self, *args: Any) -> PreparedCall:
+        """A call for arguments of just these kinds, shapes, strides and types,
+        which spares what depends on them alone."""
+        if len(args) != len(self.args):
+            raise Error(f"@{self.function.name}: expected {len(self.args)} "
+                        f"arguments that are no weights, but got {len(args)}")
+        views = [_arrays.kind_of(arg).view(arg) for arg in args]
+        for position, type_, view in zip(self._positions, self.args, views):
+            self._check(position, type_, view)
+        return PreparedCall(self, args, self._result_shapes(views),
+                            [type_.dtype for type_ in self.function.results])
+
+    def _check(self, position: int, type_: TensorType, view: _arrays.View) -> None:
+        place = f"argument {position} of @{self.function.name}"
+        if view.dtype != type_.dtype:
+            raise DTypeError(f"{place}: expected {type_}, but got elements of "
+                             f"{view.dtype}")
+        if len(view.shape) != len(type_.shape) or any(
+                size not in (None, got)
+                for size, got in zip(type_.shape, view.shape)):
+            raise ShapeError(f"{place}: expected {type_}, but got shape "
+                             f"{view.shape}")
+
+    def _result_shapes(self, views: list[_arrays.View]) -> list[tuple[int, ...]]:
+        shapes = []
+        for result in self.function._entry["results"]:
+            sizes = result.get("dims") or result["shape"]
+            shapes.append(tuple(self._size(size, views) for size in sizes))
+        return shapes
+
+    def _size(self, size: int | dict, views: list[_arrays.View]) -> int:
+        if isinstance(size, int):
+            return size
+        arg = size["arg"]
+        if arg in self._positions:
+            return views[self._positions.index(arg)].shape[size["dim"]]
+        return self.function.args[arg].shape[size["dim"]]

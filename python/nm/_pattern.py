@@ -1,0 +1,116 @@
+"""The N:M pattern."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from . import _library as lib
+from ._errors import PatternError
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """``n`` pruning units are **kept** of every ``m`` consecutive ones along k.
+
+    Attributes:
+        n, m: kept units, and units in a window.
+        block: ``(bk, bn)``, the rows along k and the columns of one unit.
+        axis: where k is in the dense weight's shape: 0 of ``[k, n]``, 1 of a
+            PyTorch-style ``[n, k]``.
+    """
+
+    n: int
+    m: int
+    block: tuple[int, int] = (1, 1)
+    axis: int = 0
+
+    def __post_init__(self) -> None:
+        lib.check(lib.runtime.nmPatternVerify(self._native()), PatternError)
+
+    @property
+    def sparsity(self) -> float:
+        """The share of weights that is pruned, 1 - n/m."""
+        return 1 - self.n / self.m
+
+    def sizes(self, shape) -> tuple[int, int]:
+        """k and n of a dense weight of `shape`."""
+        return shape[self.axis], shape[1 - self.axis]
+
+    def shape(self, k: int, n: int) -> tuple[int, int]:
+        """The dense shape of a weight with these sizes."""
+        return (k, n) if self.axis == 0 else (n, k)
+
+    def condensed_shapes(self, k: int, n: int):
+        """The shapes of the condensed values and indices of k x n weights."""
+        values, indices = lib.sizes([0, 0]), lib.sizes([0, 0])
+        lib.check(lib.runtime.nmCondensedShape(self._native(), k, n, values,
+                                               indices), PatternError)
+        return tuple(values), tuple(indices)
+
+    def __str__(self) -> str:
+        """``8:32, block = 1x32, dim = 1``: the text of ``#nm.encoding``."""
+        text = ctypes.c_void_p()
+        lib.check(lib.runtime.nmPatternPrint(self._native(), text), PatternError)
+        return lib.take_text(text.value)
+
+    def describe(self) -> str:
+        """The pattern and its sparsity, for people."""
+        return f"{self} ({100 * self.sparsity:.4g} % sparse)"
+
+    def _native(self) -> lib.NmPattern:
+        return lib.NmPattern(self.n, self.m, *self.block, self.axis)
+
+
+def parse_pattern(pattern: str | Pattern, block=None, axis=None) -> Pattern:
+    """The pattern that a call means.
+
+    Args:
+        pattern: ``"2:4"``, ``"8:32, block = 1x32, dim = 1"``, or a Pattern.
+        block: ``(bk, bn)`` or ``"1x32"``, where the text has none.
+        axis: the axis of k, 0 or 1 (or negative), where the text has none.
+
+    Raises:
+        PatternError: it is no pattern, or `block` or `axis` says otherwise.
+    """
+    if isinstance(pattern, Pattern):
+        found, has_block, has_axis = pattern, True, True
+    elif isinstance(pattern, str):
+        native = lib.NmPattern()
+        lib.check(lib.runtime.nmPatternParse(pattern.encode(), native),
+                  PatternError)
+        found = Pattern(native.n, native.m, (native.bk, native.bn), native.dim)
+        has_block, has_axis = "block" in pattern, "dim" in pattern
+    else:
+        raise PatternError("expected a pattern as a text like '2:4' or an "
+                           f"nm.Pattern, but got {type(pattern).__name__}")
+    if block is not None:
+        found = _with_block(found, _parse_block(block), has_block)
+    if axis is not None:
+        found = _with_axis(found, axis, has_axis)
+    return found
+
+
+def _with_block(found: Pattern, block: tuple[int, int], given: bool) -> Pattern:
+    if given and found.block != block:
+        raise PatternError(f"expected one block, but got {found} and block "
+                           f"{block[0]}x{block[1]}")
+    return Pattern(found.n, found.m, block, found.axis)
+
+
+def _with_axis(found: Pattern, axis: int, given: bool) -> Pattern:
+    if axis not in (-2, -1, 0, 1):
+        raise PatternError(f"expected axis 0 or 1 to be k, but got {axis!r}")
+    if given and found.axis != axis % 2:
+        raise PatternError(f"expected one axis, but got {found} and axis {axis}")
+    return Pattern(found.n, found.m, found.block, axis % 2)
+
+
+def _parse_block(block) -> tuple[int, int]:
+    try:
+        parts = block.split("x") if isinstance(block, str) else block
+        bk, bn = (int(part) for part in parts)
+    except (TypeError, ValueError):
+        raise PatternError("expected a block like (1, 32) or '1x32', but got "
+                           f"{block!r}") from None
+    return bk, bn

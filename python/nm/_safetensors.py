@@ -1,0 +1,145 @@
+"""safetensors files, mapped: 8 bytes of length, a JSON header, the elements.
+
+https://github.com/huggingface/safetensors#format
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ._errors import FileFormatError
+
+#: Types by the names of safetensors: ours, and bytes of an element.
+_TYPES = {"F64": ("f64", 8), "F32": ("f32", 4), "F16": ("f16", 2),
+          "BF16": ("bf16", 2), "F8_E4M3": ("f8E4M3FN", 1), "I64": ("i64", 8),
+          "I32": ("i32", 4), "I16": ("i16", 2), "I8": ("i8", 1), "U8": ("u8", 1),
+          "BOOL": ("bool", 1)}
+_NAMES = {element: name for name, (element, _) in _TYPES.items()}
+_DTYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2",
+           "f8E4M3FN": "u1", "i64": "<i8", "i32": "<i4", "i16": "<i2",
+           "i8": "i1", "u8": "u1", "bool": "?"}
+# What the format allows; a damaged length would ask for all memory.
+_MAX_HEADER = 100_000_000
+
+
+class SafetensorsFile(Mapping):
+    """The tensors of a file by name, as raw arrays into its mapping.
+
+    Raises:
+        FileFormatError: the file is damaged.
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = os.fspath(path)
+        size = os.stat(self.path).st_size
+        if size < 8:
+            raise self._damaged(f"expected at least 8 bytes, but got {size}")
+        self._data = np.memmap(self.path, np.uint8, "r")
+        length = int.from_bytes(self._data[:8].tobytes(), "little")
+        if length > min(size - 8, _MAX_HEADER):
+            raise self._damaged(f"expected a header of at most {size - 8} bytes, "
+                                f"but it says {length}")
+        try:
+            header = json.loads(self._data[8:8 + length].tobytes())
+            self.metadata = dict(header.pop("__metadata__", {}) or {})
+        except (ValueError, AttributeError, TypeError) as error:
+            raise self._damaged(f"expected a JSON header ({error})") from None
+        self._begin = 8 + length
+        self._header = {name: self._read_entry(name, entry)
+                        for name, entry in header.items()}
+
+    def _damaged(self, reason: str) -> FileFormatError:
+        return FileFormatError(f"{self.path}: damaged safetensors file: {reason}")
+
+    def _read_entry(self, name: str, entry) -> tuple[str, tuple, int, int]:
+        try:
+            kind, shape = entry["dtype"], tuple(entry["shape"])
+            begin, end = entry["data_offsets"]
+            good = all(isinstance(size, int) and size >= 0
+                       for size in (*shape, begin, end))
+        except (KeyError, TypeError, ValueError):
+            good = False
+        if not good:
+            raise self._damaged(f"expected dtype, shape and data_offsets of "
+                                f"{name}")
+        if kind not in _TYPES:
+            return kind, shape, begin, end
+        element, size = _TYPES[kind]
+        expected = math.prod(shape) * size
+        room = len(self._data) - self._begin
+        if end - begin != expected or end > room:
+            raise self._damaged(f"expected {expected} bytes of {name} in "
+                                f"{room}, but its place is {begin} to {end}")
+        return element, shape, begin, end
+
+    def raw(self, name: str) -> tuple[str, np.ndarray]:
+        """MLIR's name of the type (or u8, i16, bool), and the elements; those of
+        bf16 and f8E4M3FN as unsigned integers."""
+        if name not in self._header:
+            raise FileFormatError(f"{self.path}: expected a tensor '{name}', but "
+                                  f"it has {', '.join(self._header) or 'none'}")
+        element, shape, begin, end = self._header[name]
+        if element not in _DTYPES:
+            raise FileFormatError(f"{self.path}: expected {name} of a type among "
+                                  f"{', '.join(_TYPES)}, but got {element}")
+        part = self._data[self._begin + begin:self._begin + end]
+        # A writer may leave elements at odd places.
+        if part.__array_interface__["data"][0] % np.dtype(
+                _DTYPES[element]).itemsize:
+            part = part.copy()
+        return element, part.view(_DTYPES[element]).reshape(shape)
+
+    def info(self, name: str) -> tuple[str, tuple[int, ...]]:
+        """Type and shape of a tensor."""
+        return self._header[name][:2]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.raw(name)[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._header)
+
+    def __len__(self) -> int:
+        return len(self._header)
+
+
+def write(path: str | os.PathLike,
+          tensors: Mapping[str, tuple[str, np.ndarray]],
+          metadata: Mapping[str, str]) -> None:
+    """Writes raw tensors, given with their types, whole or not at all."""
+    header: dict = {"__metadata__": dict(metadata)}
+    at = 0
+    # Widest elements first, so that every tensor is aligned to its own.
+    ordered = sorted(tensors.items(), key=lambda item: -item[1][1].itemsize)
+    for name, (element, array) in ordered:
+        header[name] = {"dtype": _NAMES[element], "shape": list(array.shape),
+                        "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-(8 + len(text)) % 64)
+    path = os.fspath(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.",
+                                         dir=os.path.dirname(path) or ".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            for _, (_, array) in ordered:
+                file.write(np.ascontiguousarray(array).data)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,172 @@
+"""Weights in condensed form."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from . import _library as lib
+from ._errors import DTypeError, PatternError, ShapeError
+from ._pattern import Pattern, parse_pattern
+
+#: What weights may be made of.
+WEIGHT_TYPES = ("f32", "f16", "bf16", "f8E4M3FN", "i8")
+
+
+class SparseTensor:
+    """A weight in condensed form: the kept values, and where each was.
+
+    Made by nm.compress, nm.load_weights or from its parts. It does not change:
+    what is compiled and packed for it is kept with it.
+
+    Args:
+        values: ``[w, np]`` kept values, where w are the kept rows of k and np is
+            n padded to whole blocks. ``bf16`` and ``f8E4M3FN`` are arrays of
+            ml_dtypes, or of unsigned integers with `dtype` given.
+        indices: ``[w/bk, np/bn]`` int8 or uint8 positions in their windows,
+            ascending in each.
+        shape: the dense shape, ``(k, n)``, or ``(n, k)`` where `pattern.axis`
+            is 1.
+        pattern: the N:M pattern.
+        dtype: MLIR's name of the element type, where `values` does not tell.
+
+    Raises:
+        PatternError, ShapeError, DTypeError: the parts are no such weight.
+    """
+
+    def __init__(self, values: Any, indices: Any, shape: tuple[int, int],
+                 pattern: str | Pattern, dtype: str | None = None):
+        self.pattern = parse_pattern(pattern)
+        self.shape = tuple(int(size) for size in shape)
+        self.dtype, self._values = _raw_values(values, dtype)
+        self._indices = _raw_indices(indices)
+        _check_weight_shape(self.shape)
+        lib.check(lib.runtime.nmVerifyCondensed(
+            self.pattern._native(), self.k, self.n, b"weight",
+            *self._tensors()), PatternError)
+        # What _matmul compiled and packed for this weight.
+        self._prepared: dict = {}
+        self._bound: dict = {}
+
+    @property
+    def k(self) -> int:
+        """The size that a product sums over."""
+        return self.pattern.sizes(self.shape)[0]
+
+    @property
+    def n(self) -> int:
+        """The columns of a product's result."""
+        return self.pattern.sizes(self.shape)[1]
+
+    @property
+    def values(self) -> np.ndarray:
+        """The kept values ``[w, np]``; read-only where they are in a file."""
+        if self.dtype in ("bf16", "f8E4M3FN"):
+            try:
+                return self._values.view(_arrays.numpy_dtype(self.dtype))
+            except DTypeError:
+                return self._values
+        return self._values
+
+    @property
+    def indices(self) -> np.ndarray:
+        """The positions ``[w/bk, np/bn]``, uint8."""
+        return self._indices
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values and indices."""
+        return self._values.nbytes + self._indices.nbytes
+
+    def decompress(self, like: Any = None) -> Any:
+        """The dense weight with its zeros, of `shape`: a NumPy array, or an
+        array of the kind and on the device of `like`."""
+        dense = _arrays.raw_empty(self.shape, self.dtype)
+        lib.check(lib.runtime.nmDecompress(
+            *self._tensors(), self.pattern._native(),
+            _arrays.raw_tensor(dense, self.dtype)), PatternError)
+        if like is None:
+            like = dense
+        return _arrays.kind_of(like).from_host(dense, like, self.dtype)
+
+    def save(self, path: str | os.PathLike, name: str = "weight") -> None:
+        """Writes a self-describing file (safetensors with nm's metadata)."""
+        from ._weightfile import save_weights
+        save_weights(path, {name: self})
+
+    @staticmethod
+    def load(path: str | os.PathLike, name: str | None = None) -> SparseTensor:
+        """Maps a file that `save` wrote; `name` may be left out where the file
+        has one weight."""
+        from ._weightfile import load_weight
+        return load_weight(path, name)
+
+    def _tensors(self) -> tuple[lib.NmTensor, lib.NmTensor]:
+        return (_arrays.raw_tensor(self._values, self.dtype),
+                _arrays.raw_tensor(self._indices, "i8"))
+
+    def __repr__(self) -> str:
+        return (f"nm.SparseTensor(shape={self.shape}, dtype={self.dtype}, "
+                f"pattern='{self.pattern}', "
+                f"sparsity={100 * self.pattern.sparsity:.4g} %)")
+
+
+def _raw_values(values: Any, dtype: str | None) -> tuple[str, np.ndarray]:
+    view, _ = (_arrays.host_array(values)
+               if dtype is None else (None, None))
+    if view is None:
+        raw = np.ascontiguousarray(values)
+        if dtype not in WEIGHT_TYPES:
+            raise DTypeError(f"expected weights of {', '.join(WEIGHT_TYPES)}, "
+                             f"but got {dtype}")
+        if raw.itemsize != lib.ELEMENT_SIZES[dtype]:
+            raise DTypeError(f"expected values of {dtype}, but got {raw.dtype}")
+        plain = _arrays.raw_empty((), dtype).dtype
+        return dtype, raw if raw.dtype == plain else raw.view(plain)
+    check_weight_type(view.dtype)
+    return view.dtype, np.ascontiguousarray(as_numpy(view))
+
+
+def _raw_indices(indices: Any) -> np.ndarray:
+    array = np.ascontiguousarray(indices)
+    if array.dtype not in (np.int8, np.uint8):
+        raise DTypeError("expected indices of uint8 or int8, but got "
+                         f"{array.dtype}")
+    return array.view(np.uint8)
+
+
+def as_numpy(view: _arrays.View) -> np.ndarray:
+    """A view on the host as an array of NumPy's own types, without a copy."""
+    dtype = _arrays.raw_empty((), view.dtype).dtype
+    interface = {
+        "data": (view.data, True), "shape": view.shape, "version": 3,
+        "typestr": dtype.str,
+        "strides": tuple(stride * dtype.itemsize for stride in view.strides)}
+    return np.asarray(_Memory(interface, view.owner))
+
+
+class _Memory:
+    def __init__(self, interface: dict, owner: Any):
+        self.__array_interface__, self.owner = interface, owner
+
+
+def check_weight_type(element: str) -> None:
+    if element not in WEIGHT_TYPES:
+        raise DTypeError(f"expected weights of {', '.join(WEIGHT_TYPES)}, but "
+                         f"got {element}")
+
+
+def _check_weight_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise ShapeError("expected a weight of 2 dimensions, but got shape "
+                         f"{shape}")
+
+
+def weight_view(weight: Any) -> tuple[_arrays.View, _arrays.Kind]:
+    """A dense weight on the host, and the kind it came as."""
+    view, kind = _arrays.host_array(weight)
+    _check_weight_shape(view.shape)
+    return view, kind

@@ -1,0 +1,111 @@
+"""Files of condensed weights."""
+
+import json
+import shutil
+
+import nm
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def saved(draw, tmp_path):
+    w = nm.compress(draw.weight((24, 70), "8:32", axis=1, block=(1, 16)), "8:32",
+                    (1, 16), 1)
+    path = tmp_path / "w.safetensors"
+    w.save(path)
+    return w, path
+
+
+def test_round_trip(saved):
+    w, path = saved
+    again = nm.SparseTensor.load(path)
+    assert (again.shape, again.pattern, again.dtype) == (
+        w.shape, w.pattern, w.dtype)
+    np.testing.assert_array_equal(again.decompress(), w.decompress())
+    # Mapped, not read.
+    assert not again.values.flags.writeable and not again.values.flags.owndata
+
+
+def test_several_weights(draw, tmp_path):
+    weights = {f"layer.{i}": nm.compress(
+        draw.weight((16, 8 + i), "2:4", dtype=dtype), "2:4")
+        for i, dtype in enumerate((np.float32, np.float16, np.int8))}
+    nm.save_weights(tmp_path / "all.safetensors", weights)
+    again = nm.load_weights(tmp_path / "all.safetensors")
+    assert list(again) == list(weights)
+    for name, w in weights.items():
+        np.testing.assert_array_equal(again[name].decompress(), w.decompress())
+    one = nm.SparseTensor.load(tmp_path / "all.safetensors", "layer.1")
+    assert one.dtype == "f16"
+    with pytest.raises(nm.FileFormatError, match="layer.0, layer.1, layer.2"):
+        nm.SparseTensor.load(tmp_path / "all.safetensors")
+
+
+def test_other_readers(saved):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    w, path = saved
+    parts = safetensors.load_file(path)
+    np.testing.assert_array_equal(parts["weight.values"], w.values)
+    np.testing.assert_array_equal(parts["weight.indices"], w.indices)
+
+
+def rewrite(path, change):
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length:])
+
+
+def set_metadata(**fields):
+    return lambda header: header["__metadata__"].update(fields)
+
+
+@pytest.mark.parametrize("change,text", [
+    (set_metadata(version="2"), "expected version 1 of the format, but got 2"),
+    (set_metadata(format="pt"), "format is pt; nm.io.load_dense"),
+    (set_metadata(weights="{"), "it is damaged"),
+    (set_metadata(weights='{"weight": {}}'), "it is damaged"),
+    (lambda h: h["__metadata__"].pop("weights"), "it is damaged"),
+    (lambda h: h.pop("weight.values"), "expected a tensor 'weight.values'"),
+    (lambda h: h["weight.values"].update(dtype="F16"), "bytes of weight.values"),
+    (lambda h: h["weight.values"].update(dtype="I32"), "but got i32"),
+    (lambda h: h["weight.values"].update(shape=[1, 2, 3]), "bytes of"),
+    (lambda h: h["weight.values"].update(data_offsets=[0, 10 ** 9]), "bytes of"),
+    (lambda h: h["weight.values"].pop("shape"), "expected dtype, shape"),
+    (lambda h: h["weight.indices"].update(
+        data_offsets=h["weight.values"]["data_offsets"][:1] + [
+            h["weight.values"]["data_offsets"][0]
+            + h["weight.indices"]["data_offsets"][1]
+            - h["weight.indices"]["data_offsets"][0]]), "expected a position"),
+])
+def test_damaged(saved, change, text):
+    _, path = saved
+    rewrite(path, change)
+    with pytest.raises(nm.FileFormatError, match=text):
+        nm.SparseTensor.load(path)
+
+
+def test_damaged_bytes(saved, tmp_path):
+    _, path = saved
+    data = path.read_bytes()
+    for bad, text in ((b"", "at least 8 bytes"), (data[:50], "a header of at most"),
+                      (b"\x08" + bytes(7) + b"not json", "a JSON header"),
+                      (data[:-100], "bytes of")):
+        (tmp_path / "bad").write_bytes(bad)
+        with pytest.raises(nm.FileFormatError, match=text):
+            nm.SparseTensor.load(tmp_path / "bad")
+
+
+def test_failed_write_leaves_the_old_file(saved, tmp_path):
+    w, path = saved
+    before = path.read_bytes()
+    with pytest.raises(OSError):
+        w.save(tmp_path / "no-such-folder" / "w.safetensors")
+    shutil.copy(path, tmp_path / "old")
+    with pytest.raises(AttributeError):
+        nm.save_weights(tmp_path / "old", {"weight": None})
+    assert (tmp_path / "old").read_bytes() == before
+    assert not list(tmp_path.glob(".*"))

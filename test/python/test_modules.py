@@ -1,0 +1,243 @@
+"""nm.compile, nm.load, nm.lower, and the cache."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import nm
+import numpy as np
+import pytest
+from conftest import ROOT, reference, relative_error
+
+TEXT = """
+func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>,
+                  %y: tensor<?x48xf32>) -> tensor<?x48xf32> {
+  %r = linalg.matmul
+    ins(%x, %w : tensor<?x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>)
+    outs(%y : tensor<?x48xf32>) -> tensor<?x48xf32>
+  return %r : tensor<?x48xf32>
+}
+"""
+TWO = """
+func.func @twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %s = linalg.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
+    outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %m = linalg.mul ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
+    outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %s, %m : tensor<4xf32>, tensor<4xf32>
+}
+func.func @same(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+"""
+
+
+def test_compile_text(draw):
+    dense = draw.weight((64, 48), "2:4")
+    x, y = draw.array(5, 64), draw.array(5, 48)
+    module = nm.compile(TEXT)
+    assert module.target == "cpu"
+    assert any("2:4" in remark for remark in module.remarks)
+    function = module["linear"]
+    assert str(function) == (
+        "@linear(tensor<?x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>, "
+        "tensor<?x48xf32>) -> (tensor<?x48xf32>)")
+    w = nm.compress(dense, "2:4")
+    expected = reference(x, dense, 0) + y
+    for weight in (dense, w, (w.values, w.indices)):
+        assert relative_error(module(x, weight, y), expected) < 1e-6
+    bound = function.bind(w)
+    out = np.empty((5, 48), np.float32)
+    assert bound(x, y, out=out) is out
+    assert relative_error(out, expected) < 1e-6
+    prepared = bound.prepare(x, y)
+    assert relative_error(prepared(x, y), expected) < 1e-6
+    with pytest.raises(nm.ShapeError, match="prepared for"):
+        prepared(x[:4], y)
+
+
+def test_several_results(draw):
+    module = nm.compile(TWO)
+    x = draw.array(4)
+    added, squared = module["twice"](x)
+    np.testing.assert_allclose(added, x + x)
+    np.testing.assert_allclose(squared, x * x)
+    outs = np.empty(4, np.float32), np.empty(4, np.float32)
+    assert module["twice"](x, out=outs) is outs
+    np.testing.assert_allclose(outs[1], x * x)
+    with pytest.raises(nm.ShapeError, match="2 arrays in out"):
+        module["twice"](x, out=outs[:1])
+    with pytest.raises(nm.Error, match="one function, but it has twice, same"):
+        module(x)
+    with pytest.raises(KeyError, match="twice, same"):
+        module["none"]
+
+
+def test_save_and_load(draw, tmp_path):
+    dense = draw.weight((64, 48), "2:4")
+    x, y = draw.array(5, 64), draw.array(5, 48)
+    nm.compile(TEXT).save(tmp_path / "model.so")
+    module = nm.load(tmp_path / "model.so")
+    assert relative_error(module(x, dense, y), reference(x, dense, 0) + y) < 1e-6
+    with pytest.raises(nm.Error, match="no-such.so"):
+        nm.load(tmp_path / "no-such.so")
+    (tmp_path / "text.so").write_text("no library")
+    with pytest.raises(nm.Error, match="text.so"):
+        nm.load(tmp_path / "text.so")
+
+
+def test_call_errors(draw):
+    module, w = nm.compile(TEXT), draw.weight((64, 48), "2:4")
+    x, y = draw.array(5, 64), draw.array(5, 48)
+    with pytest.raises(nm.Error, match="expected 3 arguments, but got 2"):
+        module(x, w)
+    with pytest.raises(nm.DTypeError, match="argument 0 of @linear"):
+        module(x.astype("f8"), w, y)
+    with pytest.raises(nm.ShapeError, match="argument 0 of @linear"):
+        module(x[:, :60], w, y)
+    with pytest.raises(nm.Error, match="dimension 0"):
+        module(x, w, y[:4])
+    with pytest.raises(nm.PatternError, match="argument 1 of @linear"):
+        module(x, draw.array(64, 48), y)
+    with pytest.raises(nm.PatternError, match="argument 1 of @linear"):
+        module(x, nm.compress(draw.weight((64, 48), "1:4"), "1:4"), y)
+
+
+def test_compile_errors(tmp_path):
+    with pytest.raises(nm.CompileError, match="module.mlir:1:1: error: ") as caught:
+        nm.compile("func @f(")
+    assert caught.value.diagnostics[0].severity == "error"
+    with pytest.raises(nm.CompileError, match="expected opt-level between"):
+        nm.compile(TEXT, opt_level=9)
+    with pytest.raises(nm.CompileError, match="unknown option 'speed'"):
+        nm.compile(TEXT, speed=9)
+    with pytest.raises(nm.CompileError, match="target.*tpu"):
+        nm.compile(TEXT, target="tpu")
+    with pytest.raises(FileNotFoundError):
+        nm.compile(tmp_path / "none.mlir")
+    (tmp_path / "bytes.mlir").write_bytes(b"\xff\xfe")
+    with pytest.raises(nm.CompileError, match="expected a text"):
+        nm.compile(tmp_path / "bytes.mlir")
+
+
+def test_lower_and_options(tmp_path):
+    path = tmp_path / "linear.mlir"
+    path.write_text(TEXT)
+    assert "nm.spmm <2:4>" in nm.lower(path)
+    assert "#nm.schedule" in nm.lower(str(path), emit="schedule")
+    assert nm.lower(TEXT, emit="obj")[:4] == b"\x7fELF"
+    assert "0..3" in nm.compile_options()["opt_level"]
+
+
+def records(folder):
+    return sorted(folder.glob("*/*.json"))
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NM_CACHE_DIR", str(folder))
+    return folder
+
+
+def test_cache_is_used(own_cache, monkeypatch):
+    nm.compile(TEXT)
+    assert len(records(own_cache)) == 1
+    monkeypatch.setattr("nm._compile._run", None)
+    assert nm.compile(TEXT).functions
+    record = json.loads(records(own_cache)[0].read_text())
+    assert record["compiler"] == nm.compiler_build()
+    monkeypatch.undo()
+
+
+def test_cache_keys(own_cache, monkeypatch):
+    nm.compile(TEXT)
+    nm.compile(TEXT, opt_level=1)
+    nm.compile(TEXT + "\n")
+    assert len(records(own_cache)) == 3
+    monkeypatch.setattr("nm._compile.compiler_build", lambda: "another build")
+    nm.compile(TEXT)
+    nm.compile(TEXT, cache=False)
+    assert nm.clear_cache() >= 3
+    assert not records(own_cache)
+
+
+@pytest.mark.parametrize("damage", [
+    lambda record, artifact: artifact.write_bytes(artifact.read_bytes()[:999]),
+    lambda record, artifact: artifact.unlink(),
+    lambda record, artifact: record.write_text("{"),
+    lambda record, artifact: record.write_text("[]"),
+])
+def test_damaged_cache(own_cache, damage):
+    nm.compile(TEXT)
+    record = records(own_cache)[0]
+    digest = json.loads(record.read_text())["sha256"]
+    damage(record, record.parent / f"{digest}.so")
+    assert nm.compile(TEXT).functions
+    assert nm.compile(TEXT).path.exists()
+
+
+def test_unwritable_cache(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NM_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr("nm._cache._fallback", None)
+    with pytest.warns(nm.CacheWarning, match="cannot write the cache folder"):
+        assert nm.compile(TEXT).functions
+    assert nm.compile(TEXT).functions
+
+
+def run_python(code, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **environment})
+
+
+def test_two_processes_at_once(own_cache):
+    code = f"""
+        import nm
+        for n in range(8, 40, 8):
+            nm.compile({TEXT!r}.replace("48", str(n)))
+        print(len(nm.compile({TEXT!r}).functions))
+    """
+    processes = [run_python(code) for _ in range(3)]
+    for process in processes:
+        output, error = process.communicate()
+        assert (process.returncode, output) == (0, "1\n"), error
+    assert len(records(own_cache)) == 5
+
+
+def test_without_a_compiler(own_cache, draw, tmp_path):
+    """Loading, running and what is cached need no compiler."""
+    w = nm.compress(draw.weight((64, 48), "2:4"), "2:4")
+    x, y = draw.array(3, 64), draw.array(3, 48)
+    w.save(tmp_path / "w.safetensors")
+    np.save(tmp_path / "x.npy", x)
+    nm.matmul(x, w)
+    nm.compile(TEXT).save(tmp_path / "model.so")
+    from nm import _library
+    runtime = next(folder / "libnm_runtime.so" for folder in _library.folders()
+                   if (folder / "libnm_runtime.so").exists())
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libnm_runtime.so").symlink_to(runtime.resolve())
+    code = f"""
+        import nm, numpy as np
+        assert not nm.has_compiler()
+        w = nm.SparseTensor.load({str(tmp_path / "w.safetensors")!r})
+        x = np.load({str(tmp_path / "x.npy")!r})
+        y = np.zeros((3, 48), np.float32)
+        loaded = nm.load({str(tmp_path / "model.so")!r})(x, w, y)
+        assert np.array_equal(loaded, nm.matmul(x, w))
+        try:
+            nm.matmul(x, w, activation="relu")
+        except nm.CompilerNotFoundError as error:
+            print(error)
+    """
+    process = run_python(code, NM_LIBRARY_DIR=str(tmp_path / "lib"))
+    output, error = process.communicate()
+    assert process.returncode == 0, error
+    assert "expected libnm_compiler.so" in output
+    assert y.shape == (3, 48)
