@@ -21,6 +21,13 @@ inline constexpr int64_t kChunk = 4;
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
+/// The time of a schedule of strategy simt; negative if the chip cannot run it.
+double estimateSimt(const GpuProduct &product, const GpuChip &chip,
+                    const GpuSchedule &schedule);
+
+/// Sets the shared memory that a schedule of strategy simt takes.
+void setSimtSharedBytes(const Pattern &pattern, GpuSchedule &schedule);
+
 /// Sets the least times that the chip allows for the product.
 void setFloors(const GpuProduct &product, const GpuChip &chip,
                GpuSchedule &schedule);

@@ -52,6 +52,26 @@ TEST(GpuSchedule, TilesAreWholeAndFit) {
       }
 }
 
+TEST(GpuSchedule, SplitsKWhereTilesAreFew) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
+    GpuChip chip = *GpuChip::get(name);
+    auto select = [&](int64_t m, int64_t n, int64_t k) {
+      return *selectGpuSchedule({{8, 32, 1, 32}, m, n, k}, chip);
+    };
+    GpuSchedule small = select(256, 1024, 1024);
+    EXPECT_GT(small.splitK, 1) << name;
+    // Parts are whole tiles, all of them as many.
+    EXPECT_EQ(1024 % (small.splitK * small.blockK), 0) << name;
+    // Partial sums of a large product are traffic for nothing, but for those
+    // that fill a last wave of few blocks.
+    EXPECT_LE(select(4096, 4096, 4096).splitK, 2) << name;
+    EXPECT_EQ(select(16384, 16384, 4096).splitK, 1) << name;
+    // k that no number of parts divides is not split.
+    EXPECT_EQ(select(256, 1024, 32).splitK, 1) << name;
+  }
+}
+
 TEST(GpuSchedule, RefusesWindowsThatDoNotFit) {
   Result<GpuSchedule> tile = selectGpuSchedule(
       {{16, 32, 64, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
