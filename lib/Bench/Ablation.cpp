@@ -20,7 +20,7 @@ static const Step kSteps[] = {
 
 std::vector<BenchCase> nm::ablationCases() {
   std::vector<BenchCase> cases;
-  for (int64_t kept : {16, 20, 8, 4, 3})
+  for (int64_t kept : {16, 12, 8, 4, 3})
     for (const Step &step : kSteps)
       cases.push_back({{4096, 4096, 4096},
                        {kept, 32, 1, 32},

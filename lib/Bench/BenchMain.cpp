@@ -6,11 +6,12 @@
 #include "CompileAll.h"
 #include "CpuBench.h"
 #include "GpuBench.h"
+#include "Measure.h"
 #include "Progress.h"
-#include "Report.h"
 #include "nm-c/Runtime.h"
 
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -67,11 +68,28 @@ static Result<CompiledCase> compileOrLoad(const BenchCase &bench,
   return compileCase(bench, compileSettings(options));
 }
 
-/// Measures one case on a CpuBench or a GpuBench.
+namespace {
+/// Cases on a CpuBench or a GpuBench.
 template <typename Bench>
-static Result<CaseResult> runCase(Bench &bench, const BenchCase &which,
-                                  const BenchOptions &options,
-                                  const KernelFolder *folder) {
+class BenchRunner : public CaseRunner {
+public:
+  BenchRunner(const BenchOptions &options, const KernelFolder *folder,
+              Bench bench)
+      : options(options), folder(folder), bench(std::move(bench)) {}
+
+  std::string describe() const override { return bench.describe(); }
+  bool isUsable() const override { return bench.isUsable(); }
+  Result<CaseResult> run(const BenchCase &which) override;
+
+private:
+  const BenchOptions &options;
+  const KernelFolder *folder;
+  Bench bench;
+};
+} // namespace
+
+template <typename Bench>
+Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   Result<CompiledCase> compiled = compileOrLoad(which, options, folder);
   if (!compiled)
     return compiled.error();
@@ -86,7 +104,7 @@ static Result<CaseResult> runCase(Bench &bench, const BenchCase &which,
 }
 
 template <typename Bench>
-static int runCases(const BenchOptions &options) {
+static int runCases(const BenchOptions &options, Isolation isolation) {
   std::optional<KernelFolder> folder;
   if (!options.kernels.empty()) {
     Result<KernelFolder> opened = KernelFolder::open(options.kernels);
@@ -94,28 +112,18 @@ static int runCases(const BenchOptions &options) {
       return fail(opened.error());
     folder = std::move(*opened);
   }
-  Result<Bench> bench = Bench::create(options);
-  if (!bench)
-    return fail(bench.error());
-  std::printf("%s\n", bench->describe().c_str());
-  Result<Report> report = Report::open(options.csv);
-  if (!report)
-    return fail(report.error());
-  int code = kSuccess;
-  for (const BenchCase &which : options.cases) {
-    Result<CaseResult> result =
-        runCase(*bench, which, options, folder ? &*folder : nullptr);
-    if (!result) {
-      code = fail(Error{which.str() + ": " + result.error().message});
-      continue;
-    }
-    report->add(*result);
-    if (!result->isAccurate())
-      code = kFailure;
-  }
-  if (Status status = report->close(); !status)
-    return fail(status.error());
-  return code;
+  auto makeRunner = [&]() -> Result<std::unique_ptr<CaseRunner>> {
+    Result<Bench> bench = Bench::create(options);
+    if (!bench)
+      return bench.error();
+    return std::unique_ptr<CaseRunner>(new BenchRunner<Bench>(
+        options, folder ? &*folder : nullptr, std::move(*bench)));
+  };
+  Result<bool> passed =
+      measureCases(options.cases, options.csv, makeRunner, isolation);
+  if (!passed)
+    return fail(passed.error());
+  return *passed ? kSuccess : kFailure;
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,8 +141,8 @@ static int run(const BenchOptions &options) {
   if (options.compileOnly)
     return compileCases(options);
   if (options.target.kind == Target::Kind::Cuda)
-    return runCases<GpuBench>(options);
-  return runCases<CpuBench>(options);
+    return runCases<GpuBench>(options, Isolation::Child);
+  return runCases<CpuBench>(options, Isolation::None);
 }
 
 int nm::benchMain(int argc, char **argv) {

@@ -36,6 +36,7 @@ public:
 
   /// `2 threads, reads of 20.0 GB/s, ...`.
   std::string describe() const;
+  bool isUsable() const { return true; }
 
   /// Runs a case in turns with the BLAS and checks both. The result has what
   /// was measured; how the case was compiled is for the caller to say.

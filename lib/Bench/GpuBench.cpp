@@ -47,6 +47,8 @@ std::string GpuBench::describe() const {
   return text;
 }
 
+bool GpuBench::isUsable() const { return bool(cudaDeviceInfo(device.ordinal)); }
+
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,8 @@ public:
 
   /// `NVIDIA H200, 132 multiprocessors, ...`.
   std::string describe() const;
+  /// Whether the device still answers.
+  bool isUsable() const;
 
   /// Runs a case in turns with cuBLAS and checks both. The result has what was
   /// measured; how the case was compiled is for the caller to say.

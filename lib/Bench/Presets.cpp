@@ -42,7 +42,7 @@ static std::vector<BenchCase> spmvCases() {
 static std::vector<BenchCase> spmmCases() {
   return crossCases(layerShapes({256, 1024, 4096}),
                     {{16, 32, 1, 32},
-                     {20, 32, 1, 32},
+                     {12, 32, 1, 32},
                      {8, 32, 1, 32},
                      {4, 32, 1, 32},
                      {3, 32, 1, 32}},
@@ -63,7 +63,7 @@ static std::vector<BenchCase> granularityCases() {
 }
 
 /// The sparsities that the papers measure, in windows of 32 units.
-static const int64_t kKeptOf32[] = {16, 20, 8, 4, 3};
+static const int64_t kKeptOf32[] = {16, 12, 8, 4, 3};
 
 /// What is pruned at once: a weight, a part of a row, or a square.
 static const std::pair<int64_t, int64_t> kBlocks[] = {
@@ -132,7 +132,7 @@ static std::vector<BenchCase> gpuCases() {
 static std::vector<BenchCase> gpuQuickCases() {
   std::vector<BenchCase> cases = crossCases({{4096, 4096, 4096}},
                                             {{16, 32, 1, 32},
-                                             {20, 32, 1, 32},
+                                             {12, 32, 1, 32},
                                              {8, 32, 1, 32},
                                              {4, 32, 1, 32},
                                              {3, 32, 1, 32},

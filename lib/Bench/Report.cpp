@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
+#include <cmath>
 #include <cstring>
 
 using namespace nm;
@@ -21,18 +21,20 @@ static void printColumns(const char *shape, const char *pattern,
               roofline, error, strategy);
 }
 
-Result<Report> Report::open(const std::string &csv) {
+Result<Report> Report::open(const std::string &csv, bool isNew) {
   Report report;
   report.path = csv;
   if (!csv.empty()) {
-    report.file.reset(std::fopen(csv.c_str(), "w"));
+    report.file.reset(std::fopen(csv.c_str(), isNew ? "w" : "a"));
     if (!report.file)
       return Error{csv + ": cannot be written: " + std::strerror(errno)};
-    std::fprintf(report.file.get(), "%s\n", csvHeader().c_str());
+    if (isNew)
+      std::fprintf(report.file.get(), "%s\n", csvHeader().c_str());
   }
-  printColumns("m x n x k", "pattern", "zeros", "type", "us (p10, p90)",
-               "BLAS us (p10, p90)", "BLAS/us", "Gflop/s", "GB/s",
-               "of roofline", "error", "strategy");
+  if (isNew)
+    printColumns("m x n x k", "pattern", "zeros", "type", "us (p10, p90)",
+                 "BLAS us (p10, p90)", "BLAS/us", "Gflop/s", "GB/s",
+                 "of roofline", "error", "strategy");
   return report;
 }
 
@@ -56,6 +58,11 @@ static std::string timeText(const Timings &timings) {
   int decimals = timings.median < 1e-3 ? 1 : 0;
   return format("%.*f (%.*f, %.*f)", decimals, timings.median * 1e6, decimals,
                 timings.p10 * 1e6, decimals, timings.p90 * 1e6);
+}
+
+/// Without the sign that a NaN may have.
+static std::string errorText(double error) {
+  return std::isnan(error) ? "nan" : format("%.1e", error);
 }
 
 static void printRow(const CaseResult &result) {
@@ -84,14 +91,12 @@ static void printRow(const CaseResult &result) {
       format("%.1f", result.bytes / median / 1e9).c_str(),
       format("%.1f%% %s", 100 * result.rooflineShare(), result.rooflineBound())
           .c_str(),
-      format("%.1e", result.relativeError).c_str(), strategy.c_str());
+      errorText(result.relativeError).c_str(), strategy.c_str());
   std::fflush(stdout);
 }
 
 void Report::add(const CaseResult &result) {
   printRow(result);
-  if (result.dense)
-    summary.add(result.bench, result.speedup());
   if (!file)
     return;
   // A run that is cut short leaves what it has measured.
@@ -100,7 +105,6 @@ void Report::add(const CaseResult &result) {
 }
 
 Status Report::close() {
-  std::printf("%s", summary.text().c_str());
   bool tableFailed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   bool fileFailed = false;
   if (file) {

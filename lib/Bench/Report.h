@@ -6,7 +6,6 @@
 #include "BenchCase.h"
 #include "Interleave.h"
 #include "Roofline.h"
-#include "Summary.h"
 
 #include <cstdio>
 #include <memory>
@@ -67,11 +66,12 @@ struct CaseResult {
 /// for.
 class Report {
 public:
-  /// An empty `csv` writes no file.
-  static Result<Report> open(const std::string &csv);
+  /// An empty `csv` writes no file. One that is not new goes on where an
+  /// earlier one of this program has stopped.
+  static Result<Report> open(const std::string &csv, bool isNew);
 
   void add(const CaseResult &result);
-  /// Prints the means. The error says what could not be written.
+  /// The error says what could not be written.
   Status close();
 
 private:
@@ -83,7 +83,6 @@ private:
 
   std::string path;
   std::unique_ptr<std::FILE, CloseFile> file;
-  Summary summary;
 };
 
 /// The line of a result in the file, and the line with the columns' names.

@@ -1,6 +1,7 @@
 //===- ReportTest.cpp - Tests of how results are written ------------------===//
 
 #include "Report.h"
+#include "Summary.h"
 
 #include <gtest/gtest.h>
 
