@@ -2,6 +2,7 @@
 
 #include "nm/InitNM.h"
 #include "nm/Conversion/ForallToThreads/ForallToThreads.h"
+#include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
@@ -36,6 +37,7 @@ void mlir::nm::registerAllPasses() {
   registerConvertNMToLoops();
   registerConvertNMToVector();
   registerConvertNMToGPU();
+  registerConvertLinalgToGPU();
   registerConvertForallToThreads();
   registerNMLoweringPasses();
   registerBufferizedToLLVMPipeline();

@@ -23,6 +23,7 @@ llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope --allow-unused
 config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%nm_source_dir", config.nm_source_dir))
 config.substitutions.append(("%nm_lib_dir", config.nm_lib_dir))
+config.substitutions.append(("%nm_tools_dir", config.nm_tools_dir))
 
 # Kernels are assembled where the CUDA toolkit is found.
 toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")

@@ -99,6 +99,8 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
   llvm::TargetOptions targetOptions;
   // One rounding instead of two is closer to the reference, and twice as fast.
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Constructors, which load kernels, go where the dynamic linker looks.
+  targetOptions.UseInitArray = true;
   std::string cpu =
       options.cpu == "native" ? llvm::sys::getHostCPUName().str() : options.cpu;
   HostTarget host;
@@ -218,7 +220,9 @@ void mlir::nm::hideAllButInterface(llvm::Module &module) {
     return name.starts_with("_mlir_ciface_") || name == kManifest;
   };
   for (llvm::GlobalValue &value : module.global_values())
-    if (!value.isDeclaration() && !isInterface(value.getName()))
+    // LLVM's own lists, such as that of constructors, keep their linkage.
+    if (!value.isDeclaration() && !value.hasAppendingLinkage() &&
+        !isInterface(value.getName()))
       value.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 

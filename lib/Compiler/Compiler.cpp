@@ -2,17 +2,23 @@
 
 #include "nm/Compiler/Compiler.h"
 
+#include "ChipModule.h"
 #include "Codegen.h"
+#include "DetectChip.h"
 #include "Linker.h"
 #include "Manifest.h"
 #include "OutputFile.h"
+#include "Ptxas.h"
 #include "Reference.h"
 #include "Signature.h"
 #include "Stages.h"
 
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
+#include "nm/Support/KernelObjects.h"
+#include "nm/Support/Target.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -38,13 +44,19 @@ public:
   LogicalResult run(llvm::MemoryBufferRef input, StringRef output);
 
 private:
+  LogicalResult readTarget();
   LogicalResult parse(llvm::MemoryBufferRef input);
   LogicalResult readSignatures();
-  LogicalResult lower();
+  LogicalResult lowerForCpu();
+  LogicalResult lowerForCuda();
+  LogicalResult embedKernels();
+  void recordChips();
   LogicalResult translate();
+  LogicalResult link(ModuleOp lowered, StringRef what);
   LogicalResult linkReference();
   LogicalResult write(StringRef output);
   LogicalResult writeText(StringRef output);
+  LogicalResult writeCubin(StringRef output);
   LogicalResult writeObject(StringRef output);
 
   LogicalResult report(Status status) {
@@ -57,9 +69,12 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   llvm::LLVMContext llvmContext;
-  std::optional<HostTarget> target;
+  ::nm::Target target;
+  std::optional<HostTarget> host;
   ModuleRecord record;
   OwningOpRef<ModuleOp> module, reference;
+  /// For cuda: the module for each chip, in the order of the target's.
+  std::vector<ChipModule> chips;
   std::unique_ptr<llvm::Module> code;
 };
 } // namespace
@@ -80,6 +95,39 @@ Compilation::Compilation(const CompileOptions &options,
       }) {
   // Places and messages say enough; whole functions would drown them.
   context.printOpOnDiagnostic(false);
+}
+
+/// The stages that only one kind of target has, and only one chip of it.
+static bool isOfOneChip(Emit emit) {
+  return emit >= Emit::Schedule && emit < Emit::LLVM;
+}
+
+LogicalResult Compilation::readTarget() {
+  Result<::nm::Target> parsed = ::nm::Target::parse(options.target);
+  if (!parsed)
+    return diagnostics.fail(parsed.error().message);
+  target = std::move(*parsed);
+  if (failed(report(target.checkBuilt())))
+    return failure();
+  if (target.kind == ::nm::Target::Kind::Cpu) {
+    if (options.emit >= Emit::GPU && options.emit < Emit::LLVM)
+      return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
+                              "obj, so for the target cpu");
+    return success();
+  }
+  if (target.chips.empty()) {
+    std::string chip = detectChip().value_or("sm_90");
+    parsed = ::nm::Target::parse(target.kindName() + ":" + chip);
+    if (!parsed)
+      return diagnostics.fail("the device that is here: " +
+                              parsed.error().message);
+    target = std::move(*parsed);
+  }
+  if (isOfOneChip(options.emit) && target.chips.size() > 1)
+    return diagnostics.fail(
+        "expected one chip to print a stage for, but got '" + target.str() +
+        "'");
+  return success();
 }
 
 LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
@@ -114,7 +162,7 @@ LogicalResult Compilation::readSignatures() {
   return success();
 }
 
-LogicalResult Compilation::lower() {
+LogicalResult Compilation::lowerForCpu() {
   NMToCPUOptions pipeline;
   pipeline.detectWeights = options.detectWeights;
   pipeline.strategy = options.strategy;
@@ -122,7 +170,7 @@ LogicalResult Compilation::lower() {
   pipeline.thread = options.thread;
   pipeline.denseFallback = options.denseFallback;
   pipeline.threads = options.threads;
-  pipeline.features = target->getFeatureText();
+  pipeline.features = host->getFeatureText();
   return runPasses(
       *module, options, diagnostics,
       [&](OpPassManager &pm) {
@@ -135,56 +183,139 @@ LogicalResult Compilation::lower() {
       &record.functions);
 }
 
+LogicalResult Compilation::lowerForCuda() {
+  NMToCPUOptions front;
+  front.detectWeights = options.detectWeights;
+  if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
+        buildConvertToNM(pm, front);
+      })))
+    return failure();
+  if (options.emit == Emit::NM)
+    return success();
+  for (const std::string &chip : target.chips) {
+    bool isVariant = chip != target.chips.back();
+    OwningOpRef<ModuleOp> own =
+        isVariant ? OwningOpRef<ModuleOp>(module->clone()) : std::move(module);
+    chips.emplace_back(chip, std::move(own), record.functions, isVariant);
+    if (failed(chips.back().lower(options, diagnostics)))
+      return failure();
+  }
+  return makesCode() ? embedKernels() : success();
+}
+
+/// Where no ptxas is found, the module carries PTX alone, and says so.
+LogicalResult Compilation::embedKernels() {
+  Result<std::string> ptxas = findPtxas(options.toolkit);
+  if (!ptxas) {
+    if (!options.toolkit.empty())
+      return diagnostics.fail(ptxas.error().message);
+    diagnostics.add({DiagnosticSeverity::Warning, "",
+                     ptxas.error().message +
+                         ": the module carries its kernels as PTX, which the "
+                         "driver compiles when they are first used"});
+  }
+  auto number = [](const ChipModule &chip) {
+    ::nm::Chip parsed = *::nm::Chip::parse(chip.getChip());
+    return std::pair(parsed.major, parsed.minor);
+  };
+  const ChipModule &newest = *llvm::max_element(
+      chips, [&](const ChipModule &lhs, const ChipModule &rhs) {
+        return number(lhs) < number(rhs);
+      });
+  // Chips that are newer still can compile the newest one's PTX.
+  for (ChipModule &chip : chips)
+    if (failed(chip.embedKernels(ptxas ? *ptxas : "", &chip == &newest, options,
+                                 diagnostics)))
+      return failure();
+  recordChips();
+  return success();
+}
+
+void Compilation::recordChips() {
+  for (const ChipModule &chip : chips)
+    llvm::append_range(record.chips, chip.getObjects());
+  // The last has the function's own name.
+  std::vector<Signature> signatures;
+  for (FunctionRecord &function : record.functions)
+    signatures.push_back(function.signature);
+  record.functions = chips.back().getRecords();
+  for (auto [i, function] : llvm::enumerate(record.functions)) {
+    function.signature = signatures[i];
+    // Kernels read and write 16 bytes at once.
+    for (auto *tensors :
+         {&function.signature.args, &function.signature.results})
+      for (TensorInfo &tensor : *tensors)
+        tensor.alignment = 16;
+    if (chips.size() == 1)
+      continue;
+    for (const ChipModule &chip : chips) {
+      const FunctionRecord &variant = chip.getRecords()[i];
+      function.variants.push_back(
+          {variant.signature.name, chip.getObjects(), variant.packed});
+    }
+  }
+}
+
 /// Names an op that the pipeline has no lowering for; LLVM's translation would
 /// speak of the casts around it.
-static LogicalResult checkLowered(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) {
+static LogicalResult checkLowered(ModuleOp module, StringRef target) {
+  WalkResult result = module.walk([&](Operation *op) {
     if (isa<ModuleOp, UnrealizedConversionCastOp>(op) ||
-        isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
+        isa_and_present<LLVM::LLVMDialect>(op->getDialect()) ||
+        (target != "cpu" && isa<gpu::BinaryOp, gpu::LaunchFuncOp>(op)))
       return WalkResult::advance();
-    op->emitOpError() << "has no lowering for the cpu target";
+    op->emitOpError() << "has no lowering for the " << target << " target";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+LogicalResult Compilation::link(ModuleOp lowered, StringRef what) {
+  if (failed(checkLowered(lowered, target.kindName())))
+    return failure();
+  std::unique_ptr<llvm::Module> translated =
+      translateToLLVM(lowered, llvmContext, *host);
+  if (!translated)
+    return diagnostics.fail(what + " does not translate to LLVM IR");
+  // Names may be the same in each part.
+  hideAllButInterface(*translated);
+  if (!code)
+    code = std::move(translated);
+  else if (llvm::Linker::linkModules(*code, std::move(translated)))
+    return diagnostics.fail(what + " does not link with the module");
+  return success();
 }
 
 LogicalResult Compilation::linkReference() {
   if (failed(
           runPasses(*reference, options, diagnostics, buildReferencePipeline)))
     return failure();
-  if (failed(checkLowered(*reference)))
+  if (failed(link(*reference, "the reference")))
     return failure();
-  std::unique_ptr<llvm::Module> referenceCode =
-      translateToLLVM(*reference, llvmContext, *target);
-  if (!referenceCode)
-    return diagnostics.fail("the reference does not translate to LLVM IR");
-  hideAllButInterface(*referenceCode);
-  if (llvm::Linker::linkModules(*code, std::move(referenceCode)))
-    return diagnostics.fail("the reference does not link with the module");
   for (FunctionRecord &function : record.functions)
     function.hasReference = true;
   return success();
 }
 
 LogicalResult Compilation::translate() {
-  if (failed(checkLowered(*module)))
-    return failure();
   diagnostics.setStep("the translation to LLVM IR");
-  code = translateToLLVM(*module, llvmContext, *target);
-  if (!code)
-    return diagnostics.fail("the module does not translate to LLVM IR");
-  if (failed(report(checkHalf(*code, *target))))
+  if (module && failed(link(*module, "the module")))
     return failure();
-  // Before the reference, whose names may be the same.
-  hideAllButInterface(*code);
-  record.target = options.target;
-  record.processorFeatures = target->getCheckedFeatures();
-  record.constantBytes = countConstantBytes(*code);
+  for (const ChipModule &chip : chips)
+    if (failed(link(chip.getModule(), "the module for " + chip.getChip())))
+      return failure();
+  if (failed(report(checkHalf(*code, *host))))
+    return failure();
+  record.target = target.kindName();
+  record.processorFeatures = host->getCheckedFeatures();
+  record.constantBytes = chips.empty()
+                             ? countConstantBytes(*code)
+                             : countConstantBytes(chips.back().getModule());
   if (reference && failed(linkReference()))
     return failure();
   addManifest(*code, writeManifest(record));
   diagnostics.setStep("LLVM's optimizer");
-  optimize(*code, *target, options.optLevel);
+  optimize(*code, *host, options.optLevel);
   return success();
 }
 
@@ -193,17 +324,29 @@ LogicalResult Compilation::writeText(StringRef output) {
   llvm::raw_string_ostream stream(text);
   if (options.emit == Emit::LLVM)
     code->print(stream, nullptr);
+  else if (options.emit == Emit::PTX)
+    stream << chips.front().getPtx();
   else
-    module->print(stream);
-  if (text.back() != '\n')
+    (chips.empty() ? *module : chips.front().getModule()).print(stream);
+  if (text.empty() || text.back() != '\n')
     text += '\n';
   return report(writeOutput(output, text));
+}
+
+LogicalResult Compilation::writeCubin(StringRef output) {
+  Result<std::string> ptxas = findPtxas(options.toolkit);
+  if (!ptxas)
+    return diagnostics.fail("a cubin is made by ptxas: " +
+                            ptxas.error().message);
+  FailureOr<std::string> cubin =
+      chips.front().makeCubin(*ptxas, options, diagnostics);
+  return failed(cubin) ? failure() : report(writeOutput(output, *cubin));
 }
 
 LogicalResult Compilation::writeObject(StringRef output) {
   diagnostics.setStep("LLVM's code generator");
   SmallVector<char, 0> object;
-  if (failed(report(emitObject(*code, *target, object))))
+  if (failed(report(emitObject(*code, *host, object))))
     return failure();
   StringRef bytes(object.data(), object.size());
   if (options.emit == Emit::Object)
@@ -220,16 +363,18 @@ LogicalResult Compilation::writeObject(StringRef output) {
 }
 
 LogicalResult Compilation::write(StringRef output) {
+  if (options.emit == Emit::Cubin)
+    return writeCubin(output);
   return options.emit <= Emit::LLVM ? writeText(output) : writeObject(output);
 }
 
 LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
-  if (failed(report(checkTarget(options.target))))
+  if (failed(readTarget()))
     return failure();
-  Result<HostTarget> host = HostTarget::create(options);
-  if (!host)
-    return diagnostics.fail(host.error().message);
-  target.emplace(std::move(*host));
+  Result<HostTarget> processor = HostTarget::create(options);
+  if (!processor)
+    return diagnostics.fail(processor.error().message);
+  host.emplace(std::move(*processor));
   diagnostics.setStep("the parser");
   if (failed(parse(input)))
     return failure();
@@ -241,7 +386,9 @@ LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
     if (!reference)
       return failure();
   }
-  if (failed(lower()) || (makesCode() && failed(translate())))
+  bool isCpu = target.kind == ::nm::Target::Kind::Cpu;
+  if (failed(isCpu ? lowerForCpu() : lowerForCuda()) ||
+      (makesCode() && failed(translate())))
     return failure();
   return write(output);
 }

@@ -20,6 +20,8 @@ static void writeTensor(OStream &json, const TensorInfo &tensor) {
   });
   if (!tensor.encoding.empty())
     json.attribute("encoding", tensor.encoding);
+  if (tensor.alignment != 0)
+    json.attribute("alignment", tensor.alignment);
 }
 
 static void writeDimRef(OStream &json, const DimRef &ref) {
@@ -67,14 +69,14 @@ static void writeEqualDims(OStream &json, const Signature &signature) {
   });
 }
 
-static void writePack(OStream &json, const FunctionRecord &function) {
-  if (function.packed.empty())
+static void writePack(OStream &json, StringRef symbol,
+                      const std::vector<PackedWeight> &packed) {
+  if (packed.empty())
     return;
   json.attributeObject("pack", [&] {
-    json.attribute("symbol",
-                   "_mlir_ciface_" + function.signature.name + ".pack");
+    json.attribute("symbol", ("_mlir_ciface_" + symbol + ".pack").str());
     json.attributeArray("weights", [&] {
-      for (const PackedWeight &weight : function.packed)
+      for (const PackedWeight &weight : packed)
         json.object([&] {
           json.attribute("arg", weight.arg);
           json.attributeObject("values",
@@ -91,6 +93,7 @@ static Signature widen(Signature signature) {
   for (std::vector<TensorInfo> *tensors : {&signature.args, &signature.results})
     for (TensorInfo &tensor : *tensors) {
       tensor.encoding.clear();
+      tensor.alignment = 0;
       if (tensor.dtype[0] != 'i')
         tensor.dtype = "f64";
     }
@@ -108,12 +111,34 @@ static void writeOps(OStream &json, const FunctionRecord &function) {
   });
 }
 
+static void writeNames(OStream &json, StringRef key,
+                       const std::vector<std::string> &names) {
+  json.attributeArray(key, [&] {
+    for (const std::string &name : names)
+      json.value(name);
+  });
+}
+
+static void writeVariants(OStream &json, const FunctionRecord &function) {
+  if (function.variants.empty())
+    return;
+  json.attributeArray("variants", [&] {
+    for (const VariantRecord &variant : function.variants)
+      json.object([&] {
+        writeNames(json, "chips", variant.chips);
+        json.attribute("symbol", "_mlir_ciface_" + variant.symbol);
+        writePack(json, variant.symbol, variant.packed);
+      });
+  });
+}
+
 static void writeFunction(OStream &json, const FunctionRecord &function) {
   const Signature &signature = function.signature;
   json.attribute("name", signature.name);
   writeSignature(json, signature, signature.name);
   writeEqualDims(json, signature);
-  writePack(json, function);
+  writePack(json, signature.name, function.packed);
+  writeVariants(json, function);
   if (function.hasReference)
     json.attributeObject("reference", [&] {
       writeSignature(json, widen(signature), signature.name + ".reference");
@@ -130,10 +155,9 @@ std::string mlir::nm::writeManifest(const ModuleRecord &module) {
   json.object([&] {
     json.attribute("version", kManifestVersion);
     json.attribute("target", module.target);
-    json.attributeArray("processor_features", [&] {
-      for (const std::string &feature : module.processorFeatures)
-        json.value(feature);
-    });
+    writeNames(json, "processor_features", module.processorFeatures);
+    if (!module.chips.empty())
+      writeNames(json, "chips", module.chips);
     json.attributeArray("functions", [&] {
       for (const FunctionRecord &function : module.functions)
         json.object([&] {

@@ -35,8 +35,19 @@ struct Flops {
   int64_t perRow = 0;
 };
 
+/// One function as it was compiled for one chip.
+struct VariantRecord {
+  /// The function's symbol in the module.
+  std::string symbol;
+  /// `sm_90a`, `sm_90a+ptx`.
+  std::vector<std::string> chips;
+  std::vector<PackedWeight> packed;
+};
+
 struct FunctionRecord {
   Signature signature;
+  /// Where it was compiled for several chips.
+  std::vector<VariantRecord> variants;
   std::vector<PackedWeight> packed;
   std::vector<OpRecord> ops;
   Flops flops;
@@ -46,6 +57,7 @@ struct FunctionRecord {
 struct ModuleRecord {
   std::string target;
   std::vector<std::string> processorFeatures;
+  std::vector<std::string> chips;
   std::vector<FunctionRecord> functions;
   int64_t constantBytes = 0;
 };

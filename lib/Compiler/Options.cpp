@@ -2,8 +2,6 @@
 
 #include "nm/Compiler/Options.h"
 
-#include "nm/Support/Target.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -113,7 +111,15 @@ static const OptionInfo kOptions[] = {
        options.features = value.str();
        return Status::success();
      }},
-    {"opt-level", "0..3", "how much LLVM optimizes (default 3)", setOptLevel},
+    {"opt-level", "0..3", "how much LLVM and ptxas optimize (default 3)",
+     setOptLevel},
+    {"toolkit", "folder",
+     "the CUDA toolkit whose bin has ptxas (default: that of CUDA_ROOT, "
+     "CUDA_HOME or PATH)",
+     [](CompileOptions &options, StringRef value) {
+       options.toolkit = value.str();
+       return Status::success();
+     }},
     {"reproducer", "file",
      "where a pass fails, write the IR it was given and the passes to this "
      "file",
@@ -144,22 +150,16 @@ Status mlir::nm::parseOptions(StringRef text, CompileOptions &options) {
 
 Result<Emit> mlir::nm::parseEmit(StringRef name) {
   static constexpr std::pair<StringLiteral, Emit> kEmits[] = {
-      {"nm", Emit::NM},
-      {"schedule", Emit::Schedule},
-      {"llvm", Emit::LLVM},
-      {"obj", Emit::Object},
+      {"nm", Emit::NM},          {"schedule", Emit::Schedule},
+      {"gpu", Emit::GPU},        {"nvvm", Emit::NVVM},
+      {"ptx", Emit::PTX},        {"cubin", Emit::Cubin},
+      {"llvm", Emit::LLVM},      {"obj", Emit::Object},
       {"so", Emit::SharedObject}};
-  for (auto [known, emit] : kEmits)
+  std::string names;
+  for (auto [known, emit] : kEmits) {
     if (known == name)
       return emit;
-  return expected("emit to be one of nm, schedule, llvm, obj, so", name);
-}
-
-Status mlir::nm::checkTarget(StringRef target) {
-  Result<::nm::Target> parsed = ::nm::Target::parse(target);
-  if (!parsed)
-    return parsed.error();
-  if (parsed->kind == ::nm::Target::Kind::Cpu)
-    return Status::success();
-  return expected("target to be one of cpu", target);
+    names += (names.empty() ? "" : ", ") + known.str();
+  }
+  return expected("emit to be one of " + names, name);
 }

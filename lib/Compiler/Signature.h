@@ -24,6 +24,8 @@ struct TensorInfo {
   SmallVector<int64_t> shape;
   /// As in `8:32, block = 1x32, dim = 1`; empty for none.
   std::string encoding;
+  /// What memory must be aligned to, in bytes; 0 for no more than the element.
+  int64_t alignment = 0;
 };
 
 /// Dimension `dim` of argument `arg`.

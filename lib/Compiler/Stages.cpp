@@ -89,7 +89,8 @@ public:
       auto function = module.lookupSymbol<func::FuncOp>(record.signature.name);
       if (!function)
         continue;
-      if (pass->getArgument() == "nm-select-schedule")
+      if (pass->getArgument() == "nm-select-schedule" ||
+          pass->getArgument() == "nm-select-gpu-schedule")
         recordSchedules(function, diagnostics, record);
       if (pass->getArgument() == "nm-pack-weights")
         recordPackedWeights(function, record);

@@ -2,7 +2,7 @@
 
 #include "nm/Pipelines/NMToNVVM.h"
 
-#include "nm/Conversion/LinalgToNM/LinalgToNM.h"
+#include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -17,6 +17,7 @@
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -38,24 +39,13 @@ static GpuChip getChip(const NMToNVVMOptions &options) {
 
 void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
                                    const NMToNVVMOptions &options) {
-  // The same as for a CPU up to here: products are products.
-  NMToCPUOptions front;
-  front.detectWeights = options.detectWeights;
-  buildConvertToNM(pm, front);
   NMSelectGpuScheduleOptions schedule;
   schedule.chip = options.chip;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 
-void mlir::nm::buildLaunches(OpPassManager &pm,
-                             const NMToNVVMOptions &options) {
-  // Needs the schedules; before tiling, so that a weight is packed whole.
-  pm.addPass(createNMPackWeights());
-  // On tensors, where a fill of the output can still be moved into its tiles.
-  pm.addNestedPass<func::FuncOp>(createNMTileToBlocks());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  buildBufferization(pm);
+/// Products to tiles in shared memory, and those to what threads do.
+static void buildProducts(OpPassManager &pm, const NMToNVVMOptions &options) {
   // Copies need memory to copy between.
   NMStageSharedMemoryOptions stage;
   stage.maxSharedMemory = getChip(options).sharedPerBlock;
@@ -66,18 +56,46 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createConvertNMToGPU());
+}
+
+void mlir::nm::buildLaunches(OpPassManager &pm,
+                             const NMToNVVMOptions &options) {
+  // Needs the schedules; before tiling, so that a weight is packed whole.
+  pm.addPass(createNMPackWeights());
+  // What stands between the products is linalg, of few ops: each becomes a
+  // kernel. As for a CPU.
+  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+  // On tensors, where a fill of the output can still be moved into its tiles.
+  pm.addNestedPass<func::FuncOp>(createNMTileToBlocks());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  buildBufferization(pm);
+  buildProducts(pm, options);
+  // What is left, once a product has taken the fill of its output.
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   // Format ops, which run where weights are loaded, on the host.
   pm.addPass(createConvertNMToLoops());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
-/// Kernels to binaries.
-static void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
+/// Arithmetic of kernels that NVPTX has no instructions for.
+static void buildKernelArithmetic(OpPassManager &kernels) {
+  // Instead of libdevice, which only an installed toolkit has.
+  kernels.addPass(createNMApproximateMath());
+}
+
+void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   // A kernel computes what is cheap, and constants, instead of being passed it.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
-  // Kernels need functions of their own.
+  // Kernels need functions of their own...
   pm.addPass(createGpuKernelOutliningPass());
+  // ...which are assembled together.
+  pm.addPass(createNMGatherKernels());
+  // While the host's side is memrefs, and launches name kernels.
+  pm.addPass(createNMLaunchOnStream());
   int64_t version = options.ptxVersion != 0 ? options.ptxVersion
                                             : getChip(options).ptxVersion;
   GpuNVVMAttachTargetOptions target;
@@ -86,6 +104,8 @@ static void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   target.optLevel = options.optLevel;
   pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  // On scalars, before they become NVVM or calls of libdevice.
+  buildKernelArithmetic(kernels);
   // Asynchronous copies to NVVM while they still name memrefs.
   kernels.addPass(createConvertNVGPUToNVVMPass());
   // The conversions below know blocks only.
@@ -101,39 +121,43 @@ static void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   // Ops that are PTX rather than LLVM intrinsics.
   kernels.addPass(createConvertNVVMToLLVMPass());
   kernels.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mlir::nm::buildKernelBinary(OpPassManager &pm,
+                                 const NMToNVVMOptions &options) {
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = options.format;
   binary.toolkitPath = options.toolkit;
   pm.addPass(createGpuModuleToBinaryPass(binary));
 }
 
-/// What launches kernels, and packs weights, to LLVM.
-static void buildHost(OpPassManager &pm) {
+void mlir::nm::buildKernelHost(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createNMExportFunctions());
   pm.addNestedPass<func::FuncOp>(createNMExpandCopies());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandOpsPass());
+  pm.addPass(createNMExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
+  // Sizes of launches.
+  pm.addPass(arith::createArithExpandOpsPass());
   // Launches become calls of the runtime's mgpu functions.
   pm.addPass(createGpuToLLVMConversionPass());
   // The casts that the passes have left between each other cancel.
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void mlir::nm::buildLowerToNVVM(OpPassManager &pm,
-                                const NMToNVVMOptions &options) {
-  buildKernels(pm, options);
-  // Last: launches name their kernels until those are binaries.
-  buildHost(pm);
-}
-
 void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
                                      const NMToNVVMOptions &options) {
+  NMToCPUOptions front;
+  front.detectWeights = options.detectWeights;
+  buildConvertToNM(pm, front);
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
-  buildLowerToNVVM(pm, options);
+  buildKernels(pm, options);
+  buildKernelBinary(pm, options);
+  buildKernelHost(pm);
 }
 
 void mlir::nm::registerNMToNVVMPipeline() {

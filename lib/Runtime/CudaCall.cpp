@@ -4,12 +4,56 @@
 #include "Invoke.h"
 #include "RecordedError.h"
 #include "nm/Runtime/Module.h"
+#include "nm/Support/KernelObjects.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// Code for the device
+//===----------------------------------------------------------------------===//
+
+Status Function::chooseVariant() {
+  noVariant.reset();
+  if (variants.empty() || runsOn.isCpu())
+    return Status::success();
+  auto failure = [&](const std::string &message) {
+    noVariant = Error{"@" + functionName + ": " + message};
+    return *noVariant;
+  };
+  Result<cuda::Driver *> driver = cuda::Driver::get();
+  if (!driver)
+    return failure(driver.error().message);
+  Result<cuda::DeviceState *> device = (*driver)->device(runsOn.ordinal);
+  if (!device)
+    return failure(device.error().message);
+  std::vector<KernelObject> objects;
+  std::vector<const Variant *> owners;
+  std::string known;
+  for (const Variant &variant : variants)
+    for (const std::string &chip : variant.info->chips) {
+      objects.push_back(*KernelObject::parseKind(chip));
+      owners.push_back(&variant);
+      known += (known.empty() ? "" : ", ") + chip;
+    }
+  std::vector<size_t> order =
+      rankKernelObjects(objects, (*device)->major, (*device)->minor);
+  if (order.empty())
+    return failure("chip " + (*device)->chip() + " of " + (*device)->str() +
+                   " has no kernel here: the module has " + known);
+  const Variant &best = *owners[order.front()];
+  loadTimePack = best.info->pack ? &*best.info->pack : nullptr;
+  entry = best.entry;
+  packEntry = best.packEntry;
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
 
 static std::string stridesText(const Shape &strides) {
   std::string text;

@@ -108,6 +108,22 @@ private:
   bool pushed;
 };
 
+/// Allows this thread, while it lives, what a capture forbids because it might
+/// wait for the stream; loading a module does not.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const Api &api) : api(api) { exchange(); }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+  ~RelaxedCapture() { exchange(); }
+
+private:
+  void exchange() { api.cuThreadExchangeStreamCaptureMode(&mode); }
+
+  const Api &api;
+  int mode = kCaptureRelaxed;
+};
+
 /// Remembers the kernel that was launched last in this process: it is the one
 /// to name when a later call reports that a kernel has failed.
 void noteLaunch(const char *kernel);

@@ -39,22 +39,6 @@ static std::string trimmed(const char *log) {
   return text;
 }
 
-namespace {
-/// Allows this thread, while it lives, what a capture forbids because it might
-/// wait for the stream; loading a module does not.
-class RelaxedCapture {
-public:
-  explicit RelaxedCapture(const Api &api) : api(api) { exchange(); }
-  ~RelaxedCapture() { exchange(); }
-
-private:
-  void exchange() { api.cuThreadExchangeStreamCaptureMode(&mode); }
-
-  const Api &api;
-  int mode = kCaptureRelaxed;
-};
-} // namespace
-
 Result<Module> KernelModule::loadImage(const ContextScope &scope,
                                        const void *image,
                                        const std::string &subject, int &code) {

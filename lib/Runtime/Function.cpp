@@ -56,7 +56,7 @@ Status Function::setDevice(const Device &device) {
                  runsOn.str() + ", for which it was compiled, but got " +
                  device.str()};
   runsOn = device;
-  return Status::success();
+  return chooseVariant();
 }
 
 Status Function::checkDevice(const std::string &place,
@@ -172,6 +172,8 @@ static Result<Buffer> stagingBuffer(const Tensor &tensor) {
 
 Status Function::call(const std::vector<Argument> &args,
                       const std::vector<Tensor> &results) const {
+  if (noVariant)
+    return *noVariant;
   Result<std::vector<Shape>> shapes = resultShapes(args);
   if (!shapes)
     return shapes.error();
@@ -223,6 +225,8 @@ Status Function::callOnHost(const std::vector<Argument> &args,
 
 Result<std::vector<Weight>>
 Function::pack(std::vector<Weight> condensed) const {
+  if (noVariant)
+    return *noVariant;
   Result<std::vector<Weight>> packed = packOnHost(std::move(condensed));
   if (!packed || runsOn.isCpu())
     return packed;

@@ -3,6 +3,7 @@
 #include "nm/Runtime/Manifest.h"
 
 #include "JsonReader.h"
+#include "nm/Support/KernelObjects.h"
 
 #include <set>
 
@@ -175,6 +176,20 @@ static void checkReference(JsonReader json, const Signature &function,
     json.fail("expected as many arguments and results as the function has");
 }
 
+static VariantInfo readVariant(JsonReader json, const Signature &signature) {
+  VariantInfo variant;
+  JsonReader chips = json.member("chips");
+  for (JsonReader chip : chips.items()) {
+    variant.chips.push_back(chip.text());
+    if (!KernelObject::parseKind(variant.chips.back()))
+      chip.fail("expected a chip, as sm_90a or sm_80+ptx");
+  }
+  variant.symbol = json.member("symbol").text();
+  if (JsonReader pack = json.optionalMember("pack"))
+    variant.pack = readPack(pack, signature);
+  return variant;
+}
+
 static void readOptional(JsonReader json, FunctionInfo &function) {
   if (JsonReader equal = json.optionalMember("equal_dims"))
     for (JsonReader list : equal.items()) {
@@ -184,6 +199,9 @@ static void readOptional(JsonReader json, FunctionInfo &function) {
     }
   if (JsonReader pack = json.optionalMember("pack"))
     function.pack = readPack(pack, function);
+  if (JsonReader variants = json.optionalMember("variants"))
+    for (JsonReader variant : variants.items())
+      function.variants.push_back(readVariant(variant, function));
   if (JsonReader reference = json.optionalMember("reference")) {
     readSignature(reference, function.reference.emplace());
     checkReference(reference, function, *function.reference);

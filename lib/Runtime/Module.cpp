@@ -51,6 +51,13 @@ static Status checkSymbols(void *handle, const FunctionInfo &function) {
   if (function.pack)
     if (Status status = checkSymbol(handle, function.pack->symbol); !status)
       return status;
+  for (const VariantInfo &variant : function.variants) {
+    if (Status status = checkSymbol(handle, variant.symbol); !status)
+      return status;
+    if (variant.pack)
+      if (Status status = checkSymbol(handle, variant.pack->symbol); !status)
+        return status;
+  }
   if (function.reference)
     return checkSymbol(handle, function.reference->symbol);
   return Status::success();
@@ -117,10 +124,19 @@ Result<Function> Module::function(const std::string &name) const {
   function.runsOn =
       impl->manifest.target == "cuda" ? Device::cuda(0) : Device::cpu();
   function.entry = dlsym(impl->handle, info->symbol.c_str());
-  if (info->pack) {
+  auto findPack = [&](const std::optional<PackInfo> &pack) {
+    return pack ? dlsym(impl->handle, pack->symbol.c_str()) : nullptr;
+  };
+  if (info->pack)
     function.loadTimePack = &*info->pack;
-    function.packEntry = dlsym(impl->handle, info->pack->symbol.c_str());
-  }
+  function.packEntry = findPack(info->pack);
+  for (const VariantInfo &variant : info->variants)
+    function.variants.push_back({&variant,
+                                 dlsym(impl->handle, variant.symbol.c_str()),
+                                 findPack(variant.pack)});
+  // Without a device the function can still be described; a call says why it
+  // cannot run.
+  (void)function.chooseVariant();
   return function;
 }
 

@@ -46,6 +46,21 @@ std::string KernelObject::str() const {
   return format == KernelFormat::Ptx ? chip + "+ptx" : chip;
 }
 
+std::optional<KernelObject> KernelObject::parseKind(std::string_view text) {
+  constexpr std::string_view kPtx = "+ptx";
+  KernelObject object;
+  size_t plus = text.find('+');
+  object.chip = text.substr(0, plus);
+  if (plus != std::string_view::npos) {
+    if (text.substr(plus) != kPtx)
+      return std::nullopt;
+    object.format = KernelFormat::Ptx;
+  }
+  if (!Chip::parse(object.chip))
+    return std::nullopt;
+  return object;
+}
+
 /// Whether a device of major.minor runs code of `chip`. PTX is compiled for
 /// the device when it is loaded; what it needs is a device that has at least
 /// the features of its chip.

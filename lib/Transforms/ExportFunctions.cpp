@@ -14,6 +14,10 @@ using namespace mlir;
 
 /// Marks of earlier passes, which LLVM does not know.
 static void removeMarks(func::FuncOp function) {
+  for (NamedAttribute attribute :
+       llvm::to_vector(function->getDiscardableAttrs()))
+    if (attribute.getName().getValue().starts_with("nm."))
+      function->removeAttr(attribute.getName());
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
     for (NamedAttribute attribute : llvm::to_vector(
              mlir::function_interface_impl::getArgAttrs(function, i)))

@@ -9,8 +9,9 @@
 // memory. Weights are packed by a function of their own; the host launches.
 // CHECK: llvm.func @matmul.pack
 // CHECK: llvm.func @matmul(
-// CHECK: gpu.launch_func @matmul_kernel::@matmul_kernel
-// CHECK: gpu.binary @matmul_kernel
+// CHECK: llvm.call @nmGetStream
+// CHECK: gpu.launch_func <%{{.*}} : !llvm.ptr> @kernels::@matmul_kernel
+// CHECK: gpu.binary @kernels
 // CHECK-SAME: .target sm_90a
 // CHECK-SAME: ld.global.v4.b32
 // CHECK-SAME: cp.async.cg.shared.global

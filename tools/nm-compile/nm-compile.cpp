@@ -60,15 +60,20 @@ private:
   cl::opt<std::string> output{
       "o", cl::value_desc("file"), cl::cat(category),
       cl::desc("where the result goes, - for stdout (default: stdout for text, "
-               "else the input's name with .o or .so)")};
-  cl::opt<std::string> target{"target", cl::value_desc("cpu"), cl::init("cpu"),
-                              cl::cat(category),
-                              cl::desc("what to compile for (default cpu)")};
+               "else the input's name with .cubin, .o or .so)")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("target"), cl::init("cpu"), cl::cat(category),
+      cl::desc("what to compile for: cpu (the default), or cuda[:sm_XX[,sm_YY"
+               "...]], whose chips are that of the device that is here, or "
+               "sm_90, where none is given")};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("stage"), cl::init("so"), cl::cat(category),
-      cl::desc("how far to compile (default so): nm, products as nm ops; "
-               "schedule, with the schedule of each; llvm, optimized LLVM IR; "
-               "obj, an object file; so, a shared object")};
+      cl::desc(
+          "how far to compile (default so): nm, products as nm ops; "
+          "schedule, with the schedule of each; for one chip of cuda, gpu, "
+          "launches, nvvm, kernels in the nvvm dialect, ptx and cubin; "
+          "llvm, optimized LLVM IR; obj, an object file; so, a shared "
+          "object")};
   /// The options that the C API has too.
   std::vector<SharedOption> shared;
 };
@@ -89,18 +94,33 @@ nm::Status CommandLine::read(CompileOptions &options) const {
   return nm::Status::success();
 }
 
+/// Of what is no text.
+static StringRef getExtension(Emit stage) {
+  switch (stage) {
+  case Emit::Cubin:
+    return ".cubin";
+  case Emit::Object:
+    return ".o";
+  case Emit::SharedObject:
+    return ".so";
+  default:
+    return "";
+  }
+}
+
 /// Beside the input, as compilers do; text goes to stdout.
 std::string CommandLine::getOutput(Emit stage) const {
   if (!output.empty())
     return output;
-  if (stage != Emit::Object && stage != Emit::SharedObject)
+  StringRef extension = getExtension(stage);
+  if (extension.empty())
     return "-";
   StringRef stem = input;
   if (!stem.consume_back(".mlirbc"))
     stem.consume_back(".mlir");
   if (stem == "-")
     stem = "model";
-  return (stem + (stage == Emit::Object ? ".o" : ".so")).str();
+  return (stem + extension).str();
 }
 
 static void print(const Diagnostics::Entry &entry) {

@@ -14,9 +14,20 @@
 namespace mlir::nm {
 
 /// How far a module is compiled, and so what comes out.
-enum class Emit { NM, Schedule, LLVM, Object, SharedObject };
+enum class Emit {
+  NM,
+  Schedule,
+  GPU,
+  NVVM,
+  PTX,
+  Cubin,
+  LLVM,
+  Object,
+  SharedObject
+};
 
 struct CompileOptions {
+  /// As nm/Support/Target.h reads it.
   std::string target = "cpu";
   Emit emit = Emit::SharedObject;
   bool withReference = false;
@@ -35,6 +46,8 @@ struct CompileOptions {
   bool denseFallback = true;
   int64_t threads = 0;
   unsigned optLevel = 3;
+  /// The folder of the CUDA toolkit; empty takes the one that is found.
+  std::string toolkit;
   /// Where a pass that fails leaves the IR it was given.
   std::string reproducer;
 };
@@ -55,9 +68,6 @@ llvm::ArrayRef<OptionInfo> getOptionInfos();
 ::nm::Status parseOptions(llvm::StringRef text, CompileOptions &options);
 
 ::nm::Result<Emit> parseEmit(llvm::StringRef name);
-
-/// Whether this build compiles for `target`.
-::nm::Status checkTarget(llvm::StringRef target);
 
 } // namespace mlir::nm
 

@@ -41,12 +41,19 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::init("")};
 };
 
-/// Up to products with a schedule for the chip.
+// After buildConvertToNM of NMToCPU.h, which all targets share, in this order:
+
+/// Products get a schedule for the chip (`--emit=schedule`).
 void buildScheduleForGPU(OpPassManager &pm, const NMToNVVMOptions &options);
-/// Then, up to gpu.launch.
+/// All that a function computes becomes gpu.launch (`--emit=gpu`).
 void buildLaunches(OpPassManager &pm, const NMToNVVMOptions &options);
-/// Then, kernels to a binary, and the host side to the LLVM dialect.
-void buildLowerToNVVM(OpPassManager &pm, const NMToNVVMOptions &options);
+/// Kernels become functions of gpu.module @kernels in NVVM (`--emit=nvvm`).
+void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options);
+/// They become a binary of the format that `options` say.
+void buildKernelBinary(OpPassManager &pm, const NMToNVVMOptions &options);
+/// The host side, which launches kernels and packs weights, becomes LLVM. Last:
+/// launches name their kernels until those are binaries.
+void buildKernelHost(OpPassManager &pm);
 
 /// `nm-to-nvvm`: all of them.
 void buildNMToNVVMPipeline(OpPassManager &pm, const NMToNVVMOptions &options);

@@ -49,7 +49,16 @@
 //
 //     "chips": [ "sm_90a", "sm_80+ptx" ]
 //
-// `symbol` then takes memory of one CUDA device, queues its work on the stream
+// Where there are several, schedules and with them packed forms may differ: a
+// function has code for each, and takes that which suits its device best. Its
+// own `symbol` and `pack` are those of the last:
+//
+//     "variants": [ { "chips": ["sm_80"], "symbol": "_mlir_ciface_ffn.sm_80",
+//                     "pack": {...} },
+//                   { "chips": ["sm_90a", "sm_90a+ptx"],
+//                     "symbol": "_mlir_ciface_ffn", "pack": {...} } ]
+//
+// `symbol` takes memory of one CUDA device, queues its work on the stream
 // that nmGetStream gives and does not wait. An argument or a result may have
 // "alignment": 16, the bytes that its memory must be aligned to. `pack` and
 // `reference` are functions of the host; the runtime uploads packed weights, to
@@ -131,6 +140,14 @@ struct OpInfo {
   std::string remark;
 };
 
+/// A function's code for one chip.
+struct VariantInfo {
+  /// `sm_90a`, `sm_90a+ptx`.
+  std::vector<std::string> chips;
+  std::string symbol;
+  std::optional<PackInfo> pack;
+};
+
 struct Signature {
   std::string symbol;
   std::vector<TensorType> args;
@@ -143,6 +160,7 @@ struct FunctionInfo : Signature {
   std::string name;
   std::vector<std::vector<DimRef>> equalDims;
   std::optional<PackInfo> pack;
+  std::vector<VariantInfo> variants;
   std::optional<Signature> reference;
   std::vector<OpInfo> ops;
   double flops = 0;

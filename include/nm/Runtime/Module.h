@@ -8,6 +8,7 @@
 #include "nm/Runtime/Weight.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ public:
   /// condensed.
   const PackInfo *packInfo() const { return loadTimePack; }
 
-  /// Where it runs: tensors of a call must be there. Of a module for CUDA this
-  /// is cuda:0 until it is set.
+  /// Where it runs: tensors of a call must be there, and weights are packed for
+  /// it. Of a module for CUDA this is cuda:0 until it is set.
   const Device &device() const { return runsOn; }
   Status setDevice(const Device &device);
 
@@ -80,6 +81,18 @@ private:
   std::string functionName;
   const Signature *signature = nullptr;
   const std::vector<std::vector<DimRef>> *equalDims = nullptr;
+  /// Its code for one chip, where there are several.
+  struct Variant {
+    const VariantInfo *info;
+    void *entry;
+    void *packEntry;
+  };
+  /// Takes the variant that suits the device best.
+  Status chooseVariant();
+
+  std::vector<Variant> variants;
+  /// Why there is none, if so.
+  std::optional<Error> noVariant;
   const PackInfo *loadTimePack = nullptr;
   Device runsOn;
   void *entry = nullptr;

@@ -52,6 +52,8 @@ struct KernelObject {
 
   /// `sm_90a`, or `sm_80+ptx`.
   std::string str() const;
+  /// An object without bytes from what str() gives.
+  static std::optional<KernelObject> parseKind(std::string_view text);
 };
 
 /// The container of `objects`, whose chips must be valid.

@@ -153,4 +153,66 @@ def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
+  let summary = "all kernels to one gpu.module";
+  let description = [{
+    `gpu-kernel-outlining` makes a `gpu.module` for each launch. This pass moves
+    all kernels to one, `@kernels`, so that they are assembled, embedded and
+    loaded together. Kernels that do the same become one.
+
+    Before:
+    ```mlir
+    gpu.launch_func @f_kernel::@f_kernel blocks in ... threads in ...
+    gpu.launch_func @f_kernel_0::@f_kernel blocks in ... threads in ...
+    ...
+    gpu.module @f_kernel { gpu.func @f_kernel(...) kernel { ... } }
+    gpu.module @f_kernel_0 { gpu.func @f_kernel(...) kernel { ... } }
+    ```
+    After:
+    ```mlir
+    gpu.launch_func @kernels::@f_kernel blocks in ... threads in ...
+    gpu.launch_func @kernels::@f_kernel_0 blocks in ... threads in ...
+    ...
+    gpu.module @kernels {
+      gpu.func @f_kernel(...) kernel { ... }
+      gpu.func @f_kernel_0(...) kernel { ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def NMLaunchOnStream : Pass<"nm-launch-on-stream", "::mlir::ModuleOp"> {
+  let summary = "launches and memory on the caller's stream and device";
+  let description = [{
+    In functions that launch kernels, launches are queued on the stream that the
+    runtime's `nmGetStream` gives, in whose order temporaries are allocated and
+    freed, and nothing waits. A constant, which the module has in the host's
+    memory, is replaced by the copy on the device that `nmDeviceConstant` makes
+    at the first call; `nmReleaseDeviceConstants` frees the copies when the
+    module is unloaded.
+
+    Before:
+    ```mlir
+    %t = memref.alloc() : memref<4xf32>
+    %w = memref.get_global @w : memref<4xf32>
+    gpu.launch_func @kernels::@f blocks in ... threads in ... args(%w : memref<4xf32>, %t : memref<4xf32>)
+    memref.dealloc %t : memref<4xf32>
+    ```
+    After:
+    ```mlir
+    %p = llvm.call @nmGetStream() : () -> !llvm.ptr
+    %stream = builtin.unrealized_conversion_cast %p : !llvm.ptr to !gpu.async.token
+    %t, %0 = gpu.alloc async [%stream] () : memref<4xf32>
+    %w = <memref of llvm.call @nmDeviceConstant(%table, <@w>, 16)>
+    %1 = gpu.launch_func async [%stream] @kernels::@f blocks in ... threads in ... args(%w : memref<4xf32>, %t : memref<4xf32>)
+    %2 = gpu.dealloc async [%stream] %t : memref<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // NM_TRANSFORMS_PASSES_TD

@@ -13,7 +13,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_CONVERTNMTOGPU
@@ -119,23 +118,6 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   return success();
 }
 
-/// Reports an op that would run on the host, on memory of the device.
-static LogicalResult refuseHostAccess(func::FuncOp function) {
-  WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
-    if (isa<gpu::LaunchOp>(op))
-      return WalkResult::skip();
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects || effects.hasNoEffect() ||
-        isa<memref::AllocOp, memref::DeallocOp>(op))
-      return WalkResult::advance();
-    op->emitOpError() << "runs on the host, but its memory is the GPU's: "
-                         "expected nothing but products, and fills of their "
-                         "outputs, in a function that launches kernels";
-    return WalkResult::interrupt();
-  });
-  return success(!result.wasInterrupted());
-}
-
 namespace {
 struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
   void runOnOperation() override {
@@ -150,8 +132,6 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
                      ? convertElementwiseToLaunch(rewriter, loop)
                      : convertBlocksToLaunch(rewriter, loop)))
         return signalPassFailure();
-    if (!loops.empty() && failed(refuseHostAccess(getOperation())))
-      signalPassFailure();
   }
 };
 } // namespace

@@ -33,17 +33,3 @@ func.func @no_product(%c: memref<32xf32>) {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
-
-// -----
-
-func.func @host_access(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: memref<64x64xf32>, %i: memref<64x64xi8>, %c: memref<32x64xf32>) {
-  %zero = arith.constant 0.0 : f32
-  // expected-error @+1 {{runs on the host, but its memory is the GPU's}}
-  linalg.fill ins(%zero : f32) outs(%v : memref<64x64xf32>)
-  scf.forall (%m) in (1) {
-    nm.spmm <2:4> transpose_a schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
-      ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32>, memref<64x64xi8>)
-      outs(%c : memref<32x64xf32>)
-  } {mapping = [#gpu.block<linear_dim_0>]}
-  return
-}

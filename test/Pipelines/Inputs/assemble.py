@@ -17,20 +17,24 @@ def unescape(text):
 
 def main():
     ptxas, chip = sys.argv[1:]
-    kernels = re.findall(rb'gpu\.binary @(\w+).*?assembly = "(.*?)"', sys.stdin.buffer.read(), re.S)
-    if not kernels:
+    binaries = re.findall(rb'gpu\.binary @\w+.*?assembly = "(.*?)"', sys.stdin.buffer.read(), re.S)
+    if not binaries:
         sys.exit("expected at least one gpu.binary that holds PTX")
-    for name, ptx in kernels:
+    for ptx in binaries:
         with tempfile.NamedTemporaryFile(suffix=".ptx") as source:
             source.write(unescape(ptx).rstrip(b"\0"))
             source.flush()
             command = [ptxas, "-v", "-arch=" + chip, source.name, "-o", "/dev/null"]
             report = subprocess.run(command, capture_output=True, text=True)
         if report.returncode:
-            sys.exit(f"{name.decode()} on {chip}: {report.stderr}")
-        registers = re.search(r"Used (\d+) registers", report.stderr)[1]
-        local = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores", report.stderr)
-        print(f"{name.decode()} on {chip}: {registers} registers, {local[1]} bytes of stack, {local[2]} bytes spilled")
+            sys.exit(f"{chip}: {report.stderr}")
+        # ptxas reports kernels in an order of its own.
+        lines = []
+        for name, text in re.findall(r"Compiling entry function '(\w+)'(.*?Used \d+ registers)", report.stderr, re.S):
+            registers = re.search(r"Used (\d+) registers", text)[1]
+            local = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores", text)
+            lines.append((ptx.index(name.encode()), f"{name} on {chip}: {registers} registers, {local[1]} bytes of stack, {local[2]} bytes spilled"))
+        print("\n".join(text for _, text in sorted(lines)))
 
 
 main()

@@ -16,8 +16,7 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     not have are not stored. Buffers in workgroup memory become views of
     dynamic shared memory. Blocks without a product compute a row of elements,
     as those that add up partial sums: a thread takes four neighbours, with
-    16-byte accesses where the rows are aligned. Another op that touches memory in such a function
-    would run on the host, on memory of the device, and is an error.
+    16-byte accesses where the rows are aligned.
 
     `simt` multiplies on the CUDA cores: for each kept row of weights a thread
     reads 4 x 4-row chunks of the row of A that its index picks, and 4-column

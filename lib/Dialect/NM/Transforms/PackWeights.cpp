@@ -168,6 +168,7 @@ static void createPackFunction(func::FuncOp function,
   auto packFunction = func::FuncOp::create(
       builder, function.getLoc(), (function.getName() + ".pack").str(),
       builder.getFunctionType(inputs, results));
+  packFunction->setAttr(kHostFunction, builder.getUnitAttr());
   Block *entry = packFunction.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   IRMapping mapping;

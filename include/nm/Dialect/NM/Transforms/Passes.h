@@ -8,6 +8,10 @@
 
 namespace mlir::nm {
 
+/// An attribute of functions that run on the host whatever the target is: they
+/// pack weights when those are loaded.
+inline constexpr StringLiteral kHostFunction("nm.host");
+
 #define GEN_PASS_DECL
 #include "nm/Dialect/NM/Transforms/Passes.h.inc"
 

@@ -180,7 +180,7 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     After:
     ```mlir
     func.func @f.pack(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>)
-        -> (tensor<3x32x16xf32>, tensor<3x32x4xi8>) {
+        -> (tensor<3x32x16xf32>, tensor<3x32x4xi8>) attributes {nm.host} {
       %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : ...)
       return %pv, %pi
     }

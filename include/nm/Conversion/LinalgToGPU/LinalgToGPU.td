@@ -1,0 +1,44 @@
+//===- LinalgToGPU.td - Structured ops beside products -----*- tablegen -*-===//
+
+#ifndef NM_CONVERSION_LINALGTOGPU_TD
+#define NM_CONVERSION_LINALGTOGPU_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu", "::mlir::func::FuncOp"> {
+  let summary = "linalg ops and copies on the device's memory to gpu.launch";
+  let description = [{
+    What stands between the products of a function that runs on a GPU stays on
+    the device: every linalg op, copy and parallel loop on memrefs becomes a
+    `gpu.launch` with one thread for each element of the output, neighbours in
+    memory side by side; a thread walks the reductions. Any other op that
+    touches memory would run on the host, on memory of the device, and is an
+    error. Functions with `nm.host`, which pack weights when they are loaded,
+    are left.
+
+    Before:
+    ```mlir
+    linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel", "parallel"]}
+      ins(%h : memref<128x1536xf32>) outs(%g : memref<128x1536xf32>) { ... }
+    ```
+    After:
+    ```mlir
+    gpu.launch blocks(%block, ...) in (... = %c768, ...) threads(%thread, ...) in (... = %c256, ...) {
+      %id = <%block * 256 + %thread>
+      scf.if <%id < 128 * 1536> {
+        %x = memref.load %h[<%id / 1536>, <%id mod 1536>] : memref<128x1536xf32>
+        ...
+        memref.store %y, %g[...] : memref<128x1536xf32>
+      }
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+#endif // NM_CONVERSION_LINALGTOGPU_TD

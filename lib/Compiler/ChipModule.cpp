@@ -1,0 +1,151 @@
+//===- ChipModule.cpp - A module lowered for one GPU ----------------------===//
+
+#include "ChipModule.h"
+
+#include "Ptxas.h"
+#include "Stages.h"
+
+#include "nm/Pipelines/NMToNVVM.h"
+#include "nm/Support/KernelObjects.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::KernelFormat;
+using ::nm::KernelObject;
+
+ChipModule::ChipModule(std::string chip, OwningOpRef<ModuleOp> module,
+                       std::vector<FunctionRecord> records, bool isVariant)
+    : chip(std::move(chip)), module(std::move(module)),
+      records(std::move(records)) {
+  if (!isVariant)
+    return;
+  for (FunctionRecord &record : this->records) {
+    auto function =
+        this->module->lookupSymbol<func::FuncOp>(record.signature.name);
+    record.signature.name += "." + this->chip;
+    auto name = StringAttr::get(function.getContext(), record.signature.name);
+    // Calls of it are recursive at most, and have the same name.
+    (void)SymbolTable::replaceAllSymbolUses(function, name, *this->module);
+    function.setName(name);
+  }
+}
+
+LogicalResult ChipModule::lower(const CompileOptions &options,
+                                Diagnostics &diagnostics) {
+  NMToNVVMOptions pipeline;
+  pipeline.chip = chip;
+  pipeline.format = "isa";
+  pipeline.optLevel = options.optLevel;
+  pipeline.toolkit = options.toolkit;
+  return runPasses(
+      *module, options, diagnostics,
+      [&](OpPassManager &pm) {
+        buildScheduleForGPU(pm, pipeline);
+        if (options.emit >= Emit::GPU)
+          buildLaunches(pm, pipeline);
+        if (options.emit >= Emit::NVVM)
+          buildKernels(pm, pipeline);
+        if (options.emit >= Emit::PTX)
+          buildKernelBinary(pm, pipeline);
+        if (options.emit >= Emit::LLVM)
+          buildKernelHost(pm);
+      },
+      &records);
+}
+
+/// nm-gather-kernels leaves one at most.
+static gpu::BinaryOp findBinary(ModuleOp module) {
+  for (gpu::BinaryOp binary : module.getOps<gpu::BinaryOp>())
+    return binary;
+  return {};
+}
+
+static gpu::ObjectAttr getObject(gpu::BinaryOp binary) {
+  return cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+}
+
+std::string ChipModule::getPtx() const {
+  gpu::BinaryOp binary = findBinary(*module);
+  if (!binary)
+    return "";
+  StringRef text = getObject(binary).getObject().getValue();
+  return text.rtrim('\0').str();
+}
+
+/// The first function of libdevice that PTX calls but lacks: upstream links
+/// libdevice where it finds a toolkit, and says nothing where it does not.
+static StringRef findMissingFunction(StringRef ptx) {
+  SmallVector<StringRef> lines;
+  ptx.split(lines, '\n');
+  for (StringRef line : lines) {
+    size_t at = line.find("__nv_");
+    if (line.starts_with(".extern .func") && at != StringRef::npos)
+      return line.substr(at).take_while(
+          [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  }
+  return "";
+}
+
+FailureOr<std::string> ChipModule::makeCubin(StringRef ptxas,
+                                             const CompileOptions &options,
+                                             Diagnostics &diagnostics) const {
+  diagnostics.setStep("ptxas");
+  ::nm::Result<std::string> cubin =
+      assemble(ptxas, chip, getPtx(), options.optLevel);
+  if (!cubin)
+    return diagnostics.fail(cubin.error().message);
+  return *cubin;
+}
+
+LogicalResult ChipModule::embedKernels(StringRef ptxas, bool keepPtx,
+                                       const CompileOptions &options,
+                                       Diagnostics &diagnostics) {
+  gpu::BinaryOp binary = findBinary(*module);
+  if (!binary)
+    return success();
+  std::string ptx = getPtx(), cubin;
+  if (StringRef name = findMissingFunction(ptx); !name.empty())
+    return diagnostics.fail(
+        "a kernel calls " + name +
+        " of CUDA's libdevice, which was not found: expected "
+        "a toolkit in --toolkit, CUDA_ROOT or CUDA_HOME");
+  std::vector<KernelObject> parts;
+  if (!ptxas.empty()) {
+    FailureOr<std::string> made = makeCubin(ptxas, options, diagnostics);
+    if (failed(made))
+      return failure();
+    cubin = std::move(*made);
+    parts.push_back({chip, KernelFormat::Cubin, cubin});
+  }
+  if (ptxas.empty() || keepPtx)
+    parts.push_back({chip, KernelFormat::Ptx, ptx});
+  for (const KernelObject &part : parts)
+    objects.push_back(part.str());
+  // One string of bytes, which the runtime takes apart.
+  gpu::ObjectAttr before = getObject(binary);
+  MLIRContext *context = binary.getContext();
+  Attribute container = gpu::ObjectAttr::get(
+      context, before.getTarget(), gpu::CompilationTarget::Binary,
+      StringAttr::get(context, ::nm::encodeKernelObjects(parts)),
+      /*properties=*/DictionaryAttr(), before.getKernels());
+  binary.setObjectsAttr(ArrayAttr::get(context, container));
+  return success();
+}
+
+int64_t mlir::nm::countConstantBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (LLVM::GlobalOp global : module.getOps<LLVM::GlobalOp>())
+    if (auto value = dyn_cast_or_null<ElementsAttr>(global.getValueOrNull()))
+      bytes +=
+          llvm::divideCeil(value.getNumElements() *
+                               value.getShapedType().getElementTypeBitWidth(),
+                           8);
+  return bytes;
+}

@@ -1,0 +1,41 @@
+//===- DetectChip.cpp - The chip of the device that is here ---------------===//
+
+#include "DetectChip.h"
+
+#include "nm/Support/KernelObjects.h"
+
+#include <cstdlib>
+
+#include <dlfcn.h>
+
+// As in cuda.h.
+static constexpr int kComputeCapabilityMajor = 75;
+static constexpr int kComputeCapabilityMinor = 76;
+
+static std::optional<std::string> detect(void *driver) {
+  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  auto getDevice =
+      reinterpret_cast<int (*)(int *, int)>(dlsym(driver, "cuDeviceGet"));
+  auto getAttribute = reinterpret_cast<int (*)(int *, int, int)>(
+      dlsym(driver, "cuDeviceGetAttribute"));
+  int device = 0;
+  ::nm::Chip chip;
+  if (!init || !getDevice || !getAttribute || init(0) != 0 ||
+      getDevice(&device, 0) != 0 ||
+      getAttribute(&chip.major, kComputeCapabilityMajor, device) != 0 ||
+      getAttribute(&chip.minor, kComputeCapabilityMinor, device) != 0)
+    return std::nullopt;
+  // wgmma is only in code for sm_90a, tcgen05 only in code for sm_10xa.
+  if ((chip.major == 9 && chip.minor == 0) || chip.major == 10)
+    chip.suffix = 'a';
+  return chip.str();
+}
+
+std::optional<std::string> mlir::nm::detectChip() {
+  // The same library that the runtime loads.
+  const char *path = std::getenv("NM_CUDA_LIBRARY");
+  void *driver =
+      dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  // It stays loaded: a driver that has been initialized has threads.
+  return driver ? detect(driver) : std::nullopt;
+}
