@@ -178,6 +178,28 @@ char *nmFunctionCallOnStream(NmFunction *function, const NmTensor *args,
                              int64_t numArgs, const NmTensor *results,
                              int64_t numResults, void *stream);
 
+/*===----------------------------------------------------------------------===*\
+|* Prepared calls
+\*===----------------------------------------------------------------------===*/
+
+/** A call on tensors that differ from one time to the next in their addresses
+ * alone: all else is checked once, which small products notice. */
+typedef struct NmCall NmCall;
+
+/** Prepares calls of `function`, which must outlive `*call`, on tensors like
+ * `args` and `results`, whose data are not used. Weights are packed where they
+ * are not yet. The caller gives `*call` back with nmCallFree. */
+char *nmCallCreate(NmFunction *function, const NmTensor *args, int64_t numArgs,
+                   const NmTensor *results, int64_t numResults, NmCall **call);
+
+/** Frees the call; NULL is allowed. */
+void nmCallFree(NmCall *call);
+
+/** Calls the function. `data` holds the addresses of the arguments, then those
+ * of the results. On a CUDA device the work is queued on `stream`, as by
+ * nmFunctionCallOnStream. Calls from several threads at once are allowed. */
+char *nmCallRun(const NmCall *call, void *const *data, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -28,6 +28,10 @@ struct NmFunction {
   std::mutex packing;
 };
 
+struct NmCall {
+  PreparedCall call;
+};
+
 static std::string place(const char *what, int64_t i) {
   return std::string(what) + " " + std::to_string(i);
 }
@@ -193,6 +197,32 @@ static Status call(NmFunction &function, const NmTensor *args, int64_t numArgs,
   return function.function.call(*all, *outputs);
 }
 
+/// Tensors whose data are not known yet.
+static std::vector<NmTensor> withAddresses(const NmTensor *tensors,
+                                           int64_t count) {
+  static char anywhere;
+  std::vector<NmTensor> result(tensors, tensors + count);
+  for (NmTensor &tensor : result)
+    tensor.data = &anywhere;
+  return result;
+}
+
+static Result<PreparedCall> prepare(NmFunction &function, const NmTensor *args,
+                                    int64_t numArgs, const NmTensor *results,
+                                    int64_t numResults) {
+  std::vector<NmTensor> givenArgs = withAddresses(args, numArgs);
+  std::vector<NmTensor> givenResults = withAddresses(results, numResults);
+  Result<std::vector<Argument>> all =
+      arguments(function, givenArgs.data(), numArgs);
+  if (!all)
+    return all.error();
+  Result<std::vector<Tensor>> outputs =
+      toTensors(givenResults.data(), numResults, "result");
+  if (!outputs)
+    return outputs.error();
+  return function.function.prepare(std::move(*all), std::move(*outputs));
+}
+
 //===----------------------------------------------------------------------===//
 // The C symbols
 //===----------------------------------------------------------------------===//
@@ -286,5 +316,24 @@ NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
                                             int64_t numResults, void *stream) {
   CurrentStreamScope current(stream);
   return copyMessage(call(*function, args, numArgs, results, numResults));
+}
+
+NM_RUNTIME_API char *nmCallCreate(NmFunction *function, const NmTensor *args,
+                                  int64_t numArgs, const NmTensor *results,
+                                  int64_t numResults, NmCall **call) {
+  Result<PreparedCall> prepared =
+      prepare(*function, args, numArgs, results, numResults);
+  if (!prepared)
+    return copyMessage(prepared.error());
+  *call = new NmCall{std::move(*prepared)};
+  return nullptr;
+}
+
+NM_RUNTIME_API void nmCallFree(NmCall *call) { delete call; }
+
+NM_RUNTIME_API char *nmCallRun(const NmCall *call, void *const *data,
+                               void *stream) {
+  CurrentStreamScope current(stream);
+  return copyMessage(call->call.run(data));
 }
 }

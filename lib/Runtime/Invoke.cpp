@@ -47,14 +47,24 @@ static constexpr auto makeCallers(std::index_sequence<Count...>) {
       callWithCount<Count>...};
 }
 
-Status nm::invoke(void *entry, Descriptors &descriptors) {
+void nm::invoke(void *entry, void **pointers, size_t count) {
   static constexpr auto kCallers =
       makeCallers(std::make_index_sequence<kMaxDescriptors + 1>());
-  if (descriptors.count() > kMaxDescriptors)
-    return Error{"expected at most " + std::to_string(kMaxDescriptors) +
-                 " arguments and results, parts of weights included, but got " +
-                 std::to_string(descriptors.count())};
+  kCallers[count](entry, pointers);
+}
+
+Status nm::checkDescriptorCount(size_t count) {
+  if (count <= kMaxDescriptors)
+    return Status::success();
+  return Error{"expected at most " + std::to_string(kMaxDescriptors) +
+               " arguments and results, parts of weights included, but got " +
+               std::to_string(count)};
+}
+
+Status nm::invoke(void *entry, Descriptors &descriptors) {
+  if (Status status = checkDescriptorCount(descriptors.count()); !status)
+    return status;
   std::vector<void *> pointers = descriptors.pointers();
-  kCallers[pointers.size()](entry, pointers.data());
+  invoke(entry, pointers.data(), pointers.size());
   return Status::success();
 }

@@ -19,6 +19,8 @@ public:
   size_t count() const { return starts.size(); }
   /// One pointer per descriptor; valid until the next add.
   std::vector<void *> pointers();
+  const std::vector<int64_t> &getWords() const { return words; }
+  const std::vector<size_t> &getStarts() const { return starts; }
 
 private:
   std::vector<int64_t> words;
@@ -30,6 +32,10 @@ inline constexpr size_t kMaxDescriptors = 128;
 
 /// Calls `entry` with a pointer to each descriptor.
 Status invoke(void *entry, Descriptors &descriptors);
+/// The same with `count` pointers, at most kMaxDescriptors.
+void invoke(void *entry, void **pointers, size_t count);
+/// Whether that many can be passed.
+Status checkDescriptorCount(size_t count);
 
 } // namespace nm
 

@@ -6,6 +6,7 @@ Every library has one Kind. None is imported here unless an array of it came.
 from __future__ import annotations
 
 import sys
+from ctypes import addressof, c_char
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from ._errors import DeviceError, DTypeError, Error
 NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16",
                "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "i64": "int64",
                "i32": "int32", "i8": "int8"}
+from_buffer = c_char.from_buffer
 _ELEMENTS = {name: element for element, name in NUMPY_NAMES.items()}
 
 
@@ -126,6 +128,11 @@ class Kind:
         """The address of what `empty` made."""
         return self.pointer(array)
 
+    def out_pointer(self, array: Any, shape, element: str) -> int | None:
+        """The address of an array that results can be written to as it is; None
+        where that needs a closer look."""
+        return None
+
     def needs_copy(self, array: Any) -> bool:
         """Whether strides in elements cannot describe the array."""
         return False
@@ -162,7 +169,19 @@ class NumpyKind(Kind):
     name = "numpy"
 
     def result_pointer(self, array):
-        return array.__array_interface__["data"][0]
+        # A third of the time of __array_interface__, which has to describe all.
+        try:
+            return addressof(from_buffer(array))
+        except (TypeError, ValueError):
+            return array.__array_interface__["data"][0]
+
+    def out_pointer(self, array, shape, element):
+        if array.shape != shape or array.dtype != _numpy_dtypes[element]:
+            return None
+        try:
+            return addressof(from_buffer(array))
+        except (TypeError, ValueError):
+            return None
 
     def view(self, array: np.ndarray) -> View:
         array = np.asarray(array)
@@ -181,7 +200,11 @@ class NumpyKind(Kind):
         return array.dtype, array.shape, array.strides
 
     def pointer(self, array):
-        return array.__array_interface__["data"][0]
+        # Refused for what is read-only, strided, empty or no type of C.
+        try:
+            return addressof(from_buffer(array))
+        except (TypeError, ValueError):
+            return array.__array_interface__["data"][0]
 
     def needs_copy(self, array):
         return any(stride % array.itemsize for stride in array.strides)
@@ -318,6 +341,9 @@ class InterfaceKind(NumpyKind):
 
     def pointer(self, array):
         return super().pointer(np.asarray(array))
+
+    def out_pointer(self, array, shape, element):
+        return super().out_pointer(np.asarray(array), shape, element)
 
     def needs_copy(self, array):
         return super().needs_copy(np.asarray(array))

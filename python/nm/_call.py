@@ -7,6 +7,8 @@ is done once, and a call fills in addresses.
 from __future__ import annotations
 
 import ctypes
+import math
+import weakref
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _arrays
@@ -21,17 +23,13 @@ Layout = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class _Slot:
-    """The descriptors of one call; two threads must not share them."""
+    """The addresses of one call; two threads must not share them."""
 
-    def __init__(self, args: list[lib.NmTensor], results: list[lib.NmTensor]):
-        self._args = (lib.NmTensor * len(args))(*args)
-        self._results = (lib.NmTensor * len(results))(*results)
-        # ctypes makes a new object for each element that is asked for.
-        self.args = list(self._args)
-        self.results = list(self._results)
-        self.args_address = ctypes.addressof(self._args)
-        self.results_address = ctypes.addressof(self._results)
-        self._kept = args, results
+    __slots__ = ("data", "address")
+
+    def __init__(self, count: int):
+        self.data = (ctypes.c_void_p * count)()
+        self.address = ctypes.addressof(self.data)
 
 
 class PreparedCall:
@@ -52,28 +50,42 @@ class PreparedCall:
                  layouts: Sequence[Layout | None] | None = None,
                  native_shapes: list[tuple[int, ...]] | None = None):
         self._bound = bound
-        self._handle = bound._handle
         self._on_cuda = bound.device[0] == lib.CUDA
         self._kinds = [_arrays.kind_of(array) for array in arrays]
         self._types = [type(array) for array in arrays]
         self._signatures = [kind.signature(array)
                             for kind, array in zip(self._kinds, arrays)]
+        self._pointers = [kind.pointer for kind in self._kinds]
         layouts = layouts or [None] * len(arrays)
-        self._copied, self._args, self._extents = [], [], []
-        for i, array in enumerate(arrays):
-            self._add_argument(i, array, layouts[i])
+        self._copied: list[bool] = []
+        self._extents: list[tuple[int, int]] = []
+        args = [self._argument(i, array, layouts[i])
+                for i, array in enumerate(arrays)]
         self._any_copied = any(self._copied)
         self._result_shapes, self._result_types = result_shapes, result_types
         self._result_kind = (self._kinds[0] if arrays
                              else _arrays.KINDS["numpy"])
-        self._native_shapes = native_shapes or result_shapes
-        self._results = [lib.tensor(0, dtype, shape, None, bound.device)
-                         for dtype, shape in zip(result_types,
-                                                 self._native_shapes)]
+        results = [lib.tensor(0, dtype, shape, None, bound.device)
+                   for dtype, shape in zip(result_types,
+                                           native_shapes or result_shapes)]
         self._single = len(result_shapes) == 1
+        self._count = len(arrays)
+        self._handle = self._create(args, results)
+        self._run = lib.runtime.nmCallRun
         self._free: list[_Slot] = []
 
-    def _add_argument(self, i: int, array: Any, layout: Layout | None) -> None:
+    def _create(self, args: list[lib.NmTensor], results: list[lib.NmTensor]
+                ) -> int:
+        handle = ctypes.c_void_p()
+        lib.check(lib.runtime.nmCallCreate(
+            self._bound._handle, (lib.NmTensor * len(args))(*args), len(args),
+            (lib.NmTensor * len(results))(*results), len(results), handle),
+            ShapeError)
+        weakref.finalize(self, lib.runtime.nmCallFree, handle.value)
+        return handle.value
+
+    def _argument(self, i: int, array: Any, layout: Layout | None
+                  ) -> lib.NmTensor:
         kind, bound = self._kinds[i], self._bound
         view = kind.view(array)
         if view.device != bound.device:
@@ -90,10 +102,9 @@ class PreparedCall:
             strides = _arrays.row_major(shape)
         self._copied.append(copied)
         row_major = _arrays.is_row_major(shape, strides)
-        self._args.append(lib.tensor(0, view.dtype, shape,
-                                     None if row_major else strides,
-                                     bound.device))
         self._extents.append(_extent(shape, strides, view.dtype))
+        return lib.tensor(0, view.dtype, shape, None if row_major else strides,
+                          bound.device)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Calls the function on arrays like those that it was prepared for.
@@ -117,41 +128,35 @@ class PreparedCall:
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> Any:
         """The same, unchecked."""
-        kinds = self._kinds
         if self._any_copied:
-            arrays = [kind.contiguous(array) if copied else array for
-                      kind, array, copied in zip(kinds, arrays, self._copied)]
-        try:
-            slot = self._free.pop()
-        except IndexError:
-            slot = _Slot(self._args, self._results)
-        for i, array in enumerate(arrays):
-            slot.args[i].data = kinds[i].pointer(array)
-        if out is None:
-            kind = self._result_kind
-            like = arrays[0] if arrays else None
-            results = [kind.empty(shape, element, like) for shape, element in
-                       zip(self._result_shapes, self._result_types)]
-            for i, result in enumerate(results):
-                slot.results[i].data = kind.result_pointer(result)
-            self._call(slot, kind, like)
-            if self._single:
-                return kind.finish(results[0])
-            return tuple(kind.finish(result) for result in results)
-        return self._run_into(slot, arrays, out)
-
-    def _call(self, slot: _Slot, kind: _arrays.Kind, like: Any) -> None:
-        if self._on_cuda:
-            message = lib.runtime.nmFunctionCallOnStream(
-                self._handle, slot.args_address, len(slot.args),
-                slot.results_address, len(slot.results), kind.stream(like))
-        else:
-            message = lib.runtime.nmFunctionCall(
-                self._handle, slot.args_address, len(slot.args),
-                slot.results_address, len(slot.results))
+            arrays = [kind.contiguous(array) if copied else array
+                      for kind, array, copied in
+                      zip(self._kinds, arrays, self._copied)]
+        # Lists are popped and appended to whole, also by threads.
+        slot = self._free.pop() if self._free else _Slot(
+            self._count + len(self._result_shapes))
+        data, at = slot.data, 0
+        for pointer, array in zip(self._pointers, arrays):
+            data[at] = pointer(array)
+            at += 1
+        if out is not None:
+            return self._run_into(slot, arrays, out)
+        kind = self._result_kind
+        like = arrays[0] if arrays else None
+        results = []
+        for shape, element in zip(self._result_shapes, self._result_types):
+            result = kind.empty(shape, element, like)
+            data[at] = kind.result_pointer(result)
+            at += 1
+            results.append(result)
+        message = self._run(self._handle, slot.address,
+                            kind.stream(like) if self._on_cuda else None)
         self._free.append(slot)
         if message:
             raise Error(lib.take_text(message))
+        if self._single:
+            return kind.finish(results[0])
+        return tuple(kind.finish(result) for result in results)
 
     def _run_into(self, slot: _Slot, arrays: Sequence[Any], out: Any) -> Any:
         outs = (out,) if self._single else tuple(out)
@@ -161,24 +166,30 @@ class PreparedCall:
         copies = []
         for i, array in enumerate(outs):
             kind = _arrays.kind_of(array)
-            view = kind.view(array)
-            self._check_out(i, array, kind, view)
-            if view.is_row_major and not self._overlaps(slot, view):
-                slot.results[i].data = view.data
-                continue
-            fresh = kind.empty(self._result_shapes[i], self._result_types[i],
-                               array)
-            slot.results[i].data = kind.result_pointer(fresh)
-            copies.append((array, kind.finish(fresh)))
+            address = kind.out_pointer(array, self._result_shapes[i],
+                                       self._result_types[i])
+            if address is None or self._on_cuda:
+                address = self._check_out(i, array, kind)
+            if address is None or self._overlaps(slot, i, address):
+                fresh = kind.empty(self._result_shapes[i], self._result_types[i],
+                                   array)
+                address = kind.result_pointer(fresh)
+                copies.append((array, kind.finish(fresh)))
+            slot.data[self._count + i] = address
         like = arrays[0] if arrays else outs[0]
-        self._call(slot, _arrays.kind_of(like), like)
+        stream = _arrays.kind_of(like).stream(like) if self._on_cuda else None
+        message = self._run(self._handle, slot.address, stream)
+        self._free.append(slot)
+        if message:
+            raise Error(lib.take_text(message))
         for array, fresh in copies:
             array[...] = fresh
         return out
 
-    def _check_out(self, i: int, array: Any, kind: _arrays.Kind,
-                   view: _arrays.View) -> None:
+    def _check_out(self, i: int, array: Any, kind: _arrays.Kind) -> int | None:
+        """The address of an array for results; None where it has strides."""
         kind.check_writable(array)
+        view = kind.view(array)
         if view.dtype != self._result_types[i]:
             raise DTypeError(f"expected out of {self._result_types[i]}, but got "
                              f"{view.dtype}")
@@ -189,14 +200,14 @@ class PreparedCall:
             raise DeviceError(
                 f"expected out on {_arrays.device_name(self._bound.device)}, but "
                 f"it is on {_arrays.device_name(view.device)}")
+        return view.data if view.is_row_major else None
 
-    def _overlaps(self, slot: _Slot, view: _arrays.View) -> bool:
+    def _overlaps(self, slot: _Slot, i: int, begin: int) -> bool:
         """Whether results would be written over arguments that are still read."""
-        begin, end = _extent(view.shape, view.strides, view.dtype)
-        begin, end = begin + view.data, end + view.data
-        for tensor, (low, high) in zip(slot.args, self._extents):
-            data = tensor.data or 0
-            if begin < data + high and data + low < end:
+        shape = self._result_shapes[i]
+        end = begin + math.prod(shape) * lib.ELEMENT_SIZES[self._result_types[i]]
+        for data, (low, high) in zip(slot.data, self._extents):
+            if begin < (data or 0) + high and (data or 0) + low < end:
                 return True
         return False
 

@@ -78,11 +78,11 @@ _RUNTIME = {
     "nmFunctionSetCondensedWeight": (c_void_p,
                                      [c_void_p, c_int64, _Tensors, _Tensors]),
     "nmFunctionPackWeights": (c_void_p, [c_void_p]),
-    # Pointers are c_void_p where a call must be quick: no object is made.
-    "nmFunctionCall": (c_void_p, [c_void_p, c_void_p, c_int64, c_void_p,
-                                  c_int64]),
-    "nmFunctionCallOnStream": (c_void_p, [c_void_p, c_void_p, c_int64, c_void_p,
-                                          c_int64, c_void_p]),
+    "nmCallCreate": (c_void_p, [c_void_p, _Tensors, c_int64, _Tensors, c_int64,
+                                _Text]),
+    "nmCallFree": (None, [c_void_p]),
+    # An address, so that ctypes makes no object for a pointer.
+    "nmCallRun": (c_void_p, [c_void_p, c_void_p, c_void_p]),
     "mgpuStreamSynchronize": (None, [c_void_p]),
     "nmPatternParse": (c_void_p, [c_char_p, POINTER(NmPattern)]),
     "nmPatternVerify": (c_void_p, [POINTER(NmPattern)]),

@@ -73,6 +73,17 @@ static void testCall(const NmModule *module) {
   SUCCEEDS(nmFunctionCallOnStream(ffn, &tensorA, 1, &tensorC, 1, stream));
   EXPECT(nmGetStream() != stream);
   mgpuStreamDestroy(stream);
+  NmCall *call = NULL;
+  FAILS(nmCallCreate(ffn, &hostA, 1, &tensorC, 1, &call), "but it is on cpu");
+  SUCCEEDS(nmCallCreate(ffn, &tensorA, 1, &tensorC, 1, &call));
+  void *data[] = {tensorA.data, tensorC.data};
+  float zeros[6] = {0};
+  mgpuMemcpy(tensorC.data, zeros, sizeof zeros, NULL);
+  SUCCEEDS(nmCallRun(call, data, NULL));
+  expectC(&tensorC);
+  data[0] = (char *)tensorA.data + 1;
+  FAILS(nmCallRun(call, data, NULL), "expected memory aligned to");
+  nmCallFree(call);
   NmTensor bad = tensorA;
   bad.device = (NmDeviceKind)9;
   FAILS(nmFunctionCall(ffn, &bad, 1, &tensorC, 1),

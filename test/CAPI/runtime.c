@@ -63,6 +63,46 @@ static void testCall(const NmModule *module) {
   nmFunctionFree(ffn);
 }
 
+static void testPrepared(const NmModule *module) {
+  NmTensor tensorA = {NULL, NM_F32, 2, kShapeA, NULL, NM_CPU, 0};
+  NmTensor tensorW = {w, NM_F32, 2, kShapeW, NULL, NM_CPU, 0};
+  NmTensor tensorC = {NULL, NM_F32, 2, kShapeC, NULL, NM_CPU, 0};
+  NmFunction *ffn = NULL;
+  NmCall *call = NULL;
+  SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
+  FAILS(nmCallCreate(ffn, &tensorA, 1, &tensorC, 1, &call),
+        "expected its weights");
+  SUCCEEDS(nmFunctionSetWeight(ffn, 1, &tensorW));
+  FAILS(nmCallCreate(ffn, &tensorC, 1, &tensorC, 1, &call), "argument 0");
+  FAILS(nmCallCreate(ffn, &tensorA, 1, &tensorA, 1, &call), "result 0");
+  EXPECT(call == NULL);
+  SUCCEEDS(nmCallCreate(ffn, &tensorA, 1, &tensorC, 1, &call));
+  void *const data[] = {a, c};
+  memset(c, 0, sizeof c);
+  SUCCEEDS(nmCallRun(call, data, NULL));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+  /* At an address that compiled code cannot take. */
+  char bytes[sizeof a + 1];
+  memcpy(bytes + 1, a, sizeof a);
+  void *const odd[] = {bytes + 1, c};
+  memset(c, 0, sizeof c);
+  SUCCEEDS(nmCallRun(call, odd, NULL));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+  nmCallFree(call);
+
+  float transposed[8] = {1, 5, 2, 6, 3, 7, 4, 8};
+  const int64_t strides[] = {1, 2};
+  tensorA.strides = strides;
+  SUCCEEDS(nmCallCreate(ffn, &tensorA, 1, &tensorC, 1, &call));
+  void *const strided[] = {transposed, c};
+  memset(c, 0, sizeof c);
+  SUCCEEDS(nmCallRun(call, strided, NULL));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+  nmCallFree(call);
+  nmCallFree(NULL);
+  nmFunctionFree(ffn);
+}
+
 static void testCondensed(const NmModule *module) {
   float values[6] = {1, 5, 0, 3, 6, 7};
   uint8_t indices[6] = {0, 1, 0, 2, 3, 3};
@@ -95,6 +135,7 @@ int main(int argc, char **argv) {
   FAILS(nmFunctionCreate(module, "none", &none), "it has @ffn");
   FAILS(nmFunctionCreate(module, NULL, &none), "the name of a function");
   testCall(module);
+  testPrepared(module);
   testCondensed(module);
   nmModuleFree(module);
   nmModuleFree(NULL);

@@ -24,6 +24,8 @@ struct Argument {
   const Weight *weight = nullptr;
 };
 
+class PreparedCall;
+
 /// A function of a loaded module, which must outlive it.
 class NM_RUNTIME_API Function {
 public:
@@ -59,8 +61,13 @@ public:
   Status call(const std::vector<Argument> &args,
               const std::vector<Tensor> &results) const;
 
+  /// Checks all of `call` that does not depend on addresses.
+  Result<PreparedCall> prepare(std::vector<Argument> args,
+                               std::vector<Tensor> results) const;
+
 private:
   friend class Module;
+  friend class PreparedCall;
   Function() = default;
 
   Status callOnHost(const std::vector<Argument> &args,
@@ -97,6 +104,39 @@ private:
   Device runsOn;
   void *entry = nullptr;
   void *packEntry = nullptr;
+};
+
+/// A call on tensors that differ from one time to the next in their addresses
+/// alone: all else was checked once.
+class NM_RUNTIME_API PreparedCall {
+public:
+  /// Calls the function, which must live still. `data` holds the addresses of
+  /// the plain arguments and then of the results. Calls from several threads at
+  /// once are allowed.
+  Status run(void *const *data) const;
+
+private:
+  friend class Function;
+  PreparedCall() = default;
+
+  Status runGeneral(void *const *data) const;
+  bool areAligned(void *const *data) const;
+
+  const Function *function = nullptr;
+  std::vector<Argument> args;
+  std::vector<Tensor> results;
+  /// Where the runtime has to copy, the call goes the general way.
+  bool isDirect = false;
+  /// The memref descriptors (Invoke.h), and where each begins.
+  std::vector<int64_t> words;
+  std::vector<size_t> starts;
+  /// Of each address, in order of `data`: its descriptor, and what it must be a
+  /// multiple of.
+  struct Place {
+    size_t start;
+    int64_t alignment;
+  };
+  std::vector<Place> places;
 };
 
 /// A compiled shared object. Loading one runs code of it: load only files that

@@ -1,0 +1,120 @@
+//===- PreparedCall.cpp - Calls that differ in addresses alone ------------===//
+
+#include "CudaDriver.h"
+#include "Invoke.h"
+#include "RecordedError.h"
+#include "nm/Runtime/Module.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+using namespace nm;
+
+/// Checks of shapes and types ask for memory; none is read.
+static void giveAddress(Tensor &tensor) {
+  constexpr uintptr_t kAligned = uintptr_t(1) << 20;
+  tensor.data = reinterpret_cast<void *>(kAligned);
+}
+
+static int64_t addressAlignment(const TensorType &type, const Tensor &tensor) {
+  // No element is read through the address of an empty tensor.
+  if (tensor.elements() == 0)
+    return 1;
+  return std::max(type.alignment, elementSize(type.element));
+}
+
+Result<PreparedCall> Function::prepare(std::vector<Argument> args,
+                                       std::vector<Tensor> results) const {
+  for (Argument &arg : args)
+    if (!arg.weight)
+      giveAddress(arg.tensor);
+  for (Tensor &result : results)
+    giveAddress(result);
+  Result<std::vector<Shape>> shapes = resultShapes(args);
+  if (!shapes)
+    return shapes.error();
+  if (Status status = checkResults(*shapes, results); !status)
+    return status.error();
+
+  PreparedCall call;
+  call.function = this;
+  call.isDirect = true;
+  Descriptors descriptors;
+  std::vector<std::pair<size_t, int64_t>> places;
+  auto add = [&](const TensorType &type, const Tensor &tensor) {
+    call.isDirect &= tensor.isRowMajor();
+    places.emplace_back(descriptors.count(), addressAlignment(type, tensor));
+    descriptors.add(tensor);
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].weight) {
+      descriptors.add(args[i].weight->values);
+      descriptors.add(args[i].weight->indices);
+      continue;
+    }
+    add(signature->args[i], args[i].tensor);
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    add(signature->results[i], results[i]);
+  if (Status status = checkDescriptorCount(descriptors.count()); !status)
+    return Error{"@" + functionName + ": " + status.error().message};
+  call.words = descriptors.getWords();
+  call.starts = descriptors.getStarts();
+  for (auto [descriptor, alignment] : places)
+    call.places.push_back({call.starts[descriptor], alignment});
+  call.args = std::move(args);
+  call.results = std::move(results);
+  return call;
+}
+
+bool PreparedCall::areAligned(void *const *data) const {
+  for (size_t i = 0; i < places.size(); ++i)
+    if (reinterpret_cast<uintptr_t>(data[i]) % places[i].alignment != 0)
+      return false;
+  return true;
+}
+
+/// Copies where that is due, or says what is wrong with an address.
+Status PreparedCall::runGeneral(void *const *data) const {
+  std::vector<Argument> allArgs = args;
+  std::vector<Tensor> allResults = results;
+  for (Argument &arg : allArgs)
+    if (!arg.weight)
+      arg.tensor.data = *data++;
+  for (Tensor &result : allResults)
+    result.data = *data++;
+  return function->call(allArgs, allResults);
+}
+
+Status PreparedCall::run(void *const *data) const {
+  // Descriptors are small: a product of matrices has 40 words.
+  constexpr size_t kMaxWords = 512;
+  if (!isDirect || words.size() > kMaxWords || !areAligned(data))
+    return runGeneral(data);
+  std::array<int64_t, kMaxWords> copy;
+  std::memcpy(copy.data(), words.data(), words.size() * sizeof(int64_t));
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto address = reinterpret_cast<intptr_t>(data[i]);
+    copy[places[i].start] = copy[places[i].start + 1] = address;
+  }
+  std::array<void *, kMaxDescriptors> pointers;
+  for (size_t i = 0; i < starts.size(); ++i)
+    pointers[i] = &copy[starts[i]];
+  if (function->runsOn.isCpu()) {
+    invoke(function->entry, pointers.data(), starts.size());
+    return Status::success();
+  }
+  auto failure = [&](const Error &error) {
+    return Error{"@" + function->functionName + ": " + error.message};
+  };
+  Result<cuda::ContextScope> scope =
+      cuda::ContextScope::enter(function->runsOn.ordinal);
+  if (!scope)
+    return failure(scope.error());
+  ErrorCollector errors;
+  invoke(function->entry, pointers.data(), starts.size());
+  if (Status status = errors.status(); !status)
+    return failure(status.error());
+  return Status::success();
+}
