@@ -73,10 +73,11 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCSEPass());
   buildBufferization(pm);
   buildProducts(pm, options);
-  // What is left, once a product has taken the fill of its output.
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
-  // Format ops, which run where weights are loaded, on the host.
+  // Format ops, which run on the host where weights are loaded...
   pm.addPass(createConvertNMToLoops());
+  // ...and on the device where they come with each call, as all that is left
+  // once a product has taken the fill of its output.
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

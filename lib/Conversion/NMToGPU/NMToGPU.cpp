@@ -6,6 +6,8 @@
 #include "LaunchBlocks.h"
 #include "TileExpansion.h"
 
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -118,9 +120,25 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   return success();
 }
 
+/// Weights are compressed, and checked, where they are loaded.
+static LogicalResult refuseFormatOps(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    if (!isa<CompressOp, DecompressOp, PruneOp>(op))
+      return WalkResult::advance();
+    op->emitOpError() << "has no form on a GPU: expected weights that are "
+                         "arguments or constants, which are compressed when "
+                         "they are loaded";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
   void runOnOperation() override {
+    if (!getOperation()->hasAttr(kHostFunction) &&
+        failed(refuseFormatOps(getOperation())))
+      return signalPassFailure();
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) {
       if (isMappedToBlocks(loop))

@@ -172,6 +172,15 @@ void LoopEmitter::forEach(ValueRange sizes,
       [&](OpBuilder &, Location, ValueRange positions) { body(positions); });
 }
 
+void LoopEmitter::forEachInParallel(ValueRange sizes,
+                                    function_ref<void(ValueRange)> body) {
+  SmallVector<Value> begins(sizes.size(), index(0));
+  SmallVector<Value> steps(sizes.size(), index(1));
+  scf::ParallelOp::create(
+      builder, loc, begins, sizes, steps,
+      [&](OpBuilder &, Location, ValueRange positions) { body(positions); });
+}
+
 SmallVector<Value>
 LoopEmitter::carry(Value size, ValueRange initial,
                    function_ref<SmallVector<Value>(Value, ValueRange)> body) {

@@ -25,7 +25,7 @@ public:
 
 private:
   void packValues() {
-    emitter.forEach(
+    emitter.forEachInParallel(
         emitter.sizes(op.getPackedValues()), [&](ValueRange position) {
           Value column =
               emitter.add(emitter.mul(position[0], panel), position[2]);
@@ -35,22 +35,23 @@ private:
         });
   }
 
+  /// Fields of one unit row share bytes, so rows are what runs in parallel.
   void packIndices() {
     SmallVector<Value> sizes = emitter.sizes(op.getPackedIndices());
     Value zero = emitter.zero(emitter.builder.getI8Type());
-    emitter.forEach(sizes, [&](ValueRange position) {
-      emitter.store(zero, op.getPackedIndices(), position);
-    });
     Value groups = emitter.index(op.getPacking().getPacking().groups(pattern));
     Value blocks = emitter.size(op.getIndices(), 1);
-    emitter.forEach({sizes[0], sizes[1], groups}, [&](ValueRange position) {
-      Value firstBlock =
-          emitter.div(emitter.mul(position[0], panel), pattern.bn);
-      Value block = emitter.add(firstBlock, position[2]);
-      emitter.onlyIf(emitter.less(block, blocks), [&] {
-        Value index = emitter.load(op.getIndices(), {position[1], block});
-        storeField(position[0], position[1], position[2],
-                   emitter.byteToIndex(index));
+    emitter.forEachInParallel({sizes[0], sizes[1]}, [&](ValueRange row) {
+      emitter.forEach(sizes[2], [&](ValueRange byte) {
+        emitter.store(zero, op.getPackedIndices(), {row[0], row[1], byte[0]});
+      });
+      Value firstBlock = emitter.div(emitter.mul(row[0], panel), pattern.bn);
+      emitter.forEach(groups, [&](ValueRange group) {
+        Value block = emitter.add(firstBlock, group[0]);
+        emitter.onlyIf(emitter.less(block, blocks), [&] {
+          Value index = emitter.load(op.getIndices(), {row[1], block});
+          storeField(row[0], row[1], group[0], emitter.byteToIndex(index));
+        });
       });
     });
   }

@@ -33,3 +33,11 @@ func.func @no_product(%c: memref<32xf32>) {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @format_op(%w: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>) {
+  // expected-error @+1 {{'nm.compress' op has no form on a GPU: expected weights that are arguments or constants}}
+  nm.compress <2:4> ins(%w : memref<64x64xf32>) outs(%v, %i : memref<32x64xf32>, memref<32x64xi8>)
+  return
+}

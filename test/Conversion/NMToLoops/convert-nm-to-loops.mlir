@@ -243,12 +243,13 @@ func.func @pack(%v: memref<32x45xf32>, %i: memref<32x45xi8>, %pv: memref<3x32x16
   // CHECK-DAG: %[[C5:.*]] = arith.constant 5 : index
   // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
   // CHECK-DAG: %[[C45:.*]] = arith.constant 45 : index
+  // CHECK: scf.parallel
   // CHECK: memref.store %{{.*}}, %[[PV]]
+  // CHECK: scf.parallel (%[[PANEL:.*]], %[[UNITROW:.*]]) =
+  // CHECK: scf.for
   // CHECK: memref.store %[[ZERO8]], %[[PI]]
-  // CHECK: scf.for %[[PANEL:.*]] = {{.*}} {
-  // CHECK: scf.for %[[UNITROW:.*]] = {{.*}} {
-  // CHECK: scf.for %[[GROUP:.*]] = {{.*}} {
   // CHECK: %[[FIRST:.*]] = arith.muli %[[PANEL]], %[[C16]]
+  // CHECK: scf.for %[[GROUP:.*]] = {{.*}} {
   // CHECK: %[[BLOCK:.*]] = arith.addi %[[FIRST]], %[[GROUP]]
   // CHECK: arith.cmpi ult, %[[BLOCK]], %[[C45]]
   // CHECK: scf.if
