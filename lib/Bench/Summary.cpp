@@ -21,20 +21,16 @@ static std::string titleOf(const BenchCase &bench) {
   return title;
 }
 
-/// `VW32`; patterns of other windows than 32 units with their M.
-static std::string rowOf(const Pattern &pattern) {
-  std::string name = granularityName(pattern);
-  return pattern.m == 32 ? name : name + ", M = " + std::to_string(pattern.m);
-}
-
 void Summary::add(const BenchCase &bench, double speedup) {
-  std::string title = titleOf(bench), row = rowOf(bench.pattern);
+  std::string title = titleOf(bench);
+  std::string granularity = granularityName(bench.pattern);
   if (tables.find(title) == tables.end())
     titles.push_back(title);
   Table &table = tables[title];
-  if (table.rows.find(row) == table.rows.end())
-    table.granularities.push_back(row);
-  table.rows[row][bench.pattern.sparsity()].speedups.push_back(speedup);
+  if (table.rows.find(granularity) == table.rows.end())
+    table.granularities.push_back(granularity);
+  table.rows[granularity][bench.pattern.m][bench.pattern.sparsity()]
+      .speedups.push_back(speedup);
 }
 
 std::string Summary::Cell::text() const {
@@ -50,11 +46,32 @@ std::string Summary::Cell::text() const {
   return buffer;
 }
 
+/// The rows of a table with their names.
+std::vector<std::pair<std::string, Summary::Row>>
+Summary::Table::namedRows() const {
+  std::vector<std::pair<std::string, Row>> named;
+  for (const std::string &granularity : granularities) {
+    const std::map<int64_t, Row> &byWindow = rows.at(granularity);
+    size_t main = named.size();
+    named.emplace_back(granularity, Row());
+    for (auto at = byWindow.rbegin(); at != byWindow.rend(); ++at) {
+      Row others;
+      for (const auto &[sparsity, cell] : at->second)
+        if (!named[main].second.emplace(sparsity, cell).second)
+          others.emplace(sparsity, cell);
+      if (!others.empty())
+        named.emplace_back(granularity + ", M = " + std::to_string(at->first),
+                           others);
+    }
+  }
+  return named;
+}
+
 std::string Summary::Table::text(const std::string &title) const {
   std::set<double> sparsities;
   size_t most = 0;
-  for (const auto &[row, cells] : rows)
-    for (const auto &[sparsity, cell] : cells) {
+  for (const auto &[name, row] : namedRows())
+    for (const auto &[sparsity, cell] : row) {
       sparsities.insert(sparsity);
       most = std::max(most, cell.speedups.size());
     }
@@ -68,12 +85,11 @@ std::string Summary::Table::text(const std::string &title) const {
     rule += " --- |";
   }
   text += rule + "\n";
-  for (const std::string &row : granularities) {
-    text += "| " + row + " |";
-    const std::map<double, Cell> &cells = rows.at(row);
+  for (const auto &[name, row] : namedRows()) {
+    text += "| " + name + " |";
     for (double sparsity : sparsities) {
-      auto cell = cells.find(sparsity);
-      text += " " + (cell == cells.end() ? "-" : cell->second.text()) + " |";
+      auto cell = row.find(sparsity);
+      text += " " + (cell == row.end() ? "-" : cell->second.text()) + " |";
     }
     text += "\n";
   }
@@ -86,8 +102,8 @@ std::string Summary::text() const {
   for (const std::string &title : titles) {
     const Table &table = tables.at(title);
     text += table.text(title);
-    for (const auto &[row, cells] : table.rows)
-      for (const auto &[sparsity, cell] : cells)
+    for (const auto &[name, row] : table.namedRows())
+      for (const auto &[sparsity, cell] : row)
         hasSeveral |= cell.speedups.size() > 1;
   }
   if (!hasSeveral)

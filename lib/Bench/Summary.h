@@ -18,7 +18,9 @@ class Summary {
 public:
   void add(const BenchCase &bench, double speedup);
 
-  /// Markdown; empty where no mean would be of several cases.
+  /// Markdown; where patterns of one granularity and sparsity differ in M, each
+  /// but that of the longest windows has a row of its own. Empty where no mean
+  /// would be of several cases.
   std::string text() const;
 
 private:
@@ -27,11 +29,14 @@ private:
     /// `1.84 (1.46-2.18)`.
     std::string text() const;
   };
+  /// Cells by sparsity.
+  using Row = std::map<double, Cell>;
   struct Table {
-    /// By granularity, in the order in which they came, and by sparsity.
+    /// By granularity, in the order in which they came, and by M.
     std::vector<std::string> granularities;
-    std::map<std::string, std::map<double, Cell>> rows;
+    std::map<std::string, std::map<int64_t, Row>> rows;
 
+    std::vector<std::pair<std::string, Row>> namedRows() const;
     std::string text(const std::string &title) const;
   };
 

@@ -82,6 +82,7 @@ TEST(Summary, TakesGeometricMeans) {
   summary.add({{1024, 64, 64}, {16, 32, 1, 32}}, 8);
   summary.add({{256, 64, 64}, {4, 32}}, 3);
   summary.add({{256, 64, 64}, {2, 4}}, 5);
+  summary.add({{256, 64, 64}, {16, 32}}, 6);
   summary.add({{1, 64, 64}, {2, 4}, ElementType::F16}, 7);
   EXPECT_EQ(summary.text(),
             "\nSpeed-up over the BLAS, geometric mean (least-most):\n"
@@ -89,10 +90,10 @@ TEST(Summary, TakesGeometricMeans) {
             "| | 50.0 % | 87.5 % |\n"
             "| --- | --- | --- |\n"
             "| VW32 | 4.00 (2.00-8.00) | - |\n"
-            "| EW | - | 3.00 (3.00-3.00) |\n"
+            "| EW | 6.00 (6.00-6.00) | 3.00 (3.00-3.00) |\n"
             "| EW, M = 4 | 5.00 (5.00-5.00) | - |\n"
             "\nf16, m = 1 (up to 1 shape)\n\n"
             "| | 50.0 % |\n"
             "| --- | --- |\n"
-            "| EW, M = 4 | 7.00 (7.00-7.00) |\n");
+            "| EW | 7.00 (7.00-7.00) |\n");
 }
