@@ -8,6 +8,7 @@
 docs/Python.md of the repository is the guide.
 """
 
+from . import io
 from ._cache import CacheWarning, cache_dir, clear_cache
 from ._compile import compile, compile_options, compiler_build, lower
 from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
@@ -32,6 +33,6 @@ __all__ = [
     "PreparedMatmul", "PruneReport", "Pruned", "ShapeError", "SparseTensor",
     "TensorType", "Window", "cache_dir", "check", "clear_cache", "compile",
     "compile_options", "compiler_build", "compress", "detect",
-    "get_num_threads", "has_compiler", "load", "load_weights", "lower", "matmul",
+    "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower", "matmul",
     "prepare", "prune", "save_weights", "set_num_threads",
 ]

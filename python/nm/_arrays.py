@@ -249,6 +249,10 @@ class TorchKind(Kind):
         if array.layout is not self.torch.strided:
             raise Error(f"expected a dense tensor, but got {array.layout}; "
                         "tensor.to_dense() makes one")
+        if type(array).__name__.startswith("SparseSemiStructured"):
+            raise Error(f"expected a dense tensor, but got "
+                        f"{type(array).__name__}; tensor.to_dense() makes one, "
+                        "and nm.io.from_cutlass reads the CUTLASS form")
         kind = array.device.type
         if kind not in ("cpu", "cuda"):
             raise DeviceError("expected a tensor on a CPU or a CUDA device, but "

@@ -1,0 +1,17 @@
+"""Reading weights from where they come.
+
+    source = nm.io.open_weights("model.safetensors")
+    w = nm.compress(source["layers.0.fc1.weight"], "2:4", axis=1)
+
+`open_weights` reads dense safetensors (one file, shards with an index, or a
+folder of either), compressed-tensors' sparse-24-bitmask and sparse-bitmask, .npy,
+.npz and the initializers of .onnx. Forms that come as arrays have a function each:
+`from_bitmask`, `from_cutlass`, `apply_mask`.
+"""
+
+from ._bitmask import apply_mask, from_bitmask
+from ._cutlass import from_cutlass
+from ._source import WeightSource, load_dense, open_weights
+
+__all__ = ["WeightSource", "apply_mask", "from_bitmask", "from_cutlass",
+           "load_dense", "open_weights"]

@@ -1,0 +1,65 @@
+"""Weights beside a mask: compressed-tensors' two bitmask forms, and boolean masks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _arrays
+from .._errors import FileFormatError, ShapeError
+from .._sparse import weight_view
+
+
+def from_bitmask(compressed: np.ndarray, bitmask: np.ndarray, shape,
+                 name: str = "weight") -> np.ndarray:
+    """The dense weight of compressed-tensors' ``sparse-bitmask`` and
+    ``sparse-24-bitmask``.
+
+    Args:
+        compressed: the kept values in row-major order, of any shape.
+        bitmask: ``[R, ceil(C/8)]`` uint8, bits of a row from the lowest on.
+        shape: ``(R, C)``.
+
+    Raises:
+        FileFormatError: the parts do not fit together.
+    """
+    rows, columns = (int(size) for size in np.asarray(shape).reshape(-1))
+    values = np.ascontiguousarray(compressed).reshape(-1)
+    bits = np.ascontiguousarray(bitmask)
+    if bits.dtype != np.uint8 or bits.shape != (rows, -(-columns // 8)):
+        raise FileFormatError(
+            f"{name}: expected a bitmask of uint8 [{rows}, {-(-columns // 8)}], "
+            f"but got {bits.dtype} {list(bits.shape)}")
+    mask = np.unpackbits(bits, axis=1, bitorder="little")
+    if mask[:, columns:].any():
+        raise FileFormatError(f"{name}: expected zeros in the bitmask beyond "
+                              f"column {columns}")
+    mask = mask[:, :columns].astype(bool)
+    kept = int(np.count_nonzero(mask))
+    if kept != values.size:
+        raise FileFormatError(f"{name}: expected {kept} values, as its bitmask "
+                              f"has, but got {values.size}")
+    dense = np.zeros((rows, columns), values.dtype)
+    dense[mask] = values
+    return dense
+
+
+def apply_mask(weight: Any, mask: Any) -> Any:
+    """A dense weight with zeros where a boolean mask of its shape is false (as of
+    apex ASP, ModelOpt and torch.nn.utils.prune), of the kind of `weight`.
+
+    Raises:
+        ShapeError: the mask is of another shape.
+    """
+    from .._sparse import as_numpy
+    view, kind = weight_view(weight)
+    kept = np.asarray(mask.cpu() if hasattr(mask, "cpu") else mask).astype(bool)
+    if kept.shape != view.shape:
+        raise ShapeError(f"expected a mask of shape {view.shape}, but got "
+                         f"{kept.shape}")
+    dense = _arrays.raw_empty(view.shape, view.dtype)
+    dense[...] = 0
+    np.copyto(dense, as_numpy(view), where=kept)
+    return kind.from_host(dense, weight, view.dtype)

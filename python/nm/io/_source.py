@@ -1,0 +1,244 @@
+"""Weights by name, whatever file they are in."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from .. import _arrays
+from .._errors import Error, FileFormatError
+from .._safetensors import SafetensorsFile
+from .._weightfile import is_weight_file, load_weights
+from ._bitmask import from_bitmask
+from ._onnx import OnnxFile
+
+_BITMASK_PARTS = (".shape", ".compressed", ".bitmask")
+# What cannot be read, and the call that gives what can.
+_REFUSED = {
+    ".pt": "torch.save files run code when they are read; in torch, "
+           "safetensors.torch.save_file(model.state_dict(), 'model.safetensors') "
+           "writes one that is data alone",
+    ".gguf": "GGUF weights are quantized in blocks; convert from the "
+             "safetensors file that it was made of",
+    ".h5": "in Keras, numpy.savez('weights.npz', *model.get_weights()) writes "
+           "them",
+    ".tflite": "export the model to ONNX, whose initializers are read",
+}
+_REFUSED.update({".pth": _REFUSED[".pt"], ".bin": _REFUSED[".pt"],
+                 ".ckpt": _REFUSED[".pt"], ".pkl": _REFUSED[".pt"],
+                 ".keras": _REFUSED[".h5"], ".hdf5": _REFUSED[".h5"]})
+_MARLIN_PARTS = (".B_24", ".meta")
+
+
+class WeightSource(Mapping):
+    """Dense weights by name; each is read (mapped where it can be) when it is
+    asked for.
+
+    Attributes:
+        path: of the file or folder.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self._entries: dict[str, tuple[str, tuple[int, ...], Callable]] = {}
+
+    def _add(self, name: str, element: str, shape: tuple[int, ...],
+             read: Callable[[], np.ndarray]) -> None:
+        self._entries[name] = element, tuple(shape), read
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._entries:
+            raise KeyError(f"{self.path}: expected the name of a tensor in it, "
+                           f"such as {', '.join(list(self)[:8])}, but got {name}")
+        element, _, read = self._entries[name]
+        return _typed(read(), element)
+
+    def info(self, name: str) -> tuple[str, tuple[int, ...]]:
+        """MLIR's name of a tensor's type, and its shape."""
+        return self._entries[name][:2]
+
+    def matrices(self) -> list[str]:
+        """The names of the tensors that could be weights: of two dimensions, and
+        not the scales or indices of others."""
+        return [name for name, (element, shape, _) in self._entries.items()
+                if len(shape) == 2 and min(shape) > 1
+                and element in ("f32", "f16", "bf16", "f8E4M3FN", "i8")]
+
+    def scale(self, name: str) -> np.ndarray | None:
+        """The scales that a quantized weight is multiplied with, float32, or None.
+
+        Raises:
+            FileFormatError: a scale is not finite.
+        """
+        found = self._entries.get(f"{name}_scale")
+        if found is None:
+            return None
+        scale = np.asarray(self[f"{name}_scale"], np.float32).reshape(-1)
+        if not np.isfinite(scale).all():
+            raise FileFormatError(
+                f"{self.path}: {name}_scale: expected finite scales, but scale "
+                f"{np.flatnonzero(~np.isfinite(scale))[0]} is not")
+        return scale
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def open_weights(path: str | os.PathLike) -> WeightSource:
+    """Opens a file of weights, or a folder of safetensors.
+
+    Raises:
+        FileFormatError: it is damaged, or of a format that is not read; the
+            message names the call that gives one that is.
+        OSError: it cannot be read.
+    """
+    text = os.fspath(path)
+    source = WeightSource(text)
+    if os.path.isdir(text):
+        _add_folder(source, Path(text))
+        return source
+    suffix = Path(text).suffix.lower()
+    if suffix in _REFUSED:
+        raise FileFormatError(f"{text}: expected .safetensors, .npy, .npz or "
+                              f".onnx, but got {suffix}: {_REFUSED[suffix]}")
+    if text.endswith(".index.json"):
+        _add_shards(source, Path(text))
+        return source
+    readers = {".safetensors": _add_safetensors, ".npy": _add_npy,
+               ".npz": _add_npz, ".onnx": _add_onnx}
+    if suffix not in readers:
+        raise FileFormatError(f"{text}: expected .safetensors, .npy, .npz or "
+                              f".onnx, but got {suffix or 'no suffix'}")
+    readers[suffix](source, text)
+    return source
+
+
+def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
+    """One dense weight of a file; `name` may be left out where it has one."""
+    source = open_weights(path)
+    names = source.matrices()
+    if name is None and len(names) == 1:
+        name = names[0]
+    if name is None:
+        raise Error(f"{source.path}: expected the name of one of its weights, "
+                    f"{', '.join(names) or 'of which it has none'}")
+    return source[name]
+
+
+def _typed(raw: np.ndarray, element: str) -> np.ndarray:
+    if element in ("bf16", "f8E4M3FN") and raw.dtype.kind == "u":
+        return raw.view(_arrays.numpy_dtype(element))
+    return raw
+
+
+def _add_safetensors(source: WeightSource, path: str) -> None:
+    file = SafetensorsFile(path)
+    if is_weight_file(file.metadata):
+        for name, weight in load_weights(path).items():
+            source._add(name, weight.dtype, weight.shape, weight.decompress)
+        return
+    _refuse_marlin(file)
+    for name in file:
+        base = next((name[:-len(part)] for part in _BITMASK_PARTS
+                     if name.endswith(part)), None)
+        if base and all(base + part in file for part in _BITMASK_PARTS):
+            if name.endswith(".compressed"):
+                _add_bitmask(source, file, base)
+            continue
+        source._add(name, *file.info(name),
+                    lambda name=name: file.raw(name)[1])
+
+
+def _refuse_marlin(file: SafetensorsFile) -> None:
+    for name in file:
+        if name.endswith(_MARLIN_PARTS[0]) or (
+                name.endswith(".weight_packed")
+                and f"{name[:-len('weight_packed')]}meta" in file):
+            raise FileFormatError(
+                f"{file.path}: {name}: expected dense or bitmask weights, but "
+                "these are of marlin-24, which is laid out for one kernel; save "
+                "the model with save_compressed=False, or with quantization "
+                "format 'pack-quantized' in place of 'marlin-24'")
+
+
+def _add_bitmask(source: WeightSource, file: SafetensorsFile, base: str) -> None:
+    shape = tuple(int(size) for size in file[f"{base}.shape"].reshape(-1))
+    element, _ = file.info(f"{base}.compressed")
+    if len(shape) != 2:
+        raise FileFormatError(f"{file.path}: {base}.shape: expected two sizes, "
+                              f"but got {shape}")
+    source._add(base, element, shape, lambda: from_bitmask(
+        file[f"{base}.compressed"], file[f"{base}.bitmask"], shape,
+        f"{file.path}: {base}"))
+
+
+def _add_shards(source: WeightSource, index: Path) -> None:
+    try:
+        shards = set(json.loads(index.read_text(encoding="utf-8"))
+                     ["weight_map"].values())
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise FileFormatError(f"{index}: expected an index of safetensors, but "
+                              f"it is damaged ({error})") from None
+    for shard in sorted(shards):
+        if os.path.basename(shard) != shard:
+            raise FileFormatError(f"{index}: expected shards beside the index, "
+                                  f"but got {shard}")
+        _add_safetensors(source, str(index.parent / shard))
+
+
+def _add_folder(source: WeightSource, folder: Path) -> None:
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise FileFormatError(f"{folder}: expected a folder with .safetensors "
+                              "files, but found none")
+    for file in files:
+        _add_safetensors(source, str(file))
+
+
+def _add_npy(source: WeightSource, path: str) -> None:
+    source._add(Path(path).stem, *_numpy_entry(path, _load_numpy(path)))
+
+
+def _add_npz(source: WeightSource, path: str) -> None:
+    arrays = _load_numpy(path)
+    for name in arrays.files:
+        try:
+            source._add(name, *_numpy_entry(f"{path}: {name}", arrays[name]))
+        except ValueError as error:
+            raise FileFormatError(f"{path}: {name}: {error}") from None
+
+
+def _load_numpy(path: str):
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise FileFormatError(f"{path}: expected arrays of NumPy ({error})"
+                              ) from None
+
+
+def _numpy_entry(place: str, array: np.ndarray) -> tuple:
+    # ml_dtypes' types are saved as raw bytes.
+    raw = {"V2": "bf16", "V1": "f8E4M3FN"}.get(array.dtype.str[1:])
+    if raw:
+        return raw, array.shape, lambda: array.view(f"u{array.dtype.itemsize}")
+    if array.dtype.kind not in "fiub" or not array.dtype.isnative:
+        raise FileFormatError(f"{place}: expected numbers in this machine's byte "
+                              f"order, but got {array.dtype}")
+    name = {value: key for key, value in _arrays.NUMPY_NAMES.items()}.get(
+        array.dtype.name, array.dtype.name)
+    return name, array.shape, lambda: array
+
+
+def _add_onnx(source: WeightSource, path: str) -> None:
+    file = OnnxFile(path)
+    for name in file:
+        source._add(name, *file.info(name), lambda name=name: file[name][1])
