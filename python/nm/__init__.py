@@ -17,7 +17,7 @@ from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
 from ._formats import (CheckReport, Pruned, PruneReport, Window, check, compress,
                        detect, prune)
 from ._library import has_compiler
-from ._matmul import PreparedMatmul, matmul, prepare
+from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
 from ._pattern import Pattern
 from ._runtime import get_num_threads, set_num_threads
@@ -33,6 +33,7 @@ __all__ = [
     "PreparedMatmul", "PruneReport", "Pruned", "ShapeError", "SparseTensor",
     "TensorType", "Window", "cache_dir", "check", "clear_cache", "compile",
     "compile_options", "compiler_build", "compress", "detect",
-    "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower", "matmul",
-    "prepare", "prune", "save_weights", "set_num_threads",
+    "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
+    "matmul", "precompile", "prepare", "prune", "save_weights",
+    "set_num_threads",
 ]

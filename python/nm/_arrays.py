@@ -145,6 +145,10 @@ class Kind:
         """`array`, or a row-major copy of it."""
         raise NotImplementedError
 
+    def copy(self, array: Any) -> Any:
+        """A row-major copy in fresh memory on the array's device."""
+        raise NotImplementedError
+
     def to_host(self, array: Any) -> View:
         """The elements on the host: of the array itself where it is there."""
         raise NotImplementedError
@@ -279,6 +283,9 @@ class TorchKind(Kind):
     def contiguous(self, array):
         return array.contiguous()
 
+    def copy(self, array):
+        return array.clone(memory_format=self.torch.contiguous_format)
+
     def to_host(self, array):
         return self.view(array.detach().cpu())
 
@@ -322,6 +329,10 @@ class CupyKind(Kind):
     def contiguous(self, array):
         with array.device:
             return self.cupy.ascontiguousarray(array)
+
+    def copy(self, array):
+        with array.device:
+            return array.copy(order="C")
 
     def to_host(self, array):
         return KINDS["numpy"].view(self.cupy.asnumpy(array))

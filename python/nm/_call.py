@@ -62,6 +62,7 @@ class PreparedCall:
         args = [self._argument(i, array, layouts[i])
                 for i, array in enumerate(arrays)]
         self._any_copied = any(self._copied)
+        self._alignments = bound.alignments()
         self._result_shapes, self._result_types = result_shapes, result_types
         self._result_kind = (self._kinds[0] if arrays
                              else _arrays.KINDS["numpy"])
@@ -139,6 +140,8 @@ class PreparedCall:
         for pointer, array in zip(self._pointers, arrays):
             data[at] = pointer(array)
             at += 1
+        if self._on_cuda:
+            arrays = self._align(data, arrays)
         if out is not None:
             return self._run_into(slot, arrays, out)
         kind = self._result_kind
@@ -157,6 +160,15 @@ class PreparedCall:
         if self._single:
             return kind.finish(results[0])
         return tuple(kind.finish(result) for result in results)
+
+    def _align(self, data: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Copies what is not where kernels read several elements at once."""
+        for i, alignment in enumerate(self._alignments[:self._count]):
+            if (data[i] or 0) % alignment:
+                arrays = list(arrays)
+                arrays[i] = self._kinds[i].copy(arrays[i])
+                data[i] = self._pointers[i](arrays[i])
+        return arrays
 
     def _run_into(self, slot: _Slot, arrays: Sequence[Any], out: Any) -> Any:
         outs = (out,) if self._single else tuple(out)
@@ -200,7 +212,9 @@ class PreparedCall:
             raise DeviceError(
                 f"expected out on {_arrays.device_name(self._bound.device)}, but "
                 f"it is on {_arrays.device_name(view.device)}")
-        return view.data if view.is_row_major else None
+        alignment = self._alignments[self._count + i] if self._on_cuda else 1
+        fits = view.is_row_major and view.data % alignment == 0
+        return view.data if fits else None
 
     def _overlaps(self, slot: _Slot, i: int, begin: int) -> bool:
         """Whether results would be written over arguments that are still read."""

@@ -3,6 +3,9 @@ with the weight."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +13,10 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._call import Layout, PreparedCall
-from ._compile import compile
+from ._compile import compile, resolve_target
 from ._errors import DeviceError, DTypeError, Error, ShapeError
 from ._matmul_text import ACTIVATIONS, Product
-from ._module import BoundFunction
+from ._module import BoundFunction, Module
 from ._sparse import SparseTensor
 
 #: Up to this many rows a CPU gets a kernel for the very number.
@@ -205,9 +208,9 @@ def _flatten(view: _arrays.View) -> tuple[Layout, int]:
     return ((rows, k), (step, strides[-1])), rows
 
 
-def _rows_key(rows: int, device: tuple[int, int]) -> int | None:
+def _rows_key(rows: int, on_cuda: bool) -> int | None:
     """The number of rows that a kernel is made for; None for any."""
-    if device[0] == lib.CUDA or rows <= _EXACT_ROWS:
+    if on_cuda or rows <= _EXACT_ROWS:
         return rows
     return None
 
@@ -215,12 +218,13 @@ def _rows_key(rows: int, device: tuple[int, int]) -> int | None:
 def _bound_product(w: SparseTensor, product: Product,
                    device: tuple[int, int]) -> BoundFunction:
     """The compiled product with the packed weight."""
-    rows = _rows_key(product.rows, device)
+    rows = _rows_key(product.rows, device[0] == lib.CUDA)
     key = (device, rows, product.epilogue)
     bound = w._bound.get(key)
     if bound is None:
-        target, options = _target(device)
-        module = compile(product.text(rows), target, **options)
+        target = ("cpu" if device[0] == lib.CPU
+                  else f"cuda:{device_chip(device[1])}")
+        module = _compile_product(product, rows, target)
         bound = module.only_function().bind(w, device=device[1])
         # The weight owns the function, which therefore must not own it.
         bound._weights = ()
@@ -230,15 +234,43 @@ def _bound_product(w: SparseTensor, product: Product,
     return bound
 
 
-def _target(device: tuple[int, int]) -> tuple[str, dict]:
-    if device[0] == lib.CPU:
-        return "cpu", {}
-    return f"cuda:{device_chip(device[1])}", {}
+def _compile_product(product: Product, rows: int | None, target: str) -> Module:
+    options = {}
+    if target.startswith("cuda") and os.uname().machine == "x86_64":
+        # The host only launches: what it compiles to need not be of the very
+        # processor, and can be carried to another machine.
+        options["mcpu"] = "x86-64-v3"
+    return compile(product.text(rows), target, **options)
+
+
+def precompile(w: SparseTensor, rows: int | Sequence[int], target: str = "cpu", *,
+               bias: bool = False, activation: str | None = None,
+               scale: bool = False) -> list[str]:
+    """Compiles the kernels of ``nm.matmul`` into the cache, for calls with these
+    numbers of rows of x: so that the first one need not, or for a machine without
+    a compiler, to which the cache folder is carried.
+
+    Args:
+        w: the weight, or any of its type, shape and pattern.
+        rows: the product of x's leading sizes, one number or several.
+        target: ``"cpu"``, ``"cuda"`` or ``"cuda:sm_90a"``.
+        bias, activation, scale: whether the calls have them.
+
+    Returns:
+        how each kernel was compiled, with the estimate beside dense.
+    """
+    remarks = []
+    for count in [rows] if isinstance(rows, int) else rows:
+        product = Product(w, count, activation, bias, scale)
+        module = _compile_product(
+            product, _rows_key(count, target.startswith("cuda")),
+            resolve_target(target))
+        remarks += module.remarks
+    return remarks
 
 
 def device_chip(device: int) -> str:
     """What to compile for so that it runs best on a CUDA device: ``sm_90a``."""
-    import ctypes
     chip = ctypes.create_string_buffer(16)
     lib.check(lib.runtime.nmCudaGetDeviceChip(device, chip), DeviceError)
     return chip.value.decode()

@@ -280,6 +280,13 @@ class BoundFunction:
         return PreparedCall(self, args, self._result_shapes(views),
                             [type_.dtype for type_ in self.function.results])
 
+    def alignments(self) -> list[int]:
+        """What the addresses of the arguments, then of the results, must be
+        multiples of on a CUDA device."""
+        entry = self.function._entry
+        places = [entry["args"][i] for i in self._positions] + entry["results"]
+        return [place.get("alignment") or 1 for place in places]
+
     def _check(self, position: int, type_: TensorType, view: _arrays.View) -> None:
         place = f"argument {position} of @{self.function.name}"
         if view.dtype != type_.dtype:

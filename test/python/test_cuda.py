@@ -1,0 +1,217 @@
+"""Arrays on a CUDA device, of the libraries that are there.
+
+On a machine with a device and no compiler, the kernels come with it:
+
+    NM_CACHE_DIR=kernels python3 test_cuda.py CHIP      # where the compiler is
+    NM_CACHE_DIR=kernels python3 -m pytest test_cuda.py # where the device is
+"""
+
+import ctypes
+import sys
+
+import nm
+import numpy as np
+import pytest
+from conftest import reference, relative_error
+from nm import _library
+
+K, N = 192, 136
+PATTERNS = (("2:4", (1, 1), 1), ("8:32", (1, 8), 0))
+ROWS = (1, 6, 33)
+EPILOGUES = ((None, False, False), ("gelu", True, False), ("relu", True, True))
+
+
+def make_weight(pattern, block, axis):
+    rng = np.random.default_rng(5)
+    shape = (K, N) if axis == 0 else (N, K)
+    return nm.prune(rng.standard_normal(shape).astype(np.float32), pattern, block,
+                    axis).weight
+
+
+def precompile(chip):
+    for pattern, block, axis in PATTERNS:
+        w = nm.compress(make_weight(pattern, block, axis), pattern, block, axis)
+        for activation, bias, scale in EPILOGUES:
+            nm.precompile(w, ROWS, f"cuda:{chip}", bias=bias, scale=scale,
+                          activation=activation)
+
+
+def no_device():
+    count = ctypes.c_int32()
+    message = _library.runtime.nmCudaGetDeviceCount(count)
+    return _library.take_text(message) if message else ""
+
+
+needs_device = pytest.mark.skipif(bool(no_device()), reason=no_device()[:60])
+
+
+class TorchDevice:
+    def __init__(self):
+        self.torch = pytest.importorskip("torch")
+        if not self.torch.cuda.is_available():
+            pytest.skip("torch has no CUDA")
+
+    def put(self, array):
+        return self.torch.from_numpy(np.ascontiguousarray(array)).cuda()
+
+    def get(self, array):
+        assert isinstance(array, self.torch.Tensor) and array.is_cuda
+        return array.cpu().numpy()
+
+
+class CupyDevice:
+    def __init__(self):
+        self.cupy = pytest.importorskip("cupy")
+
+    def put(self, array):
+        return self.cupy.asarray(array)
+
+    def get(self, array):
+        assert isinstance(array, self.cupy.ndarray)
+        return self.cupy.asnumpy(array)
+
+
+class JaxDevice:
+    def __init__(self):
+        self.jax = pytest.importorskip("jax")
+        if self.jax.default_backend() != "gpu":
+            pytest.skip("jax has no CUDA")
+
+    def put(self, array):
+        return self.jax.numpy.asarray(array)
+
+    def get(self, array):
+        assert isinstance(array, self.jax.Array)
+        assert next(iter(array.devices())).platform == "gpu"
+        return np.asarray(array)
+
+
+@pytest.fixture(params=[TorchDevice, CupyDevice, JaxDevice],
+                ids=["torch", "cupy", "jax"])
+def library(request):
+    return request.param()
+
+
+@needs_device
+@pytest.mark.parametrize("pattern,block,axis", PATTERNS)
+@pytest.mark.parametrize("activation,with_bias,with_scale", EPILOGUES)
+def test_products(draw, library, pattern, block, axis, activation, with_bias,
+                  with_scale):
+    dense = make_weight(pattern, block, axis)
+    w = nm.compress(library.put(dense), pattern, block, axis)
+    bias, scale = draw.array(N), draw.array(N)
+    for shape in ((1, K), (K,), (2, 3, K), (33, K)):
+        x = draw.array(*shape)
+        y = nm.matmul(library.put(x), w, library.put(bias) if with_bias else None,
+                      activation,
+                      scale=library.put(scale) if with_scale else None)
+        expected = reference(x, dense, axis, bias if with_bias else None,
+                             activation, scale if with_scale else None)
+        assert y.shape == expected.shape
+        assert relative_error(library.get(y), expected) < 2e-6
+
+
+@needs_device
+def test_pruning_stays_on_the_device(draw, library):
+    dense = draw.array(64, 32)
+    pruned, report = nm.prune(library.put(dense), "2:4")
+    np.testing.assert_array_equal(library.get(pruned),
+                                  nm.prune(dense, "2:4").weight)
+    assert report.dropped == 1024 and nm.check(pruned, "2:4")
+
+
+@needs_device
+def test_wrong_devices(draw, library):
+    pattern, block, axis = PATTERNS[0]
+    w = nm.compress(make_weight(*PATTERNS[0]), pattern, block, axis)
+    x, bias = draw.array(6, K), draw.array(N)
+    with pytest.raises(nm.DeviceError, match="bias on cuda:0, where x is"):
+        nm.matmul(library.put(x), w, bias)
+    with pytest.raises(nm.DeviceError, match="expected out on cuda:0"):
+        nm.matmul(library.put(x), w, out=np.zeros((6, N), np.float32))
+
+
+@needs_device
+def test_torch_strides_and_out(draw):
+    library = TorchDevice()
+    dense = make_weight(*PATTERNS[0])
+    w = nm.compress(dense, *PATTERNS[0])
+    x = draw.array(6, 2 * K)
+    expected = reference(x[:, ::2], dense, 1)
+    device_x = library.put(x)[:, ::2]
+    assert relative_error(library.get(nm.matmul(device_x, w)), expected) < 2e-6
+    out = library.put(np.zeros((6, 2 * N), np.float32))
+    part = out[:, ::2]
+    assert nm.matmul(device_x, w, out=part) is part
+    assert relative_error(library.get(part), expected) < 2e-6
+    assert not library.get(out[:, 1::2]).any()
+    whole = library.put(np.zeros((6, N), np.float32))
+    assert nm.matmul(device_x, w, out=whole) is whole
+    assert relative_error(library.get(whole), expected) < 2e-6
+
+
+@needs_device
+def test_torch_odd_addresses(draw):
+    library = TorchDevice()
+    dense = make_weight(*PATTERNS[0])
+    w = nm.compress(dense, *PATTERNS[0])
+    x = library.put(draw.array(6 * K + 1))[1:].view(6, K)
+    out = library.put(np.zeros(6 * N + 1, np.float32))[1:].view(6, N)
+    assert x.data_ptr() % 16 and out.data_ptr() % 16
+    nm.matmul(x, w, out=out)
+    assert relative_error(library.get(out),
+                          reference(library.get(x), dense, 1)) < 2e-6
+
+
+@needs_device
+def test_torch_streams_and_graphs(draw):
+    library = TorchDevice()
+    torch = library.torch
+    dense = make_weight(*PATTERNS[0])
+    w = nm.compress(dense, *PATTERNS[0])
+    x = library.put(draw.array(33, K))
+    product = nm.prepare(x, w)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        # Late input: a kernel on another stream would read the old one.
+        torch.cuda._sleep(20_000_000)
+        x.copy_(library.put(draw.array(33, K)))
+        y = product(x)
+    stream.synchronize()
+    assert relative_error(library.get(y),
+                          reference(library.get(x), dense, 1)) < 2e-6
+    out = torch.empty_like(y)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        product(x, out=out)
+    x.copy_(library.put(draw.array(33, K)))
+    graph.replay()
+    assert relative_error(library.get(out),
+                          reference(library.get(x), dense, 1)) < 2e-6
+
+
+@needs_device
+def test_torch_call_overhead(draw):
+    import time
+    library = TorchDevice()
+    w = nm.compress(make_weight(*PATTERNS[0]), *PATTERNS[0])
+    x = library.put(draw.array(1, K))
+    product = nm.prepare(x, w)
+    out = product(x)
+    times = {}
+    for name, call in (("nm.matmul(x, w)", lambda: nm.matmul(x, w)),
+                       ("prepared(x, out)", lambda: product(x, out))):
+        least = float("inf")
+        for _ in range(40):
+            start = time.perf_counter()
+            for _ in range(50):
+                call()
+            least = min(least, (time.perf_counter() - start) / 50 * 1e6)
+            library.torch.cuda.synchronize()
+        times[name] = least
+    print("\n".join(f"{name:<20} {time_:6.2f} us" for name, time_ in times.items()))
+    assert all(time_ < 30 for time_ in times.values())
+
+
+if __name__ == "__main__":
+    precompile(sys.argv[1])
