@@ -14,16 +14,23 @@ static std::string titleOf(const BenchCase &bench) {
   // Few rows are a kind of their own each: what bounds them differs.
   title += bench.isCold() ? ", m = " + std::to_string(bench.shape.m)
                           : ", m > " + std::to_string(BenchCase::kMostColdRows);
-  if (!bench.step.empty())
-    title += ", " + bench.step;
-  else if (!bench.schedule.empty())
-    title += ", " + bench.schedule;
   return title;
+}
+
+/// What the rows of a table differ in: a list of schedules, or granularities.
+static std::string rowOf(const BenchCase &bench) {
+  std::string granularity = granularityName(bench.pattern);
+  if (!bench.step.empty())
+    return granularity + ", " + bench.step;
+  if (!bench.schedule.empty())
+    return granularity + ", " + bench.schedule;
+  return granularity;
 }
 
 void Summary::add(const BenchCase &bench, double speedup) {
   std::string title = titleOf(bench);
-  std::string granularity = granularityName(bench.pattern);
+  std::string granularity = rowOf(bench);
+  comparesSchedules |= !bench.schedule.empty();
   if (tables.find(title) == tables.end())
     titles.push_back(title);
   Table &table = tables[title];
@@ -97,7 +104,7 @@ std::string Summary::Table::text(const std::string &title) const {
 }
 
 std::string Summary::text() const {
-  bool hasSeveral = false;
+  bool hasSeveral = comparesSchedules;
   std::string text;
   for (const std::string &title : titles) {
     const Table &table = tables.at(title);

@@ -12,7 +12,8 @@
 namespace nm {
 
 /// The speed-ups of cases over a BLAS, as tables of geometric means: a row for
-/// each granularity, a column for each sparsity, and a table for each type and
+/// each granularity, and each of its schedules where several are compared, a
+/// column for each sparsity, and a table for each type and
 /// for many rows or a few.
 class Summary {
 public:
@@ -40,6 +41,7 @@ private:
     std::string text(const std::string &title) const;
   };
 
+  bool comparesSchedules = false;
   std::vector<std::string> titles;
   std::map<std::string, Table> tables;
 };

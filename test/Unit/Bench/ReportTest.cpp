@@ -97,3 +97,14 @@ TEST(Summary, TakesGeometricMeans) {
             "| --- | --- |\n"
             "| EW | 7.00 (7.00-7.00) |\n");
 }
+
+TEST(Summary, ComparesSchedules) {
+  Summary summary;
+  summary.add({{256, 64, 64}, {4, 32}, ElementType::F32, "stages=1", "plain"},
+              2);
+  summary.add({{256, 64, 64}, {4, 32}, ElementType::F32, "stages=2"}, 3);
+  EXPECT_NE(summary.text().find("| EW, plain | 2.00 (2.00-2.00) |\n"
+                                "| EW, stages=2 | 3.00 (3.00-3.00) |\n"),
+            std::string::npos)
+      << summary.text();
+}
