@@ -41,6 +41,12 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
                                 Diagnostics &diagnostics) {
   NMToNVVMOptions pipeline;
   pipeline.chip = chip;
+  pipeline.strategy = options.strategy;
+  pipeline.block = options.block;
+  pipeline.warp = options.warp;
+  pipeline.thread = options.thread;
+  pipeline.stages = options.stages;
+  pipeline.splitK = options.splitK;
   pipeline.format = "isa";
   pipeline.optLevel = options.optLevel;
   pipeline.toolkit = options.toolkit;

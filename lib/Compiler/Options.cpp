@@ -39,8 +39,10 @@ static Status setOptLevel(CompileOptions &options, StringRef value) {
 }
 
 static Status setStrategy(CompileOptions &options, StringRef value) {
-  if (!value.empty() && value != "vector" && value != "loops")
-    return expected("strategy vector or loops", value);
+  static constexpr StringLiteral kStrategies[] = {"vector", "loops", "simt",
+                                                  "gemv"};
+  if (!value.empty() && !is_contained(kStrategies, value))
+    return expected("strategy vector, loops, simt or gemv", value);
   options.strategy = value.str();
   return Status::success();
 }
@@ -55,6 +57,12 @@ static Status setSizes(SmallVector<int64_t, 3> &option, size_t count,
     if (word.getAsInteger(10, option.emplace_back()) || option.back() < 1)
       return expected(what, value);
   return option.size() == count ? Status::success() : expected(what, value);
+}
+
+static Status setCount(int64_t &option, const Twine &name, StringRef value) {
+  if (value.getAsInteger(10, option) || option < 1 || option > 65536)
+    return expected(name + " between 1 and 65536", value);
+  return Status::success();
 }
 
 static Status setReproducer(CompileOptions &options, StringRef value) {
@@ -76,14 +84,31 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.detectWeights, "detect-weights", value);
      }},
-    {"strategy", "vector|loops",
+    {"strategy", "name",
      "how every product without a schedule is expanded, in place of the cost "
-     "model's choice",
+     "model's choice: vector or loops on the cpu, simt or gemv on a GPU",
      setStrategy},
     {"block", "M,N,K",
-     "the tile that one task makes, in place of the cost model's",
+     "the tile that one task or thread block makes, in place of the cost "
+     "model's",
      [](CompileOptions &options, StringRef value) {
        return setSizes(options.block, 3, value, "block to be sizes m,n,k");
+     }},
+    {"warp", "M,N", "the tile of a GPU's warp, in place of the cost model's",
+     [](CompileOptions &options, StringRef value) {
+       return setSizes(options.warp, 2, value, "warp to be sizes m,n");
+     }},
+    {"stages", "count",
+     "the buffers of a GPU's shared memory that copies rotate through, in "
+     "place of the cost model's choice",
+     [](CompileOptions &options, StringRef value) {
+       return setCount(options.stages, "stages", value);
+     }},
+    {"split-k", "count",
+     "the parts that k is cut into on a GPU, in place of the cost model's "
+     "choice",
+     [](CompileOptions &options, StringRef value) {
+       return setCount(options.splitK, "split-k", value);
      }},
     {"thread", "M,N",
      "the tile that is summed in registers, in place of the cost model's",

@@ -41,6 +41,12 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
                                    const NMToNVVMOptions &options) {
   NMSelectGpuScheduleOptions schedule;
   schedule.chip = options.chip;
+  schedule.strategy = options.strategy;
+  schedule.block.assign(options.block.begin(), options.block.end());
+  schedule.warp.assign(options.warp.begin(), options.warp.end());
+  schedule.thread.assign(options.thread.begin(), options.thread.end());
+  schedule.stages = options.stages;
+  schedule.splitK = options.splitK;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 

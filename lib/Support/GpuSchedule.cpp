@@ -32,17 +32,25 @@ void nm::setFloors(const GpuProduct &product, const GpuChip &chip,
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
 }
 
-/// The strategies' models, each of which gives its best.
-static constexpr Result<GpuSchedule> (*kModels[])(const GpuProduct &,
-                                                  const GpuChip &) = {
-    selectSimtSchedule};
+namespace {
+/// A strategy, and what gives the best of its schedules.
+struct Model {
+  GpuStrategy strategy;
+  Result<GpuSchedule> (*select)(const GpuProduct &, const GpuChip &);
+};
+} // namespace
+
+static constexpr Model kModels[] = {{GpuStrategy::Simt, selectSimtSchedule}};
 
 Result<GpuSchedule> nm::selectGpuSchedule(const GpuProduct &product,
-                                          const GpuChip &chip) {
+                                          const GpuChip &chip,
+                                          std::optional<GpuStrategy> only) {
   std::optional<GpuSchedule> best;
   std::string reasons;
-  for (auto *select : kModels) {
-    Result<GpuSchedule> found = select(product, chip);
+  for (const Model &model : kModels) {
+    if (only && model.strategy != *only)
+      continue;
+    Result<GpuSchedule> found = model.select(product, chip);
     if (!found)
       reasons += (reasons.empty() ? "" : "; ") + found.error().message;
     else if (!best || found->microseconds < best->microseconds)

@@ -37,10 +37,14 @@ struct CompileOptions {
   std::string features;
   /// Empty leaves the choice to the cost model.
   std::string strategy;
-  /// Tiles in place of the cost model's: [m, n, k] of a task, [m, n] of
-  /// registers.
+  /// Tiles in place of the cost model's: [m, n, k] of a block or a task, [m, n]
+  /// of a warp and of a thread's registers.
   llvm::SmallVector<int64_t, 3> block;
+  llvm::SmallVector<int64_t, 3> warp;
   llvm::SmallVector<int64_t, 3> thread;
+  /// 0 leaves the choice to the cost model.
+  int64_t stages = 0;
+  int64_t splitK = 0;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

@@ -20,6 +20,30 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       *this, "chip",
       llvm::cl::desc("the chip to compile for, as ptxas names it"),
       llvm::cl::init("sm_90a")};
+  Option<std::string> strategy{
+      *this, "strategy",
+      llvm::cl::desc("expand every product by this strategy: simt or gemv; "
+                     "empty leaves the choice to the cost model"),
+      llvm::cl::init("")};
+  ListOption<int64_t> block{
+      *this, "block",
+      llvm::cl::desc(
+          "tile [m, n, k] of a block, in place of the cost model's")};
+  ListOption<int64_t> warp{
+      *this, "warp",
+      llvm::cl::desc("tile [m, n] of a warp, in place of the cost model's")};
+  ListOption<int64_t> thread{
+      *this, "thread",
+      llvm::cl::desc("tile [m, n] of a thread, in place of the cost model's")};
+  Option<int64_t> stages{
+      *this, "stages",
+      llvm::cl::desc("buffers of shared memory; 0 leaves the choice to the "
+                     "cost model"),
+      llvm::cl::init(0)};
+  Option<int64_t> splitK{
+      *this, "split-k",
+      llvm::cl::desc("parts of k; 0 leaves the choice to the cost model"),
+      llvm::cl::init(0)};
   Option<int64_t> ptxVersion{
       *this, "ptx-version",
       llvm::cl::desc("the PTX version of kernels, 87 for 8.7; 0 takes the "

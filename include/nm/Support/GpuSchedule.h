@@ -15,6 +15,7 @@
 #include "nm/Support/Pattern.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace nm {
 
@@ -60,10 +61,11 @@ struct GpuSchedule {
   double memoryFloor = 0;
 };
 
-/// The fastest schedule by estimate, over all strategies. The error says why
-/// each of them cannot take the product.
-Result<GpuSchedule> selectGpuSchedule(const GpuProduct &product,
-                                      const GpuChip &chip);
+/// The fastest schedule by estimate, over all strategies or of `only`. The
+/// error says why each of them cannot take the product.
+Result<GpuSchedule>
+selectGpuSchedule(const GpuProduct &product, const GpuChip &chip,
+                  std::optional<GpuStrategy> only = std::nullopt);
 
 /// The panel that columns of `blockN` are packed in for a pattern: a unit's
 /// columns where 16-byte accesses fit in, else the whole tile.

@@ -58,6 +58,15 @@ static Strategy toAttribute(GpuStrategy strategy) {
   llvm_unreachable("all strategies are handled");
 }
 
+static std::optional<GpuStrategy> fromAttribute(Strategy strategy) {
+  switch (strategy) {
+  case Strategy::Simt:
+    return GpuStrategy::Simt;
+  default:
+    return std::nullopt;
+  }
+}
+
 /// Sizes that a strategy has no use for are absent.
 static SmallVector<int64_t> getSizes(ArrayRef<int64_t> sizes) {
   if (llvm::is_contained(sizes, 0))
@@ -88,6 +97,8 @@ struct NMSelectGpuSchedule
       getOperation()->emitError() << found.error().message;
       return signalPassFailure();
     }
+    if (failed(readStrategy()))
+      return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
       return WalkResult(op.getScheduleAttr() ? checkGiven(op)
                                              : select(op, *found));
@@ -97,6 +108,8 @@ struct NMSelectGpuSchedule
   }
 
 private:
+  LogicalResult readStrategy();
+  LogicalResult override(SparseProductOpInterface op, GpuSchedule &schedule);
   LogicalResult checkGiven(SparseProductOpInterface op) {
     if (hasGpuSchedule(op))
       return success();
@@ -106,18 +119,75 @@ private:
   }
 
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
+
+  /// What the option `strategy` says.
+  std::optional<GpuStrategy> only;
 };
 } // namespace
+
+LogicalResult NMSelectGpuSchedule::readStrategy() {
+  if (strategy.empty())
+    return success();
+  if (std::optional<Strategy> named = symbolizeStrategy(strategy))
+    only = fromAttribute(*named);
+  if (only)
+    return success();
+  return getOperation()->emitError()
+         << "expected a strategy of GPUs, but got '" << strategy << "'";
+}
+
+/// Puts the sizes that the options give in place of the chosen ones.
+LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
+                                            GpuSchedule &schedule) {
+  auto set = [&](ArrayRef<int64_t> sizes, StringRef name,
+                 ArrayRef<int64_t *> fields) -> LogicalResult {
+    if (sizes.empty())
+      return success();
+    if (sizes.size() != fields.size() ||
+        llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
+      return op->emitOpError() << "expected " << name << " to be "
+                               << fields.size() << " positive sizes";
+    for (auto [field, size] : llvm::zip(fields, sizes))
+      *field = size;
+    return success();
+  };
+  if (failed(set(block, "block",
+                 {&schedule.blockM, &schedule.blockN, &schedule.blockK})) ||
+      failed(set(warp, "warp", {&schedule.warpM, &schedule.warpN})) ||
+      failed(set(thread, "thread", {&schedule.threadM, &schedule.threadN})))
+    return failure();
+  // The panels of simt are cut to the block.
+  if (!block.empty() && schedule.strategy == GpuStrategy::Simt)
+    schedule.packing.panel =
+        ::nm::choosePanel(op.getPattern(), schedule.blockN);
+  if (stages > 0)
+    schedule.stages = stages;
+  if (splitK > 0)
+    schedule.splitK = splitK;
+  return success();
+}
 
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
   if (std::optional<std::string> reason = whyUnknown(op))
     return op->emitOpError() << *reason;
   GpuProduct product = getProduct(op);
-  ::nm::Result<GpuSchedule> chosen = ::nm::selectGpuSchedule(product, gpu);
+  ::nm::Result<GpuSchedule> chosen =
+      ::nm::selectGpuSchedule(product, gpu, only);
   if (!chosen)
     return op->emitOpError() << chosen.error().message;
+  ScheduleAttr byModel = toAttribute(&getContext(), *chosen);
+  if (failed(override(op, *chosen)))
+    return failure();
   op.setScheduleAttr(toAttribute(&getContext(), *chosen));
+  if (op.getScheduleAttr() != byModel) {
+    emitRemark(op.getLoc())
+        << describeProduct(op, GpuProduct::kTypicalRows) << ": strategy "
+        << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "
+        << gpu.name << ", with sizes that were given; schedule "
+        << op.getScheduleAttr();
+    return success();
+  }
   emitRemark(op.getLoc())
       << describeProduct(op, GpuProduct::kTypicalRows) << ": strategy "
       << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "

@@ -152,7 +152,22 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   }];
   let options = [
     Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
-           "the chip to schedule for, as ptxas names it">
+           "the chip to schedule for, as ptxas names it">,
+    Option<"strategy", "strategy", "std::string", /*default=*/"",
+           "expand every product by this strategy; empty leaves the choice to "
+           "the cost model">,
+    ListOption<"block", "block", "int64_t",
+               "tile [m, n, k] of a block, in place of the cost model's">,
+    ListOption<"warp", "warp", "int64_t",
+               "tile [m, n] of a warp, in place of the cost model's">,
+    ListOption<"thread", "thread", "int64_t",
+               "tile [m, n] of a thread, in place of the cost model's">,
+    Option<"stages", "stages", "int64_t", /*default=*/"0",
+           "buffers of shared memory, in place of the cost model's; 0 leaves "
+           "the choice to it">,
+    Option<"splitK", "split-k", "int64_t", /*default=*/"0",
+           "parts of k, in place of the cost model's; 0 leaves the choice to "
+           "it">
   ];
   let dependentDialects = ["::mlir::nm::NMDialect"];
 }
