@@ -1,0 +1,51 @@
+"""python -m nm prune"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from .. import _arrays, _safetensors
+from .. import prune as prune_weight
+from .common import (add_weight_arguments, chosen_weights, given_pattern,
+                     print_json, print_table, shape_text, with_progress)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_weight_arguments(parser, pattern_required=True)
+    parser.add_argument("-o", "--output", required=True,
+                        help="dense .safetensors, the other tensors included")
+
+
+def run(args: argparse.Namespace) -> int:
+    pattern = given_pattern(args)
+    source, names = chosen_weights(args)
+    tensors, reports = {}, {}
+    for name in with_progress(source, len(source), "pruning"):
+        array = source[name]
+        if name in names:
+            array, reports[name] = prune_weight(array, pattern)
+        tensors[name] = _raw(source.info(name)[0], array)
+    _safetensors.write(args.output, tensors, {
+        "format": "pt", "nm.pattern": str(pattern),
+        "nm.pruned": ",".join(names)})
+    if args.json:
+        print_json({name: report.to_dict() for name, report in reports.items()})
+        return 0
+    print_table(["weight", "shape", "non-zeros dropped", "of their energy",
+                 "expected error"],
+                [[name, shape_text(report.shape),
+                  f"{report.dropped} of {report.non_zeros}",
+                  f"{100 * report.dropped_energy:.2f} %",
+                  f"{report.relative_error:.3f}"]
+                 for name, report in reports.items()])
+    print(f"\npattern {pattern.describe()}: N is kept of every M; written to "
+          f"{args.output}")
+    return 0
+
+
+def _raw(element: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    if element in ("bf16", "f8E4M3FN"):
+        return element, array.view(_arrays.raw_empty((), element).dtype)
+    return {"uint8": "u8", "int16": "i16"}.get(element, element), array

@@ -1,0 +1,96 @@
+"""python -m nm run"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+
+from .. import Error, load, load_weights
+from .. import compile as compile_module
+from .._arrays import NUMPY_NAMES, numpy_dtype
+from .common import add_json_argument, print_json, shape_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="a compiled module (.so), or one of MLIR")
+    parser.add_argument("--function", help="its name; not needed where there is "
+                        "one")
+    parser.add_argument("--input", action="append", default=[],
+                        help="an argument in order: .npy, for a weight also "
+                        "condensed .safetensors; may be repeated")
+    parser.add_argument("--output", action="append", default=[],
+                        help=".npy for a result in order; may be repeated")
+    parser.add_argument("--repeat", type=int, default=1,
+                        help="calls to time (default 1)")
+    parser.add_argument("--target", default="cpu", choices=("cpu", "sim"),
+                        help="what a module of MLIR is compiled for; arrays of "
+                        "files are on the host")
+    add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    module = (load(args.file) if args.file.endswith(".so")
+              else compile_module(Path(args.file), args.target))
+    if module.target == "cuda":
+        raise Error(f"{args.file}: expected a module for the host, but it is for "
+                    "CUDA; nm-run runs it on .npy files, and nm.load(...) on "
+                    "arrays that are on the device")
+    function = (module[args.function] if args.function
+                else module.only_function())
+    if len(args.input) != len(function.args):
+        raise Error(f"{function}: expected {len(function.args)} times --input, "
+                    f"but got {len(args.input)}")
+    inputs = [_read(path, type_)
+              for path, type_ in zip(args.input, function.args)]
+    bound = function.bind(*(inputs[i] for i in function.weights))
+    plain = [array for i, array in enumerate(inputs)
+             if i not in function.weights]
+    times = []
+    for _ in range(max(args.repeat, 1)):
+        start = time.perf_counter()
+        results = bound(*plain)
+        times.append(time.perf_counter() - start)
+    results = results if isinstance(results, tuple) else (results,)
+    if len(args.output) > len(results):
+        raise Error(f"{function}: expected at most {len(results)} times "
+                    f"--output, but got {len(args.output)}")
+    for path, result in zip(args.output, results):
+        np.save(path, result)
+    _report(args, results, times)
+    return 0
+
+
+def _read(path: str, type_):
+    if type_.pattern and path.endswith(".safetensors"):
+        weights = load_weights(path)
+        if len(weights) != 1:
+            raise Error(f"{path}: expected one weight, but it has "
+                        f"{', '.join(weights)}")
+        return next(iter(weights.values()))
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise Error(f"{path}: expected an array of NumPy ({error})") from None
+    if array.dtype.kind == "V" and type_.dtype in NUMPY_NAMES:
+        return array.view(numpy_dtype(type_.dtype))
+    return array
+
+
+def _report(args: argparse.Namespace, results: tuple, times: list[float]) -> None:
+    median = statistics.median(times)
+    if args.json:
+        print_json({"median_s": median, "calls": len(times), "results": [
+            {"shape": result.shape, "dtype": result.dtype.name,
+             "norm": float(np.linalg.norm(result.astype(np.float64)))}
+            for result in results]})
+        return
+    for i, result in enumerate(results):
+        values = result.astype(np.float64)
+        print(f"result {i}: {shape_text(result.shape)} {result.dtype.name}, norm "
+              f"{np.linalg.norm(values):.6g}")
+    print(f"{len(times)} call{'s' * (len(times) > 1)}: median "
+          f"{median * 1e6:.1f} us")
