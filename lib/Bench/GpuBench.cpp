@@ -6,6 +6,7 @@
 #include "CudaTurns.h"
 #include "RandomData.h"
 #include "nm/Runtime/Cuda.h"
+#include "nm/Support/Store.h"
 
 #include <cstdio>
 
@@ -61,6 +62,8 @@ struct GpuBench::Operands {
   /// Into `values` and `indices`.
   std::vector<Weight> weights;
   CudaBuffer c, denseC;
+  /// Of the dense weights; there may be more.
+  int64_t denseCopies = 1;
 
   int64_t copies() const { return int64_t(weights.size()); }
 };
@@ -87,32 +90,30 @@ static Result<int64_t> countCopies(const BenchCase &bench, Device device,
   return countColdCopies(device, bytes);
 }
 
-Result<GpuBench::Operands>
-GpuBench::createOperands(const BenchCase &bench, const CompiledCase &compiled) {
-  Operands operands;
+static int64_t denseBytes(const BenchCase &bench) {
+  return bench.shape.k * bench.shape.n * elementSize(bench.type);
+}
+
+Status GpuBench::drawOperands(const BenchCase &bench, Operands &operands) {
   for (CudaBuffer *c : {&operands.c, &operands.denseC}) {
     Result<CudaBuffer> made = poisoned(bench, device);
     if (!made)
       return made.error();
     *c = std::move(*made);
   }
-  Result<const GpuData::Activations *> a = data.activations(bench);
-  if (!a)
-    return a.error();
-  operands.a = *a;
-  Result<const GpuData::Weights *> b = data.weights(bench);
-  if (b && blas) {
-    const ProductShape &shape = bench.shape;
-    Result<int64_t> copies =
-        countCopies(bench, device, shape.k * shape.n * elementSize(bench.type));
-    if (!copies)
-      return copies.error();
-    b = data.denseWeights(bench, *copies);
-  }
-  if (!b)
-    return b.error();
-  operands.b = *b;
+  if (Status status = store(operands.a, data.activations(bench)); !status)
+    return status;
+  if (!blas)
+    return store(operands.b, data.weights(bench));
+  Result<int64_t> copies = countCopies(bench, device, denseBytes(bench));
+  if (!copies)
+    return copies.error();
+  operands.denseCopies = *copies;
+  return store(operands.b, data.denseWeights(bench, *copies));
+}
 
+Status GpuBench::packWeights(const BenchCase &bench,
+                             const CompiledCase &compiled, Operands &operands) {
   Result<std::vector<Weight>> packed =
       compiled.function.pack({operands.b->condensed});
   if (!packed)
@@ -122,20 +123,20 @@ GpuBench::createOperands(const BenchCase &bench, const CompiledCase &compiled) {
       bench, device, weight.values.bytes() + weight.indices.bytes());
   if (!copies)
     return copies.error();
-  Result<DeviceCopies> values =
-      DeviceCopies::create(device, weight.values, *copies);
-  if (!values)
-    return values.error();
-  Result<DeviceCopies> indices =
-      DeviceCopies::create(device, weight.indices, *copies);
-  if (!indices)
-    return indices.error();
-  operands.values = std::move(*values);
-  operands.indices = std::move(*indices);
+  if (Status status =
+          store(operands.values,
+                DeviceCopies::create(device, weight.values, *copies));
+      !status)
+    return status;
+  if (Status status =
+          store(operands.indices,
+                DeviceCopies::create(device, weight.indices, *copies));
+      !status)
+    return status;
   for (int64_t i = 0; i < *copies; ++i)
     operands.weights.push_back(
         {operands.values[i], operands.indices[i], nullptr, nullptr});
-  return operands;
+  return Status::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,17 +155,13 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
   std::vector<Cublas::Routine> routines;
   if (blas)
     routines = blas->routines(bench.shape, bench.type);
-  Result<int64_t> denseCopies = countCopies(
-      bench, device, bench.shape.k * bench.shape.n * elementSize(bench.type));
-  if (!denseCopies)
-    return denseCopies.error();
   for (Cublas::Routine routine : routines)
     works.push_back({[&, routine](int64_t i) {
                        return blas->multiply(
                            routine, bench.shape, operands.a->tensor.tensor(),
                            operands.b->dense[i], operands.denseC.tensor());
                      },
-                     std::min(*denseCopies, operands.b->dense.count())});
+                     operands.denseCopies});
 
   // Enough for a median and the two percentiles.
   constexpr size_t kMinRuns = 7;
@@ -209,12 +206,14 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   result.bytes = bench.leastBytes();
   result.tolerance = options.tolerance ? *options.tolerance
                                        : defaultTolerance(bench.resultType());
-  Result<Operands> operands = createOperands(bench, compiled);
-  if (!operands)
-    return operands.error();
-  if (Status status = timeCase(bench, compiled, *operands, result); !status)
+  Operands operands;
+  if (Status status = drawOperands(bench, operands); !status)
     return status.error();
-  if (Status status = checkCase(*operands, result); !status)
+  if (Status status = packWeights(bench, compiled, operands); !status)
+    return status.error();
+  if (Status status = timeCase(bench, compiled, operands, result); !status)
+    return status.error();
+  if (Status status = checkCase(operands, result); !status)
     return status.error();
   return result;
 }

@@ -34,8 +34,9 @@ private:
   GpuBench(const BenchOptions &options, Device device)
       : options(options), device(device), data(device, uint64_t(options.seed)) {
   }
-  Result<Operands> createOperands(const BenchCase &bench,
-                                  const CompiledCase &compiled);
+  Status drawOperands(const BenchCase &bench, Operands &operands);
+  Status packWeights(const BenchCase &bench, const CompiledCase &compiled,
+                     Operands &operands);
   Status timeCase(const BenchCase &bench, const CompiledCase &compiled,
                   const Operands &operands, CaseResult &result);
   Status checkCase(const Operands &operands, CaseResult &result);

@@ -9,6 +9,7 @@
 #define NM_SUPPORT_OPTIONTABLE_H
 
 #include "nm/Support/Error.h"
+#include "nm/Support/Store.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,15 +61,6 @@ std::string helpLine(const OptionSyntax &option);
 /// Whole numbers from `min` to `max`, and positive finite ones.
 Result<int64_t> parseInteger(const std::string &text, int64_t min, int64_t max);
 Result<double> parsePositive(const std::string &text);
-
-/// Stores `parsed` in `target`, or gives its error.
-template <typename T, typename Value>
-Status store(T &target, Result<Value> parsed) {
-  if (!parsed)
-    return parsed.error();
-  target = std::move(*parsed);
-  return Status::success();
-}
 
 template <typename Target>
 class OptionTable {
