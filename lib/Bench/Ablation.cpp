@@ -13,9 +13,10 @@ struct Step {
 } // namespace
 
 static const Step kSteps[] = {
-    {"blocking", "stages=1"},
-    {"+ double buffering", "stages=2"},
-    {"cost model", ""},
+    {"blocking", "stages=1 split-k=1"},
+    {"+ double buffering", "stages=2 split-k=1"},
+    {"+ as many buffers as fit", "split-k=1"},
+    {"+ split-k", ""},
 };
 
 std::vector<BenchCase> nm::ablationCases() {
