@@ -50,6 +50,19 @@ def load(path: str | os.PathLike) -> Module:
     return Module(path)
 
 
+class _LoadedModule:
+    """The shared object, which lives as long as a function of it."""
+
+    def __init__(self, path: Path):
+        handle = ctypes.c_void_p()
+        lib.check(lib.runtime.nmModuleLoad(os.fsencode(path.resolve()), handle))
+        self.handle = handle.value
+        weakref.finalize(self, lib.runtime.nmModuleFree, handle.value)
+        self.manifest = json.loads(
+            lib.runtime.nmModuleGetManifest(handle.value))
+        self.target: str = self.manifest["target"]
+
+
 class Module:
     """A compiled module; call it where it has one function.
 
@@ -64,16 +77,11 @@ class Module:
                  diagnostics: tuple[Diagnostic, ...] = ()):
         self.path = Path(path)
         self.diagnostics = diagnostics
-        handle = ctypes.c_void_p()
-        lib.check(lib.runtime.nmModuleLoad(
-            os.fsencode(self.path.resolve()), handle))
-        self._handle = handle.value
-        weakref.finalize(self, lib.runtime.nmModuleFree, handle.value)
-        manifest = json.loads(lib.runtime.nmModuleGetManifest(handle.value))
-        self.target: str = manifest["target"]
-        self.chips: tuple[str, ...] = tuple(manifest.get("chips") or ())
-        self.functions = {entry["name"]: Function(self, entry)
-                          for entry in manifest["functions"]}
+        loaded = _LoadedModule(self.path)
+        self.target = loaded.target
+        self.chips: tuple[str, ...] = tuple(loaded.manifest.get("chips") or ())
+        self.functions = {entry["name"]: Function(loaded, entry)
+                          for entry in loaded.manifest["functions"]}
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -131,8 +139,8 @@ class Function:
         ops: of every product ``{"strategy", "loc", "remark"}``.
     """
 
-    def __init__(self, module: Module, entry: dict):
-        self._module = weakref.proxy(module)
+    def __init__(self, module: _LoadedModule, entry: dict):
+        self._module = module
         self._entry = entry
         self.name: str = entry["name"]
         self.target = module.target
@@ -141,7 +149,6 @@ class Function:
         self.ops: tuple[dict, ...] = tuple(entry.get("ops") or ())
         self.weights = tuple(i for i, arg in enumerate(self.args) if arg.pattern)
         self._bound: OrderedDict = OrderedDict()
-        self._owner = weakref.ref(module)
 
     def bind(self, *weights: Any, device: int = 0) -> BoundFunction:
         """The function with its weights packed for it, one for each encoded
@@ -150,10 +157,7 @@ class Function:
         Raises:
             PatternError: a weight breaks its pattern.
         """
-        module = self._owner()
-        if module is None:
-            raise Error(f"@{self.name}: its module was freed")
-        return BoundFunction(module, self, weights, device)
+        return BoundFunction(self, weights, device)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         if len(args) != len(self.args):
@@ -190,19 +194,17 @@ class BoundFunction:
         device: ``(lib.CPU or lib.CUDA, id)``.
     """
 
-    def __init__(self, module: Module, function: Function, weights: tuple,
-                 device: int):
-        self._module = module
+    def __init__(self, function: Function, weights: tuple, device: int):
         self.function = function
         # The simulator takes memory of the host.
-        on_cuda = module.target == "cuda"
+        on_cuda = function.target == "cuda"
         self.device = (lib.CUDA, device) if on_cuda else (lib.CPU, 0)
         # Weights are packed below; those that the caller holds stay alive for
         # the function's cache, whose keys are their addresses.
         self._weights = weights
         handle = ctypes.c_void_p()
         lib.check(lib.runtime.nmFunctionCreate(
-            module._handle, function.name.encode(), handle))
+            function._module.handle, function.name.encode(), handle))
         self._handle = handle.value
         weakref.finalize(self, lib.runtime.nmFunctionFree, handle.value)
         if on_cuda:

@@ -82,6 +82,10 @@ def test_save_and_load(draw, tmp_path):
     nm.compile(TEXT).save(tmp_path / "model.so")
     module = nm.load(tmp_path / "model.so")
     assert relative_error(module(x, dense, y), reference(x, dense, 0) + y) < 1e-6
+    # A function keeps its module.
+    function = nm.load(tmp_path / "model.so")["linear"]
+    assert relative_error(function(x, dense, y),
+                          reference(x, dense, 0) + y) < 1e-6
     with pytest.raises(nm.Error, match="no-such.so"):
         nm.load(tmp_path / "no-such.so")
     (tmp_path / "text.so").write_text("no library")
