@@ -3,20 +3,20 @@
 #   NM_PREBUILT=FOLDER            those of another build, and nothing is compiled
 
 function(nm_install_python_package)
-  install(TARGETS nm_runtime nm_compiler
+  install(TARGETS nm_runtime nm_sim nm_compiler
           LIBRARY DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS nm-bench
           RUNTIME DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
 endfunction()
 
 function(nm_install_prebuilt_package folder)
-  foreach(path lib/libnm_runtime.so lib/libnm_compiler.so bin/nm-bench)
+  foreach(path lib/libnm_runtime.so lib/libnm_sim.so lib/libnm_compiler.so bin/nm-bench)
     if(NOT EXISTS ${folder}/${path})
       message(FATAL_ERROR "expected ${path} in NM_PREBUILT, '${folder}'")
     endif()
     install(PROGRAMS ${folder}/${path} DESTINATION . COMPONENT python)
   endforeach()
-  foreach(name nm_runtime nm_compiler nm-bench)
+  foreach(name nm_runtime nm_sim nm_compiler nm-bench)
     add_custom_target(${name})
   endforeach()
 endfunction()

@@ -2,6 +2,7 @@
 
 #include "nm/InitNM.h"
 #include "nm/Conversion/ForallToThreads/ForallToThreads.h"
+#include "nm/Conversion/KernelsToSim/KernelsToSim.h"
 #include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
@@ -13,6 +14,7 @@
 #include "nm/Pipelines/BufferizedToLLVM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Pipelines/NMToNVVM.h"
+#include "nm/Pipelines/NMToSim.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -38,9 +40,11 @@ void mlir::nm::registerAllPasses() {
   registerConvertNMToVector();
   registerConvertNMToGPU();
   registerConvertLinalgToGPU();
+  registerConvertKernelsToSim();
   registerConvertForallToThreads();
   registerNMLoweringPasses();
   registerBufferizedToLLVMPipeline();
   registerNMToCPUPipeline();
   registerNMToNVVMPipeline();
+  registerNMToSimPipeline();
 }

@@ -98,6 +98,9 @@ char *nmCudaGetDeviceChip(int32_t device, char chip[16]);
  * returns those of the code that it calls. */
 char *nmTakeError(void);
 
+/** Records an error as they do; libraries that compiled code calls use it. */
+void nmRecordError(const char *text);
+
 /*===----------------------------------------------------------------------===*\
 |* Modules
 \*===----------------------------------------------------------------------===*/

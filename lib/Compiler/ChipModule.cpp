@@ -6,6 +6,7 @@
 #include "Stages.h"
 
 #include "nm/Pipelines/NMToNVVM.h"
+#include "nm/Pipelines/NMToSim.h"
 #include "nm/Support/KernelObjects.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,9 +22,10 @@ using ::nm::KernelFormat;
 using ::nm::KernelObject;
 
 ChipModule::ChipModule(std::string chip, OwningOpRef<ModuleOp> module,
-                       std::vector<FunctionRecord> records, bool isVariant)
-    : chip(std::move(chip)), module(std::move(module)),
-      records(std::move(records)) {
+                       std::vector<FunctionRecord> records, bool isVariant,
+                       bool isSimulated)
+    : chip(std::move(chip)), isSimulated(isSimulated),
+      module(std::move(module)), records(std::move(records)) {
   if (!isVariant)
     return;
   for (FunctionRecord &record : this->records) {
@@ -58,8 +60,11 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
           buildLaunches(pm, pipeline);
         if (options.emit >= Emit::NVVM)
           buildKernels(pm, pipeline);
+        if (options.emit >= Emit::NVVM && !isSimulated)
+          buildDeviceMemory(pm);
         if (options.emit >= Emit::PTX)
-          buildKernelBinary(pm, pipeline);
+          (isSimulated ? buildSimulatedKernels : buildKernelBinary)(pm,
+                                                                    pipeline);
         if (options.emit >= Emit::LLVM)
           buildKernelHost(pm);
       },

@@ -27,9 +27,10 @@ namespace mlir::nm {
 class ChipModule {
 public:
   /// `module` is on nm ops; `records` are of its functions. Where `isVariant`,
-  /// they get names of their own.
+  /// they get names of their own. Kernels become host code where `isSimulated`.
   ChipModule(std::string chip, OwningOpRef<ModuleOp> module,
-             std::vector<FunctionRecord> records, bool isVariant);
+             std::vector<FunctionRecord> records, bool isVariant,
+             bool isSimulated);
 
   /// Lowers it to what `options.emit` asks for.
   LogicalResult lower(const CompileOptions &options, Diagnostics &diagnostics);
@@ -54,6 +55,7 @@ public:
 
 private:
   std::string chip;
+  bool isSimulated;
   OwningOpRef<ModuleOp> module;
   std::vector<FunctionRecord> records;
   std::vector<std::string> objects;

@@ -48,7 +48,7 @@ private:
   LogicalResult parse(llvm::MemoryBufferRef input);
   LogicalResult readSignatures();
   LogicalResult lowerForCpu();
-  LogicalResult lowerForCuda();
+  LogicalResult lowerForGpu();
   LogicalResult embedKernels();
   void recordChips();
   LogicalResult translate();
@@ -107,8 +107,6 @@ LogicalResult Compilation::readTarget() {
   if (!parsed)
     return diagnostics.fail(parsed.error().message);
   target = std::move(*parsed);
-  if (failed(report(target.checkBuilt())))
-    return failure();
   if (target.kind == ::nm::Target::Kind::Cpu) {
     if (options.emit >= Emit::GPU && options.emit < Emit::LLVM)
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
@@ -118,6 +116,10 @@ LogicalResult Compilation::readTarget() {
                               "split-k, but got cpu");
     return success();
   }
+  if (target.kind == ::nm::Target::Kind::Sim &&
+      (options.emit == Emit::PTX || options.emit == Emit::Cubin))
+    return diagnostics.fail("expected emit to be one of nm, schedule, gpu, "
+                            "nvvm, llvm, obj, so for the target sim");
   if (target.chips.empty()) {
     std::string chip = detectChip().value_or("sm_90");
     parsed = ::nm::Target::parse(target.kindName() + ":" + chip);
@@ -186,7 +188,7 @@ LogicalResult Compilation::lowerForCpu() {
       &record.functions);
 }
 
-LogicalResult Compilation::lowerForCuda() {
+LogicalResult Compilation::lowerForGpu() {
   NMToCPUOptions front;
   front.detectWeights = options.detectWeights;
   if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
@@ -195,15 +197,22 @@ LogicalResult Compilation::lowerForCuda() {
     return failure();
   if (options.emit == Emit::NM)
     return success();
+  bool isSimulated = target.kind == ::nm::Target::Kind::Sim;
   for (const std::string &chip : target.chips) {
     bool isVariant = chip != target.chips.back();
     OwningOpRef<ModuleOp> own =
         isVariant ? OwningOpRef<ModuleOp>(module->clone()) : std::move(module);
-    chips.emplace_back(chip, std::move(own), record.functions, isVariant);
+    chips.emplace_back(chip, std::move(own), record.functions, isVariant,
+                       isSimulated);
     if (failed(chips.back().lower(options, diagnostics)))
       return failure();
   }
-  return makesCode() ? embedKernels() : success();
+  if (!makesCode())
+    return success();
+  if (!isSimulated)
+    return embedKernels();
+  recordChips();
+  return success();
 }
 
 /// Where no ptxas is found, the module carries PTX alone, and says so.
@@ -390,7 +399,7 @@ LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
       return failure();
   }
   bool isCpu = target.kind == ::nm::Target::Kind::Cpu;
-  if (failed(isCpu ? lowerForCpu() : lowerForCuda()) ||
+  if (failed(isCpu ? lowerForCpu() : lowerForGpu()) ||
       (makesCode() && failed(translate())))
     return failure();
   return write(output);

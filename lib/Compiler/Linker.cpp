@@ -33,6 +33,8 @@ using ::nm::Status;
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral kRuntime = "libnm_runtime.so";
+/// What simulated kernels call; beside the runtime.
+static constexpr StringLiteral kSimulator = "libnm_sim.so";
 
 /// The folder of the binary that this code is in.
 static std::string getOwnFolder() {
@@ -101,6 +103,10 @@ static Result<std::vector<std::string>> getArguments(StringRef object,
                                    "--enable-new-dtags",
                                    *runtime,
                                    "--as-needed"};
+  SmallString<128> simulator(sys::path::parent_path(*runtime));
+  sys::path::append(simulator, kSimulator);
+  if (sys::fs::exists(simulator))
+    args.push_back(simulator.str().str());
   for (const char *name : {"libm.so.6", "libc.so.6"})
     if (std::optional<std::string> path = findSystemLibrary(name))
       args.push_back(*path);

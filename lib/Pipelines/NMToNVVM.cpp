@@ -101,8 +101,6 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   pm.addPass(createGpuKernelOutliningPass());
   // ...which are assembled together.
   pm.addPass(createNMGatherKernels());
-  // While the host's side is memrefs, and launches name kernels.
-  pm.addPass(createNMLaunchOnStream());
   int64_t version = options.ptxVersion != 0 ? options.ptxVersion
                                             : getChip(options).ptxVersion;
   GpuNVVMAttachTargetOptions target;
@@ -125,13 +123,19 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   kernels.addPass(createConvertGpuOpsToNVVMOps());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
-  // Ops that are PTX rather than LLVM intrinsics.
-  kernels.addPass(createConvertNVVMToLLVMPass());
+  // The casts between integers and indices that are left.
   kernels.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mlir::nm::buildDeviceMemory(OpPassManager &pm) {
+  // While the host's side is memrefs, and launches name kernels.
+  pm.addPass(createNMLaunchOnStream());
 }
 
 void mlir::nm::buildKernelBinary(OpPassManager &pm,
                                  const NMToNVVMOptions &options) {
+  // Ops that are PTX rather than LLVM intrinsics.
+  pm.addNestedPass<gpu::GPUModuleOp>(createConvertNVVMToLLVMPass());
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = options.format;
   binary.toolkitPath = options.toolkit;
@@ -163,6 +167,7 @@ void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
   buildKernels(pm, options);
+  buildDeviceMemory(pm);
   buildKernelBinary(pm, options);
   buildKernelHost(pm);
 }

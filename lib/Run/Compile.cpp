@@ -168,9 +168,6 @@ static bool isMlir(const std::string &path) {
 }
 
 Result<Module> nm::loadModule(const RunOptions &options) {
-  if (options.target)
-    if (Status status = options.target->checkBuilt(); !status)
-      return status.error();
   std::error_code error;
   if (!std::filesystem::exists(options.model, error))
     return Error{options.model + ": no such file"};

@@ -10,6 +10,7 @@
 #include "Progress.h"
 #include "Results.h"
 #include "nm-c/Runtime.h"
+#include "nm/Sim/Report.h"
 
 #include <cinttypes>
 #include <cmath>
@@ -140,6 +141,9 @@ static int runFunction(const Module &module, const Function &function,
     Progress progress("running @" + function.name());
     return function.call(args, results->tensors());
   }();
+  // Those of what went wrong tell why, too.
+  for (const sim::LaunchReport &report : sim::takeReports())
+    std::printf("%s", report.str().c_str());
   if (!called)
     return fail(called.error());
   Result<std::vector<Tensor>> onHost = results->onHost();

@@ -39,4 +39,8 @@ NM_RUNTIME_API char *nmTakeError(void) {
   std::optional<Error> error = takeRecordedError();
   return error ? copyMessage(*error) : nullptr;
 }
+
+NM_RUNTIME_API void nmRecordError(const char *text) {
+  recordError(Error{text});
+}
 }

@@ -1,6 +1,7 @@
 //===- Function.cpp - Calling compiled functions --------------------------===//
 
 #include "Invoke.h"
+#include "RecordedError.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
@@ -211,7 +212,12 @@ Status Function::callOnHost(const std::vector<Argument> &args,
     if (Status status = stage(result); !status)
       return status;
 
-  if (Status status = invoke(entry, descriptors); !status)
+  // Simulated kernels record theirs.
+  ErrorCollector errors;
+  Status status = invoke(entry, descriptors);
+  if (status)
+    status = errors.status();
+  if (!status)
     return Error{"@" + functionName + ": " + status.error().message};
   for (size_t i = 0; i < results.size(); ++i)
     if (const Tensor &copy = staged[firstResult + i].tensor(); copy.data)

@@ -101,13 +101,16 @@ Status PreparedCall::run(void *const *data) const {
   std::array<void *, kMaxDescriptors> pointers;
   for (size_t i = 0; i < starts.size(); ++i)
     pointers[i] = &copy[starts[i]];
-  if (function->runsOn.isCpu()) {
-    invoke(function->entry, pointers.data(), starts.size());
-    return Status::success();
-  }
   auto failure = [&](const Error &error) {
     return Error{"@" + function->functionName + ": " + error.message};
   };
+  if (function->runsOn.isCpu()) {
+    ErrorCollector errors;
+    invoke(function->entry, pointers.data(), starts.size());
+    if (Status status = errors.status(); !status)
+      return failure(status.error());
+    return Status::success();
+  }
   Result<cuda::ContextScope> scope =
       cuda::ContextScope::enter(function->runsOn.ordinal);
   if (!scope)

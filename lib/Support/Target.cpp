@@ -15,15 +15,14 @@ struct KindInfo {
   std::string_view name;
   Target::Kind kind;
   size_t maxChips;
-  bool isBuilt;
 };
 } // namespace
 
 // In the order of the enumerators.
 static constexpr KindInfo kKinds[] = {
-    {"cpu", Target::Kind::Cpu, 0, true},
-    {"cuda", Target::Kind::Cuda, 16, true},
-    {"sim", Target::Kind::Sim, 1, false},
+    {"cpu", Target::Kind::Cpu, 0},
+    {"cuda", Target::Kind::Cuda, 16},
+    {"sim", Target::Kind::Sim, 1},
 };
 
 static Error unknownTarget(std::string_view text) {
@@ -98,14 +97,4 @@ std::string Target::str() const {
   for (const std::string &chip : chips)
     text += (&chip == &chips.front() ? ":" : ",") + chip;
   return text;
-}
-
-Status Target::checkBuilt() const {
-  if (kKinds[size_t(kind)].isBuilt)
-    return Status::success();
-  std::string built;
-  for (const KindInfo &known : kKinds)
-    if (known.isBuilt)
-      built += (built.empty() ? "" : ", ") + std::string(known.name);
-  return Error{"this build has no " + kindName() + " target; it has: " + built};
 }

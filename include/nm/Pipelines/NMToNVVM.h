@@ -73,7 +73,10 @@ void buildScheduleForGPU(OpPassManager &pm, const NMToNVVMOptions &options);
 void buildLaunches(OpPassManager &pm, const NMToNVVMOptions &options);
 /// Kernels become functions of gpu.module @kernels in NVVM (`--emit=nvvm`).
 void buildKernels(OpPassManager &pm, const NMToNVVMOptions &options);
-/// They become a binary of the format that `options` say.
+/// Launches are queued on the caller's stream, and temporaries and constants
+/// are on its device (`--emit=nvvm` too).
+void buildDeviceMemory(OpPassManager &pm);
+/// Kernels become a binary of the format that `options` say.
 void buildKernelBinary(OpPassManager &pm, const NMToNVVMOptions &options);
 /// The host side, which launches kernels and packs weights, becomes LLVM. Last:
 /// launches name their kernels until those are binaries.

@@ -21,8 +21,6 @@ struct Target {
 
   /// Errors name the targets, or the chips, that there are.
   static Result<Target> parse(std::string_view text);
-  /// Whether this build compiles for it and runs it.
-  Status checkBuilt() const;
 
   /// `cuda`.
   std::string kindName() const;

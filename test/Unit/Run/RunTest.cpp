@@ -234,7 +234,7 @@ TEST_F(RunTest, TargetsAndModules) {
        "expected a module for the target cuda, but got one for cpu"},
       {{NM_FAKE_MODEL, "--target=sim:sm_90a", "--random"},
        1,
-       "this build has no sim target; it has: cpu, cuda"},
+       "expected a module for the target sim, but got one for cpu"},
       {{NM_FAKE_MODEL, "--target=tpu"}, 2, "unknown target 'tpu'"},
       {{NM_FAKE_MODEL, "--random"}, 2, "expected the name of a function"},
       {{NM_FAKE_MODEL, "--function=no"}, 2, "but got @no; it has @ffn"},

@@ -1,0 +1,192 @@
+//===- Abi.h - What simulated kernels call ----------------------*- C++ -*-===//
+//
+// convert-kernels-to-sim turns kernels into host code that calls these
+// functions of libnm_sim. A kernel's first argument is the thread that runs it,
+// which it passes on to each of them, with the index of the instruction in the
+// kernel's table of sites.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_SIM_ABI_H
+#define NM_SIM_ABI_H
+
+#include <cstdint>
+
+#define NM_SIM_API __attribute__((visibility("default")))
+
+extern "C" {
+
+/// Where memory is, as the instruction's pointer says.
+enum NmSimSpace : int32_t {
+  NM_SIM_GENERIC = 0,
+  NM_SIM_GLOBAL = 1,
+  NM_SIM_SHARED = 3
+};
+
+enum NmSimKind : int32_t {
+  NM_SIM_OTHER = 0,
+  NM_SIM_LOAD = 1,
+  NM_SIM_STORE = 2,
+  NM_SIM_ATOMIC = 3,
+  NM_SIM_COPY = 4
+};
+
+/// An instruction of a kernel.
+struct NmSimSite {
+  /// Where in the kernel's text the op's name is, and `file:line:column`.
+  int32_t op, place;
+  NmSimKind kind;
+  NmSimSpace space;
+  /// What a thread accesses.
+  int32_t bytes;
+  /// What its address must be a multiple of. A GPU accesses as much at once:
+  /// 16 bytes aligned to 4 are four instructions.
+  int32_t alignment;
+};
+
+struct NmSimThread;
+
+struct NmSimKernel {
+  const char *name;
+  const char *chip;
+  /// The most that a block of the chip can have.
+  int64_t sharedLimit;
+  int64_t staticShared;
+  void (*entry)(NmSimThread *thread, void *arguments);
+  const NmSimSite *sites;
+  int64_t numSites;
+  const char *text;
+};
+
+/// The memory that an argument gives a kernel.
+struct NmSimExtent {
+  const char *base;
+  int64_t bytes;
+  /// Where the buffer starts that it is in. On a GPU that is a multiple of 256:
+  /// alignment and sectors are counted from here, wherever the host has it.
+  const char *buffer;
+};
+
+struct NmSimLaunch {
+  int64_t grid[3];
+  int64_t block[3];
+  int64_t dynamicShared;
+  void *arguments;
+  const NmSimExtent *extents;
+  int64_t numExtents;
+};
+
+/// Runs the kernel on all threads of all blocks. Faults are recorded as the
+/// runtime's error of the calling thread.
+NM_SIM_API void nmSimLaunch(const NmSimKernel *kernel,
+                            const NmSimLaunch *launch);
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Checks and counts an access of the site's bytes at `address`. Returns where
+/// to make it: there, or in memory of no meaning where it is out of bounds.
+NM_SIM_API void *nmSimAccess(NmSimThread *thread, int32_t site, void *address);
+
+/// Bytes of the block's shared memory: static at their offset, then dynamic.
+NM_SIM_API void *nmSimStaticShared(NmSimThread *thread, int32_t site,
+                                   int64_t offset);
+NM_SIM_API void *nmSimDynamicShared(NmSimThread *thread, int32_t site);
+/// A pointer to shared memory as the number that a GPU has for it, and back.
+NM_SIM_API int64_t nmSimSharedToInt(NmSimThread *thread, int32_t site,
+                                    void *address);
+NM_SIM_API void *nmSimIntToShared(NmSimThread *thread, int32_t site,
+                                  int64_t offset);
+
+/// Starts a copy of `bytes` to shared memory, filled up to the site's bytes
+/// with zeros.
+NM_SIM_API void nmSimCopyAsync(NmSimThread *thread, int32_t site, void *to,
+                               void *from, int32_t bytes);
+NM_SIM_API void nmSimCommitCopies(NmSimThread *thread, int32_t site);
+/// Waits until at most `pending` committed groups are under way.
+NM_SIM_API void nmSimWaitForCopies(NmSimThread *thread, int32_t site,
+                                   int32_t pending);
+/// All copies, committed or not.
+NM_SIM_API void nmSimWaitForAllCopies(NmSimThread *thread, int32_t site);
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+enum NmSimRegister : int32_t {
+  NM_SIM_TID_X,
+  NM_SIM_TID_Y,
+  NM_SIM_TID_Z,
+  NM_SIM_NTID_X,
+  NM_SIM_NTID_Y,
+  NM_SIM_NTID_Z,
+  NM_SIM_CTAID_X,
+  NM_SIM_CTAID_Y,
+  NM_SIM_CTAID_Z,
+  NM_SIM_NCTAID_X,
+  NM_SIM_NCTAID_Y,
+  NM_SIM_NCTAID_Z,
+  NM_SIM_LANEID,
+  NM_SIM_WARPID,
+  NM_SIM_NWARPID,
+  NM_SIM_WARPSIZE,
+  NM_SIM_LANEMASK_EQ,
+  NM_SIM_LANEMASK_LE,
+  NM_SIM_LANEMASK_LT,
+  NM_SIM_LANEMASK_GE,
+  NM_SIM_LANEMASK_GT,
+  NM_SIM_DYNAMIC_SMEM_SIZE,
+  NM_SIM_TOTAL_SMEM_SIZE
+};
+
+NM_SIM_API int32_t nmSimReadRegister(NmSimThread *thread, int32_t site,
+                                     int32_t name);
+
+/// `count` of -1 means all threads of the block.
+NM_SIM_API void nmSimBarrier(NmSimThread *thread, int32_t site, int32_t id,
+                             int32_t count);
+NM_SIM_API void nmSimSyncWarp(NmSimThread *thread, int32_t site, int32_t mask);
+/// Orders memory, which the simulator never reorders.
+NM_SIM_API void nmSimFence(NmSimThread *thread, int32_t site);
+/// Where a loop starts its next iteration: finds those that never end.
+NM_SIM_API void nmSimStep(NmSimThread *thread, int32_t site);
+
+/// What all lanes of a group bring to an instruction that they execute as one.
+struct NmSimCollective {
+  /// How many lanes there are: 32, or 128 of a warpgroup.
+  int32_t width;
+  /// Per lane, null where the lane takes no part.
+  void *operands[128];
+  void *results[128];
+};
+using NmSimCollectiveFunction = void (*)(NmSimCollective *lanes);
+
+/// Waits for the lanes in `mask` of the warp, or for all of the warpgroup where
+/// `width` is 128; `function` then makes the results of all from the operands
+/// of all.
+NM_SIM_API void nmSimCollective(NmSimThread *thread, int32_t site,
+                                int32_t width, int32_t mask,
+                                NmSimCollectiveFunction function,
+                                void *operands, void *results);
+
+//===----------------------------------------------------------------------===//
+// Collective functions
+//===----------------------------------------------------------------------===//
+
+NM_SIM_API void nmSimShuffle(NmSimCollective *lanes);
+NM_SIM_API void nmSimVote(NmSimCollective *lanes);
+NM_SIM_API void nmSimReduce(NmSimCollective *lanes);
+
+//===----------------------------------------------------------------------===//
+// Arithmetic that host instructions do not have
+//===----------------------------------------------------------------------===//
+
+NM_SIM_API float nmSimReciprocal(NmSimThread *thread, int32_t site,
+                                 float value);
+NM_SIM_API float nmSimRsqrtF32(float value);
+NM_SIM_API double nmSimRsqrtF64(double value);
+
+} // extern "C"
+
+#endif // NM_SIM_ABI_H

@@ -1,0 +1,156 @@
+//===- Instructions.cpp - What the simulator has for each op --------------===//
+
+#include "Instructions.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+Value OperandBuilder::integer(int64_t value) const {
+  return LLVM::ConstantOp::create(builder, op->getLoc(),
+                                  builder.getI32IntegerAttr(int32_t(value)));
+}
+
+Value OperandBuilder::operand(unsigned i) const {
+  Value value = operands[i];
+  if (!value.getType().isInteger(1))
+    return value;
+  return LLVM::ZExtOp::create(builder, op->getLoc(), builder.getI32Type(),
+                              value);
+}
+
+using Operands = FailureOr<SmallVector<Value>>;
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+static Operands getBarrier(const OperandBuilder &b) {
+  auto op = dyn_cast<NVVM::BarrierOp>(b.op);
+  Value id = op ? op.getBarrierId() : Value();
+  Value count = op ? op.getNumberOfThreads() : Value();
+  if (op && op.getReductionOp())
+    return b.op->emitOpError("expected a barrier without a reduction: the "
+                             "simulator has no other");
+  return SmallVector<Value>{id ? id : b.integer(0),
+                            count ? count : b.integer(-1)};
+}
+
+static Operands getCopy(const OperandBuilder &b) {
+  auto op = cast<NVVM::CpAsyncOp>(b.op);
+  Value bytes = op.getCpSize();
+  return SmallVector<Value>{b.operand(0), b.operand(1),
+                            bytes ? bytes : b.integer(op.getSize())};
+}
+
+static SiteTable::Access getCopyAccess(Operation *op) {
+  int64_t bytes = cast<NVVM::CpAsyncOp>(op).getSize();
+  return {NM_SIM_COPY, NM_SIM_SHARED, bytes, bytes};
+}
+
+static Operands getWait(const OperandBuilder &b) {
+  return SmallVector<Value>{
+      b.integer(cast<NVVM::CpAsyncWaitGroupOp>(b.op).getN())};
+}
+
+static Operands getShuffle(const OperandBuilder &b) {
+  auto kind = cast<NVVM::ShflOp>(b.op).getKind();
+  return SmallVector<Value>{b.operand(0), b.operand(1), b.operand(2),
+                            b.operand(3), b.integer(int64_t(kind))};
+}
+
+static Operands getVote(const OperandBuilder &b) {
+  auto kind = cast<NVVM::VoteSyncOp>(b.op).getKind();
+  return SmallVector<Value>{b.operand(0), b.operand(1),
+                            b.integer(int64_t(kind))};
+}
+
+static Operands getReduction(const OperandBuilder &b) {
+  auto op = cast<NVVM::ReduxOp>(b.op);
+  return SmallVector<Value>{b.operand(1), b.operand(0),
+                            b.integer(int64_t(op.getKind())),
+                            b.integer(op.getAbs()), b.integer(op.getNan())};
+}
+
+static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static Instruction makeRegister(StringLiteral op, NmSimRegister reg) {
+  return {op, Execution::Register, "nmSimReadRegister", getNone, nullptr, reg};
+}
+
+static ArrayRef<Instruction> getInstructions() {
+  constexpr Execution Thread = Execution::Thread, Warp = Execution::Warp;
+  static const Instruction kTable[] = {
+      makeRegister("nvvm.read.ptx.sreg.tid.x", NM_SIM_TID_X),
+      makeRegister("nvvm.read.ptx.sreg.tid.y", NM_SIM_TID_Y),
+      makeRegister("nvvm.read.ptx.sreg.tid.z", NM_SIM_TID_Z),
+      makeRegister("nvvm.read.ptx.sreg.ntid.x", NM_SIM_NTID_X),
+      makeRegister("nvvm.read.ptx.sreg.ntid.y", NM_SIM_NTID_Y),
+      makeRegister("nvvm.read.ptx.sreg.ntid.z", NM_SIM_NTID_Z),
+      makeRegister("nvvm.read.ptx.sreg.ctaid.x", NM_SIM_CTAID_X),
+      makeRegister("nvvm.read.ptx.sreg.ctaid.y", NM_SIM_CTAID_Y),
+      makeRegister("nvvm.read.ptx.sreg.ctaid.z", NM_SIM_CTAID_Z),
+      makeRegister("nvvm.read.ptx.sreg.nctaid.x", NM_SIM_NCTAID_X),
+      makeRegister("nvvm.read.ptx.sreg.nctaid.y", NM_SIM_NCTAID_Y),
+      makeRegister("nvvm.read.ptx.sreg.nctaid.z", NM_SIM_NCTAID_Z),
+      makeRegister("nvvm.read.ptx.sreg.laneid", NM_SIM_LANEID),
+      makeRegister("nvvm.read.ptx.sreg.warpid", NM_SIM_WARPID),
+      makeRegister("nvvm.read.ptx.sreg.nwarpid", NM_SIM_NWARPID),
+      makeRegister("nvvm.read.ptx.sreg.warpsize", NM_SIM_WARPSIZE),
+      makeRegister("nvvm.read.ptx.sreg.lanemask.eq", NM_SIM_LANEMASK_EQ),
+      makeRegister("nvvm.read.ptx.sreg.lanemask.le", NM_SIM_LANEMASK_LE),
+      makeRegister("nvvm.read.ptx.sreg.lanemask.lt", NM_SIM_LANEMASK_LT),
+      makeRegister("nvvm.read.ptx.sreg.lanemask.ge", NM_SIM_LANEMASK_GE),
+      makeRegister("nvvm.read.ptx.sreg.lanemask.gt", NM_SIM_LANEMASK_GT),
+      makeRegister("nvvm.read.ptx.sreg.dynamic.smem.size",
+                   NM_SIM_DYNAMIC_SMEM_SIZE),
+      makeRegister("nvvm.read.ptx.sreg.total.smem.size",
+                   NM_SIM_TOTAL_SMEM_SIZE),
+      {"nvvm.barrier0", Thread, "nmSimBarrier", getBarrier},
+      {"nvvm.barrier", Thread, "nmSimBarrier", getBarrier},
+      {"nvvm.bar.warp.sync", Thread, "nmSimSyncWarp"},
+      {"nvvm.memory.barrier", Thread, "nmSimFence", getNone},
+      {"nvvm.cp.async.shared.global", Thread, "nmSimCopyAsync", getCopy,
+       getCopyAccess},
+      {"nvvm.cp.async.commit.group", Thread, "nmSimCommitCopies"},
+      {"nvvm.cp.async.wait.group", Thread, "nmSimWaitForCopies", getWait},
+      {"nvvm.shfl.sync", Warp, "nmSimShuffle", getShuffle},
+      {"nvvm.vote.sync", Warp, "nmSimVote", getVote},
+      {"nvvm.redux.sync", Warp, "nmSimReduce", getReduction},
+      {"nvvm.rcp.approx.ftz.f", Thread, "nmSimReciprocal"},
+  };
+  return kTable;
+}
+
+const Instruction *mlir::nm::findInstruction(StringRef op) {
+  for (const Instruction &instruction : getInstructions())
+    if (instruction.op == op)
+      return &instruction;
+  return nullptr;
+}
+
+std::string mlir::nm::findMathFunction(StringRef name) {
+  static const llvm::StringSet<> kSame = {
+      "acos",  "acosh", "asin",  "asinh", "atan", "atan2",    "atanh",
+      "cbrt",  "ceil",  "cos",   "cosh",  "erf",  "copysign", "erfc",
+      "exp",   "exp2",  "expm1", "fabs",  "fma",  "floor",    "fmax",
+      "fmin",  "fmod",  "log",   "log10", "pow",  "log1p",    "log2",
+      "round", "rint",  "sin",   "sinh",  "sqrt", "tan",      "tanh"};
+  if (!name.consume_front("__nv_"))
+    return {};
+  name.consume_front("fast_");
+  if (name == "rsqrtf")
+    return "nmSimRsqrtF32";
+  if (name == "rsqrt")
+    return "nmSimRsqrtF64";
+  StringRef stem = name;
+  if (kSame.contains(name) || (stem.consume_back("f") && kSame.contains(stem)))
+    return name.str();
+  return {};
+}

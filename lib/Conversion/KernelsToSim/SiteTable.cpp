@@ -1,0 +1,63 @@
+//===- SiteTable.cpp - The instructions that a simulator calls for --------===//
+
+#include "SiteTable.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+static_assert(sizeof(NmSimSite) == 6 * sizeof(int32_t),
+              "rows are written as six words");
+
+/// `file:line:column`, or what MLIR prints where there is no file.
+static std::string getPlace(Location location) {
+  std::string place;
+  location->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+             Twine(file.getColumn()))
+                .str();
+    return WalkResult::interrupt();
+  });
+  return place.empty() ? "an unknown location" : place;
+}
+
+int32_t SiteTable::addText(StringRef line) {
+  auto [entry, isNew] = offsets.try_emplace(line, int32_t(text.size()));
+  if (isNew) {
+    text += line;
+    text += '\0';
+  }
+  return entry->second;
+}
+
+int32_t SiteTable::add(Operation *op, const Access &access) {
+  auto number = int32_t(size());
+  int32_t row[kColumns] = {addText(op->getName().getStringRef()),
+                           addText(getPlace(op->getLoc())),
+                           access.kind,
+                           access.space,
+                           int32_t(access.bytes),
+                           int32_t(access.alignment)};
+  rows.insert(rows.end(), std::begin(row), std::end(row));
+  return number;
+}
+
+std::pair<LLVM::GlobalOp, LLVM::GlobalOp>
+SiteTable::create(OpBuilder &builder, Location loc, StringRef prefix) const {
+  Type i32 = builder.getI32Type();
+  auto count = int64_t(rows.size());
+  auto sites = LLVM::GlobalOp::create(
+      builder, loc, LLVM::LLVMArrayType::get(i32, count), /*isConstant=*/true,
+      LLVM::Linkage::Internal, (prefix + ".sites").str(),
+      rows.empty() ? Attribute()
+                   : DenseElementsAttr::get(RankedTensorType::get({count}, i32),
+                                            ArrayRef(rows)));
+  auto names = LLVM::GlobalOp::create(
+      builder, loc,
+      LLVM::LLVMArrayType::get(builder.getI8Type(), int64_t(text.size())),
+      /*isConstant=*/true, LLVM::Linkage::Internal, (prefix + ".text").str(),
+      builder.getStringAttr(text));
+  return {sites, names};
+}

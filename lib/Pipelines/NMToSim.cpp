@@ -1,0 +1,39 @@
+//===- NMToSim.cpp - Kernels for NVIDIA GPUs, simulated -------------------===//
+
+#include "nm/Pipelines/NMToSim.h"
+
+#include "nm/Conversion/KernelsToSim/KernelsToSim.h"
+#include "nm/Pipelines/NMToCPU.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+void mlir::nm::buildSimulatedKernels(OpPassManager &pm,
+                                     const NMToNVVMOptions &options) {
+  // While launches still name memrefs, whose sizes the simulator checks.
+  ConvertKernelsToSimOptions sim;
+  sim.chip = options.chip;
+  pm.addPass(createConvertKernelsToSim(sim));
+}
+
+void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
+                                    const NMToNVVMOptions &options) {
+  NMToCPUOptions front;
+  front.detectWeights = options.detectWeights;
+  buildConvertToNM(pm, front);
+  buildScheduleForGPU(pm, options);
+  buildLaunches(pm, options);
+  buildKernels(pm, options);
+  buildSimulatedKernels(pm, options);
+  buildKernelHost(pm);
+}
+
+void mlir::nm::registerNMToSimPipeline() {
+  PassPipelineRegistration<NMToNVVMOptions>(
+      "nm-to-sim",
+      "linalg with N:M weights to kernels for NVIDIA GPUs, simulated on the "
+      "host",
+      buildNMToSimPipeline);
+}

@@ -1,0 +1,252 @@
+//===- Access.cpp - What the threads of a block access --------------------===//
+
+#include "Block.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+using namespace nm;
+using namespace nm::sim;
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+static std::string hex(const void *address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+static const char *verb(const NmSimSite &site) {
+  switch (site.kind) {
+  case NM_SIM_LOAD:
+    return "reads ";
+  case NM_SIM_STORE:
+    return "writes ";
+  case NM_SIM_ATOMIC:
+    return "updates ";
+  case NM_SIM_COPY:
+    return "copies ";
+  case NM_SIM_OTHER:
+    break;
+  }
+  return "accesses ";
+}
+
+static FaultClass classify(Conflict conflict) {
+  switch (conflict) {
+  case Conflict::Uninitialized:
+    return FaultClass::UninitializedShared;
+  case Conflict::Pending:
+    return FaultClass::EarlyAsyncRead;
+  default:
+    return FaultClass::SharedRace;
+  }
+}
+
+/// What the other thread of a race did.
+static const char *describeOther(Conflict conflict) {
+  switch (conflict) {
+  case Conflict::Pending:
+    return "has an asynchronous copy under way to there, which nobody waited "
+           "for";
+  case Conflict::PendingOverwritten:
+    return "has an asynchronous copy under way to there";
+  case Conflict::WriteAfterRead:
+    return "reads";
+  default:
+    return "writes";
+  }
+}
+
+void Block::reportShared(const NmSimThread &thread, int32_t site, size_t offset,
+                         const SharedConflict &conflict) {
+  const NmSimSite &info = launch.kernel.sites[site];
+  std::string what = verb(info) + std::to_string(info.bytes) +
+                     " bytes at byte " + std::to_string(offset) +
+                     " of shared memory";
+  if (conflict.kind != Conflict::Uninitialized)
+    what += ", where thread " + std::to_string(conflict.thread) + " of " +
+            std::to_string(numThreads) + " " + describeOther(conflict.kind) +
+            " (" + describe(launch.kernel, conflict.site) + ")" +
+            (conflict.kind == Conflict::Pending ? "" : ", in no order");
+  report(thread, classify(conflict.kind), site, what);
+}
+
+void Block::reportGlobal(const NmSimThread &thread, int32_t site,
+                         const char *address, const GlobalConflict &conflict) {
+  const NmSimSite &info = launch.kernel.sites[site];
+  report(thread, FaultClass::GlobalRace, site,
+         verb(info) + std::to_string(info.bytes) + " bytes at " + hex(address) +
+             ", " + launch.global.describe(address) + ", where thread " +
+             std::to_string(conflict.thread) + " of block " +
+             std::to_string(conflict.block) + " " +
+             describeOther(conflict.kind) + ", in no order");
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+/// Logs the accesses that the hardware makes of one.
+void Block::log(NmSimThread &thread, int32_t site, bool isShared,
+                uint64_t address) {
+  const NmSimSite &info = launch.kernel.sites[site];
+  int width = std::min(std::min(info.bytes, std::max(info.alignment, 1)), 16);
+  for (int at = 0; at < info.bytes; at += width)
+    logs[thread.warp()].add(int(thread.lane()), uint32_t(site), isShared,
+                            address + uint64_t(at));
+}
+
+void *Block::accessShared(NmSimThread &thread, int32_t site,
+                          const NmSimSite &info, char *address) {
+  size_t offset = size_t(uintptr_t(address) - uintptr_t(shared));
+  if (offset >= sharedBytes || size_t(info.bytes) > sharedBytes - offset) {
+    report(thread, FaultClass::SharedBounds, site,
+           verb(info) + std::to_string(info.bytes) + " bytes at byte " +
+               std::to_string(int64_t(offset)) +
+               " of shared memory, which has " + std::to_string(sharedBytes));
+    return thread.scratch;
+  }
+  if (info.alignment > 1 && offset % size_t(info.alignment) != 0)
+    report(thread, FaultClass::Misaligned, site,
+           verb(info) + std::to_string(info.bytes) + " bytes at byte " +
+               std::to_string(offset) +
+               " of shared memory, which is no multiple of " +
+               std::to_string(info.alignment));
+  SharedConflict conflict;
+  if (info.kind == NM_SIM_LOAD)
+    conflict = shadow.read(order, thread.index, site, offset, info.bytes);
+  else
+    conflict = shadow.write(order, thread.index, site, offset, info.bytes,
+                            info.kind == NM_SIM_ATOMIC);
+  if (conflict.kind != Conflict::None)
+    reportShared(thread, site, offset, conflict);
+  log(thread, site, /*isShared=*/true, offset);
+  return address;
+}
+
+void *Block::accessGlobal(NmSimThread &thread, int32_t site,
+                          const NmSimSite &info, char *address) {
+  std::optional<size_t> extent = launch.global.find(address, info.bytes);
+  if (!extent) {
+    report(thread, FaultClass::GlobalBounds, site,
+           verb(info) + std::to_string(info.bytes) + " bytes at " +
+               hex(address) + ", " + launch.global.describe(address));
+    return thread.scratch;
+  }
+  uint64_t offset = launch.global.getOffset(*extent, address);
+  if (info.alignment > 1 && offset % size_t(info.alignment) != 0)
+    report(thread, FaultClass::Misaligned, site,
+           verb(info) + std::to_string(info.bytes) + " bytes at " +
+               hex(address) + ", which is no multiple of " +
+               std::to_string(info.alignment) + "; " +
+               launch.global.describe(address));
+  GlobalConflict conflict;
+  if (info.kind == NM_SIM_ATOMIC)
+    launch.global.synchronize(blockOrder, address);
+  if (info.kind == NM_SIM_LOAD || info.kind == NM_SIM_COPY)
+    conflict = launch.global.read(*extent, blockOrder, thread.index, address,
+                                  info.bytes);
+  else
+    conflict = launch.global.write(*extent, blockOrder, thread.index, address,
+                                   info.bytes, info.kind == NM_SIM_ATOMIC);
+  if (conflict.kind != Conflict::None)
+    reportGlobal(thread, site, address, conflict);
+  log(thread, site, /*isShared=*/false, offset);
+  return address;
+}
+
+void *Block::access(NmSimThread &thread, int32_t site, char *address) {
+  step(thread, site);
+  const NmSimSite &info = launch.kernel.sites[site];
+  auto offset = uintptr_t(address) - uintptr_t(shared);
+  if (info.space == NM_SIM_SHARED ||
+      (info.space == NM_SIM_GENERIC && offset < sharedBytes))
+    return accessShared(thread, site, info, address);
+  if (info.space == NM_SIM_GENERIC && isOnStack(thread, address))
+    return address;
+  return accessGlobal(thread, site, info, address);
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous copies
+//===----------------------------------------------------------------------===//
+
+void Block::startCopy(NmSimThread &thread, int32_t site, char *to,
+                      const char *from, int32_t bytes) {
+  step(thread, site);
+  const NmSimSite &info = launch.kernel.sites[site];
+  size_t offset = size_t(uintptr_t(to) - uintptr_t(shared));
+  if (bytes < 0 || bytes > info.bytes)
+    return report(thread, FaultClass::BadOperand, site,
+                  "expected to copy 0 to " + std::to_string(info.bytes) +
+                      " bytes, but got " + std::to_string(bytes));
+  if (offset >= sharedBytes || size_t(info.bytes) > sharedBytes - offset)
+    return report(thread, FaultClass::SharedBounds, site,
+                  "copies " + std::to_string(info.bytes) + " bytes to byte " +
+                      std::to_string(int64_t(offset)) +
+                      " of shared memory, which has " +
+                      std::to_string(sharedBytes));
+  bool isAligned = offset % size_t(info.bytes) == 0;
+  // A copy of no bytes fills with zeros and reads nothing.
+  if (bytes > 0) {
+    std::optional<size_t> extent = launch.global.find(from, size_t(bytes));
+    if (!extent)
+      return report(thread, FaultClass::GlobalBounds, site,
+                    "copies " + std::to_string(bytes) + " bytes from " +
+                        hex(from) + ", " + launch.global.describe(from));
+    GlobalConflict conflict = launch.global.read(
+        *extent, blockOrder, thread.index, from, size_t(bytes));
+    if (conflict.kind != Conflict::None)
+      reportGlobal(thread, site, from, conflict);
+    uint64_t source = launch.global.getOffset(*extent, from);
+    isAligned &= source % uint64_t(info.bytes) == 0;
+    log(thread, site, /*isShared=*/false, source);
+  }
+  if (!isAligned)
+    report(thread, FaultClass::Misaligned, site,
+           "copies " + std::to_string(info.bytes) + " bytes from " + hex(from) +
+               ", " + launch.global.describe(from) + ", to byte " +
+               std::to_string(offset) +
+               " of shared memory, where both must be multiples of " +
+               std::to_string(info.bytes));
+  SharedConflict conflict =
+      shadow.startCopy(order, thread.index, site, offset, size_t(info.bytes));
+  if (conflict.kind != Conflict::None)
+    reportShared(thread, site, offset, conflict);
+  log(thread, site, /*isShared=*/true, offset);
+  thread.uncommitted.push_back({to, from, bytes, site});
+}
+
+void Block::land(NmSimThread &thread, const std::vector<PendingCopy> &copies) {
+  for (const PendingCopy &copy : copies) {
+    const NmSimSite &info = launch.kernel.sites[copy.site];
+    std::memcpy(copy.to, copy.from, size_t(copy.bytes));
+    std::memset(copy.to + copy.bytes, 0, size_t(info.bytes - copy.bytes));
+    shadow.landCopy(order, thread.index, copy.site, size_t(copy.to - shared),
+                    size_t(info.bytes));
+  }
+}
+
+void Block::commitCopies(NmSimThread &thread) {
+  // A group may be empty: waits count it all the same.
+  thread.groups.push_back(std::move(thread.uncommitted));
+  thread.uncommitted.clear();
+  ++counts.copyGroups;
+}
+
+void Block::waitForCopies(NmSimThread &thread, size_t pending) {
+  while (thread.groups.size() > pending) {
+    land(thread, thread.groups.front());
+    thread.groups.pop_front();
+  }
+}
+
+void Block::waitForAllCopies(NmSimThread &thread) {
+  waitForCopies(thread, 0);
+  land(thread, thread.uncommitted);
+  thread.uncommitted.clear();
+}

@@ -1,0 +1,381 @@
+//===- Block.cpp - The threads of a block, one at a time ------------------===//
+
+#include "Block.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+using namespace nm;
+using namespace nm::sim;
+
+/// Kernels keep what they have in registers; what the host's compiler spills of
+/// it is here.
+static constexpr size_t kStackBytes = 256 << 10;
+/// The low bits of an address in shared memory are its offset, as in
+/// descriptors of matrices.
+static constexpr size_t kSharedAlignment = 1 << 20;
+/// A thread's turn, and how long a block may go on without getting further.
+static constexpr int64_t kTurn = 1 << 16;
+static constexpr int64_t kMaxIdleSteps = int64_t(1) << 28;
+
+int64_t Launch::dynamicOffset() const {
+  return (kernel.staticShared + 127) / 128 * 128;
+}
+
+int64_t Launch::sharedBytes() const {
+  return shape.dynamicShared == 0 ? kernel.staticShared
+                                  : dynamicOffset() + shape.dynamicShared;
+}
+
+//===----------------------------------------------------------------------===//
+// Threads taking turns
+//===----------------------------------------------------------------------===//
+
+Result<std::unique_ptr<Block>> Block::create(Launch &launch) {
+  Result<Stacks> stacks =
+      Stacks::create(size_t(launch.threadsPerBlock()), kStackBytes);
+  if (!stacks)
+    return stacks.error();
+  std::unique_ptr<Block> block(new Block(launch, std::move(*stacks)));
+  void *memory = nullptr;
+  if (posix_memalign(&memory, kSharedAlignment,
+                     std::max<size_t>(block->sharedBytes, 1)))
+    return Error{"cannot allocate the shared memory of a block"};
+  block->shared = static_cast<char *>(memory);
+  return block;
+}
+
+Block::Block(Launch &launch, Stacks stacks)
+    : launch(launch), numThreads(uint32_t(launch.threadsPerBlock())),
+      numWarps((numThreads + kWarp - 1) / kWarp),
+      sharedBytes(size_t(launch.sharedBytes())), stacks(std::move(stacks)),
+      threads(numThreads), shadow(sharedBytes),
+      logs(numWarps, WarpLog(size_t(launch.kernel.numSites))) {}
+
+Block::~Block() { std::free(shared); }
+
+void Block::runThread(void *argument) {
+  auto &thread = *static_cast<NmSimThread *>(argument);
+  Block &block = *thread.block;
+  block.launch.kernel.entry(&thread, block.launch.shape.arguments);
+  thread.state = ThreadState::Done;
+  ++block.numDone;
+  block.idleSteps = 0;
+  block.leave(thread);
+}
+
+void Block::startThreads() {
+  const int64_t *size = launch.shape.block;
+  for (uint32_t i = 0; i < numThreads; ++i) {
+    NmSimThread &thread = threads[i];
+    thread.block = this;
+    thread.index = i;
+    thread.id = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
+    thread.state = ThreadState::Ready;
+    thread.steps = kTurn;
+    thread.uncommitted.clear();
+    thread.groups.clear();
+    thread.fiber.start(stacks.low(i), stacks.high(i), runThread, &thread);
+  }
+}
+
+void Block::run(int64_t index) {
+  const int64_t *grid = launch.shape.grid;
+  id = {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]};
+  blockOrder = {index, &order, {}};
+  order.reset(int(numWarps));
+  // What was there before must not look like a value.
+  std::memset(shared, 0xff, sharedBytes);
+  shadow.reset(sharedBytes);
+  barriers.fill({});
+  gatherings.clear();
+  numDone = 0;
+  idleSteps = 0;
+  isStuck = false;
+  startThreads();
+  runThreads();
+}
+
+void Block::runThreads() {
+  while (!isDone() && !isStuck && !launch.faults.isOver()) {
+    bool ran = false;
+    for (uint32_t warp = 0; warp < numWarps && !isStuck; ++warp)
+      ran |= runWarp(warp);
+    if (!ran && !isDone())
+      return reportStuck();
+  }
+}
+
+/// Runs the warp's threads until each waits for another warp, and counts what
+/// they have accessed. Returns whether any of them could run.
+bool Block::runWarp(uint32_t warp) {
+  uint32_t first = warp * kWarp, end = std::min(first + kWarp, numThreads);
+  for (uint32_t i = first; i < end; ++i)
+    if (threads[i].state == ThreadState::Yielded)
+      threads[i].state = ThreadState::Ready;
+  bool ran = false;
+  for (bool again = true; again && !isStuck;) {
+    again = false;
+    for (uint32_t i = first; i < end && !isStuck; ++i) {
+      if (threads[i].state != ThreadState::Ready)
+        continue;
+      Fiber::change(scheduler, threads[i].fiber);
+      again = ran = true;
+    }
+    logs[warp].flush(launch.kernel.sites, counts);
+  }
+  return ran;
+}
+
+void Block::giveTurn(NmSimThread &thread, int32_t site) {
+  thread.steps = kTurn;
+  idleSteps += kTurn;
+  if (idleSteps > kMaxIdleSteps) {
+    report(thread, FaultClass::Hang, site,
+           "the block's threads have made " + std::to_string(idleSteps) +
+               " steps without any of them reaching a barrier or the end; " +
+               listWaiting());
+    isStuck = true;
+    launch.faults.stop();
+  }
+  thread.state = ThreadState::Yielded;
+  thread.site = site;
+  leave(thread);
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting for each other
+//===----------------------------------------------------------------------===//
+
+void Block::barrier(NmSimThread &thread, int32_t site, int32_t number,
+                    int32_t count) {
+  if (number < 0 || number >= int32_t(barriers.size())) {
+    report(thread, FaultClass::BadOperand, site,
+           "expected a barrier of 0 to 15, but got " + std::to_string(number));
+    return;
+  }
+  Barrier &barrier = barriers[number];
+  int64_t expected =
+      count < 0 ? int64_t(numWarps) * kWarp : (int64_t(count) + 31) / 32 * 32;
+  if (barrier.arrived == 0) {
+    barrier.expected = expected;
+    barrier.warps = 0;
+  } else if (barrier.expected != expected) {
+    report(thread, FaultClass::BarrierDivergence, site,
+           "expects " + std::to_string(expected) + " threads at barrier " +
+               std::to_string(number) + ", where others expect " +
+               std::to_string(barrier.expected));
+  }
+  // The lanes of a last warp that is not full count as if they were there.
+  bool isLastLane = thread.index + 1 == numThreads;
+  barrier.arrived += 1 + (isLastLane ? kWarp - 1 - thread.lane() : 0);
+  barrier.warps |= 1u << thread.warp();
+  thread.state = ThreadState::AtBarrier;
+  thread.site = site;
+  thread.barrier = number;
+  thread.steps = kTurn;
+  if (barrier.arrived >= barrier.expected)
+    releaseBarrier(number);
+  leave(thread);
+}
+
+void Block::releaseBarrier(int32_t number) {
+  Barrier &barrier = barriers[number];
+  std::array<int32_t, kMaxWarps> sites;
+  sites.fill(-1);
+  for (NmSimThread &thread : threads) {
+    if (thread.state != ThreadState::AtBarrier || thread.barrier != number)
+      continue;
+    thread.state = ThreadState::Ready;
+    // bar.sync is for whole warps: lanes that come from two instructions are
+    // undefined behaviour.
+    int32_t &site = sites[thread.warp()];
+    if (site >= 0 && site != thread.site)
+      report(thread, FaultClass::BarrierDivergence, thread.site,
+             "another lane of its warp waits at " +
+                 describe(launch.kernel, site));
+    site = thread.site;
+  }
+  order.join(barrier.warps);
+  counts.barriers += uint64_t(__builtin_popcount(barrier.warps));
+  barrier.arrived = 0;
+  idleSteps = 0;
+}
+
+void Block::collective(NmSimThread &thread, int32_t site, int32_t width,
+                       uint32_t mask, NmSimCollectiveFunction function,
+                       void *operands, void *results, bool ordersMemory) {
+  uint32_t first = thread.index / width * width, lane = thread.index - first;
+  uint32_t there = std::min<uint32_t>(width, numThreads - first);
+  if (width == kWarp) {
+    uint32_t present = there == 32 ? ~0u : (1u << there) - 1;
+    if (!(mask >> lane & 1))
+      return report(thread, FaultClass::DivergentCollective, site,
+                    "its lane " + std::to_string(lane) +
+                        " is not in the mask it gives");
+    mask &= present;
+    there = uint32_t(__builtin_popcount(mask));
+  }
+  auto found = std::find_if(
+      gatherings.begin(), gatherings.end(), [&](const auto &other) {
+        return other->site == site && other->first == first &&
+               other->mask == mask && !other->lanes.operands[lane];
+      });
+  if (found == gatherings.end()) {
+    gatherings.push_back(std::make_unique<Gathering>());
+    found = std::prev(gatherings.end());
+    Gathering &gathering = **found;
+    gathering.site = site;
+    gathering.first = first;
+    gathering.width = uint32_t(width);
+    gathering.mask = mask;
+    gathering.missing = there;
+    gathering.function = function;
+    gathering.ordersMemory = ordersMemory;
+    gathering.lanes = {};
+    gathering.lanes.width = width;
+  }
+  Gathering &gathering = **found;
+  // A collective without operands still has to know who is there.
+  gathering.lanes.operands[lane] = operands ? operands : &thread;
+  gathering.lanes.results[lane] = results;
+  thread.state = ThreadState::AtCollective;
+  thread.site = site;
+  thread.steps = kTurn;
+  if (--gathering.missing == 0)
+    finishGathering(size_t(found - gatherings.begin()));
+  leave(thread);
+}
+
+void Block::finishGathering(size_t index) {
+  std::unique_ptr<Gathering> gathering = std::move(gatherings[index]);
+  gatherings.erase(gatherings.begin() + int64_t(index));
+  if (gathering->function)
+    gathering->function(&gathering->lanes);
+  uint32_t warps = 0;
+  for (uint32_t lane = 0; lane < gathering->width; ++lane)
+    if (gathering->lanes.operands[lane]) {
+      NmSimThread &thread = threads[gathering->first + lane];
+      thread.state = ThreadState::Ready;
+      warps |= 1u << thread.warp();
+    }
+  if (gathering->ordersMemory)
+    order.join(warps);
+  ++counts.collectives;
+  idleSteps = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Threads that wait for ever
+//===----------------------------------------------------------------------===//
+
+/// `96 threads wait at nvvm.barrier0 at k.mlir:1:2, 32 have ended`.
+std::string Block::listWaiting() const {
+  struct Group {
+    int32_t site;
+    ThreadState state;
+    uint32_t count, first;
+  };
+  std::vector<Group> groups;
+  for (const NmSimThread &thread : threads) {
+    int32_t site = thread.state == ThreadState::Done ? -1 : thread.site;
+    auto found =
+        std::find_if(groups.begin(), groups.end(), [&](const Group &group) {
+          return group.site == site && group.state == thread.state;
+        });
+    if (found == groups.end())
+      groups.push_back({site, thread.state, 1, thread.index});
+    else
+      ++found->count;
+  }
+  std::string text;
+  for (const Group &group : groups) {
+    text += (text.empty() ? "" : ", ") + std::to_string(group.count) +
+            (group.count == 1 ? " thread" : " threads") + " from number " +
+            std::to_string(group.first) + " on ";
+    if (group.state == ThreadState::Done)
+      text += group.count == 1 ? "has ended" : "have ended";
+    else if (group.state == ThreadState::Ready)
+      text += "can run";
+    else
+      text += (group.count == 1 ? "is at " : "are at ") +
+              describe(launch.kernel, group.site);
+  }
+  return text;
+}
+
+void Block::reportStuck() {
+  isStuck = true;
+  // Other blocks would do the same.
+  launch.faults.stop();
+  auto waits = [&](ThreadState state) {
+    return std::find_if(
+        threads.begin(), threads.end(),
+        [&](const NmSimThread &thread) { return thread.state == state; });
+  };
+  std::string where = "no thread can go on: " + listWaiting();
+  auto atCollective = waits(ThreadState::AtCollective);
+  if (atCollective != threads.end())
+    return report(*atCollective, FaultClass::DivergentCollective,
+                  atCollective->site, where);
+  auto atBarrier = waits(ThreadState::AtBarrier);
+  if (atBarrier != threads.end())
+    report(*atBarrier, FaultClass::BarrierDivergence, atBarrier->site, where);
+}
+
+void Block::report(const NmSimThread &thread, FaultClass fault, int32_t site,
+                   const std::string &what) {
+  launch.faults.add(fault, site, id, thread.id, what);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+int32_t Block::readRegister(NmSimThread &thread, int32_t name) {
+  uint32_t lane = thread.lane();
+  switch (NmSimRegister(name)) {
+  case NM_SIM_TID_X:
+  case NM_SIM_TID_Y:
+  case NM_SIM_TID_Z:
+    return int32_t(thread.id[name - NM_SIM_TID_X]);
+  case NM_SIM_NTID_X:
+  case NM_SIM_NTID_Y:
+  case NM_SIM_NTID_Z:
+    return int32_t(launch.shape.block[name - NM_SIM_NTID_X]);
+  case NM_SIM_CTAID_X:
+  case NM_SIM_CTAID_Y:
+  case NM_SIM_CTAID_Z:
+    return int32_t(id[name - NM_SIM_CTAID_X]);
+  case NM_SIM_NCTAID_X:
+  case NM_SIM_NCTAID_Y:
+  case NM_SIM_NCTAID_Z:
+    return int32_t(launch.shape.grid[name - NM_SIM_NCTAID_X]);
+  case NM_SIM_LANEID:
+    return int32_t(lane);
+  case NM_SIM_WARPID:
+    return int32_t(thread.warp());
+  case NM_SIM_NWARPID:
+    return int32_t(numWarps);
+  case NM_SIM_WARPSIZE:
+    return kWarp;
+  case NM_SIM_LANEMASK_EQ:
+    return int32_t(1u << lane);
+  case NM_SIM_LANEMASK_LE:
+    return int32_t((2u << lane) - 1);
+  case NM_SIM_LANEMASK_LT:
+    return int32_t((1u << lane) - 1);
+  case NM_SIM_LANEMASK_GE:
+    return int32_t(~0u << lane);
+  case NM_SIM_LANEMASK_GT:
+    return int32_t(lane == 31 ? 0 : ~0u << (lane + 1));
+  case NM_SIM_DYNAMIC_SMEM_SIZE:
+    return int32_t(launch.shape.dynamicShared);
+  case NM_SIM_TOTAL_SMEM_SIZE:
+    return int32_t(sharedBytes);
+  }
+  return 0;
+}

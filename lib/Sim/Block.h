@@ -1,0 +1,172 @@
+//===- Block.h - The threads of a block, one at a time ----------*- C++ -*-===//
+
+#ifndef NM_LIB_SIM_BLOCK_H
+#define NM_LIB_SIM_BLOCK_H
+
+#include "Faults.h"
+#include "Fiber.h"
+#include "GlobalMemory.h"
+#include "SharedShadow.h"
+#include "WarpLog.h"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace nm::sim {
+class Block;
+
+/// A copy to shared memory that has not landed.
+struct PendingCopy {
+  char *to;
+  const char *from;
+  int32_t bytes, site;
+};
+
+enum class ThreadState { Ready, Yielded, AtBarrier, AtCollective, Done };
+} // namespace nm::sim
+
+/// A thread of the block; what emitted code passes on without looking inside.
+struct NmSimThread {
+  nm::sim::Block *block;
+  nm::sim::Fiber fiber;
+  uint32_t index;
+  std::array<int64_t, 3> id;
+  nm::sim::ThreadState state;
+  /// Where it waits, and at which barrier.
+  int32_t site, barrier;
+  /// Accesses and iterations until somebody else has a turn.
+  int64_t steps;
+  /// The copies since the last commit, and the groups before, oldest first.
+  std::vector<nm::sim::PendingCopy> uncommitted;
+  std::deque<std::vector<nm::sim::PendingCopy>> groups;
+  /// What accesses out of bounds read and write instead.
+  alignas(128) char scratch[128];
+
+  uint32_t warp() const { return index / nm::sim::kWarp; }
+  uint32_t lane() const { return index % nm::sim::kWarp; }
+};
+
+namespace nm::sim {
+
+/// What all blocks of a launch share.
+struct Launch {
+  const NmSimKernel &kernel;
+  const NmSimLaunch &shape;
+  GlobalMemory &global;
+  Faults &faults;
+
+  int64_t threadsPerBlock() const {
+    return shape.block[0] * shape.block[1] * shape.block[2];
+  }
+  int64_t sharedBytes() const;
+  /// Where dynamic shared memory starts.
+  int64_t dynamicOffset() const;
+};
+
+/// Runs one block after the other.
+class Block {
+public:
+  static Result<std::unique_ptr<Block>> create(Launch &launch);
+  ~Block();
+
+  void run(int64_t index);
+  const Counts &getCounts() const { return counts; }
+
+  //===--------------------------------------------------------------------===//
+  // For the thread that runs
+  //===--------------------------------------------------------------------===//
+
+  void *access(NmSimThread &thread, int32_t site, char *address);
+  void startCopy(NmSimThread &thread, int32_t site, char *to, const char *from,
+                 int32_t bytes);
+  void commitCopies(NmSimThread &thread);
+  void waitForCopies(NmSimThread &thread, size_t pending);
+  void waitForAllCopies(NmSimThread &thread);
+  void barrier(NmSimThread &thread, int32_t site, int32_t id, int32_t count);
+  void collective(NmSimThread &thread, int32_t site, int32_t width,
+                  uint32_t mask, NmSimCollectiveFunction function,
+                  void *operands, void *results, bool ordersMemory);
+  void step(NmSimThread &thread, int32_t site) {
+    if (--thread.steps <= 0)
+      giveTurn(thread, site);
+  }
+  int32_t readRegister(NmSimThread &thread, int32_t name);
+
+  Launch &getLaunch() { return launch; }
+  char *sharedMemory() { return shared; }
+
+private:
+  struct Barrier {
+    int64_t arrived = 0, expected = 0;
+    uint32_t warps = 0;
+  };
+  /// A collective that waits for lanes.
+  struct Gathering {
+    int32_t site;
+    uint32_t first, width, mask;
+    uint32_t missing;
+    NmSimCollectiveFunction function;
+    bool ordersMemory;
+    NmSimCollective lanes;
+  };
+
+  Block(Launch &launch, Stacks stacks);
+
+  static void runThread(void *thread);
+  void startThreads();
+  void runThreads();
+  bool runWarp(uint32_t warp);
+  bool isDone() const { return numDone == numThreads; }
+  /// Lets others run until the thread's state is Ready again.
+  void leave(NmSimThread &thread) { Fiber::change(thread.fiber, scheduler); }
+  void giveTurn(NmSimThread &thread, int32_t site);
+  void reportStuck();
+  std::string listWaiting() const;
+  void land(NmSimThread &thread, const std::vector<PendingCopy> &copies);
+  void releaseBarrier(int32_t id);
+  void finishGathering(size_t index);
+
+  void report(const NmSimThread &thread, FaultClass fault, int32_t site,
+              const std::string &what);
+  void reportShared(const NmSimThread &thread, int32_t site, size_t offset,
+                    const SharedConflict &conflict);
+  void reportGlobal(const NmSimThread &thread, int32_t site,
+                    const char *address, const GlobalConflict &conflict);
+  void *accessShared(NmSimThread &thread, int32_t site, const NmSimSite &info,
+                     char *address);
+  void *accessGlobal(NmSimThread &thread, int32_t site, const NmSimSite &info,
+                     char *address);
+  bool isOnStack(const NmSimThread &thread, const char *address) const {
+    return address >= stacks.low(thread.index) &&
+           address < stacks.high(thread.index);
+  }
+  void log(NmSimThread &thread, int32_t site, bool isShared, uint64_t address);
+
+  Launch &launch;
+  const uint32_t numThreads, numWarps;
+  const size_t sharedBytes;
+  Stacks stacks;
+  Fiber scheduler;
+  std::vector<NmSimThread> threads;
+  uint32_t numDone = 0;
+  /// Steps of all threads since one of them last got further.
+  int64_t idleSteps = 0;
+  bool isStuck = false;
+
+  std::array<int64_t, 3> id;
+  BlockOrder blockOrder;
+  Order order;
+  char *shared = nullptr;
+  SharedShadow shadow;
+  std::array<Barrier, 16> barriers;
+  std::vector<std::unique_ptr<Gathering>> gatherings;
+  std::vector<WarpLog> logs;
+  Counts counts;
+};
+
+} // namespace nm::sim
+
+#endif // NM_LIB_SIM_BLOCK_H

@@ -1,0 +1,92 @@
+//===- Instructions.cpp - What simulated kernels call ---------------------===//
+
+#include "Block.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nm::sim;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void *nmSimAccess(NmSimThread *thread, int32_t site, void *address) {
+  return thread->block->access(*thread, site, static_cast<char *>(address));
+}
+
+void *nmSimStaticShared(NmSimThread *thread, int32_t, int64_t offset) {
+  return thread->block->sharedMemory() + offset;
+}
+
+void *nmSimDynamicShared(NmSimThread *thread, int32_t) {
+  Block &block = *thread->block;
+  return block.sharedMemory() + block.getLaunch().dynamicOffset();
+}
+
+int64_t nmSimSharedToInt(NmSimThread *thread, int32_t, void *address) {
+  return static_cast<char *>(address) - thread->block->sharedMemory();
+}
+
+void *nmSimIntToShared(NmSimThread *thread, int32_t, int64_t offset) {
+  return thread->block->sharedMemory() + offset;
+}
+
+void nmSimCopyAsync(NmSimThread *thread, int32_t site, void *to, void *from,
+                    int32_t bytes) {
+  thread->block->startCopy(*thread, site, static_cast<char *>(to),
+                           static_cast<char *>(from), bytes);
+}
+
+void nmSimCommitCopies(NmSimThread *thread, int32_t) {
+  thread->block->commitCopies(*thread);
+}
+
+void nmSimWaitForCopies(NmSimThread *thread, int32_t, int32_t pending) {
+  thread->block->waitForCopies(*thread, size_t(std::max(pending, 0)));
+}
+
+void nmSimWaitForAllCopies(NmSimThread *thread, int32_t) {
+  thread->block->waitForAllCopies(*thread);
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+int32_t nmSimReadRegister(NmSimThread *thread, int32_t, int32_t name) {
+  return thread->block->readRegister(*thread, name);
+}
+
+void nmSimBarrier(NmSimThread *thread, int32_t site, int32_t id,
+                  int32_t count) {
+  thread->block->barrier(*thread, site, id, count);
+}
+
+void nmSimSyncWarp(NmSimThread *thread, int32_t site, int32_t mask) {
+  thread->block->collective(*thread, site, kWarp, uint32_t(mask), nullptr,
+                            nullptr, nullptr, /*ordersMemory=*/true);
+}
+
+void nmSimFence(NmSimThread *, int32_t) {}
+
+void nmSimStep(NmSimThread *thread, int32_t site) {
+  thread->block->step(*thread, site);
+}
+
+void nmSimCollective(NmSimThread *thread, int32_t site, int32_t width,
+                     int32_t mask, NmSimCollectiveFunction function,
+                     void *operands, void *results) {
+  thread->block->collective(*thread, site, width, uint32_t(mask), function,
+                            operands, results, /*ordersMemory=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+float nmSimReciprocal(NmSimThread *, int32_t, float value) {
+  return 1.0f / value;
+}
+float nmSimRsqrtF32(float value) { return 1.0f / std::sqrt(value); }
+double nmSimRsqrtF64(double value) { return 1.0 / std::sqrt(value); }

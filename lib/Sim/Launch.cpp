@@ -1,0 +1,170 @@
+//===- Launch.cpp - Running a kernel on all threads of a grid -------------===//
+
+#include "Block.h"
+
+#include "nm-c/Runtime.h"
+#include "nm/Runtime/ThreadPool.h"
+#include "nm/Sim/Report.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+using namespace nm;
+using namespace nm::sim;
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+static Status checkDimensions(const char *what, const int64_t (&size)[3],
+                              const int64_t (&most)[3]) {
+  static const char *const kNames[] = {"x", "y", "z"};
+  for (int d = 0; d < 3; ++d)
+    if (size[d] < 1 || size[d] > most[d])
+      return Error{std::string("expected a ") + what + " of 1 to " +
+                   std::to_string(most[d]) + " in " + kNames[d] + ", but got " +
+                   std::to_string(size[d])};
+  return Status::success();
+}
+
+/// What the driver would refuse.
+static Status checkLaunch(const Launch &launch) {
+  if (Status status =
+          checkDimensions("grid", launch.shape.grid, {INT32_MAX, 65535, 65535});
+      !status)
+    return status;
+  if (Status status =
+          checkDimensions("block", launch.shape.block, {1024, 1024, 64});
+      !status)
+    return status;
+  if (launch.threadsPerBlock() > 1024)
+    return Error{"expected at most 1024 threads in a block, but got " +
+                 std::to_string(launch.threadsPerBlock())};
+  if (launch.shape.dynamicShared < 0 ||
+      launch.sharedBytes() > launch.kernel.sharedLimit)
+    return Error{
+        "expected at most " + std::to_string(launch.kernel.sharedLimit) +
+        " bytes of shared memory for a block of " + launch.kernel.chip +
+        ", but got " + std::to_string(launch.sharedBytes())};
+  // The shadow keeps an instruction's number in 16 bits.
+  if (launch.kernel.numSites > UINT16_MAX)
+    return Error{"expected a kernel of at most 65535 instructions that the "
+                 "simulator calls for, but got " +
+                 std::to_string(launch.kernel.numSites)};
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Reports {
+  std::mutex mutex;
+  std::vector<LaunchReport> list;
+};
+} // namespace
+
+static Reports &getReports() {
+  // Threads may still launch while the process ends.
+  static Reports *reports = new Reports();
+  return *reports;
+}
+
+std::vector<LaunchReport> nm::sim::takeReports() {
+  Reports &reports = getReports();
+  std::lock_guard<std::mutex> lock(reports.mutex);
+  return std::exchange(reports.list, {});
+}
+
+static void keepReport(LaunchReport report) {
+  // For programs that do not ask.
+  if (std::getenv("NM_SIM_PRINT"))
+    std::fputs(report.str().c_str(), stderr);
+  Reports &reports = getReports();
+  std::lock_guard<std::mutex> lock(reports.mutex);
+  if (reports.list.size() < kMaxReports)
+    reports.list.push_back(std::move(report));
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks in parallel
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The blocks of a launch, handed out in order to the threads that ask.
+struct Queue {
+  Queue(Launch &launch, int64_t numBlocks)
+      : launch(launch), numBlocks(numBlocks) {}
+
+  Launch &launch;
+  int64_t numBlocks;
+  std::atomic<int64_t> next{0};
+  std::mutex mutex;
+  Counts counts;
+  Status status;
+};
+} // namespace
+
+static void runBlocks(int64_t, void *context) {
+  Queue &queue = *static_cast<Queue *>(context);
+  int64_t index = queue.next++;
+  if (index >= queue.numBlocks)
+    return;
+  Result<std::unique_ptr<Block>> block = Block::create(queue.launch);
+  if (!block) {
+    std::lock_guard<std::mutex> lock(queue.mutex);
+    queue.status = block.error();
+    return;
+  }
+  for (; index < queue.numBlocks && !queue.launch.faults.isOver();
+       index = queue.next++)
+    (*block)->run(index);
+  std::lock_guard<std::mutex> lock(queue.mutex);
+  queue.counts.add((*block)->getCounts());
+}
+
+static Status runLaunch(Launch &launch, LaunchReport &report) {
+  if (Status status = checkLaunch(launch); !status)
+    return status;
+  const int64_t *grid = launch.shape.grid;
+  Queue queue(launch, grid[0] * grid[1] * grid[2]);
+  ThreadPool &pool = ThreadPool::global();
+  pool.parallelFor(std::min<int64_t>(pool.numThreads(), queue.numBlocks),
+                   runBlocks, &queue);
+  report.counts = queue.counts;
+  report.faults = launch.faults.count();
+  if (!queue.status)
+    return queue.status;
+  if (launch.faults.count() == 0)
+    return Status::success();
+  return Error{std::to_string(launch.faults.count()) +
+               (launch.faults.count() == 1 ? " fault" : " faults") + "\n  " +
+               launch.faults.str()};
+}
+
+void nmSimLaunch(const NmSimKernel *kernel, const NmSimLaunch *shape) {
+  GlobalMemory global(*shape);
+  Faults faults(*kernel);
+  Launch launch{*kernel, *shape, global, faults};
+  LaunchReport report;
+  report.kernel = kernel->name;
+  std::copy_n(shape->grid, 3, report.grid.begin());
+  std::copy_n(shape->block, 3, report.block.begin());
+  report.sharedBytes = launch.sharedBytes();
+  auto start = std::chrono::steady_clock::now();
+  Status status = runLaunch(launch, report);
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  keepReport(std::move(report));
+  if (!status)
+    nmRecordError(("simulated kernel " + std::string(kernel->name) + ": " +
+                   status.error().message)
+                      .c_str());
+}

@@ -1,0 +1,164 @@
+//===- SharedShadow.cpp - Who wrote and read shared memory ----------------===//
+
+#include "SharedShadow.h"
+
+#include <algorithm>
+
+using namespace nm::sim;
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+void Order::reset(int count) {
+  warps = count;
+  clocks.fill(1);
+  for (auto &row : known)
+    row.fill(0);
+}
+
+void Order::join(uint32_t mask) {
+  std::array<uint32_t, kMaxWarps> all{};
+  for (int w = 0; w < warps; ++w)
+    if (mask >> w & 1) {
+      known[w][w] = clocks[w];
+      for (int v = 0; v < warps; ++v)
+        all[v] = std::max(all[v], known[w][v]);
+    }
+  for (int w = 0; w < warps; ++w)
+    if (mask >> w & 1) {
+      known[w] = all;
+      ++clocks[w];
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+SharedShadow::SharedShadow(size_t size)
+    : words((size + 3) / 4), bytes(words.size() * 4), isSplit(words.size()) {}
+
+void SharedShadow::reset(size_t size) {
+  size_t count = std::min((size + 3) / 4, words.size());
+  std::fill_n(words.begin(), count, Cell());
+  std::fill_n(isSplit.begin(), count, 0);
+}
+
+SharedConflict SharedShadow::readCell(Cell &cell, const Order &order,
+                                      uint32_t thread, int32_t site) {
+  SharedConflict found;
+  if (cell.copier)
+    found = {Conflict::Pending, uint32_t(cell.copier - 1), cell.writerSite};
+  else if (!cell.writer)
+    found.kind = Conflict::Uninitialized;
+  else if (!order.isBefore(cell.writer, thread))
+    found = {Conflict::ReadAfterWrite, cell.writer.thread(), cell.writerSite};
+  // One reader that is not yet ordered before all others, and one more, tell
+  // every later writer whether somebody else has read.
+  Stamp now = order.now(thread);
+  if (cell.reader == now)
+    return found;
+  if (!cell.reader || order.isBefore(cell.reader, thread)) {
+    cell.reader = now;
+    cell.readerSite = uint16_t(site);
+  } else {
+    cell.otherReader = now;
+  }
+  return found;
+}
+
+SharedConflict SharedShadow::writeCell(Cell &cell, const Order &order,
+                                       uint32_t thread, int32_t site,
+                                       bool atomic) {
+  SharedConflict found;
+  if (cell.copier)
+    found = {Conflict::PendingOverwritten, uint32_t(cell.copier - 1),
+             cell.writerSite};
+  else if (atomic && !cell.writer)
+    // It reads too.
+    found.kind = Conflict::Uninitialized;
+  else if (cell.writer && !(atomic && cell.atomic) &&
+           !order.isBefore(cell.writer, thread))
+    found = {Conflict::WriteAfterWrite, cell.writer.thread(), cell.writerSite};
+  else if (cell.reader && !order.isBefore(cell.reader, thread))
+    found = {Conflict::WriteAfterRead, cell.reader.thread(), cell.readerSite};
+  else if (cell.otherReader && !order.isBefore(cell.otherReader, thread))
+    found = {Conflict::WriteAfterRead, cell.otherReader.thread(),
+             cell.readerSite};
+  cell.writer = order.now(thread);
+  cell.reader = cell.otherReader = Stamp();
+  cell.writerSite = uint16_t(site);
+  cell.copier = 0;
+  cell.atomic = atomic;
+  return found;
+}
+
+void SharedShadow::splitWord(size_t word) {
+  std::fill_n(bytes.begin() + word * 4, 4, words[word]);
+  isSplit[word] = 1;
+}
+
+template <typename Visit>
+SharedConflict SharedShadow::forEachCell(size_t offset, size_t size,
+                                         Visit visit) {
+  SharedConflict found;
+  auto keep = [&](SharedConflict conflict) {
+    if (found.kind == Conflict::None)
+      found = conflict;
+  };
+  for (size_t at = offset, end = offset + size; at < end;) {
+    size_t word = at / 4, next = std::min(end, word * 4 + 4);
+    bool isWhole = next - at == 4;
+    if (isWhole && !isSplit[word]) {
+      keep(visit(words[word]));
+    } else {
+      if (!isSplit[word])
+        splitWord(word);
+      for (size_t i = at; i < next; ++i)
+        keep(visit(bytes[i]));
+    }
+    at = next;
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+SharedConflict SharedShadow::read(const Order &order, uint32_t thread,
+                                  int32_t site, size_t offset, size_t size) {
+  return forEachCell(offset, size, [&](Cell &cell) {
+    return readCell(cell, order, thread, site);
+  });
+}
+
+SharedConflict SharedShadow::write(const Order &order, uint32_t thread,
+                                   int32_t site, size_t offset, size_t size,
+                                   bool atomic) {
+  return forEachCell(offset, size, [&](Cell &cell) {
+    return writeCell(cell, order, thread, site, atomic);
+  });
+}
+
+SharedConflict SharedShadow::startCopy(const Order &order, uint32_t thread,
+                                       int32_t site, size_t offset,
+                                       size_t size) {
+  return forEachCell(offset, size, [&](Cell &cell) {
+    // Nobody has written there until it lands.
+    SharedConflict found = writeCell(cell, order, thread, site, false);
+    cell.copier = uint16_t(thread + 1);
+    return found;
+  });
+}
+
+void SharedShadow::landCopy(const Order &order, uint32_t thread, int32_t site,
+                            size_t offset, size_t size) {
+  (void)forEachCell(offset, size, [&](Cell &cell) {
+    cell.copier = 0;
+    cell.writer = order.now(thread);
+    cell.writerSite = uint16_t(site);
+    return SharedConflict();
+  });
+}
