@@ -48,7 +48,8 @@ std::string Summary::Cell::text() const {
     logs += std::log(speedup);
   auto [least, most] = std::minmax_element(speedups.begin(), speedups.end());
   char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.2f (%.2f-%.2f)",
+  std::snprintf(buffer, sizeof buffer,
+                speedups.size() == 1 ? "%.2f" : "%.2f (%.2f-%.2f)",
                 std::exp(logs / double(speedups.size())), *least, *most);
   return buffer;
 }
