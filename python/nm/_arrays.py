@@ -380,7 +380,7 @@ class _Kinds(dict):
     def __missing__(self, name: str) -> Kind:
         if name in ("jax", "dlpack"):
             from . import _dlpack
-            kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
+            kind: Kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
         else:
             kind = {"numpy": NumpyKind, "torch": TorchKind, "cupy": CupyKind,
                     "interface": InterfaceKind}[name]()

@@ -18,8 +18,9 @@ from ._errors import DeviceError, DTypeError, Error, ShapeError
 if TYPE_CHECKING:
     from ._module import BoundFunction
 
-#: Sizes and strides that the compiled function takes for an array.
-Layout = tuple[tuple[int, ...], tuple[int, ...]]
+#: Sizes and strides that the compiled function takes for an array; no strides where
+#: only a copy has those sizes.
+Layout = tuple[tuple[int, ...], "tuple[int, ...] | None"]
 
 
 class _Slot:
@@ -83,7 +84,7 @@ class PreparedCall:
             (lib.NmTensor * len(results))(*results), len(results), handle),
             ShapeError)
         weakref.finalize(self, lib.runtime.nmCallFree, handle.value)
-        return handle.value
+        return handle.value or 0
 
     def _argument(self, i: int, array: Any, layout: Layout | None
                   ) -> lib.NmTensor:

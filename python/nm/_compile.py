@@ -152,7 +152,8 @@ def _run(text: str, name: str, settings: dict[str, str | None]
     if settings["target"] == "cpu" and "threads" not in settings:
         settings = {**settings, "threads": str(lib.runtime.nmGetNumThreads())}
     options = (lib.NmCompileOption * len(settings))(*(
-        (key.encode(), None if value is None else value.encode())
+        lib.NmCompileOption(key.encode(),
+                            None if value is None else value.encode())
         for key, value in settings.items()))
     encoded = text.encode()
     compilation = library.nmCompile(encoded, len(encoded), name.encode(),

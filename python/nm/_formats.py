@@ -32,7 +32,7 @@ class CheckReport:
     """
 
     pattern: Pattern
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     holds: bool
     windows: int
     violations: int
@@ -90,7 +90,7 @@ class PruneReport:
     """
 
     pattern: Pattern
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     non_zeros: int
     dropped: int
     dropped_energy: float

@@ -14,15 +14,19 @@ from . import _arrays
 from . import _library as lib
 from ._call import Layout, PreparedCall
 from ._compile import compile, resolve_target
-from ._errors import DeviceError, DTypeError, Error, ShapeError
+from ._errors import (CompilerNotFoundError, DeviceError, DTypeError, Error,
+                      ShapeError)
 from ._matmul_text import ACTIVATIONS, Product
 from ._module import BoundFunction, Module
 from ._sparse import SparseTensor
 
-#: Up to this many rows a CPU gets a kernel for the very number.
-_EXACT_ROWS = 16
+# Up to this many rows, every number of rows has a kernel of its own.
+_FEW_ROWS = 16
+# So many larger numbers, too, on a GPU: a model sees few shapes or any. Each
+# takes a compilation, and a packed copy of the weight.
+_EXACT_KERNELS = 3
 # Kept with a weight: calls are small, bound functions hold its packed form.
-_KEPT_CALLS, _KEPT_BOUND = 128, 8
+_KEPT_CALLS, _KEPT_BOUND = 128, 6
 
 
 def matmul(x: Any, w: SparseTensor, bias: Any = None,
@@ -149,7 +153,8 @@ def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
     if bias is not None:
         _check_column(bias, "bias", product.result_type, w, view)
     bound = _bound_product(w, product, view.device)
-    arrays, layouts = [x], [layout]
+    arrays: list[Any] = [x]
+    layouts: list[Layout | None] = [layout]
     for array in (scale, bias):
         if array is not None:
             arrays.append(array)
@@ -208,34 +213,61 @@ def _flatten(view: _arrays.View) -> tuple[Layout, int]:
     return ((rows, k), (step, strides[-1])), rows
 
 
-def _rows_key(rows: int, on_cuda: bool) -> int | None:
+def _kernel_rows(w: SparseTensor, rows: int, on_cuda: bool) -> int | None:
     """The number of rows that a kernel is made for; None for any."""
-    if on_cuda or rows <= _EXACT_ROWS:
+    if rows <= _FEW_ROWS:
         return rows
-    return None
+    if not on_cuda:
+        return None
+    known = {key[1] for key in w._bound if (key[1] or 0) > _FEW_ROWS}
+    return rows if rows in known or len(known) < _EXACT_KERNELS else None
 
 
 def _bound_product(w: SparseTensor, product: Product,
                    device: tuple[int, int]) -> BoundFunction:
     """The compiled product with the packed weight."""
-    rows = _rows_key(product.rows, device[0] == lib.CUDA)
+    on_cuda = device[0] == lib.CUDA
+    rows = _kernel_rows(w, product.rows, on_cuda)
+    target = f"cuda:{device_chip(device[1])}" if on_cuda else "cpu"
+    try:
+        return _bind(w, product, device, rows, target)
+    except CompilerNotFoundError:
+        if rows is None:
+            raise
+        # The machine that compiled for this one need not have known the rows.
+        try:
+            return _bind(w, product, device, None, target)
+        except CompilerNotFoundError as error:
+            raise CompilerNotFoundError(
+                f"no kernel for {rows} rows in the cache, nor one for any number "
+                f"of rows; nm.precompile makes them where there is a compiler\n"
+                f"{error}") from None
+
+
+def _bind(w: SparseTensor, product: Product, device: tuple[int, int],
+          rows: int | None, target: str) -> BoundFunction:
     key = (device, rows, product.epilogue)
     bound = w._bound.get(key)
     if bound is None:
-        target = ("cpu" if device[0] == lib.CPU
-                  else f"cuda:{device_chip(device[1])}")
         module = _compile_product(product, rows, target)
         bound = module.only_function().bind(w, device=device[1])
         # The weight owns the function, which therefore must not own it.
         bound._weights = ()
+        if len(w._bound) >= _KEPT_BOUND:
+            _forget_oldest(w)
         w._bound[key] = bound
-        if len(w._bound) > _KEPT_BOUND:
-            w._bound.pop(next(iter(w._bound)), None)
     return bound
 
 
+def _forget_oldest(w: SparseTensor) -> None:
+    bound = w._bound.pop(next(iter(w._bound)))
+    for key, call in list(w._prepared.items()):
+        if call._bound is bound:
+            w._prepared.pop(key, None)
+
+
 def _compile_product(product: Product, rows: int | None, target: str) -> Module:
-    options = {}
+    options: dict[str, Any] = {}
     if target.startswith("cuda") and os.uname().machine == "x86_64":
         # The host only launches: what it compiles to need not be of the very
         # processor, and can be carried to another machine.
@@ -243,29 +275,30 @@ def _compile_product(product: Product, rows: int | None, target: str) -> Module:
     return compile(product.text(rows), target, **options)
 
 
-def precompile(w: SparseTensor, rows: int | Sequence[int], target: str = "cpu", *,
-               bias: bool = False, activation: str | None = None,
-               scale: bool = False) -> list[str]:
+def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
+               target: str = "cpu", *, bias: bool = False,
+               activation: str | None = None, scale: bool = False) -> list[str]:
     """Compiles the kernels of ``nm.matmul`` into the cache, for calls with these
     numbers of rows of x: so that the first one need not, or for a machine without
     a compiler, to which the cache folder is carried.
 
     Args:
         w: the weight, or any of its type, shape and pattern.
-        rows: the product of x's leading sizes, one number or several.
+        rows: the product of x's leading sizes, None for any number of rows, or a
+            list of either.
         target: ``"cpu"``, ``"cuda"`` or ``"cuda:sm_90a"``.
         bias, activation, scale: whether the calls have them.
 
     Returns:
         how each kernel was compiled, with the estimate beside dense.
     """
-    remarks = []
-    for count in [rows] if isinstance(rows, int) else rows:
-        product = Product(w, count, activation, bias, scale)
-        module = _compile_product(
-            product, _rows_key(count, target.startswith("cuda")),
-            resolve_target(target))
-        remarks += module.remarks
+    resolved = resolve_target(target)
+    remarks: list[str] = []
+    for count in [rows] if rows is None or isinstance(rows, int) else rows:
+        product = Product(w, count or 0, activation, bias, scale)
+        if target == "cpu" and count is not None and count > _FEW_ROWS:
+            count = None
+        remarks += _compile_product(product, count, resolved).remarks
     return remarks
 
 

@@ -232,8 +232,9 @@ class BoundFunction:
             if len(weight) != 2:
                 raise ShapeError(f"{place}: expected (values, indices), but got "
                                  f"{len(weight)} parts")
-            parts = SparseTensor(*weight, type_.shape, type_.pattern,
-                                 dtype=type_.dtype)
+            k, n = type_.shape
+            parts = SparseTensor(weight[0], weight[1], (k or 0, n or 0),
+                                 type_.pattern or "", type_.dtype)
             values, indices = parts._tensors()
         else:
             kind = _arrays.kind_of(weight)

@@ -37,7 +37,7 @@ class SparseTensor:
         PatternError, ShapeError, DTypeError: the parts are no such weight.
     """
 
-    def __init__(self, values: Any, indices: Any, shape: tuple[int, int],
+    def __init__(self, values: Any, indices: Any, shape: tuple[int, ...],
                  pattern: str | Pattern, dtype: str | None = None):
         self.pattern = parse_pattern(pattern)
         self.shape = tuple(int(size) for size in shape)

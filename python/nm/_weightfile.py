@@ -52,7 +52,7 @@ def load_weight(path: str | os.PathLike, name: str | None) -> SparseTensor:
     records = _records(file)
     if name is None and len(records) == 1:
         name = next(iter(records))
-    if name not in records:
+    if name is None or name not in records:
         raise FileFormatError(f"{path}: expected the name of a weight in it, one "
                               f"of {', '.join(records)}, but got {name}")
     return _weight(file, name, records[name])
@@ -93,7 +93,7 @@ def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
                                   f"{dtype}, but got {element}")
         parts.append(array)
     try:
-        return SparseTensor(*parts, record["shape"], record["pattern"],
-                            dtype=record["dtype"])
+        return SparseTensor(parts[0], parts[1], record["shape"],
+                            record["pattern"], record["dtype"])
     except Error as error:
         raise FileFormatError(f"{file.path}: {name}: {error}") from None

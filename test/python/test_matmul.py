@@ -218,3 +218,26 @@ def test_dlpack(draw):
     out = np.zeros((5, 16), np.float32)
     nm.matmul(Wrapped(x), w, out=out)
     assert relative_error(out, reference(x, dense, 0)) < 1e-6
+
+
+def test_kernels_for_every_number_of_rows(draw):
+    """More than are kept: old ones go, and come again."""
+    dense = draw.weight((32, 16), "2:4")
+    w = nm.compress(dense, "2:4")
+    for rows in (*range(1, 10), 40, 1, 2, 40):
+        x = draw.array(rows, 32)
+        assert relative_error(nm.matmul(x, w), reference(x, dense, 0)) < 1e-6
+    assert len(w._bound) <= 6
+    assert all(call._bound in w._bound.values() for call in w._prepared.values())
+
+
+def test_precompile(draw, monkeypatch):
+    w = nm.compress(draw.weight((36, 20), "2:4"), "2:4")
+    remarks = nm.precompile(w, [3, 17, None], bias=True)
+    assert len(remarks) == 3 and "m = 3" in remarks[0] and "m = ?" in remarks[1]
+    monkeypatch.setattr("nm._compile._run", None)
+    bias = draw.array(20)
+    for rows in (3, 17, 50):
+        assert nm.matmul(draw.array(rows, 36), w, bias).shape == (rows, 20)
+    with pytest.raises(TypeError):
+        nm.matmul(draw.array(4, 36), w, bias)

@@ -221,6 +221,7 @@ def test_without_a_compiler(own_cache, draw, tmp_path):
     w.save(tmp_path / "w.safetensors")
     np.save(tmp_path / "x.npy", x)
     nm.matmul(x, w)
+    nm.precompile(w, None, activation="silu")
     nm.compile(TEXT).save(tmp_path / "model.so")
     from nm import _library
     runtime = next(folder / "libnm_runtime.so" for folder in _library.folders()
@@ -235,6 +236,8 @@ def test_without_a_compiler(own_cache, draw, tmp_path):
         y = np.zeros((3, 48), np.float32)
         loaded = nm.load({str(tmp_path / "model.so")!r})(x, w, y)
         assert np.array_equal(loaded, nm.matmul(x, w))
+        # Of any number of rows, as a machine with a compiler left it.
+        assert nm.matmul(np.ones((2, 64), np.float32), w, activation="silu").shape
         try:
             nm.matmul(x, w, activation="relu")
         except nm.CompilerNotFoundError as error:
@@ -244,4 +247,5 @@ def test_without_a_compiler(own_cache, draw, tmp_path):
     output, error = process.communicate()
     assert process.returncode == 0, error
     assert "expected libnm_compiler.so" in output
+    assert "no kernel for 3 rows in the cache" in output
     assert y.shape == (3, 48)

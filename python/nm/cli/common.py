@@ -35,6 +35,13 @@ def add_json_argument(parser: argparse.ArgumentParser) -> None:
                         help="print one JSON text for machines")
 
 
+def required_pattern(args: argparse.Namespace) -> Pattern:
+    found = given_pattern(args)
+    if found is None:
+        raise Error("expected --pattern")
+    return found
+
+
 def given_pattern(args: argparse.Namespace) -> Pattern | None:
     if args.pattern is None:
         if args.block:

@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import _arrays, _safetensors
 from .. import prune as prune_weight
-from .common import (add_weight_arguments, chosen_weights, given_pattern,
-                     print_json, print_table, shape_text, with_progress)
+from .common import (add_weight_arguments, chosen_weights, print_json,
+                     print_table, required_pattern, shape_text, with_progress)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    pattern = given_pattern(args)
+    pattern = required_pattern(args)
     source, names = chosen_weights(args)
     tensors, reports = {}, {}
     for name in with_progress(source, len(source), "pruning"):

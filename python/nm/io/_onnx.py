@@ -115,7 +115,9 @@ class OnnxFile(Mapping):
 
     def _read_tensor(self, span: tuple[int, int]) -> None:
         shape: list[int] = []
-        kind, name, place, external = 0, "", ("empty", None), {}
+        kind, name = 0, ""
+        place: tuple = ("empty", None)
+        external: dict = {}
         for number, wire, value in self._fields(span):
             if number == 1:
                 shape += [value] if wire == _VARINT else self._varints(value)

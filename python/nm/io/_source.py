@@ -153,7 +153,12 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
                 _add_bitmask(source, file, base)
             continue
         source._add(name, *file.info(name),
-                    lambda name=name: file.raw(name)[1])
+                    _reader(file.raw, name))
+
+
+def _reader(read: Callable, name: str) -> Callable[[], np.ndarray]:
+    """Reads tensor `name` when it is called; `read` gives its type, too."""
+    return lambda: read(name)[1]
 
 
 def _refuse_marlin(file: SafetensorsFile) -> None:
@@ -241,4 +246,4 @@ def _numpy_entry(place: str, array: np.ndarray) -> tuple:
 def _add_onnx(source: WeightSource, path: str) -> None:
     file = OnnxFile(path)
     for name in file:
-        source._add(name, *file.info(name), lambda name=name: file[name][1])
+        source._add(name, *file.info(name), _reader(file.__getitem__, name))
