@@ -76,6 +76,15 @@ def test_several_results(draw):
         module["none"]
 
 
+def test_simulator(draw):
+    """GPU kernels on arrays of the host."""
+    dense = draw.weight((64, 48), "2:4")
+    x, y = draw.array(5, 64), draw.array(5, 48)
+    module = nm.compile(TEXT.replace("?x", "5x"), target="sim:sm_90a")
+    assert module.target == "sim"
+    assert relative_error(module(x, dense, y), reference(x, dense, 0) + y) < 1e-6
+
+
 def test_save_and_load(draw, tmp_path):
     dense = draw.weight((64, 48), "2:4")
     x, y = draw.array(5, 64), draw.array(5, 48)
