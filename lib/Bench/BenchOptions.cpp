@@ -84,7 +84,7 @@ static const OptionEntry<Given> kOptions[] = {
       "N:M, N kept of every M, with a block where it is not one weight:\n"
       "\"8:32, block = 1x32\""},
      addPattern},
-    {{"type", Takes::Value, "TYPE", "f32, f16, bf16 or i8"},
+    {{"type", Takes::Value, "TYPE", "f32, f16, bf16, f8E4M3FN or i8"},
      [](Given &g, const std::string &v) {
        return append(g.types, parseBenchType(v));
      }},

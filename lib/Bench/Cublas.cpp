@@ -147,6 +147,9 @@ const char *Cublas::name(Routine routine) {
 
 std::vector<Cublas::Routine> Cublas::routines(const ProductShape &shape,
                                               ElementType type) const {
+  // Products in fp8 are cuBLASLt's.
+  if (type == ElementType::F8E4M3)
+    return {};
   bool hasGemv = type == ElementType::F32 ||
                  (type == ElementType::F16 && gemvF16) ||
                  (type == ElementType::BF16 && gemvBF16);

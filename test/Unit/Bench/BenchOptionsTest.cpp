@@ -98,7 +98,7 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
             "--threads: expected a whole number from 1 to 4096, but got "
             "'none'");
   EXPECT_EQ(errorOf({"--type=f64"}),
-            "--type: expected f32, f16, bf16 or i8, but got 'f64'");
+            "--type: expected f32, f16, bf16, f8E4M3FN or i8, but got 'f64'");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--pattern=1:2, block = 1x32"}),
             "expected blocks to fit in k x n, but got the pattern 1:2, block = "
             "1x32 for the shape 8x8x8");
