@@ -57,14 +57,21 @@ static FailureOr<SmallVector<SpMMOp>> collectProducts(scf::ForallOp blocks) {
 
 /// The fill of C that comes right before the products, if there is one.
 static linalg::FillOp findFill(SpMMOp firstProduct) {
-  // Views of the tile stand for it: its sizes are forgotten by a cast.
+  // Views of the tile stand for it: a cast forgets its sizes, a subview inside
+  // the blocks its batch dimensions.
+  auto blocks = firstProduct->getParentOfType<scf::ForallOp>();
   Value tile = firstProduct.getC();
-  if (auto cast = tile.getDefiningOp<memref::CastOp>())
-    tile = cast.getSource();
-  for (Operation *user : tile.getUsers())
-    if (auto fill = dyn_cast<linalg::FillOp>(user))
-      return fill;
-  return {};
+  while (true) {
+    for (Operation *user : tile.getUsers())
+      if (auto fill = dyn_cast<linalg::FillOp>(user);
+          fill && blocks->isProperAncestor(fill))
+        return fill;
+    Operation *view = tile.getDefiningOp();
+    if (!isa_and_present<memref::CastOp, memref::SubViewOp>(view) ||
+        !blocks->isProperAncestor(view))
+      return {};
+    tile = view->getOperand(0);
+  }
 }
 
 /// Replaces a loop over k by one that carries the sums of its product.

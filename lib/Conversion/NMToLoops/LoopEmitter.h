@@ -51,8 +51,7 @@ public:
   /// Loops over 0 .. size-1 of every size, the last one innermost.
   void forEach(ValueRange sizes, function_ref<void(ValueRange)> body);
   /// The same as one scf.parallel: turns are independent of each other.
-  void forEachInParallel(ValueRange sizes,
-                         function_ref<void(ValueRange)> body);
+  void forEachInParallel(ValueRange sizes, function_ref<void(ValueRange)> body);
   /// Loops over 0 .. size-1 with values carried from turn to turn.
   SmallVector<Value>
   carry(Value size, ValueRange initial,

@@ -54,6 +54,26 @@ int64_t ModelCase::rows() const {
                          std::multiplies<int64_t>());
 }
 
+std::vector<double> ModelCase::asMatrix(const Tensor &tensor,
+                                        const std::vector<int64_t> &loops,
+                                        int64_t column) const {
+  std::vector<double> matrix(tensor.elements());
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    std::vector<int64_t> position(leading.size() + 2);
+    int64_t rest = i;
+    for (size_t dim = loops.size(); dim-- > 0;) {
+      position[loops[dim]] = rest % tensor.shape[dim];
+      rest /= tensor.shape[dim];
+    }
+    int64_t row = 0;
+    for (size_t loop = 0; loop < leading.size(); ++loop)
+      row = row * leading[loop] + position[loop];
+    matrix[row * loopSize(column) + position[column]] =
+        loadAsDouble(tensor.data, tensor.type, i);
+  }
+  return matrix;
+}
+
 //===----------------------------------------------------------------------===//
 // IR
 //===----------------------------------------------------------------------===//
@@ -116,9 +136,19 @@ std::string ModelCase::function() const {
   std::string iterators;
   for (int64_t loop = 0; loop <= nLoop(); ++loop)
     iterators += "\"parallel\", ";
+  std::string fill;
+  if (filled) {
+    std::string element(elementName(outputType));
+    fill = "  %zero = arith.constant " +
+           std::string(isFloat(outputType) ? "0.0" : "0") + " : " + element +
+           "\n  %start = linalg.fill ins(%zero : " + element +
+           ") outs(%c : " + c + ") -> " + c + "\n";
+  }
   return "func.func @" + name() + "(%a: " + a + ", %w: " + w + ", %c: " + c +
-         ") -> " + c + " {\n  %r = linalg.generic {indexing_maps = [" + maps +
-         ", " + affineMap(outputLoops) + "], iterator_types = [" + iterators +
-         "\"reduction\"]}\n    ins(" + operands + ") outs(%c : " + c + ") {\n" +
-         body() + "  } -> " + c + "\n  return %r : " + c + "\n}\n";
+         ") -> " + c + " {\n" + fill +
+         "  %r = linalg.generic {indexing_maps = [" + maps + ", " +
+         affineMap(outputLoops) + "], iterator_types = [" + iterators +
+         "\"reduction\"]}\n    ins(" + operands + ") outs(" +
+         (filled ? "%start" : "%c") + " : " + c + ") {\n" + body() + "  } -> " +
+         c + "\n  return %r : " + c + "\n}\n";
 }

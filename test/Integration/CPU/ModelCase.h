@@ -5,6 +5,8 @@
 
 #include "Random.h"
 
+#include "nm/Runtime/Tensor.h"
+
 #include <string>
 
 namespace nm::test {
@@ -24,6 +26,9 @@ struct ModelCase {
   /// and k, always static.
   std::vector<int64_t> leading;
   int64_t n = 1, k = 1;
+  /// Whether the output is filled with zeros before; else the product is added
+  /// to what it holds.
+  bool filled = false;
   /// Whether the leading sizes are dynamic in the IR.
   bool dynamic = false;
   /// The loop that each dimension runs over.
@@ -41,6 +46,11 @@ struct ModelCase {
   std::vector<int64_t> sizes(const std::vector<int64_t> &loops) const;
   /// Product of the leading sizes.
   int64_t rows() const;
+  /// The elements of a tensor over `loops`, as a row-major matrix whose rows
+  /// are the leading loops and whose columns are loop `column`.
+  std::vector<double> asMatrix(const Tensor &tensor,
+                               const std::vector<int64_t> &loops,
+                               int64_t column) const;
 
 private:
   std::string tensorType(ElementType element, const std::vector<int64_t> &loops,

@@ -53,29 +53,6 @@ static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
   return buffer;
 }
 
-/// The elements of a tensor over `loops`, as a row-major matrix whose rows are
-/// the leading loops and whose columns are loop `column`.
-static std::vector<double> asMatrix(const ModelCase &model,
-                                    const Tensor &tensor,
-                                    const std::vector<int64_t> &loops,
-                                    int64_t column) {
-  std::vector<double> matrix(tensor.elements());
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    std::vector<int64_t> position(model.leading.size() + 2);
-    int64_t rest = i;
-    for (size_t dim = loops.size(); dim-- > 0;) {
-      position[loops[dim]] = rest % tensor.shape[dim];
-      rest /= tensor.shape[dim];
-    }
-    int64_t row = 0;
-    for (size_t loop = 0; loop < model.leading.size(); ++loop)
-      row = row * model.leading[loop] + position[loop];
-    matrix[row * model.loopSize(column) + position[column]] =
-        loadAsDouble(tensor.data, tensor.type, i);
-  }
-  return matrix;
-}
-
 static std::string checkModel(const ModelCase &model, const Module &module,
                               Random &random) {
   Result<Function> function = module.function(model.name());
@@ -104,9 +81,9 @@ static std::string checkModel(const ModelCase &model, const Module &module,
     return packed.error().message;
 
   std::vector<double> expected =
-      asMatrix(model, c->tensor(), model.outputLoops, model.nLoop());
+      model.asMatrix(c->tensor(), model.outputLoops, model.nLoop());
   std::vector<double> activations =
-      asMatrix(model, a->tensor(), model.activationLoops, model.kLoop());
+      model.asMatrix(a->tensor(), model.activationLoops, model.kLoop());
   referenceDense(ActivationView::rowMajor(activations.data(), ElementType::F64,
                                           model.rows(), model.k),
                  dense, expected.data());
@@ -116,7 +93,7 @@ static std::string checkModel(const ModelCase &model, const Module &module,
   if (!status)
     return status.error().message;
   return compareOutputs(
-      asMatrix(model, result->tensor(), model.outputLoops, model.nLoop()),
+      model.asMatrix(result->tensor(), model.outputLoops, model.nLoop()),
       expected, model.outputType);
 }
 

@@ -188,19 +188,30 @@ void Staging::emit() {
   op.erase();
 }
 
-/// Removes the batch dimensions, of size 1 in a tile, from A and C.
+/// A view of `memref` without its first `count` dimensions, which a tile has
+/// one of even where their type does not say so.
+static Value dropLeadingDims(OpBuilder &builder, Location loc, Value memref,
+                             int64_t count) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1)),
+      sizes = memref::getMixedSizes(builder, loc, memref);
+  std::fill_n(sizes.begin(), count, builder.getIndexAttr(1));
+  MemRefType reduced = memref::SubViewOp::inferRankReducedResultType(
+      type.getShape().drop_front(count), type, offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, loc, reduced, memref, offsets,
+                                   sizes, strides);
+}
+
+/// Removes the batch dimensions from A and C.
 static void dropBatchDims(OpBuilder &builder, SpMMOp op) {
   int64_t batchDims = op.getNumBatchDims();
   if (batchDims == 0)
     return;
   builder.setInsertionPoint(op);
-  for (OpOperand *operand : {&op.getAMutable(), &op.getCMutable()}) {
-    auto type = cast<MemRefType>(operand->get().getType());
-    auto reduced = memref::SubViewOp::rankReduceIfNeeded(
-        builder, op.getLoc(), operand->get(),
-        type.getShape().drop_front(batchDims));
-    operand->set(*reduced);
-  }
+  for (OpOperand *operand : {&op.getAMutable(), &op.getCMutable()})
+    operand->set(
+        dropLeadingDims(builder, op.getLoc(), operand->get(), batchDims));
 }
 
 namespace {

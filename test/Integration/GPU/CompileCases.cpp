@@ -1,0 +1,87 @@
+//===- CompileCases.cpp - Compiles the drawn cases ------------------------===//
+//
+// usage: NMGpuCompileCases FOLDER TARGET [COUNT [OPTIONS]]
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuCases.h"
+
+#include "nm-c/Compiler.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace nm::test;
+
+namespace {
+struct Request {
+  std::string folder, target;
+  int64_t count = 60;
+  std::string options;
+};
+} // namespace
+
+/// Returns what the compiler said of a failure.
+static std::string compile(const GpuGroup &group, const Request &request) {
+  std::string stem = request.folder + "/" + group.name;
+  std::ofstream(stem + ".mlir") << group.module();
+  std::string options = group.options + " " + request.options;
+  char *diagnostics = nullptr;
+  int failed =
+      nmCompileFile((stem + ".mlir").c_str(), request.target.c_str(),
+                    options.c_str(), (stem + ".so").c_str(), &diagnostics);
+  std::string text = diagnostics ? diagnostics : "";
+  nmFree(diagnostics);
+  if (!failed)
+    return "";
+  return text.empty() ? "the compiler gave no reason" : text;
+}
+
+/// One case at a time, to say which of a group it is.
+static int reportFailures(const GpuGroup &group, const Request &request) {
+  int failures = 0;
+  for (const ModelCase &product : group.cases) {
+    GpuGroup alone{group.name + "-" + product.name(), group.options, {product}};
+    std::string text = compile(alone, request);
+    std::filesystem::remove(request.folder + "/" + alone.name + ".so");
+    if (text.empty())
+      continue;
+    std::printf("%s does not compile with '%s': %s%s\n", product.name().c_str(),
+                group.options.c_str(), text.c_str(),
+                product.function().c_str());
+    ++failures;
+  }
+  return failures;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: %s FOLDER TARGET [COUNT [OPTIONS]]\n",
+                 argv[0]);
+    return 2;
+  }
+  Request request;
+  request.folder = argv[1];
+  request.target = argv[2];
+  if (argc > 3)
+    request.count = std::atoll(argv[3]);
+  if (argc > 4)
+    request.options = argv[4];
+  std::filesystem::remove_all(request.folder);
+  std::filesystem::create_directories(request.folder);
+  std::ofstream(request.folder + "/cases.txt")
+      << runSeed() << " " << request.count << "\n";
+  int failures = 0;
+  int64_t cases = 0;
+  for (const GpuGroup &group : drawGpuGroups(request.count)) {
+    cases += int64_t(group.cases.size());
+    if (!compile(group, request).empty())
+      failures += reportFailures(group, request);
+  }
+  std::printf("%lld of %lld cases do not compile for %s\n",
+              static_cast<long long>(failures), static_cast<long long>(cases),
+              request.target.c_str());
+  return failures != 0;
+}

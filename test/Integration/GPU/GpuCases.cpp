@@ -1,0 +1,128 @@
+//===- GpuCases.cpp - Drawn products for GPUs -----------------------------===//
+
+#include "GpuCases.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+using namespace nm;
+using namespace nm::test;
+
+namespace {
+struct Block {
+  int64_t bk, bn;
+};
+
+/// What a group's cases have in common.
+struct GroupKind {
+  const char *name;
+  const char *options;
+  ElementType type;
+  /// Rows of A at most; 0 for vectors.
+  int64_t maxRows;
+  /// Rows of B of a window at most: a tile has one, and shared memory all of a
+  /// tile's stages.
+  int64_t maxWindow;
+};
+} // namespace
+
+// Element-wise, vector-wise and block-wise ones, and some that are neither
+// powers of two nor square.
+static constexpr Block kBlocks[] = {
+    {1, 1}, {1, 4}, {1, 8}, {1, 32}, {1, 64},  {4, 4},  {1, 128}, {64, 64},
+    {2, 6}, {3, 5}, {1, 2}, {8, 16}, {1, 256}, {16, 1}, {1, 24}};
+static constexpr int64_t kWindows[] = {2, 4, 5, 8, 12, 16, 32, 64};
+
+// The schedules that the cost model chooses, and some that it does not.
+static constexpr GroupKind kKinds[] = {
+    {"simt", "strategy=simt", ElementType::F32, 300, 256},
+    {"simt-one-stage", "strategy=simt stages=1", ElementType::F32, 150, 256},
+    {"simt-four-stages", "strategy=simt stages=4", ElementType::F32, 150, 64},
+    {"simt-split-k", "strategy=simt split-k=3", ElementType::F32, 60, 256},
+};
+
+static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {
+  Pattern pattern;
+  Block block = kBlocks[number % std::size(kBlocks)];
+  if (block.bk * kWindows[0] > maxWindow)
+    block = kBlocks[0];
+  pattern.bk = block.bk;
+  pattern.bn = block.bn;
+  do
+    pattern.m = kWindows[random.integer(0, std::size(kWindows) - 1)];
+  while (pattern.m * pattern.bk > maxWindow);
+  pattern.n = random.integer(1, pattern.m);
+  return pattern;
+}
+
+static void drawSizes(ModelCase &drawn, int64_t maxRows, Random &random) {
+  const Pattern &pattern = drawn.pattern;
+  int64_t window = pattern.m * pattern.bk;
+  drawn.k = random.integer(pattern.bk, std::max<int64_t>(3 * window, 200));
+  if (random.chance(0.3))
+    drawn.k = (drawn.k + window - 1) / window * window;
+  drawn.n = random.integer(pattern.bn, pattern.bn + 200);
+  if (random.chance(0.3))
+    drawn.n = (drawn.n + 31) / 32 * 32;
+  if (maxRows == 0)
+    return;
+  // Up to two batch dimensions before the rows.
+  for (int64_t batch = random.integer(-3, 2); batch > 0; --batch)
+    drawn.leading.push_back(random.integer(1, 3));
+  drawn.leading.push_back(random.chance(0.2) ? random.integer(1, 4)
+                                             : random.integer(1, maxRows));
+}
+
+/// Operands as they come, or A and C column-major in their last two dimensions.
+static void drawLoops(ModelCase &drawn, Random &random) {
+  drawn.outputLoops.resize(drawn.leading.size() + 1);
+  std::iota(drawn.outputLoops.begin(), drawn.outputLoops.end(), 0);
+  drawn.activationLoops = drawn.outputLoops;
+  drawn.activationLoops.back() = drawn.kLoop();
+  if (drawn.leading.empty())
+    return;
+  for (std::vector<int64_t> *loops :
+       {&drawn.activationLoops, &drawn.outputLoops})
+    if (random.chance(0.3))
+      std::swap(loops->back(), *(loops->end() - 2));
+}
+
+static ModelCase drawCase(int64_t number, const GroupKind &kind) {
+  Random random(6000000 + number);
+  ModelCase drawn;
+  drawn.number = number;
+  drawn.type = drawn.outputType = kind.type;
+  drawn.pattern = drawPattern(number, kind.maxWindow, random);
+  drawSizes(drawn, kind.maxRows, random);
+  drawn.weightDim = random.integer(0, 1);
+  drawn.dynamic = random.chance(0.4);
+  drawn.filled = random.chance(0.6);
+  drawLoops(drawn, random);
+  return drawn;
+}
+
+std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
+  // As many as share the compiler's and the linker's start.
+  constexpr int64_t kCasesOfGroup = 15;
+  std::vector<GpuGroup> groups;
+  for (int64_t number = 0; number < count;) {
+    // The first kind, which the cost model has to itself, every second time.
+    size_t turn = groups.size();
+    const GroupKind &kind =
+        kKinds[turn % 2 == 0 ? 0 : 1 + turn / 2 % (std::size(kKinds) - 1)];
+    GpuGroup &group = groups.emplace_back();
+    group.name = "group" + std::to_string(turn) + "-" + kind.name;
+    group.options = kind.options;
+    for (int64_t i = 0; i < kCasesOfGroup; ++i)
+      group.cases.push_back(drawCase(number++, kind));
+  }
+  return groups;
+}
+
+std::string GpuGroup::module() const {
+  std::string text;
+  for (const ModelCase &product : cases)
+    text += product.function();
+  return text;
+}

@@ -1,0 +1,37 @@
+//===- GpuCases.h - Drawn products for GPUs ---------------------*- C++ -*-===//
+//
+// One generator for every target that runs kernels. CompileCases writes the
+// shared objects of its cases to a folder, with the seed that they were drawn
+// from; RunCases draws them again, on a machine that may have the runtime
+// alone, and compares what they compute with float64.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_TEST_INTEGRATION_GPU_GPUCASES_H
+#define NM_TEST_INTEGRATION_GPU_GPUCASES_H
+
+#include "../CPU/ModelCase.h"
+
+#include <string>
+#include <vector>
+
+namespace nm::test {
+
+/// Cases that are compiled to one shared object with the same options.
+struct GpuGroup {
+  std::string name;
+  /// As nmCompileFile takes them.
+  std::string options;
+  std::vector<ModelCase> cases;
+
+  /// A module of all cases, or of one.
+  std::string module() const;
+};
+
+/// The groups of `count` cases or a few more, in which every granularity, M and
+/// strategy comes up.
+std::vector<GpuGroup> drawGpuGroups(int64_t count);
+
+} // namespace nm::test
+
+#endif // NM_TEST_INTEGRATION_GPU_GPUCASES_H

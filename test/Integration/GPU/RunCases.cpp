@@ -1,0 +1,204 @@
+//===- RunCases.cpp - Runs the drawn cases on their device ----------------===//
+//
+// usage: NMGpuRunCases FOLDER
+//
+// FOLDER is what NMGpuCompileCases has written. Needs the runtime alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../CPU/CompareOutputs.h"
+#include "GpuCases.h"
+
+#include "nm/Runtime/CudaMemory.h"
+#include "nm/Runtime/Module.h"
+#include "nm/Support/Prune.h"
+#include "nm/Support/ReferenceSpMM.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+using namespace nm;
+using namespace nm::test;
+
+namespace {
+/// An array where a function wants it: on the host, or on its device.
+class Place {
+public:
+  static Result<Place> copy(const Tensor &host, const Device &device);
+  /// All bits set: what a kernel does not write is no number.
+  static Result<Place> poisoned(ElementType type, const Shape &shape,
+                                const Device &device);
+
+  const Tensor &tensor() const {
+    return onHost.tensor().data ? onHost.tensor() : onDevice.tensor();
+  }
+
+private:
+  static Result<Place> allocate(ElementType type, const Shape &shape,
+                                const Device &device);
+
+  Buffer onHost;
+  CudaBuffer onDevice;
+};
+} // namespace
+
+Result<Place> Place::allocate(ElementType type, const Shape &shape,
+                              const Device &device) {
+  Place place;
+  if (device.isCpu()) {
+    Result<Buffer> buffer = Buffer::allocate(type, shape);
+    if (!buffer)
+      return buffer.error();
+    place.onHost = std::move(*buffer);
+    return place;
+  }
+  Result<CudaBuffer> buffer = CudaBuffer::allocate(device, type, shape);
+  if (!buffer)
+    return buffer.error();
+  place.onDevice = std::move(*buffer);
+  return place;
+}
+
+Result<Place> Place::copy(const Tensor &host, const Device &device) {
+  Result<Place> place = allocate(host.type, host.shape, device);
+  if (!place)
+    return place;
+  if (device.isCpu())
+    copyTensor(host, place->tensor());
+  else if (Status status = copyAcross(host, place->tensor()); !status)
+    return status.error();
+  return place;
+}
+
+Result<Place> Place::poisoned(ElementType type, const Shape &shape,
+                              const Device &device) {
+  Result<Place> place = allocate(type, shape, device);
+  if (!place)
+    return place;
+  const Tensor &tensor = place->tensor();
+  if (device.isCpu())
+    std::memset(tensor.data, 0xff, tensor.bytes());
+  else if (Status status = fillBytes(tensor, 0xff); !status)
+    return status.error();
+  return place;
+}
+
+static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
+                                 Random &random) {
+  Result<Buffer> buffer = Buffer::allocate(type, shape);
+  if (buffer)
+    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
+      storeFromDouble(buffer->tensor().data, type, i, random.element(type));
+  return buffer;
+}
+
+/// Calls `function`; gives the result on the host.
+static Result<Buffer> call(const ModelCase &product, Function &function,
+                           const Tensor &a, const Tensor &w, const Tensor &c) {
+  Result<Weight> condensed = compressWeight(function.args()[1], w, "w");
+  if (!condensed)
+    return condensed.error();
+  Result<std::vector<Weight>> packed = function.pack({*condensed});
+  if (!packed)
+    return packed.error();
+  const Device &device = function.device();
+  Result<Place> aPlace = Place::copy(a, device);
+  Result<Place> cPlace = Place::copy(c, device);
+  Result<Place> result = Place::poisoned(product.outputType, c.shape, device);
+  for (const Result<Place> *place : {&aPlace, &cPlace, &result})
+    if (!*place)
+      return place->error();
+  if (Status status =
+          function.call({Argument(aPlace->tensor()), Argument((*packed)[0]),
+                         Argument(cPlace->tensor())},
+                        {result->tensor()});
+      !status)
+    return status.error();
+  return copyToHost(result->tensor());
+}
+
+static std::string check(const ModelCase &product, const Module &module) {
+  Random random(7000000 + product.number);
+  Result<Function> function = module.function(product.name());
+  if (!function)
+    return function.error().message;
+  Result<Buffer> a =
+      drawTensor(product.type, product.sizes(product.activationLoops), random);
+  Result<Buffer> w =
+      drawTensor(product.type, function->args()[1].shape, random);
+  Result<Buffer> c = drawTensor(product.outputType,
+                                product.sizes(product.outputLoops), random);
+  if (!a || !w || !c)
+    return "no memory";
+  bool kFirst = product.weightDim == 0;
+  DenseView dense{
+      w->tensor().data, product.type,           product.k,
+      product.n,        kFirst ? product.n : 1, kFirst ? 1 : product.k};
+  prune(dense, product.pattern, w->tensor().data);
+  std::vector<double> expected =
+      product.asMatrix(c->tensor(), product.outputLoops, product.nLoop());
+  if (product.filled)
+    std::fill(expected.begin(), expected.end(), 0.0);
+  std::vector<double> activations =
+      product.asMatrix(a->tensor(), product.activationLoops, product.kLoop());
+  referenceDense(ActivationView::rowMajor(activations.data(), ElementType::F64,
+                                          product.rows(), product.k),
+                 dense, expected.data());
+  Result<Buffer> result =
+      call(product, *function, a->tensor(), w->tensor(), c->tensor());
+  if (!result)
+    return result.error().message;
+  return compareOutputs(
+      product.asMatrix(result->tensor(), product.outputLoops, product.nLoop()),
+      expected, product.outputType);
+}
+
+/// Returns how many cases fail.
+static int runGroup(const GpuGroup &group, const std::string &folder) {
+  std::string path = folder + "/" + group.name + ".so";
+  Result<Module> module = Module::load(path);
+  if (!module) {
+    std::printf("%s\n", module.error().message.c_str());
+    return int(group.cases.size());
+  }
+  int failures = 0;
+  for (const ModelCase &product : group.cases) {
+    std::string wrong = check(product, *module);
+    if (wrong.empty())
+      continue;
+    std::printf("%s of %s: %s\n%s", product.name().c_str(), group.name.c_str(),
+                wrong.c_str(), product.function().c_str());
+    ++failures;
+  }
+  return failures;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    return 2;
+  }
+  std::string folder = argv[1], seed;
+  int64_t count = 0;
+  if (!(std::ifstream(folder + "/cases.txt") >> seed >> count)) {
+    std::fprintf(stderr, "%s: expected cases.txt of NMGpuCompileCases\n",
+                 argv[1]);
+    return 2;
+  }
+  // Before the first draw.
+  setenv("NM_TEST_SEED", seed.c_str(), /*overwrite=*/1);
+  int failures = 0;
+  int64_t cases = 0;
+  for (const GpuGroup &group : drawGpuGroups(count)) {
+    cases += int64_t(group.cases.size());
+    failures += runGroup(group, folder);
+  }
+  std::printf("%lld of %lld cases agree with float64, NM_TEST_SEED=%s\n",
+              static_cast<long long>(cases - failures),
+              static_cast<long long>(cases), seed.c_str());
+  return failures != 0;
+}
