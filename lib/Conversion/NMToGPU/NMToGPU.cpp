@@ -11,10 +11,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_CONVERTNMTOGPU
@@ -74,20 +78,94 @@ static linalg::FillOp findFill(SpMMOp firstProduct) {
   }
 }
 
-/// Replaces a loop over k by one that carries the sums of its product.
+/// Clones what computes `view` in `block` to the builder's place, as far as it
+/// is not computed before.
+static Value cloneView(OpBuilder &builder, Value view, Block *block,
+                       IRMapping &mapping) {
+  if (Value mapped = mapping.lookupOrNull(view))
+    return mapped;
+  Operation *op = view.getDefiningOp();
+  if (!op || op->getBlock() != block)
+    return view;
+  if (builder.getInsertionBlock() == block &&
+      op->isBeforeInBlock(&*builder.getInsertionPoint()))
+    return view;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, cloneView(builder, operand, block, mapping));
+  builder.clone(*op, mapping);
+  return mapping.lookup(view);
+}
+
+/// The copies issued between the barrier before `op` and `op`.
+static SmallVector<Operation *> collectCopies(SpMMOp op) {
+  SmallVector<Operation *> copies;
+  for (Operation *before = op->getPrevNode();
+       before && !isa<gpu::BarrierOp>(before); before = before->getPrevNode()) {
+    auto guard = dyn_cast<scf::IfOp>(before);
+    if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::DeviceAsyncCreateGroupOp>(
+            before) ||
+        (guard && guard->getNumResults() == 0))
+      copies.push_back(before);
+  }
+  return llvm::to_vector(llvm::reverse(copies));
+}
+
+/// Replaces a loop over k by one that carries the sums of its product, and what
+/// the expansion loads a tile ahead.
 static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
                                        SpMMOp op, TileExpansion &expansion,
                                        ArrayRef<Value> sums) {
+  Location loc = op.getLoc();
+  auto prefetchAt = [&](Value k) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), k);
+    Value indices =
+        cloneView(rewriter, op.getIndices(), loop.getBody(), mapping);
+    return expansion.prefetch(rewriter, op, indices);
+  };
+  rewriter.setInsertionPoint(loop);
+  SmallVector<Value> carried(sums);
+  llvm::append_range(carried, prefetchAt(loop.getLowerBound()));
+  bool prefetches = carried.size() > sums.size();
   auto expandProduct = [&](OpBuilder &, Location,
-                           ArrayRef<BlockArgument> carried) {
+                           ArrayRef<BlockArgument> arguments) {
     OpBuilder::InsertionGuard guard(rewriter);
+    SmallVector<Value> ahead;
+    if (prefetches) {
+      // The last tile once more after the last: past it there are no indices.
+      rewriter.setInsertionPointToStart(loop.getBody());
+      Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
+                                         loop.getStep());
+      Value last = rewriter.createOrFold<arith::SubIOp>(
+          loc, loop.getUpperBound(), loop.getStep());
+      ahead = prefetchAt(arith::MinUIOp::create(rewriter, loc, next, last));
+    }
+    SmallVector<Operation *> copies = collectCopies(op);
     rewriter.setInsertionPoint(op);
-    return expansion.expand(rewriter, op, SmallVector<Value>(carried));
+    expansion.prefetched =
+        llvm::to_vector_of<Value>(arguments.drop_front(sums.size()));
+    SmallVector<Value> result = expansion.expand(
+        rewriter, op,
+        llvm::to_vector_of<Value>(arguments.take_front(sums.size())));
+    llvm::append_range(result, ahead);
+    if (Operation *after = expansion.copiesGoAfter)
+      for (Operation *copy : llvm::reverse(copies))
+        rewriter.moveOpAfter(copy, after);
+    return result;
   };
   rewriter.setInsertionPoint(loop);
   FailureOr<LoopLikeOpInterface> carrying = loop.replaceWithAdditionalYields(
-      rewriter, sums, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
-  return SmallVector<Value>((*carrying)->getResults());
+      rewriter, carried, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
+  return SmallVector<Value>((*carrying)->getResults().take_front(sums.size()));
+}
+
+/// The wait for the copies that `op` needs, or `op`.
+static Operation *findWait(SpMMOp op) {
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode())
+    if (isa<nvgpu::DeviceAsyncWaitOp>(before))
+      return before;
+  return op;
 }
 
 static SmallVector<Value> expandProduct(RewriterBase &rewriter, SpMMOp op,
@@ -95,6 +173,10 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter, SpMMOp op,
                                         ArrayRef<Value> sums) {
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     return expandInLoop(rewriter, loop, op, expansion, sums);
+  rewriter.setInsertionPoint(findWait(op));
+  IRMapping mapping;
+  Value indices = cloneView(rewriter, op.getIndices(), op->getBlock(), mapping);
+  expansion.prefetched = expansion.prefetch(rewriter, op, indices);
   rewriter.setInsertionPoint(op);
   return expansion.expand(rewriter, op, sums);
 }

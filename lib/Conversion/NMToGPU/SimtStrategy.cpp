@@ -11,28 +11,46 @@
 #include "TileStores.h"
 #include "WeightTile.h"
 
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
 
 /// Rows or columns that a 16-byte access takes.
 static constexpr int64_t kChunk = 4;
-/// Kept rows that are unrolled: with a register tile of 8 x 8, 2048 FMAs, which
-/// the instruction cache holds beside the copies.
-static constexpr int64_t kMaxUnrolledRows = 32;
 
 namespace {
+/// A row of the weights: its number, its unit's, and its place in the unit.
+struct KeptRow {
+  Value unit, rowInUnit, row;
+};
+
+/// What a kept row of a thread's columns is multiplied from: for each column a
+/// column of A, [column][row], and a weight.
+struct RowOperands {
+  SmallVector<SmallVector<Value>> a;
+  SmallVector<Value> b;
+};
+
 class SimtExpansion : public TileExpansion {
 public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
-      : tile(tile), pattern(op.getPattern().getPattern()) {}
+      : tile(tile), pattern(op.getPattern().getPattern()),
+        isInterleaved(op->hasAttr(kInterleavedRowsAttr)) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> prefetch(OpBuilder &builder, SpMMOp op,
+                              Value indices) override;
   SmallVector<Value> expand(OpBuilder &builder, SpMMOp op,
                             ArrayRef<Value> sums) override;
   void end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
@@ -46,11 +64,24 @@ private:
   SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op,
                                 WeightTile &weights, Value firstRow,
                                 int64_t count, ArrayRef<Value> sums);
-  SmallVector<SmallVector<Value>> loadPositions(OpBuilder &builder,
-                                                WeightTile &weights,
-                                                Value firstUnit, int64_t units);
+  Value place(OpBuilder &builder, Location loc, Value row) {
+    return isInterleaved ? RowInterleave::place(builder, loc, row) : row;
+  }
+  Value placeUnit(OpBuilder &builder, Location loc, Value position);
+  SmallVector<Value> placePrefetched(OpBuilder &builder, Location loc,
+                                     int64_t units);
+  SmallVector<SmallVector<Value>> loadPlaces(OpBuilder &builder,
+                                             WeightTile &weights,
+                                             Value firstUnit, int64_t units);
   SmallVector<Value> loadRowOfA(OpBuilder &builder, SpMMOp op, Value unit,
-                                Value position, Value rowInUnit);
+                                Value unitPlace, Value rowInUnit);
+  SmallVector<SmallVector<Value>> loadOperandsOfA(OpBuilder &builder, SpMMOp op,
+                                                  const KeptRow &kept,
+                                                  ArrayRef<Value> places);
+  RowOperands loadRow(OpBuilder &builder, SpMMOp op, WeightTile &weights,
+                      const KeptRow &kept, ArrayRef<Value> places);
+  void addRow(OpBuilder &builder, Location loc, const RowOperands &operands,
+              MutableArrayRef<Value> sums);
 
   Value add(OpBuilder &builder, Location loc, Value lhs, int64_t rhs) {
     return builder.createOrFold<arith::AddIOp>(
@@ -62,6 +93,8 @@ private:
 
   GpuTile tile;
   ::nm::Pattern pattern;
+  /// Whether A's rows stand where RowInterleave says.
+  bool isInterleaved;
   /// The first row, and column, of each chunk, within the block tile.
   SmallVector<Value> rows, columns;
 };
@@ -83,7 +116,10 @@ SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   auto [warp, lane] = split(thread, kWarpSize);
   auto [warpN, warpM] = split(warp, tile.warpsM());
-  auto [laneM, laneN] = split(lane, tile.lanesN());
+  // Lanes run along m first: the eight of a quarter-warp then read one word of
+  // the weights, which shared memory delivers in half the time of eight words,
+  // and eight neighbouring words of A.
+  auto [laneN, laneM] = split(lane, tile.lanesM());
   auto place = [&](Value warp, int64_t warpSize, Value lane) -> Value {
     return builder.createOrFold<arith::AddIOp>(
         loc, builder.createOrFold<arith::MulIOp>(loc, warp, constant(warpSize)),
@@ -95,10 +131,9 @@ SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
     rows.push_back(add(builder, loc, row, i * tile.lanesM() * kChunk));
   for (int64_t i = 0; i < columnChunks(); ++i)
     columns.push_back(add(builder, loc, column, i * tile.lanesN() * kChunk));
-  auto type = VectorType::get(kChunk, builder.getF32Type());
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  return SmallVector<Value>(tile.threadM * columnChunks(), zero);
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(builder.getF32Type()));
+  return SmallVector<Value>(tile.threadM * tile.threadN, zero);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +143,10 @@ SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
 /// Rows unrolled at once: all, or a divisor of them that holds whole units or
 /// parts of one.
 int64_t SimtExpansion::unrolledRows(const WeightTile &weights) const {
-  int64_t count = std::min(weights.rows(), kMaxUnrolledRows);
+  // A loop unrolls half as many: ptxas holds addresses of more in registers
+  // that it then lacks.
+  int64_t count = weights.rows() <= kMaxUnrolledRows ? weights.rows()
+                                                     : kMaxUnrolledRows / 2;
   while (weights.rows() % count != 0 ||
          (count % pattern.bk != 0 && pattern.bk % count != 0))
     --count;
@@ -124,35 +162,140 @@ int64_t SimtExpansion::groupKey(int64_t chunk) const {
   return aligned ? chunk * apart / pattern.bn : chunk;
 }
 
-/// The positions [unit][column], one column for each chunk, or for each column
-/// of each chunk.
-SmallVector<SmallVector<Value>>
-SimtExpansion::loadPositions(OpBuilder &builder, WeightTile &weights,
-                             Value firstUnit, int64_t units) {
-  SmallVector<SmallVector<Value>> positions(units);
+/// Where in its window of A's tile the unit at `position` starts.
+Value SimtExpansion::placeUnit(OpBuilder &builder, Location loc,
+                               Value position) {
+  Value row = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                           position);
+  if (pattern.bk != 1)
+    row = arith::MulIOp::create(
+        builder, loc, row,
+        arith::ConstantIndexOp::create(builder, loc, pattern.bk));
+  return place(builder, loc, row);
+}
+
+/// Positions in an i32 that `prefetch` loads, if they are as many.
+static constexpr int64_t kPerWord = 4;
+
+SmallVector<Value> SimtExpansion::prefetch(OpBuilder &builder, SpMMOp op,
+                                           Value indices) {
+  auto type = cast<MemRefType>(indices.getType());
+  // A warp that reads several panels, or one in shared memory, does so when it
+  // multiplies.
+  if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) ||
+      !op.getPackingAttr() || !type.hasStaticShape() ||
+      type.getDimSize(2) != 1 || op.getPackingAttr().getPanel() < tile.warpN)
+    return {};
+  Location loc = op.getLoc();
+  SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
+  Value bytes =
+      memref::CollapseShapeOp::create(builder, loc, indices, panelRows);
+  Value panel = builder.createOrFold<arith::DivUIOp>(
+      loc, columns[0],
+      arith::ConstantIndexOp::create(builder, loc,
+                                     op.getPackingAttr().getPanel()));
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t units = type.getDimSize(1);
+  int64_t width = std::gcd(
+      units, ShapedType::isDynamic(strides[0]) ? int64_t(1) : strides[0]);
+  width = std::gcd(width, int64_t(16));
+  SmallVector<Value> words;
+  auto append = [&](Value vector, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      words.push_back(vector::ExtractOp::create(builder, loc, vector, i));
+  };
+  for (int64_t unit = 0; unit < units; unit += width) {
+    Value first = arith::ConstantIndexOp::create(builder, loc, unit);
+    Value loaded = vector::LoadOp::create(
+        builder, loc, VectorType::get(width, builder.getI8Type()), bytes,
+        ValueRange{panel, first}, /*nontemporal=*/false,
+        llvm::MaybeAlign(width));
+    if (width % kPerWord == 0)
+      append(vector::BitCastOp::create(
+                 builder, loc,
+                 VectorType::get(width / kPerWord, builder.getI32Type()),
+                 loaded),
+             width / kPerWord);
+    else
+      append(arith::ExtUIOp::create(
+                 builder, loc, VectorType::get(width, builder.getI32Type()),
+                 loaded),
+             width);
+  }
+  return words;
+}
+
+/// The places of the units whose positions were loaded ahead.
+SmallVector<Value> SimtExpansion::placePrefetched(OpBuilder &builder,
+                                                  Location loc, int64_t units) {
+  int64_t perWord = units / int64_t(prefetched.size());
+  SmallVector<Value> places;
+  for (Value word : prefetched) {
+    bool together = isInterleaved && pattern.bk == 1 && perWord > 1;
+    if (together)
+      word = RowInterleave::placeBytes(builder, loc, word, pattern.m);
+    for (int64_t i = 0; i < perWord; ++i) {
+      Value position = word;
+      auto constant = [&](int64_t value) {
+        return arith::ConstantIntOp::create(builder, loc, value, 32);
+      };
+      if (perWord > 1)
+        position = arith::AndIOp::create(
+            builder, loc,
+            arith::ShRUIOp::create(builder, loc, word, constant(8 * i)),
+            constant(0xff));
+      places.push_back(
+          together ? Value(arith::IndexCastUIOp::create(
+                         builder, loc, builder.getIndexType(), position))
+                   : placeUnit(builder, loc, position));
+    }
+  }
+  return places;
+}
+
+/// Where units start in their windows of A's tile, [unit][column], one column
+/// for each chunk, or for each column of each chunk.
+SmallVector<SmallVector<Value>> SimtExpansion::loadPlaces(OpBuilder &builder,
+                                                          WeightTile &weights,
+                                                          Value firstUnit,
+                                                          int64_t units) {
+  SmallVector<SmallVector<Value>> places(units);
+  Location loc = firstUnit.getLoc();
+  if (!prefetched.empty()) {
+    for (auto [unit, at] :
+         llvm::enumerate(placePrefetched(builder, loc, units)))
+      places[unit].assign(columns.size(), at);
+    return places;
+  }
   llvm::SmallDenseMap<int64_t, SmallVector<Value>> loaded;
+  auto load = [&](Value column) {
+    SmallVector<Value> positions =
+        weights.loadPositions(builder, firstUnit, units, column);
+    for (Value &position : positions)
+      position = placeUnit(builder, loc, position);
+    return positions;
+  };
   auto append = [&](ArrayRef<Value> column) {
-    for (auto [unit, position] : llvm::enumerate(column))
-      positions[unit].push_back(position);
+    for (auto [unit, at] : llvm::enumerate(column))
+      places[unit].push_back(at);
   };
   for (auto [chunk, column] : llvm::enumerate(columns)) {
     if (hasUnitPerChunk()) {
       SmallVector<Value> &group = loaded[groupKey(chunk)];
       if (group.empty())
-        group = weights.loadPositions(builder, firstUnit, units, column);
+        group = load(column);
       append(group);
       continue;
     }
     for (int64_t i = 0; i < kChunk; ++i)
-      append(weights.loadPositions(builder, firstUnit, units,
-                                   add(builder, column.getLoc(), column, i)));
+      append(load(add(builder, loc, column, i)));
   }
-  return positions;
+  return places;
 }
 
 /// The thread's chunks of the row of A that a kept unit names.
 SmallVector<Value> SimtExpansion::loadRowOfA(OpBuilder &builder, SpMMOp op,
-                                             Value unit, Value position,
+                                             Value unit, Value unitPlace,
                                              Value rowInUnit) {
   Location loc = op.getLoc();
   auto constant = [&](int64_t value) -> Value {
@@ -162,12 +305,11 @@ SmallVector<Value> SimtExpansion::loadRowOfA(OpBuilder &builder, SpMMOp op,
       builder.createOrFold<arith::DivUIOp>(loc, unit, constant(pattern.n));
   Value first = builder.createOrFold<arith::MulIOp>(
       loc, window, constant(pattern.windowRows()));
-  Value offset = arith::IndexCastUIOp::create(builder, loc,
-                                              builder.getIndexType(), position);
-  if (pattern.bk != 1)
-    offset = arith::MulIOp::create(builder, loc, offset, constant(pattern.bk));
   Value k = builder.createOrFold<arith::AddIOp>(
-      loc, builder.createOrFold<arith::AddIOp>(loc, first, rowInUnit), offset);
+      loc,
+      builder.createOrFold<arith::AddIOp>(loc, place(builder, loc, first),
+                                          place(builder, loc, rowInUnit)),
+      unitPlace);
   auto type = VectorType::get(kChunk, builder.getF32Type());
   SmallVector<Value> chunks;
   for (Value row : rows)
@@ -177,7 +319,63 @@ SmallVector<Value> SimtExpansion::loadRowOfA(OpBuilder &builder, SpMMOp op,
   return chunks;
 }
 
-/// `count` kept rows from `firstRow` on.
+/// The columns of A that the thread's columns of one kept row are multiplied
+/// by, [column][row].
+SmallVector<SmallVector<Value>>
+SimtExpansion::loadOperandsOfA(OpBuilder &builder, SpMMOp op,
+                               const KeptRow &kept, ArrayRef<Value> places) {
+  // Rows of A already read for this row of weights, by place.
+  llvm::SmallDenseMap<Value, SmallVector<Value>> loaded;
+  SmallVector<SmallVector<Value>> operands;
+  for (int64_t column = 0; column < tile.threadN; ++column) {
+    Value unitPlace = places[hasUnitPerChunk() ? column / kChunk : column];
+    SmallVector<Value> &elements = loaded[unitPlace];
+    if (elements.empty())
+      for (Value chunk :
+           loadRowOfA(builder, op, kept.unit, unitPlace, kept.rowInUnit))
+        for (int64_t i = 0; i < kChunk; ++i)
+          elements.push_back(
+              vector::ExtractOp::create(builder, op.getLoc(), chunk, i));
+    operands.push_back(elements);
+  }
+  return operands;
+}
+
+RowOperands SimtExpansion::loadRow(OpBuilder &builder, SpMMOp op,
+                                   WeightTile &weights, const KeptRow &kept,
+                                   ArrayRef<Value> places) {
+  RowOperands operands{loadOperandsOfA(builder, op, kept, places), {}};
+  for (Value column : columns) {
+    Value chunk = weights.loadValues(builder, kept.row, column);
+    for (int64_t i = 0; i < kChunk; ++i)
+      operands.b.push_back(
+          vector::ExtractOp::create(builder, op.getLoc(), chunk, i));
+  }
+  return operands;
+}
+
+/// Adds the products of one kept row.
+void SimtExpansion::addRow(OpBuilder &builder, Location loc,
+                           const RowOperands &operands,
+                           MutableArrayRef<Value> sums) {
+  // To and fro along the shorter side: each product shares a factor with the
+  // one before, so that the register file, which delivers two operands a clock,
+  // has two to deliver.
+  bool alongN = tile.threadN <= tile.threadM;
+  int64_t outer = alongN ? tile.threadM : tile.threadN;
+  int64_t inner = alongN ? tile.threadN : tile.threadM;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t step = 0; step < inner; ++step) {
+      int64_t j = i % 2 == 0 ? step : inner - 1 - step;
+      int64_t m = alongN ? i : j, n = alongN ? j : i;
+      Value &sum = sums[m * tile.threadN + n];
+      sum = LLVM::FMAOp::create(builder, loc, operands.a[n][m], operands.b[n],
+                                sum);
+    }
+}
+
+/// `count` kept rows from `firstRow` on. A row's operands are loaded while the
+/// row before it is multiplied.
 SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
                                              WeightTile &weights,
                                              Value firstRow, int64_t count,
@@ -186,42 +384,29 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
   auto bk = arith::ConstantIndexOp::create(builder, loc, pattern.bk);
   Value firstUnit = builder.createOrFold<arith::DivUIOp>(loc, firstRow, bk);
   Value firstInUnit = builder.createOrFold<arith::RemUIOp>(loc, firstRow, bk);
-  SmallVector<SmallVector<Value>> positions = loadPositions(
+  SmallVector<SmallVector<Value>> places = loadPlaces(
       builder, weights, firstUnit, llvm::divideCeil(count, pattern.bk));
-  auto type = VectorType::get(kChunk, builder.getF32Type());
+  auto load = [&](int64_t i) {
+    KeptRow kept{add(builder, loc, firstUnit, i / pattern.bk),
+                 add(builder, loc, firstInUnit, i % pattern.bk),
+                 add(builder, loc, firstRow, i)};
+    return loadRow(builder, op, weights, kept, places[i / pattern.bk]);
+  };
   SmallVector<Value> result(sums);
-  int64_t perChunk = hasUnitPerChunk() ? 1 : kChunk;
+  RowOperands next = load(0);
   for (int64_t i = 0; i < count; ++i) {
-    Value unit = add(builder, loc, firstUnit, i / pattern.bk);
-    Value inUnit = add(builder, loc, firstInUnit, i % pattern.bk);
-    Value row = add(builder, loc, firstRow, i);
-    // Rows of A already read for this row of weights, by position.
-    llvm::SmallDenseMap<Value, SmallVector<Value>> rowsOfA;
-    for (auto [chunk, column] : llvm::enumerate(columns)) {
-      SmallVector<SmallVector<Value>> a;
-      for (int64_t j = 0; j < perChunk; ++j) {
-        Value position = positions[i / pattern.bk][chunk * perChunk + j];
-        SmallVector<Value> &rowOfA = rowsOfA[position];
-        if (rowOfA.empty())
-          rowOfA = loadRowOfA(builder, op, unit, position, inUnit);
-        a.push_back(rowOfA);
-      }
-      Value b = weights.loadValues(builder, row, column);
-      for (int64_t m = 0; m < tile.threadM; ++m) {
-        SmallVector<Value> scalars;
-        for (int64_t j = 0; j < perChunk; ++j)
-          scalars.push_back(vector::ExtractOp::create(
-              builder, loc, a[j][m / kChunk], m % kChunk));
-        Value x =
-            perChunk == 1
-                ? vector::BroadcastOp::create(builder, loc, type, scalars[0])
-                      .getResult()
-                : vector::FromElementsOp::create(builder, loc, type, scalars)
-                      .getResult();
-        Value &sum = result[m * columnChunks() + chunk];
-        sum = vector::FMAOp::create(builder, loc, x, b, sum);
-      }
+    RowOperands operands = std::move(next);
+
+    if (i + 1 < count) {
+      next = load(i + 1);
+      // ptxas would put the loads off until the products before them are made,
+      // but moves none past a barrier; that of a warp costs nothing.
+      NVVM::SyncWarpOp::create(
+          builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
     }
+    if (i == 0)
+      copiesGoAfter = &*std::prev(builder.getInsertionPoint());
+    addRow(builder, loc, operands, result);
   }
   return result;
 }
@@ -243,17 +428,21 @@ SmallVector<Value> SimtExpansion::expand(OpBuilder &builder, SpMMOp op,
                                                SmallVector<Value>(sums));
         scf::YieldOp::create(builder, loc, result);
       });
+  copiesGoAfter = nullptr;
   return SmallVector<Value>(loop.getResults());
 }
 
 void SimtExpansion::end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
                         Value initial) {
+  auto type = VectorType::get(kChunk, builder.getF32Type());
   SmallVector<TileChunk> chunks;
   for (auto [i, row] : llvm::enumerate(rows))
     for (auto [j, column] : llvm::enumerate(columns)) {
       TileChunk chunk{row, column, {}};
       for (int64_t m = 0; m < kChunk; ++m)
-        chunk.lines.push_back(sums[(i * kChunk + m) * columnChunks() + j]);
+        chunk.lines.push_back(vector::FromElementsOp::create(
+            builder, op.getLoc(), type,
+            sums.slice((i * kChunk + m) * tile.threadN + j * kChunk, kChunk)));
       chunks.push_back(std::move(chunk));
     }
   TileStores(builder, op, initial).store(chunks, tile);

@@ -20,6 +20,21 @@ public:
   /// The thread's part of C, zero. Called first, at the start of the kernel.
   virtual SmallVector<Value> begin(OpBuilder &builder, Location loc) = 0;
 
+  /// Loads to registers what `expand` wants of `indices`, the indices of the
+  /// tile that `op` multiplies next. Called before the copies of that tile are
+  /// awaited, where it can be; none if `expand` reads all from shared memory.
+  virtual SmallVector<Value> prefetch(OpBuilder &builder, SpMMOp op,
+                                      Value indices) {
+    return {};
+  }
+  /// What `prefetch` loaded for the next call of `expand`.
+  SmallVector<Value> prefetched;
+
+  /// Where in what `expand` made the asynchronous copies of the tile after it
+  /// are best issued: when its first loads from shared memory, which would wait
+  /// behind them, are on their way. Null for before all.
+  Operation *copiesGoAfter = nullptr;
+
   /// Adds the product of the staged tiles `op` to `sums`.
   virtual SmallVector<Value> expand(OpBuilder &builder, SpMMOp op,
                                     ArrayRef<Value> sums) = 0;

@@ -1,7 +1,8 @@
 // RUN: nm-opt %s --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // One launch of a block for each tile; buffers are views of dynamic shared
-// memory; positions of a panel come in one load; a thread's sums start at zero
+// memory; positions of a panel come in one load; all operands of a row are
+// loaded before the products of the row before; a thread's sums start at zero
 // and C, which was filled with zero, is not read.
 // CHECK-LABEL: func.func @vector_wise
 // CHECK-SAME: %[[C:[^:]*]]: memref<128x256xf32>) {
@@ -13,10 +14,12 @@
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<16xi8>
 // CHECK: %[[POSITION:.*]] = arith.index_castui %{{.*}} : i8 to index
 // CHECK: %[[A:.*]] = vector.load %[[AS:.*]][%[[POSITION]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
-// CHECK: %[[B:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<4x16x32xf32, {{.*}}, vector<4xf32>
 // CHECK: %[[X:.*]] = vector.extract %[[A]][0]
-// CHECK: %[[XS:.*]] = vector.broadcast %[[X]]
-// CHECK: vector.fma %[[XS]], %[[B]], %cst{{.*}} :
+// CHECK: %[[B:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<4x16x32xf32, {{.*}}, vector<4xf32>
+// CHECK: %[[B0:.*]] = vector.extract %[[B]][0]
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<32x64xf32
+// CHECK: nvvm.bar.warp.sync
+// CHECK: llvm.intr.fma(%[[X]], %[[B0]], %cst)
 // CHECK-COUNT-16: vector.store
 // CHECK-NOT: vector.store
 // CHECK: gpu.terminator
@@ -35,6 +38,59 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memre
 
 // -----
 
+// A warp's columns share their units: positions come from global memory to
+// registers, those of the next tile before this one is awaited, and say where
+// the rows are interleaved to; copies are issued behind the first loads.
+// CHECK-LABEL: func.func @units_of_warps
+// CHECK: gpu.launch blocks
+// CHECK: %[[FIRST:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[48, 1]>>, vector<16xi8>
+// CHECK: %[[WORDS:.*]] = vector.bitcast %[[FIRST]] : vector<16xi8> to vector<4xi32>
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[48, 1], offset: ?>>, vector<16xi8>
+// CHECK: nvgpu.device_async_wait
+// CHECK-NEXT: gpu.barrier
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: arith.andi %{{.*}}, %c117901063_i32
+// CHECK: arith.andi %{{.*}}, %c404232216_i32
+// CHECK: vector.load {{.*}} : memref<32x64xf32, strided<[68, 1], offset: ?>
+// CHECK: nvgpu.device_async_copy
+// CHECK: nvgpu.device_async_create_group
+// CHECK: llvm.intr.fma
+func.func @units_of_warps
+// CHECK: gpu.launch blocks
+// CHECK: %[[FIRST:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[32, 1], offset: ?>>, vector<16xi8>
+// CHECK: vector.bitcast %[[FIRST]] : vector<16xi8> to vector<4xi32>
+// CHECK: %[[AHEAD:.*]] = vector.load {{.*}} : memref<4x16xi8, strided<[32, 1], offset: ?>>, vector<16xi8>
+// CHECK: nvgpu.device_async_wait
+// CHECK-NEXT: gpu.barrier
+// CHECK: arith.andi %{{.*}}, %c117901063_i32
+// CHECK: vector.load {{.*}} : memref<32x64xf32
+// CHECK: nvgpu.device_async_wait
+// CHECK-NEXT: gpu.barrier
+// CHECK: llvm.intr.fma
+func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: memref<4x48x1xi8>, %c: memref<64x128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c96 = arith.constant 96 : index
+  scf.forall (%m, %n) in (1, 1) {
+    linalg.fill ins(%zero : f32) outs(%c : memref<64x128xf32>)
+    scf.for %k = %c0 to %c96 step %c32 {
+      %w = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%k)
+      %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x96xf32> to memref<64x32xf32, strided<[96, 1], offset: ?>>
+      %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x48x32xf32> to memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>
+      %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x48x1xi8> to memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>
+      nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+        schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2>
+        ins(%at, %vt, %it : memref<64x32xf32, strided<[96, 1], offset: ?>>, memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>)
+        outs(%c : memref<64x128xf32>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // Element-wise: each column has a position of its own. What C holds is added,
 // and rows that it does not have are not stored; blocks in the interior do not
 // look.
@@ -42,8 +98,7 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memre
 // CHECK: %[[ROWS:.*]] = memref.dim
 // CHECK: gpu.launch blocks
 // CHECK: memref.load {{.*}}i8
-// CHECK: vector.from_elements
-// CHECK: vector.fma
+// CHECK: llvm.intr.fma
 // CHECK: %[[WHOLE:.*]] = arith.cmpi ugt
 // CHECK: scf.if %[[WHOLE]]
 // CHECK: vector.load %{{.*}}[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x64xf32
@@ -70,8 +125,8 @@ func.func @element_wise(%a: memref<?x32xf32>, %v: memref<16x64xf32>, %i: memref<
 // Block-wise: more kept rows than are unrolled make a loop.
 // CHECK-LABEL: func.func @block_wise
 // CHECK: gpu.launch blocks
-// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32 iter_args
-// CHECK: vector.fma
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16 iter_args
+// CHECK: llvm.intr.fma
 // CHECK: scf.yield
 func.func @block_wise(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<1x1xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {

@@ -15,6 +15,7 @@
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,22 +45,41 @@ struct StagedTile {
   SpMMOp product;
   gpu::BarrierOp copied, used;
   SmallVector<memref::AllocOp> buffers;
-  /// Loads and asynchronous copies, with their index arithmetic.
+  /// Loads to registers, with all index arithmetic.
   SmallVector<Operation *> loads;
+  SmallVector<Operation *> asyncCopies;
   /// Stores of what was loaded to registers.
   SmallVector<Operation *> stores;
+
+  int64_t countLoads() const {
+    return llvm::count_if(loads, llvm::IsaPred<vector::LoadOp>);
+  }
 };
 } // namespace
 
+/// Loads of a thread, of 16 bytes at most, that may be under way while it
+/// multiplies: they hold 32 of its registers.
+static constexpr int64_t kMaxEarlyLoads = 8;
+
 /// Waits for a load's data: ops that only stores need, and the stores.
 static bool isStoreFromRegisters(Operation *op) {
-  if (isa<memref::StoreOp, vector::ExtractOp>(op))
+  if (isa<memref::StoreOp, vector::StoreOp, vector::ExtractOp,
+          vector::FromElementsOp>(op))
     return true;
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isa<VectorType>(select.getType());
   auto guard = dyn_cast<scf::IfOp>(op);
   return guard && guard.getNumResults() == 0 &&
-         !guard.thenBlock()->getOps<memref::StoreOp>().empty();
+         (!guard.thenBlock()->getOps<memref::StoreOp>().empty() ||
+          !guard.thenBlock()->getOps<vector::StoreOp>().empty());
+}
+
+static bool isAsyncCopy(Operation *op) {
+  if (isa<nvgpu::DeviceAsyncCopyOp>(op))
+    return true;
+  auto guard = dyn_cast<scf::IfOp>(op);
+  return guard &&
+         !guard.thenBlock()->getOps<nvgpu::DeviceAsyncCopyOp>().empty();
 }
 
 static FailureOr<StagedTile> findStagedTile(SpMMOp product) {
@@ -77,6 +97,8 @@ static FailureOr<StagedTile> findStagedTile(SpMMOp product) {
       tile.buffers.push_back(buffer);
     else if (isStoreFromRegisters(op))
       tile.stores.push_back(op);
+    else if (isAsyncCopy(op))
+      tile.asyncCopies.push_back(op);
     else
       tile.loads.push_back(op);
   }
@@ -266,6 +288,7 @@ Value CopyPipeline::emitPrologue() {
   for (int64_t i = 0; i < std::min(stages - 1, trips); ++i) {
     IRMapping mapping = mapTile(constant(i * step), constant(i));
     cloneOps(tile.loads, mapping);
+    cloneOps(tile.asyncCopies, mapping);
     group = closeGroup(rewriter, loc);
     cloneOps(tile.stores, mapping);
   }
@@ -279,6 +302,14 @@ scf::ForOp CopyPipeline::createLoop(int64_t firstTile, int64_t lastTile) {
 
 void CopyPipeline::emitProduct(Value k) {
   IRMapping mapping = mapTile(k, slotOf(k));
+  // What is not staged is seen at `k` itself.
+  llvm::SetVector<Operation *> views;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) {
+    return op->getBlock() == loop.getBody() && !isa<memref::AllocOp>(op);
+  };
+  (void)getBackwardSlice(tile.product.getOperation(), &views, options);
+  cloneOps(views.getArrayRef(), mapping);
   rewriter.clone(*tile.product, mapping);
 }
 
@@ -291,11 +322,20 @@ void CopyPipeline::emitMainLoop(Value group) {
   scf::ForOp main = createLoop(0, trips - ahead);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(main.getBody());
-  awaitGroups(rewriter, loc, group, ahead - 1);
   Value next = arith::AddIOp::create(rewriter, loc, main.getInductionVar(),
                                      constant(ahead * step));
   IRMapping mapping = mapTile(next, slotOf(next));
-  cloneOps(tile.loads, mapping);
+  // Loads to registers need no buffer. Before the barrier, which ptxas moves
+  // none past, they are under way for all of the product; after it ptxas puts
+  // them off to save registers, until too late. It is to do so where there are
+  // not enough registers.
+  bool loadEarly = tile.countLoads() <= kMaxEarlyLoads;
+  if (loadEarly)
+    cloneOps(tile.loads, mapping);
+  awaitGroups(rewriter, loc, group, ahead - 1);
+  if (!loadEarly)
+    cloneOps(tile.loads, mapping);
+  cloneOps(tile.asyncCopies, mapping);
   closeGroup(rewriter, loc);
   emitProduct(main.getInductionVar());
   // By now the loads have arrived.
@@ -335,7 +375,8 @@ static bool canPipeline(scf::ForOp loop, StagedTile &tile) {
     return false;
   return llvm::all_of(tile.product->getOperands(), [&](Value operand) {
     return loop.isDefinedOutsideOfLoop(operand) ||
-           llvm::is_contained(tile.buffers, operand.getDefiningOp());
+           llvm::is_contained(tile.buffers, operand.getDefiningOp()) ||
+           llvm::is_contained(tile.loads, operand.getDefiningOp());
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -99,6 +100,8 @@ int64_t Staging::countBytes() {
   int64_t bytes = 0;
   for (MemRefType type : {typeOfA(), typeOfValues(), typeOfIndices()})
     bytes += getWorkgroupBytes(type);
+  if (readsIndicesInPlace(op, tile))
+    bytes -= getWorkgroupBytes(typeOfIndices());
   return bytes;
 }
 
@@ -111,6 +114,7 @@ Value Staging::copyA(const CopyThreads &threads) {
                                     : SmallVector<int64_t>{tile.m, tile.k};
   copy.width =
       getAccessWidth(cast<MemRefType>(op.getA().getType()), copy.extents);
+  copy.interleaveRows = interleavesRows(op, tile);
   if (op.getTransposeA())
     emitCopy(builder, loc, copy, threads);
   else
@@ -177,12 +181,15 @@ void Staging::emit() {
   // A's loads take longest to return, so they are issued first.
   Value a = copyA(threads);
   Value values = copyWeights(op.getValues(), typeOfValues(), threads);
-  Value indices = copyIndices(threads);
+  Value indices =
+      readsIndicesInPlace(op, tile) ? op.getIndices() : copyIndices(threads);
   SmallVector<Value> operands = {a, values, indices, castOutput()};
   gpu::BarrierOp::create(builder, loc);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setTransposeA(true);
+  if (interleavesRows(op, tile))
+    staged->setAttr(kInterleavedRowsAttr, builder.getUnitAttr());
   // The next tile is copied over this one.
   gpu::BarrierOp::create(builder, loc);
   op.erase();

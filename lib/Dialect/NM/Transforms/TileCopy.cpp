@@ -3,6 +3,7 @@
 #include "TileCopy.h"
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -257,26 +258,35 @@ struct RegisterAccess {
 };
 } // namespace
 
+/// What was loaded, if the source has it, else zeros.
+static Value orZeros(OpBuilder &builder, Location loc, const TileCopy &copy,
+                     const RegisterAccess &access) {
+  Value inside = isInSource(builder, loc, copy, access.indices);
+  if (!inside)
+    return access.data;
+  Value zeros = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(access.data.getType()));
+  return arith::SelectOp::create(builder, loc, inside, access.data, zeros);
+}
+
 /// Stores what the source has at the access's indices, else zeros.
 static void storeAccess(OpBuilder &builder, Location loc, const TileCopy &copy,
                         const RegisterAccess &access, bool transpose) {
   IndexBuilder index(builder, loc);
-  Value data = access.data;
-  if (Value inside = isInSource(builder, loc, copy, access.indices)) {
-    Value zeros = arith::ConstantOp::create(
-        builder, loc, builder.getZeroAttr(data.getType()));
-    data = arith::SelectOp::create(builder, loc, inside, data, zeros);
-  }
+  Value data = orZeros(builder, loc, copy, access);
   for (int64_t i = 0; i < copy.width; ++i) {
     SmallVector<Value> target(access.indices);
     target.back() = index.add(target.back(), i);
     if (transpose)
       std::swap(target[target.size() - 2], target.back());
+    if (copy.interleaveRows)
+      target[0] = RowInterleave::place(builder, loc, target[0]);
     Value element = vector::ExtractOp::create(builder, loc, data, i);
     memref::StoreOp::create(builder, loc, element, copy.destination, target);
   }
 }
 
+/// Copies element by element.
 static void emitRegisterCopy(OpBuilder &builder, Location loc,
                              const TileCopy &copy, const CopyThreads &threads,
                              bool transpose) {
@@ -304,6 +314,141 @@ static void emitRegisterCopy(OpBuilder &builder, Location loc,
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Transposition by squares
+//===----------------------------------------------------------------------===//
+
+/// The side of the squares that a thread transposes in its registers: a row is
+/// one 16-byte load, a column one 16-byte store.
+static constexpr int64_t kSquare = 4;
+/// Lanes whose 16-byte accesses are served together.
+static constexpr int64_t kQuarterWarp = 8;
+namespace {
+/// A square on its way through registers.
+struct SquareAccess {
+  Value id, row, column;
+  /// The row of the destination that the first column goes to.
+  Value place;
+  SmallVector<RegisterAccess> lines;
+};
+} // namespace
+
+/// Rows and columns of squares that a warp takes at once, and the columns of a
+/// quarter of it. In shared memory, where rows are 4 words apart modulo 32,
+/// what a quarter stores meets each bank once: 8 neighbouring rows where they
+/// are interleaved, else 2 x 64 bytes.
+static constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
+static int64_t quarterColumns(const TileCopy &copy) {
+  return copy.interleaveRows ? kWarpColumns : 2;
+}
+
+/// Sets where square `id` stands.
+static void placeSquare(IndexBuilder &index, OffsetIndex id,
+                        const TileCopy &copy, SquareAccess &square) {
+  int64_t rows = copy.extents[0] / kSquare, columns = copy.extents[1] / kSquare;
+  OffsetIndex row, column;
+  if (rows % kWarpRows != 0 || columns % kWarpColumns != 0) {
+    std::tie(column, row) = index.split(id, rows);
+    square.row = index.materialize(index.scale(row, kSquare));
+    square.column = index.materialize(index.scale(column, kSquare));
+    square.place = square.column;
+    return;
+  }
+  // The columns of a warp are 128 bytes of each row.
+  auto [group, lane] = index.split(id, kWarpSize);
+  auto [columnGroup, rowGroup] = index.split(group, rows / kWarpRows);
+  auto [quarter, inQuarter] = index.split(lane, kQuarterWarp);
+  auto [quarterRow, lowColumn] = index.split(inQuarter, quarterColumns(copy));
+  auto [highRow, highColumn] =
+      index.split(quarter, kWarpColumns / quarterColumns(copy));
+  Value laneRow = index.add(index.materialize(quarterRow),
+                            index.materialize(index.scale(
+                                highRow, kQuarterWarp / quarterColumns(copy))));
+  Value laneColumn = index.add(
+      index.materialize(lowColumn),
+      index.materialize(index.scale(highColumn, quarterColumns(copy))));
+  Value firstColumn =
+      index.materialize(index.scale(columnGroup, kWarpColumns * kSquare));
+  square.row =
+      index.add(index.materialize(index.scale(rowGroup, kWarpRows * kSquare)),
+                index.mul(laneRow, kSquare));
+  square.column = index.add(firstColumn, index.mul(laneColumn, kSquare));
+  square.place =
+      copy.interleaveRows ? index.add(firstColumn, laneColumn) : square.column;
+}
+
+static SquareAccess loadSquare(OpBuilder &builder, Location loc,
+                               const TileCopy &copy, OffsetIndex id,
+                               int64_t count) {
+  IndexBuilder index(builder, loc);
+  SquareAccess square;
+  square.id = index.materialize(id);
+  // Threads past the end of the tile load its last square again.
+  if (id.bound + id.offset > count)
+    id = {arith::MinUIOp::create(builder, loc, square.id,
+                                 index.constant(count - 1)),
+          count};
+  placeSquare(index, id, copy, square);
+  for (int64_t i = 0; i < kSquare; ++i) {
+    RegisterAccess line;
+    line.indices = {index.add(square.row, i), square.column};
+    line.data = loadClamped(builder, loc, copy, line.indices);
+    square.lines.push_back(std::move(line));
+  }
+  return square;
+}
+
+static void storeSquare(OpBuilder &builder, Location loc, const TileCopy &copy,
+                        const SquareAccess &square) {
+  IndexBuilder index(builder, loc);
+  SmallVector<Value> lines;
+  for (const RegisterAccess &line : square.lines)
+    lines.push_back(orZeros(builder, loc, copy, line));
+  auto type = cast<VectorType>(lines[0].getType());
+  int64_t bytes = kSquare * type.getElementTypeBitWidth() / 8;
+  int64_t apart = copy.interleaveRows ? RowInterleave::kAhead : 1;
+  for (int64_t i = 0; i < kSquare; ++i) {
+    SmallVector<Value> elements;
+    for (Value line : lines)
+      elements.push_back(vector::ExtractOp::create(builder, loc, line, i));
+    Value column = vector::FromElementsOp::create(builder, loc, type, elements);
+    vector::StoreOp::create(
+        builder, loc, column, copy.destination,
+        ValueRange{index.add(square.place, i * apart), square.row},
+        /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  }
+}
+
+/// Whether whole squares make up the tile, and the destination's rows start at
+/// multiples of one.
+static bool hasSquares(const TileCopy &copy) {
+  auto [strides, offset] =
+      cast<MemRefType>(copy.destination.getType()).getStridesAndOffset();
+  if (copy.interleaveRows && copy.extents[0] % (kWarpRows * kSquare) != 0)
+    return false;
+  return copy.width == kSquare && copy.extents[0] % kSquare == 0 &&
+         strides[0] % kSquare == 0;
+}
+
+static void emitSquaresCopy(OpBuilder &builder, Location loc,
+                            const TileCopy &copy, const CopyThreads &threads) {
+  SmallVector<SquareAccess> squares;
+  int64_t count = copy.extents[0] * copy.extents[1] / (kSquare * kSquare);
+  for (int64_t round = 0; round * threads.count < count; ++round)
+    squares.push_back(loadSquare(
+        builder, loc, copy,
+        OffsetIndex{threads.id, threads.count, round * threads.count}, count));
+  for (auto [round, square] : llvm::enumerate(squares)) {
+    OpBuilder::InsertionGuard guard(builder);
+    skipPastEnd(builder, loc, square.id, round, count, threads.count);
+    storeSquare(builder, loc, copy, square);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
 /// The smallest copy that cp.async makes.
 static constexpr int64_t kMinAsyncBytes = 4;
 
@@ -318,5 +463,7 @@ void mlir::nm::emitCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
 void mlir::nm::emitTransposingCopy(OpBuilder &builder, Location loc,
                                    const TileCopy &copy,
                                    const CopyThreads &threads) {
+  if (hasSquares(copy))
+    return emitSquaresCopy(builder, loc, copy, threads);
   emitRegisterCopy(builder, loc, copy, threads, /*transpose=*/true);
 }

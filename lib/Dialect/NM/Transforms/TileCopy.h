@@ -19,6 +19,8 @@ struct TileCopy {
   /// sizes, strides and offsets of the source, so that an access is wholly
   /// inside or outside, and aligned.
   int64_t width;
+  /// Whether the destination's rows stand where RowInterleave says.
+  bool interleaveRows = false;
 };
 
 /// The threads that copy.

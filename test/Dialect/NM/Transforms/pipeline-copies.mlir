@@ -1,23 +1,24 @@
 // RUN: nm-opt %s --nm-stage-shared-memory=max-shared-memory=200000 --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
 
 // Two stages: the first tile is copied before the loop; in it, the next one's
-// loads and copies are issued before the product and its stores follow; the
-// last product stands after it.
+// loads to registers are issued before the barrier and its copies after, and
+// its stores follow the product; the last product stands after the loop.
 // CHECK-LABEL: func.func @two_stages
 // CHECK: memref.alloc() : memref<2x32x64xf32, strided<[2176, 68, 1]>, #gpu.address_space<workgroup>>
 // CHECK: vector.load
 // CHECK: nvgpu.device_async_copy {{.*}}, 4 {bypassL1}
 // CHECK: %[[GROUP:.*]] = nvgpu.device_async_create_group
-// CHECK: memref.store
+// CHECK: vector.store
 // CHECK: scf.for %{{.*}} = %c0 to %c96 step %c32
-// CHECK-NEXT: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
+// CHECK: vector.load
+// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
 // CHECK-NEXT: gpu.barrier
-// CHECK-NOT: memref.store
+// CHECK-NOT: vector.store
 // CHECK: nvgpu.device_async_copy
 // CHECK: nvgpu.device_async_create_group
 // CHECK: nm.spmm
 // CHECK-NOT: gpu.barrier
-// CHECK: memref.store
+// CHECK: vector.store
 // CHECK: }
 // CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
 // CHECK-NEXT: gpu.barrier
@@ -51,7 +52,7 @@ func.func @two_stages(%a: memref<64x128xf32>, %v: memref<4x64x32xf32>, %i: memre
 // CHECK: nvgpu.device_async_create_group
 // CHECK: nvgpu.device_async_create_group
 // CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
-// CHECK-NEXT: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
+// CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
 // CHECK: nm.spmm
 // CHECK: scf.for %{{.*}} = %c64 to %c128 step %c32
 // CHECK-NEXT: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
@@ -82,7 +83,7 @@ func.func @three_stages(%a: memref<64x128xf32>, %v: memref<64x128xf32>, %i: memr
 // CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %c4, %c0 : index
 // CHECK: nvgpu.device_async_copy {{.*}}, 4, %[[COUNT]]
 // CHECK: nvgpu.device_async_create_group
-// CHECK: memref.store
+// CHECK: vector.store
 // CHECK: nvgpu.device_async_wait
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: nm.spmm

@@ -1,15 +1,23 @@
 // RUN: nm-opt %s --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
 
-// A goes through registers to a k-major tile, four elements a load, four
-// columns of k apart; weights go as they are, panels side by side; the bytes of
-// a panel's indices in one access.
+// A goes through registers to a k-major tile, as squares of 4 x 4: a load takes
+// four elements of a row, a store four of a column; weights go as they are,
+// panels side by side; the bytes of a panel's indices in one access.
 // CHECK-LABEL: func.func @whole
 // CHECK-SAME: %[[A:[^:]*]]: memref<64x32xf32>, %[[V:[^:]*]]: memref<4x16x32xf32>, %[[I:[^:]*]]: memref<4x16x1xi8>, %[[C:[^:]*]]: memref<64x128xf32>
 // CHECK: %[[T:.*]] = gpu.thread_id x
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
 // CHECK: %[[A0:.*]] = vector.load %[[A]][%[[ROW:.*]], %[[K:.*]]] {alignment = 16 : i64} : memref<64x32xf32>, vector<4xf32>
-// CHECK: %[[X:.*]] = vector.extract %[[A0]][0]
-// CHECK: memref.store %[[X]], %[[AS]][%[[K]], %[[ROW]]]
+// CHECK: %[[ROW1:.*]] = arith.addi %[[ROW]], %c1
+// CHECK: %[[A1:.*]] = vector.load %[[A]][%[[ROW1]], %[[K]]]
+// CHECK: %[[A2:.*]] = vector.load %[[A]]
+// CHECK: %[[A3:.*]] = vector.load %[[A]]
+// CHECK: %[[X0:.*]] = vector.extract %[[A0]][0]
+// CHECK: %[[X1:.*]] = vector.extract %[[A1]][0]
+// CHECK: %[[X2:.*]] = vector.extract %[[A2]][0]
+// CHECK: %[[X3:.*]] = vector.extract %[[A3]][0]
+// CHECK: %[[X:.*]] = vector.from_elements %[[X0]], %[[X1]], %[[X2]], %[[X3]]
+// CHECK: vector.store %[[X]], %[[AS]][%[[K]], %[[ROW]]] {alignment = 16 : i64}
 // CHECK: %[[VS:.*]] = memref.alloc() : memref<4x16x32xf32, strided<[32, 128, 1]>, #gpu.address_space<workgroup>>
 // CHECK: %[[W:.*]] = vector.transfer_read %[[V]][%[[P:.*]], %[[R:.*]], %[[COL:.*]]], %{{.*}} {in_bounds = [true]} : memref<4x16x32xf32>, vector<4xf32>
 // CHECK: vector.transfer_write %[[W]], %[[VS]][%[[P]], %[[R]], %[[COL]]] {in_bounds = [true]}
@@ -24,6 +32,29 @@ func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
       schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
+      outs(%c : memref<64x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// A warp's columns share their units: indices stay where they are, and rows of
+// A's tile are interleaved, those of a square's columns eight apart.
+// CHECK-LABEL: func.func @units_of_warps
+// CHECK-SAME: %[[I:[^:]*]]: memref<4x16x1xi8>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<32x64xf32
+// CHECK: vector.store %{{.*}}, %[[AS]][%[[PLACE:.*]], %[[ROW:.*]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[PLACE]], %c8
+// CHECK: vector.store %{{.*}}, %[[AS]][%[[NEXT]], %[[ROW]]]
+// CHECK: nm.spmm <16:32, block = 1x32> transpose_a packing
+// CHECK-SAME: ins(%[[AS]], %{{.*}}, %[[I]] :
+// CHECK-SAME: nm.interleaved_rows
+func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8]>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
