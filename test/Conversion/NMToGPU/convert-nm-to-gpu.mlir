@@ -56,18 +56,6 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memre
 // CHECK: nvgpu.device_async_copy
 // CHECK: nvgpu.device_async_create_group
 // CHECK: llvm.intr.fma
-func.func @units_of_warps
-// CHECK: gpu.launch blocks
-// CHECK: %[[FIRST:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[32, 1], offset: ?>>, vector<16xi8>
-// CHECK: vector.bitcast %[[FIRST]] : vector<16xi8> to vector<4xi32>
-// CHECK: %[[AHEAD:.*]] = vector.load {{.*}} : memref<4x16xi8, strided<[32, 1], offset: ?>>, vector<16xi8>
-// CHECK: nvgpu.device_async_wait
-// CHECK-NEXT: gpu.barrier
-// CHECK: arith.andi %{{.*}}, %c117901063_i32
-// CHECK: vector.load {{.*}} : memref<32x64xf32
-// CHECK: nvgpu.device_async_wait
-// CHECK-NEXT: gpu.barrier
-// CHECK: llvm.intr.fma
 func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: memref<4x48x1xi8>, %c: memref<64x128xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
