@@ -180,9 +180,12 @@ class PreparedCall:
         for i, array in enumerate(outs):
             kind = _arrays.kind_of(array)
             address = kind.out_pointer(array, self._result_shapes[i],
-                                       self._result_types[i])
-            if address is None or self._on_cuda:
+                                       self._result_types[i],
+                                       self._bound.device)
+            if address is None:
                 address = self._check_out(i, array, kind)
+            if self._on_cuda and (address or 0) % self._alignments[self._count + i]:
+                address = None
             if address is None or self._overlaps(slot, i, address):
                 fresh = kind.empty(self._result_shapes[i], self._result_types[i],
                                    array)
@@ -213,9 +216,7 @@ class PreparedCall:
             raise DeviceError(
                 f"expected out on {_arrays.device_name(self._bound.device)}, but "
                 f"it is on {_arrays.device_name(view.device)}")
-        alignment = self._alignments[self._count + i] if self._on_cuda else 1
-        fits = view.is_row_major and view.data % alignment == 0
-        return view.data if fits else None
+        return view.data if view.is_row_major else None
 
     def _overlaps(self, slot: _Slot, i: int, begin: int) -> bool:
         """Whether results would be written over arguments that are still read."""

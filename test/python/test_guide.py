@@ -11,6 +11,19 @@ from nm import _safetensors
 GUIDE = ROOT / "docs" / "Python.md"
 
 
+def add_torch_names(names, dense):
+    try:
+        import torch
+    except ImportError:
+        return False
+    linear = torch.nn.Linear(384, 1536)
+    linear.weight.data = torch.from_numpy(dense)
+    names["linear"] = linear
+    names["model"] = torch.nn.Sequential(linear, torch.nn.Linear(1536, 8))
+    names["example"] = torch.zeros(4, 384)
+    return True
+
+
 def test_the_guide(draw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "examples" / "feed-forward" / "feed-forward.mlir", tmp_path)
@@ -24,9 +37,11 @@ def test_the_guide(draw, tmp_path, monkeypatch):
     names["b1"], names["b2"] = draw.array(1536), draw.array(384)
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"),
                         re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     first = None
     for block in blocks:
+        if "nm.torch" in block and not add_torch_names(names, dense):
+            continue
         exec(compile(block, str(GUIDE), "exec"), names)
         if first is None:
             first = names["y"]

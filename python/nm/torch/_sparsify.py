@@ -1,0 +1,264 @@
+"""Sparse layers in place of a model's dense ones, where they are faster."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .._errors import Error
+from .._formats import check
+from .._matmul import prepare
+from .._pattern import Pattern, parse_pattern
+from ._linear import NMLinear
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """What became of one layer.
+
+    Attributes:
+        name, shape: of the layer, ``[out, in]``.
+        rows: of its input in the example.
+        pattern: that a rule gave, or None.
+        kernel: the strategy that was chosen, or "dense".
+        estimated, measured: speed-up over the dense layer; None where it was not
+            estimated or measured.
+        dropped: the share of non-zeros that pruning took.
+        replaced: whether the layer is an NMLinear now.
+        reason: why, or why not.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    rows: int | None = None
+    pattern: Pattern | None = None
+    kernel: str = "dense"
+    estimated: float | None = None
+    measured: float | None = None
+    dropped: float = 0.0
+    replaced: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SparsifyReport:
+    """What nm.torch.sparsify did, layer by layer; prints as a table."""
+
+    layers: tuple[LayerReport, ...] = field(default_factory=tuple)
+
+    def __iter__(self) -> Iterator[LayerReport]:
+        return iter(self.layers)
+
+    def __str__(self) -> str:
+        header = ["layer", "shape", "rows", "pattern", "kernel", "estimated",
+                  "measured", "reason"]
+        rows = [[layer.name, "x".join(map(str, layer.shape)),
+                 str(layer.rows or "-"),
+                 layer.pattern.describe() if layer.pattern else "-", layer.kernel,
+                 _times(layer.estimated), _times(layer.measured), layer.reason]
+                for layer in self.layers]
+        widths = [max(len(row[i]) for row in [header, *rows])
+                  for i in range(len(header))]
+        return "\n".join("  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+            for row in [header, *rows])
+
+
+def _times(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
+Rules = "str | Pattern | Mapping[str, str | Pattern | None]"
+
+
+def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
+             example: Any = None, *, prune: bool = False, force: bool = False,
+             run: Callable[[nn.Module], Any] | None = None,
+             progress: Callable[[str], None] | None = None) -> SparsifyReport:
+    """Puts NMLinear in place of the nn.Linear layers of a model, in the model
+    itself, where it is faster.
+
+    Args:
+        model: any module.
+        rules: a pattern for all layers, or patterns by globs of layer names, of
+            which the first that fits counts; None leaves a layer dense.
+        example: the model's input, or a tuple of them: its shapes are those that
+            kernels are chosen and timed for. Without it nothing is timed.
+        prune: whether weights are pruned by magnitude. Otherwise a layer whose
+            weight breaks its pattern stays dense.
+        force: whether layers that are not faster are replaced, too.
+        run: runs the model in place of ``model(*example)``.
+        progress: called with the name of each layer before its turn.
+
+    Returns:
+        a report of each layer: pattern, kernel, estimated and measured speed-up,
+        and the reason where it stays dense.
+    """
+    inputs = _record_inputs(model, example, run)
+    reports = []
+    for name, layer in list(model.named_modules()):
+        if type(layer) is not nn.Linear:
+            continue
+        if progress:
+            progress(name)
+        reports.append(_sparsify_layer(model, name, layer, rules,
+                                       inputs.get(name), prune, force))
+    if not reports:
+        raise Error("expected a model with nn.Linear layers, but it has none")
+    return SparsifyReport(tuple(reports))
+
+
+def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
+                    x: Tensor | None, prune: bool, force: bool) -> LayerReport:
+    facts: dict[str, Any] = {"name": name, "shape": tuple(layer.weight.shape)}
+    if x is not None:
+        facts["rows"] = x.numel() // max(x.shape[-1], 1)
+    pattern = _find_pattern(name, rules)
+    if pattern is None:
+        return LayerReport(**facts, reason="no rule for it")
+    facts["pattern"] = pattern
+    non_zeros = int(torch.count_nonzero(layer.weight))
+    report = check(layer.weight.detach(), pattern, name=name)
+    if not report and not prune:
+        return LayerReport(**facts, reason=f"breaks its pattern: {report.message}")
+    try:
+        sparse = NMLinear.from_dense(layer, pattern, prune_weight=prune, name=name)
+        if non_zeros:
+            facts["dropped"] = 1 - int(
+                torch.count_nonzero(sparse.values)) / non_zeros
+        if x is not None:
+            _measure(facts, layer, sparse, x)
+    except Error as error:
+        return LayerReport(**facts, reason=f"no kernel: {str(error).splitlines()[0]}")
+    measured = facts.get("measured")
+    if measured is not None and measured < 1 and not force:
+        facts["kernel"] = "dense"
+        return LayerReport(**facts, reason="dense is faster")
+    sparse.train(layer.training)
+    _replace(model, name, sparse)
+    reason = ("not timed: no example reached it" if measured is None else
+              "faster" if measured >= 1 else "slower, but forced")
+    return LayerReport(**facts, replaced=True, reason=reason)
+
+
+def _find_pattern(name: str, rules: Any) -> Pattern | None:
+    if not isinstance(rules, Mapping):
+        return parse_pattern(rules, None, 1 if isinstance(rules, str)
+                             and "dim" not in rules else None)
+    for glob, pattern in rules.items():
+        if fnmatch.fnmatchcase(name, glob):
+            return None if pattern is None else _find_pattern(name, pattern)
+    return None
+
+
+def _replace(model: nn.Module, name: str, layer: nn.Module) -> None:
+    parent, _, last = name.rpartition(".")
+    if not name:
+        raise Error("expected a model that has its nn.Linear as a part, but it is "
+                    "one; nm.torch.NMLinear.from_dense makes the layer")
+    setattr(model.get_submodule(parent), last, layer)
+
+
+def _record_inputs(model: nn.Module, example: Any,
+                   run: Callable[[nn.Module], Any] | None) -> dict[str, Tensor]:
+    """The input of every nn.Linear when the model runs."""
+    found: dict[str, Tensor] = {}
+    if example is None and run is None:
+        return found
+
+    def hook_for(name: str):
+        def hook(_module, args):
+            found.setdefault(name, args[0].detach())
+        return hook
+
+    handles = [layer.register_forward_pre_hook(hook_for(name))
+               for name, layer in model.named_modules()
+               if type(layer) is nn.Linear]
+    try:
+        with torch.no_grad(), _evaluating(model):
+            if run is not None:
+                run(model)
+            elif isinstance(example, Mapping):
+                model(**example)
+            else:
+                model(*(example if isinstance(example, tuple) else (example,)))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+
+@contextmanager
+def _evaluating(model: nn.Module):
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tensor
+             ) -> None:
+    """Estimate and measurement for the very input."""
+    with torch.no_grad():
+        bias = None if sparse.bias is None else sparse.bias.detach()
+        prepared = prepare(x, sparse._sparse, bias)
+        remark = prepared.remark
+        facts["kernel"] = _search(r"strategy (\w+)", remark) or "?"
+        estimate = _search(r"\((\d+(?:\.\d+)?)x\)", remark)
+        facts["estimated"] = float(estimate) if estimate else None
+        timed = [lambda: dense(x), lambda: sparse(x)]
+        times = ([_cuda_times(call) for call in timed] if x.is_cuda
+                 else _host_times(timed))
+        facts["measured"] = times[0] / times[1]
+
+
+def _search(pattern: str, text: str) -> str | None:
+    found = re.search(pattern, text)
+    return found.group(1) if found else None
+
+
+def _host_times(calls: list, budget: float = 0.2) -> list[float]:
+    """Medians, in turns, so that a change of the machine's load meets both."""
+    times: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
+    end = time.perf_counter() + budget
+    while time.perf_counter() < end or len(times[0]) < 5:
+        for call, taken in zip(calls, times):
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in times]
+
+
+def _cuda_times(call: Callable[[], Any], calls: int = 20) -> float:
+    """The time of a call on the device: the median of replays of a graph."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call()
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            for _ in range(calls):
+                call()
+        times = []
+        for _ in range(9):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record(stream)
+            graph.replay()
+            end.record(stream)
+            end.synchronize()
+            times.append(begin.elapsed_time(end) / calls)
+    return statistics.median(times)

@@ -1,0 +1,195 @@
+"""nm.torch: the layer, the operator, and nm.torch.sparsify."""
+
+import copy
+import io
+import pickle
+
+import numpy as np
+import pytest
+from conftest import relative_error
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm.torch import NMLinear, sparsify  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def dense_layer(out=48, k=64, pattern="2:4", bias=True, seed=0):
+    torch.manual_seed(seed)
+    layer = nn.Linear(k, out, bias=bias)
+    if pattern:
+        with torch.no_grad():
+            layer.weight.copy_(nm.prune(layer.weight.detach(), pattern,
+                                        axis=1).weight)
+    return layer
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("activation", [None, "gelu", "relu"])
+def test_from_dense(bias, activation):
+    layer = dense_layer(bias=bias)
+    sparse = NMLinear.from_dense(layer, "2:4", activation=activation)
+    assert torch.equal(sparse.weight, layer.weight)
+    assert "50 % sparse" in repr(sparse)
+    for shape in ((64,), (5, 64), (2, 3, 64)):
+        x = torch.randn(shape)
+        with torch.no_grad():
+            expected = layer(x)
+            if activation:
+                expected = getattr(nn.functional, activation)(expected)
+            y = sparse(x)
+        assert y.shape == expected.shape
+        assert relative_error(y.numpy(), expected.double().numpy()) < 2e-6
+
+
+def test_from_dense_refuses_and_prunes():
+    layer = dense_layer(pattern=None)
+    with pytest.raises(nm.PatternError, match="'fc'"):
+        NMLinear.from_dense(layer, "2:4", name="fc")
+    sparse = NMLinear.from_dense(layer, "2:4", prune_weight=True)
+    assert torch.equal(sparse.weight,
+                       nm.prune(layer.weight.detach(), "2:4", axis=1).weight)
+    with pytest.raises(nm.ShapeError, match="axis=1"):
+        NMLinear.from_sparse(nm.compress(np.zeros((8, 4), np.float32), "2:4"))
+
+
+@pytest.mark.parametrize("activation", [None, "gelu", "gelu_tanh", "silu"])
+def test_gradients(activation):
+    layer = dense_layer()
+    sparse = NMLinear.from_dense(layer, "2:4", activation=activation)
+    function = {None: lambda v: v, "gelu": nn.functional.gelu,
+                "gelu_tanh": lambda v: nn.functional.gelu(v, approximate="tanh"),
+                "silu": nn.functional.silu}[activation]
+    grads = []
+    for call in (lambda x: function(layer(x)), sparse):
+        torch.manual_seed(1)
+        x = torch.randn(2, 3, 64, requires_grad=True)
+        layer.zero_grad()
+        (call(x) * torch.randn(2, 3, 48)).sum().backward()
+        grads.append((x.grad.clone(), layer.bias.grad.clone()))
+    for got, expected in zip(grads[1], grads[0]):
+        assert relative_error(got.numpy(), expected.double().numpy()) < 1e-5
+
+
+def test_operator_is_registered_properly():
+    w = NMLinear.from_dense(dense_layer(), "2:4")
+    x = torch.randn(5, 64, requires_grad=True)
+    bias = torch.randn(48, requires_grad=True)
+    torch.library.opcheck(torch.ops.nm.linear.default,
+                          (x, bias, w._number, 48, ""))
+    torch.library.opcheck(torch.ops.nm.linear.default,
+                          (x.detach(), None, w._number, 48, "gelu"))
+    with pytest.raises(nm.Error, match="a weight that lives"):
+        torch.ops.nm.linear(x, None, 10 ** 9, 48, "")
+
+
+def test_linear_of_a_sparse_tensor():
+    layer = dense_layer()
+    w = nm.compress(layer.weight.detach(), "2:4", axis=1)
+    x = torch.randn(5, 64)
+    y = nm.torch.linear(x, w, layer.bias.detach())
+    assert relative_error(y.numpy(), layer(x).detach().double().numpy()) < 2e-6
+
+
+def test_compile_without_breaks():
+    model = nn.Sequential(NMLinear.from_dense(dense_layer(), "2:4"), nn.GELU(),
+                          NMLinear.from_dense(dense_layer(64, 48, seed=1), "2:4"))
+    x = torch.randn(5, 64, requires_grad=True)
+    expected = model(x)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    y = compiled(x)
+    assert torch.allclose(y, expected, atol=1e-6)
+    grads = [torch.autograd.grad(out.sum(), x)[0] for out in (y, expected)]
+    assert torch.allclose(*grads, atol=1e-6)
+
+
+def test_state_dict_round_trip():
+    layer = NMLinear.from_dense(dense_layer(), "2:4")
+    other = NMLinear(64, 48, "2:4")
+    x = torch.randn(5, 64)
+    assert not torch.allclose(other(x), layer(x))
+    buffer = io.BytesIO()
+    torch.save(layer.state_dict(), buffer)
+    buffer.seek(0)
+    other.load_state_dict(torch.load(buffer, weights_only=True))
+    assert torch.equal(other(x), layer(x))
+    with pytest.raises(Exception, match="expected a state of"):
+        NMLinear(64, 48, "1:4").load_state_dict(layer.state_dict(), strict=False)
+    damaged = layer.state_dict()
+    damaged["indices"] = torch.full_like(damaged["indices"], 9)
+    with pytest.raises(Exception, match="expected a position"):
+        other.load_state_dict(damaged)
+
+
+def test_copies_and_conversions():
+    layer = NMLinear.from_dense(dense_layer(), "2:4")
+    x = torch.randn(5, 64)
+    expected = layer(x)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert torch.equal(twin(x), expected)
+    half = copy.deepcopy(layer).to(torch.bfloat16)
+    y = half(x.bfloat16())
+    assert y.dtype == torch.bfloat16
+    assert relative_error(y.detach().double().numpy(),
+                          expected.detach().double().numpy()) < 2e-2
+    with torch.no_grad():
+        layer.values.mul_(2)
+        layer.bias.zero_()
+    layer.refresh()
+    assert torch.allclose(layer(x), 2 * (expected - dense_layer().bias),
+                          atol=1e-5)
+    with pytest.raises(nm.DTypeError, match="x of f32"):
+        layer(x.double())
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = dense_layer(256, 128)
+        self.second = dense_layer(128, 256, pattern=None, seed=1)
+        self.blocks = nn.ModuleList([dense_layer(128, 128, seed=2)])
+        self.unused = dense_layer(8, 8, seed=3)
+
+    def forward(self, x):
+        return self.blocks[0](self.second(torch.relu(self.first(x))))
+
+
+def test_sparsify():
+    model, x = Model().eval(), torch.randn(33, 128)
+    names = []
+    report = sparsify(model, {"blocks.*": None, "*": "2:4"}, x, force=True,
+                      progress=names.append)
+    layers = {layer.name: layer for layer in report}
+    assert names == list(layers) == ["first", "second", "blocks.0", "unused"]
+    first = layers["first"]
+    assert first.replaced and isinstance(model.first, NMLinear)
+    assert first.kernel == "vector" and first.rows == 33
+    assert first.estimated > 0 and first.measured > 0
+    assert not layers["second"].replaced
+    assert "breaks its pattern" in layers["second"].reason
+    assert layers["blocks.0"].reason == "no rule for it"
+    assert layers["unused"].measured is None
+    text = str(report)
+    assert "50 % sparse" in text and "measured" in text and "33" in text
+    with torch.no_grad():
+        expected = Model().eval()(x)
+        assert relative_error(model(x).numpy(),
+                              expected.double().numpy()) < 1e-5
+
+
+def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):
+    from nm.torch import _sparsify
+    model, x = Model().train(), torch.randn(4, 128)
+    monkeypatch.setattr(_sparsify, "_host_times", lambda calls: [1.0, 2.0])
+    report = sparsify(model, "1:4", x, prune=True)
+    assert [layer.reason for layer in report][:3] == ["dense is faster"] * 3
+    assert type(model.first) is nn.Linear and model.training
+    monkeypatch.setattr(_sparsify, "_host_times", lambda calls: [3.0, 2.0])
+    report = sparsify(model, "1:4", x, prune=True)
+    assert [layer.measured for layer in report][:3] == [1.5] * 3
+    assert model.second.pattern == nm.Pattern(1, 4, axis=1)
+    assert model.second.training
+    assert 0.7 < report.layers[1].dropped < 0.8
+    with pytest.raises(nm.Error, match="it has none"):
+        sparsify(nn.ReLU(), "2:4")
