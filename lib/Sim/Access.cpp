@@ -190,6 +190,7 @@ void Block::startCopy(NmSimThread &thread, int32_t site, char *to,
                       std::to_string(int64_t(offset)) +
                       " of shared memory, which has " +
                       std::to_string(sharedBytes));
+  uint64_t source = WarpLog::kNowhere;
   bool isAligned = offset % size_t(info.bytes) == 0;
   // A copy of no bytes fills with zeros and reads nothing.
   if (bytes > 0) {
@@ -202,9 +203,8 @@ void Block::startCopy(NmSimThread &thread, int32_t site, char *to,
         *extent, blockOrder, thread.index, from, size_t(bytes));
     if (conflict.kind != Conflict::None)
       reportGlobal(thread, site, from, conflict);
-    uint64_t source = launch.global.getOffset(*extent, from);
+    source = launch.global.getOffset(*extent, from);
     isAligned &= source % uint64_t(info.bytes) == 0;
-    log(thread, site, /*isShared=*/false, source);
   }
   if (!isAligned)
     report(thread, FaultClass::Misaligned, site,
@@ -217,7 +217,8 @@ void Block::startCopy(NmSimThread &thread, int32_t site, char *to,
       shadow.startCopy(order, thread.index, site, offset, size_t(info.bytes));
   if (conflict.kind != Conflict::None)
     reportShared(thread, site, offset, conflict);
-  log(thread, site, /*isShared=*/true, offset);
+  logs[thread.warp()].addCopy(int(thread.lane()), uint32_t(site), offset,
+                              source);
   thread.uncommitted.push_back({to, from, bytes, site});
 }
 

@@ -20,6 +20,8 @@ static constexpr size_t kSharedAlignment = 1 << 20;
 /// A thread's turn, and how long a block may go on without getting further.
 static constexpr int64_t kTurn = 1 << 16;
 static constexpr int64_t kMaxIdleSteps = int64_t(1) << 28;
+/// Of a loop over k, with two of them for each tile, this is 2^18 elements.
+static constexpr int64_t kMaxBarriers = int64_t(1) << 14;
 
 int64_t Launch::dynamicOffset() const {
   return (kernel.staticShared + 127) / 128 * 128;
@@ -94,6 +96,7 @@ void Block::run(int64_t index) {
   gatherings.clear();
   numDone = 0;
   idleSteps = 0;
+  numBarriers = 0;
   isStuck = false;
   startThreads();
   runThreads();
@@ -178,31 +181,39 @@ void Block::barrier(NmSimThread &thread, int32_t site, int32_t number,
   thread.barrier = number;
   thread.steps = kTurn;
   if (barrier.arrived >= barrier.expected)
-    releaseBarrier(number);
+    releaseBarrier(thread);
   leave(thread);
 }
 
-void Block::releaseBarrier(int32_t number) {
+void Block::releaseBarrier(const NmSimThread &thread) {
+  int32_t number = thread.barrier;
   Barrier &barrier = barriers[number];
   std::array<int32_t, kMaxWarps> sites;
   sites.fill(-1);
-  for (NmSimThread &thread : threads) {
-    if (thread.state != ThreadState::AtBarrier || thread.barrier != number)
+  for (NmSimThread &other : threads) {
+    if (other.state != ThreadState::AtBarrier || other.barrier != number)
       continue;
-    thread.state = ThreadState::Ready;
+    other.state = ThreadState::Ready;
     // bar.sync is for whole warps: lanes that come from two instructions are
     // undefined behaviour.
-    int32_t &site = sites[thread.warp()];
-    if (site >= 0 && site != thread.site)
-      report(thread, FaultClass::BarrierDivergence, thread.site,
+    int32_t &site = sites[other.warp()];
+    if (site >= 0 && site != other.site)
+      report(other, FaultClass::BarrierDivergence, other.site,
              "another lane of its warp waits at " +
                  describe(launch.kernel, site));
-    site = thread.site;
+    site = other.site;
   }
   order.join(barrier.warps);
   counts.barriers += uint64_t(__builtin_popcount(barrier.warps));
   barrier.arrived = 0;
   idleSteps = 0;
+  if (++numBarriers <= kMaxBarriers)
+    return;
+  report(thread, FaultClass::Hang, thread.site,
+         "the block has passed " + std::to_string(kMaxBarriers) +
+             " barriers and goes on");
+  isStuck = true;
+  launch.faults.stop();
 }
 
 void Block::collective(NmSimThread &thread, int32_t site, int32_t width,

@@ -126,7 +126,8 @@ private:
   void reportStuck();
   std::string listWaiting() const;
   void land(NmSimThread &thread, const std::vector<PendingCopy> &copies);
-  void releaseBarrier(int32_t id);
+  /// The last thread to arrive has.
+  void releaseBarrier(const NmSimThread &thread);
   void finishGathering(size_t index);
 
   void report(const NmSimThread &thread, FaultClass fault, int32_t site,
@@ -154,6 +155,7 @@ private:
   uint32_t numDone = 0;
   /// Steps of all threads since one of them last got further.
   int64_t idleSteps = 0;
+  int64_t numBarriers = 0;
   bool isStuck = false;
 
   std::array<int64_t, 3> id;

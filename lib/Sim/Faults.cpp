@@ -5,7 +5,7 @@
 using namespace nm::sim;
 
 /// A kernel that goes wrong does so everywhere: more says nothing new.
-static constexpr size_t kMaxEntries = 16;
+static constexpr size_t kMaxEntriesOfClass = 3;
 static constexpr uint64_t kMaxFaults = 100'000;
 
 const char *nm::sim::name(FaultClass fault) {
@@ -56,13 +56,18 @@ void Faults::add(FaultClass fault, int32_t site,
   std::lock_guard<std::mutex> lock(mutex);
   if (++total >= kMaxFaults)
     stop();
-  for (Entry &entry : entries)
+  size_t ofClass = 0;
+  for (Entry &entry : entries) {
+    ofClass += entry.fault == fault;
     if (entry.fault == fault && entry.site == site) {
       ++entry.count;
       return;
     }
-  if (entries.size() == kMaxEntries)
+  }
+  if (ofClass == kMaxEntriesOfClass) {
+    ++unlisted;
     return;
+  }
   entries.push_back({fault, site, 1,
                      std::string(name(fault)) + ": " + describe(kernel, site) +
                          ": block " + ::str(block) + ", thread " +
@@ -76,5 +81,7 @@ std::string Faults::str() const {
     if (entry.count > 1)
       text += "; and " + std::to_string(entry.count - 1) + " more there";
   }
+  if (unlisted > 0)
+    text += "\n  and " + std::to_string(unlisted) + " of these elsewhere";
   return text;
 }

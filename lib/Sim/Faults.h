@@ -60,7 +60,7 @@ private:
   const NmSimKernel &kernel;
   std::mutex mutex;
   std::vector<Entry> entries;
-  uint64_t total = 0;
+  uint64_t total = 0, unlisted = 0;
   std::atomic<bool> over{false};
 };
 

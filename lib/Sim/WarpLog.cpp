@@ -46,8 +46,8 @@ static bool arePairsEqual(const LaneAddresses &addresses, uint32_t mask,
 }
 
 /// Accesses of 8 and 16 bytes are made by half and by quarter warps. Two
-/// neighbours are served together where the lanes of each pair, 1 or 2 apart,
-/// want the same.
+/// neighbours of a load are served together where the lanes of each pair, 1 or
+/// 2 apart, want the same.
 static bool canMerge(const LaneAddresses &addresses, uint32_t mask,
                      uint32_t lanes) {
   return arePairsEqual(addresses, mask, lanes, 1) ||
@@ -55,7 +55,7 @@ static bool canMerge(const LaneAddresses &addresses, uint32_t mask,
 }
 
 RequestCost nm::sim::countSharedPasses(const LaneAddresses &addresses,
-                                       uint32_t mask, int bytes) {
+                                       uint32_t mask, int bytes, bool isLoad) {
   int lanesPerPass = bytes <= 4 ? 32 : 128 / bytes;
   RequestCost cost;
   auto addGroup = [&](uint32_t lanes) {
@@ -73,7 +73,7 @@ RequestCost nm::sim::countSharedPasses(const LaneAddresses &addresses,
       return uint32_t(((uint64_t(1) << count) - 1) << first) & mask;
     };
     uint32_t both = from(lane, 2 * lanesPerPass);
-    if (canMerge(addresses, mask, both)) {
+    if (isLoad && canMerge(addresses, mask, both)) {
       addGroup(both);
       continue;
     }
@@ -100,6 +100,29 @@ uint32_t nm::sim::countSectors(const LaneAddresses &addresses, uint32_t mask,
   return count;
 }
 
+CopyCost nm::sim::countCopyPieces(const LaneAddresses &to,
+                                  const LaneAddresses &from, uint32_t mask) {
+  constexpr uint64_t kLine = 128, kUnit = 16;
+  CopyCost cost;
+  while (mask) {
+    int first = __builtin_ctz(mask);
+    auto isLike = [&](int lane) {
+      auto move = [&](int i) { return (to[i] ^ from[i]) % kLine / kUnit; };
+      return to[lane] / kLine == to[first] / kLine &&
+             from[lane] / kLine == from[first] / kLine &&
+             move(lane) == move(first);
+    };
+    uint32_t piece = 0;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
+      if (int lane = __builtin_ctz(lanes); isLike(lane))
+        piece |= 1u << lane;
+    ++cost.passes;
+    cost.sectors += countSectors(from, piece, int(kUnit));
+    mask &= ~piece;
+  }
+  return cost;
+}
+
 //===----------------------------------------------------------------------===//
 // Logs
 //===----------------------------------------------------------------------===//
@@ -109,9 +132,42 @@ static int accessWidth(const NmSimSite &site) {
   return std::min(std::min(site.bytes, std::max(site.alignment, 1)), 16);
 }
 
-static void count(const NmSimSite &site, bool isShared,
-                  const LaneAddresses &addresses, uint32_t mask,
-                  Counts &counts) {
+void WarpLog::countCopy(const NmSimSite &site, const LaneAddresses &addresses,
+                        uint32_t mask, Counts &counts) {
+  LaneAddresses to, from;
+  uint32_t reading = 0;
+  for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+    int lane = __builtin_ctz(lanes);
+    to[lane] = addresses[lane] & ((uint64_t(1) << kSharedBits) - 1);
+    from[lane] = addresses[lane] >> kSharedBits;
+    if (from[lane] != kNowhere)
+      reading |= 1u << lane;
+  }
+  AccessCounts &shared = counts.shared[NM_SIM_COPY];
+  AccessCounts &global = counts.global[NM_SIM_COPY];
+  ++shared.requests;
+  shared.bytes += uint64_t(site.bytes) * __builtin_popcount(mask);
+  if (site.bytes == 16) {
+    shared.passes += countCopyPieces(to, from, mask).passes;
+  } else {
+    RequestCost cost =
+        countSharedPasses(to, mask, site.bytes, /*isLoad=*/false);
+    shared.passes += cost.passes;
+    shared.conflicts += cost.conflicts;
+  }
+  if (!reading)
+    return;
+  ++global.requests;
+  global.bytes += uint64_t(site.bytes) * __builtin_popcount(reading);
+  global.passes += site.bytes == 16 ? countCopyPieces(to, from, reading).sectors
+                                    : countSectors(from, reading, site.bytes);
+}
+
+void WarpLog::count(const NmSimSite &site, bool isShared,
+                    const LaneAddresses &addresses, uint32_t mask,
+                    Counts &counts) {
+  if (site.kind == NM_SIM_COPY)
+    return countCopy(site, addresses, mask, counts);
   AccessCounts &entry = (isShared ? counts.shared : counts.global)[site.kind];
   int bytes = accessWidth(site);
   ++entry.requests;
@@ -120,7 +176,8 @@ static void count(const NmSimSite &site, bool isShared,
     entry.passes += countSectors(addresses, mask, bytes);
     return;
   }
-  RequestCost cost = countSharedPasses(addresses, mask, bytes);
+  RequestCost cost =
+      countSharedPasses(addresses, mask, bytes, site.kind == NM_SIM_LOAD);
   entry.passes += cost.passes;
   entry.conflicts += cost.conflicts;
 }

@@ -1,0 +1,238 @@
+//===- LaunchTest.cpp - Kernels written by hand ---------------------------===//
+
+#include "nm-c/Runtime.h"
+#include "nm/Sim/Abi.h"
+#include "nm/Sim/Report.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace nm::sim;
+
+namespace {
+enum Site : int32_t { Other, LoadGlobal, StoreGlobal, AddGlobal };
+
+struct Arguments {
+  int32_t *x;
+  int64_t count;
+};
+} // namespace
+
+static const char kText[] = "op\0file:1:2";
+static const NmSimSite kSites[] = {
+    {0, 3, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
+    {0, 3, NM_SIM_LOAD, NM_SIM_GLOBAL, 4, 4},
+    {0, 3, NM_SIM_STORE, NM_SIM_GLOBAL, 4, 4},
+    {0, 3, NM_SIM_ATOMIC, NM_SIM_GLOBAL, 4, 4},
+};
+
+static int32_t threadId(NmSimThread *thread) {
+  return nmSimReadRegister(thread, Other, NM_SIM_TID_X);
+}
+
+static int32_t blockId(NmSimThread *thread) {
+  return nmSimReadRegister(thread, Other, NM_SIM_CTAID_X);
+}
+
+/// Runs the kernel; returns the error that it records, or an empty text.
+static std::string launch(void (*entry)(NmSimThread *, void *), int64_t blocks,
+                          int64_t threads, std::vector<int32_t> &x) {
+  NmSimKernel kernel{"kernel", "sm_90", 1 << 16, 0, entry, kSites, 4, kText};
+  Arguments arguments{x.data(), int64_t(x.size())};
+  auto *bytes = reinterpret_cast<const char *>(x.data());
+  NmSimExtent extent{bytes, int64_t(x.size() * 4), bytes};
+  NmSimLaunch shape{{blocks, 1, 1}, {threads, 1, 1}, 0, &arguments, &extent, 1};
+  nmSimLaunch(&kernel, &shape);
+  char *error = nmTakeError();
+  std::string text = error ? error : "";
+  nmMessageFree(error);
+  return text;
+}
+
+static int32_t *access(NmSimThread *thread, Site site, int32_t *address) {
+  return static_cast<int32_t *>(nmSimAccess(thread, site, address));
+}
+
+static void writeOwn(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  int32_t i =
+      blockId(thread) * nmSimReadRegister(thread, Other, NM_SIM_NTID_X) +
+      threadId(thread);
+  if (i < args.count)
+    *access(thread, StoreGlobal, args.x + i) = i;
+}
+
+TEST(LaunchTest, RunsEveryThreadOnce) {
+  // The last block has a warp that is not full, and threads without work.
+  std::vector<int32_t> x(1000), expected(1000);
+  std::iota(expected.begin(), expected.end(), 0);
+  takeReports();
+  EXPECT_EQ(launch(writeOwn, 14, 75, x), "");
+  EXPECT_EQ(x, expected);
+  std::vector<LaunchReport> reports = takeReports();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].kernel, "kernel");
+  EXPECT_EQ(reports[0].counts.global[NM_SIM_STORE].bytes, 4000u);
+  EXPECT_EQ(reports[0].faults, 0u);
+}
+
+/// A wrong launch does nothing but record its error.
+TEST(LaunchTest, Limits) {
+  std::vector<int32_t> x(1);
+  EXPECT_NE(launch(writeOwn, 1, 1025, x)
+                .find("expected a block of 1 to 1024 in x, but got 1025"),
+            std::string::npos);
+  EXPECT_NE(launch(writeOwn, 0, 32, x)
+                .find("expected a grid of 1 to 2147483647 in x, but got 0"),
+            std::string::npos);
+}
+
+static void shuffleAndVote(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  int32_t lane = threadId(thread) % 32;
+  struct {
+    int32_t value, offset, maskAndClamp, kind;
+  } shuffle{lane * 10, 1, 31, /*bfly=*/0};
+  struct {
+    int32_t value;
+    bool isValid;
+  } result;
+  nmSimCollective(thread, Other, 32, -1, nmSimShuffle, &shuffle, &result);
+  struct {
+    int32_t predicate, kind;
+  } vote{lane % 2, /*ballot=*/2};
+  uint64_t ballot = 0;
+  nmSimCollective(thread, Other, 32, -1, nmSimVote, &vote, &ballot);
+  struct {
+    int32_t value, kind, abs, nan;
+  } sum{lane, /*add=*/1, 0, 0};
+  uint64_t total = 0;
+  nmSimCollective(thread, Other, 32, -1, nmSimReduce, &sum, &total);
+  bool isRight = result.value == (lane ^ 1) * 10 && result.isValid &&
+                 uint32_t(ballot) == 0xaaaaaaaa && uint32_t(total) == 31 * 16;
+  *access(thread, StoreGlobal, args.x + threadId(thread)) = isRight;
+}
+
+TEST(LaunchTest, Collectives) {
+  std::vector<int32_t> x(64), expected(64, 1);
+  EXPECT_EQ(launch(shuffleAndVote, 1, 64, x), "");
+  EXPECT_EQ(x, expected);
+}
+
+/// Lane by lane, what each kind of shuffle reads; -1 where nothing.
+TEST(LaunchTest, Shuffles) {
+  struct Operands {
+    int32_t value, offset, maskAndClamp, kind;
+  };
+  struct Result {
+    int32_t value;
+    bool isValid;
+  };
+  auto shuffle = [](int kind, int offset, int maskAndClamp, int lane) {
+    NmSimCollective lanes{};
+    lanes.width = 32;
+    Operands operands[32];
+    Result results[32];
+    for (int i = 0; i < 32; ++i) {
+      operands[i] = {i, offset, maskAndClamp, kind};
+      lanes.operands[i] = &operands[i];
+      lanes.results[i] = &results[i];
+    }
+    nmSimShuffle(&lanes);
+    return results[lane].isValid ? results[lane].value : -1;
+  };
+  enum { Butterfly, Up, Down, Index };
+  EXPECT_EQ(shuffle(Butterfly, 16, 31, 3), 19);
+  EXPECT_EQ(shuffle(Up, 2, 0, 5), 3);
+  EXPECT_EQ(shuffle(Up, 2, 0, 1), -1);
+  EXPECT_EQ(shuffle(Down, 3, 31, 28), 31);
+  EXPECT_EQ(shuffle(Down, 3, 31, 29), -1);
+  EXPECT_EQ(shuffle(Index, 9, 31, 0), 9);
+  // Segments of 8 lanes: the mask has the high bits, the clamp the low ones.
+  EXPECT_EQ(shuffle(Index, 2, (24 << 8) | 7, 13), 10);
+  EXPECT_EQ(shuffle(Down, 1, (24 << 8) | 7, 15), -1);
+}
+
+static void addToOne(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  __atomic_fetch_add(access(thread, AddGlobal, args.x), 1, __ATOMIC_RELAXED);
+}
+
+TEST(LaunchTest, AtomicsDoNotRace) {
+  std::vector<int32_t> x(1);
+  EXPECT_EQ(launch(addToOne, 10, 64, x), "");
+  EXPECT_EQ(x[0], 640);
+}
+
+/// The last block to count reads what all have written.
+static void sumInLastBlock(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  int32_t blocks = nmSimReadRegister(thread, Other, NM_SIM_NCTAID_X);
+  *access(thread, StoreGlobal, args.x + 2 + blockId(thread)) = 5;
+  nmSimFence(thread, Other);
+  int32_t before = __atomic_fetch_add(access(thread, AddGlobal, args.x), 1,
+                                      __ATOMIC_ACQ_REL);
+  if (before != blocks - 1)
+    return;
+  int32_t sum = 0;
+  for (int32_t i = 0; i < blocks; ++i)
+    sum += *access(thread, LoadGlobal, args.x + 2 + i);
+  *access(thread, StoreGlobal, args.x + 1) = sum;
+}
+
+static void sumWithoutCounting(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  *access(thread, StoreGlobal, args.x + blockId(thread)) = 5;
+  if (blockId(thread) == 9)
+    access(thread, LoadGlobal, args.x + 3);
+}
+
+TEST(LaunchTest, AtomicsOrderBlocks) {
+  std::vector<int32_t> x(12);
+  EXPECT_EQ(launch(sumInLastBlock, 10, 1, x), "");
+  EXPECT_EQ(x[1], 50);
+  EXPECT_NE(launch(sumWithoutCounting, 10, 1, x)
+                .find("race on global memory: op at file:1:2: block (9, 0, 0), "
+                      "thread (0, 0, 0): reads 4 bytes at"),
+            std::string::npos);
+}
+
+/// All warps meet at one barrier, then pairs at others.
+static void meetInPairs(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  int32_t id = threadId(thread), pair = id / 64;
+  *access(thread, StoreGlobal, args.x + id) = id;
+  nmSimBarrier(thread, Other, 1 + pair, 64);
+  int32_t other = id ^ 32;
+  int32_t value = *access(thread, LoadGlobal, args.x + other);
+  nmSimBarrier(thread, Other, 0, -1);
+  *access(thread, StoreGlobal, args.x + id) = value == other;
+}
+
+TEST(LaunchTest, NamedBarriers) {
+  std::vector<int32_t> x(128), expected(128, 1);
+  EXPECT_EQ(launch(meetInPairs, 1, 128, x), "");
+  EXPECT_EQ(x, expected);
+}
+
+static void meetWrongly(NmSimThread *thread, void *) {
+  nmSimBarrier(thread, Other, 16, -1);
+  nmSimBarrier(thread, Other, 0, threadId(thread) < 32 ? 64 : 32);
+}
+
+TEST(LaunchTest, WrongBarriers) {
+  std::vector<int32_t> x(1);
+  std::string error = launch(meetWrongly, 1, 64, x);
+  EXPECT_NE(error.find("operand out of range: op at file:1:2: block (0, 0, 0), "
+                       "thread (0, 0, 0): expected a barrier of 0 to 15, but "
+                       "got 16"),
+            std::string::npos)
+      << error;
+  EXPECT_NE(error.find("expects 32 threads at barrier 0, where others expect "
+                       "64"),
+            std::string::npos)
+      << error;
+}

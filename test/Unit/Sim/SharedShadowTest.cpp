@@ -1,0 +1,112 @@
+//===- SharedShadowTest.cpp - Races in shared memory ----------------------===//
+
+#include "SharedShadow.h"
+
+#include <gtest/gtest.h>
+
+using namespace nm::sim;
+
+namespace {
+class SharedShadowTest : public testing::Test {
+protected:
+  SharedShadowTest() {
+    order.reset(4);
+    shadow.reset(256);
+  }
+  Conflict read(uint32_t thread, size_t offset, size_t bytes) {
+    return shadow.read(order, thread, /*site=*/1, offset, bytes).kind;
+  }
+  Conflict write(uint32_t thread, size_t offset, size_t bytes,
+                 bool atomic = false) {
+    return shadow.write(order, thread, /*site=*/2, offset, bytes, atomic).kind;
+  }
+  Conflict copy(uint32_t thread, size_t offset, size_t bytes) {
+    return shadow.startCopy(order, thread, /*site=*/3, offset, bytes).kind;
+  }
+  void land(uint32_t thread, size_t offset, size_t bytes) {
+    shadow.landCopy(order, thread, /*site=*/3, offset, bytes);
+  }
+  void barrier() { order.join(0xf); }
+
+  Order order;
+  SharedShadow shadow{256};
+};
+} // namespace
+
+TEST_F(SharedShadowTest, ReadsNeedAWriter) {
+  EXPECT_EQ(read(0, 0, 4), Conflict::Uninitialized);
+  EXPECT_EQ(write(0, 0, 4), Conflict::None);
+  EXPECT_EQ(read(0, 0, 4), Conflict::None);
+  // The next word has none.
+  EXPECT_EQ(read(0, 0, 8), Conflict::Uninitialized);
+  shadow.reset(256);
+  EXPECT_EQ(read(0, 0, 4), Conflict::Uninitialized);
+}
+
+TEST_F(SharedShadowTest, BarriersOrderThreads) {
+  EXPECT_EQ(write(5, 0, 16), Conflict::None);
+  EXPECT_EQ(read(6, 12, 4), Conflict::ReadAfterWrite);
+  EXPECT_EQ(write(6, 8, 4), Conflict::WriteAfterWrite);
+  barrier();
+  EXPECT_EQ(read(6, 0, 16), Conflict::None);
+  EXPECT_EQ(read(70, 0, 16), Conflict::None);
+  EXPECT_EQ(write(6, 0, 4), Conflict::WriteAfterRead);
+  barrier();
+  EXPECT_EQ(write(6, 4, 4), Conflict::None);
+}
+
+TEST_F(SharedShadowTest, OneOtherReaderIsEnough) {
+  write(1, 0, 4);
+  barrier();
+  EXPECT_EQ(read(1, 0, 4), Conflict::None);
+  EXPECT_EQ(read(2, 0, 4), Conflict::None);
+  EXPECT_EQ(read(1, 0, 4), Conflict::None);
+  EXPECT_EQ(write(1, 0, 4), Conflict::WriteAfterRead);
+}
+
+TEST_F(SharedShadowTest, BytesOfAWordAreApart) {
+  EXPECT_EQ(write(0, 0, 1), Conflict::None);
+  EXPECT_EQ(write(1, 1, 1), Conflict::None);
+  EXPECT_EQ(write(2, 2, 2), Conflict::None);
+  EXPECT_EQ(read(0, 0, 1), Conflict::None);
+  EXPECT_EQ(read(0, 1, 1), Conflict::ReadAfterWrite);
+  barrier();
+  EXPECT_EQ(read(3, 0, 4), Conflict::None);
+  EXPECT_EQ(write(4, 3, 1), Conflict::WriteAfterRead);
+}
+
+TEST_F(SharedShadowTest, SomeWarpsMayMeetAlone) {
+  write(0, 0, 4);
+  write(64, 4, 4);
+  order.join(0b0011);
+  EXPECT_EQ(read(32, 0, 4), Conflict::None);
+  EXPECT_EQ(read(32, 4, 4), Conflict::ReadAfterWrite);
+  EXPECT_EQ(read(64, 0, 4), Conflict::ReadAfterWrite);
+  // Through another warp that met both.
+  order.join(0b0110);
+  EXPECT_EQ(read(64, 0, 4), Conflict::None);
+  EXPECT_EQ(read(96, 0, 4), Conflict::ReadAfterWrite);
+}
+
+TEST_F(SharedShadowTest, CopiesCountFromWhenTheyLand) {
+  EXPECT_EQ(copy(0, 0, 16), Conflict::None);
+  EXPECT_EQ(read(0, 0, 4), Conflict::Pending);
+  EXPECT_EQ(write(1, 12, 4), Conflict::PendingOverwritten);
+  barrier();
+  EXPECT_EQ(read(0, 4, 4), Conflict::Pending);
+  land(0, 0, 16);
+  EXPECT_EQ(read(0, 4, 4), Conflict::None);
+  // It landed after the last barrier.
+  EXPECT_EQ(read(1, 4, 4), Conflict::ReadAfterWrite);
+  barrier();
+  EXPECT_EQ(read(1, 4, 4), Conflict::None);
+  // The buffer is filled again while somebody may still read it.
+  EXPECT_EQ(copy(0, 0, 16), Conflict::WriteAfterRead);
+}
+
+TEST_F(SharedShadowTest, AtomicsAreInSomeOrder) {
+  EXPECT_EQ(write(0, 0, 4, /*atomic=*/true), Conflict::Uninitialized);
+  EXPECT_EQ(write(1, 0, 4, /*atomic=*/true), Conflict::None);
+  EXPECT_EQ(write(2, 0, 4), Conflict::WriteAfterWrite);
+  EXPECT_EQ(write(3, 0, 4, /*atomic=*/true), Conflict::WriteAfterWrite);
+}
