@@ -12,7 +12,7 @@
 using namespace nm;
 
 // The values of cublas_api.h and library_types.h.
-static constexpr int kNoTranspose = 0;
+static constexpr int kNoTranspose = 0, kTranspose = 1;
 static constexpr int kComputeF32 = 68, kComputeI32 = 72;
 static constexpr int kDefaultAlgorithm = -1;
 
@@ -141,8 +141,10 @@ std::string Cublas::description() const {
 // Products
 //===----------------------------------------------------------------------===//
 
-const char *Cublas::name(Routine routine) {
-  return routine == Routine::Gemv ? "gemv" : "gemm";
+const char *Cublas::Routine::name() const {
+  if (isGemv)
+    return isTransposed ? "gemv_t" : "gemv";
+  return isTransposed ? "gemm_t" : "gemm";
 }
 
 std::vector<Cublas::Routine> Cublas::routines(const ProductShape &shape,
@@ -150,43 +152,53 @@ std::vector<Cublas::Routine> Cublas::routines(const ProductShape &shape,
   // Products in fp8 are cuBLASLt's.
   if (type == ElementType::F8E4M3)
     return {};
+  std::vector<Routine> routines{{false, false}};
+  // What few rows, or integers, cost depends on the layout of B.
+  bool dependsOnLayout =
+      shape.m <= BenchCase::kMostColdRows || type == ElementType::I8;
+  if (dependsOnLayout)
+    routines.push_back({false, true});
   bool hasGemv = type == ElementType::F32 ||
                  (type == ElementType::F16 && gemvF16) ||
                  (type == ElementType::BF16 && gemvBF16);
   if (shape.m == 1 && hasGemv)
-    return {Routine::Gemv, Routine::Gemm};
-  return {Routine::Gemm};
+    routines.insert(routines.end(), {{true, false}, {true, true}});
+  return routines;
 }
 
-// cuBLAS reads column-major: row-major B[k x n] is a matrix n x k to it, and
-// C^T = B^T * A^T.
+// cuBLAS reads column-major: row-major B[k x n] is a matrix n x k to it, its
+// transpose one of k x n, and C^T = B^T * A^T.
 
 int Cublas::callGemv(const ProductShape &shape, const Tensor &a,
-                     const Tensor &b, const Tensor &c) const {
-  int n = int(shape.n), k = int(shape.k);
+                     const Tensor &b, bool isTransposed,
+                     const Tensor &c) const {
+  int rows = int(isTransposed ? shape.k : shape.n);
+  int columns = int(isTransposed ? shape.n : shape.k);
+  int operation = isTransposed ? kTranspose : kNoTranspose;
   const float one = 1, zero = 0;
   auto *y = static_cast<float *>(c.data);
   if (a.type == ElementType::F32)
-    return gemvF32(handle, kNoTranspose, n, k, &one,
-                   static_cast<const float *>(b.data), n,
+    return gemvF32(handle, operation, rows, columns, &one,
+                   static_cast<const float *>(b.data), rows,
                    static_cast<const float *>(a.data), 1, &zero, y, 1);
   GemvBatched gemv = a.type == ElementType::F16 ? gemvF16 : gemvBF16;
-  return gemv(handle, kNoTranspose, n, k, &one, b.data, n, 0, a.data, 1, 0,
-              &zero, y, 1, 0, 1);
+  return gemv(handle, operation, rows, columns, &one, b.data, rows, 0, a.data,
+              1, 0, &zero, y, 1, 0, 1);
 }
 
 int Cublas::callGemm(const ProductShape &shape, const Tensor &a,
-                     const Tensor &b, const Tensor &c) const {
+                     const Tensor &b, bool isTransposed,
+                     const Tensor &c) const {
   int m = int(shape.m), n = int(shape.n), k = int(shape.k);
   const float one = 1, zero = 0;
   const int32_t oneI32 = 1, zeroI32 = 0;
   bool isI32 = c.type == ElementType::I32;
   const void *alpha = isI32 ? static_cast<const void *>(&oneI32) : &one;
   const void *beta = isI32 ? static_cast<const void *>(&zeroI32) : &zero;
-  return gemm(handle, kNoTranspose, kNoTranspose, n, m, k, alpha, b.data,
-              dataType(b.type), n, a.data, dataType(a.type), k, beta, c.data,
-              dataType(c.type), n, isI32 ? kComputeI32 : kComputeF32,
-              kDefaultAlgorithm);
+  return gemm(handle, isTransposed ? kTranspose : kNoTranspose, kNoTranspose, n,
+              m, k, alpha, b.data, dataType(b.type), isTransposed ? k : n,
+              a.data, dataType(a.type), k, beta, c.data, dataType(c.type), n,
+              isI32 ? kComputeI32 : kComputeF32, kDefaultAlgorithm);
 }
 
 Status Cublas::multiply(Routine routine, const ProductShape &shape,
@@ -206,7 +218,7 @@ Status Cublas::multiply(Routine routine, const ProductShape &shape,
                 setWorkspace(handle, memory.data, size_t(memory.bytes())));
       !status)
     return status;
-  return routine == Routine::Gemv
-             ? check("cublasgemv", callGemv(shape, a, b, c))
-             : check("cublasGemmEx", callGemm(shape, a, b, c));
+  if (routine.isGemv)
+    return check("cublasgemv", callGemv(shape, a, b, routine.isTransposed, c));
+  return check("cublasGemmEx", callGemm(shape, a, b, routine.isTransposed, c));
 }

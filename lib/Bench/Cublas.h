@@ -24,16 +24,22 @@ public:
   /// error says how to get it.
   static Result<Cublas> load(const std::string &path, Device device);
 
-  /// A call that makes a product.
-  enum class Routine { Gemm, Gemv };
-  static const char *name(Routine routine);
+  /// A call that makes a product, on B[k x n] or on its transpose [n x k].
+  struct Routine {
+    bool isGemv;
+    bool isTransposed;
+
+    /// `gemm`, `gemv_t` etc.
+    const char *name() const;
+  };
   /// The routines that this library has for a shape and a type; which of them
   /// is the fastest depends on both.
   std::vector<Routine> routines(const ProductShape &shape,
                                 ElementType type) const;
 
   /// Queues C = A * B on the thread's current stream, all row-major on the
-  /// device. Accumulates, as C, in f32 or i32.
+  /// device, and B transposed where the routine takes it so. Accumulates, as C,
+  /// in f32 or i32.
   Status multiply(Routine routine, const ProductShape &shape, const Tensor &a,
                   const Tensor &b, const Tensor &c) const;
 
@@ -63,9 +69,9 @@ private:
   Status createHandle(Device device);
   Status check(const char *call, int code) const;
   int callGemv(const ProductShape &shape, const Tensor &a, const Tensor &b,
-               const Tensor &c) const;
+               bool isTransposed, const Tensor &c) const;
   int callGemm(const ProductShape &shape, const Tensor &a, const Tensor &b,
-               const Tensor &c) const;
+               bool isTransposed, const Tensor &c) const;
 
   Handle handle = nullptr;
   CudaBuffer workspace;

@@ -54,6 +54,15 @@ bool GpuBench::isUsable() const { return bool(cudaDeviceInfo(device.ordinal)); }
 // Operands
 //===----------------------------------------------------------------------===//
 
+/// One of the BLAS's routines with what it takes as B.
+struct GpuBench::DenseSide {
+  Cublas::Routine routine;
+  const DeviceCopies *b = nullptr;
+  /// Those that calls take in turn; there may be more.
+  int64_t copies = 1;
+  double relativeError = 0;
+};
+
 /// What the calls of one case take.
 struct GpuBench::Operands {
   const GpuData::Activations *a = nullptr;
@@ -62,8 +71,9 @@ struct GpuBench::Operands {
   /// Into `values` and `indices`.
   std::vector<Weight> weights;
   CudaBuffer c, denseC;
-  /// Of the dense weights; there may be more.
-  int64_t denseCopies = 1;
+  std::vector<DenseSide> dense;
+  /// The sum of C's rows, in float64.
+  std::vector<double> rowSum;
 
   int64_t copies() const { return int64_t(weights.size()); }
 };
@@ -90,10 +100,6 @@ static Result<int64_t> countCopies(const BenchCase &bench, Device device,
   return countColdCopies(device, bytes);
 }
 
-static int64_t denseBytes(const BenchCase &bench) {
-  return bench.shape.k * bench.shape.n * elementSize(bench.type);
-}
-
 Status GpuBench::drawOperands(const BenchCase &bench, Operands &operands) {
   for (CudaBuffer *c : {&operands.c, &operands.denseC}) {
     Result<CudaBuffer> made = poisoned(bench, device);
@@ -103,13 +109,52 @@ Status GpuBench::drawOperands(const BenchCase &bench, Operands &operands) {
   }
   if (Status status = store(operands.a, data.activations(bench)); !status)
     return status;
+  if (Status status = store(operands.b, data.weights(bench)); !status)
+    return status;
+  operands.rowSum =
+      multiplyRow(operands.a->rowSum, operands.b->type, operands.b->condensed);
+  return Status::success();
+}
+
+Status GpuBench::prepareBlas(const BenchCase &bench, Operands &operands) {
   if (!blas)
-    return store(operands.b, data.weights(bench));
-  Result<int64_t> copies = countCopies(bench, device, denseBytes(bench));
+    return Status::success();
+  Result<int64_t> copies = countCopies(
+      bench, device, bench.shape.k * bench.shape.n * elementSize(bench.type));
   if (!copies)
     return copies.error();
-  operands.denseCopies = *copies;
-  return store(operands.b, data.denseWeights(bench, *copies));
+  Status failure;
+  for (Cublas::Routine routine : blas->routines(bench.shape, bench.type)) {
+    DenseSide side{routine, nullptr, *copies};
+    if (Status status = store(
+            side.b, data.denseWeights(bench, routine.isTransposed, *copies));
+        !status)
+      return status;
+    // What the library has for one layout or type it may lack for another.
+    if (Status status = multiplyDense(bench, operands, side, 0); !status) {
+      failure = status;
+      continue;
+    }
+    Result<double> error = errorOf(operands.denseC.tensor(), operands);
+    if (!error)
+      return error.error();
+    side.relativeError = *error;
+    operands.dense.push_back(side);
+  }
+  return operands.dense.empty() ? failure : Status::success();
+}
+
+Result<double> GpuBench::errorOf(const Tensor &c, const Operands &operands) {
+  Result<std::vector<double>> got = data.rowSum(c);
+  if (!got)
+    return got.error();
+  return relativeDifference(*got, operands.rowSum);
+}
+
+Status GpuBench::multiplyDense(const BenchCase &bench, const Operands &operands,
+                               const DenseSide &side, int64_t copy) const {
+  return blas->multiply(side.routine, bench.shape, operands.a->tensor.tensor(),
+                        (*side.b)[copy], operands.denseC.tensor());
 }
 
 Status GpuBench::packWeights(const BenchCase &bench,
@@ -152,16 +197,10 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
         {Argument(operands.a->tensor.tensor()), Argument(operands.weights[i])},
         {operands.c.tensor()});
   };
-  std::vector<Cublas::Routine> routines;
-  if (blas)
-    routines = blas->routines(bench.shape, bench.type);
-  for (Cublas::Routine routine : routines)
-    works.push_back({[&, routine](int64_t i) {
-                       return blas->multiply(
-                           routine, bench.shape, operands.a->tensor.tensor(),
-                           operands.b->dense[i], operands.denseC.tensor());
-                     },
-                     operands.denseCopies});
+  for (const DenseSide &side : operands.dense)
+    works.push_back(
+        {[&](int64_t i) { return multiplyDense(bench, operands, side, i); },
+         side.copies});
 
   // Enough for a median and the two percentiles.
   constexpr size_t kMinRuns = 7;
@@ -171,27 +210,12 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
     return times.error();
   result.timings = Timings::of(times->front().seconds);
   result.weightCopies = times->front().weightCopies;
-  for (size_t i = 0; i < routines.size(); ++i) {
+  for (size_t i = 0; i < operands.dense.size(); ++i) {
     Timings timings = Timings::of((*times)[i + 1].seconds);
     if (!result.dense || timings.median < result.dense->timings.median)
-      result.dense = DenseResult{timings, 0, Cublas::name(routines[i])};
+      result.dense = DenseResult{timings, operands.dense[i].relativeError,
+                                 operands.dense[i].routine.name()};
   }
-  return Status::success();
-}
-
-Status GpuBench::checkCase(const Operands &operands, CaseResult &result) {
-  std::vector<double> expected =
-      multiplyRow(operands.a->rowSum, operands.b->type, operands.b->condensed);
-  Result<std::vector<double>> got = data.rowSum(operands.c.tensor());
-  if (!got)
-    return got.error();
-  result.relativeError = relativeDifference(*got, expected);
-  if (!result.dense)
-    return Status::success();
-  got = data.rowSum(operands.denseC.tensor());
-  if (!got)
-    return got.error();
-  result.dense->relativeError = relativeDifference(*got, expected);
   return Status::success();
 }
 
@@ -211,9 +235,13 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
     return status.error();
   if (Status status = packWeights(bench, compiled, operands); !status)
     return status.error();
+  if (Status status = prepareBlas(bench, operands); !status)
+    return status.error();
   if (Status status = timeCase(bench, compiled, operands, result); !status)
     return status.error();
-  if (Status status = checkCase(operands, result); !status)
+  if (Status status =
+          store(result.relativeError, errorOf(operands.c.tensor(), operands));
+      !status)
     return status.error();
   return result;
 }

@@ -29,6 +29,7 @@ public:
   Result<CaseResult> measure(const BenchCase &bench, CompiledCase &compiled);
 
 private:
+  struct DenseSide;
   struct Operands;
 
   GpuBench(const BenchOptions &options, Device device)
@@ -37,9 +38,14 @@ private:
   Status drawOperands(const BenchCase &bench, Operands &operands);
   Status packWeights(const BenchCase &bench, const CompiledCase &compiled,
                      Operands &operands);
+  /// Finds the BLAS's routines that can take the case.
+  Status prepareBlas(const BenchCase &bench, Operands &operands);
+  Status multiplyDense(const BenchCase &bench, const Operands &operands,
+                       const DenseSide &side, int64_t copy) const;
   Status timeCase(const BenchCase &bench, const CompiledCase &compiled,
                   const Operands &operands, CaseResult &result);
-  Status checkCase(const Operands &operands, CaseResult &result);
+  /// Of C on the device, relative to the product in float64.
+  Result<double> errorOf(const Tensor &c, const Operands &operands);
 
   const BenchOptions &options;
   Device device;

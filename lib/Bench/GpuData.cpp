@@ -3,6 +3,7 @@
 #include "GpuData.h"
 
 #include "RandomData.h"
+#include "nm/Support/Store.h"
 
 #include <algorithm>
 #include <cstring>
@@ -123,33 +124,28 @@ Result<const GpuData::Weights *> GpuData::weights(const BenchCase &bench) {
   return &drawnWeights;
 }
 
-Result<const GpuData::Weights *> GpuData::denseWeights(const BenchCase &bench,
-                                                       int64_t copies) {
+Result<const DeviceCopies *> GpuData::denseWeights(const BenchCase &bench,
+                                                   bool isTransposed,
+                                                   int64_t copies) {
   if (Result<const Weights *> known = weights(bench); !known)
-    return known;
-  DeviceCopies &dense = drawnWeights.dense;
+    return known.error();
+  DeviceCopies &dense =
+      isTransposed ? drawnWeights.transposed : drawnWeights.dense;
   if (dense.count() >= copies)
-    return &drawnWeights;
-  auto enlarge = [&](const Tensor &from) -> Status {
-    Result<DeviceCopies> larger = DeviceCopies::create(device, from, copies);
-    if (!larger)
-      return larger.error();
-    dense = std::move(*larger);
-    return Status::success();
-  };
-  if (dense.count() > 0) {
-    if (Status status = enlarge(dense[0]); !status)
-      return status.error();
-    return &drawnWeights;
-  }
-  Result<Tensor> host = scratch(bench.type, {bench.shape.k, bench.shape.n});
+    return &dense;
+  int64_t k = bench.shape.k, n = bench.shape.n;
+  Shape shape = isTransposed ? Shape{n, k} : Shape{k, n};
+  Result<Tensor> host = scratch(bench.type, shape);
   if (!host)
     return host.error();
   std::memset(host->data, 0, host->bytes());
-  scatterWeight(drawnWeights.type, drawnWeights.condensed, *host);
-  if (Status status = enlarge(*host); !status)
+  Tensor matrix(host->data, bench.type, {k, n},
+                isTransposed ? Shape{1, k} : Shape{n, 1});
+  scatterWeight(drawnWeights.type, drawnWeights.condensed, matrix);
+  if (Status status = store(dense, DeviceCopies::create(device, *host, copies));
+      !status)
     return status.error();
-  return &drawnWeights;
+  return &dense;
 }
 
 Result<std::vector<double>> GpuData::rowSum(const Tensor &result) {

@@ -47,14 +47,17 @@ public:
     TensorType type;
     /// On the host.
     Weight condensed;
-    /// The dense matrix, zeros included; empty until it is asked for.
-    DeviceCopies dense;
+    /// The dense matrix [k x n], zeros included, and its transpose [n x k];
+    /// empty until they are asked for.
+    DeviceCopies dense, transposed;
   };
 
   Result<const Activations *> activations(const BenchCase &bench);
   Result<const Weights *> weights(const BenchCase &bench);
-  /// `weights` with at least so many copies of the dense matrix.
-  Result<const Weights *> denseWeights(const BenchCase &bench, int64_t copies);
+  /// At least so many copies of the dense matrix, or of its transpose, of
+  /// `weights`.
+  Result<const DeviceCopies *> denseWeights(const BenchCase &bench,
+                                            bool isTransposed, int64_t copies);
   /// The sum of the rows of `result`, which is copied to the host.
   Result<std::vector<double>> rowSum(const Tensor &result);
 

@@ -122,6 +122,7 @@ static void scatterWords(const UnitWalk &walk, const Tensor &dense) {
   const Pattern &pattern = walk.pattern;
   auto *from = static_cast<const Word *>(walk.weight.values.data);
   auto *to = static_cast<Word *>(dense.data);
+  int64_t rowStride = dense.strides[0], columnStride = dense.strides[1];
   // A window's units go to its own rows.
   forParts(pattern.windows(walk.k), 1, [&](int64_t window, int64_t) {
     for (int64_t slot = 0; slot < pattern.n; ++slot) {
@@ -129,11 +130,13 @@ static void scatterWords(const UnitWalk &walk, const Tensor &dense) {
       for (int64_t row = 0; row < pattern.bk; ++row)
         for (int64_t block = 0; block < walk.blocks; ++block) {
           int64_t position = walk.firstRow(unitRow, block) + row;
+          if (position >= walk.k)
+            continue;
+          const Word *value = from + walk.valueAt(unitRow, row, block);
           int64_t column = block * pattern.bn;
-          if (position < walk.k)
-            std::copy_n(from + walk.valueAt(unitRow, row, block),
-                        std::min(pattern.bn, walk.n - column),
-                        to + position * walk.n + column);
+          int64_t last = std::min(column + pattern.bn, walk.n);
+          for (; column < last; ++column)
+            to[position * rowStride + column * columnStride] = *value++;
         }
     }
   });

@@ -24,7 +24,8 @@ void fillQuickly(const Tensor &tensor, uint64_t seed);
 Result<Weight> drawWeight(const TensorType &type, uint64_t seed);
 
 /// Writes the dense matrix of a condensed weight to `dense`, of the same
-/// element type and all zero. Faster than decompressWeight, on all threads.
+/// element type, of any strides, and all zero. Faster than decompressWeight, on
+/// all threads.
 void scatterWeight(const TensorType &type, const Weight &weight,
                    const Tensor &dense);
 

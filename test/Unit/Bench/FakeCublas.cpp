@@ -3,7 +3,7 @@
 // Products in f32 on the fake driver of ../Runtime/FakeCuda.h, launched as a
 // kernel so that they are captured and run when memory of the device is open.
 // FAKE_CUBLAS in the environment breaks it: `fail` makes products fail, `wrong`
-// makes them wrong.
+// makes them wrong, `no_transpose` leaves those of transposed matrices out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,23 +33,24 @@ static T param(void **params, int i) {
   return value;
 }
 
-/// C = A * B, column-major, without leading dimensions of their own.
+/// C = A * B, column-major, without leading dimensions of their own; A as its
+/// transpose where `transposed` is not 0.
 static void gemmKernel(const unsigned[3], void **params) {
   auto *a = param<const float *>(params, 0);
   auto *b = param<const float *>(params, 1);
   auto *c = param<float *>(params, 2);
   auto m = param<int64_t>(params, 3), n = param<int64_t>(params, 4);
-  auto k = param<int64_t>(params, 5);
+  auto k = param<int64_t>(params, 5), transposed = param<int64_t>(params, 6);
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < m; ++i) {
       float sum = isBroken("wrong") ? 1 : 0;
       for (int64_t l = 0; l < k; ++l)
-        sum += a[l * m + i] * b[j * k + l];
+        sum += (transposed ? a[i * k + l] : a[l * m + i]) * b[j * k + l];
       c[j * m + i] = sum;
     }
 }
 
-static const FakeKernel kKernels[] = {{"gemm", gemmKernel, 6, 0}};
+static const FakeKernel kKernels[] = {{"gemm", gemmKernel, 7, 0}};
 static const FakeImage kImage = {FAKE_IMAGE_MAGIC, 1, kKernels};
 
 namespace {
@@ -66,12 +67,12 @@ struct Handle {
 };
 } // namespace
 
-static int launch(Handle *handle, int64_t m, int64_t n, int64_t k,
-                  const void *a, const void *b, void *c) {
+static int launch(Handle *handle, int64_t transposed, int64_t m, int64_t n,
+                  int64_t k, const void *a, const void *b, void *c) {
   constexpr int kExecutionFailed = 13;
   if (isBroken("fail"))
     return kExecutionFailed;
-  void *params[] = {&a, &b, &c, &m, &n, &k};
+  void *params[] = {&a, &b, &c, &m, &n, &k, &transposed};
   using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned,
                      unsigned, unsigned, void *, void **, void **);
   return handle->find<Launch>("cuLaunchKernel")(
@@ -118,14 +119,19 @@ EXPORT const char *cublasGetStatusName(int) {
   return "CUBLAS_STATUS_EXECUTION_FAILED";
 }
 
-EXPORT int cublasSgemv_v2(Handle *handle, int, int m, int n, const float *,
-                          const float *a, int, const float *x, int,
-                          const float *, float *y, int) {
-  return launch(handle, m, 1, n, a, x, y);
+EXPORT int cublasSgemv_v2(Handle *handle, int transposed, int m, int n,
+                          const float *, const float *a, int, const float *x,
+                          int, const float *, float *y, int) {
+  return transposed ? launch(handle, 1, n, 1, m, a, x, y)
+                    : launch(handle, 0, m, 1, n, a, x, y);
 }
 
-EXPORT int cublasGemmEx(Handle *handle, int, int, int m, int n, int k,
-                        const void *, const void *a, int, int, const void *b,
-                        int, int, const void *, void *c, int, int, int, int) {
-  return launch(handle, m, n, k, a, b, c);
+EXPORT int cublasGemmEx(Handle *handle, int transposed, int, int m, int n,
+                        int k, const void *, const void *a, int, int,
+                        const void *b, int, int, const void *, void *c, int,
+                        int, int, int) {
+  constexpr int kNotSupported = 15;
+  if (isBroken("no_transpose") && transposed)
+    return kNotSupported;
+  return launch(handle, transposed, m, n, k, a, b, c);
 }

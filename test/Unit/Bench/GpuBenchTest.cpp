@@ -65,6 +65,59 @@ TEST_F(GpuBenchTest, TakesColdWeightsForFewRows) {
   EXPECT_TRUE(result->isAccurate()) << result->relativeError;
   // 30 bytes of weights, and three times the cache of 100.
   EXPECT_EQ(result->weightCopies, 12);
+  EXPECT_LE(result->dense->relativeError, 1e-5);
+}
+
+TEST_F(GpuBenchTest, TakesTheRoutinesThatThereAre) {
+  Result<Cublas> blas = Cublas::load("", Device::cuda(0));
+  ASSERT_TRUE(blas) << blas.error().message;
+  auto names = [&](int64_t m, ElementType type) {
+    std::string list;
+    for (Cublas::Routine routine : blas->routines({m, 3, 4}, type))
+      list += routine.name() + std::string(" ");
+    return list;
+  };
+  EXPECT_EQ(names(1, ElementType::F32), "gemm gemm_t gemv gemv_t ");
+  EXPECT_EQ(names(16, ElementType::F32), "gemm gemm_t ");
+  EXPECT_EQ(names(17, ElementType::F32), "gemm ");
+  EXPECT_EQ(names(17, ElementType::I8), "gemm gemm_t ");
+  // Those of the fake one.
+  EXPECT_EQ(names(1, ElementType::F16), "gemm gemm_t ");
+  EXPECT_EQ(names(1, ElementType::F8E4M3), "");
+
+  setenv("FAKE_CUBLAS", "no_transpose", 1);
+  Result<CaseResult> result = measure(5);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_STREQ(result->dense->routine, "gemm");
+}
+
+TEST_F(GpuBenchTest, MultipliesByEitherLayout) {
+  Result<Cublas> blas = Cublas::load("", Device::cuda(0));
+  ASSERT_TRUE(blas) << blas.error().message;
+  // B is [2 x 3].
+  float a[] = {1, 10}, b[] = {1, 2, 3, 4, 5, 6}, t[] = {1, 4, 2, 5, 3, 6};
+  auto upload = [&](float *data, Shape shape) {
+    Result<CudaBuffer> buffer =
+        CudaBuffer::allocate(Device::cuda(0), ElementType::F32, shape);
+    EXPECT_TRUE(
+        copyAcross(Tensor(data, ElementType::F32, shape), buffer->tensor()));
+    return std::move(*buffer);
+  };
+  CudaBuffer x = upload(a, {2}), plain = upload(b, {2, 3});
+  CudaBuffer transposed = upload(t, {3, 2});
+  for (Cublas::Routine routine : blas->routines({1, 3, 2}, ElementType::F32)) {
+    float zeros[3] = {};
+    CudaBuffer y = upload(zeros, {3});
+    Status status = blas->multiply(
+        routine, {1, 3, 2}, x.tensor(),
+        (routine.isTransposed ? transposed : plain).tensor(), y.tensor());
+    ASSERT_TRUE(status) << status.error().message;
+    Result<Buffer> got = copyToHost(y.tensor());
+    auto *data = static_cast<const float *>(got->tensor().data);
+    EXPECT_EQ(data[0], 41) << routine.name();
+    EXPECT_EQ(data[1], 52) << routine.name();
+    EXPECT_EQ(data[2], 63) << routine.name();
+  }
 }
 
 TEST_F(GpuBenchTest, NoticesAWrongBlas) {

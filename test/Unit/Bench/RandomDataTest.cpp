@@ -58,7 +58,13 @@ TEST(RandomData, ScattersAsTheRuntimeDecompresses) {
     Result<Buffer> expected = Buffer::allocate(type.element, type.shape);
     Result<Buffer> got = Buffer::allocate(type.element, type.shape);
     ASSERT_TRUE(decompressWeight(type, *weight, expected->tensor()));
-    scatterWeight(type, *weight, got->tensor());
+    // Through its transpose.
+    Result<Buffer> transposed =
+        Buffer::allocate(type.element, {type.shape[1], type.shape[0]});
+    Tensor matrix(transposed->tensor().data, type.element, type.shape,
+                  {1, type.shape[0]});
+    scatterWeight(type, *weight, matrix);
+    copyTensor(matrix, got->tensor());
     for (int64_t i = 0; i < got->tensor().elements(); ++i)
       ASSERT_EQ(loadAsDouble(got->tensor().data, type.element, i),
                 loadAsDouble(expected->tensor().data, type.element, i))
