@@ -51,6 +51,7 @@ struct GpuSchedule {
   int64_t threadM = 0, threadN = 0;
   int64_t stages = 1;
   int64_t splitK = 1;
+  int64_t sliceK = 1;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;

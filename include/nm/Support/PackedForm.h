@@ -1,10 +1,22 @@
-//===- PackedForm.h - Condensed weights re-laid for the CPU -----*- C++ -*-===//
+//===- PackedForm.h - Condensed weights re-laid for a kernel ----*- C++ -*-===//
 //
-// Columns are cut into panels of P. Values are [panels x w x P]: element
-// (p, r, c) is condensed value [r, p*P + c], zero beyond the padded columns.
-// Indices are [panels x u x s] bytes, u = unitRows(k): a row holds the indices
-// of the panel's G = max(1, P/bn) groups of columns as fields of b bits, field
-// g in bits [g*b, g*b + b) of the row, little-endian, so s = ceil(G*b / 8).
+// Columns are cut into panels of P, and the rows of a panel into chunks of
+// V x T (rows x columns), each stored whole: the values one thread takes with
+// one access. Values are [panels x w'/V x P*V]: condensed value [r, p*P + c] is
+// element (p, r/V, c/T*V*T + r%V*T + c%T). They are zero beyond the padded
+// columns, and in rows w..w'-1, which fill up the last index row.
+//
+// Indices are [panels x u' x s] bytes, one index row for every D of the u =
+// unitRows(k) unit rows: u' = ceil(u/D), w' = u'*D*bk. An index has b bits,
+// and a panel G = max(1, P/bn) groups of columns that have indices of their
+// own. Fields are little-endian.
+// - D = 1: the row is one string of G fields, field g in bits [g*b, g*b + b),
+//   so s = ceil(G*b / 8).
+// - D > 1: each group has a string of D fields, field d in bits [d*b, d*b + b),
+//   of L = ceil(D*b / 8) bytes, rounded up to 1, 2 or a multiple of 4. Strings
+//   are cut into pieces of 16, 8, 4, 2 and 1 bytes, the widest first, and piece
+//   i of all groups stands before piece i + 1 of any: neighbouring threads
+//   read neighbouring words. s = G*L.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +29,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace nm {
 
@@ -25,36 +38,77 @@ struct PanelPacking {
   int64_t panel = 16;
   /// b, bits of one index: 1 to 8.
   int64_t indexBits = 8;
+  /// V and T, rows and columns of a chunk of values.
+  int64_t chunkRows = 1, chunkColumns = 1;
+  /// D, unit rows of one index row.
+  int64_t indexRows = 1;
 
-  /// Checks the two against `pattern`: P a multiple or a divisor of bn, and b
-  /// wide enough for M.
+  /// Checks them against `pattern`: P a multiple or a divisor of bn and a
+  /// multiple of T, V a divisor of D*bk, and b wide enough for M.
   Status verify(const Pattern &pattern) const;
+
+  /// The fields as #nm.packing has them: `panel = 32, index_bits = 5, ...`.
+  std::string str() const;
 
   /// G, the indices of one unit row of one panel.
   int64_t groups(const Pattern &pattern) const {
     return panel > pattern.bn ? panel / pattern.bn : 1;
   }
-  /// s, the bytes of one unit row of one panel.
-  int64_t bytesPerUnitRow(const Pattern &pattern) const {
-    return (groups(pattern) * indexBits + 7) / 8;
+  /// L, the bytes of the indices of one group of an index row; D > 1.
+  int64_t bytesPerGroup() const {
+    int64_t bytes = (indexRows * indexBits + 7) / 8;
+    return bytes <= 2 ? bytes : (bytes + 3) / 4 * 4;
+  }
+  /// s, the bytes of one index row of one panel.
+  int64_t bytesPerIndexRow(const Pattern &pattern) const {
+    int64_t count = groups(pattern);
+    return indexRows > 1 ? count * bytesPerGroup()
+                         : (count * indexBits + 7) / 8;
+  }
+  /// u', the index rows of weights with `units` unit rows.
+  int64_t indexRowsOf(int64_t units) const {
+    return (units + indexRows - 1) / indexRows;
+  }
+  /// w' / V, the rows of chunks of weights with `units` unit rows.
+  int64_t chunkRowsOf(const Pattern &pattern, int64_t units) const {
+    return indexRowsOf(units) * indexRows * pattern.bk / chunkRows;
+  }
+  /// Windows that packed weights can be cut at along k: the fewest that are
+  /// whole index rows.
+  int64_t windowStep(const Pattern &pattern) const;
+  /// Whether rows are stored one by one, as kernels that copy tiles want them.
+  bool isRowWise() const {
+    return chunkRows == 1 && chunkColumns == 1 && indexRows == 1;
   }
   /// Panels that cover `n` columns and their padding.
   int64_t panels(const Pattern &pattern, int64_t n) const {
     return (pattern.paddedColumns(n) + panel - 1) / panel;
   }
-  /// [panels, w, P], in elements.
+  /// [panels, w'/V, P*V], in elements.
   std::array<int64_t, 3> valueShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
-    return {panels(pattern, n), pattern.condensedRows(k), panel};
+    return {panels(pattern, n), chunkRowsOf(pattern, pattern.unitRows(k)),
+            panel * chunkRows};
   }
-  /// [panels, u, s], in bytes.
+  /// [panels, u', s], in bytes.
   std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
-    return {panels(pattern, n), pattern.unitRows(k), bytesPerUnitRow(pattern)};
+    return {panels(pattern, n), indexRowsOf(pattern.unitRows(k)),
+            bytesPerIndexRow(pattern)};
   }
+  /// The position of row r, column c of a panel in its row of chunks.
+  int64_t positionInChunkRow(int64_t row, int64_t column) const {
+    return column / chunkColumns * chunkColumns * chunkRows +
+           row % chunkRows * chunkColumns + column % chunkColumns;
+  }
+  /// The place in an index row of byte `byte` of a group's string; D > 1.
+  int64_t byteOfGroup(const Pattern &pattern, int64_t group,
+                      int64_t byte) const;
 
   bool operator==(const PanelPacking &other) const {
-    return panel == other.panel && indexBits == other.indexBits;
+    return panel == other.panel && indexBits == other.indexBits &&
+           chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
+           indexRows == other.indexRows;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
 };
@@ -77,6 +131,9 @@ void unpackValues(const void *packed, const PanelPacking &packing,
 void unpackIndices(const uint8_t *packed, const PanelPacking &packing,
                    const Pattern &pattern, int64_t k, int64_t n,
                    uint8_t *indices);
+
+/// The bytes of the piece of a string of `bytes` that begins at `offset`.
+int64_t indexPieceBytes(int64_t bytes, int64_t offset);
 
 /// Reads the field of `bits` bits (1 to 8) at `group` of a unit row.
 uint8_t loadIndexField(const uint8_t *row, int64_t bits, int64_t group);

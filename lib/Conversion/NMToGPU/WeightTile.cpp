@@ -28,10 +28,10 @@ LogicalResult WeightTile::verify(SpMMOp op) {
   if (!packing)
     return success();
   // A thread then takes its positions without masks and shifts.
-  if (packing.getIndexBits() != 8)
-    return op.emitOpError()
-           << "expected packing with index_bits = 8 for a GPU, but got "
-           << packing;
+  if (packing.getIndexBits() != 8 || !packing.getPacking().isRowWise())
+    return op.emitOpError() << "expected packing with index_bits = 8 and "
+                               "without chunks for strategy simt, but got "
+                            << packing;
   return success();
 }
 
@@ -78,7 +78,7 @@ Value WeightTile::loadValues(OpBuilder &builder, Value row, Value column) {
 }
 
 bool WeightTile::hasContiguousColumns() const {
-  return isPacked() && packing.getPacking().bytesPerUnitRow(pattern) == 1;
+  return isPacked() && packing.getPacking().bytesPerIndexRow(pattern) == 1;
 }
 
 SmallVector<Value> WeightTile::loadContiguous(OpBuilder &builder, Value first,

@@ -15,8 +15,7 @@ class PackLoops {
 public:
   PackLoops(LoopEmitter &emitter, PackOp op)
       : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
-        panel(op.getPacking().getPanel()),
-        bits(op.getPacking().getIndexBits()) {}
+        packing(op.getPacking().getPacking()) {}
 
   void emit() {
     packValues();
@@ -27,10 +26,17 @@ private:
   void packValues() {
     emitter.forEachInParallel(
         emitter.sizes(op.getPackedValues()), [&](ValueRange position) {
+          int64_t columns = packing.chunkColumns,
+                  size = columns * packing.chunkRows;
+          Value inChunk = emitter.rem(position[2], size);
+          Value row = emitter.add(emitter.mul(position[1], packing.chunkRows),
+                                  emitter.div(inChunk, columns));
+          Value inPanel =
+              emitter.add(emitter.mul(emitter.div(position[2], size), columns),
+                          emitter.rem(inChunk, columns));
           Value column =
-              emitter.add(emitter.mul(position[0], panel), position[2]);
-          Value element =
-              emitter.loadOrZero(op.getValues(), {position[1], column});
+              emitter.add(emitter.mul(position[0], packing.panel), inPanel);
+          Value element = emitter.loadOrZero(op.getValues(), {row, column});
           emitter.store(element, op.getPackedValues(), position);
         });
   }
@@ -39,18 +45,25 @@ private:
   void packIndices() {
     SmallVector<Value> sizes = emitter.sizes(op.getPackedIndices());
     Value zero = emitter.zero(emitter.builder.getI8Type());
-    Value groups = emitter.index(op.getPacking().getPacking().groups(pattern));
+    Value units = emitter.size(op.getIndices(), 0);
     Value blocks = emitter.size(op.getIndices(), 1);
+    Value groups = emitter.index(packing.groups(pattern));
+    Value unitsOfRow = emitter.index(packing.indexRows);
     emitter.forEachInParallel({sizes[0], sizes[1]}, [&](ValueRange row) {
       emitter.forEach(sizes[2], [&](ValueRange byte) {
         emitter.store(zero, op.getPackedIndices(), {row[0], row[1], byte[0]});
       });
-      Value firstBlock = emitter.div(emitter.mul(row[0], panel), pattern.bn);
-      emitter.forEach(groups, [&](ValueRange group) {
-        Value block = emitter.add(firstBlock, group[0]);
-        emitter.onlyIf(emitter.less(block, blocks), [&] {
-          Value index = emitter.load(op.getIndices(), {row[1], block});
-          storeField(row[0], row[1], group[0], emitter.byteToIndex(index));
+      Value firstBlock =
+          emitter.div(emitter.mul(row[0], packing.panel), pattern.bn);
+      Value firstUnit = emitter.mul(row[1], packing.indexRows);
+      emitter.forEach({unitsOfRow, groups}, [&](ValueRange position) {
+        Value unit = emitter.add(firstUnit, position[0]);
+        Value block = emitter.add(firstBlock, position[1]);
+        Value inside = emitter.both(emitter.less(unit, units),
+                                    emitter.less(block, blocks));
+        emitter.onlyIf(inside, [&] {
+          Value index = emitter.load(op.getIndices(), {unit, block});
+          storeField(row[0], unit, position[1], emitter.byteToIndex(index));
         });
       });
     });
@@ -59,16 +72,17 @@ private:
   /// Sets the bits of one index in bytes that are zero there.
   void storeField(Value panelNumber, Value unitRow, Value group, Value index) {
     OpBuilder &builder = emitter.builder;
-    IndexField field = IndexField::at(emitter, bits, group);
+    IndexField field =
+        IndexField::at(emitter, packing, pattern, unitRow, group);
     Value word =
         builder.createOrFold<arith::ShLIOp>(emitter.loc, index, field.shift);
-    setBits({panelNumber, unitRow, field.byte}, word);
-    if (!fieldsStraddleBytes(bits))
+    setBits({panelNumber, field.row, field.byte}, word);
+    if (!fieldsStraddleBytes(packing.indexBits))
       return;
-    Value straddles = emitter.less(emitter.index(8 - bits), field.shift);
+    Value straddles =
+        emitter.less(emitter.index(8 - packing.indexBits), field.shift);
     emitter.onlyIf(straddles, [&] {
-      setBits({panelNumber, unitRow, emitter.add(field.byte, 1)},
-              emitter.div(word, 256));
+      setBits({panelNumber, field.row, field.nextByte}, emitter.div(word, 256));
     });
   }
 
@@ -83,7 +97,7 @@ private:
   LoopEmitter &emitter;
   PackOp op;
   ::nm::Pattern pattern;
-  int64_t panel, bits;
+  ::nm::PanelPacking packing;
 };
 
 struct PackToLoops : OpRewritePattern<PackOp> {

@@ -7,19 +7,63 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-IndexField IndexField::at(LoopEmitter &emitter, int64_t bits, Value group) {
-  Value bit = emitter.mul(group, bits);
-  return {emitter.div(bit, 8), emitter.rem(bit, 8)};
+/// The place in an index row of byte `byte` of a group's string, as
+/// PanelPacking::byteOfGroup.
+static Value placeInPieces(LoopEmitter &emitter, int64_t bytes, int64_t groups,
+                           Value group, Value byte) {
+  constexpr int64_t kWidest = 16;
+  // Bytes of the widest pieces; those after are looked up one by one.
+  int64_t wide = bytes / kWidest * kWidest;
+  Value inPiece = emitter.rem(byte, kWidest);
+  Value place = emitter.add(emitter.mul(emitter.sub(byte, inPiece), groups),
+                            emitter.add(emitter.mul(group, kWidest), inPiece));
+  for (int64_t begin = wide; begin < bytes;) {
+    int64_t piece = ::nm::indexPieceBytes(bytes, begin);
+    Value here =
+        emitter.add(emitter.add(emitter.mul(group, piece), groups * begin),
+                    emitter.sub(byte, emitter.index(begin)));
+    place = arith::SelectOp::create(emitter.builder, emitter.loc,
+                                    emitter.less(byte, emitter.index(begin)),
+                                    place, here);
+    begin += piece;
+  }
+  return place;
 }
 
-Value WeightAccess::rows() { return emitter.size(values, packing ? 1 : 0); }
+IndexField IndexField::at(LoopEmitter &emitter,
+                          const ::nm::PanelPacking &packing,
+                          const ::nm::Pattern &pattern, Value unitRow,
+                          Value group) {
+  bool hasStrings = packing.indexRows > 1;
+  Value number = hasStrings ? emitter.rem(unitRow, packing.indexRows) : group;
+  Value bit = emitter.mul(number, packing.indexBits);
+  Value byte = emitter.div(bit, 8), next = emitter.add(byte, 1);
+  if (hasStrings)
+    for (Value *place : {&byte, &next})
+      *place = placeInPieces(emitter, packing.bytesPerGroup(),
+                             packing.groups(pattern), group, *place);
+  return {emitter.div(unitRow, packing.indexRows), byte, next,
+          emitter.rem(bit, 8)};
+}
+
+Value WeightAccess::rows() {
+  if (!packing)
+    return emitter.size(values, 0);
+  return emitter.mul(emitter.size(values, 1), packing.getChunkRows());
+}
 
 Value WeightAccess::value(Value row, Value column) {
   if (!packing)
     return emitter.load(values, {row, column});
-  int64_t panel = packing.getPanel();
-  return emitter.load(
-      values, {emitter.div(column, panel), row, emitter.rem(column, panel)});
+  int64_t panel = packing.getPanel(), rows = packing.getChunkRows(),
+          columns = packing.getChunkColumns();
+  Value inPanel = emitter.rem(column, panel);
+  Value chunk = emitter.mul(emitter.div(inPanel, columns), rows * columns);
+  Value inChunk = emitter.add(emitter.mul(emitter.rem(row, rows), columns),
+                              emitter.rem(inPanel, columns));
+  return emitter.load(values,
+                      {emitter.div(column, panel), emitter.div(row, rows),
+                       emitter.add(chunk, inChunk)});
 }
 
 Value WeightAccess::kOf(Value row, Value column) {
@@ -42,10 +86,11 @@ Value WeightAccess::unitPosition(Value row, Value column) {
 
 Value WeightAccess::loadField(Value panel, Value unitRow, Value group) {
   int64_t bits = packing.getIndexBits();
+  IndexField field =
+      IndexField::at(emitter, packing.getPacking(), pattern, unitRow, group);
   auto loadByte = [&](Value byte) {
-    return emitter.byteToIndex(emitter.load(indices, {panel, unitRow, byte}));
+    return emitter.byteToIndex(emitter.load(indices, {panel, field.row, byte}));
   };
-  IndexField field = IndexField::at(emitter, bits, group);
   Value word = loadByte(field.byte);
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
@@ -53,8 +98,7 @@ Value WeightAccess::loadField(Value panel, Value unitRow, Value group) {
     // The next byte may not exist where the field ends in this one.
     Value straddles = emitter.less(emitter.index(8 - bits), field.shift);
     Value high = emitter.choose(
-        straddles,
-        [&] { return emitter.mul(loadByte(emitter.add(field.byte, 1)), 256); },
+        straddles, [&] { return emitter.mul(loadByte(field.nextByte), 256); },
         [&] { return emitter.index(0); });
     word = emitter.add(word, high);
   }

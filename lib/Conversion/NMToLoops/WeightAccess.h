@@ -9,13 +9,17 @@
 
 namespace mlir::nm {
 
-/// Where one index lies in a unit row of a packed panel: from bit `shift` of
-/// byte `byte` on.
+/// Where one index lies in a packed panel: in index row `row`, from bit `shift`
+/// of byte `byte` on, and in `nextByte` where it straddles two.
 struct IndexField {
+  Value row;
   Value byte;
+  Value nextByte;
   Value shift;
 
-  static IndexField at(LoopEmitter &emitter, int64_t bits, Value group);
+  static IndexField at(LoopEmitter &emitter, const ::nm::PanelPacking &packing,
+                       const ::nm::Pattern &pattern, Value unitRow,
+                       Value group);
 };
 
 /// Whether some field of `bits` bits spans two bytes.

@@ -143,6 +143,9 @@ private:
     if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
       return rewriter.notifyMatchFailure(op,
                                          "arith.extf of f8 has no lowering");
+    if (PackingAttr packing = op.getPackingAttr();
+        packing && !packing.getPacking().isRowWise())
+      return rewriter.notifyMatchFailure(op, "weights are packed in chunks");
     if (ShapedType::isDynamic(op.getStaticK()))
       return rewriter.notifyMatchFailure(op, "k is dynamic");
     for (Value operand :

@@ -116,8 +116,7 @@ std::string FormatCase::operation() const {
   std::string text =
       std::string("nm.") + formatOpName(op) + " <" + pattern.str() + ">";
   if (op == FormatOp::Pack)
-    text += " <panel = " + std::to_string(packing.panel) +
-            ", index_bits = " + std::to_string(packing.indexBits) + ">";
+    text += " <" + packing.str() + ">";
   else if (dim == 1)
     text += " dim 1";
   return text + " ins(" + names("in", inputs.size()) + " : " + types(inputs) +

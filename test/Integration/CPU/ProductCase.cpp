@@ -48,6 +48,9 @@ ProductCase ProductCase::draw(int64_t number, ElementType type, bool isVector,
 }
 
 void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
+  // Strategy vector leaves weights in chunks to the loops.
+  if (packing)
+    packing = PanelPacking{packing->panel, packing->indexBits};
   if (random.chance(0.4))
     return;
   // The longer side of the thread tile is the one that vectors run along.
@@ -163,8 +166,7 @@ std::string ProductCase::operation() const {
   if (transposeC)
     text += " transpose_c";
   if (packing)
-    text += " packing <panel = " + std::to_string(packing->panel) +
-            ", index_bits = " + std::to_string(packing->indexBits) + ">";
+    text += " packing <" + packing->str() + ">";
   if (!schedule.empty())
     text += " schedule <" + schedule + ">";
   return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +

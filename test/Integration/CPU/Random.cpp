@@ -68,6 +68,15 @@ PanelPacking Random::packing(const Pattern &pattern) {
   }
   int64_t least = std::max<int64_t>(1, pattern.indexBits());
   packing.indexBits = chance(0.5) ? least : integer(least, 8);
+  if (chance(0.4)) {
+    packing.indexRows = integer(1, 36);
+    do
+      packing.chunkRows = integer(1, 8);
+    while (packing.indexRows * pattern.bk % packing.chunkRows != 0);
+    do
+      packing.chunkColumns = integer(1, 4);
+    while (packing.panel % packing.chunkColumns != 0);
+  }
   return packing;
 }
 

@@ -48,7 +48,7 @@ TEST(PackedForm, Sizes) {
   Pattern elements{2, 4, 1, 1};
   PanelPacking packing{16, 2};
   EXPECT_EQ(packing.groups(elements), 16);
-  EXPECT_EQ(packing.bytesPerUnitRow(elements), 4);
+  EXPECT_EQ(packing.bytesPerIndexRow(elements), 4);
   EXPECT_EQ(packing.valueShape(elements, 10, 33),
             (std::array<int64_t, 3>{3, 6, 16}));
   EXPECT_EQ(packing.indexShape(elements, 10, 33),
@@ -103,41 +103,77 @@ static int64_t drawPanel(Random &random, const Pattern &pattern) {
   return panel;
 }
 
-static void expectPacked(const Condensed &form, const PanelPacking &packing) {
-  const Pattern &p = form.pattern;
-  auto [panels, rows, width] = packing.valueShape(p, form.k, form.n);
-  auto [indexPanels, units, bytes] = packing.indexShape(p, form.k, form.n);
-  int64_t size = elementSize(form.type);
-  std::vector<char> values(panels * rows * width * size, 0x5a);
-  std::vector<uint8_t> indices(indexPanels * units * bytes, 0xa5);
-  packValues(form.view(), packing, values.data());
-  packIndices(form.view(), packing, indices.data());
+/// The bytes of a group's string, put together from its pieces.
+static std::vector<uint8_t> stringOf(const uint8_t *row, int64_t bytes,
+                                     int64_t groups, int64_t group) {
+  std::vector<uint8_t> string;
+  int64_t piecesBegin = 0;
+  for (int64_t piece : {16, 8, 4, 2, 1})
+    while (bytes - int64_t(string.size()) >= piece) {
+      const uint8_t *from = row + piecesBegin + group * piece;
+      string.insert(string.end(), from, from + piece);
+      piecesBegin += groups * piece;
+    }
+  return string;
+}
 
-  for (int64_t panel = 0; panel < panels; ++panel) {
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < width; ++c) {
-        int64_t column = panel * width + c;
-        double expected =
-            column < p.paddedColumns(form.n) ? form.value(r, column) : 0;
-        ASSERT_EQ(loadAsDouble(values.data(), form.type,
-                               (panel * rows + r) * width + c),
-                  expected);
-      }
-    for (int64_t u = 0; u < units; ++u) {
-      const uint8_t *row = indices.data() + (panel * units + u) * bytes;
-      int64_t groups = packing.groups(p);
+static void expectIndices(const Condensed &form, const PanelPacking &packing,
+                          const std::vector<uint8_t> &indices) {
+  const Pattern &p = form.pattern;
+  auto [panels, rows, bytes] = packing.indexShape(p, form.k, form.n);
+  int64_t groups = packing.groups(p), set = 0, expectedSet = 0;
+  for (uint8_t byte : indices)
+    set += __builtin_popcount(byte);
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t u = 0; u < p.unitRows(form.k); ++u)
       for (int64_t g = 0; g < groups; ++g) {
-        int64_t block = panel * width / p.bn + g;
+        const uint8_t *row =
+            indices.data() + (panel * rows + u / packing.indexRows) * bytes;
+        int64_t block = panel * packing.panel / p.bn + g;
         int64_t expected =
             block < p.blockColumns(form.n)
                 ? form.indices[u * p.blockColumns(form.n) + block]
                 : 0;
-        ASSERT_EQ(fieldByBits(row, packing.indexBits, g), expected);
+        int64_t field =
+            packing.indexRows == 1
+                ? fieldByBits(row, packing.indexBits, g)
+                : fieldByBits(
+                      stringOf(row, packing.bytesPerGroup(), groups, g).data(),
+                      packing.indexBits, u % packing.indexRows);
+        ASSERT_EQ(field, expected);
+        expectedSet += __builtin_popcount(expected);
       }
-      for (int64_t bit = groups * packing.indexBits; bit < bytes * 8; ++bit)
-        ASSERT_EQ(row[bit / 8] >> (bit % 8) & 1, 0);
-    }
-  }
+  // Bits that no group owns are zero.
+  ASSERT_EQ(set, expectedSet);
+}
+
+static void expectPacked(const Condensed &form, const PanelPacking &packing) {
+  const Pattern &p = form.pattern;
+  auto [panels, rows, width] = packing.valueShape(p, form.k, form.n);
+  auto [indexPanels, indexRows, bytes] = packing.indexShape(p, form.k, form.n);
+  int64_t size = elementSize(form.type);
+  std::vector<char> values(panels * rows * width * size, 0x5a);
+  std::vector<uint8_t> indices(indexPanels * indexRows * bytes, 0xa5);
+  packValues(form.view(), packing, values.data());
+  packIndices(form.view(), packing, indices.data());
+
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t r = 0; r < rows * packing.chunkRows; ++r)
+      for (int64_t c = 0; c < packing.panel; ++c) {
+        int64_t column = panel * packing.panel + c;
+        int64_t chunk = c / packing.chunkColumns;
+        int64_t inChunk = r % packing.chunkRows * packing.chunkColumns +
+                          c % packing.chunkColumns;
+        int64_t place = (panel * rows + r / packing.chunkRows) * width +
+                        chunk * packing.chunkRows * packing.chunkColumns +
+                        inChunk;
+        double expected =
+            column < p.paddedColumns(form.n) && r < p.condensedRows(form.k)
+                ? form.value(r, column)
+                : 0;
+        ASSERT_EQ(loadAsDouble(values.data(), form.type, place), expected);
+      }
+  expectIndices(form, packing, indices);
 
   Condensed back(p, form.type, form.k, form.n);
   unpackValues(values.data(), packing, p, form.type, form.k, form.n,
@@ -146,6 +182,48 @@ static void expectPacked(const Condensed &form, const PanelPacking &packing) {
                 back.indices.data());
   ASSERT_EQ(back.values, form.values);
   ASSERT_EQ(back.indices, form.indices);
+}
+
+/// Chunks and index rows that suit the pattern and the panel.
+static void drawChunks(Random &random, const Pattern &pattern,
+                       PanelPacking &packing) {
+  packing.indexRows = draw(random, 1, 40);
+  do
+    packing.chunkRows = draw(random, 1, 16);
+  while (packing.indexRows * pattern.bk % packing.chunkRows);
+  do
+    packing.chunkColumns = draw(random, 1, 4);
+  while (packing.panel % packing.chunkColumns);
+}
+
+TEST(PackedForm, ChunksAndIndexRows) {
+  Pattern pattern{8, 32, 1, 1};
+  PanelPacking packing{32, 5, 4, 1, 32};
+  EXPECT_EQ(packing.bytesPerGroup(), 20);
+  EXPECT_EQ(packing.valueShape(pattern, 4096, 64),
+            (std::array<int64_t, 3>{2, 256, 128}));
+  EXPECT_EQ(packing.indexShape(pattern, 4096, 64),
+            (std::array<int64_t, 3>{2, 32, 640}));
+  EXPECT_EQ(packing.windowStep(pattern), 4);
+  EXPECT_EQ(packing.str(),
+            "panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32");
+  // The 16-byte pieces of all groups come before the 4-byte ones.
+  EXPECT_EQ(packing.byteOfGroup(pattern, 3, 15), 3 * 16 + 15);
+  EXPECT_EQ(packing.byteOfGroup(pattern, 3, 16), 32 * 16 + 3 * 4);
+  // Rows fill up the last index row: 24 of 32.
+  EXPECT_EQ(packing.valueShape(pattern, 96, 64),
+            (std::array<int64_t, 3>{2, 8, 128}));
+  // Strings of 3 bytes take a word, of 2 two bytes.
+  EXPECT_EQ((PanelPacking{32, 3, 1, 1, 8}).bytesPerGroup(), 4);
+  EXPECT_EQ((PanelPacking{32, 2, 1, 1, 8}).bytesPerGroup(), 2);
+  EXPECT_EQ(errorOf({32, 5, 3, 1, 32}, pattern),
+            "expected the rows of a chunk to divide an index row's 32, but got "
+            "3");
+  EXPECT_EQ(errorOf({32, 5, 4, 3, 32}, pattern),
+            "expected the columns of a chunk to divide the panel's 32, but got "
+            "3");
+  EXPECT_EQ(errorOf({32, 5, 4, 1, 0}, pattern),
+            "expected 1 to 65536 unit rows in an index row, but got 0");
 }
 
 TEST(PackedForm, DrawnFormsAgreeWithTheDefinition) {
@@ -158,9 +236,14 @@ TEST(PackedForm, DrawnFormsAgreeWithTheDefinition) {
     packing.panel = drawPanel(random, pattern);
     packing.indexBits =
         draw(random, std::max<int64_t>(1, pattern.indexBits()), 8);
+    if (draw(random, 0, 2))
+      drawChunks(random, pattern, packing);
     SCOPED_TRACE(describe(matrix, pattern) + ", panel " +
                  std::to_string(packing.panel) + ", bits " +
-                 std::to_string(packing.indexBits));
+                 std::to_string(packing.indexBits) + ", chunk " +
+                 std::to_string(packing.chunkRows) + "x" +
+                 std::to_string(packing.chunkColumns) + ", index rows " +
+                 std::to_string(packing.indexRows));
     ASSERT_TRUE(bool(packing.verify(pattern)));
     expectPacked(compressed(matrix, pattern), packing);
     if (testing::Test::HasFailure())

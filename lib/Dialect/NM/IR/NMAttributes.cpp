@@ -172,13 +172,21 @@ LogicalResult EncodingAttr::verifyEncoding(
 //===----------------------------------------------------------------------===//
 
 LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t panel, int64_t indexBits) {
-  // (C1), (C2); what depends on the pattern is checked where both meet.
+                                  int64_t panel, int64_t indexBits,
+                                  int64_t chunkRows, int64_t chunkColumns,
+                                  int64_t indexRows) {
+  // (C1), (C2), (C3); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
   if (indexBits < 1 || indexBits > 8)
     return emitError() << "expected index_bits in 1..8, but got " << indexBits;
+  for (auto [name, value] : {std::pair("chunk_rows", chunkRows),
+                             std::pair("chunk_columns", chunkColumns),
+                             std::pair("index_rows", indexRows)})
+    if (value < 1 || value > ::nm::kMaxBlock)
+      return emitError() << "expected " << name << " in 1.." << ::nm::kMaxBlock
+                         << ", but got " << value;
   return success();
 }
 
@@ -190,7 +198,7 @@ namespace {
 /// The fields of a schedule after its strategy, while it is being parsed.
 struct ScheduleFields {
   SmallVector<int64_t> block, warp, thread;
-  int64_t stages = 1, splitK = 1;
+  int64_t stages = 1, splitK = 1, sliceK = 1;
   PackingAttr packing;
 };
 } // namespace
@@ -217,11 +225,14 @@ static ParseResult parseScheduleField(AsmParser &parser,
     return parser.parseInteger(fields.stages);
   if (name == "split_k")
     return parser.parseInteger(fields.splitK);
+  if (name == "slice_k")
+    return parser.parseInteger(fields.sliceK);
   if (name == "packing")
     return parser.parseCustomAttributeWithFallback(fields.packing);
-  return parser.emitError(loc) << "expected 'block', 'warp', 'thread', "
-                                  "'stages', 'split_k' or 'packing', but got '"
-                               << name << "'";
+  return parser.emitError(loc)
+         << "expected 'block', 'warp', 'thread', "
+            "'stages', 'split_k', 'slice_k' or 'packing', but got '"
+         << name << "'";
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
@@ -244,7 +255,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   return parser.getChecked<ScheduleAttr>(
       loc, parser.getContext(), *strategy, fields.block, fields.warp,
-      fields.thread, fields.stages, fields.splitK, fields.packing);
+      fields.thread, fields.stages, fields.splitK, fields.sliceK,
+      fields.packing);
 }
 
 static void printSizes(AsmPrinter &printer, StringRef name,
@@ -265,6 +277,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", stages = " << getStages();
   if (getSplitK() != 1)
     printer << ", split_k = " << getSplitK();
+  if (getSliceK() != 1)
+    printer << ", slice_k = " << getSliceK();
   if (getPacking()) {
     printer << ", packing = ";
     printer.printStrippedAttrOrType(getPacking());
@@ -277,6 +291,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 static constexpr int64_t kMaxTile = 1024;
 /// The most buffers of a pipeline, and the most parts of k.
 static constexpr int64_t kMaxParts = 1 << 16;
+/// The most warps of a block.
+static constexpr int64_t kMaxWarps = 32;
 
 static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, ArrayRef<int64_t> sizes,
@@ -295,7 +311,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    Strategy strategy, ArrayRef<int64_t> block,
                                    ArrayRef<int64_t> warp,
                                    ArrayRef<int64_t> thread, int64_t stages,
-                                   int64_t splitK, PackingAttr packing) {
+                                   int64_t splitK, int64_t sliceK,
+                                   PackingAttr packing) {
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
       failed(verifySizes(emitError, "thread", thread, 2, kMaxTile)))
@@ -306,5 +323,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (splitK < 1 || splitK > kMaxParts)
     return emitError() << "expected split_k in 1.." << kMaxParts << ", but got "
                        << splitK;
+  if (sliceK < 1 || sliceK > kMaxWarps)
+    return emitError() << "expected slice_k in 1.." << kMaxWarps << ", but got "
+                       << sliceK;
   return success();
 }

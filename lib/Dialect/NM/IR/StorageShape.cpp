@@ -28,13 +28,16 @@ StorageShape StorageShape::condensed(const ::nm::Pattern &pattern, int64_t k,
 StorageShape StorageShape::packed(const ::nm::Pattern &pattern,
                                   PackingAttr packing, int64_t rows,
                                   int64_t columns) {
-  int64_t panel = packing.getPanel();
-  int64_t panels =
-      mapSize(columns, [&](int64_t n) { return llvm::divideCeil(n, panel); });
-  int64_t unitRows =
-      mapSize(rows, [&](int64_t rows) { return rows / pattern.bk; });
-  int64_t bytes = packing.getPacking().bytesPerUnitRow(pattern);
-  return {{panels, rows, panel}, {panels, unitRows, bytes}};
+  ::nm::PanelPacking panel = packing.getPacking();
+  int64_t panels = mapSize(
+      columns, [&](int64_t n) { return llvm::divideCeil(n, panel.panel); });
+  int64_t chunkRows = mapSize(rows, [&](int64_t rows) {
+    return panel.chunkRowsOf(pattern, rows / pattern.bk);
+  });
+  int64_t indexRows = mapSize(
+      rows, [&](int64_t rows) { return panel.indexRowsOf(rows / pattern.bk); });
+  return {{panels, chunkRows, panel.panel * panel.chunkRows},
+          {panels, indexRows, panel.bytesPerIndexRow(pattern)}};
 }
 
 RankedTensorType StorageShape::valuesType(Type elementType) const {

@@ -88,13 +88,16 @@ LogicalResult mlir::nm::verifyTileOffsets(Operation *op,
                                           PackingAttr packing,
                                           OpFoldResult kOffset,
                                           OpFoldResult nOffset) {
-  int64_t columns = pattern.bn;
-  if (packing)
+  int64_t columns = pattern.bn, rows = pattern.windowRows();
+  if (packing) {
     columns = std::max(columns, packing.getPanel());
-  if (knownDivisor(kOffset) % pattern.windowRows() != 0)
+    rows *= packing.getPacking().windowStep(pattern);
+  }
+  if (knownDivisor(kOffset) % rows != 0)
     return op->emitOpError()
-           << "expected tiles to start at a multiple of the window, "
-           << pattern.windowRows() << " rows, along k";
+           << "expected tiles to start at a multiple of "
+           << (rows == pattern.windowRows() ? "the window, " : "index rows, ")
+           << rows << " rows, along k";
   if (knownDivisor(nOffset) % columns != 0)
     return op->emitOpError() << "expected tiles to start at a multiple of "
                              << columns << " columns along n";
@@ -137,12 +140,16 @@ StorageRegion mlir::nm::getStorageRegion(OpBuilder &builder, Location loc,
   // Columns are padded to whole units before they are cut into panels.
   Range1D panels =
       scale(scale(n, pattern.bn, pattern.bn), packing.getPanel(), 1);
+  ::nm::PanelPacking panel = packing.getPacking();
+  Range1D indexRows = scale(unitRows, panel.indexRows, 1);
   OpFoldResult zero = builder.getIndexAttr(0);
   region.values.append(panels);
-  region.values.append(rows);
-  region.values.append({zero, builder.getIndexAttr(packing.getPanel())});
+  region.values.append(
+      scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
+  region.values.append(
+      {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
   region.indices.append(panels);
-  region.indices.append(unitRows);
+  region.indices.append(indexRows);
   region.indices.append({zero, getMixedSize(builder, loc, indices, 2)});
   return region;
 }

@@ -76,14 +76,13 @@ static SmallVector<int64_t> getSizes(ArrayRef<int64_t> sizes) {
 
 static ScheduleAttr toAttribute(MLIRContext *context,
                                 const GpuSchedule &chosen) {
-  auto packing =
-      PackingAttr::get(context, chosen.packing.panel, chosen.packing.indexBits);
+  auto packing = PackingAttr::get(context, chosen.packing);
   return ScheduleAttr::get(
       context, toAttribute(chosen.strategy),
       getSizes({chosen.blockM, chosen.blockN, chosen.blockK}),
       getSizes({chosen.warpM, chosen.warpN}),
       getSizes({chosen.threadM, chosen.threadN}), chosen.stages, chosen.splitK,
-      packing);
+      chosen.sliceK, packing);
 }
 
 namespace {

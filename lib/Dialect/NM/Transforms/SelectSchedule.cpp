@@ -176,7 +176,7 @@ ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
     threadSizes.assign(thread.begin(), thread.end());
   return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
                            /*warp=*/{}, threadSizes, /*stages=*/1,
-                           /*splitK=*/1, packing);
+                           /*splitK=*/1, /*sliceK=*/1, packing);
 }
 
 std::string NMSelectSchedule::explain(const CpuProduct &product,
@@ -224,7 +224,7 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   std::optional<StringRef> unknown = whyUnknown(op);
   if (unknown || strategy == "loops") {
     op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops, {}, {},
-                                         {}, 1, 1, PackingAttr()));
+                                         {}, 1, 1, 1, PackingAttr()));
     remark << name << ": strategy loops, "
            << (unknown ? *unknown : "as the strategy option says");
     return success();
@@ -241,8 +241,7 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
     reason = chooseDense(op, chosen);
   PackingAttr packing = op.getPackingAttr();
   if (!packing && packs)
-    packing = PackingAttr::get(&getContext(), chosen.packing.panel,
-                               chosen.packing.indexBits);
+    packing = PackingAttr::get(&getContext(), chosen.packing);
   op.setScheduleAttr(getVectorSchedule(chosen, packing));
   double time = chosen.sparseMicroseconds * batches;
   remark << name << ": strategy vector, " << explain(getProduct(op), chosen)

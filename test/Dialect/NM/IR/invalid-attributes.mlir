@@ -150,6 +150,16 @@ func.func private @packing_c2_none() attributes {p = #nm.packing<panel = 16, ind
 
 // -----
 
+// expected-error @+1 {{expected chunk_rows in 1..65536, but got 0}}
+func.func private @packing_c3_no_rows() attributes {p = #nm.packing<panel = 16, index_bits = 2, chunk_rows = 0>}
+
+// -----
+
+// expected-error @+1 {{expected index_rows in 1..65536, but got 65537}}
+func.func private @packing_c3_many_rows() attributes {p = #nm.packing<panel = 16, index_bits = 2, index_rows = 65537>}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // #nm.schedule
 //===----------------------------------------------------------------------===//
@@ -199,5 +209,5 @@ func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, spli
 
 // -----
 
-// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k' or 'packing', but got 'tile'}}
+// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k' or 'packing', but got 'tile'}}
 func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}

@@ -31,6 +31,16 @@ func.func @spmm_memref(%a: memref<2x70x9xbf16, strided<[1000, 10, 1], offset: ?>
   return
 }
 
+// CHECK-LABEL: func.func @spmv_packed_in_chunks
+func.func @spmv_packed_in_chunks(%x: tensor<100xf32>, %v: tensor<2x16x128xf32>, %i: tensor<2x4x256xi8>,
+                                 %y: tensor<50xf32>) -> tensor<50xf32> {
+  // CHECK: nm.spmv <2:4> packing <panel = 32, index_bits = 3, chunk_rows = 4, index_rows = 16> ins
+  %r = nm.spmv <2:4> packing <panel = 32, index_bits = 3, chunk_rows = 4, index_rows = 16>
+      ins(%x, %v, %i : tensor<100xf32>, tensor<2x16x128xf32>, tensor<2x4x256xi8>)
+      outs(%y : tensor<50xf32>) -> tensor<50xf32>
+  return %r : tensor<50xf32>
+}
+
 // CHECK-LABEL: func.func @spmm_packed
 func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4x32x4xi8>,
                        %c: tensor<3x50xi32>) -> tensor<3x50xi32> {

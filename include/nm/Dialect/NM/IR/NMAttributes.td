@@ -86,22 +86,44 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
     G = max(1, panel/bn) indices of `index_bits` bits each, little-endian, in
     s = ⌈G·index_bits/8⌉ bytes.
 
+    A kernel whose threads each read many rows of few columns wants those side
+    by side. Values then stand in chunks of `chunk_rows` × `chunk_columns`, the
+    chunks of a row of chunks one after the other, and the `index_rows` indices
+    of a group of columns in one string of bits of its own; include/nm/Support/PackedForm.h
+    has the layout to the bit. Values are
+    `[⌈ñ/panel⌉ × w'/chunk_rows × panel·chunk_rows]` and indices
+    `[⌈ñ/panel⌉ × ⌈w/bk/index_rows⌉ × s]` bytes, where w' is w, rounded up to
+    whole index rows.
+
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
+    * (C3) 1 ≤ index_rows ≤ 65536; chunk_rows divides index_rows·bk, and
+      chunk_columns divides panel.
 
     ```mlir
     #nm.packing<panel = 16, index_bits = 2>
+    #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
     ```
   }];
-  let parameters = (ins "int64_t":$panel, "int64_t":$indexBits);
-  let assemblyFormat =
-      "`<` `panel` `=` $panel `,` `index_bits` `=` $indexBits `>`";
+  let parameters = (ins
+    "int64_t":$panel, "int64_t":$index_bits,
+    DefaultValuedParameter<"int64_t", "1">:$chunk_rows,
+    DefaultValuedParameter<"int64_t", "1">:$chunk_columns,
+    DefaultValuedParameter<"int64_t", "1">:$index_rows);
+  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let builders = [
+    AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
+      return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
+                   packing.chunkColumns, packing.indexRows);
+    }]>
+  ];
   let extraClassDeclaration = [{
     /// The packing as the format arithmetic of lib/Support takes it.
     ::nm::PanelPacking getPacking() const {
-      return {getPanel(), getIndexBits()};
+      return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
+              getIndexRows()};
     }
   }];
 }
@@ -126,13 +148,14 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     `warp` the tile [m, n] of a warp, `thread` the register tile [m, n] of a
     thread; each may be absent where a strategy has no use for it. `stages` is
     the number of buffers that copies into shared memory rotate through,
-    `split_k` the number of parts that k is cut into, and `packing` the packed
-    form that the weights take, if any. All sizes are in elements.
+    `split_k` the number of parts that k is cut into, `slice_k` the number of
+    warps of a block that take the same tile of C and turns along k, and
+    `packing` the packed form that the weights take, if any. All sizes are in elements.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
       two or none, each 1 to 1024.
-    * (C2) 1 ≤ stages, split_k ≤ 65536.
+    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
 
     ```mlir
     #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],
@@ -146,6 +169,7 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$thread,
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$splitK,
+    DefaultValuedParameter<"int64_t", "1">:$sliceK,
     OptionalParameter<"::mlir::nm::PackingAttr">:$packing);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
