@@ -29,38 +29,42 @@ using namespace mlir;
 using namespace mlir::nm;
 
 FailureOr<std::unique_ptr<TileExpansion>>
-mlir::nm::createTileExpansion(SpMMOp op, const GpuTile &tile) {
+mlir::nm::createTileExpansion(SparseProductOpInterface op,
+                              const GpuTile &tile) {
   Strategy strategy = op.getScheduleAttr().getStrategy();
   switch (strategy) {
   case Strategy::Simt:
     return createSimtExpansion(op, tile);
+  case Strategy::Gemv:
+    return createGemvExpansion(op, tile);
   default:
-    return op.emitOpError() << "has no expansion for strategy "
-                            << stringifyStrategy(strategy) << " on a GPU";
+    return op->emitOpError() << "has no expansion for strategy "
+                             << stringifyStrategy(strategy) << " on a GPU";
   }
 }
 
 /// The products of a block, which all add to one tile of C, in order.
-static FailureOr<SmallVector<SpMMOp>> collectProducts(scf::ForallOp blocks) {
-  SmallVector<SpMMOp> products;
-  blocks.walk([&](SpMMOp op) { products.push_back(op); });
+static FailureOr<SmallVector<SparseProductOpInterface>>
+collectProducts(scf::ForallOp blocks) {
+  SmallVector<SparseProductOpInterface> products;
+  blocks.walk([&](SparseProductOpInterface op) { products.push_back(op); });
   if (products.empty())
     return blocks.emitOpError()
-           << "is mapped to GPU blocks, but has no nm.spmm";
-  for (SpMMOp op : products) {
+           << "is mapped to GPU blocks, but has no product";
+  for (SparseProductOpInterface op : products) {
     if (op.getC() != products.front().getC())
-      return op.emitOpError()
+      return op->emitOpError()
              << "expected all products of a block to add to one tile of C";
     Operation *parent = op->getParentOp();
     if (parent != blocks && parent->getParentOp() != blocks)
-      return op.emitOpError()
+      return op->emitOpError()
              << "expected at most one loop, over k, inside the blocks";
   }
   return products;
 }
 
 /// The fill of C that comes right before the products, if there is one.
-static linalg::FillOp findFill(SpMMOp firstProduct) {
+static linalg::FillOp findFill(SparseProductOpInterface firstProduct) {
   // Views of the tile stand for it: a cast forgets its sizes, a subview inside
   // the blocks its batch dimensions.
   auto blocks = firstProduct->getParentOfType<scf::ForallOp>();
@@ -97,7 +101,7 @@ static Value cloneView(OpBuilder &builder, Value view, Block *block,
 }
 
 /// The copies issued between the barrier before `op` and `op`.
-static SmallVector<Operation *> collectCopies(SpMMOp op) {
+static SmallVector<Operation *> collectCopies(SparseProductOpInterface op) {
   SmallVector<Operation *> copies;
   for (Operation *before = op->getPrevNode();
        before && !isa<gpu::BarrierOp>(before); before = before->getPrevNode()) {
@@ -113,7 +117,8 @@ static SmallVector<Operation *> collectCopies(SpMMOp op) {
 /// Replaces a loop over k by one that carries the sums of its product, and what
 /// the expansion loads a tile ahead.
 static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
-                                       SpMMOp op, TileExpansion &expansion,
+                                       SparseProductOpInterface op,
+                                       TileExpansion &expansion,
                                        ArrayRef<Value> sums) {
   Location loc = op.getLoc();
   auto prefetchAt = [&](Value k) {
@@ -160,7 +165,7 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
 }
 
 /// The wait for the copies that `op` needs, or `op`.
-static Operation *findWait(SpMMOp op) {
+static Operation *findWait(SparseProductOpInterface op) {
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode())
     if (isa<nvgpu::DeviceAsyncWaitOp>(before))
@@ -168,7 +173,8 @@ static Operation *findWait(SpMMOp op) {
   return op;
 }
 
-static SmallVector<Value> expandProduct(RewriterBase &rewriter, SpMMOp op,
+static SmallVector<Value> expandProduct(RewriterBase &rewriter,
+                                        SparseProductOpInterface op,
                                         TileExpansion &expansion,
                                         ArrayRef<Value> sums) {
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
@@ -183,7 +189,8 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter, SpMMOp op,
 
 LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
                                               scf::ForallOp blocks) {
-  FailureOr<SmallVector<SpMMOp>> products = collectProducts(blocks);
+  FailureOr<SmallVector<SparseProductOpInterface>> products =
+      collectProducts(blocks);
   if (failed(products))
     return failure();
   FailureOr<GpuTile> tile = GpuTile::get(products->front());
@@ -195,13 +202,13 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     return failure();
   rewriter.setInsertionPointToStart(blocks.getBody());
   SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
-  for (SpMMOp op : *products)
+  for (SparseProductOpInterface op : *products)
     sums = expandProduct(rewriter, op, **expansion, sums);
   linalg::FillOp fill = findFill(products->front());
   rewriter.setInsertionPoint(blocks.getTerminator());
   (*expansion)
       ->end(rewriter, products->front(), sums, fill ? fill.value() : Value());
-  for (SpMMOp op : *products)
+  for (SparseProductOpInterface op : *products)
     rewriter.eraseOp(op);
   if (fill)
     rewriter.eraseOp(fill);

@@ -49,12 +49,14 @@ public:
         isInterleaved(op->hasAttr(kInterleavedRowsAttr)) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
-  SmallVector<Value> prefetch(OpBuilder &builder, SpMMOp op,
+  SmallVector<Value> prefetch(OpBuilder &builder,
+                              SparseProductOpInterface product,
                               Value indices) override;
-  SmallVector<Value> expand(OpBuilder &builder, SpMMOp op,
+  SmallVector<Value> expand(OpBuilder &builder,
+                            SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
-  void end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
-           Value initial) override;
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) override;
 
 private:
   int64_t rowChunks() const { return tile.threadM / kChunk; }
@@ -177,8 +179,10 @@ Value SimtExpansion::placeUnit(OpBuilder &builder, Location loc,
 /// Positions in an i32 that `prefetch` loads, if they are as many.
 static constexpr int64_t kPerWord = 4;
 
-SmallVector<Value> SimtExpansion::prefetch(OpBuilder &builder, SpMMOp op,
+SmallVector<Value> SimtExpansion::prefetch(OpBuilder &builder,
+                                           SparseProductOpInterface product,
                                            Value indices) {
+  auto op = cast<SpMMOp>(*product);
   auto type = cast<MemRefType>(indices.getType());
   // A warp that reads several panels, or one in shared memory, does so when it
   // multiplies.
@@ -411,8 +415,10 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
   return result;
 }
 
-SmallVector<Value> SimtExpansion::expand(OpBuilder &builder, SpMMOp op,
+SmallVector<Value> SimtExpansion::expand(OpBuilder &builder,
+                                         SparseProductOpInterface product,
                                          ArrayRef<Value> sums) {
+  auto op = cast<SpMMOp>(*product);
   Location loc = op.getLoc();
   WeightTile weights(op);
   int64_t count = unrolledRows(weights);
@@ -432,8 +438,9 @@ SmallVector<Value> SimtExpansion::expand(OpBuilder &builder, SpMMOp op,
   return SmallVector<Value>(loop.getResults());
 }
 
-void SimtExpansion::end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
-                        Value initial) {
+void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
+                        ArrayRef<Value> sums, Value initial) {
+  auto op = cast<SpMMOp>(*product);
   auto type = VectorType::get(kChunk, builder.getF32Type());
   SmallVector<TileChunk> chunks;
   for (auto [i, row] : llvm::enumerate(rows))
@@ -453,8 +460,12 @@ void SimtExpansion::end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
 //===----------------------------------------------------------------------===//
 
 FailureOr<std::unique_ptr<TileExpansion>>
-mlir::nm::createSimtExpansion(SpMMOp op, const GpuTile &tile) {
-  auto product = cast<SparseProductOpInterface>(*op);
+mlir::nm::createSimtExpansion(SparseProductOpInterface product,
+                              const GpuTile &tile) {
+  auto op = dyn_cast<SpMMOp>(*product);
+  if (!op)
+    return product->emitOpError() << "expected nm.spmm, the product that "
+                                     "strategy simt has";
   if (!product.getAType().getElementType().isF32() ||
       !product.getCType().getElementType().isF32())
     return op.emitOpError() << "expected f32 operands for strategy simt, but "

@@ -23,8 +23,8 @@ public:
   /// Loads to registers what `expand` wants of `indices`, the indices of the
   /// tile that `op` multiplies next. Called before the copies of that tile are
   /// awaited, where it can be; none if `expand` reads all from shared memory.
-  virtual SmallVector<Value> prefetch(OpBuilder &builder, SpMMOp op,
-                                      Value indices) {
+  virtual SmallVector<Value>
+  prefetch(OpBuilder &builder, SparseProductOpInterface op, Value indices) {
     return {};
   }
   /// What `prefetch` loaded for the next call of `expand`.
@@ -36,22 +36,26 @@ public:
   Operation *copiesGoAfter = nullptr;
 
   /// Adds the product of the staged tiles `op` to `sums`.
-  virtual SmallVector<Value> expand(OpBuilder &builder, SpMMOp op,
+  virtual SmallVector<Value> expand(OpBuilder &builder,
+                                    SparseProductOpInterface op,
                                     ArrayRef<Value> sums) = 0;
 
   /// Stores `sums` to C, added to `initial`, a scalar that C was filled with,
   /// or to C's elements where that is null.
-  virtual void end(OpBuilder &builder, SpMMOp op, ArrayRef<Value> sums,
-                   Value initial) = 0;
+  virtual void end(OpBuilder &builder, SparseProductOpInterface op,
+                   ArrayRef<Value> sums, Value initial) = 0;
 };
 
 /// The expansion for the strategy of `op`'s schedule; emits an error where
 /// there is none, or it cannot expand `op`.
 FailureOr<std::unique_ptr<TileExpansion>>
-createTileExpansion(SpMMOp op, const GpuTile &tile);
+createTileExpansion(SparseProductOpInterface op, const GpuTile &tile);
 
 FailureOr<std::unique_ptr<TileExpansion>>
-createSimtExpansion(SpMMOp op, const GpuTile &tile);
+createSimtExpansion(SparseProductOpInterface op, const GpuTile &tile);
+
+FailureOr<std::unique_ptr<TileExpansion>>
+createGemvExpansion(SparseProductOpInterface op, const GpuTile &tile);
 
 } // namespace mlir::nm
 

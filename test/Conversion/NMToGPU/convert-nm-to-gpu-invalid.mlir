@@ -27,7 +27,7 @@ func.func @strategy(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<64
 
 func.func @no_product(%c: memref<32xf32>) {
   %zero = arith.constant 0.0 : f32
-  // expected-error @+1 {{is mapped to GPU blocks, but has no nm.spmm}}
+  // expected-error @+1 {{is mapped to GPU blocks, but has no product}}
   scf.forall (%m) in (32) {
     memref.store %zero, %c[%m] : memref<32xf32>
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -39,5 +39,56 @@ func.func @no_product(%c: memref<32xf32>) {
 func.func @format_op(%w: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>) {
   // expected-error @+1 {{'nm.compress' op has no form on a GPU: expected weights that are arguments or constants}}
   nm.compress <2:4> ins(%w : memref<64x64xf32>) outs(%v, %i : memref<32x64xf32>, memref<32x64xi8>)
+  return
+}
+
+// -----
+
+func.func @gemv_condensed(%a: memref<8x128xf32>, %v: memref<64x32xf32>, %i: memref<64x32xi8>, %c: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected packed weights for strategy gemv}}
+    nm.spmm <2:4> schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<64x32xf32>, memref<64x32xi8>)
+      outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @gemv_rows(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected a thread to have all 8 rows of the block for strategy gemv, but got 4}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule <gemv, block = [8, 32, 128], warp = [4, 32], thread = [4, 1]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @gemv_chunks(%a: memref<8x128xf32>, %v: memref<1x64x32xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected chunks of the thread's 2 columns, of a power of two of rows, and of at most 16 bytes for strategy gemv, but got}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, index_rows = 32>
+      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x64x32xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @gemv_shared_indices(%a: memref<8x128xf32>, %v: memref<1x32x64xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected the thread's 2 columns to divide the block's 1, so that they share their indices}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 2, chunk_columns = 2, index_rows = 32>
+      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x32x64xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }

@@ -22,6 +22,13 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     reads 4 x 4-row chunks of the row of A that its index picks, and 4-column
     chunks of weights, both with 16-byte loads.
 
+    `gemv` is for few rows of A: weights go from global memory to registers, a
+    step of an index row at a time, and with `stages = 2` the next step's before
+    this one's are used. A lane has a few columns, and all rows of A, which are
+    in shared memory, as words that hold one k of one or more rows. The warps
+    of a block take turns along k (`slice_k`), and their sums are added in
+    order at the end. It takes f32, f16, bf16, f8E4M3FN and i8.
+
     Before:
     ```mlir
     scf.forall (%m, %n) = (0, 0) to (256, 256) step (64, 128) {

@@ -26,6 +26,14 @@ int64_t GpuTile::columnStep(SparseProductOpInterface op) {
   return columns;
 }
 
+int64_t GpuTile::rowStep(SparseProductOpInterface op) {
+  ::nm::Pattern pattern = op.getPattern();
+  int64_t rows = pattern.windowRows();
+  if (PackingAttr packing = op.getPackingAttr())
+    rows *= packing.getPacking().windowStep(pattern);
+  return rows;
+}
+
 static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
                                     StringRef partName, int64_t part) {
   if (size % part == 0)
@@ -45,7 +53,13 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
       failed(verifyMultiple(op, "the warp tile's n", tile.warpN, "the thread's",
                             tile.threadN)))
     return failure();
-  if (tile.lanesM() * tile.lanesN() != kWarpSize)
+  // A panel that no multiple of a warp's columns fills leaves lanes idle.
+  bool fewer =
+      cast<SparseProductOpInterface>(op).getScheduleAttr().getStrategy() ==
+          Strategy::Gemv &&
+      tile.warpsN() == 1;
+  int64_t lanes = tile.lanesM() * tile.lanesN();
+  if (fewer ? lanes > kWarpSize : lanes != kWarpSize)
     return op->emitOpError()
            << "expected a warp tile of " << kWarpSize << " thread tiles, but "
            << tile.lanesM() << " x " << tile.lanesN() << " fit";
@@ -63,19 +77,19 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
     return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
                                 "'thread', but got "
                              << schedule;
-  ::nm::Pattern pattern = op.getPattern();
   GpuTile tile;
   tile.m = block[0];
   tile.n = llvm::alignTo(block[1], columnStep(op));
-  tile.k = llvm::alignTo(block[2], pattern.windowRows());
+  int64_t rows = rowStep(op);
+  tile.k = llvm::alignTo(block[2], rows);
   if (!ShapedType::isDynamic(op.getStaticK()))
-    tile.k = std::min<int64_t>(
-        tile.k, llvm::alignTo(op.getStaticK(), pattern.windowRows()));
+    tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));
   tile.warpM = warp[0];
   tile.warpN = warp[1];
   tile.threadM = thread[0];
   tile.threadN = thread[1];
   tile.stages = schedule.getStages();
+  tile.sliceK = schedule.getSliceK();
   if (failed(verifyTile(op, tile)))
     return failure();
   return tile;

@@ -11,6 +11,8 @@
 
 #include "TileToGpuBlocks.h"
 
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -145,7 +147,7 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
                                             ArrayRef<OpFoldResult> offsets,
                                             ArrayRef<OpFoldResult> sizes,
                                             Value sums) {
-  int64_t depth = op.getStaticK(), window = op.getPattern().windowRows();
+  int64_t depth = op.getStaticK(), window = GpuTile::rowStep(op);
   AffineExpr d0, d1;
   bindDims(rewriter.getContext(), d0, d1);
   OpFoldResult offset =
@@ -153,7 +155,8 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
   OpFoldResult size = rewriter.getIndexAttr(parts.tileK);
   if (depth != parts.count * parts.rows()) {
     // The last part may end before its last tiles: those start at the last
-    // window, so that they are inside of all operands, and have no rows.
+    // cut that weights allow, so that they are inside of all operands, and have
+    // no rows.
     auto constant = [&](int64_t value) {
       return getAffineConstantExpr(value, rewriter.getContext());
     };

@@ -242,6 +242,9 @@ struct NMStageSharedMemory
 private:
   LogicalResult stage(OpBuilder &builder, SpMMOp op) {
     dropBatchDims(builder, op);
+    // Its weights are read once, and A in a form of its own.
+    if (op.getScheduleAttr().getStrategy() == Strategy::Gemv)
+      return success();
     FailureOr<GpuTile> tile = GpuTile::get(op);
     if (failed(tile))
       return failure();

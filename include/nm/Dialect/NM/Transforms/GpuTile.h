@@ -23,16 +23,20 @@ struct GpuTile {
   int64_t warpM, warpN;
   int64_t threadM, threadN;
   int64_t stages;
+  /// Warps that take the same tile, and turns along k.
+  int64_t sliceK;
 
   int64_t warpsM() const { return m / warpM; }
   int64_t warpsN() const { return n / warpN; }
-  int64_t threads() const { return warpsM() * warpsN() * kWarpSize; }
+  int64_t threads() const { return warpsM() * warpsN() * sliceK * kWarpSize; }
   /// How the lanes of a warp stand on its tile.
   int64_t lanesM() const { return warpM / threadM; }
   int64_t lanesN() const { return warpN / threadN; }
 
   /// The columns that weights can be cut at.
   static int64_t columnStep(SparseProductOpInterface op);
+  /// The rows that they can be cut at.
+  static int64_t rowStep(SparseProductOpInterface op);
   /// Emits an error where the sizes do not fit one another.
   static FailureOr<GpuTile> get(SparseProductOpInterface op);
 };

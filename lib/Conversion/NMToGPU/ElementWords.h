@@ -1,0 +1,49 @@
+//===- ElementWords.h - Operands' elements as accumulators ------*- C++ -*-===//
+//
+// Products are summed in f32, those of i8 in i32. NVVM has no conversion from
+// f8E4M3FN that all chips know, so its bits are taken apart here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_CONVERSION_NMTOGPU_ELEMENTWORDS_H
+#define NM_CONVERSION_NMTOGPU_ELEMENTWORDS_H
+
+#include "ThreadEmitter.h"
+
+namespace mlir::nm {
+
+/// f32, or i32 for integers.
+Type accumulatorOf(Type element);
+
+/// `element` as an accumulator.
+Value toAccumulator(ThreadEmitter &emitter, Value element);
+
+/// An accumulator rounded to `type`.
+Value fromAccumulator(ThreadEmitter &emitter, Value sum, Type type);
+
+/// A scale that is left out of elements that fromWord gives for f8E4M3FN.
+inline constexpr double kF8Scale = 256;
+
+/// How many rows of A of `element` one word of shared memory holds, of `rows`.
+int64_t rowsPerWord(Type element, int64_t rows);
+
+/// The type of such a word: an accumulator where it holds one row, else i32.
+Type wordType(Type element, int64_t rows);
+
+/// Puts `rowsPerWord` elements into a word.
+Value packWord(ThreadEmitter &emitter, ArrayRef<Value> elements);
+
+/// The elements of a word, as accumulators.
+SmallVector<Value> unpackWord(ThreadEmitter &emitter, Value word, Type element,
+                              int64_t count);
+
+/// The four f8E4M3FN in an i32, over kF8Scale, and NaNs as whatever: see
+/// nanBytes.
+SmallVector<Value> decodeF8Word(ThreadEmitter &emitter, Value word);
+
+/// An i32 with the top bit of each byte set where that byte of `word` is NaN.
+Value nanBytes(ThreadEmitter &emitter, Value word);
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_ELEMENTWORDS_H

@@ -1,0 +1,42 @@
+//===- GemvActivations.h - Rows of A in strategy gemv -----------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_GEMVACTIVATIONS_H
+#define NM_CONVERSION_NMTOGPU_GEMVACTIVATIONS_H
+
+#include "ThreadEmitter.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// The few rows of A, in shared memory. A word of 32 bits holds one k of one
+/// row, or of as many as fit, and words of one k range stand side by side: the
+/// lanes of a warp, which each pick a k of one window of up to 32, find
+/// theirs in banks of their own.
+class GemvActivations {
+public:
+  /// Room for `rows` rows of `kRows` k, at the start of the kernel.
+  GemvActivations(ThreadEmitter &emitter, Type element, int64_t rows,
+                  int64_t kRows);
+
+  /// Copies A, all `threads` of the block taking part, and zeros beyond it.
+  void stage(ThreadEmitter &emitter, SparseProductOpInterface op, Value thread,
+             int64_t threads) const;
+
+  /// Every row's element at `k` + `offset`, as accumulators.
+  SmallVector<Value> load(ThreadEmitter &emitter, Value k,
+                          int64_t offset) const;
+
+private:
+  int64_t planes() const { return llvm::divideCeil(rows, perWord); }
+  Value loadElement(ThreadEmitter &emitter, SparseProductOpInterface op,
+                    Value row, Value k) const;
+
+  Type element;
+  int64_t rows, kRows, perWord;
+  Value buffer;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_GEMVACTIVATIONS_H

@@ -1,0 +1,286 @@
+//===- GemvStrategy.cpp - Products of few rows ----------------------------===//
+//
+// With m of at most 16 the weights are all that takes time to read, so they go
+// from global memory to registers, once, with wide loads. A lane of a warp owns
+// a few columns. The warps of a block take the same columns and turns along k,
+// and add their sums at the end, in order. A thread loads its next weights
+// before it multiplies the ones it has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementWords.h"
+#include "GemvActivations.h"
+#include "GemvSums.h"
+#include "GemvWeights.h"
+#include "TileExpansion.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+class GemvExpansion : public TileExpansion {
+public:
+  GemvExpansion(SparseProductOpInterface op, const GpuTile &tile)
+      : tile(tile), pattern(op.getPattern()),
+        packing(op.getPackingAttr().getPacking()),
+        element(op.getAType().getElementType()) {}
+
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
+                            ArrayRef<Value> sums) override;
+  void end(OpBuilder &builder, SparseProductOpInterface op,
+           ArrayRef<Value> sums, Value initial) override;
+
+private:
+  Value firstColumn(ThreadEmitter &emitter, SparseProductOpInterface op) const;
+  int64_t stagedRows() const;
+  SmallVector<Value> multiply(ThreadEmitter &emitter,
+                              const GemvWeights &weights, Value step,
+                              ArrayRef<Value> loaded,
+                              ArrayRef<Value> sums) const;
+  std::pair<Value, int64_t> windowOf(ThreadEmitter &emitter, Value step,
+                                     int64_t unit) const;
+  SmallVector<Value> walk(ThreadEmitter &emitter, const GemvWeights &weights,
+                          Value steps, ArrayRef<Value> first,
+                          ArrayRef<Value> sums) const;
+
+  GpuTile tile;
+  ::nm::Pattern pattern;
+  ::nm::PanelPacking packing;
+  Type element;
+  Value thread, warp, lane;
+  std::optional<GemvActivations> activations;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Where a thread stands
+//===----------------------------------------------------------------------===//
+
+/// The k that the staged rows of A span, those of padded index rows included.
+int64_t GemvExpansion::stagedRows() const {
+  int64_t windows = tile.k / pattern.windowRows();
+  int64_t units = packing.indexRowsOf(windows * pattern.n) * packing.indexRows;
+  return llvm::divideCeil(units, pattern.n) * pattern.windowRows();
+}
+
+SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
+  ThreadEmitter emitter{builder, loc};
+  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  warp = emitter.div(thread, kWarpSize);
+  lane = emitter.rem(thread, kWarpSize);
+  activations.emplace(emitter, element, tile.m, stagedRows());
+  Value zero =
+      emitter.zero(VectorType::get(tile.threadN, accumulatorOf(element)));
+  SmallVector<Value> sums(tile.m, zero);
+  // The bytes of the weights that were NaN; see GemvWeights.
+  if (isa<Float8E4M3FNType>(element))
+    sums.push_back(emitter.i32(0));
+  return sums;
+}
+
+/// The first of the thread's columns. Lanes that have none read the last ones,
+/// so that they need not be told apart.
+Value GemvExpansion::firstColumn(ThreadEmitter &emitter,
+                                 SparseProductOpInterface op) const {
+  Value column = emitter.mul(lane, tile.threadN);
+  auto type = cast<MemRefType>(op.getValues().getType());
+  bool isWhole = !type.isDynamicDim(0) &&
+                 type.getDimSize(0) * packing.panel >= kWarpSize * tile.threadN;
+  if (isWhole)
+    return column;
+  Value panels = emitter.builder.createOrFold<memref::DimOp>(emitter.loc,
+                                                             op.getValues(), 0);
+  Value end = emitter.mul(panels, packing.panel);
+  Value last = emitter.builder.createOrFold<arith::SubIOp>(
+      emitter.loc, end, emitter.index(tile.threadN));
+  return emitter.least(column, last);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The first k of the window of unit `unit` of a step: an i32 and an offset.
+std::pair<Value, int64_t> GemvExpansion::windowOf(ThreadEmitter &emitter,
+                                                  Value step,
+                                                  int64_t unit) const {
+  int64_t units = packing.indexRows, window = pattern.windowRows();
+  Value number = emitter.toI32(step);
+  if (units % pattern.n == 0)
+    return {emitter.mul(number, units / pattern.n * window),
+            unit / pattern.n * window};
+  if (pattern.n % units == 0)
+    return {emitter.mul(emitter.div(number, pattern.n / units), window), 0};
+  Value inTile = emitter.add(emitter.mul(number, units), unit);
+  return {emitter.mul(emitter.div(inTile, pattern.n), window), 0};
+}
+
+static Value multiplyAdd(ThreadEmitter &emitter, Value a, Value b, Value sum) {
+  OpBuilder &builder = emitter.builder;
+  if (isa<FloatType>(getElementTypeOrSelf(sum)))
+    return vector::FMAOp::create(builder, emitter.loc, a, b, sum);
+  Value product = arith::MulIOp::create(builder, emitter.loc, a, b);
+  return arith::AddIOp::create(builder, emitter.loc, product, sum);
+}
+
+/// Adds a step's products.
+SmallVector<Value> GemvExpansion::multiply(ThreadEmitter &emitter,
+                                           const GemvWeights &weights,
+                                           Value step, ArrayRef<Value> loaded,
+                                           ArrayRef<Value> sums) const {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  auto type = cast<VectorType>(sums.front().getType());
+  SmallVector<Value> words = weights.indexWords(emitter, loaded);
+  SmallVector<Value> result(sums), chunk;
+  Value k;
+  int64_t offset = 0;
+  for (int64_t row = 0; row < weights.rowsPerStep(); ++row) {
+    int64_t inUnit = row % pattern.bk, inChunk = row % weights.rowsPerChunk();
+    if (inUnit == 0) {
+      auto [window, begin] = windowOf(emitter, step, row / pattern.bk);
+      Value position = weights.position(emitter, words, row / pattern.bk);
+      k = emitter.add(window, emitter.mul(position, pattern.bk));
+      offset = begin;
+    }
+    if (inChunk == 0)
+      chunk = weights.chunk(emitter, loaded, row / weights.rowsPerChunk());
+    Value w = vector::FromElementsOp::create(
+        builder, loc, type,
+        ArrayRef(chunk).slice(inChunk * tile.threadN, tile.threadN));
+    SmallVector<Value> a = activations->load(emitter, k, offset + inUnit);
+    for (int64_t m = 0; m < tile.m; ++m) {
+      Value x = vector::BroadcastOp::create(builder, loc, type, a[m]);
+      result[m] = multiplyAdd(emitter, x, w, result[m]);
+    }
+  }
+  if (weights.isScaledF8())
+    result.back() =
+        emitter.either(result.back(), weights.nans(emitter, loaded));
+  return result;
+}
+
+/// The steps of the thread's warp: `first`, where given, is its first one,
+/// loaded already, and each then loads the next before it multiplies.
+SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
+                                       const GemvWeights &weights, Value steps,
+                                       ArrayRef<Value> first,
+                                       ArrayRef<Value> sums) const {
+  SmallVector<Value> carried(sums);
+  carried.append(first.begin(), first.end());
+  Value warps = emitter.index(tile.sliceK);
+  auto loop = scf::ForOp::create(
+      emitter.builder, emitter.loc, warp, steps, warps, carried,
+      [&](OpBuilder &builder, Location loc, Value step, ValueRange carried) {
+        ThreadEmitter body{builder, loc};
+        SmallVector<Value> loaded(carried.drop_front(sums.size())), next;
+        if (first.empty()) {
+          loaded = weights.load(body, step);
+        } else {
+          Value after = body.add(step, warps);
+          next = body.choose(
+              body.less(after, steps),
+              [&] { return weights.load(body, after); }, loaded);
+        }
+        SmallVector<Value> result =
+            multiply(body, weights, step, loaded,
+                     SmallVector<Value>(carried.take_front(sums.size())));
+        llvm::append_range(result, next);
+        scf::YieldOp::create(builder, loc, result);
+      });
+  return SmallVector<Value>(loop.getResults().take_front(sums.size()));
+}
+
+SmallVector<Value> GemvExpansion::expand(OpBuilder &builder,
+                                         SparseProductOpInterface op,
+                                         ArrayRef<Value> sums) {
+  ThreadEmitter emitter{builder, op.getLoc()};
+  GemvWeights weights(emitter, op, firstColumn(emitter, op), tile.threadN);
+  Value steps = weights.steps(emitter);
+  SmallVector<Value> first;
+  if (tile.stages > 1) {
+    // Issued before A is staged, which then takes no time of its own.
+    SmallVector<Value> zeros;
+    for (Type type : weights.loadedTypes())
+      zeros.push_back(emitter.zero(type));
+    first = emitter.choose(
+        emitter.less(warp, steps), [&] { return weights.load(emitter, warp); },
+        zeros);
+  }
+  // Of the tile before, some warps may still read.
+  if (isa<scf::ForOp>(op->getParentOp()))
+    gpu::BarrierOp::create(builder, op.getLoc());
+  activations->stage(emitter, op, thread, tile.threads());
+  gpu::BarrierOp::create(builder, op.getLoc());
+  return walk(emitter, weights, steps, first, sums);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Undoes what f8 weights left out: their scale, and NaNs.
+static SmallVector<Value> finishF8(ThreadEmitter &emitter, ArrayRef<Value> sums,
+                                   bool isScaled) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  SmallVector<Value> result(sums.drop_back());
+  if (!isScaled)
+    return result;
+  auto type = cast<VectorType>(result.front().getType());
+  int64_t columns = type.getNumElements();
+  SmallVector<Value> isNaN;
+  for (int64_t column = 0; column < columns; ++column) {
+    int64_t bytes = 0;
+    for (int64_t byte = column; byte < 4; byte += columns)
+      bytes |= int64_t(0xff) << 8 * byte;
+    isNaN.push_back(arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ne,
+        emitter.mask(sums.back(), bytes), emitter.i32(0)));
+  }
+  auto splat = [&](const APFloat &value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, value));
+  };
+  Value condition = vector::FromElementsOp::create(
+      builder, loc, VectorType::get(columns, builder.getI1Type()), isNaN);
+  Value nan = splat(APFloat::getQNaN(APFloat::IEEEsingle()));
+  Value scale = splat(APFloat(static_cast<float>(kF8Scale)));
+  for (Value &sum : result) {
+    Value scaled = arith::MulFOp::create(builder, loc, sum, scale);
+    sum = arith::SelectOp::create(builder, loc, condition, nan, scaled);
+  }
+  return result;
+}
+
+void GemvExpansion::end(OpBuilder &builder, SparseProductOpInterface op,
+                        ArrayRef<Value> sums, Value initial) {
+  ThreadEmitter emitter{builder, op.getLoc()};
+  SmallVector<Value> result(sums);
+  if (isa<Float8E4M3FNType>(element)) {
+    GemvWeights weights(emitter, op, emitter.index(0), tile.threadN);
+    result = finishF8(emitter, sums, weights.isScaledF8());
+  }
+  GemvSums(emitter, op, tile, thread, initial).add(result);
+}
+
+//===----------------------------------------------------------------------===//
+// What can be expanded
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::unique_ptr<TileExpansion>>
+mlir::nm::createGemvExpansion(SparseProductOpInterface op,
+                              const GpuTile &tile) {
+  if (tile.m != tile.threadM)
+    return op->emitOpError()
+           << "expected a thread to have all " << tile.m
+           << " rows of the block for strategy gemv, but got " << tile.threadM;
+  if (failed(GemvWeights::verify(op, tile.threadN)))
+    return failure();
+  return std::unique_ptr<TileExpansion>(
+      std::make_unique<GemvExpansion>(op, tile));
+}

@@ -1,0 +1,112 @@
+//===- GemvSums.cpp - The last step of strategy gemv ----------------------===//
+
+#include "GemvSums.h"
+
+#include "ElementWords.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Bytes of shared memory that sums may take: little, beside A, so that blocks
+/// can share a multiprocessor.
+static constexpr int64_t kMaxSumBytes = 16384;
+
+/// Rows whose sums fit in shared memory together.
+int64_t GemvSums::rowsAtOnce(int64_t rows) const {
+  int64_t bytesPerRow = tile.sliceK * tile.n * 4;
+  return std::clamp<int64_t>(kMaxSumBytes / bytesPerRow, 1, rows);
+}
+
+/// Adds `sum` to C[row, column], where C has that.
+void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
+  OpBuilder &builder = body.builder;
+  auto type = cast<MemRefType>(op.getC().getType());
+  SmallVector<Value> at(type.getRank());
+  Value inside;
+  auto place = [&](int64_t dim, Value position, int64_t positions) {
+    at[dim] = position;
+    if (!type.isDynamicDim(dim) && type.getDimSize(dim) >= positions)
+      return;
+    Value size = builder.createOrFold<memref::DimOp>(body.loc, op.getC(), dim);
+    inside = body.both(inside, body.less(position, size));
+  };
+  if (std::optional<int64_t> dim = op.getMDimOfC())
+    place(*dim, row, tile.m);
+  place(op.getNDimOfC(), column, tile.n);
+  body.onlyIf(inside, [&] {
+    Value before =
+        initial ? initial
+                : memref::LoadOp::create(builder, body.loc, op.getC(), at)
+                      .getResult();
+    before = toAccumulator(body, before);
+    Value after =
+        isa<FloatType>(sum.getType())
+            ? arith::AddFOp::create(builder, body.loc, before, sum).getResult()
+            : arith::AddIOp::create(builder, body.loc, before, sum).getResult();
+    memref::StoreOp::create(builder, body.loc,
+                            fromAccumulator(body, after, type.getElementType()),
+                            op.getC(), at);
+  });
+}
+
+/// The rows from `firstRow` on, one for each of `sums`.
+void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  int64_t count = sums.size(), perWarp = count * tile.n;
+  Value warp = emitter.div(thread, kWarpSize);
+  Value column = emitter.mul(emitter.rem(thread, kWarpSize), tile.threadN);
+  Value hasColumns = tile.lanesN() < kWarpSize
+                         ? emitter.less(column, emitter.index(tile.n))
+                         : Value();
+  emitter.onlyIf(hasColumns, [&] {
+    Value first = emitter.add(emitter.mul(warp, perWarp), column);
+    for (auto [row, sum] : llvm::enumerate(sums))
+      vector::StoreOp::create(
+          builder, loc, sum, buffer, emitter.add(first, row * tile.n),
+          /*nontemporal=*/false,
+          llvm::MaybeAlign(llvm::MinAlign(tile.threadN * 4, tile.n * 4)));
+  });
+  gpu::BarrierOp::create(builder, loc);
+  scf::ForOp::create(
+      builder, loc, thread, emitter.index(perWarp),
+      emitter.index(tile.threads()), ValueRange(),
+      [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
+        ThreadEmitter body{inner, loc};
+        Value total;
+        for (int64_t i = 0; i < tile.sliceK; ++i) {
+          Value sum = memref::LoadOp::create(inner, loc, buffer,
+                                             body.add(element, i * perWarp));
+          if (!total)
+            total = sum;
+          else if (isa<FloatType>(sum.getType()))
+            total = arith::AddFOp::create(inner, loc, total, sum);
+          else
+            total = arith::AddIOp::create(inner, loc, total, sum);
+        }
+        Value row = body.add(body.div(element, tile.n), firstRow);
+        store(body, row, body.rem(element, tile.n), total);
+        scf::YieldOp::create(inner, loc);
+      });
+}
+
+void GemvSums::add(ArrayRef<Value> sums) {
+  OpBuilder &builder = emitter.builder;
+  int64_t rows = sums.size(), atOnce = rowsAtOnce(rows);
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto type =
+      MemRefType::get({tile.sliceK * atOnce * tile.n},
+                      cast<VectorType>(sums.front().getType()).getElementType(),
+                      MemRefLayoutAttrInterface(), space);
+  Value buffer = memref::AllocOp::create(builder, emitter.loc, type);
+  for (int64_t row = 0; row < rows; row += atOnce) {
+    // The rows before these are still being read.
+    if (row != 0)
+      gpu::BarrierOp::create(builder, emitter.loc);
+    addRows(sums.slice(row, std::min(atOnce, rows - row)), row, buffer);
+  }
+}

@@ -1,0 +1,38 @@
+//===- GemvSums.h - The last step of strategy gemv --------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_GEMVSUMS_H
+#define NM_CONVERSION_NMTOGPU_GEMVSUMS_H
+
+#include "ThreadEmitter.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
+namespace mlir::nm {
+
+/// Adds the sums of a block's warps, in their order, to C.
+class GemvSums {
+public:
+  /// `initial` as for TileExpansion::end.
+  GemvSums(ThreadEmitter &emitter, SparseProductOpInterface op,
+           const GpuTile &tile, Value thread, Value initial)
+      : emitter(emitter), op(op), tile(tile), thread(thread), initial(initial) {
+  }
+
+  /// `sums` has a vector of the thread's columns for each row.
+  void add(ArrayRef<Value> sums);
+
+private:
+  int64_t rowsAtOnce(int64_t rows) const;
+  void addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer);
+  void store(ThreadEmitter &body, Value row, Value column, Value sum);
+
+  ThreadEmitter &emitter;
+  SparseProductOpInterface op;
+  GpuTile tile;
+  Value thread, initial;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_GEMVSUMS_H

@@ -1,0 +1,167 @@
+//===- GemvWeights.cpp - A thread's weights in strategy gemv --------------===//
+
+#include "GemvWeights.h"
+
+#include "ElementWords.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Bytes of the widest load from global memory.
+static constexpr int64_t kMaxLoadBytes = 16;
+
+GemvWeights::GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op,
+                         Value column, int64_t columns)
+    : pattern(op.getPattern()), packing(op.getPackingAttr().getPacking()),
+      values(op.getValues()), indices(op.getIndices()), columns(columns) {
+  panel = emitter.div(column, packing.panel);
+  Value inPanel = emitter.rem(column, packing.panel);
+  element = emitter.mul(inPanel, packing.chunkRows);
+  group = emitter.div(inPanel, pattern.bn);
+}
+
+LogicalResult GemvWeights::verify(SparseProductOpInterface op,
+                                  int64_t columns) {
+  PackingAttr attribute = op.getPackingAttr();
+  if (!attribute)
+    return op->emitOpError() << "expected packed weights for strategy gemv";
+  ::nm::PanelPacking packing = attribute.getPacking();
+  ::nm::Pattern pattern = op.getPattern();
+  int64_t bits = op.getValuesType().getElementTypeBitWidth();
+  int64_t bytes = packing.chunkRows * packing.chunkColumns * bits / 8;
+  if (packing.chunkColumns != columns || bytes > kMaxLoadBytes ||
+      !llvm::isPowerOf2_64(packing.chunkRows))
+    return op->emitOpError()
+           << "expected chunks of the thread's " << columns
+           << " columns, of a power of two of rows, and of at most "
+           << kMaxLoadBytes << " bytes for strategy gemv, but got "
+           << attribute;
+  if (columns > 1 && pattern.bn % columns != 0)
+    return op->emitOpError() << "expected the thread's " << columns
+                             << " columns to divide the block's " << pattern.bn
+                             << ", so that they share their indices";
+  if (packing.indexRows == 1 && packing.indexBits != 8 &&
+      packing.groups(pattern) != 1)
+    return op->emitOpError() << "expected index_bits = 8 where index_rows = 1 "
+                                "for strategy gemv, but got "
+                             << attribute;
+  return success();
+}
+
+Value GemvWeights::steps(ThreadEmitter &emitter) const {
+  return emitter.builder.createOrFold<memref::DimOp>(emitter.loc, indices, 1);
+}
+
+VectorType GemvWeights::chunkType() const {
+  return VectorType::get(packing.chunkRows * packing.chunkColumns,
+                         cast<MemRefType>(values.getType()).getElementType());
+}
+
+/// The bytes of a thread's indices of a step.
+int64_t GemvWeights::indexBytes() const {
+  return packing.indexRows == 1 ? 1 : packing.bytesPerGroup();
+}
+
+SmallVector<Type> GemvWeights::loadedTypes() const {
+  SmallVector<Type> types(chunks(), chunkType());
+  Type byte = IntegerType::get(values.getContext(), 8);
+  for (int64_t offset = 0; offset < indexBytes();) {
+    int64_t bytes = ::nm::indexPieceBytes(indexBytes(), offset);
+    types.push_back(VectorType::get(bytes, byte));
+    offset += bytes;
+  }
+  return types;
+}
+
+SmallVector<Value> GemvWeights::load(ThreadEmitter &emitter, Value step) const {
+  OpBuilder &builder = emitter.builder;
+  auto load = [&](Type type, Value from, Value row, Value column,
+                  int64_t alignment) -> Value {
+    return vector::LoadOp::create(builder, emitter.loc, cast<VectorType>(type),
+                                  from, ValueRange{panel, row, column},
+                                  /*nontemporal=*/false,
+                                  llvm::MaybeAlign(alignment));
+  };
+  SmallVector<Value> loaded;
+  VectorType type = chunkType();
+  int64_t chunkBytes =
+      type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  Value firstRow = emitter.mul(step, chunks());
+  for (int64_t i = 0; i < chunks(); ++i)
+    loaded.push_back(
+        load(type, values, emitter.add(firstRow, i), element, chunkBytes));
+  int64_t groups = packing.groups(pattern), offset = 0;
+  int64_t rowBytes = packing.bytesPerIndexRow(pattern);
+  SmallVector<Type> types = loadedTypes();
+  for (Type piece : ArrayRef(types).drop_front(chunks())) {
+    int64_t bytes = cast<VectorType>(piece).getNumElements();
+    Value at = emitter.add(emitter.mul(group, bytes), groups * offset);
+    loaded.push_back(
+        load(piece, indices, step, at,
+             std::gcd(bytes, std::gcd(rowBytes, groups * offset))));
+    offset += bytes;
+  }
+  return loaded;
+}
+
+SmallVector<Value> GemvWeights::indexWords(ThreadEmitter &emitter,
+                                           ArrayRef<Value> loaded) const {
+  OpBuilder &builder = emitter.builder;
+  SmallVector<Value> words;
+  for (Value piece : loaded.drop_front(chunks())) {
+    int64_t bytes = cast<VectorType>(piece.getType()).getNumElements();
+    if (bytes >= 4) {
+      llvm::append_range(words, emitter.words(piece));
+      continue;
+    }
+    auto type = VectorType::get(1, builder.getIntegerType(bytes * 8));
+    Value bits = emitter.extract(
+        vector::BitCastOp::create(builder, emitter.loc, type, piece), 0);
+    words.push_back(arith::ExtUIOp::create(builder, emitter.loc,
+                                           builder.getI32Type(), bits));
+  }
+  return words;
+}
+
+Value GemvWeights::position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
+                            int64_t unit) const {
+  int64_t bits = packing.indexBits, begin = unit * bits, shift = begin % 32;
+  Value field = emitter.shiftRight(indexWords[begin / 32], shift);
+  if (shift + bits > 32)
+    field = emitter.either(
+        field, emitter.shiftLeft(indexWords[begin / 32 + 1], 32 - shift));
+  return emitter.mask(field, (int64_t(1) << bits) - 1);
+}
+
+bool GemvWeights::isScaledF8() const {
+  VectorType type = chunkType();
+  return isa<Float8E4M3FNType>(type.getElementType()) &&
+         type.getNumElements() % 4 == 0 && 4 % columns == 0;
+}
+
+Value GemvWeights::nans(ThreadEmitter &emitter, ArrayRef<Value> loaded) const {
+  Value all = emitter.i32(0);
+  for (Value chunk : loaded.take_front(chunks()))
+    for (Value word : emitter.words(chunk))
+      all = emitter.either(all, nanBytes(emitter, word));
+  return all;
+}
+
+SmallVector<Value> GemvWeights::chunk(ThreadEmitter &emitter,
+                                      ArrayRef<Value> loaded,
+                                      int64_t chunk) const {
+  VectorType type = chunkType();
+  SmallVector<Value> result;
+  if (isScaledF8()) {
+    for (Value word : emitter.words(loaded[chunk]))
+      llvm::append_range(result, decodeF8Word(emitter, word));
+    return result;
+  }
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    result.push_back(toAccumulator(emitter, emitter.extract(loaded[chunk], i)));
+  return result;
+}

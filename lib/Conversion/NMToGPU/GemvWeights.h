@@ -1,0 +1,65 @@
+//===- GemvWeights.h - A thread's weights in strategy gemv ------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_GEMVWEIGHTS_H
+#define NM_CONVERSION_NMTOGPU_GEMVWEIGHTS_H
+
+#include "ThreadEmitter.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// The weights of a thread's columns, in steps of one index row, which is
+/// bk * index_rows kept rows. Columns are counted from the tile's first.
+class GemvWeights {
+public:
+  /// `column` is the first of the thread's `columns`.
+  GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op, Value column,
+              int64_t columns);
+
+  /// Emits an error where the form of the weights cannot be read.
+  static LogicalResult verify(SparseProductOpInterface op, int64_t columns);
+
+  int64_t unitsPerStep() const { return packing.indexRows; }
+  int64_t rowsPerStep() const { return packing.indexRows * pattern.bk; }
+  /// Steps of the tile, an index.
+  Value steps(ThreadEmitter &emitter) const;
+
+  /// The types of what `load` gives.
+  SmallVector<Type> loadedTypes() const;
+  /// All loads of a step, as wide as the layout allows.
+  SmallVector<Value> load(ThreadEmitter &emitter, Value step) const;
+
+  /// The words of i32 that hold the indices in what was loaded.
+  SmallVector<Value> indexWords(ThreadEmitter &emitter,
+                                ArrayRef<Value> loaded) const;
+  /// The position in its window, an i32, of unit `unit` of the step.
+  Value position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
+                 int64_t unit) const;
+  /// The weights of chunk `chunk` of the step, as accumulators: element
+  /// (row, column) of it at row * columns + column.
+  SmallVector<Value> chunk(ThreadEmitter &emitter, ArrayRef<Value> loaded,
+                           int64_t chunk) const;
+  /// Whether weights come over kF8Scale, and NaNs as bytes of `nans` alone:
+  /// byte i stands for column i % columns.
+  bool isScaledF8() const;
+  Value nans(ThreadEmitter &emitter, ArrayRef<Value> loaded) const;
+  int64_t rowsPerChunk() const { return packing.chunkRows; }
+  int64_t chunks() const { return rowsPerStep() / packing.chunkRows; }
+
+private:
+  int64_t indexBytes() const;
+  VectorType chunkType() const;
+
+  ::nm::Pattern pattern;
+  ::nm::PanelPacking packing;
+  Value values, indices;
+  int64_t columns;
+  /// Where the thread's columns lie: the panel, the element of a row of chunks
+  /// and the group of the panel.
+  Value panel, element, group;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_GEMVWEIGHTS_H
