@@ -21,6 +21,10 @@ inline constexpr int64_t kChunk = 4;
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
+/// The best of strategy gemv.
+Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
+                                       const GpuChip &chip);
+
 /// The time of a schedule of strategy simt; negative if the chip cannot run it.
 double estimateSimt(const GpuProduct &product, const GpuChip &chip,
                     const GpuSchedule &schedule);

@@ -40,7 +40,8 @@ struct Model {
 };
 } // namespace
 
-static constexpr Model kModels[] = {{GpuStrategy::Simt, selectSimtSchedule}};
+static constexpr Model kModels[] = {{GpuStrategy::Simt, selectSimtSchedule},
+                                    {GpuStrategy::Gemv, selectGemvSchedule}};
 
 Result<GpuSchedule> nm::selectGpuSchedule(const GpuProduct &product,
                                           const GpuChip &chip,

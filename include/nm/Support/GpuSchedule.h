@@ -41,7 +41,7 @@ struct GpuProduct {
 };
 
 /// The strategies that have a cost model.
-enum class GpuStrategy { Simt };
+enum class GpuStrategy { Simt, Gemv };
 
 /// The fields of #nm.schedule, and the estimate that they were chosen by.
 struct GpuSchedule {
@@ -67,6 +67,11 @@ struct GpuSchedule {
 Result<GpuSchedule>
 selectGpuSchedule(const GpuProduct &product, const GpuChip &chip,
                   std::optional<GpuStrategy> only = std::nullopt);
+
+/// Kept rows that strategy gemv takes in one step, of weights with index rows
+/// of `indexRowRows` kept rows: those, or a part of one that is no larger than
+/// can be unrolled.
+int64_t gemvStepRows(int64_t indexRowRows);
 
 /// The panel that columns of `blockN` are packed in for a pattern: a unit's
 /// columns where 16-byte accesses fit in, else the whole tile.

@@ -29,8 +29,17 @@ public:
 
 private:
   int64_t planes() const { return llvm::divideCeil(rows, perWord); }
+  /// Chunks of neighbouring words, that a thread copies at once.
+  int64_t chunks() const;
   Value loadElement(ThreadEmitter &emitter, SparseProductOpInterface op,
                     Value row, Value k) const;
+  SmallVector<Value> loadLine(ThreadEmitter &emitter,
+                              SparseProductOpInterface op, Value row,
+                              Value k) const;
+  SmallVector<Value> loadChunk(ThreadEmitter &emitter,
+                               SparseProductOpInterface op, Value chunk) const;
+  void storeChunk(ThreadEmitter &emitter, ArrayRef<Value> elements,
+                  Value chunk) const;
 
   Type element;
   int64_t rows, kRows, perWord;

@@ -2,7 +2,7 @@
 //
 // With m of at most 16 the weights are all that takes time to read, so they go
 // from global memory to registers, once, with wide loads. A lane of a warp owns
-// a few columns. The warps of a block take the same columns and turns along k,
+// a few columns. Warps of a block take the same columns and turns along k,
 // and add their sums at the end, in order. A thread loads its next weights
 // before it multiplies the ones it has.
 //
@@ -41,7 +41,7 @@ private:
                               const GemvWeights &weights, Value step,
                               ArrayRef<Value> loaded,
                               ArrayRef<Value> sums) const;
-  std::pair<Value, int64_t> windowOf(ThreadEmitter &emitter, Value step,
+  std::pair<Value, int64_t> windowOf(ThreadEmitter &emitter, Value indexRow,
                                      int64_t unit) const;
   SmallVector<Value> walk(ThreadEmitter &emitter, const GemvWeights &weights,
                           Value steps, ArrayRef<Value> first,
@@ -51,7 +51,8 @@ private:
   ::nm::Pattern pattern;
   ::nm::PanelPacking packing;
   Type element;
-  Value thread, warp, lane;
+  /// The thread, the turn that its warp takes along k, and its first column.
+  Value thread, slice, column;
   std::optional<GemvActivations> activations;
 };
 } // namespace
@@ -70,8 +71,9 @@ int64_t GemvExpansion::stagedRows() const {
 SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
   ThreadEmitter emitter{builder, loc};
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
-  warp = emitter.div(thread, kWarpSize);
-  lane = emitter.rem(thread, kWarpSize);
+  GemvPlace place(emitter, thread, tile);
+  slice = place.slice;
+  column = place.column;
   activations.emplace(emitter, element, tile.m, stagedRows());
   Value zero =
       emitter.zero(VectorType::get(tile.threadN, accumulatorOf(element)));
@@ -86,10 +88,10 @@ SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
 /// so that they need not be told apart.
 Value GemvExpansion::firstColumn(ThreadEmitter &emitter,
                                  SparseProductOpInterface op) const {
-  Value column = emitter.mul(lane, tile.threadN);
   auto type = cast<MemRefType>(op.getValues().getType());
-  bool isWhole = !type.isDynamicDim(0) &&
-                 type.getDimSize(0) * packing.panel >= kWarpSize * tile.threadN;
+  bool isWhole = !type.isDynamicDim(0) && type.getDimSize(0) * packing.panel >=
+                                              (tile.warpsN() - 1) * tile.warpN +
+                                                  kWarpSize * tile.threadN;
   if (isWhole)
     return column;
   Value panels = emitter.builder.createOrFold<memref::DimOp>(emitter.loc,
@@ -104,12 +106,13 @@ Value GemvExpansion::firstColumn(ThreadEmitter &emitter,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The first k of the window of unit `unit` of a step: an i32 and an offset.
+/// The first k of the window of unit `unit` of an index row: an i32 and an
+/// offset.
 std::pair<Value, int64_t> GemvExpansion::windowOf(ThreadEmitter &emitter,
-                                                  Value step,
+                                                  Value indexRow,
                                                   int64_t unit) const {
   int64_t units = packing.indexRows, window = pattern.windowRows();
-  Value number = emitter.toI32(step);
+  Value number = emitter.toI32(indexRow);
   if (units % pattern.n == 0)
     return {emitter.mul(number, units / pattern.n * window),
             unit / pattern.n * window};
@@ -137,14 +140,19 @@ SmallVector<Value> GemvExpansion::multiply(ThreadEmitter &emitter,
   auto type = cast<VectorType>(sums.front().getType());
   SmallVector<Value> words = weights.indexWords(emitter, loaded);
   SmallVector<Value> result(sums), chunk;
-  Value k;
+  // A step that is a part of a unit begins inside of it.
+  int64_t parts = weights.stepsPerIndexRow();
+  Value indexRow = emitter.div(step, parts), k;
   int64_t offset = 0;
   for (int64_t row = 0; row < weights.rowsPerStep(); ++row) {
     int64_t inUnit = row % pattern.bk, inChunk = row % weights.rowsPerChunk();
     if (inUnit == 0) {
-      auto [window, begin] = windowOf(emitter, step, row / pattern.bk);
+      auto [window, begin] = windowOf(emitter, indexRow, row / pattern.bk);
       Value position = weights.position(emitter, words, row / pattern.bk);
       k = emitter.add(window, emitter.mul(position, pattern.bk));
+      if (parts > 1)
+        k = emitter.add(k, emitter.mul(emitter.toI32(emitter.rem(step, parts)),
+                                       weights.rowsPerStep()));
       offset = begin;
     }
     if (inChunk == 0)
@@ -172,16 +180,16 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
                                        ArrayRef<Value> sums) const {
   SmallVector<Value> carried(sums);
   carried.append(first.begin(), first.end());
-  Value warps = emitter.index(tile.sliceK);
+  Value slices = emitter.index(tile.sliceK);
   auto loop = scf::ForOp::create(
-      emitter.builder, emitter.loc, warp, steps, warps, carried,
+      emitter.builder, emitter.loc, slice, steps, slices, carried,
       [&](OpBuilder &builder, Location loc, Value step, ValueRange carried) {
         ThreadEmitter body{builder, loc};
         SmallVector<Value> loaded(carried.drop_front(sums.size())), next;
         if (first.empty()) {
           loaded = weights.load(body, step);
         } else {
-          Value after = body.add(step, warps);
+          Value after = body.add(step, slices);
           next = body.choose(
               body.less(after, steps),
               [&] { return weights.load(body, after); }, loaded);
@@ -208,8 +216,8 @@ SmallVector<Value> GemvExpansion::expand(OpBuilder &builder,
     for (Type type : weights.loadedTypes())
       zeros.push_back(emitter.zero(type));
     first = emitter.choose(
-        emitter.less(warp, steps), [&] { return weights.load(emitter, warp); },
-        zeros);
+        emitter.less(slice, steps),
+        [&] { return weights.load(emitter, slice); }, zeros);
   }
   // Of the tile before, some warps may still read.
   if (isa<scf::ForOp>(op->getParentOp()))

@@ -14,6 +14,19 @@ using namespace mlir::nm;
 /// can share a multiprocessor.
 static constexpr int64_t kMaxSumBytes = 16384;
 
+GemvPlace::GemvPlace(ThreadEmitter &emitter, Value thread,
+                     const GpuTile &tile) {
+  Value warp = emitter.div(thread, kWarpSize);
+  Value lane = emitter.rem(thread, kWarpSize);
+  column = emitter.mul(lane, tile.threadN);
+  slice = warp;
+  if (tile.warpsN() == 1)
+    return;
+  slice = emitter.div(warp, tile.warpsN());
+  column = emitter.add(
+      emitter.mul(emitter.rem(warp, tile.warpsN()), tile.warpN), column);
+}
+
 /// Rows whose sums fit in shared memory together.
 int64_t GemvSums::rowsAtOnce(int64_t rows) const {
   int64_t bytesPerRow = tile.sliceK * tile.n * 4;
@@ -56,14 +69,14 @@ void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
 void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  int64_t count = sums.size(), perWarp = count * tile.n;
-  Value warp = emitter.div(thread, kWarpSize);
-  Value column = emitter.mul(emitter.rem(thread, kWarpSize), tile.threadN);
+  int64_t count = sums.size(), perSlice = count * tile.n;
+  GemvPlace place(emitter, thread, tile);
+  // Idle lanes are those of a single warp; see GpuTile.
   Value hasColumns = tile.lanesN() < kWarpSize
-                         ? emitter.less(column, emitter.index(tile.n))
+                         ? emitter.less(place.column, emitter.index(tile.n))
                          : Value();
   emitter.onlyIf(hasColumns, [&] {
-    Value first = emitter.add(emitter.mul(warp, perWarp), column);
+    Value first = emitter.add(emitter.mul(place.slice, perSlice), place.column);
     for (auto [row, sum] : llvm::enumerate(sums))
       vector::StoreOp::create(
           builder, loc, sum, buffer, emitter.add(first, row * tile.n),
@@ -72,14 +85,14 @@ void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
   });
   gpu::BarrierOp::create(builder, loc);
   scf::ForOp::create(
-      builder, loc, thread, emitter.index(perWarp),
+      builder, loc, thread, emitter.index(perSlice),
       emitter.index(tile.threads()), ValueRange(),
       [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
         ThreadEmitter body{inner, loc};
         Value total;
         for (int64_t i = 0; i < tile.sliceK; ++i) {
           Value sum = memref::LoadOp::create(inner, loc, buffer,
-                                             body.add(element, i * perWarp));
+                                             body.add(element, i * perSlice));
           if (!total)
             total = sum;
           else if (isa<FloatType>(sum.getType()))

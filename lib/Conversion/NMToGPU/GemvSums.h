@@ -10,6 +10,16 @@
 
 namespace mlir::nm {
 
+/// Where a thread stands in strategy gemv.
+struct GemvPlace {
+  /// The turn that its warp takes along k.
+  Value slice;
+  /// Its first column in the block's tile.
+  Value column;
+
+  GemvPlace(ThreadEmitter &emitter, Value thread, const GpuTile &tile);
+};
+
 /// Adds the sums of a block's warps, in their order, to C.
 class GemvSums {
 public:

@@ -4,6 +4,8 @@
 
 #include "ElementWords.h"
 
+#include "nm/Support/GpuSchedule.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <numeric>
@@ -40,6 +42,14 @@ LogicalResult GemvWeights::verify(SparseProductOpInterface op,
            << " columns, of a power of two of rows, and of at most "
            << kMaxLoadBytes << " bytes for strategy gemv, but got "
            << attribute;
+  int64_t rows = packing.indexRows * pattern.bk;
+  int64_t step = ::nm::gemvStepRows(rows);
+  if (step % packing.chunkRows != 0 || (step != rows && packing.indexRows > 1))
+    return op->emitOpError()
+           << "expected index rows of at most 64 kept rows, or of one unit, "
+              "and "
+              "steps of whole chunks for strategy gemv, but got "
+           << attribute;
   if (columns > 1 && pattern.bn % columns != 0)
     return op->emitOpError() << "expected the thread's " << columns
                              << " columns to divide the block's " << pattern.bn
@@ -52,8 +62,18 @@ LogicalResult GemvWeights::verify(SparseProductOpInterface op,
   return success();
 }
 
+int64_t GemvWeights::rowsPerStep() const {
+  return ::nm::gemvStepRows(packing.indexRows * pattern.bk);
+}
+
+int64_t GemvWeights::stepsPerIndexRow() const {
+  return packing.indexRows * pattern.bk / rowsPerStep();
+}
+
 Value GemvWeights::steps(ThreadEmitter &emitter) const {
-  return emitter.builder.createOrFold<memref::DimOp>(emitter.loc, indices, 1);
+  Value indexRows =
+      emitter.builder.createOrFold<memref::DimOp>(emitter.loc, indices, 1);
+  return emitter.mul(indexRows, stepsPerIndexRow());
 }
 
 VectorType GemvWeights::chunkType() const {
@@ -94,6 +114,7 @@ SmallVector<Value> GemvWeights::load(ThreadEmitter &emitter, Value step) const {
   for (int64_t i = 0; i < chunks(); ++i)
     loaded.push_back(
         load(type, values, emitter.add(firstRow, i), element, chunkBytes));
+  Value indexRow = emitter.div(step, stepsPerIndexRow());
   int64_t groups = packing.groups(pattern), offset = 0;
   int64_t rowBytes = packing.bytesPerIndexRow(pattern);
   SmallVector<Type> types = loadedTypes();
@@ -101,7 +122,7 @@ SmallVector<Value> GemvWeights::load(ThreadEmitter &emitter, Value step) const {
     int64_t bytes = cast<VectorType>(piece).getNumElements();
     Value at = emitter.add(emitter.mul(group, bytes), groups * offset);
     loaded.push_back(
-        load(piece, indices, step, at,
+        load(piece, indices, indexRow, at,
              std::gcd(bytes, std::gcd(rowBytes, groups * offset))));
     offset += bytes;
   }

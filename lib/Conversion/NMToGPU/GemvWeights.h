@@ -9,8 +9,9 @@
 
 namespace mlir::nm {
 
-/// The weights of a thread's columns, in steps of one index row, which is
-/// bk * index_rows kept rows. Columns are counted from the tile's first.
+/// The weights of a thread's columns, in steps of one index row, or of a part
+/// of one whose single unit has too many rows. Columns are counted from the
+/// tile's first.
 class GemvWeights {
 public:
   /// `column` is the first of the thread's `columns`.
@@ -20,8 +21,9 @@ public:
   /// Emits an error where the form of the weights cannot be read.
   static LogicalResult verify(SparseProductOpInterface op, int64_t columns);
 
-  int64_t unitsPerStep() const { return packing.indexRows; }
-  int64_t rowsPerStep() const { return packing.indexRows * pattern.bk; }
+  /// Kept rows of a step, and steps of an index row.
+  int64_t rowsPerStep() const;
+  int64_t stepsPerIndexRow() const;
   /// Steps of the tile, an index.
   Value steps(ThreadEmitter &emitter) const;
 

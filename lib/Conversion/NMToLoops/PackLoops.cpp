@@ -41,7 +41,7 @@ private:
         });
   }
 
-  /// Fields of one unit row share bytes, so rows are what runs in parallel.
+  /// Fields of one index row share bytes, so those are what runs in parallel.
   void packIndices() {
     SmallVector<Value> sizes = emitter.sizes(op.getPackedIndices());
     Value zero = emitter.zero(emitter.builder.getI8Type());

@@ -10,8 +10,8 @@
 // CHECK-COUNT-4: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x16x128xf32>, vector<4xf32>
 // CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<1x4x384xi8>, vector<8xi8>
 // CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<1x4x384xi8>, vector<4xi8>
-// CHECK: scf.for
-// CHECK: memref.store %{{.*}}, %[[X]]
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<256xf32>, vector<4xf32>
+// CHECK: vector.store %{{.*}}, %[[X]][%{{.*}}] {alignment = 16 : i64}
 // CHECK: gpu.barrier
 // CHECK: %[[SUMS:.*]]:7 = scf.for %{{.*}} iter_args(%{{.*}} = %cst{{.*}}, %{{.*}} = %[[FIRST]]#0
 // CHECK: %[[NEXT:.*]]:6 = scf.if
@@ -46,7 +46,8 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 // it, and C, which is not filled, is read. Rows and columns that it does not
 // have are not stored.
 // CHECK-LABEL: func.func @rows_of_f16
-// CHECK: memref.store %{{.*}} : memref<128xi32
+// CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<?x64xf16>, vector<4xf16>
+// CHECK: vector.store %{{.*}} : memref<128xi32, #gpu.address_space<workgroup>>, vector<4xi32>
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x8x128xf16>, vector<8xf16>
 // CHECK: memref.load %{{.*}} : memref<128xi32
 // CHECK: vector.bitcast %{{.*}} : vector<1xi32> to vector<2xf16>

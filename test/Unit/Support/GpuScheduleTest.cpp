@@ -37,8 +37,8 @@ TEST(GpuSchedule, TilesAreWholeAndFit) {
     for (const Pattern &pattern : patterns)
       for (int64_t m : {int64_t(1), int64_t(300), GpuProduct::kUnknown}) {
         GpuChip chip = *GpuChip::get(name);
-        Result<GpuSchedule> tile =
-            selectGpuSchedule({pattern, m, 1000, 1030}, chip);
+        Result<GpuSchedule> tile = selectGpuSchedule({pattern, m, 1000, 1030},
+                                                     chip, GpuStrategy::Simt);
         ASSERT_TRUE(tile) << pattern.str();
         EXPECT_EQ(tile->blockM % tile->warpM, 0);
         EXPECT_EQ(tile->blockN % tile->warpN, 0);
@@ -74,11 +74,13 @@ TEST(GpuSchedule, SplitsKWhereTilesAreFew) {
 
 TEST(GpuSchedule, RefusesWindowsThatDoNotFit) {
   Result<GpuSchedule> tile = selectGpuSchedule(
-      {{16, 32, 64, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
+      {{16, 32, 4096, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
   ASSERT_FALSE(tile);
   EXPECT_EQ(tile.error().message,
             "expected a window to fit in 232448 bytes of shared memory, but "
-            "one of 16:32, block = 64x64 spans 2048 rows");
+            "one of 16:32, block = 4096x64 spans 131072 rows; expected a row "
+            "of a window to fit in 232448 bytes of shared memory, but one of "
+            "16:32, block = 4096x64 spans 131072 columns of A");
 }
 
 TEST(GpuSchedule, FloorsFollowFromOperationsAndBytes) {

@@ -54,6 +54,8 @@ static Strategy toAttribute(GpuStrategy strategy) {
   switch (strategy) {
   case GpuStrategy::Simt:
     return Strategy::Simt;
+  case GpuStrategy::Gemv:
+    return Strategy::Gemv;
   }
   llvm_unreachable("all strategies are handled");
 }
@@ -62,6 +64,8 @@ static std::optional<GpuStrategy> fromAttribute(Strategy strategy) {
   switch (strategy) {
   case Strategy::Simt:
     return GpuStrategy::Simt;
+  case Strategy::Gemv:
+    return GpuStrategy::Gemv;
   default:
     return std::nullopt;
   }

@@ -1,18 +1,9 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule --split-input-file --verify-diagnostics
 // RUN: not nm-opt %s --nm-select-gpu-schedule --split-input-file
 
-func.func @type(%a: tensor<8x4xf16>, %v: tensor<2x8xf16>, %i: tensor<2x8xi8>, %c: tensor<8x8xf16>) -> tensor<8x8xf16> {
-  // expected-error @+1 {{expected f32 operands for strategy simt}}
-  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<8x4xf16>, tensor<2x8xf16>, tensor<2x8xi8>)
-    outs(%c : tensor<8x8xf16>) -> tensor<8x8xf16>
-  return %r : tensor<8x8xf16>
-}
-
-// -----
-
-func.func @vector(%x: tensor<4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %y: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{expected nm.spmm, the product that strategy simt has}}
-  %r = nm.spmv <2:4> ins(%x, %v, %i : tensor<4xf32>, tensor<2x8xf32>, tensor<2x8xi8>)
+func.func @dynamic(%x: tensor<?xf32>, %v: tensor<?x8xf32>, %i: tensor<?x8xi8>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{expected a constant k and n on a GPU}}
+  %r = nm.spmv <2:4> ins(%x, %v, %i : tensor<?xf32>, tensor<?x8xf32>, tensor<?x8xi8>)
     outs(%y : tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
@@ -28,9 +19,9 @@ func.func @strategy(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>
 
 // -----
 
-func.func @window(%a: tensor<8x2048xf32>, %v: tensor<1024x64xf32>, %i: tensor<16x1xi8>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> {
-  // expected-error @+1 {{expected a window to fit in 232448 bytes of shared memory, but one of 16:32, block = 64x64 spans 2048 rows}}
-  %r = nm.spmm <16:32, block = 64x64>
-    ins(%a, %v, %i : tensor<8x2048xf32>, tensor<1024x64xf32>, tensor<16x1xi8>) outs(%c : tensor<8x64xf32>) -> tensor<8x64xf32>
-  return %r : tensor<8x64xf32>
+func.func @window(%a: tensor<64x131072xf32>, %v: tensor<65536x64xf32>, %i: tensor<16x1xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{expected a window to fit in 232448 bytes of shared memory, but one of 16:32, block = 4096x64 spans 131072 rows; expected a row of a window to fit in 232448 bytes of shared memory, but one of 16:32, block = 4096x64 spans 131072 columns of A}}
+  %r = nm.spmm <16:32, block = 4096x64>
+    ins(%a, %v, %i : tensor<64x131072xf32>, tensor<65536x64xf32>, tensor<16x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
 }

@@ -132,8 +132,10 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
 def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   let summary = "chooses how each product is mapped to a GPU";
   let description = [{
-    Every `nm.spmm` gets an `#nm.schedule` of strategy `simt` from the cost model
-    of the chip, unless it came with one of a GPU strategy. A remark for every op
+    Every product gets an `#nm.schedule` from the cost models of the chip, unless
+    it came with one of a GPU strategy: of strategy `simt`, or of `gemv`, which
+    takes `nm.spmv` and types other than f32 too, whichever is faster by
+    estimate. A remark for every op
     gives the estimated time beside the two floors, the chip's multipliers and
     its memory, and the schedule. A dynamic m is scheduled for a typical one,
     which the remark names.
