@@ -16,8 +16,6 @@
 
 using namespace nm;
 
-/// Rows of A whose sums fit in a thread's registers.
-static constexpr int64_t kMaxRows = 16;
 /// Rows of weights that a thread holds at once, unrolled.
 static constexpr int64_t kMaxStepRows = 64;
 static constexpr int64_t kMaxChunkBytes = 16;
@@ -32,7 +30,7 @@ static constexpr int64_t kSumBytes = 16384;
 
 // Measured on an H200, weights cold, in a graph of many launches.
 /// A launch, the first load's way, and the sums' way out.
-static constexpr double kLaunch = 2.2;
+static constexpr double kLaunch = 2.0;
 /// From a load to its value, with the memory busy.
 static constexpr double kLatency = 0.9;
 /// The share of the memory's rate that kernels reach, and the bytes that a
@@ -41,6 +39,12 @@ static constexpr double kReachableShare = 0.93;
 static constexpr double kBytesPerClock = 48;
 /// Between two tiles of k, until weights flow again.
 static constexpr double kTileGap = 1.2;
+/// Warps of a multiprocessor with which half of the time is latency.
+static constexpr double kLatencyWarps = 4;
+/// Bytes in a microsecond from the second-level cache to all multiprocessors.
+static constexpr double kCacheRate = 5.5e6;
+/// What one more warp of a block takes to start, and to add its sums.
+static constexpr double kWarpLaunch = 0.02;
 
 static int64_t powerOfTwoIn(int64_t value, int64_t most) {
   int64_t power = value & -value;
@@ -56,11 +60,13 @@ public:
       : product(product), chip(chip), pattern(product.pattern),
         elementBytes(elementSize(product.type)), maxRows(maxRows) {}
 
-  /// Sets all but the warps. False if the sizes do not suit the pattern.
+  /// Sets the tile of a warp; false if its sizes do not suit the pattern.
   bool setTile(int64_t columns, int64_t indexRows, int64_t kTiles,
                int64_t splitK);
-  /// The estimate with `warps` warps a block; none if the chip cannot run it.
-  std::optional<GpuSchedule> estimate(int64_t warps);
+  /// The estimate with this many warps a block, of which `warpsN` have columns
+  /// of their own; none if the chip cannot run it.
+  std::optional<GpuSchedule> estimate(int64_t warpsN, int64_t warps,
+                                      int64_t stages);
 
 private:
   bool setColumns(int64_t columns);
@@ -76,7 +82,9 @@ private:
   int64_t blocks() const;
   double weightBytes() const;
   double memoryTime(int64_t concurrent) const;
-  double computeTime() const;
+  double stagingTime(int64_t concurrent) const;
+  double waste() const;
+  double computeTime(int64_t concurrent) const;
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -145,8 +153,6 @@ void Candidate::setDepth(int64_t kTiles, int64_t splitK) {
   schedule.splitK = splitK;
   schedule.blockM = std::min(maxRows, std::max<int64_t>(1, product.rows()));
   schedule.warpM = schedule.threadM = schedule.blockM;
-  // The next step's weights take as many registers again.
-  schedule.stages = stepBytes() <= kMaxPrefetchedBytes ? 2 : 1;
 }
 
 bool Candidate::setTile(int64_t columns, int64_t indexRows, int64_t kTiles,
@@ -175,9 +181,11 @@ int64_t Candidate::registers() const {
       ceilDiv(schedule.packing.indexRows * schedule.packing.indexBits, 32);
   int64_t step = ceilDiv(stepBytes(), 4) + indexWords;
   int64_t rows = schedule.blockM;
-  // Addresses; sums; the rows of A of one k, and what unpacks them.
-  return 24 + rows * schedule.threadN + (rows > 1 ? rows + 16 : 0) +
-         step * schedule.stages;
+  int64_t sums = 24 + rows * schedule.threadN;
+  if (schedule.stages == 1)
+    return sums + step;
+  // Two steps, and the rows of A of one k, with what unpacks them.
+  return sums + 2 * step + (rows > 1 ? rows + 16 : 0);
 }
 
 int64_t Candidate::blocks() const {
@@ -197,7 +205,8 @@ double Candidate::weightBytes() const {
 }
 
 double Candidate::memoryTime(int64_t concurrent) const {
-  double inFlight = double(concurrent) * schedule.sliceK * kWarp * stepBytes() *
+  int64_t warps = schedule.sliceK * schedule.blockN / schedule.warpN;
+  double inFlight = double(concurrent) * warps * kWarp * stepBytes() *
                     (schedule.stages > 1 ? 0.9 : 0.6);
   double rate =
       std::min(inFlight / kLatency / 1000, kBytesPerClock * chip.clockGHz);
@@ -209,11 +218,12 @@ double Candidate::memoryTime(int64_t concurrent) const {
 
 /// Per multiprocessor: a word of shared memory for each lane a clock, and four
 /// instructions of a warp.
-double Candidate::computeTime() const {
+double Candidate::computeTime(int64_t concurrent) const {
   double perMultiprocessor =
       double(ceilDiv(blocks(), chip.multiprocessors)) / schedule.splitK;
-  double warpRows =
-      double(pattern.condensedRows(product.k)) * perMultiprocessor;
+  double warpRows = double(pattern.condensedRows(product.k)) *
+                    perMultiprocessor *
+                    double(schedule.blockN / schedule.warpN);
   double columns = double(schedule.threadN), rows = double(schedule.blockM);
   double shared = double(planes());
   double conversion = elementBytes == 4 ? 0 : 1;
@@ -223,16 +233,46 @@ double Candidate::computeTime() const {
   double instructions = 3.0 / pattern.bk + shared + unpacking +
                         columns * (conversion + rows) +
                         2.0 / schedule.packing.chunkRows;
-  double clocks = warpRows * std::max(shared, instructions / 4);
+  // Few warps leave the latency of shared memory in sight.
+  double warps =
+      double(concurrent * schedule.sliceK * schedule.blockN / schedule.warpN);
+  double clocks = warpRows * std::max(shared, instructions / 4) *
+                  (1 + kLatencyWarps / warps);
   return clocks / chip.clockGHz / 1000;
 }
 
-std::optional<GpuSchedule> Candidate::estimate(int64_t warps) {
+/// Every block reads its rows of A, from the second-level cache, before it
+/// multiplies.
+double Candidate::stagingTime(int64_t concurrent) const {
+  double bytes = double(blocks()) / schedule.splitK * schedule.blockM *
+                 product.k * elementBytes;
+  double tiles = double(ceilDiv(product.k, schedule.blockK * schedule.splitK));
+  return bytes / kCacheRate + (tiles - 1) * kTileGap / double(concurrent);
+}
+
+/// The rows that warps walk for each row of a tile: the last turn is not whole.
+double Candidate::waste() const {
+  double rows =
+      double(schedule.blockK) / pattern.windowRows() * pattern.keptRows();
+  double turn = double(stepRows * schedule.sliceK);
+  return std::ceil(rows / turn) * turn / rows;
+}
+
+std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
+                                               int64_t stages) {
+  // Idle lanes are those of a single warp, and panels are whole.
+  if (warps % warpsN != 0 ||
+      (warpsN > 1 && schedule.warpN != kWarp * schedule.threadN) ||
+      (stages > 1 && stepBytes() > kMaxPrefetchedBytes))
+    return std::nullopt;
   int64_t threads = warps * kWarp;
-  schedule.sliceK = warps;
+  schedule.blockN = schedule.warpN * warpsN;
+  schedule.sliceK = warps / warpsN;
+  schedule.stages = stages;
   int64_t words = schedule.blockK + pattern.windowRows();
-  int64_t sums = std::max(kSumBytes, warps * schedule.blockN * 4);
-  sums = std::min(sums, warps * schedule.blockN * 4 * schedule.blockM);
+  int64_t sumsOfRow = schedule.sliceK * schedule.blockN * 4;
+  int64_t sums =
+      std::min(std::max(kSumBytes, sumsOfRow), sumsOfRow * schedule.blockM);
   schedule.sharedBytes = planes() * words * 4 + sums;
   if (schedule.sharedBytes > chip.sharedPerBlock ||
       registers() > std::min(kMaxRegisters, kRegisters / threads))
@@ -245,16 +285,10 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warps) {
     return std::nullopt;
   int64_t perMultiprocessor = ceilDiv(blocks(), chip.multiprocessors);
   int64_t concurrent = std::min(resident, perMultiprocessor);
-  double memory = memoryTime(concurrent), compute = computeTime();
-  double tiles = double(ceilDiv(product.k, schedule.blockK * schedule.splitK));
-  double steps = double(
-      ceilDiv(schedule.blockK / pattern.windowRows() * pattern.keptRows(),
-              stepRows * warps));
-  double waste = steps * warps * stepRows * pattern.windowRows() /
-                 (double(schedule.blockK) * pattern.keptRows());
-  double time = kLaunch + std::max(memory, compute) * (0.9 + 0.1 * waste) +
-                0.2 * std::min(memory, compute) +
-                (tiles - 1) * kTileGap / double(concurrent);
+  double memory = memoryTime(concurrent), compute = computeTime(concurrent);
+  double time = kLaunch + kWarpLaunch * double(warps) +
+                std::max(memory, compute) * (0.9 + 0.1 * waste()) +
+                0.2 * std::min(memory, compute) + stagingTime(concurrent);
   if (schedule.splitK > 1)
     time += kLaunch + 8.0 * schedule.splitK * product.rows() * product.n /
                           chip.memoryGBs / 1000;
@@ -292,6 +326,14 @@ static std::vector<int64_t> getIndexRows(const Pattern &pattern) {
   return rows;
 }
 
+template <typename Visit>
+static void forEachBlock(Visit visit) {
+  for (int64_t warpsN : {1, 2, 4})
+    for (int64_t warps : {4, 8, 16, 32})
+      for (int64_t stages : {2, 1})
+        visit(warpsN, warps, stages);
+}
+
 /// The best schedule whose blocks have at most `rows` rows of A.
 static std::optional<GpuSchedule>
 selectForRows(const GpuProduct &product, const GpuChip &chip, int64_t rows) {
@@ -303,11 +345,12 @@ selectForRows(const GpuProduct &product, const GpuChip &chip, int64_t rows) {
         for (int64_t splitK : {1, 2, 4, 8}) {
           if (!candidate.setTile(columns, indexRows, kTiles, splitK))
             continue;
-          for (int64_t warps : {4, 8, 16, 32}) {
-            std::optional<GpuSchedule> found = candidate.estimate(warps);
+          forEachBlock([&](int64_t warpsN, int64_t warps, int64_t stages) {
+            std::optional<GpuSchedule> found =
+                candidate.estimate(warpsN, warps, stages);
             if (found && (!best || found->microseconds < best->microseconds))
               best = found;
-          }
+          });
         }
   return best;
 }
@@ -319,7 +362,7 @@ Result<GpuSchedule> nm::selectGemvSchedule(const GpuProduct &product,
     return Error{"expected weights of f32, f16, bf16, i8 or f8E4M3FN for "
                  "strategy gemv"};
   // Of a window with many rows of weights, few rows of A fit.
-  for (int64_t rows = kMaxRows; rows >= 1; rows /= 2)
+  for (int64_t rows = kMaxGemvRows; rows >= 1; rows /= 2)
     if (std::optional<GpuSchedule> best = selectForRows(product, chip, rows))
       return *best;
   return Error{"expected a row of a window to fit in " +

@@ -21,6 +21,9 @@ inline constexpr int64_t kChunk = 4;
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
+/// Rows of A whose sums fit in a thread's registers, in strategy gemv.
+inline constexpr int64_t kMaxGemvRows = 16;
+
 /// The best of strategy gemv.
 Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
                                        const GpuChip &chip);

@@ -43,13 +43,20 @@ struct Model {
 static constexpr Model kModels[] = {{GpuStrategy::Simt, selectSimtSchedule},
                                     {GpuStrategy::Gemv, selectGemvSchedule}};
 
+/// Whether other strategies come first, whatever the estimates: those of gemv
+/// are for the few rows that one of its blocks has.
+static bool isLastResort(const GpuProduct &product, GpuStrategy strategy) {
+  return strategy == GpuStrategy::Gemv && product.rows() > kMaxGemvRows;
+}
+
 Result<GpuSchedule> nm::selectGpuSchedule(const GpuProduct &product,
                                           const GpuChip &chip,
                                           std::optional<GpuStrategy> only) {
   std::optional<GpuSchedule> best;
   std::string reasons;
   for (const Model &model : kModels) {
-    if (only && model.strategy != *only)
+    if (only ? model.strategy != *only
+             : best && isLastResort(product, model.strategy))
       continue;
     Result<GpuSchedule> found = model.select(product, chip);
     if (!found)

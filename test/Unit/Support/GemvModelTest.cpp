@@ -51,7 +51,8 @@ TEST(GemvModel, TilesAreWholeAndFit) {
           ASSERT_TRUE(packs) << packs.error().message;
           EXPECT_EQ(chosen->blockM, m);
           EXPECT_EQ(chosen->blockN % packing.panel, 0);
-          EXPECT_LE(chosen->blockN / chosen->threadN, 32);
+          EXPECT_EQ(chosen->blockN % chosen->warpN, 0);
+          EXPECT_LE(chosen->warpN / chosen->threadN, 32);
           EXPECT_EQ(chosen->blockK %
                         (pattern.windowRows() * packing.windowStep(pattern)),
                     0);

@@ -26,15 +26,3 @@ func.func @given(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %
     ins(%a, %v, %i : tensor<8x4xf32>, tensor<2x8xf32>, tensor<2x8xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
-
-// -----
-
-// Few rows, and types that simt does not have, take strategy gemv.
-// CHECK-LABEL: func.func @few_rows
-// CHECK: nm.spmv <8:32> schedule <gemv, block = [1, 32, 4096], warp = [1, 32], thread = [1, 1]{{.*}}slice_k = {{[0-9]+}}, packing = <panel = 32, index_bits = 5, chunk_rows = 8, index_rows = {{[0-9]+}}>>
-func.func @few_rows(%x: tensor<4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x4096xi8>, %y: tensor<4096xf32>) -> tensor<4096xf32> {
-  // expected-remark @+1 {{strategy gemv on sm_90; estimated}}
-  %r = nm.spmv <8:32> ins(%x, %v, %i : tensor<4096xf16>, tensor<1024x4096xf16>, tensor<1024x4096xi8>)
-    outs(%y : tensor<4096xf32>) -> tensor<4096xf32>
-  return %r : tensor<4096xf32>
-}
