@@ -282,10 +282,11 @@ class TorchKind(Kind):
         return array.data_ptr()
 
     def out_pointer(self, array, shape, element, device):
-        number = array.get_device()
-        if (array.shape != shape or array.dtype != self.dtypes[element]
-                or not array.is_contiguous() or array.requires_grad
-                or number != (device[1] if device[0] == lib.CUDA else -1)):
+        is_there = (array.is_cpu if device[0] == lib.CPU else
+                    array.is_cuda and array.get_device() == device[1])
+        if (not is_there or array.shape != shape or array.requires_grad
+                or array.dtype != self.dtypes[element]
+                or not array.is_contiguous()):
             return None
         return array.data_ptr()
 

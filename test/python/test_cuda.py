@@ -192,6 +192,50 @@ def test_torch_streams_and_graphs(draw):
 
 
 @needs_device
+def test_torch_layer(draw):
+    """NMLinear on a device, compiled, with CUDA graphs of torch's own, and with
+    gradients."""
+    library = TorchDevice()
+    torch = library.torch
+    import nm.torch
+    dense = make_weight(*PATTERNS[0])
+    linear = torch.nn.Linear(K, N, bias=False).cuda()
+    linear.weight.data = library.put(dense)
+    layer = nm.torch.NMLinear.from_dense(linear, "2:4")
+    assert layer.values.is_cuda
+    x = library.put(draw.array(33, K))
+    expected = reference(library.get(x), dense, 1)
+    with torch.no_grad():
+        compiled = torch.compile(layer, fullgraph=True, mode="reduce-overhead")
+        for _ in range(3):
+            assert relative_error(library.get(compiled(x)), expected) < 2e-6
+    grads = []
+    for call in (linear, layer):
+        given = x.clone().requires_grad_()
+        torch.square(call(given)).sum().backward()
+        grads.append(library.get(given.grad))
+    assert relative_error(grads[1], grads[0].astype(np.float64)) < 1e-5
+    assert layer.cpu().weight.equal(torch.from_numpy(dense))
+
+
+@needs_device
+def test_torch_sparsify(draw):
+    library = TorchDevice()
+    torch = library.torch
+    import nm.torch
+    model = torch.nn.Sequential(torch.nn.Linear(K, N, bias=False)).cuda()
+    model[0].weight.data = library.put(make_weight(*PATTERNS[0]))
+    x = library.put(draw.array(33, K))
+    with torch.no_grad():
+        expected = library.get(model(x)).astype(np.float64)
+    report = nm.torch.sparsify(model, "2:4", x, force=True)
+    print(report)
+    assert report.layers[0].replaced and report.layers[0].measured > 0
+    with torch.no_grad():
+        assert relative_error(library.get(model(x)), expected) < 2e-6
+
+
+@needs_device
 def test_torch_call_overhead(draw):
     import time
     library = TorchDevice()

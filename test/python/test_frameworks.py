@@ -60,6 +60,11 @@ def test_torch_refuses_what_would_be_lost(draw, torch):
         nm.compress(torch.eye(8).to_sparse(), "1:8")
     with pytest.raises(nm.DeviceError, match="meta"):
         nm.matmul(torch.zeros(5, 32, device="meta"), w)
+    with pytest.raises(nm.DeviceError, match="meta"):
+        nm.matmul(torch.zeros(5, 32), w, out=torch.zeros(5, 16, device="meta"))
+    with pytest.raises(nm.Error, match="out without gradient"):
+        nm.matmul(torch.zeros(5, 32), w,
+                  out=torch.zeros(5, 16, requires_grad=True))
 
 
 def test_jax(draw, jax):
