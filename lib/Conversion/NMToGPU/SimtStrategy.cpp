@@ -214,17 +214,16 @@ SmallVector<Value> SimtExpansion::prefetch(OpBuilder &builder,
         builder, loc, VectorType::get(width, builder.getI8Type()), bytes,
         ValueRange{panel, first}, /*nontemporal=*/false,
         llvm::MaybeAlign(width));
-    if (width % kPerWord == 0)
-      append(vector::BitCastOp::create(
-                 builder, loc,
-                 VectorType::get(width / kPerWord, builder.getI32Type()),
-                 loaded),
-             width / kPerWord);
-    else
-      append(arith::ExtUIOp::create(
-                 builder, loc, VectorType::get(width, builder.getI32Type()),
-                 loaded),
-             width);
+    // A word of as many as there are, the others zero.
+    int64_t perWord = std::min(width, kPerWord);
+    auto type = VectorType::get(
+        width / perWord,
+        builder.getIntegerType(8 * static_cast<unsigned>(perWord)));
+    Value together = vector::BitCastOp::create(builder, loc, type, loaded);
+    if (perWord < kPerWord)
+      together = arith::ExtUIOp::create(
+          builder, loc, type.clone(builder.getI32Type()), together);
+    append(together, width / perWord);
   }
   return words;
 }
@@ -235,7 +234,7 @@ SmallVector<Value> SimtExpansion::placePrefetched(OpBuilder &builder,
   int64_t perWord = units / int64_t(prefetched.size());
   SmallVector<Value> places;
   for (Value word : prefetched) {
-    bool together = isInterleaved && pattern.bk == 1 && perWord > 1;
+    bool together = isInterleaved && pattern.bk == 1;
     if (together)
       word = RowInterleave::placeBytes(builder, loc, word, pattern.m);
     for (int64_t i = 0; i < perWord; ++i) {
