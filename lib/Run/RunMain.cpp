@@ -124,6 +124,9 @@ static Result<Ceilings> measureIfTiming(const Function &function,
 
 static int runFunction(const Module &module, const Function &function,
                        const RunOptions &options) {
+  if (options.bench && module.manifest().target == "sim")
+    return fail(Error{"expected no --bench for the target sim, whose times say "
+                      "nothing of a GPU's"});
   if (options.check)
     if (Result<Function> reference = module.reference(function); !reference)
       return fail(reference.error());

@@ -26,14 +26,6 @@ std::string mlir::nm::getDescriptorName(StringRef module, StringRef function) {
   return getSimName(module, function) + ".kernel";
 }
 
-LLVM::LLVMStructType mlir::nm::getDescriptorType(MLIRContext *context) {
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  Type i64 = IntegerType::get(context, 64);
-  // NmSimKernel.
-  return LLVM::LLVMStructType::getLiteral(
-      context, {pointer, pointer, i64, i64, pointer, pointer, i64, pointer});
-}
-
 FailureOr<LLVM::LLVMFuncOp>
 mlir::nm::declareFunction(ModuleOp module, Location loc, StringRef name,
                           Type result, ArrayRef<Type> operands) {
@@ -82,6 +74,7 @@ private:
   LogicalResult placeShared();
   Value addThread(LLVM::LLVMFuncOp function);
   LogicalResult convertFunction(LLVM::LLVMFuncOp function);
+  void moveToHost(LLVM::LLVMFuncOp function);
   LogicalResult convertOp(Operation *op);
   LogicalResult convertAccess(Operation *op, OpOperand &address, Type type,
                               int64_t alignment, NmSimKind kind);
@@ -92,9 +85,6 @@ private:
                                ArrayRef<Value> operands);
   LogicalResult addSteps(LLVM::LLVMFuncOp function);
   void removeAddressSpaces(LLVM::LLVMFuncOp function);
-  LogicalResult createEntry(LLVM::LLVMFuncOp function);
-  void createDescriptor(LLVM::LLVMFuncOp function, LLVM::LLVMFuncOp entry);
-  LLVM::GlobalOp createString(const Twine &name, StringRef text);
 
   /// Calls a function of libnm_sim for `op`, with the thread, the op's number
   /// and `operands`.
@@ -116,7 +106,6 @@ private:
   DataLayout layout;
   StaticShared shared;
   SiteTable sites;
-  LLVM::GlobalOp siteTable, siteText;
   /// The argument that is the thread.
   Value thread;
 };
@@ -483,82 +472,14 @@ LogicalResult KernelConverter::convertFunction(LLVM::LLVMFuncOp function) {
   if (failed(addSteps(function)))
     return failure();
   removeAddressSpaces(function);
+  return success();
+}
+
+void KernelConverter::moveToHost(LLVM::LLVMFuncOp function) {
   function->remove();
   function.setName(getSimName(kernels.getName(), function.getName()));
   function.setLinkage(LLVM::Linkage::Internal);
   module.push_back(function);
-  return success();
-}
-
-LLVM::GlobalOp KernelConverter::createString(const Twine &name,
-                                             StringRef text) {
-  std::string value = text.str() + '\0';
-  return LLVM::GlobalOp::create(
-      builder, kernels.getLoc(),
-      LLVM::LLVMArrayType::get(builder.getI8Type(), value.size()),
-      /*isConstant=*/true, LLVM::Linkage::Internal, name.str(),
-      builder.getStringAttr(value));
-}
-
-/// A function that takes the kernel's arguments from a struct.
-LogicalResult KernelConverter::createEntry(LLVM::LLVMFuncOp function) {
-  Location loc = function.getLoc();
-  MLIRContext *context = module.getContext();
-  builder.setInsertionPointToEnd(module.getBody());
-  auto entry = LLVM::LLVMFuncOp::create(
-      builder, loc, (function.getName() + ".entry").str(),
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                  {pointer, pointer}),
-      LLVM::Linkage::Internal);
-  Block *block = entry.addEntryBlock(builder);
-  builder.setInsertionPointToStart(block);
-  ArrayRef<Type> parameters =
-      function.getFunctionType().getParams().drop_front();
-  auto type = LLVM::LLVMStructType::getLiteral(context, parameters);
-  SmallVector<Value> arguments = {block->getArgument(0)};
-  for (auto [i, parameter] : llvm::enumerate(parameters)) {
-    Value field =
-        LLVM::GEPOp::create(builder, loc, pointer, type, block->getArgument(1),
-                            ArrayRef<LLVM::GEPArg>{0, int32_t(i)});
-    arguments.push_back(LLVM::LoadOp::create(builder, loc, parameter, field));
-  }
-  LLVM::CallOp::create(builder, loc, function, arguments);
-  LLVM::ReturnOp::create(builder, loc, ValueRange());
-  createDescriptor(function, entry);
-  return success();
-}
-
-/// The NmSimKernel.
-void KernelConverter::createDescriptor(LLVM::LLVMFuncOp function,
-                                       LLVM::LLVMFuncOp entry) {
-  Location loc = function.getLoc();
-  builder.setInsertionPointToEnd(module.getBody());
-  std::string prefix = function.getName().str();
-  StringRef name = function.getName().drop_front(kernels.getName().size() + 1);
-  LLVM::GlobalOp nameText = createString(prefix + ".name", name);
-  LLVM::GlobalOp chipText = createString(prefix + ".chip", chip);
-  LLVM::LLVMStructType type = getDescriptorType(module.getContext());
-  auto global = LLVM::GlobalOp::create(
-      builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-      getDescriptorName(kernels.getName(), name), Attribute());
-  Block *block = builder.createBlock(&global.getInitializerRegion());
-  builder.setInsertionPointToStart(block);
-  auto addressOf = [&](LLVM::GlobalOp target) -> Value {
-    return LLVM::AddressOfOp::create(builder, loc, target);
-  };
-  Value fields[] = {addressOf(nameText),
-                    addressOf(chipText),
-                    constant(loc, i64, sharedLimit),
-                    constant(loc, i64, shared.bytes),
-                    LLVM::AddressOfOp::create(builder, loc, entry),
-                    addressOf(siteTable),
-                    constant(loc, i64, sites.size()),
-                    addressOf(siteText)};
-  Value descriptor = LLVM::PoisonOp::create(builder, loc, type);
-  for (auto [i, field] : llvm::enumerate(fields))
-    descriptor = LLVM::InsertValueOp::create(builder, loc, descriptor, field,
-                                             int64_t(i));
-  LLVM::ReturnOp::create(builder, loc, descriptor);
 }
 
 LogicalResult KernelConverter::convert() {
@@ -575,12 +496,11 @@ LogicalResult KernelConverter::convert() {
   for (LLVM::LLVMFuncOp function : functions)
     if (failed(convertFunction(function)))
       return failure();
-  builder.setInsertionPointToEnd(module.getBody());
-  std::tie(siteTable, siteText) =
-      sites.create(builder, kernels.getLoc(), kernels.getName());
-  for (LLVM::LLVMFuncOp function : entryPoints)
-    if (failed(createEntry(function)))
-      return failure();
+  // Not before all calls are converted, which look for their callees.
+  for (LLVM::LLVMFuncOp function : functions)
+    moveToHost(function);
+  createDescriptors(module, kernels, entryPoints,
+                    {chip, sharedLimit, shared.bytes}, sites);
   kernels.erase();
   return success();
 }

@@ -15,13 +15,22 @@ namespace mlir::nm {
 std::string getSimName(StringRef module, StringRef function);
 std::string getDescriptorName(StringRef module, StringRef function);
 
-/// The struct that nmSimLaunch takes as its first argument.
-LLVM::LLVMStructType getDescriptorType(MLIRContext *context);
-
 /// Declares a function, or finds it declared.
 FailureOr<LLVM::LLVMFuncOp> declareFunction(ModuleOp module, Location loc,
                                             StringRef name, Type result,
                                             ArrayRef<Type> operands);
+
+/// What launches of a module's kernels must keep.
+struct KernelLimits {
+  StringRef chip;
+  int64_t sharedLimit, staticShared;
+};
+
+/// Adds a description of each function, which is a kernel of `kernels`, for the
+/// simulator's launch.
+void createDescriptors(ModuleOp module, gpu::GPUModuleOp kernels,
+                       ArrayRef<LLVM::LLVMFuncOp> functions,
+                       const KernelLimits &limits, const SiteTable &sites);
 
 /// Moves the functions of `kernels` to `module`, as host code with a
 /// description of each kernel.

@@ -11,6 +11,11 @@ gpu.module @kernels {
   llvm.mlir.global internal @buffer() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<128 x f32>
   llvm.mlir.global internal @more() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
   llvm.func @__nv_expf(f32) -> f32
+  llvm.func @double_exponential(%x: f32) -> f32 {
+    %0 = llvm.call @__nv_expf(%x) : (f32) -> f32
+    %1 = llvm.fadd %0, %0 : f32
+    llvm.return %1 : f32
+  }
   llvm.func @reverse(%allocated: !llvm.ptr, %x: !llvm.ptr, %offset: i64, %size: i64, %stride: i64) attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>} {
     %last = llvm.mlir.constant(127 : i32) : i32
     %all = llvm.mlir.constant(-1 : i32) : i32
@@ -18,7 +23,7 @@ gpu.module @kernels {
     %thread = nvvm.read.ptx.sreg.tid.x : i32
     %from = llvm.getelementptr %x[%thread] : (!llvm.ptr, i32) -> !llvm.ptr, f32
     %value = llvm.load %from : !llvm.ptr -> f32
-    %power = llvm.call @__nv_expf(%value) : (f32) -> f32
+    %power = llvm.call @double_exponential(%value) : (f32) -> f32
     %buffer = llvm.mlir.addressof @buffer : !llvm.ptr<3>
     %slot = llvm.getelementptr %buffer[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
     llvm.store %power, %slot {alignment = 4 : i64} : f32, !llvm.ptr<3>
@@ -53,13 +58,16 @@ func.func @main(%x: memref<128xf32>) {
 }
 
 // CHECK-NOT: gpu.module
+// CHECK-LABEL: llvm.func internal @kernels.double_exponential
+// CHECK-SAME: (%{{.*}}: !llvm.ptr, %[[ARGUMENT:.*]]: f32)
+// CHECK: llvm.call @expf(%[[ARGUMENT]])
 // CHECK-LABEL: llvm.func internal @kernels.reverse
 // CHECK-SAME: (%[[THREAD:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[X:.*]]: !llvm.ptr
 // CHECK: %[[ID:.*]] = llvm.call @nmSimReadRegister(%[[THREAD]], %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
 // CHECK: %[[FROM:.*]] = llvm.getelementptr %[[X]][%[[ID]]]
 // CHECK: %[[AT:.*]] = llvm.call @nmSimAccess(%[[THREAD]], %{{.*}}, %[[FROM]])
 // CHECK: %[[VALUE:.*]] = llvm.load %[[AT]] {alignment = 1 : i64} : !llvm.ptr -> f32
-// CHECK: %[[POWER:.*]] = llvm.call @expf(%[[VALUE]])
+// CHECK: %[[POWER:.*]] = llvm.call @kernels.double_exponential(%[[THREAD]], %[[VALUE]])
 // CHECK: %[[BUFFER:.*]] = llvm.call @nmSimStaticShared
 // CHECK: %[[SLOT:.*]] = llvm.getelementptr %[[BUFFER]][%[[ID]]]
 // CHECK: %[[TO:.*]] = llvm.call @nmSimAccess(%[[THREAD]], %{{.*}}, %[[SLOT]])
