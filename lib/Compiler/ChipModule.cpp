@@ -49,6 +49,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.thread = options.thread;
   pipeline.stages = options.stages;
   pipeline.splitK = options.splitK;
+  pipeline.sliceK = options.sliceK;
   pipeline.format = "isa";
   pipeline.optLevel = options.optLevel;
   pipeline.toolkit = options.toolkit;

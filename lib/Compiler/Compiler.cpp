@@ -111,9 +111,10 @@ LogicalResult Compilation::readTarget() {
     if (options.emit >= Emit::GPU && options.emit < Emit::LLVM)
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
-    if (!options.warp.empty() || options.stages != 0 || options.splitK != 0)
-      return diagnostics.fail("expected the target cuda with warp, stages or "
-                              "split-k, but got cpu");
+    if (!options.warp.empty() || options.stages != 0 || options.splitK != 0 ||
+        options.sliceK != 0)
+      return diagnostics.fail("expected the target cuda with warp, stages, "
+                              "split-k or slice-k, but got cpu");
     return success();
   }
   if (target.kind == ::nm::Target::Kind::Sim &&

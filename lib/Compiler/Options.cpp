@@ -110,6 +110,12 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setCount(options.splitK, "split-k", value);
      }},
+    {"slice-k", "count",
+     "the warps of a GPU's block that take the same tile and turns along k, in "
+     "place of the cost model's choice",
+     [](CompileOptions &options, StringRef value) {
+       return setCount(options.sliceK, "slice-k", value);
+     }},
     {"thread", "M,N",
      "the tile that is summed in registers, in place of the cost model's",
      [](CompileOptions &options, StringRef value) {

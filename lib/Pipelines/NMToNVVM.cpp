@@ -47,6 +47,7 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   schedule.thread.assign(options.thread.begin(), options.thread.end());
   schedule.stages = options.stages;
   schedule.splitK = options.splitK;
+  schedule.sliceK = options.sliceK;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 

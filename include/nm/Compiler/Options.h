@@ -45,6 +45,7 @@ struct CompileOptions {
   /// 0 leaves the choice to the cost model.
   int64_t stages = 0;
   int64_t splitK = 0;
+  int64_t sliceK = 0;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

@@ -44,6 +44,11 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       *this, "split-k",
       llvm::cl::desc("parts of k; 0 leaves the choice to the cost model"),
       llvm::cl::init(0)};
+  Option<int64_t> sliceK{
+      *this, "slice-k",
+      llvm::cl::desc("warps of a block that take turns along k; 0 leaves the "
+                     "choice to the cost model"),
+      llvm::cl::init(0)};
   Option<int64_t> ptxVersion{
       *this, "ptx-version",
       llvm::cl::desc("the PTX version of kernels, 87 for 8.7; 0 takes the "

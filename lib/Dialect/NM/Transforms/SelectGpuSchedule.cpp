@@ -167,6 +167,8 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
     schedule.stages = stages;
   if (splitK > 0)
     schedule.splitK = splitK;
+  if (sliceK > 0)
+    schedule.sliceK = sliceK;
   return success();
 }
 

@@ -169,7 +169,10 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
            "the choice to it">,
     Option<"splitK", "split-k", "int64_t", /*default=*/"0",
            "parts of k, in place of the cost model's; 0 leaves the choice to "
-           "it">
+           "it">,
+    Option<"sliceK", "slice-k", "int64_t", /*default=*/"0",
+           "warps of a block that take turns along k, in place of the cost "
+           "model's; 0 leaves the choice to it">
   ];
   let dependentDialects = ["::mlir::nm::NMDialect"];
 }
