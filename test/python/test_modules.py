@@ -99,6 +99,25 @@ def test_bfloat16_without_instructions_for_it(draw):
     assert relative_error(result[finite], exact[finite]) < 1e-2
 
 
+def test_rounding_to_bfloat16(rng):
+    """What compiled code calls, whose result is in the low bits of a float."""
+    kind = pytest.importorskip("ml_dtypes").bfloat16
+    import ctypes
+    from nm import _library
+    function = getattr(_library.runtime, "__truncsfbf2")
+    function.restype, function.argtypes = ctypes.c_float, [ctypes.c_float]
+    bits = rng.integers(0, 2 ** 32, 2000, dtype=np.uint32)
+    halves = np.array([0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x80000000, 0x00008000,
+                       0x7F800000, 0xFF800000, 0x7F800001], np.uint32)
+    values = np.concatenate([bits, halves]).view(np.float32)
+    got = np.array([function(value) for value in values.tolist()], np.float32)
+    got = got.view(np.uint32).astype(np.uint16).view(kind)
+    with np.errstate(invalid="ignore"):
+        expected = values.astype(kind)
+    assert np.array_equal(got.astype(np.float32), expected.astype(np.float32),
+                          equal_nan=True)
+
+
 def test_save_and_load(draw, tmp_path):
     dense = draw.weight((64, 48), "2:4")
     x, y = draw.array(5, 64), draw.array(5, 48)
