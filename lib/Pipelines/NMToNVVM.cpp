@@ -53,6 +53,8 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
 
 /// Products to tiles in shared memory, and those to what threads do.
 static void buildProducts(OpPassManager &pm, const NMToNVVMOptions &options) {
+  // While a product's operands are still its own, not tiles of them.
+  pm.addNestedPass<func::FuncOp>(createNMAlignOperands());
   // Copies need memory to copy between.
   NMStageSharedMemoryOptions stage;
   stage.maxSharedMemory = getChip(options).sharedPerBlock;
@@ -80,10 +82,12 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCSEPass());
   buildBufferization(pm);
   buildProducts(pm, options);
-  // Format ops, which run on the host where weights are loaded...
-  pm.addPass(createConvertNMToLoops());
-  // ...and on the device where they come with each call, as all that is left
-  // once a product has taken the fill of its output.
+  // Packing, which runs on the host where weights are loaded, and on the device
+  // where they come with each call; and products that no strategy takes.
+  ConvertNMToLoopsOptions loops;
+  loops.parallel = true;
+  pm.addPass(createConvertNMToLoops(loops));
+  // All that is left, once a product has taken the fill of its output.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

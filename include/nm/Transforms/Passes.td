@@ -153,6 +153,31 @@ def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
+  let summary = "operands of GPU blocks at odd offsets to memory of their own";
+  let description = [{
+    Threads access 16 bytes at once, which must start at a multiple of 16. A
+    memref from outside of an `scf.forall` that is mapped to GPU blocks whose
+    offset is no such multiple, or unknown, is copied to new memory before the
+    loop and, where the loop writes it, back after it.
+
+    Before:
+    ```mlir
+    %a = memref.subview %x[0, 1] [40, 64] [1, 1] : memref<40x100xf32> to memref<40x64xf32, strided<[100, 1], offset: 1>>
+    scf.forall (%m) = (0) to (40) step (8) { <reads %a> } {mapping = [#gpu.block<linear_dim_0>]}
+    ```
+    After:
+    ```mlir
+    %a = memref.subview %x[0, 1] [40, 64] [1, 1] : memref<40x100xf32> to memref<40x64xf32, strided<[100, 1], offset: 1>>
+    %copy = memref.alloc() : memref<40x64xf32>
+    memref.copy %a, %copy
+    scf.forall (%m) = (0) to (40) step (8) { <reads %copy> } {mapping = [#gpu.block<linear_dim_0>]}
+    memref.dealloc %copy
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
   let summary = "all kernels to one gpu.module";
   let description = [{

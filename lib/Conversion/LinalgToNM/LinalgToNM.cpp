@@ -208,7 +208,8 @@ struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
     for (OpOperand *weight :
          {op.getDpsInputOperand(1), op.getDpsInputOperand(0)}) {
       auto type = dyn_cast<RankedTensorType>(weight->get().getType());
-      if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+      if (!type || !type.hasStaticShape() || type.getNumElements() == 0 ||
+          !hasProducts(type.getElementType()))
         continue;
       ::nm::Result<WeightContraction> contraction =
           WeightContraction::matchWeight(op, *weight);
@@ -226,6 +227,11 @@ struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 
 private:
+  /// Whether nm ops take weights of `type`; f64 stays with linalg.
+  static bool hasProducts(Type type) {
+    return type.isF32() || type.isF16() || type.isBF16() ||
+           type.isSignlessInteger(8) || isa<Float8E4M3FNType>(type);
+  }
   static bool hasEncodedOperand(linalg::LinalgOp op) {
     return llvm::any_of(op->getOperandTypes(),
                         [](Type type) { return bool(getEncoding(type)); });

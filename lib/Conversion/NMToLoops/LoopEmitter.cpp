@@ -174,6 +174,8 @@ void LoopEmitter::forEach(ValueRange sizes,
 
 void LoopEmitter::forEachInParallel(ValueRange sizes,
                                     function_ref<void(ValueRange)> body) {
+  if (!parallel)
+    return forEach(sizes, body);
   SmallVector<Value> begins(sizes.size(), index(0));
   SmallVector<Value> steps(sizes.size(), index(1));
   scf::ParallelOp::create(

@@ -11,7 +11,8 @@ namespace mlir::nm {
 /// emitted by callbacks, which use the same emitter.
 class LoopEmitter {
 public:
-  LoopEmitter(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  LoopEmitter(OpBuilder &builder, Location loc, bool parallel = false)
+      : builder(builder), loc(loc), parallel(parallel) {}
 
   // Index arithmetic, folded where constant.
   Value index(int64_t value);
@@ -50,7 +51,8 @@ public:
   // Control flow.
   /// Loops over 0 .. size-1 of every size, the last one innermost.
   void forEach(ValueRange sizes, function_ref<void(ValueRange)> body);
-  /// The same as one scf.parallel: turns are independent of each other.
+  /// The same for turns that are independent of each other: one scf.parallel
+  /// where that was asked for.
   void forEachInParallel(ValueRange sizes, function_ref<void(ValueRange)> body);
   /// Loops over 0 .. size-1 with values carried from turn to turn.
   SmallVector<Value>
@@ -69,6 +71,7 @@ public:
   Location loc;
 
 private:
+  bool parallel;
   Value decodeF8E4M3FN(Value element);
 };
 

@@ -34,9 +34,11 @@ const char *mlir::nm::whyNoLoops(Operation *op) {
 namespace {
 struct ConvertNMToLoops
     : mlir::nm::impl::ConvertNMToLoopsBase<ConvertNMToLoops> {
+  using ConvertNMToLoopsBase::ConvertNMToLoopsBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateNMToLoopsPatterns(patterns);
+    populateNMToLoopsPatterns(patterns, parallel);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     if (refuseRemainingOps())
       signalPassFailure();
@@ -57,9 +59,10 @@ private:
 };
 } // namespace
 
-void mlir::nm::populateNMToLoopsPatterns(RewritePatternSet &patterns) {
-  populateProductLoops(patterns);
+void mlir::nm::populateNMToLoopsPatterns(RewritePatternSet &patterns,
+                                         bool parallel) {
+  populateProductLoops(patterns, parallel);
   populateCondensedLoops(patterns);
   populatePruneLoops(patterns);
-  populatePackLoops(patterns);
+  populatePackLoops(patterns, parallel);
 }

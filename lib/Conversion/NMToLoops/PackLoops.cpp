@@ -101,20 +101,23 @@ private:
 };
 
 struct PackToLoops : OpRewritePattern<PackOp> {
-  using OpRewritePattern::OpRewritePattern;
+  PackToLoops(MLIRContext *context, bool parallel)
+      : OpRewritePattern(context), parallel(parallel) {}
 
   LogicalResult matchAndRewrite(PackOp op,
                                 PatternRewriter &rewriter) const override {
     if (const char *reason = whyNoLoops(op))
       return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc());
+    LoopEmitter emitter(rewriter, op.getLoc(), parallel);
     PackLoops(emitter, op).emit();
     rewriter.eraseOp(op);
     return success();
   }
+
+  bool parallel;
 };
 } // namespace
 
-void mlir::nm::populatePackLoops(RewritePatternSet &patterns) {
-  patterns.add<PackToLoops>(patterns.getContext());
+void mlir::nm::populatePackLoops(RewritePatternSet &patterns, bool parallel) {
+  patterns.add<PackToLoops>(patterns.getContext(), parallel);
 }

@@ -13,11 +13,11 @@ namespace mlir::nm {
 /// Why the nm op `op` has no loops; null if it has.
 const char *whyNoLoops(Operation *op);
 
-void populateProductLoops(RewritePatternSet &patterns);
+void populateProductLoops(RewritePatternSet &patterns, bool parallel);
 /// nm.compress and nm.decompress.
 void populateCondensedLoops(RewritePatternSet &patterns);
 void populatePruneLoops(RewritePatternSet &patterns);
-void populatePackLoops(RewritePatternSet &patterns);
+void populatePackLoops(RewritePatternSet &patterns, bool parallel);
 
 } // namespace mlir::nm
 

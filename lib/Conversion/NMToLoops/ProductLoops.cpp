@@ -19,8 +19,9 @@ public:
                 op.getIndices()) {}
 
   void emit() {
-    emitter.forEach(emitter.sizes(op.getC()),
-                    [&](ValueRange positionInC) { emitElement(positionInC); });
+    emitter.forEachInParallel(
+        emitter.sizes(op.getC()),
+        [&](ValueRange positionInC) { emitElement(positionInC); });
   }
 
 private:
@@ -81,20 +82,24 @@ private:
 };
 
 struct ProductToLoops : OpInterfaceRewritePattern<SparseProductOpInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  ProductToLoops(MLIRContext *context, bool parallel)
+      : OpInterfaceRewritePattern(context), parallel(parallel) {}
 
   LogicalResult matchAndRewrite(SparseProductOpInterface op,
                                 PatternRewriter &rewriter) const override {
     if (const char *reason = whyNoLoops(op))
       return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc());
+    LoopEmitter emitter(rewriter, op.getLoc(), parallel);
     ProductLoops(emitter, op).emit();
     rewriter.eraseOp(op);
     return success();
   }
+
+  bool parallel;
 };
 } // namespace
 
-void mlir::nm::populateProductLoops(RewritePatternSet &patterns) {
-  patterns.add<ProductToLoops>(patterns.getContext());
+void mlir::nm::populateProductLoops(RewritePatternSet &patterns,
+                                    bool parallel) {
+  patterns.add<ProductToLoops>(patterns.getContext(), parallel);
 }

@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --convert-nm-to-loops --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --convert-nm-to-loops="parallel=true" --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=PARALLEL
 
 // The example of the pass's description: m is dynamic, k is ragged, and the sum
 // is f32 until it is rounded to f16 once.
@@ -16,6 +17,8 @@ func.func @spmm(%a: memref<?x62xf16>, %v: memref<32x48xf16>, %i: memref<32x48xi8
   // CHECK-DAG: %[[C48:.*]] = arith.constant 48 : index
   // CHECK-DAG: %[[C62:.*]] = arith.constant 62 : index
   // CHECK: %[[M:.*]] = memref.dim %[[C]], %[[C0]]
+  // PARALLEL: scf.parallel (%{{.*}}, %{{.*}}) = (%c0, %c0) to (%{{.*}}, %c48)
+  // PARALLEL: scf.for {{.*}} -> (f32)
   // CHECK: scf.for %[[ROW:.*]] = %[[C0]] to %[[M]] step %[[C1]] {
   // CHECK:   scf.for %[[COLUMN:.*]] = %[[C0]] to %[[C48]] step %[[C1]] {
   // CHECK:     %[[SUM:.*]] = scf.for %[[SLOT:.*]] = %[[C0]] to %[[C32]] step %[[C1]] iter_args(%[[PARTIAL:.*]] = %[[ZERO]]) -> (f32) {
@@ -243,9 +246,13 @@ func.func @pack(%v: memref<32x45xf32>, %i: memref<32x45xi8>, %pv: memref<3x32x16
   // CHECK-DAG: %[[C5:.*]] = arith.constant 5 : index
   // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
   // CHECK-DAG: %[[C45:.*]] = arith.constant 45 : index
-  // CHECK: scf.parallel
+  // PARALLEL-LABEL: func.func @pack(
+  // PARALLEL: scf.parallel ({{.*}}, {{.*}}, {{.*}}) =
+  // PARALLEL: scf.parallel ({{.*}}, {{.*}}) =
+  // PARALLEL: scf.for
   // CHECK: memref.store %{{.*}}, %[[PV]]
-  // CHECK: scf.parallel (%[[PANEL:.*]], %[[UNITROW:.*]]) =
+  // CHECK: scf.for %[[PANEL:.*]] = {{.*}} {
+  // CHECK: scf.for %[[UNITROW:.*]] = {{.*}} {
   // CHECK: scf.for
   // CHECK: memref.store %[[ZERO8]], %[[PI]]
   // CHECK: %[[FIRST:.*]] = arith.muli %[[PANEL]], %[[C16]]

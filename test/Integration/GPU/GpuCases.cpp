@@ -37,9 +37,17 @@ static constexpr int64_t kWindows[] = {2, 4, 5, 8, 12, 16, 32, 64};
 // The schedules that the cost model chooses, and some that it does not.
 static constexpr GroupKind kKinds[] = {
     {"simt", "strategy=simt", ElementType::F32, 300, 256},
+    {"gemv", "strategy=gemv", ElementType::F32, 16, 64},
     {"simt-one-stage", "strategy=simt stages=1", ElementType::F32, 150, 256},
+    {"vector", "", ElementType::F32, 0, 64},
+    {"gemv-f16", "", ElementType::F16, 16, 64},
     {"simt-four-stages", "strategy=simt stages=4", ElementType::F32, 150, 64},
+    {"gemv-bf16", "", ElementType::BF16, 16, 64},
     {"simt-split-k", "strategy=simt split-k=3", ElementType::F32, 60, 256},
+    {"gemv-i8", "", ElementType::I8, 16, 64},
+    {"loops", "strategy=loops", ElementType::F16, 40, 256},
+    {"gemv-f8", "", ElementType::F8E4M3, 16, 64},
+    {"free", "", ElementType::F32, 200, 256},
 };
 
 static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {
@@ -93,6 +101,10 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   ModelCase drawn;
   drawn.number = number;
   drawn.type = drawn.outputType = kind.type;
+  if (kind.type == ElementType::I8)
+    drawn.outputType = ElementType::I32;
+  else if (random.chance(0.3))
+    drawn.outputType = ElementType::F32;
   drawn.pattern = drawPattern(number, kind.maxWindow, random);
   drawSizes(drawn, kind.maxRows, random);
   drawn.weightDim = random.integer(0, 1);
@@ -104,13 +116,11 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
 
 std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
   // As many as share the compiler's and the linker's start.
-  constexpr int64_t kCasesOfGroup = 15;
+  constexpr int64_t kCasesOfGroup = 10;
   std::vector<GpuGroup> groups;
   for (int64_t number = 0; number < count;) {
-    // The first kind, which the cost model has to itself, every second time.
     size_t turn = groups.size();
-    const GroupKind &kind =
-        kKinds[turn % 2 == 0 ? 0 : 1 + turn / 2 % (std::size(kKinds) - 1)];
+    const GroupKind &kind = kKinds[turn % std::size(kKinds)];
     GpuGroup &group = groups.emplace_back();
     group.name = "group" + std::to_string(turn) + "-" + kind.name;
     group.options = kind.options;

@@ -14,8 +14,10 @@ namespace mlir::nm {
 #define GEN_PASS_DECL
 #include "nm/Conversion/NMToLoops/NMToLoops.h.inc"
 
-/// Patterns that expand nm ops on memrefs into loops over scalars.
-void populateNMToLoopsPatterns(RewritePatternSet &patterns);
+/// Patterns that expand nm ops on memrefs into loops over scalars. With
+/// `parallel`, the outer loops of products and packing are scf.parallel.
+void populateNMToLoopsPatterns(RewritePatternSet &patterns,
+                               bool parallel = false);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/NMToLoops/NMToLoops.h.inc"

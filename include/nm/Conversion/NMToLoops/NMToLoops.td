@@ -56,6 +56,11 @@ def ConvertNMToLoops : Pass<"convert-nm-to-loops"> {
     }
     ```
   }];
+  let options = [
+    Option<"parallel", "parallel", "bool", /*default=*/"false",
+           "make the loops over elements of C and of packed weights "
+           "scf.parallel">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect",

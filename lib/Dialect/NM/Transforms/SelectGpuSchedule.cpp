@@ -114,7 +114,8 @@ private:
   LogicalResult readStrategy();
   LogicalResult override(SparseProductOpInterface op, GpuSchedule &schedule);
   LogicalResult checkGiven(SparseProductOpInterface op) {
-    if (hasGpuSchedule(op))
+    if (hasGpuSchedule(op) ||
+        op.getScheduleAttr().getStrategy() == Strategy::Loops)
       return success();
     return op->emitOpError()
            << "expected a schedule of a GPU strategy, but got "
@@ -122,6 +123,7 @@ private:
   }
 
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
+  void selectLoops(SparseProductOpInterface op, const Twine &reason);
 
   /// What the option `strategy` says.
   std::optional<GpuStrategy> only;
@@ -129,7 +131,7 @@ private:
 } // namespace
 
 LogicalResult NMSelectGpuSchedule::readStrategy() {
-  if (strategy.empty())
+  if (strategy.empty() || strategy == "loops")
     return success();
   if (std::optional<Strategy> named = symbolizeStrategy(strategy))
     only = fromAttribute(*named);
@@ -172,15 +174,40 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
   return success();
 }
 
+/// The way that is right for every product and fast for none.
+void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
+                                      const Twine &reason) {
+  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops,
+                                       /*block=*/{}, /*warp=*/{}, /*thread=*/{},
+                                       /*stages=*/1, /*splitK=*/1, /*sliceK=*/1,
+                                       PackingAttr()));
+  emitWarning(op.getLoc()) << describeProduct(op)
+                           << ": strategy loops, a thread for each element of "
+                              "C, which is slow: "
+                           << reason;
+}
+
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
-  if (std::optional<std::string> reason = whyUnknown(op))
-    return op->emitOpError() << *reason;
+  if (strategy == "loops") {
+    selectLoops(op, "as the strategy option says");
+    return success();
+  }
+  if (std::optional<std::string> reason = whyUnknown(op)) {
+    if (only)
+      return op->emitOpError() << *reason;
+    selectLoops(op, *reason);
+    return success();
+  }
   GpuProduct product = getProduct(op);
   ::nm::Result<GpuSchedule> chosen =
       ::nm::selectGpuSchedule(product, gpu, only);
-  if (!chosen)
+  if (!chosen && only)
     return op->emitOpError() << chosen.error().message;
+  if (!chosen) {
+    selectLoops(op, chosen.error().message);
+    return success();
+  }
   ScheduleAttr byModel = toAttribute(&getContext(), *chosen);
   if (failed(override(op, *chosen)))
     return failure();

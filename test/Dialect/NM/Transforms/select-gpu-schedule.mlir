@@ -1,5 +1,5 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=simt block=32,64,64 warp=32,32 thread=8,4 stages=4 split-k=2" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
+// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=simt block=32,64,64 warp=32,32 thread=8,4 stages=4 split-k=2" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // A schedule whose tiles are whole windows and panels.
 // CHECK-LABEL: func.func @select
@@ -25,4 +25,16 @@ func.func @given(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %
   %r = nm.spmm <2:4> schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
     ins(%a, %v, %i : tensor<8x4xf32>, tensor<2x8xf32>, tensor<2x8xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// What no strategy takes is right, and slow.
+// CHECK-LABEL: func.func @no_strategy
+// CHECK: schedule <loops>
+func.func @no_strategy(%a: tensor<64x131072xf32>, %v: tensor<65536x64xf32>, %i: tensor<16x1xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-warning @+1 {{strategy loops, a thread for each element of C, which is slow: expected a window to fit}}
+  %r = nm.spmm <16:32, block = 4096x64>
+    ins(%a, %v, %i : tensor<64x131072xf32>, tensor<65536x64xf32>, tensor<16x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
 }

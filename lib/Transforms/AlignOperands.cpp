@@ -1,0 +1,145 @@
+//===- AlignOperands.cpp - Operands at odd offsets to memory of their own -===//
+
+#include "nm/Transforms/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMALIGNOPERANDS
+#include "nm/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+
+/// The widest access of a thread.
+static constexpr int64_t kAlignment = 16;
+
+static bool isAligned(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  return !ShapedType::isDynamic(offset) && offset * bytes % kAlignment == 0;
+}
+
+/// Whether an op in `loop` writes to `memref`, or to a view of it.
+static bool isWritten(Value memref, scf::ForallOp loop) {
+  SmallVector<Value> views = {memref};
+  while (!views.empty()) {
+    Value view = views.pop_back_val();
+    for (Operation *user : view.getUsers()) {
+      if (!loop->isProperAncestor(user))
+        continue;
+      if (isa<ViewLikeOpInterface>(user))
+        llvm::append_range(views, user->getResults());
+      auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+      if (effects && effects.getEffectOnValue<MemoryEffects::Write>(view))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Whether `value` is made outside of `loop`.
+static bool isOutside(Value value, scf::ForallOp loop) {
+  return !loop.getRegion().isAncestor(value.getParentRegion());
+}
+
+/// The memrefs from outside that `loop` reads or writes at odd offsets.
+static llvm::SetVector<Value> collectOperands(scf::ForallOp loop) {
+  llvm::SetVector<Value> operands;
+  loop.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      auto type = dyn_cast<MemRefType>(operand.getType());
+      if (type && isOutside(operand, loop) && !isAligned(type))
+        operands.insert(operand);
+    }
+  });
+  return operands;
+}
+
+/// The view of `source` that `view` is of another memref; null for other ops.
+static Value recreateView(RewriterBase &rewriter, Operation *view,
+                          Value source) {
+  auto type = cast<MemRefType>(source.getType());
+  rewriter.setInsertionPoint(view);
+  if (auto subview = dyn_cast<memref::SubViewOp>(view)) {
+    MemRefType result = memref::SubViewOp::inferRankReducedResultType(
+        subview.getType().getShape(), type, subview.getMixedOffsets(),
+        subview.getMixedSizes(), subview.getMixedStrides());
+    return memref::SubViewOp::create(
+        rewriter, view->getLoc(), result, source, subview.getMixedOffsets(),
+        subview.getMixedSizes(), subview.getMixedStrides());
+  }
+  if (auto cast = dyn_cast<memref::CastOp>(view)) {
+    auto shape = mlir::cast<MemRefType>(cast.getType()).getShape();
+    auto result = MemRefType::get(shape, type.getElementType(),
+                                  type.getLayout(), type.getMemorySpace());
+    return memref::CastOp::create(rewriter, view->getLoc(), result, source);
+  }
+  return {};
+}
+
+/// Replaces `before`, whose layout is another, in `loop`.
+static void replaceInLoop(RewriterBase &rewriter, scf::ForallOp loop,
+                          Value before, Value after) {
+  for (OpOperand &use : llvm::make_early_inc_range(before.getUses())) {
+    Operation *user = use.getOwner();
+    if (!loop->isProperAncestor(user))
+      continue;
+    Value view = recreateView(rewriter, user, after);
+    if (!view) {
+      rewriter.modifyOpInPlace(user, [&] { use.set(after); });
+      continue;
+    }
+    replaceInLoop(rewriter, loop, user->getResult(0), view);
+    rewriter.eraseOp(user);
+  }
+}
+
+/// Lets `loop` work on a copy of `memref`.
+static void replaceByCopy(RewriterBase &rewriter, scf::ForallOp loop,
+                          Value memref) {
+  Location loc = loop.getLoc();
+  auto type = cast<MemRefType>(memref.getType());
+  rewriter.setInsertionPoint(loop);
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(rewriter, loc, memref, dim));
+  auto rowMajor = MemRefType::get(type.getShape(), type.getElementType());
+  Value copy = memref::AllocOp::create(rewriter, loc, rowMajor, sizes);
+  memref::CopyOp::create(rewriter, loc, memref, copy);
+  bool written = isWritten(memref, loop);
+  replaceInLoop(rewriter, loop, memref, copy);
+  rewriter.setInsertionPointAfter(loop);
+  if (written)
+    memref::CopyOp::create(rewriter, loc, copy, memref);
+  memref::DeallocOp::create(rewriter, loc, copy);
+}
+
+static bool isMappedToBlocks(scf::ForallOp loop) {
+  std::optional<ArrayAttr> mapping = loop.getMapping();
+  return mapping && !mapping->empty() &&
+         llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>);
+}
+
+namespace {
+struct NMAlignOperands : mlir::nm::impl::NMAlignOperandsBase<NMAlignOperands> {
+  void runOnOperation() override {
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk([&](scf::ForallOp loop) {
+      if (isMappedToBlocks(loop))
+        loops.push_back(loop);
+    });
+    IRRewriter rewriter(&getContext());
+    for (scf::ForallOp loop : loops)
+      for (Value operand : collectOperands(loop))
+        replaceByCopy(rewriter, loop, operand);
+  }
+};
+} // namespace

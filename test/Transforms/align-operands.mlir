@@ -1,0 +1,55 @@
+// RUN: nm-opt %s --nm-align-operands | FileCheck %s
+
+// CHECK-LABEL: func @odd(
+// CHECK-SAME: %[[X:.*]]: memref<?x100xf32>, %[[Y:.*]]: memref<?x65xf32>, %[[Z:.*]]: memref<64xf32>
+// CHECK-DAG: %[[A:.*]] = memref.subview %[[X]]
+// CHECK-DAG: %[[C:.*]] = memref.subview %[[Y]]
+// CHECK: %[[SIZE:.*]] = memref.dim %[[A]]
+// CHECK: %[[IN:.*]] = memref.alloc(%[[SIZE]]) : memref<?x64xf32>
+// CHECK: memref.copy %[[A]], %[[IN]]
+// CHECK: %[[OUT:.*]] = memref.alloc(%{{.*}}) : memref<?x64xf32>
+// CHECK: memref.copy %[[C]], %[[OUT]]
+// CHECK: scf.forall
+// CHECK: %[[AT:.*]] = memref.subview %[[IN]][%{{.*}}, 0] [1, 64] [1, 1] : memref<?x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+// CHECK: %[[CT:.*]] = memref.subview %[[OUT]]
+// CHECK: linalg.generic {{.*}} ins(%[[AT]], %[[Z]] : {{.*}}) outs(%[[CT]]
+// CHECK: mapping
+// CHECK-DAG: memref.copy %[[OUT]], %[[C]]
+// CHECK-DAG: memref.dealloc %[[OUT]]
+// CHECK-DAG: memref.dealloc %[[IN]]
+// CHECK-NOT: memref.copy %[[IN]]
+func.func @odd(%x: memref<?x100xf32>, %y: memref<?x65xf32>, %z: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?x100xf32>
+  %a = memref.subview %x[0, 1] [%m, 64] [1, 1] : memref<?x100xf32> to memref<?x64xf32, strided<[100, 1], offset: 1>>
+  %c = memref.subview %y[0, 1] [%m, 64] [1, 1] : memref<?x65xf32> to memref<?x64xf32, strided<[65, 1], offset: 1>>
+  scf.forall (%i) in (%m) {
+    %at = memref.subview %a[%i, 0] [1, 64] [1, 1] : memref<?x64xf32, strided<[100, 1], offset: 1>> to memref<64xf32, strided<[1], offset: ?>>
+    %ct = memref.subview %c[%i, 0] [1, 64] [1, 1] : memref<?x64xf32, strided<[65, 1], offset: 1>> to memref<64xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%at, %z : memref<64xf32, strided<[1], offset: ?>>, memref<64xf32>) outs(%ct : memref<64xf32, strided<[1], offset: ?>>) {
+    ^bb0(%v: f32, %w: f32, %o: f32):
+      %r = arith.addf %v, %w : f32
+      linalg.yield %r : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// At a multiple of 16 bytes, or on the CPU, nothing is copied.
+// CHECK-LABEL: func @even(
+// CHECK-NOT: memref.copy
+func.func @even(%x: memref<8x100xf32>, %y: memref<8xf32>) {
+  %a = memref.subview %x[0, 4] [8, 64] [1, 1] : memref<8x100xf32> to memref<8x64xf32, strided<[100, 1], offset: 4>>
+  %b = memref.subview %x[0, 1] [8, 64] [1, 1] : memref<8x100xf32> to memref<8x64xf32, strided<[100, 1], offset: 1>>
+  %c0 = arith.constant 0 : index
+  scf.forall (%i) in (8) {
+    %v = memref.load %a[%i, %c0] : memref<8x64xf32, strided<[100, 1], offset: 4>>
+    memref.store %v, %y[%i] : memref<8xf32>
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%i) in (8) {
+    %v = memref.load %b[%i, %c0] : memref<8x64xf32, strided<[100, 1], offset: 1>>
+    memref.store %v, %y[%i] : memref<8xf32>
+  }
+  return
+}
