@@ -71,9 +71,17 @@ class PreparedCall:
                    for dtype, shape in zip(result_types,
                                            native_shapes or result_shapes)]
         self._single = len(result_shapes) == 1
+        self._result_bytes = [
+            math.prod(shape) * lib.ELEMENT_SIZES[element]
+            for shape, element in zip(result_shapes, result_types)]
         self._count = len(arrays)
         self._handle = self._create(args, results)
         self._run = lib.runtime.nmCallRun
+        self._is_simple = (self._single and self._count > 0
+                           and not self._on_cuda and not self._any_copied)
+        kind = self._result_kind
+        self._empty, self._finish = kind.empty, kind.finish
+        self._result_pointer = kind.result_pointer
         self._free: list[_Slot] = []
 
     def _create(self, args: list[lib.NmTensor], results: list[lib.NmTensor]
@@ -130,6 +138,8 @@ class PreparedCall:
 
     def run(self, arrays: Sequence[Any], out: Any = None) -> Any:
         """The same, unchecked."""
+        if self._is_simple:
+            return self._run_simple(arrays, out)
         if self._any_copied:
             arrays = [kind.contiguous(array) if copied else array
                       for kind, array, copied in
@@ -161,6 +171,32 @@ class PreparedCall:
         if self._single:
             return kind.finish(results[0])
         return tuple(kind.finish(result) for result in results)
+
+    def _run_simple(self, arrays: Sequence[Any], out: Any) -> Any:
+        """One result on the host, and no argument to copy."""
+        free = self._free
+        slot = free.pop() if free else _Slot(self._count + 1)
+        data, at = slot.data, 0
+        for pointer in self._pointers:
+            data[at] = pointer(arrays[at])
+            at += 1
+        if out is None:
+            result = self._empty(self._result_shapes[0], self._result_types[0],
+                                 arrays[0])
+            data[at] = self._result_pointer(result)
+        else:
+            result = out
+            address = _arrays.kind_of(out).out_pointer(
+                out, self._result_shapes[0], self._result_types[0],
+                self._bound.device)
+            if address is None or self._overlaps(slot, 0, address):
+                return self._run_into(slot, arrays, out)
+            data[at] = address
+        message = self._run(self._handle, slot.address, None)
+        free.append(slot)
+        if message:
+            raise Error(lib.take_text(message))
+        return self._finish(result) if out is None else out
 
     def _align(self, data: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         """Copies what is not where kernels read several elements at once."""
@@ -220,8 +256,7 @@ class PreparedCall:
 
     def _overlaps(self, slot: _Slot, i: int, begin: int) -> bool:
         """Whether results would be written over arguments that are still read."""
-        shape = self._result_shapes[i]
-        end = begin + math.prod(shape) * lib.ELEMENT_SIZES[self._result_types[i]]
+        end = begin + self._result_bytes[i]
         for data, (low, high) in zip(slot.data, self._extents):
             if begin < (data or 0) + high and (data or 0) + low < end:
                 return True

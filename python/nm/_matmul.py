@@ -89,8 +89,8 @@ class PreparedMatmul:
 
     def __init__(self, call: PreparedCall, constants: tuple, remark: str):
         self._call, self._constants = call, constants
-        self._type, self._kind = call._types[0], call._kinds[0]
-        self._signature = call._signatures[0]
+        self._type, self._signature = call._types[0], call._signatures[0]
+        self._get, self._run = call._kinds[0].signature, call.run
         self.remark = remark
 
     def __call__(self, x: Any, out: Any = None) -> Any:
@@ -100,10 +100,9 @@ class PreparedMatmul:
         Raises:
             ShapeError: it has not.
         """
-        if type(x) is not self._type or (
-                self._kind.signature(x) != self._signature):
+        if type(x) is not self._type or self._get(x) != self._signature:
             raise ShapeError(self._call._mismatch(x, self._signature))
-        return self._call.run((x, *self._constants), out)
+        return self._run((x, *self._constants), out)
 
 
 def prepare(x: Any, w: SparseTensor, bias: Any = None,

@@ -37,6 +37,22 @@ def precompile(chip):
                           activation=activation)
 
 
+def precompile_types(chip):
+    for dtype in ("f16", "bf16", "i8", "f8E4M3FN"):
+        parts = zero_parts(f"u{_library.ELEMENT_SIZES[dtype]}")
+        if dtype == "i8":
+            parts = zero_parts("i1")
+        w = nm.SparseTensor(*parts, (N, K), "2:4, dim = 1", dtype)
+        nm.precompile(w, (1, 33), f"cuda:{chip}")
+
+
+def zero_parts(dtype):
+    """A weight of zeros, which has the kernels of any other."""
+    values, indices = nm.Pattern(2, 4, axis=1).condensed_shapes(K, N)
+    positions = np.arange(indices[0], dtype=np.uint8)[:, None] % 2
+    return np.zeros(values, dtype), np.broadcast_to(positions, indices).copy()
+
+
 def no_device():
     count = ctypes.c_int32()
     message = _library.runtime.nmCudaGetDeviceCount(count)
@@ -152,6 +168,26 @@ def test_torch_strides_and_out(draw):
 
 
 @needs_device
+@pytest.mark.parametrize("dtype,tolerance", [
+    ("float16", 1e-3), ("bfloat16", 8e-3), ("int8", 0), ("float8_e4m3fn", 1e-6)])
+def test_torch_element_types(draw, dtype, tolerance):
+    library = TorchDevice()
+    torch = library.torch
+    kind = getattr(torch, dtype)
+    dense = (library.put(draw.array(N, K)) * 10).to(kind)
+    pruned = nm.prune(dense, "2:4", axis=1).weight
+    w = nm.compress(pruned, "2:4", axis=1)
+    for rows in (1, 33):
+        x = (library.put(draw.array(rows, K)) * 10).to(kind)
+        y = nm.matmul(x, w)
+        assert y.dtype == {"int8": torch.int32,
+                           "float8_e4m3fn": torch.float32}.get(dtype, kind)
+        exact = reference(library.get(x.double()), library.get(pruned.double()),
+                          1)
+        assert relative_error(library.get(y.double()), exact) <= tolerance
+
+
+@needs_device
 def test_torch_odd_addresses(draw):
     library = TorchDevice()
     dense = make_weight(*PATTERNS[0])
@@ -260,3 +296,4 @@ def test_torch_call_overhead(draw):
 
 if __name__ == "__main__":
     precompile(sys.argv[1])
+    precompile_types(sys.argv[1])

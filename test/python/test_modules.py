@@ -85,6 +85,39 @@ def test_simulator(draw):
     assert relative_error(module(x, dense, y), reference(x, dense, 0) + y) < 1e-6
 
 
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="not x86-64")
+def test_bfloat16_without_instructions_for_it(draw):
+    kind = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    dense = draw.weight((64, 48), "2:4", dtype=kind)
+    x, y = draw.array(5, 64, dtype=kind), draw.array(5, 48, dtype=kind)
+    y[1, 3], y[2, 5] = np.nan, np.inf
+    module = nm.compile(TEXT.replace("f32", "bf16"), mcpu="x86-64-v3")
+    result = module(x, dense, y).astype(np.float64)
+    exact = reference(x.astype(np.float64), dense.astype(np.float64), 0) + y
+    assert np.array_equal(np.isnan(result), np.isnan(exact))
+    finite = np.isfinite(exact)
+    assert relative_error(result[finite], exact[finite]) < 1e-2
+
+
+def test_rounding_to_bfloat16(rng):
+    """What compiled code calls, whose result is in the low bits of a float."""
+    kind = pytest.importorskip("ml_dtypes").bfloat16
+    import ctypes
+    from nm import _library
+    function = getattr(_library.runtime, "__truncsfbf2")
+    function.restype, function.argtypes = ctypes.c_float, [ctypes.c_float]
+    bits = rng.integers(0, 2 ** 32, 2000, dtype=np.uint32)
+    halves = np.array([0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x80000000, 0x00008000,
+                       0x7F800000, 0xFF800000, 0x7F800001], np.uint32)
+    values = np.concatenate([bits, halves]).view(np.float32)
+    got = np.array([function(value) for value in values.tolist()], np.float32)
+    got = got.view(np.uint32).astype(np.uint16).view(kind)
+    with np.errstate(invalid="ignore"):
+        expected = values.astype(kind)
+    assert np.array_equal(got.astype(np.float32), expected.astype(np.float32),
+                          equal_nan=True)
+
+
 def test_save_and_load(draw, tmp_path):
     dense = draw.weight((64, 48), "2:4")
     x, y = draw.array(5, 64), draw.array(5, 48)

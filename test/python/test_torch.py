@@ -178,6 +178,15 @@ def test_sparsify():
                               expected.double().numpy()) < 1e-5
 
 
+def test_estimates_of_remarks():
+    from nm.torch._sparsify import _estimate
+    assert _estimate("estimated 10 us beside 15 us for a dense BLAS (1.5x)",
+                     9.0) == 1.5
+    assert _estimate("strategy simt on sm_90; estimated 2.5 us, at least",
+                     5e-6) == pytest.approx(2)
+    assert _estimate("strategy loops", 1.0) is None
+
+
 def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):
     from nm.torch import _sparsify
     model, x = Model().train(), torch.randn(4, 128)

@@ -31,7 +31,8 @@ class LayerReport:
         pattern: that a rule gave, or None.
         kernel: the strategy that was chosen, or "dense".
         estimated, measured: speed-up over the dense layer; None where it was not
-            estimated or measured.
+            estimated or measured. On a GPU the estimate is of our time, beside
+            the measured one of the dense layer.
         dropped: the share of non-zeros that pruning took.
         replaced: whether the layer is an NMLinear now.
         reason: why, or why not.
@@ -216,12 +217,23 @@ def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tenso
         prepared = prepare(x, sparse._sparse, bias)
         remark = prepared.remark
         facts["kernel"] = _search(r"strategy (\w+)", remark) or "?"
-        estimate = _search(r"\((\d+(?:\.\d+)?)x\)", remark)
-        facts["estimated"] = float(estimate) if estimate else None
         timed = [lambda: dense(x), lambda: sparse(x)]
         times = ([_cuda_times(call) for call in timed] if x.is_cuda
                  else _host_times(timed))
         facts["measured"] = times[0] / times[1]
+        facts["estimated"] = _estimate(remark, times[0])
+
+
+def _estimate(remark: str, dense: float) -> float | None:
+    """The speed-up that a remark estimates; where it estimates our time alone,
+    that beside the measured dense one."""
+    speedup = _search(r"\((\d+(?:\.\d+)?)x\)", remark)
+    if speedup:
+        return float(speedup)
+    found = re.search(r"estimated (\d+(?:\.\d+)?) (us|ms|s)\b", remark)
+    if found is None or float(found[1]) == 0:
+        return None
+    return dense / (float(found[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[found[2]])
 
 
 def _search(pattern: str, text: str) -> str | None:
@@ -244,7 +256,7 @@ def _host_times(calls: list, budget: float = 0.2) -> list[float]:
 
 
 def _cuda_times(call: Callable[[], Any], calls: int = 20) -> float:
-    """The time of a call on the device: the median of replays of a graph."""
+    """The seconds of a call on the device: the median of replays of a graph."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         call()
@@ -260,5 +272,5 @@ def _cuda_times(call: Callable[[], Any], calls: int = 20) -> float:
             graph.replay()
             end.record(stream)
             end.synchronize()
-            times.append(begin.elapsed_time(end) / calls)
+            times.append(begin.elapsed_time(end) * 1e-3 / calls)
     return statistics.median(times)
