@@ -10,13 +10,17 @@
 
 using namespace nm;
 
-int64_t nm::choosePanel(const Pattern &pattern, int64_t blockN) {
+int64_t nm::choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN) {
+  // Rows of the tile are then contiguous in memory, to be copied to shared
+  // memory without bank conflicts.
+  if (pattern.bn < warpN && blockN % pattern.bn == 0)
+    return blockN;
   // The largest power of two in bn; the units of a narrower panel repeat their
   // index.
   int64_t power = pattern.bn & -pattern.bn;
   if (power >= kChunk)
     return std::gcd(power, blockN);
-  return pattern.bn == power ? blockN : power;
+  return power;
 }
 
 void nm::setFloors(const GpuProduct &product, const GpuChip &chip,

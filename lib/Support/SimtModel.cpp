@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace nm;
 
@@ -34,6 +36,15 @@ static constexpr Shape kShapes[] = {
     {2, 4, 8, 4, 8, 8},  {1, 4, 8, 4, 8, 8},  {2, 2, 8, 4, 8, 8},
     {1, 2, 8, 4, 8, 8},  {1, 4, 8, 4, 8, 4},  {2, 2, 8, 4, 4, 4},
     {1, 4, 8, 4, 4, 4},  {1, 2, 8, 4, 4, 4},
+};
+
+// Lanes with indices of their own read A once for each four columns or fewer:
+// 16 x 4 has the fewest words of weights beside them, and leaves registers for
+// warps enough to hide how long that takes.
+static constexpr Shape kGatherShapes[] = {
+    {1, 16, 8, 4, 16, 4}, {1, 8, 8, 4, 16, 4}, {1, 4, 8, 4, 16, 4},
+    {1, 16, 8, 4, 8, 8},  {2, 8, 8, 4, 8, 8},  {1, 8, 8, 4, 16, 8},
+    {1, 8, 8, 4, 8, 8},   {1, 8, 8, 4, 8, 4},
 };
 
 /// Rows of A's tile are this much further apart than they are long; see
@@ -66,7 +77,7 @@ static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
   tile.blockM = shape.warpsM * tile.warpM;
   tile.blockN = shape.warpsN * tile.warpN;
   tile.blockK = windows * product.pattern.windowRows();
-  tile.packing.panel = choosePanel(product.pattern, tile.blockN);
+  tile.packing.panel = choosePanel(product.pattern, tile.blockN, tile.warpN);
   tile.packing.indexBits = 8;
   return tile;
 }
@@ -109,6 +120,11 @@ public:
 
 private:
   double warps() const { return double(threads) / kWarp; }
+  int64_t unitColumns() const {
+    return std::min(product.pattern.bn, tile.packing.panel);
+  }
+  /// Whether lanes of a warp read rows of A of their own.
+  bool gathers() const { return unitColumns() < tile.warpN; }
   double readsPerRow() const;
   double multiplyClocks() const;
   double sharedClocks() const;
@@ -125,9 +141,16 @@ private:
 };
 } // namespace
 
-/// 16-byte loads from shared memory of a thread for one kept row.
+/// 16-byte loads from shared memory of a thread for one kept row, or as many
+/// as take the same time.
 double Estimate::readsPerRow() const {
-  int64_t unit = std::min(product.pattern.bn, tile.packing.panel);
+  int64_t unit = unitColumns();
+  // Eight lanes on a column read one word of the weights between them, which
+  // takes half the time, and positions are loads of a word or less.
+  if (gathers())
+    return double(tile.threadN) / std::gcd(unit, kChunk) * tile.threadM /
+               kChunk +
+           double(tile.threadN) / kChunk * (0.5 + 0.25 / product.pattern.bk);
   // The columns of a thread that have positions of their own.
   double rowsOfA = tile.threadN / double(std::min(unit, kChunk));
   if (unit >= kChunk)
@@ -181,7 +204,11 @@ int64_t Estimate::blocksPerMultiprocessor() const {
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
-                      tile.threadN + tile.blockM * tile.blockK / threads + 40;
+                      tile.threadN + tile.blockM * tile.blockK / threads +
+                      (gathers() ? 28 : 40);
+  // Addresses and bounds of single elements, where rows of A are not aligned.
+  if (gathers() && product.k % kChunk != 0)
+    registers += 32;
   if (registers > kMaxRegisters)
     return 0;
   return std::min(
@@ -236,6 +263,15 @@ void nm::setSimtSharedBytes(const Pattern &pattern, GpuSchedule &schedule) {
   schedule.sharedBytes = stageBytes(pattern, schedule) * schedule.stages;
 }
 
+/// The shapes for a pattern.
+static std::vector<Shape> getShapes(const Pattern &pattern) {
+  std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+  for (const Shape &shape : kGatherShapes)
+    if (pattern.bn < shape.lanesN * shape.threadN)
+      shapes.push_back(shape);
+  return shapes;
+}
+
 /// Calls `visit` with every candidate that fits.
 template <typename Visit>
 static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
@@ -244,7 +280,7 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
   int64_t most = std::max<int64_t>(1, kMaxTileRows / windowRows);
   most =
       std::min(most, std::max<int64_t>(1, product.pattern.windows(product.k)));
-  for (const Shape &shape : kShapes)
+  for (const Shape &shape : getShapes(product.pattern))
     for (int64_t windows = most; windows >= 1; windows /= 2) {
       GpuSchedule tile = makeTile(product, shape, windows);
       int64_t tiles = ceilDiv(product.k, tile.blockK);

@@ -73,9 +73,10 @@ selectGpuSchedule(const GpuProduct &product, const GpuChip &chip,
 /// can be unrolled.
 int64_t gemvStepRows(int64_t indexRowRows);
 
-/// The panel that columns of `blockN` are packed in for a pattern: a unit's
-/// columns where 16-byte accesses fit in, else the whole tile.
-int64_t choosePanel(const Pattern &pattern, int64_t blockN);
+/// The panel that a tile's columns are packed in for a pattern: a unit's
+/// columns where a warp's lie in one and 16-byte accesses fit in, else the
+/// whole tile, if units do.
+int64_t choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN);
 
 } // namespace nm
 

@@ -481,6 +481,9 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
                                "k-major, as nm-stage-shared-memory makes them";
   if (failed(WeightTile::verify(op)))
     return failure();
+  // Lanes of a warp that is wider than a unit read rows of A of their own.
+  if (op.getPattern().getPattern().bn < tile.warpN)
+    return createSimtGatherExpansion(op, tile);
   return std::unique_ptr<TileExpansion>(
       std::make_unique<SimtExpansion>(op, tile));
 }

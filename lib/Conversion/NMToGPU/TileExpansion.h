@@ -57,6 +57,10 @@ createSimtExpansion(SparseProductOpInterface op, const GpuTile &tile);
 FailureOr<std::unique_ptr<TileExpansion>>
 createGemvExpansion(SparseProductOpInterface op, const GpuTile &tile);
 
+/// Strategy simt, for an op that createSimtExpansion has checked.
+std::unique_ptr<TileExpansion> createSimtGatherExpansion(SpMMOp op,
+                                                         const GpuTile &tile);
+
 } // namespace mlir::nm
 
 #endif // NM_CONVERSION_NMTOGPU_TILEEXPANSION_H

@@ -102,25 +102,45 @@ SmallVector<Value> WeightTile::loadContiguous(OpBuilder &builder, Value first,
   return positions;
 }
 
+SmallVector<Value> WeightTile::positionIndices(OpBuilder &builder, Value row,
+                                               Value column) {
+  if (!isPacked())
+    return {row, divide(builder, loc, column, pattern.bn)};
+  int64_t panel = packing.getPanel();
+  Value inPanel = remainder(builder, loc, column, panel);
+  return {divide(builder, loc, column, panel), row,
+          divide(builder, loc, inPanel, pattern.bn)};
+}
+
 SmallVector<Value> WeightTile::loadPositions(OpBuilder &builder, Value first,
                                              int64_t count, Value column) {
-  Value panel =
-      isPacked() ? divide(builder, loc, column, packing.getPanel()) : Value();
   if (hasContiguousColumns())
-    return loadContiguous(builder, first, count, panel);
-  Value group =
-      isPacked() ? divide(builder, loc,
-                          remainder(builder, loc, column, packing.getPanel()),
-                          pattern.bn)
-                 : divide(builder, loc, column, pattern.bn);
+    return loadContiguous(builder, first, count,
+                          divide(builder, loc, column, packing.getPanel()));
   SmallVector<Value> positions;
   for (int64_t i = 0; i < count; ++i) {
     Value row = builder.createOrFold<arith::AddIOp>(
         loc, first, arith::ConstantIndexOp::create(builder, loc, i));
-    SmallVector<Value> at = {row, group};
-    if (isPacked())
-      at.insert(at.begin(), panel);
-    positions.push_back(memref::LoadOp::create(builder, loc, indices, at));
+    positions.push_back(memref::LoadOp::create(
+        builder, loc, indices, positionIndices(builder, row, column)));
   }
+  return positions;
+}
+
+bool WeightTile::hasUnitsInChunk() const {
+  return pattern.bn < kChunk && kChunk % pattern.bn == 0 &&
+         (!isPacked() || packing.getPanel() % kChunk == 0);
+}
+
+SmallVector<Value> WeightTile::loadPositionsOfChunk(OpBuilder &builder,
+                                                    Value row, Value column) {
+  int64_t units = kChunk / pattern.bn;
+  Value loaded = vector::LoadOp::create(
+      builder, loc, VectorType::get(units, builder.getI8Type()), indices,
+      positionIndices(builder, row, column), /*nontemporal=*/false,
+      llvm::MaybeAlign(units));
+  SmallVector<Value> positions;
+  for (int64_t i = 0; i < units; ++i)
+    positions.push_back(vector::ExtractOp::create(builder, loc, loaded, i));
   return positions;
 }

@@ -26,8 +26,18 @@ public:
   SmallVector<Value> loadPositions(OpBuilder &builder, Value first,
                                    int64_t count, Value column);
 
+  /// Whether four columns from a multiple of four on have two or four units,
+  /// whose positions one access reads.
+  bool hasUnitsInChunk() const;
+  /// The positions of those units, from `column` on, in unit row `row`.
+  SmallVector<Value> loadPositionsOfChunk(OpBuilder &builder, Value row,
+                                          Value column);
+
 private:
   bool isPacked() const { return packing != nullptr; }
+  /// The place of the position of `column`'s unit in unit row `row`.
+  SmallVector<Value> positionIndices(OpBuilder &builder, Value row,
+                                     Value column);
   SmallVector<Value> valueIndices(OpBuilder &builder, Value row, Value column);
   /// Whether the positions of a column are contiguous along the unit rows.
   bool hasContiguousColumns() const;

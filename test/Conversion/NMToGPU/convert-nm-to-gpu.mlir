@@ -15,7 +15,7 @@
 // CHECK: %[[POSITION:.*]] = arith.index_castui %{{.*}} : i8 to index
 // CHECK: %[[A:.*]] = vector.load %[[AS:.*]][%[[POSITION]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
 // CHECK: %[[X:.*]] = vector.extract %[[A]][0]
-// CHECK: %[[B:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<4x16x32xf32, {{.*}}, vector<4xf32>
+// CHECK: %[[B:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<8x16x16xf32, {{.*}}, vector<4xf32>
 // CHECK: %[[B0:.*]] = vector.extract %[[B]][0]
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<32x64xf32
 // CHECK: nvvm.bar.warp.sync
@@ -23,14 +23,14 @@
 // CHECK-COUNT-16: vector.store
 // CHECK-NOT: vector.store
 // CHECK: gpu.terminator
-func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<128x256xf32>) {
+func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x16x1xi8>, %c: memref<128x256xf32>) {
   %zero = arith.constant 0.0 : f32
   scf.forall (%m, %n) = (0, 0) to (128, 256) step (64, 128) {
     %ct = memref.subview %c[%m, %n] [64, 128] [1, 1] : memref<128x256xf32> to memref<64x128xf32, strided<[256, 1], offset: ?>>
     linalg.fill ins(%zero : f32) outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-      schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
-      ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
+    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8]>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
       outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
@@ -79,13 +79,20 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: me
 
 // -----
 
-// Element-wise: each column has a position of its own. What C holds is added,
-// and rows that it does not have are not stored; blocks in the interior do not
-// look.
+// Element-wise: each column has a position of its own, and those of four are
+// read at once. Lanes that follow one another go down a column, so that eight
+// of them read one row of A: there are four of them to a column here. What C
+// holds is added, and rows that it does not have are not stored; blocks in the
+// interior do not look.
 // CHECK-LABEL: func.func @element_wise
 // CHECK: %[[ROWS:.*]] = memref.dim
 // CHECK: gpu.launch blocks
-// CHECK: memref.load {{.*}}i8
+// CHECK: %[[LANE:.*]] = arith.remui %thread_id_x, %c32
+// CHECK: %[[LANEN:.*]] = arith.divui %[[LANE]], %c4
+// CHECK: %[[LANEM:.*]] = arith.remui %[[LANE]], %c4
+// CHECK: vector.load {{.*}} {alignment = 4 : i64} : {{.*}}, vector<4xi8>
+// CHECK: %[[POSITION:.*]] = arith.index_castui %{{.*}} : i8 to index
+// CHECK: vector.load %{{.*}}[%[[POSITION]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
 // CHECK: llvm.intr.fma
 // CHECK: %[[WHOLE:.*]] = arith.cmpi ugt
 // CHECK: scf.if %[[WHOLE]]

@@ -18,14 +18,17 @@ TEST(GpuChip, FindsFamiliesOfChips) {
 
 TEST(GpuSchedule, PanelsSuitUnitsAndAccesses) {
   // A unit's columns, where a 16-byte access fits in.
-  EXPECT_EQ(choosePanel({16, 32, 1, 32}, 128), 32);
-  EXPECT_EQ(choosePanel({16, 32, 1, 256}, 128), 128);
-  EXPECT_EQ(choosePanel({16, 32, 1, 12}, 128), 4);
-  // Else the tile; units that are no power of two are cut to one.
-  EXPECT_EQ(choosePanel({2, 4, 1, 1}, 64), 64);
-  EXPECT_EQ(choosePanel({2, 4, 1, 2}, 64), 64);
-  EXPECT_EQ(choosePanel({2, 4, 1, 6}, 64), 2);
-  EXPECT_EQ(choosePanel({2, 4, 1, 5}, 64), 1);
+  EXPECT_EQ(choosePanel({16, 32, 1, 32}, 128, 32), 32);
+  EXPECT_EQ(choosePanel({16, 32, 1, 256}, 128, 32), 128);
+  // The tile, where lanes of a warp have units of their own.
+  EXPECT_EQ(choosePanel({2, 4, 1, 1}, 64, 32), 64);
+  EXPECT_EQ(choosePanel({2, 4, 1, 4}, 64, 32), 64);
+  EXPECT_EQ(choosePanel({16, 32, 1, 32}, 128, 64), 128);
+  EXPECT_EQ(choosePanel({2, 4, 1, 12}, 96, 32), 96);
+  // Units that fit neither are cut to a power of two.
+  EXPECT_EQ(choosePanel({16, 32, 1, 12}, 128, 32), 4);
+  EXPECT_EQ(choosePanel({2, 4, 1, 6}, 64, 32), 2);
+  EXPECT_EQ(choosePanel({2, 4, 1, 5}, 64, 32), 1);
 }
 
 TEST(GpuSchedule, TilesAreWholeAndFit) {

@@ -58,8 +58,9 @@ struct StagedTile {
 } // namespace
 
 /// Loads of a thread, of 16 bytes at most, that may be under way while it
-/// multiplies: they hold 32 of its registers.
-static constexpr int64_t kMaxEarlyLoads = 8;
+/// multiplies: they hold 32 of its registers. A thread of a larger block has
+/// 128 at most, and warps beside it that hide what the loads take.
+static constexpr int64_t kMaxEarlyLoads = 8, kMaxThreadsLoadingEarly = 256;
 
 /// Waits for a load's data: ops that only stores need, and the stores.
 static bool isStoreFromRegisters(Operation *op) {
@@ -209,6 +210,10 @@ private:
   void cloneOps(ArrayRef<Operation *> ops, IRMapping &mapping);
   Value slotOf(Value k);
   Value emitPrologue();
+  int64_t countThreads() {
+    FailureOr<GpuTile> blockTile = GpuTile::get(tile.product);
+    return succeeded(blockTile) ? blockTile->threads() : 0;
+  }
   void emitMainLoop(Value group);
   void emitEpilogue(Value group);
   scf::ForOp createLoop(int64_t firstTile, int64_t lastTile);
@@ -329,7 +334,8 @@ void CopyPipeline::emitMainLoop(Value group) {
   // none past, they are under way for all of the product; after it ptxas puts
   // them off to save registers, until too late. It is to do so where there are
   // not enough registers.
-  bool loadEarly = tile.countLoads() <= kMaxEarlyLoads;
+  bool loadEarly = tile.countLoads() <= kMaxEarlyLoads &&
+                   countThreads() <= kMaxThreadsLoadingEarly;
   if (loadEarly)
     cloneOps(tile.loads, mapping);
   awaitGroups(rewriter, loc, group, ahead - 1);

@@ -164,7 +164,7 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
   // The panels of simt are cut to the block.
   if (!block.empty() && schedule.strategy == GpuStrategy::Simt)
     schedule.packing.panel =
-        ::nm::choosePanel(op.getPattern(), schedule.blockN);
+        ::nm::choosePanel(op.getPattern(), schedule.blockN, schedule.warpN);
   if (stages > 0)
     schedule.stages = stages;
   if (splitK > 0)

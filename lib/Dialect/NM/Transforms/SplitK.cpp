@@ -154,9 +154,9 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
       apply(rewriter, loc, d0 * parts.rows() + d1, {part, OpFoldResult(k)});
   OpFoldResult size = rewriter.getIndexAttr(parts.tileK);
   if (depth != parts.count * parts.rows()) {
-    // The last part may end before its last tiles: those start at the last
-    // cut that weights allow, so that they are inside of all operands, and have
-    // no rows.
+    // The last part may end before its last tiles: those start where the last
+    // tile of k does, so that they are inside of all operands and as aligned
+    // as other tiles, and have no rows.
     auto constant = [&](int64_t value) {
       return getAffineConstantExpr(value, rewriter.getContext());
     };
@@ -170,9 +170,11 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
         AffineMap::get(1, 0, {constant(0), d0}, rewriter.getContext()), {left});
     OpFoldResult startWindow = affine::makeComposedFoldedAffineMin(
         rewriter, loc,
-        AffineMap::get(1, 0,
-                       {d0.floorDiv(window), constant((depth - 1) / window)},
-                       rewriter.getContext()),
+        AffineMap::get(
+            1, 0,
+            {d0.floorDiv(window),
+             constant((depth - 1) / parts.tileK * parts.tileK / window)},
+            rewriter.getContext()),
         {offset});
     offset = apply(rewriter, loc, d0 * window, {startWindow});
   }

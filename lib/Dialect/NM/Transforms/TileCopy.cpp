@@ -419,6 +419,8 @@ static void storeSquare(OpBuilder &builder, Location loc, const TileCopy &copy,
   }
 }
 
+static constexpr int64_t kMaxThreadsWithSquares = 256;
+
 /// Whether whole squares make up the tile, and the destination's rows start at
 /// multiples of one.
 static bool hasSquares(const TileCopy &copy) {
@@ -463,7 +465,11 @@ void mlir::nm::emitCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
 void mlir::nm::emitTransposingCopy(OpBuilder &builder, Location loc,
                                    const TileCopy &copy,
                                    const CopyThreads &threads) {
-  if (hasSquares(copy))
+  // Threads of a large block have 128 registers at most: a square would hold 16
+  // of them at once, and take those that operands are read ahead to.
+  bool hasRegisters =
+      copy.interleaveRows || threads.count <= kMaxThreadsWithSquares;
+  if (hasRegisters && hasSquares(copy))
     return emitSquaresCopy(builder, loc, copy, threads);
   emitRegisterCopy(builder, loc, copy, threads, /*transpose=*/true);
 }
