@@ -62,16 +62,16 @@ TEST(GpuSchedule, SplitsKWhereTilesAreFew) {
     auto select = [&](int64_t m, int64_t n, int64_t k) {
       return *selectGpuSchedule({{8, 32, 1, 32}, m, n, k}, chip);
     };
-    GpuSchedule small = select(256, 1024, 1024);
+    GpuSchedule small = select(128, 512, 8192);
     EXPECT_GT(small.splitK, 1) << name;
     // Parts are whole tiles, all of them as many.
-    EXPECT_EQ(1024 % (small.splitK * small.blockK), 0) << name;
+    EXPECT_EQ(8192 % (small.splitK * small.blockK), 0) << name;
     // Partial sums of a large product are traffic for nothing, but for those
     // that fill a last wave of few blocks.
     EXPECT_LE(select(4096, 4096, 4096).splitK, 2) << name;
     EXPECT_EQ(select(16384, 16384, 4096).splitK, 1) << name;
     // k that no number of parts divides is not split.
-    EXPECT_EQ(select(256, 1024, 32).splitK, 1) << name;
+    EXPECT_EQ(select(128, 512, 32).splitK, 1) << name;
   }
 }
 
