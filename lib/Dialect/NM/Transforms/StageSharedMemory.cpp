@@ -112,8 +112,7 @@ Value Staging::copyA(const CopyThreads &threads) {
   copy.destination = buffer;
   copy.extents = op.getTransposeA() ? SmallVector<int64_t>{tile.k, tile.m}
                                     : SmallVector<int64_t>{tile.m, tile.k};
-  copy.width =
-      getAccessWidth(cast<MemRefType>(op.getA().getType()), copy.extents);
+  copy.width = getAccessWidth(op.getA(), copy.extents);
   copy.interleaveRows = interleavesRows(op, tile);
   if (op.getTransposeA())
     emitCopy(builder, loc, copy, threads);
@@ -129,7 +128,7 @@ Value Staging::copyWeights(Value source, MemRefType type,
   copy.source = source;
   copy.destination = buffer;
   copy.extents = SmallVector<int64_t>(type.getShape());
-  copy.width = getAccessWidth(cast<MemRefType>(source.getType()), copy.extents);
+  copy.width = getAccessWidth(source, copy.extents);
   emitCopy(builder, loc, copy, threads);
   return buffer;
 }
@@ -148,8 +147,7 @@ Value Staging::copyIndices(const CopyThreads &threads) {
   copy.destination =
       memref::CollapseShapeOp::create(builder, loc, buffer, panelRows);
   copy.extents = {type.getDimSize(0), type.getDimSize(1) * type.getDimSize(2)};
-  copy.width =
-      getAccessWidth(cast<MemRefType>(copy.source.getType()), copy.extents);
+  copy.width = getAccessWidth(copy.source, copy.extents);
   emitCopy(builder, loc, copy, threads);
   return buffer;
 }
