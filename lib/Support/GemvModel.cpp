@@ -132,7 +132,8 @@ static int64_t divisorUpTo(int64_t value, int64_t most) {
 bool Candidate::setRows(int64_t indexRows) {
   int64_t rows = indexRows * pattern.bk;
   if (indexRows > 1 &&
-      rows * schedule.threadN * elementBytes > kMaxPrefetchedBytes)
+      (rows > kMaxStepRows ||
+       rows * schedule.threadN * elementBytes > kMaxPrefetchedBytes))
     return false;
   stepRows = gemvStepRows(rows);
   PanelPacking &packing = schedule.packing;

@@ -34,14 +34,25 @@ bool mlir::nm::isElementwise(scf::ForallOp loop) {
   return !hasProduct && !collectGenerics(loop).empty();
 }
 
-/// Whether four elements, from a multiple of four on, can be accessed at once.
-static bool hasAlignedRows(Value buffer) {
+/// Whether rows of `buffer` are a multiple of four elements apart.
+static bool hasAlignedStrides(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   auto [strides, offset] = type.getStridesAndOffset();
   return strides.back() == 1 &&
          llvm::all_of(ArrayRef(strides).drop_back(), [](int64_t stride) {
            return !ShapedType::isDynamic(stride) && stride % kWidth == 0;
          });
+}
+
+/// Whether four elements, from a multiple of four on, can be accessed at once.
+static bool hasAlignedRows(Value buffer) {
+  // A view may have dropped the dimension that its offset is a multiple of.
+  auto view = buffer.getDefiningOp<memref::SubViewOp>();
+  while (hasAlignedStrides(buffer) && view) {
+    buffer = view.getSource();
+    view = buffer.getDefiningOp<memref::SubViewOp>();
+  }
+  return hasAlignedStrides(buffer);
 }
 
 namespace {

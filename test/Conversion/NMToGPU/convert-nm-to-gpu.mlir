@@ -167,3 +167,32 @@ func.func @elementwise(%p: memref<2x8x1000xf32>, %c: memref<8x1000xf16>) {
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// The second row of partial sums begins in the middle of four: elements are
+// computed one by one, though its view does not say where it came from.
+// CHECK-LABEL: func.func @unaligned_rows
+// CHECK: gpu.launch
+// CHECK-NOT: vector.load
+// CHECK-NOT: vector.store
+// CHECK: memref.load
+// CHECK: return
+#map = affine_map<(d0) -> (256, 30 - d0)>
+#id = affine_map<(d0) -> (d0)>
+func.func @unaligned_rows(%p: memref<2x30xf32>, %c: memref<30xf32>) {
+  scf.forall (%j) = (0) to (30) step (256) {
+    %size = affine.min #map(%j)
+    %p0 = memref.subview %p[0, %j] [1, %size] [1, 1] : memref<2x30xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %p1 = memref.subview %p[1, %j] [1, %size] [1, 1] : memref<2x30xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %t = memref.subview %c[%j] [%size] [1] : memref<30xf32> to memref<?xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+        ins(%p0, %p1 : memref<?xf32, strided<[1], offset: ?>>, memref<?xf32, strided<[1], offset: ?>>)
+        outs(%t : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

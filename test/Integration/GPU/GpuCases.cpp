@@ -48,6 +48,11 @@ static constexpr GroupKind kKinds[] = {
     {"loops", "strategy=loops", ElementType::F16, 40, 256},
     {"gemv-f8", "", ElementType::F8E4M3, 16, 64},
     {"free", "", ElementType::F32, 200, 256},
+    {"gemv-split-k", "strategy=gemv split-k=2", ElementType::F32, 20, 64},
+    {"gemv-vector-f16", "strategy=gemv", ElementType::F16, 0, 4096},
+    {"gemv-vector-split-k", "strategy=gemv split-k=3", ElementType::F32, 0, 64},
+    {"gemv-vector-f8", "strategy=gemv slice-k=3", ElementType::F8E4M3, 0, 256},
+    {"gemv-vector-i8", "strategy=gemv", ElementType::I8, 0, 4096},
 };
 
 static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {

@@ -29,7 +29,8 @@ TEST(GemvModel, TilesAreWholeAndFit) {
   const Pattern patterns[] = {{2, 4, 1, 1},     {16, 32, 1, 1}, {3, 32, 1, 1},
                               {101, 256, 1, 1}, {8, 32, 1, 32}, {1, 2, 64, 64},
                               {1, 4, 4, 4},     {5, 12, 2, 6},  {2, 5, 3, 37},
-                              {1, 2, 256, 1},   {1, 1, 1, 1},   {1, 2, 131, 1}};
+                              {9, 64, 2, 6},    {11, 12, 2, 6}, {1, 2, 256, 1},
+                              {1, 1, 1, 1},     {1, 2, 131, 1}};
   for (const char *name :
        {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
     for (const Pattern &pattern : patterns)
@@ -58,6 +59,9 @@ TEST(GemvModel, TilesAreWholeAndFit) {
                     0);
           EXPECT_LE(
               packing.chunkRows * packing.chunkColumns * elementSize(type), 16);
+          // Only an index row of one unit is cut into steps.
+          int64_t rows = packing.indexRows * pattern.bk;
+          EXPECT_TRUE(packing.indexRows == 1 || gemvStepRows(rows) == rows);
           EXPECT_EQ(gemvStepRows(packing.indexRows * pattern.bk) %
                         packing.chunkRows,
                     0);
