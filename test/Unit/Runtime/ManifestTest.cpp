@@ -86,6 +86,29 @@ TEST(Manifest, ReadsEverything) {
   EXPECT_EQ(ffn.flopsPerRow, 16384);
 }
 
+TEST(Manifest, ReadsVariants) {
+  auto withVariants = [](const std::string &chip) {
+    return changed("\"name\": \"ffn\"",
+                   "\"variants\": [ {\"chips\": [\"sm_80\"], \"symbol\": "
+                   "\"ffn.sm_80\"}, {\"chips\": [\"sm_90a\", \"" +
+                       chip + "\"], \"symbol\": \"ffn\"} ], \"name\": \"ffn\"");
+  };
+  Result<Manifest> manifest = Manifest::parse(withVariants("sm_90a+ptx"));
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  const std::vector<VariantInfo> &variants = manifest->functions[0].variants;
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(variants[0].symbol, "ffn.sm_80");
+  EXPECT_FALSE(variants[0].pack);
+  EXPECT_EQ(variants[1].chips,
+            (std::vector<std::string>{"sm_90a", "sm_90a+ptx"}));
+  for (const char *bad : {"gfx90", "sm_90+cubin", ""})
+    EXPECT_NE(parseError(withVariants(bad))
+                  .find("functions.0.variants.1.chips.1: expected a chip, as "
+                        "sm_90a or sm_80+ptx"),
+              std::string::npos)
+        << bad << parseError(withVariants(bad));
+}
+
 TEST(Manifest, NamesTheEntryThatIsWrong) {
   struct Case {
     const char *from, *to, *message;

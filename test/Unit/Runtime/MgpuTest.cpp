@@ -37,6 +37,9 @@ void mgpuMemset16(void *to, uint16_t value, size_t count, void *stream);
 void mgpuMemHostRegisterMemRef(int64_t rank, void *memref, int64_t bytes);
 void mgpuMemHostUnregisterMemRef(int64_t rank, void *memref, int64_t bytes);
 void mgpuSetDefaultDevice(int32_t device);
+// Called by modules of ours.
+void *nmDeviceConstant(void **table, const void *data, uint64_t bytes);
+void nmReleaseDeviceConstants(void **table);
 }
 
 namespace {
@@ -181,5 +184,35 @@ TEST_F(MgpuTest, RefusesLaunchesThatCannotBe) {
             "CUDA_ERROR_INVALID_PTX (218)\nptxas application ptx input, line "
             "1; error: wrong");
   mgpuModuleUnload(module);
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST_F(MgpuTest, CopiesConstantsOnce) {
+  int64_t before = cuda.live();
+  const float values[4] = {1, 2, 3, 4}, others[2] = {5, 6};
+  void *table = nullptr;
+  void *copy = nmDeviceConstant(&table, values, sizeof values);
+  ASSERT_NE(copy, nullptr) << error();
+  EXPECT_TRUE(cuda.called("cuMemcpyHtoDAsync 16; ")) << cuda.log();
+  EXPECT_EQ(nmDeviceConstant(&table, values, sizeof values), copy);
+  EXPECT_EQ(cuda.live(), before + 1);
+  EXPECT_NE(nmDeviceConstant(&table, others, sizeof others), copy);
+  EXPECT_EQ(cuda.live(), before + 2);
+  nmReleaseDeviceConstants(&table);
+  EXPECT_EQ(table, nullptr);
+  EXPECT_EQ(cuda.live(), before);
+}
+
+TEST_F(MgpuTest, ConstantsThatCannotBeCopiedAreErrors) {
+  int64_t before = cuda.live();
+  ::testing::internal::CaptureStderr();
+  const float value = 1;
+  void *table = nullptr;
+  cuda.fail("cuMemcpyHtoDAsync", 700);
+  EXPECT_EQ(nmDeviceConstant(&table, &value, sizeof value), nullptr);
+  EXPECT_NE(error().find("cuMemcpyHtoDAsync of a constant of 4 bytes failed"),
+            std::string::npos);
+  EXPECT_EQ(cuda.live(), before);
+  nmReleaseDeviceConstants(&table);
   ::testing::internal::GetCapturedStderr();
 }
