@@ -308,6 +308,32 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
     }
 }
 
+/// Fewer rows would not pay for a barrier, nor take whole lines of A.
+static constexpr int64_t kMinGatheredRows = 32;
+
+bool nm::canGatherUnits(const Pattern &pattern) {
+  return pattern.bk % kMinGatheredRows == 0 && pattern.m > 1;
+}
+
+/// Calls `visit` with every candidate whose tiles are kept units or parts of
+/// one, which a block's columns must share: a dense product of the kept rows.
+template <typename Visit>
+static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
+                             Visit visit) {
+  const Pattern &pattern = product.pattern;
+  if (!canGatherUnits(pattern))
+    return;
+  for (int64_t rows : {pattern.bk, kMinGatheredRows}) {
+    GpuProduct kept = product;
+    kept.pattern = {1, 1, rows, pattern.bn};
+    kept.k = pattern.condensedRows(product.k);
+    forEachCandidate(kept, chip, [&](GpuSchedule tile) {
+      if (tile.blockN == pattern.bn && tile.blockK == rows && tile.splitK == 1)
+        visit(kept, tile);
+    });
+  }
+}
+
 Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
                                            const GpuChip &chip) {
   if (product.isVector)
@@ -316,14 +342,17 @@ Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
       product.outputType != ElementType::F32)
     return Error{"expected f32 operands for strategy simt"};
   std::optional<GpuSchedule> best;
-  forEachCandidate(product, chip, [&](GpuSchedule tile) {
+  auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
     setFloors(product, chip, tile);
-    tile.microseconds = estimateSimt(product, chip, tile);
+    tile.microseconds = estimateSimt(estimated, chip, tile);
     if (tile.microseconds < 0)
       return;
     if (!best || tile.microseconds < best->microseconds)
       best = tile;
-  });
+  };
+  forEachCandidate(product, chip,
+                   [&](GpuSchedule tile) { consider(product, tile); });
+  forEachGathering(product, chip, consider);
   if (best)
     return *best;
   return Error{

@@ -78,6 +78,10 @@ int64_t gemvStepRows(int64_t indexRowRows);
 /// whole tile, if units do.
 int64_t choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN);
 
+/// Whether the kept units of `pattern` are worth a tile each along k, for which
+/// strategy `simt` reads their rows of A and no others.
+bool canGatherUnits(const Pattern &pattern);
+
 } // namespace nm
 
 #endif // NM_SUPPORT_GPUSCHEDULE_H

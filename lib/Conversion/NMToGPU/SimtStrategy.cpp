@@ -186,7 +186,7 @@ SmallVector<Value> SimtExpansion::prefetch(OpBuilder &builder,
   auto type = cast<MemRefType>(indices.getType());
   // A warp that reads several panels, or one in shared memory, does so when it
   // multiplies.
-  if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) ||
+  if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) || pattern.m == 1 ||
       !op.getPackingAttr() || !type.hasStaticShape() ||
       type.getDimSize(2) != 1 || op.getPackingAttr().getPanel() < tile.warpN)
     return {};
@@ -264,6 +264,12 @@ SmallVector<SmallVector<Value>> SimtExpansion::loadPlaces(OpBuilder &builder,
                                                           int64_t units) {
   SmallVector<SmallVector<Value>> places(units);
   Location loc = firstUnit.getLoc();
+  if (pattern.m == 1) {
+    int64_t perRow = hasUnitPerChunk() ? columns.size() : tile.threadN;
+    Value first = arith::ConstantIndexOp::create(builder, loc, 0);
+    places.assign(units, SmallVector<Value>(perRow, first));
+    return places;
+  }
   if (!prefetched.empty()) {
     for (auto [unit, at] :
          llvm::enumerate(placePrefetched(builder, loc, units)))

@@ -46,7 +46,14 @@ TEST(GpuSchedule, TilesAreWholeAndFit) {
         EXPECT_EQ(tile->blockM % tile->warpM, 0);
         EXPECT_EQ(tile->blockN % tile->warpN, 0);
         EXPECT_EQ(tile->blockN % tile->packing.panel, 0);
-        EXPECT_EQ(tile->blockK % pattern.windowRows(), 0);
+        // Windows, or parts of units that a block's columns share.
+        if (tile->blockK < pattern.windowRows()) {
+          EXPECT_TRUE(canGatherUnits(pattern)) << pattern.str();
+          EXPECT_EQ(pattern.bk % tile->blockK, 0);
+          EXPECT_EQ(tile->blockN, pattern.bn);
+        } else {
+          EXPECT_EQ(tile->blockK % pattern.windowRows(), 0);
+        }
         EXPECT_EQ(tile->warpM / tile->threadM * (tile->warpN / tile->threadN),
                   32);
         EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
@@ -77,13 +84,28 @@ TEST(GpuSchedule, SplitsKWhereTilesAreFew) {
 
 TEST(GpuSchedule, RefusesWindowsThatDoNotFit) {
   Result<GpuSchedule> tile = selectGpuSchedule(
-      {{16, 32, 4096, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
+      {{16, 32, 4095, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
   ASSERT_FALSE(tile);
   EXPECT_EQ(tile.error().message,
             "expected a window to fit in 232448 bytes of shared memory, but "
-            "one of 16:32, block = 4096x64 spans 131072 rows; expected a row "
+            "one of 16:32, block = 4095x64 spans 131040 rows; expected a row "
             "of a window to fit in 232448 bytes of shared memory, but one of "
-            "16:32, block = 4096x64 spans 131072 columns of A");
+            "16:32, block = 4095x64 spans 131040 columns of A");
+}
+
+TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {
+  const Pattern pattern{16, 32, 64, 64};
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
+    Result<GpuSchedule> tile = selectGpuSchedule(
+        {pattern, 1024, 1024, 4096}, *GpuChip::get(name), GpuStrategy::Simt);
+    ASSERT_TRUE(tile) << name;
+    EXPECT_EQ(tile->blockN, pattern.bn);
+    EXPECT_EQ(pattern.bk % tile->blockK, 0);
+    EXPECT_EQ(tile->splitK, 1);
+  }
+  EXPECT_FALSE(canGatherUnits({2, 4, 4, 4}));
+  EXPECT_FALSE(canGatherUnits({1, 1, 64, 64}));
 }
 
 TEST(GpuSchedule, FloorsFollowFromOperationsAndBytes) {

@@ -19,6 +19,9 @@ static bool warpsShareUnits(SpMMOp op, const GpuTile &tile) {
 
 bool mlir::nm::readsIndicesInPlace(SpMMOp op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
+  // A window of one unit has one position.
+  if (pattern.m == 1 && pattern.bk % RowInterleave::kGroup == 0)
+    return op.getScheduleAttr().getStrategy() == Strategy::Simt;
   int64_t units = tile.k / pattern.windowRows() * pattern.n;
   auto type = cast<MemRefType>(op.getIndices().getType());
   // Registers have no address: which unit is meant must be constant. A ragged

@@ -2,6 +2,7 @@
 
 #include "TileToGpuBlocks.h"
 
+#include "GatherUnits.h"
 #include "SplitK.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
@@ -158,5 +159,9 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))
     return failure();
+  if (gathersUnits(*outputTile, *tile)) {
+    gatherUnits(rewriter, *outputTile);
+    return success();
+  }
   return tileK(rewriter, *outputTile, tile->k);
 }

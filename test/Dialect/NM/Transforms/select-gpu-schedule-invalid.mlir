@@ -19,9 +19,9 @@ func.func @strategy(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>
 
 // -----
 
-func.func @window(%a: tensor<64x131072xf32>, %v: tensor<65536x64xf32>, %i: tensor<16x1xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  // expected-error @+1 {{expected a window to fit in 232448 bytes of shared memory, but one of 16:32, block = 4096x64 spans 131072 rows}}
-  %r = nm.spmm <16:32, block = 4096x64>
-    ins(%a, %v, %i : tensor<64x131072xf32>, tensor<65536x64xf32>, tensor<16x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+func.func @window(%a: tensor<64x131040xf32>, %v: tensor<65520x64xf32>, %i: tensor<16x1xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{expected a window to fit in 232448 bytes of shared memory, but one of 16:32, block = 4095x64 spans 131040 rows}}
+  %r = nm.spmm <16:32, block = 4095x64>
+    ins(%a, %v, %i : tensor<64x131040xf32>, tensor<65520x64xf32>, tensor<16x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }

@@ -92,3 +92,43 @@ func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: te
     outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
   return %r : tensor<2x?x256xf32>
 }
+
+// -----
+
+// Less than a window along k, for columns of one unit: a loop over parts of the
+// kept units, each a dense product with the rows of A that its index names. The
+// last window is ragged: past its end there are no rows.
+// CHECK-LABEL: func.func @gather
+// CHECK-SAME: %[[A:[^:]*]]: tensor<64x300xf32>, %[[V:[^:]*]]: tensor<2x192x64xf32>, %[[I:[^:]*]]: tensor<2x3x1xi8>
+// CHECK: scf.forall
+// CHECK: %[[VB:.*]] = tensor.extract_slice %[[V]]
+// CHECK: %[[IB:.*]] = tensor.extract_slice %[[I]]
+// CHECK: scf.for %[[PART:.*]] = %c0 to %c6 step %c1 iter_args(%[[C:.*]] = %{{.*}})
+// CHECK: %[[UNIT:.*]] = arith.divui %[[PART]], %c2
+// CHECK: %[[ROW:.*]] = arith.muli %[[PART]], %c32
+// CHECK: %[[IN:.*]] = arith.remui %[[ROW]], %c64
+// CHECK: %[[INDEX:.*]] = tensor.extract %[[IB]][%c0, %[[UNIT]], %c0]
+// CHECK: %[[P:.*]] = arith.index_castui %[[INDEX]]
+// CHECK: %[[WINDOW:.*]] = arith.muli %[[UNIT]], %c128
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[P]], %c64
+// CHECK: %[[START:.*]] = arith.addi %[[WINDOW]], %[[OFFSET]]
+// CHECK: %[[FIRST:.*]] = arith.addi %[[START]], %[[IN]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[FIRST]], %c300
+// CHECK: %[[FROM:.*]] = arith.select %[[INSIDE]], %[[FIRST]], %c0
+// CHECK: %[[REST:.*]] = arith.subi %c300, %[[FROM]]
+// CHECK: %[[LEFT:.*]] = arith.minui %[[REST]], %c32
+// CHECK: %[[COUNT:.*]] = arith.select %[[INSIDE]], %[[LEFT]], %c0
+// CHECK: %[[AT:.*]] = tensor.extract_slice %[[A]][0, %[[FROM]]] [64, %[[COUNT]]]
+// CHECK: %[[VT:.*]] = tensor.extract_slice %[[VB]][0, %[[ROW]], 0] [1, 32, 64]
+// CHECK: nm.spmm <1:1, block = 32x64>
+// CHECK-SAME: ins(%[[AT]], %[[VT]], %{{.*}} : tensor<64x?xf32>, tensor<1x32x64xf32>, tensor<1x1x1xi8>) outs(%[[C]] :
+func.func @gather(%a: tensor<64x300xf32>, %v: tensor<2x192x64xf32>, %i: tensor<2x3x1xi8>) -> tensor<64x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %r = nm.spmm <1:2, block = 64x64> packing <panel = 64, index_bits = 8>
+    schedule <simt, block = [64, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2>
+    ins(%a, %v, %i : tensor<64x300xf32>, tensor<2x192x64xf32>, tensor<2x3x1xi8>)
+    outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
