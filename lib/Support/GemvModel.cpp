@@ -31,6 +31,8 @@ static constexpr int64_t kSumBytes = 16384;
 // Measured on an H200, weights cold, in a graph of many launches.
 /// A launch, the first load's way, and the sums' way out.
 static constexpr double kLaunch = 2.0;
+/// The launch that adds the parts of k.
+static constexpr double kSecondLaunch = 3.2;
 /// From a load to its value, with the memory busy.
 static constexpr double kLatency = 0.9;
 /// The share of the memory's rate that kernels reach, and the bytes that a
@@ -40,7 +42,7 @@ static constexpr double kBytesPerClock = 48;
 /// Between two tiles of k, until weights flow again.
 static constexpr double kTileGap = 1.2;
 /// Warps of a multiprocessor with which half of the time is latency.
-static constexpr double kLatencyWarps = 4;
+static constexpr double kLatencyWarps = 2.5;
 /// Bytes in a microsecond from the second-level cache to all multiprocessors.
 static constexpr double kCacheRate = 5.5e6;
 /// What one more warp of a block takes to start, and to add its sums.
@@ -291,8 +293,8 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
                 std::max(memory, compute) * (0.9 + 0.1 * waste()) +
                 0.2 * std::min(memory, compute) + stagingTime(concurrent);
   if (schedule.splitK > 1)
-    time += kLaunch + 8.0 * schedule.splitK * product.rows() * product.n /
-                          chip.memoryGBs / 1000;
+    time += kSecondLaunch + 8.0 * schedule.splitK * product.rows() * product.n /
+                                chip.memoryGBs / 1000;
   setFloors(product, chip, schedule);
   schedule.memoryFloor = weightBytes() / chip.memoryGBs / 1000;
   schedule.microseconds =

@@ -131,6 +131,7 @@ private:
   /// Whether lanes of a warp read rows of A of their own.
   bool gathers() const { return unitColumns() < tile.warpN; }
   double readsPerRow() const;
+  double storeClocks() const;
   double multiplyClocks() const;
   double sharedClocks() const;
   double issueClocks() const;
@@ -163,6 +164,13 @@ double Estimate::readsPerRow() const {
   return rowsOfA * tile.threadM / kChunk + double(tile.threadN) / kChunk * 0.5;
 }
 
+/// Of A's transposing copy, which meets a bank twice where it goes element by
+/// element, in blocks of many threads.
+double Estimate::storeClocks() const {
+  double clocks = double(tile.blockM) * tile.blockK / kWarp;
+  return threads > 256 ? 2 * clocks : clocks;
+}
+
 double Estimate::multiplyClocks() const {
   return double(tile.blockM) * tile.blockN * keptRows / chip.fmaPerClock;
 }
@@ -170,9 +178,8 @@ double Estimate::multiplyClocks() const {
 /// A 16-byte access of a warp takes four clocks.
 double Estimate::sharedClocks() const {
   double reads = warps() * keptRows * readsPerRow() * 4;
-  double storesOfA = double(tile.blockM) * tile.blockK / kWarp;
   double copies = double(keptRows) * tile.blockN * 4 / 128;
-  return reads + storesOfA + copies;
+  return reads + storeClocks() + copies;
 }
 
 /// Four schedulers issue an instruction a clock each.
@@ -201,9 +208,15 @@ double Estimate::tileClocks(double blocks) const {
   double apart = std::min(multiply, shared);
   apart += tile.stages == 1 ? kSingleBuffered : kBarrier;
   double clocks = bound + apart / warpsPerScheduler;
+  // A block by itself stores A's next tile when all its warps have multiplied,
+  // and none multiply while it waits.
+  if (gathers() && blocks == 1)
+    clocks += storeClocks() + kBarrier;
   if (tile.stages > 2)
     clocks *= kManySlots;
-  if (keptRows * tile.threadM * tile.threadN * kInstructionBytes > kCodeBytes)
+  int64_t code = keptRows * tile.threadM * tile.threadN * kInstructionBytes;
+  // Rows that lanes gather are unrolled as far as they fit.
+  if (!gathers() && code > kCodeBytes)
     clocks *= kLongCode;
   return clocks;
 }
@@ -212,8 +225,12 @@ int64_t Estimate::blocksPerMultiprocessor() const {
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
-                      tile.threadN + tile.blockM * tile.blockK / threads +
-                      (gathers() ? 28 : 40);
+                      tile.threadN + tile.blockM * tile.blockK / threads;
+  // Lanes with units of their own hold positions, and places in A, by column.
+  registers += gathers() ? 20 + 2 * tile.threadN / product.pattern.bk : 40;
+  // ptxas reads further ahead where a block leaves it registers to.
+  if (gathers() && threads <= 256)
+    registers += 24;
   // Addresses and bounds of single elements, where rows of A are not aligned.
   if (gathers() && product.k % kChunk != 0)
     registers += 32;
