@@ -50,6 +50,9 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.stages = options.stages;
   pipeline.splitK = options.splitK;
   pipeline.sliceK = options.sliceK;
+  // The simulator's kernels work on memory of the host.
+  pipeline.cublas = !isSimulated;
+  pipeline.denseFallback = options.denseFallback && !isSimulated;
   pipeline.format = "isa";
   pipeline.optLevel = options.optLevel;
   pipeline.toolkit = options.toolkit;

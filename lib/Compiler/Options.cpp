@@ -40,9 +40,9 @@ static Status setOptLevel(CompileOptions &options, StringRef value) {
 
 static Status setStrategy(CompileOptions &options, StringRef value) {
   static constexpr StringLiteral kStrategies[] = {"vector", "loops", "simt",
-                                                  "gemv"};
+                                                  "gemv", "cublas"};
   if (!value.empty() && !is_contained(kStrategies, value))
-    return expected("strategy vector, loops, simt or gemv", value);
+    return expected("strategy vector, loops, simt, gemv or cublas", value);
   options.strategy = value.str();
   return Status::success();
 }
@@ -86,7 +86,8 @@ static const OptionInfo kOptions[] = {
      }},
     {"strategy", "name",
      "how every product without a schedule is expanded, in place of the cost "
-     "model's choice: vector or loops on the cpu, simt or gemv on a GPU",
+     "model's choice: vector or loops on the cpu, simt, gemv or cublas on a "
+     "GPU",
      setStrategy},
     {"block", "M,N,K",
      "the tile that one task or thread block makes, in place of the cost "

@@ -41,6 +41,7 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
                                    const NMToNVVMOptions &options) {
   NMSelectGpuScheduleOptions schedule;
   schedule.chip = options.chip;
+  schedule.denseFallback = options.denseFallback;
   schedule.strategy = options.strategy;
   schedule.block.assign(options.block.begin(), options.block.end());
   schedule.warp.assign(options.warp.begin(), options.warp.end());
@@ -81,6 +82,10 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  // Before anything takes these products, or their fills, for kernels.
+  NMCallCublasOptions cublas;
+  cublas.available = options.cublas;
+  pm.addPass(createNMCallCublas(cublas));
   buildProducts(pm, options);
   // Packing, which runs on the host where weights are loaded, and on the device
   // where they come with each call; and products that no strategy takes.

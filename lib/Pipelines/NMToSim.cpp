@@ -23,8 +23,13 @@ void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
   NMToCPUOptions front;
   front.detectWeights = options.detectWeights;
   buildConvertToNM(pm, front);
-  buildScheduleForGPU(pm, options);
-  buildLaunches(pm, options);
+  // Kernels work on memory of the host.
+  NMToNVVMOptions simulated;
+  simulated.copyOptionValuesFrom(options);
+  simulated.cublas = false;
+  simulated.denseFallback = false;
+  buildScheduleForGPU(pm, simulated);
+  buildLaunches(pm, simulated);
   buildKernels(pm, options);
   buildSimulatedKernels(pm, options);
   buildKernelHost(pm);

@@ -22,8 +22,9 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::init("sm_90a")};
   Option<std::string> strategy{
       *this, "strategy",
-      llvm::cl::desc("expand every product by this strategy: simt or gemv; "
-                     "empty leaves the choice to the cost model"),
+      llvm::cl::desc(
+          "expand every product by this strategy: simt, gemv or cublas; "
+          "empty leaves the choice to the cost model"),
       llvm::cl::init("")};
   ListOption<int64_t> block{
       *this, "block",
@@ -49,6 +50,16 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("warps of a block that take turns along k; 0 leaves the "
                      "choice to the cost model"),
       llvm::cl::init(0)};
+  Option<bool> denseFallback{
+      *this, "dense-fallback",
+      llvm::cl::desc("fall back to dense weights and cuBLAS where that is "
+                     "estimated to be faster"),
+      llvm::cl::init(true)};
+  Option<bool> cublas{
+      *this, "cublas",
+      llvm::cl::desc("call cuBLAS, where it can be loaded, for dense products; "
+                     "without, they are kernels of our own"),
+      llvm::cl::init(true)};
   Option<int64_t> ptxVersion{
       *this, "ptx-version",
       llvm::cl::desc("the PTX version of kernels, 87 for 8.7; 0 takes the "

@@ -41,7 +41,7 @@ struct GpuProduct {
 };
 
 /// The strategies that have a cost model.
-enum class GpuStrategy { Simt, Gemv };
+enum class GpuStrategy { Simt, Gemv, Cublas };
 
 /// The fields of #nm.schedule, and the estimate that they were chosen by.
 struct GpuSchedule {
@@ -72,6 +72,10 @@ selectGpuSchedule(const GpuProduct &product, const GpuChip &chip,
 /// of `indexRowRows` kept rows: those, or a part of one that is no larger than
 /// can be unrolled.
 int64_t gemvStepRows(int64_t indexRowRows);
+
+/// The time of cuBLAS' product with dense weights; negative for types that it
+/// has none of.
+double estimateCublas(const GpuProduct &product, const GpuChip &chip);
 
 /// The panel that a tile's columns are packed in for a pattern: a unit's
 /// columns where a warp's lie in one and 16-byte accesses fit in, else the

@@ -242,9 +242,10 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   std::optional<Strategy> strategy = symbolizeStrategy(name);
   if (!strategy) {
-    parser.emitError(loc) << "expected a strategy (loops, vector, simt, gemv, "
-                             "mma_sync, mma_sp, wgmma, wgmma_sp), but got '"
-                          << name << "'";
+    parser.emitError(loc)
+        << "expected a strategy (loops, vector, simt, gemv, "
+           "mma_sync, mma_sp, wgmma, wgmma_sp, cublas), but got '"
+        << name << "'";
     return {};
   }
   ScheduleFields fields;

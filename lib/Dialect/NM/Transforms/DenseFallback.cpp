@@ -5,13 +5,36 @@
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
 
 ::nm::Pattern mlir::nm::getDensePattern(int64_t columns) {
   return {/*n=*/1, /*m=*/1, /*bk=*/1, /*bn=*/columns};
+}
+
+bool mlir::nm::isDense(SparseProductOpInterface op) {
+  ::nm::Pattern pattern = op.getPattern();
+  return pattern.n == 1 && pattern.m == 1 && pattern.bk == 1 &&
+         !op.getPackingAttr();
+}
+
+void mlir::nm::narrowDenseUnits(SparseProductOpInterface op, int64_t columns) {
+  ArrayRef<int64_t> shape = op.getValuesType().getShape();
+  columns = std::gcd(shape[1], columns);
+  OpBuilder builder(op);
+  auto type = RankedTensorType::get({shape[0], shape[1] / columns},
+                                    builder.getI8Type());
+  // The one position that a unit can have is 0.
+  Value indices = arith::ConstantOp::create(
+      builder, op.getLoc(), DenseElementsAttr::get(type, int8_t(0)));
+  op->setAttr("pattern",
+              PatternAttr::get(op.getContext(), getDensePattern(columns)));
+  op->setOperand(2, indices);
 }
 
 std::optional<StringRef> mlir::nm::whyNotDense(SparseProductOpInterface op) {

@@ -11,6 +11,13 @@ namespace mlir::nm {
 /// which share what little there is of an index.
 ::nm::Pattern getDensePattern(int64_t columns);
 
+/// Whether the weights of `op` are a dense matrix, row-major.
+bool isDense(SparseProductOpInterface op);
+
+/// Gives dense weights units of as many columns as fit, up to `columns`, a
+/// power of two: tiles can then end between any of them.
+void narrowDenseUnits(SparseProductOpInterface op, int64_t columns);
+
 /// Why makeDense would cost `op` more than it gains, if so.
 std::optional<StringRef> whyNotDense(SparseProductOpInterface op);
 

@@ -89,10 +89,11 @@ static void packWeights(func::FuncOp function) {
 
 namespace {
 /// Weights that arrive as a (values, indices) pair of arguments, with all that
-/// is done to them up to one nm.pack.
+/// is done to them up to one nm.pack, or nm.compress where that is the form
+/// that the schedule wants.
 struct LoadTimePack {
   unsigned argument;
-  PackOp pack;
+  Operation *pack;
   /// In program order, ends with `pack`.
   SmallVector<Operation *> slice;
 };
@@ -125,13 +126,21 @@ static LogicalResult collectSlice(Operation *op, Block &entry, unsigned first,
   return success();
 }
 
+/// Whether what `op` makes is the form that products take.
+static bool isLastFormatOp(Operation *op) {
+  return isa<PackOp>(op) ||
+         (isa<CompressOp>(op) && llvm::none_of(op->getUsers(), isFormatOp));
+}
+
 /// The pack that is all that `argument` and the next one are used for, if so.
 static std::optional<LoadTimePack> findLoadTimePack(func::FuncOp function,
                                                     unsigned argument) {
   Block &entry = function.front();
-  for (auto pack : entry.getOps<PackOp>()) {
+  for (Operation &op : entry) {
+    Operation *pack = &op;
     SetVector<Operation *> slice;
-    if (failed(collectSlice(pack, entry, argument, slice)))
+    if (!isLastFormatOp(pack) ||
+        failed(collectSlice(pack, entry, argument, slice)))
       continue;
     auto usedBySlice = [&](Value value) {
       return !value.use_empty() &&

@@ -2,13 +2,17 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
+#include "DenseFallback.h"
 #include "DescribeProduct.h"
+#include "WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Support/GpuSchedule.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Support/DebugStringHelper.h"
 
@@ -23,6 +27,9 @@ using ::nm::GpuChip;
 using ::nm::GpuProduct;
 using ::nm::GpuSchedule;
 using ::nm::GpuStrategy;
+
+/// Columns that share what little there is of an index of dense weights.
+static constexpr int64_t kDenseColumns = 32;
 
 /// Why no cost model has anything to say about `op`, if so.
 static std::optional<std::string> whyUnknown(SparseProductOpInterface op) {
@@ -56,6 +63,8 @@ static Strategy toAttribute(GpuStrategy strategy) {
     return Strategy::Simt;
   case GpuStrategy::Gemv:
     return Strategy::Gemv;
+  case GpuStrategy::Cublas:
+    return Strategy::Cublas;
   }
   llvm_unreachable("all strategies are handled");
 }
@@ -66,6 +75,8 @@ static std::optional<GpuStrategy> fromAttribute(Strategy strategy) {
     return GpuStrategy::Simt;
   case Strategy::Gemv:
     return GpuStrategy::Gemv;
+  case Strategy::Cublas:
+    return GpuStrategy::Cublas;
   default:
     return std::nullopt;
   }
@@ -78,9 +89,11 @@ static SmallVector<int64_t> getSizes(ArrayRef<int64_t> sizes) {
   return SmallVector<int64_t>(sizes);
 }
 
-static ScheduleAttr toAttribute(MLIRContext *context,
-                                const GpuSchedule &chosen) {
-  auto packing = PackingAttr::get(context, chosen.packing);
+static ScheduleAttr toAttribute(MLIRContext *context, const GpuSchedule &chosen,
+                                bool packs) {
+  PackingAttr packing;
+  if (packs)
+    packing = PackingAttr::get(context, chosen.packing);
   return ScheduleAttr::get(
       context, toAttribute(chosen.strategy),
       getSizes({chosen.blockM, chosen.blockN, chosen.blockK}),
@@ -124,6 +137,16 @@ private:
 
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const Twine &reason);
+  /// Whether options say how products are tiled.
+  bool hasGivenSizes() const {
+    return !block.empty() || !warp.empty() || !thread.empty() || stages > 0 ||
+           splitK > 0 || sliceK > 0;
+  }
+  /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
+  /// be faster than `chosen`, or nothing else can make the product, and the
+  /// reason for what was done.
+  std::string chooseDense(SparseProductOpInterface op, const GpuChip &gpu,
+                          ::nm::Result<GpuSchedule> &chosen);
 
   /// What the option `strategy` says.
   std::optional<GpuStrategy> only;
@@ -187,6 +210,70 @@ void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
                            << reason;
 }
 
+/// The tiles of our own product with dense weights, which takes cuBLAS' place
+/// where that cannot be loaded; without any where there is no such product.
+static GpuSchedule getDenseSchedule(GpuProduct product, const GpuChip &gpu,
+                                    double microseconds) {
+  product.pattern = getDensePattern(kDenseColumns);
+  ::nm::Result<GpuSchedule> own = ::nm::selectGpuSchedule(product, gpu);
+  GpuSchedule schedule;
+  if (own && own->strategy == GpuStrategy::Simt)
+    schedule = *own;
+  schedule.strategy = GpuStrategy::Cublas;
+  schedule.microseconds = microseconds;
+  return schedule;
+}
+
+/// Why cuBLAS has no product like `op`, if so.
+static std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
+                                               double estimate) {
+  if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
+    return "cuBLAS has no such product";
+  // Its rows of bytes are whole words.
+  bool isBytes = op.getAType().getElementType().isSignlessInteger(8);
+  if (isBytes && (op.getStaticK() % 4 != 0 || op.getStaticN() % 4 != 0 ||
+                  op.getStaticM() % 4 != 0))
+    return "cuBLAS multiplies i8 where all sizes are multiples of 4";
+  return std::nullopt;
+}
+
+std::string
+NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
+                                 const GpuChip &gpu,
+                                 ::nm::Result<GpuSchedule> &chosen) {
+  GpuProduct product = getProduct(op);
+  double dense = ::nm::estimateCublas(product, gpu);
+  std::optional<std::string> obstacle = whyNotCublas(op, dense);
+  if (!obstacle && !isDense(op))
+    if (std::optional<StringRef> kept = whyNotDense(op))
+      obstacle =
+          "cuBLAS would take " + describeTime(dense) + ", but " + kept->str();
+  if (obstacle) {
+    if (!chosen)
+      chosen =
+          ::nm::Error{chosen.error().message +
+                      (chosen.error().message.empty() ? "" : "; ") + *obstacle};
+    return *obstacle;
+  }
+  if (chosen && chosen->microseconds <= dense)
+    return "cuBLAS is estimated to take " + describeTime(dense) +
+           " with dense weights";
+  if (!isDense(op))
+    makeDense(op, getDensePattern(kDenseColumns));
+  std::string reason = "calls cuBLAS with dense weights, ";
+  if (only)
+    reason += "as the strategy option says";
+  else if (chosen)
+    reason += "which is faster: " + describeTime(chosen->microseconds) +
+              " by strategy " +
+              stringifyStrategy(toAttribute(chosen->strategy)).str();
+  else
+    reason +=
+        "for no other strategy has this product: " + chosen.error().message;
+  chosen = getDenseSchedule(product, gpu, dense);
+  return reason;
+}
+
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
   if (strategy == "loops") {
@@ -199,34 +286,43 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     selectLoops(op, *reason);
     return success();
   }
-  GpuProduct product = getProduct(op);
+  // A dense matrix that comes with each call is best left as it is.
+  bool packs = !isDense(op) || areWeightsLoaded(op);
+  if (!packs && op.hasPureTensorSemantics())
+    narrowDenseUnits(op, kDenseColumns);
+  std::string name = describeProduct(op, GpuProduct::kTypicalRows);
   ::nm::Result<GpuSchedule> chosen =
-      ::nm::selectGpuSchedule(product, gpu, only);
+      ::nm::selectGpuSchedule(getProduct(op), gpu, only);
+  std::string reason = "dense was not considered";
+  bool onlyCublas = only == GpuStrategy::Cublas;
+  if (onlyCublas || (denseFallback && !only && !hasGivenSizes()))
+    reason = chooseDense(op, gpu, chosen);
   if (!chosen && only)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
     selectLoops(op, chosen.error().message);
     return success();
   }
-  ScheduleAttr byModel = toAttribute(&getContext(), *chosen);
+  bool isCublas = chosen->strategy == GpuStrategy::Cublas;
+  packs &= !isCublas;
+  ScheduleAttr byModel = toAttribute(&getContext(), *chosen, packs);
   if (failed(override(op, *chosen)))
     return failure();
-  op.setScheduleAttr(toAttribute(&getContext(), *chosen));
+  op.setScheduleAttr(toAttribute(&getContext(), *chosen, packs));
+  InFlightDiagnostic remark = emitRemark(op.getLoc());
+  remark << name << ": strategy "
+         << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "
+         << gpu.name;
   if (op.getScheduleAttr() != byModel) {
-    emitRemark(op.getLoc())
-        << describeProduct(op, GpuProduct::kTypicalRows) << ": strategy "
-        << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "
-        << gpu.name << ", with sizes that were given; schedule "
-        << op.getScheduleAttr();
+    remark << ", with sizes that were given; schedule " << op.getScheduleAttr();
     return success();
   }
-  emitRemark(op.getLoc())
-      << describeProduct(op, GpuProduct::kTypicalRows) << ": strategy "
-      << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "
-      << gpu.name << "; estimated " << describeTime(chosen->microseconds)
-      << ", at least " << describeTime(chosen->fmaFloor)
-      << " of multiplications and " << describeTime(chosen->memoryFloor)
-      << " of memory; " << chosen->sharedBytes
-      << " bytes of shared memory; schedule " << op.getScheduleAttr();
+  remark << "; estimated " << describeTime(chosen->microseconds);
+  if (!isCublas)
+    remark << ", at least " << describeTime(chosen->fmaFloor)
+           << " of multiplications and " << describeTime(chosen->memoryFloor)
+           << " of memory; " << chosen->sharedBytes
+           << " bytes of shared memory";
+  remark << "; " << reason << "; schedule " << op.getScheduleAttr();
   return success();
 }

@@ -80,6 +80,11 @@ private:
   FailureOr<Value> multiplyTile(OpFoldResult part, Value k,
                                 ArrayRef<OpFoldResult> offsets,
                                 ArrayRef<OpFoldResult> sizes, Value sums);
+  bool isSummedInPlace() {
+    return !op.getC().getDefiningOp<linalg::FillOp>() &&
+           !isa<BlockArgument>(op.getC());
+  }
+  Value getResultTensor();
   Value addPartials(Value partials);
   void addTile(scf::ForallOp blocks, Value partials);
 
@@ -293,7 +298,8 @@ void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
     inputs.push_back(
         slicePartials(partials, rewriter.getIndexAttr(part), offsets, sizes));
   auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  if (!fill)
+  bool isInPlace = isSummedInPlace();
+  if (!fill && !isInPlace)
     inputs.push_back(slice(op.getC()));
   Value tile = slice(result);
   SmallVector<AffineMap> maps(inputs.size() + 1,
@@ -315,16 +321,26 @@ void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
   insertTile(blocks, sum.getResult(0), offsets, sizes);
 }
 
+/// Where the sum of all parts goes. What a fill overwrites is not needed. A C
+/// that callers pass must not be written: it is read where it is, and the
+/// result is new, so that no copy of C is made.
+Value SplitProduct::getResultTensor() {
+  if (isSummedInPlace())
+    return op.getC();
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  if (fill && fill.output().getDefiningOp<tensor::EmptyOp>())
+    return fill.output();
+  return tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()),
+      op.getCType().getElementType());
+}
+
 Value SplitProduct::addPartials(Value partials) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(rewriter, loc, op.getC());
   SmallVector<int64_t> steps(sizes.size(), 1);
   steps.back() = kSumColumns;
-  // C is read where it was and the result a new tensor, so that no copy of C
-  // is made where it must not be written.
-  Value result = tensor::EmptyOp::create(rewriter, loc, sizes,
-                                         op.getCType().getElementType());
-  scf::ForallOp blocks = createBlocks(sizes, steps, result);
+  scf::ForallOp blocks = createBlocks(sizes, steps, getResultTensor());
   addTile(blocks, partials);
   return blocks.getResult(0);
 }

@@ -146,6 +146,12 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
 
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
+  if (op.getScheduleAttr().getStrategy() == Strategy::Cublas) {
+    FailureOr<SparseProductOpInterface> own = branchOnCublas(rewriter, op);
+    if (failed(own))
+      return failure();
+    op = *own;
+  }
   SparseProductOpInterface narrowed = narrowUnitsToPanels(rewriter, op);
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);
   if (failed(tile))

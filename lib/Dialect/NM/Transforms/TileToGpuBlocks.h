@@ -15,6 +15,11 @@ namespace mlir::nm {
 /// side by side share rows of A.
 SmallVector<Attribute> getBlockMapping(MLIRContext *context, int64_t numLoops);
 
+/// Replaces `op`, of strategy cublas, by one branch where that can be loaded
+/// and one of strategy simt, which it returns.
+FailureOr<SparseProductOpInterface> branchOnCublas(RewriterBase &rewriter,
+                                                   SparseProductOpInterface op);
+
 /// Replaces `op`, which has a GPU schedule, by an scf.forall over output tiles
 /// mapped to #gpu.block, with an scf.for over k inside. A fill of the output
 /// goes into the tile. With split_k, see splitK.

@@ -164,7 +164,7 @@ func.func private @packing_c3_many_rows() attributes {p = #nm.packing<panel = 16
 // #nm.schedule
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expected a strategy (loops, vector, simt, gemv, mma_sync, mma_sp, wgmma, wgmma_sp), but got 'fast'}}
+// expected-error @+1 {{expected a strategy (loops, vector, simt, gemv, mma_sync, mma_sp, wgmma, wgmma_sp, cublas), but got 'fast'}}
 func.func private @schedule_strategy() attributes {s = #nm.schedule<fast>}
 
 // -----

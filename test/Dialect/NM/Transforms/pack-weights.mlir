@@ -86,3 +86,27 @@ func.func @caller(%a: tensor<4xf32>, %v: tensor<1x3xf32>, %i: tensor<1x3xi8>, %c
   %r = call @called(%a, %v, %i, %c) : (tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>, tensor<3xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// -----
+
+// Weights that a schedule wants dense become so when they are loaded, without
+// any packing.
+// CHECK-LABEL: func.func @dense.pack(
+// CHECK-SAME: %[[V:[^:]*]]: tensor<32x48xf32> {nm.values_of = 1 : i64}, %[[I:[^:]*]]: tensor<32x48xi8> {nm.indices_of = 1 : i64}) -> (tensor<64x64xf32>, tensor<64x2xi8>)
+// CHECK: %[[B:.*]] = nm.decompress <2:4> ins(%[[V]], %[[I]] :
+// CHECK: %[[D:.*]]:2 = nm.compress <1:1, block = 1x32> ins(%[[B]] :
+// CHECK: return %[[D]]#0, %[[D]]#1
+// CHECK-LABEL: func.func @dense(
+// CHECK-SAME: %{{.*}}: tensor<16x64xf32>, %[[DV:[^:]*]]: tensor<64x64xf32> {nm.packed_values_of = 1 : i64}, %[[DI:[^:]*]]: tensor<64x2xi8> {nm.packed_indices_of = 1 : i64}
+// CHECK-NOT: nm.compress
+// CHECK: nm.spmm {{.*}} ins(%{{.*}}, %[[DV]], %[[DI]] :
+func.func @dense(%a: tensor<16x64xf32>, %v: tensor<32x48xf32> {nm.values_of = 1 : i64}, %i: tensor<32x48xi8> {nm.indices_of = 1 : i64}, %c: tensor<16x48xf32>) -> tensor<16x48xf32> {
+  %eb = tensor.empty() : tensor<64x48xf32>
+  %b = nm.decompress <2:4> ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>) outs(%eb : tensor<64x48xf32>) -> tensor<64x48xf32>
+  %ev = tensor.empty() : tensor<64x64xf32>
+  %ei = tensor.empty() : tensor<64x2xi8>
+  %d:2 = nm.compress <1:1, block = 1x32> ins(%b : tensor<64x48xf32>) outs(%ev, %ei : tensor<64x64xf32>, tensor<64x2xi8>) -> tensor<64x64xf32>, tensor<64x2xi8>
+  %r = nm.spmm <1:1, block = 1x32> schedule <cublas>
+    ins(%a, %d#0, %d#1 : tensor<16x64xf32>, tensor<64x64xf32>, tensor<64x2xi8>) outs(%c : tensor<16x48xf32>) -> tensor<16x48xf32>
+  return %r : tensor<16x48xf32>
+}

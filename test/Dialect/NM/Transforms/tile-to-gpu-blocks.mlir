@@ -132,3 +132,25 @@ func.func @gather(%a: tensor<64x300xf32>, %v: tensor<2x192x64xf32>, %i: tensor<2
     outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
   return %r : tensor<64x128xf32>
 }
+
+// -----
+
+// cuBLAS where it is there, else our own; both write the same new tensor.
+// CHECK-LABEL: func.func @cublas
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<128x256xf32>
+// CHECK: %[[LOADED:.*]] = nm.has_cublas
+// CHECK: scf.if %[[LOADED]]
+// CHECK: %[[FILL:.*]] = linalg.fill {{.*}} outs(%[[E]] :
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas> {{.*}} outs(%[[FILL]] :
+// CHECK: } else {
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[E]])
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+func.func @cublas(%a: tensor<128x64xf32>, %v: tensor<64x256xf32>, %i: tensor<64x8xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+  %r = nm.spmm <1:1, block = 1x32>
+    schedule <cublas, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    ins(%a, %v, %i : tensor<128x64xf32>, tensor<64x256xf32>, tensor<64x8xi8>)
+    outs(%f : tensor<128x256xf32>) -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}

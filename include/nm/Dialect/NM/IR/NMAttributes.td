@@ -136,7 +136,8 @@ def NM_Strategy : I32EnumAttr<"Strategy", "how a product is expanded", [
     I32EnumAttrCase<"MmaSync", 4, "mma_sync">,
     I32EnumAttrCase<"MmaSp", 5, "mma_sp">,
     I32EnumAttrCase<"Wgmma", 6, "wgmma">,
-    I32EnumAttrCase<"WgmmaSp", 7, "wgmma_sp">]> {
+    I32EnumAttrCase<"WgmmaSp", 7, "wgmma_sp">,
+    I32EnumAttrCase<"Cublas", 8, "cublas">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }

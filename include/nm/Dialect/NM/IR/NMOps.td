@@ -428,4 +428,22 @@ def NM_AssembleOp : NM_Op<"assemble", [Pure]> {
   let hasFolder = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+def NM_HasCublasOp : NM_Op<"has_cublas", [Pure]> {
+  let summary = "whether cuBLAS can be loaded where the program runs";
+  let description = [{
+    The condition under which a product of strategy `cublas` runs; see
+    `nm-call-cublas`. It is the same throughout a process.
+
+    ```mlir
+    %loaded = nm.has_cublas
+    ```
+  }];
+  let results = (outs I1:$loaded);
+  let assemblyFormat = "attr-dict";
+}
+
 #endif // NM_DIALECT_NM_IR_NMOPS_TD

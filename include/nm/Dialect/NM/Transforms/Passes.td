@@ -140,6 +140,10 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     its memory, and the schedule. A dynamic m is scheduled for a typical one,
     which the remark names.
 
+    Where cuBLAS is estimated to be faster with dense weights, these take the
+    sparse ones' place and the strategy is `cublas`, with the tiles of our own
+    product for machines without the library. The remark says so, and why.
+
     Before:
     ```mlir
     %r = nm.spmm <16:32, block = 1x32> ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
@@ -172,9 +176,14 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
            "it">,
     Option<"sliceK", "slice-k", "int64_t", /*default=*/"0",
            "warps of a block that take turns along k, in place of the cost "
-           "model's; 0 leaves the choice to it">
+           "model's; 0 leaves the choice to it">,
+    Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
+           "fall back to dense weights and cuBLAS where that is estimated to be "
+           "faster, or has the only product of these types">
   ];
-  let dependentDialects = ["::mlir::nm::NMDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
@@ -231,6 +240,10 @@ def NMTileToBlocks
     each of them into a tensor of partial sums, and a second `scf.forall` adds
     these to C, always in the same order, and rounds once.
 
+    A product of strategy `cublas` whose schedule has tiles is made twice, in
+    the branches of `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one
+    call, and by strategy `simt` with those tiles.
+
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that
     element-wise neighbours of the products use all threads.
@@ -261,6 +274,44 @@ def NMTileToBlocks
                            "::mlir::gpu::GPUDialect",
                            "::mlir::nm::NMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
+  let summary = "products of strategy cublas to calls of the runtime";
+  let description = [{
+    Every product on memrefs whose schedule is `#nm.schedule<cublas>` keeps all
+    weights (N = M), in the condensed form that is the dense matrix itself, and
+    becomes a call of the runtime's `nmCublasMultiply`, which queues cuBLAS'
+    product on the current stream, in f32 throughout where the operands are. A
+    fill of C with zeros right before it goes. `nm.has_cublas` becomes a call of
+    `nmCublasIsLoaded`, which loads the library at first.
+
+    The operand types are f32, f16, bf16 and i8; others have no such product
+    and are an error.
+
+    Before:
+    ```mlir
+    %loaded = nm.has_cublas
+    scf.if %loaded {
+      nm.spmm <1:1, block = 1x32> schedule <cublas> ins(%a, %v, %i : ...) outs(%c : ...)
+    }
+    ```
+    After:
+    ```mlir
+    %code = func.call @nmCublasIsLoaded() : () -> index
+    %loaded = arith.cmpi ne, %code, %c0 : index
+    scf.if %loaded {
+      func.call @nmCublasMultiply(%m, %n, %k, %c1, %a_pointer, ...) : ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"available", "available", "bool", /*default=*/"true",
+           "call the library; without, nm.has_cublas is false">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def NMCheckEncodings : Pass<"nm-check-encodings"> {

@@ -1,0 +1,220 @@
+//===- CallCublas.cpp - Products of cuBLAS to calls -----------------------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMCALLCUBLAS
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::ElementType;
+
+/// Why the library has no such product, if so.
+static std::optional<std::string> whyNotCublas(SpMMOp op) {
+  auto product = cast<SparseProductOpInterface>(*op);
+  ::nm::Pattern pattern = product.getPattern();
+  if (pattern.n != pattern.m)
+    return "expected a pattern that keeps all weights for strategy cublas, "
+           "but got " +
+           pattern.str();
+  if (product.getPackingAttr())
+    return "expected weights in condensed form for strategy cublas";
+  Type type = product.getAType().getElementType();
+  if (!type.isF32() && !type.isF16() && !type.isBF16() &&
+      !type.isSignlessInteger(8))
+    return "expected operands of element type f32, f16, bf16 or i8 for "
+           "strategy cublas";
+  if (product.getNumBatchDims() > 1)
+    return "expected at most one batch dimension for strategy cublas";
+  for (Value operand : {op.getA(), op.getValues(), op.getC()}) {
+    auto [strides, offset] =
+        cast<MemRefType>(operand.getType()).getStridesAndOffset();
+    if (strides.back() != 1)
+      return "expected contiguous rows for strategy cublas";
+  }
+  return std::nullopt;
+}
+
+/// The fill of C with zeros right before `op`, if there is one.
+static linalg::FillOp findZeroFill(SpMMOp op) {
+  auto fill = dyn_cast_or_null<linalg::FillOp>(op->getPrevNode());
+  if (!fill || fill.output() != op.getC() ||
+      !(matchPattern(fill.value(), m_AnyZeroFloat()) ||
+        matchPattern(fill.value(), m_Zero())))
+    return {};
+  return fill;
+}
+
+namespace {
+/// Builds the arguments of one call, all of them index.
+class CallBuilder {
+public:
+  CallBuilder(OpBuilder &builder, SpMMOp op)
+      : builder(builder), loc(op.getLoc()), op(op) {}
+
+  SmallVector<Value> getArguments(bool accumulate);
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value sizeOf(Value operand, int64_t dim) {
+    return builder.createOrFold<memref::DimOp>(loc, operand, dim);
+  }
+  memref::ExtractStridedMetadataOp describe(Value operand) {
+    return memref::ExtractStridedMetadataOp::create(builder, loc, operand);
+  }
+  Value pointerTo(Value operand, memref::ExtractStridedMetadataOp metadata);
+  /// Elements from one matrix of a batch to the next.
+  Value batchStride(memref::ExtractStridedMetadataOp metadata) {
+    auto strides = metadata.getStrides();
+    return strides.size() == 3 ? strides[0] : constant(0);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+};
+} // namespace
+
+Value CallBuilder::pointerTo(Value operand,
+                             memref::ExtractStridedMetadataOp metadata) {
+  int64_t bytes =
+      cast<MemRefType>(operand.getType()).getElementTypeBitWidth() / 8;
+  Value base =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
+  Value offset = arith::MulIOp::create(builder, loc, metadata.getOffset(),
+                                       constant(bytes));
+  return arith::AddIOp::create(builder, loc, base, offset);
+}
+
+SmallVector<Value> CallBuilder::getArguments(bool accumulate) {
+  auto product = cast<SparseProductOpInterface>(*op);
+  Value a = op.getA(), b = op.getValues(), c = op.getC();
+  memref::ExtractStridedMetadataOp ofA = describe(a), ofB = describe(b),
+                                   ofC = describe(c);
+  auto typeOf = [&](ShapedType type) {
+    return constant(
+        static_cast<int64_t>(*mlir::nm::getElementType(type.getElementType())));
+  };
+  auto rowOf = [](memref::ExtractStridedMetadataOp metadata) -> Value {
+    auto strides = metadata.getStrides();
+    return strides[strides.size() - 2];
+  };
+  return {sizeOf(a, *product.getMDimOfA()),
+          sizeOf(c, product.getNDimOfC()),
+          sizeOf(a, product.getKDimOfA()),
+          product.getNumBatchDims() == 0 ? constant(1) : sizeOf(a, 0),
+          pointerTo(a, ofA),
+          pointerTo(b, ofB),
+          pointerTo(c, ofC),
+          typeOf(product.getAType()),
+          typeOf(product.getCType()),
+          rowOf(ofA),
+          rowOf(ofB),
+          rowOf(ofC),
+          batchStride(ofA),
+          batchStride(ofC),
+          constant(op.getTransposeA()),
+          constant(op.getTransposeC()),
+          constant(accumulate)};
+}
+
+namespace {
+struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
+  using NMCallCublasBase::NMCallCublasBase;
+
+  void runOnOperation() override {
+    SmallVector<SpMMOp> products;
+    SmallVector<HasCublasOp> conditions;
+    getOperation()->walk([&](Operation *op) {
+      if (auto condition = dyn_cast<HasCublasOp>(op))
+        conditions.push_back(condition);
+      auto product = dyn_cast<SpMMOp>(op);
+      if (product && product.getScheduleAttr() &&
+          product.getScheduleAttr().getStrategy() == Strategy::Cublas)
+        products.push_back(product);
+    });
+    for (HasCublasOp condition : conditions)
+      replaceCondition(condition);
+    if (!available)
+      return removeDeadBranches();
+    for (SpMMOp product : products)
+      if (failed(replaceProduct(product)))
+        return signalPassFailure();
+  }
+
+private:
+  func::FuncOp declare(StringRef name, FunctionType type);
+  void replaceCondition(HasCublasOp op);
+  /// Those that would call the library.
+  void removeDeadBranches();
+  LogicalResult replaceProduct(SpMMOp op);
+};
+} // namespace
+
+/// The runtime's function `name`.
+func::FuncOp NMCallCublas::declare(StringRef name, FunctionType type) {
+  if (auto known = getOperation().lookupSymbol<func::FuncOp>(name))
+    return known;
+  OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+  auto function =
+      func::FuncOp::create(builder, getOperation().getLoc(), name, type);
+  function.setPrivate();
+  return function;
+}
+
+void NMCallCublas::replaceCondition(HasCublasOp op) {
+  OpBuilder builder(op);
+  if (!available) {
+    Value never = arith::ConstantIntOp::create(builder, op.getLoc(), 0, 1);
+    op.replaceAllUsesWith(never);
+    return op.erase();
+  }
+  Type index = builder.getIndexType();
+  func::FuncOp callee =
+      declare("nmCublasIsLoaded", builder.getFunctionType({}, index));
+  Value code = func::CallOp::create(builder, op.getLoc(), callee).getResult(0);
+  Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+  Value loaded = arith::CmpIOp::create(builder, op.getLoc(),
+                                       arith::CmpIPredicate::ne, code, zero);
+  op.replaceAllUsesWith(loaded);
+  op.erase();
+}
+
+void NMCallCublas::removeDeadBranches() {
+  RewritePatternSet patterns(&getContext());
+  scf::IfOp::getCanonicalizationPatterns(patterns, &getContext());
+  (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+}
+
+LogicalResult NMCallCublas::replaceProduct(SpMMOp op) {
+  if (!cast<SparseProductOpInterface>(*op).hasPureBufferSemantics())
+    return op.emitOpError() << "expected memrefs to call cuBLAS with";
+  if (std::optional<std::string> reason = whyNotCublas(op))
+    return op.emitOpError() << *reason;
+  linalg::FillOp fill = findZeroFill(op);
+  OpBuilder builder(op);
+  SmallVector<Value> arguments =
+      CallBuilder(builder, op).getArguments(/*accumulate=*/!fill);
+  func::FuncOp callee =
+      declare("nmCublasMultiply",
+              builder.getFunctionType(ValueRange(arguments).getTypes(), {}));
+  func::CallOp::create(builder, op.getLoc(), callee, arguments);
+  if (fill)
+    fill.erase();
+  op.erase();
+  return success();
+}

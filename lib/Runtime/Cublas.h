@@ -1,0 +1,60 @@
+//===- Cublas.h - cuBLAS, loaded at run time --------------------*- C++ -*-===//
+
+#ifndef NM_LIB_RUNTIME_CUBLAS_H
+#define NM_LIB_RUNTIME_CUBLAS_H
+
+#include "CudaDriver.h"
+#include "nm/Support/ElementType.h"
+#include "nm/Support/Error.h"
+
+#include <cstdint>
+
+namespace nm::cuda {
+
+/// C += A * B, or C = A * B, for each of `batches` A and C: A[m x k] with rows
+/// `rowOfA` elements apart, or, transposed, A[k x m]; C alike, with n; B[k x n]
+/// row-major. Sums are f32, or i32 for integers.
+struct DenseProduct {
+  int64_t m, n, k, batches;
+  const void *a, *b;
+  void *c;
+  ElementType type, outputType;
+  int64_t rowOfA, rowOfB, rowOfC;
+  int64_t batchOfA, batchOfC;
+  bool transposeA, transposeC, accumulate;
+};
+
+class Cublas {
+public:
+  /// The library that NM_CUBLAS_LIBRARY names, or else libcublas.so.13 or .12.
+  /// Both it and a failure to load it stay for the life of the process.
+  static Result<const Cublas *> get();
+
+  /// Queues the product on the thread's current stream.
+  Status multiply(const ContextScope &scope, const DenseProduct &product) const;
+
+private:
+  /// A handle is a pointer; cublasOperation_t and the other enums are ints.
+  using Handle = void *;
+  using GemmStridedBatchedEx = int (*)(Handle, int opA, int opB, int m, int n,
+                                       int k, const void *alpha, const void *a,
+                                       int typeA, int lda, long long strideA,
+                                       const void *b, int typeB, int ldb,
+                                       long long strideB, const void *beta,
+                                       void *c, int typeC, int ldc,
+                                       long long strideC, int batches,
+                                       int compute, int algorithm);
+
+  static Result<Cublas> load();
+  Result<Handle> getHandle(const ContextScope &scope) const;
+  Status check(const char *call, int code) const;
+
+  int (*create)(Handle *) = nullptr;
+  int (*setStream)(Handle, void *) = nullptr;
+  const char *(*statusName)(int) = nullptr;
+  GemmStridedBatchedEx gemm = nullptr;
+};
+
+} // namespace nm::cuda
+
+#endif // NM_LIB_RUNTIME_CUBLAS_H

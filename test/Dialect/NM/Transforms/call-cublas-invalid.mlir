@@ -1,0 +1,53 @@
+// RUN: nm-opt %s --nm-call-cublas --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-call-cublas --split-input-file
+
+func.func @sparse(%a: memref<8x4xf32>, %v: memref<2x8xf32>, %i: memref<2x8xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected a pattern that keeps all weights for strategy cublas, but got 2:4}}
+  nm.spmm <2:4> schedule <cublas> ins(%a, %v, %i : memref<8x4xf32>, memref<2x8xf32>, memref<2x8xi8>) outs(%c : memref<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @packed(%a: memref<8x4xf32>, %v: memref<1x4x8xf32>, %i: memref<1x4x1xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected weights in condensed form for strategy cublas}}
+  nm.spmm <1:1, block = 1x8> packing <panel = 8, index_bits = 8> schedule <cublas>
+    ins(%a, %v, %i : memref<8x4xf32>, memref<1x4x8xf32>, memref<1x4x1xi8>) outs(%c : memref<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @type(%a: memref<8x4xf8E4M3FN>, %v: memref<4x8xf8E4M3FN>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected operands of element type f32, f16, bf16 or i8 for strategy cublas}}
+  nm.spmm <1:1, block = 1x8> schedule <cublas>
+    ins(%a, %v, %i : memref<8x4xf8E4M3FN>, memref<4x8xf8E4M3FN>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @batches(%a: memref<2x3x8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<2x3x8x8xf32>) {
+  // expected-error @+1 {{expected at most one batch dimension for strategy cublas}}
+  nm.spmm <1:1, block = 1x8> schedule <cublas>
+    ins(%a, %v, %i : memref<2x3x8x4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<2x3x8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @rows(%a: memref<8x4xf32, strided<[8, 2]>>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected contiguous rows for strategy cublas}}
+  nm.spmm <1:1, block = 1x8> schedule <cublas>
+    ins(%a, %v, %i : memref<8x4xf32, strided<[8, 2]>>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @tensors(%a: tensor<8x4xf32>, %v: tensor<4x8xf32>, %i: tensor<4x1xi8>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{expected memrefs to call cuBLAS with}}
+  %r = nm.spmm <1:1, block = 1x8> schedule <cublas>
+    ins(%a, %v, %i : tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x1xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}

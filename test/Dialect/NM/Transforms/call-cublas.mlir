@@ -1,0 +1,54 @@
+// RUN: nm-opt %s --nm-call-cublas --canonicalize | FileCheck %s
+// RUN: nm-opt %s --nm-call-cublas=available=false | FileCheck %s --check-prefix=WITHOUT
+
+// C is overwritten where it was filled with zeros right before, else added to.
+// CHECK: func.func private @nmCublasMultiply(index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index)
+// CHECK: func.func private @nmCublasIsLoaded() -> index
+
+// WITHOUT-LABEL: func.func @f32
+// WITHOUT-NOT: nm.
+// WITHOUT: return
+
+// CHECK-LABEL: func.func @f32
+// CHECK-SAME: %[[A:[^:]*]]: memref<?x64xf32>, %[[V:[^:]*]]: memref<64x96xf32>
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
+// CHECK-DAG: %[[C90:.*]] = arith.constant 90 : index
+// CHECK-DAG: %[[C96:.*]] = arith.constant 96 : index
+// CHECK: %[[CODE:.*]] = call @nmCublasIsLoaded()
+// CHECK: %[[LOADED:.*]] = arith.cmpi ne, %[[CODE]], %[[C0]]
+// CHECK: scf.if %[[LOADED]] {
+// CHECK-NOT: linalg.fill
+// CHECK: %[[M:.*]] = memref.dim %[[A]], %[[C0]]
+// CHECK: %[[AP:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
+// CHECK: %[[BP:.*]] = memref.extract_aligned_pointer_as_index %[[V]]
+// CHECK: call @nmCublasMultiply(%[[M]], %[[C90]], %[[C64]], %[[C1]], %[[AP]], %[[BP]], %{{.*}}, %[[C1]], %[[C1]], %[[C64]], %[[C96]], %[[C90]], %[[C0]], %[[C0]], %[[C0]], %[[C0]], %[[C0]])
+// CHECK-NOT: nm.spmm
+func.func @f32(%a: memref<?x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %c: memref<?x90xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %loaded = nm.has_cublas
+  scf.if %loaded {
+    linalg.fill ins(%zero : f32) outs(%c : memref<?x90xf32>)
+    nm.spmm <1:1, block = 1x32> schedule <cublas>
+      ins(%a, %v, %i : memref<?x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<?x90xf32>)
+  }
+  return
+}
+
+// Batches, transposes, bytes and offsets; sums in i32.
+// CHECK-LABEL: func.func @i8
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[C6:.*]] = arith.constant 6 : index
+// CHECK-DAG: %[[C7:.*]] = arith.constant 7 : index
+// CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
+// CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
+// CHECK-DAG: %[[C128:.*]] = arith.constant 128 : index
+// CHECK: call @nmCublasMultiply(%[[C8]], %[[C16]], %[[C8]], %[[C2]], %{{.*}}, %{{.*}}, %{{.*}}, %[[C7]], %[[C6]], %[[C8]], %[[C16]], %[[C8]], %[[C64]], %[[C128]], %[[C1]], %[[C1]], %[[C1]])
+func.func @i8(%a: memref<2x8x8xi8>, %v: memref<8x16xi8>, %i: memref<8x1xi8>, %c: memref<2x16x8xi32>) {
+  nm.spmm <1:1, block = 1x16> transpose_a transpose_c schedule <cublas>
+    ins(%a, %v, %i : memref<2x8x8xi8>, memref<8x16xi8>, memref<8x1xi8>) outs(%c : memref<2x16x8xi32>)
+  return
+}

@@ -1,0 +1,56 @@
+// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: not nm-opt %s --nm-select-gpu-schedule="strategy=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
+
+// Where dense is faster, weights that are loaded become dense.
+// CHECK-LABEL: func.func @dense
+// CHECK: %[[B:.*]] = nm.decompress <1:2>
+// CHECK: %[[V:.*]]:2 = nm.compress <1:1, block = 1x32> ins(%[[B]] :
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas, block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins(%{{.*}}, %[[V]]#0, %[[V]]#1 :
+func.func @dense(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  // expected-remark @+1 {{f32: strategy cublas on sm_90; estimated 2693.2 us; calls cuBLAS with dense weights, which is faster: }}
+  %r = nm.spmm <1:2>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2048x4096xf32>, tensor<2048x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+// Weights that come with each call stay as they are.
+func.func @not_loaded(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32>, %i: tensor<2048x4096xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  // expected-remark @+1 {{cuBLAS would take 2693.2 us, but its weights would have to be decompressed at each call}}
+  %r = nm.spmm <1:2>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2048x4096xf32>, tensor<2048x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+// A dense matrix gets units that tiles can end between, and is not packed.
+// CHECK-LABEL: func.func @weights
+// CHECK: nm.spmm <1:1, block = 1x8> schedule <cublas> ins({{.*}}tensor<512x125xi8>)
+func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<512x20xi8>, %c: tensor<?x1000xf32>) -> tensor<?x1000xf32> {
+  // expected-remark @+1 {{strategy cublas on sm_90; estimated 9.5 us; calls cuBLAS with dense weights, which is faster: }}
+  %r = nm.spmm <1:1, block = 1x50>
+    ins(%a, %v, %i : tensor<?x512xf16>, tensor<512x1000xf16>, tensor<512x20xi8>)
+    outs(%c : tensor<?x1000xf32>) -> tensor<?x1000xf32>
+  return %r : tensor<?x1000xf32>
+}
+
+// -----
+
+// The sparse product is faster, unless an option says otherwise.
+// CHECK-LABEL: func.func @sparse
+// CHECK: schedule <simt,
+// GIVEN: error: {{.*}}its weights would have to be decompressed at each call
+// GIVEN: calls cuBLAS with dense weights, as the strategy option says
+// GIVEN-LABEL: func.func @sparse
+// GIVEN: nm.spmm <1:1, block = 1x32> schedule <cublas,
+func.func @sparse(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<512x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  // expected-remark @+1 {{cuBLAS is estimated to take 2693.2 us with dense weights}}
+  %r = nm.spmm <4:32, block = 1x64>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<512x4096xf32>, tensor<512x64xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

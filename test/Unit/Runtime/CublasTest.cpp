@@ -1,0 +1,105 @@
+//===- CublasTest.cpp - What compiled dense products call -----------------===//
+
+#include "FakeCudaControl.h"
+#include "nm-c/Runtime.h"
+
+#include "nm/Support/ElementType.h"
+
+#include <cmath>
+#include <vector>
+
+// As nm-call-cublas declares them.
+extern "C" {
+int64_t nmCublasIsLoaded();
+void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
+                      const void *a, const void *b, void *c, int64_t type,
+                      int64_t outputType, int64_t rowOfA, int64_t rowOfB,
+                      int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+                      int64_t transposeA, int64_t transposeC,
+                      int64_t accumulate);
+}
+
+using namespace nm;
+
+static std::string takeError() {
+  char *text = nmTakeError();
+  std::string result = text ? text : "";
+  nmMessageFree(text);
+  return result;
+}
+
+/// What is loaded stays for the life of a process, so this is another one.
+TEST(CublasDeathTest, SaysThatItIsNotThere) {
+  EXPECT_EXIT(
+      {
+        setenv("NM_CUBLAS_LIBRARY", "/nowhere/libcublas.so", 1);
+        if (nmCublasIsLoaded())
+          exit(1);
+        nmCublasMultiply(1, 1, 1, 1, nullptr, nullptr, nullptr, 1, 1, 1, 1, 1,
+                         0, 0, 0, 0, 0);
+        bool says = takeError().find("cannot load cuBLAS: /nowhere") == 0;
+        exit(says ? 0 : 2);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+namespace {
+class CublasTest : public ::testing::Test {
+protected:
+  void SetUp() override { setenv("NM_CUBLAS_LIBRARY", NM_FAKE_CUBLAS, 1); }
+
+  FakeCuda cuda;
+};
+} // namespace
+
+TEST_F(CublasTest, MultipliesEveryLayout) {
+  ASSERT_TRUE(nmCublasIsLoaded());
+  constexpr int64_t m = 3, n = 5, k = 4, batches = 2, pad = 2;
+  for (int flags = 0; flags < 8; ++flags) {
+    bool transposeA = flags & 1, transposeC = flags & 2, accumulate = flags & 4;
+    int64_t rowOfA = (transposeA ? m : k) + pad, rowOfB = n + pad,
+            rowOfC = (transposeC ? m : n) + pad;
+    int64_t batchOfA = rowOfA * (transposeA ? k : m),
+            batchOfC = rowOfC * (transposeC ? n : m);
+    std::vector<float> a(batches * batchOfA), b(rowOfB * k),
+        c(batches * batchOfC, accumulate ? 100.0f : NAN);
+    for (size_t i = 0; i < a.size(); ++i)
+      a[i] = float(i % 7) - 3;
+    for (size_t i = 0; i < b.size(); ++i)
+      b[i] = float(i % 5) - 2;
+    nmCublasMultiply(m, n, k, batches, a.data(), b.data(), c.data(),
+                     int64_t(ElementType::F32), int64_t(ElementType::F32),
+                     rowOfA, rowOfB, rowOfC, batchOfA, batchOfC, transposeA,
+                     transposeC, accumulate);
+    EXPECT_EQ(takeError(), "");
+    for (int64_t batch = 0; batch < batches; ++batch)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          float sum = accumulate ? 100 : 0;
+          for (int64_t l = 0; l < k; ++l)
+            sum += a[batch * batchOfA +
+                     (transposeA ? l * rowOfA + i : i * rowOfA + l)] *
+                   b[l * rowOfB + j];
+          EXPECT_EQ(c[batch * batchOfC +
+                      (transposeC ? j * rowOfC + i : i * rowOfC + j)],
+                    sum)
+              << flags;
+        }
+  }
+}
+
+TEST_F(CublasTest, MultipliesIntegersAndReportsTheRest) {
+  const int8_t a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
+  int32_t c[4] = {};
+  auto multiply = [&](ElementType type, ElementType outputType) {
+    nmCublasMultiply(2, 2, 2, 1, a, b, c, int64_t(type), int64_t(outputType), 2,
+                     2, 2, 0, 0, 0, 0, 0);
+    return takeError();
+  };
+  EXPECT_EQ(multiply(ElementType::I8, ElementType::I32), "");
+  EXPECT_EQ(c[0], 19);
+  EXPECT_EQ(c[3], 50);
+  EXPECT_EQ(multiply(ElementType::F16, ElementType::F32),
+            "cublasGemmStridedBatchedEx failed: CUBLAS_STATUS_NOT_SUPPORTED "
+            "(15)");
+}
