@@ -11,7 +11,9 @@
 // REDEFINE: %{mutation} = no-change
 // RUN: %{run} --check-prefix=NONE --implicit-check-not=error
 // NONE: simulated matmul_kernel: 6 blocks of 64 threads
+// NONE: shared stores: {{.*}}, 0 bank conflicts
 // NONE: 120 barriers of warps
+// NONE: C[0, 0] = 23200
 
 // The barrier between the copies of a tile and its use, in the loop and after.
 // REDEFINE: %{mutation} = drop-barrier 0
@@ -60,6 +62,46 @@
 // REDEFINE: %{mutation} = endless-loop
 // RUN: %{run} --check-prefix=ENDLESS
 // ENDLESS: global access out of bounds: nvvm.cp.async.shared.global
+
+// Lanes that go past a collective instruction, and others that it is not told of.
+// REDEFINE: %{mutation} = skip-collective 0
+// RUN: %{run} --check-prefix=COLLECTIVE
+// COLLECTIVE: collective instruction that not all lanes reach: nvvm.bar.warp.sync at {{.*}} no thread can go on: 32 threads from number 0 on are at nvvm.bar.warp.sync at {{.*}}, 32 threads from number 16 on are at nvvm.bar.warp.sync at
+// REDEFINE: %{mutation} = halve-mask 0
+// RUN: %{run} --check-prefix=MASK
+// MASK: collective instruction that not all lanes reach: nvvm.bar.warp.sync at {{.*}}: its lane {{[0-9]+}} is not in the mask it gives
+
+// The rows of A's tile are interleaved in shared memory. Where only the loads,
+// or the stores, are in order, C is wrong: row 1 of each 32 counts, and row 4 or
+// 8 is read. Where both are, C is right, and the stores have bank conflicts.
+// REDEFINE: %{mutation} = load-in-order
+// RUN: %{run} --check-prefix=LOADS
+// LOADS: shared stores: {{.*}}, 0 bank conflicts
+// LOADS: C[0, 0] = 23680
+// REDEFINE: %{mutation} = store-in-order
+// RUN: %{run} --check-prefix=STORES
+// STORES: C[0, 0] = 24320
+// REDEFINE: %{mutation} = in-order
+// RUN: %{run} --check-prefix=CONFLICTS --implicit-check-not=error
+// CONFLICTS: shared stores: {{.*}}, {{[1-9][0-9]*}} bank conflicts
+// CONFLICTS: C[0, 0] = 23200
+
+// Rows past the last of A's are loaded from there.
+// REDEFINE: %{mutation} = drop-load-predicate 0
+// RUN: %{run} --check-prefix=LOAD-BOUNDS
+// LOAD-BOUNDS: global access out of bounds: llvm.load at
+
+// How much of a copy there is: the weights have three panels of 32 columns, and
+// blocks take two. The second one is copied before the loop and in it.
+// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=32,64,32 --thread=4,4 --stages=2 --split-k=1 --emit=nvvm -o %t.nvvm 2>/dev/null
+// REDEFINE: %{mutation} = no-change
+// RUN: %{run} --check-prefix=WIDE --implicit-check-not=error
+// WIDE: simulated matmul_kernel: 4 blocks of 128 threads
+// REDEFINE: %{mutation} = drop-copy-predicate 1
+// RUN: %{run} --check-prefix=COPY-BOUNDS
+// REDEFINE: %{mutation} = drop-copy-predicate 4
+// RUN: %{run} --check-prefix=COPY-BOUNDS
+// COPY-BOUNDS: global access out of bounds: nvvm.cp.async.shared.global {{.*}} copies 16 bytes from
 
 func.func @matmul(%a: tensor<40x300xf32>, %b: tensor<300x90xf32, #nm.encoding<16:32, block = 1x32>>, %c: tensor<40x90xf32>) -> tensor<40x90xf32> {
   %zero = arith.constant 0.0 : f32
