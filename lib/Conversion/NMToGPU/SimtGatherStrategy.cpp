@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TileExpansion.h"
-#include "TileStores.h"
+#include "SimtTile.h"
 #include "WeightTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,8 +24,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Rows or columns that a 16-byte access takes.
-static constexpr int64_t kChunk = 4;
 /// Multiply-adds of a thread that are unrolled, which the instruction cache
 /// holds beside the copies.
 static constexpr int64_t kMaxUnrolledFMAs = 2048;
@@ -90,30 +87,19 @@ private:
   SmallVector<Value> lastWeights;
 };
 
-class SimtGatherExpansion : public TileExpansion {
+class SimtGatherExpansion : public SimtTileExpansion {
 public:
   SimtGatherExpansion(SpMMOp op, const GpuTile &tile)
-      : tile(tile), pattern(op.getPattern().getPattern()),
+      : SimtTileExpansion(op, tile),
         columnsPerUnit(KeptRows::columnsPerUnit(pattern)) {}
-
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
-  SmallVector<Value> expand(OpBuilder &builder,
-                            SparseProductOpInterface product,
-                            ArrayRef<Value> sums) override;
-  void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> sums, Value initial) override;
 
 private:
   int64_t units() const { return tile.threadN / columnsPerUnit; }
-  int64_t unrolledRows(int64_t rowCount) const;
+  int64_t unrolledRows(int64_t rowCount) const override;
   SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op, Value firstRow,
-                                int64_t count, ArrayRef<Value> sums);
+                                int64_t count, ArrayRef<Value> sums) override;
 
-  GpuTile tile;
-  ::nm::Pattern pattern;
   int64_t columnsPerUnit;
-  /// The first row, and column, of each chunk, within the block tile.
-  SmallVector<Value> rows, columns;
 };
 } // namespace
 
@@ -198,40 +184,6 @@ StepOperands KeptRows::load(const Step &step) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where a thread stands
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value> SimtGatherExpansion::begin(OpBuilder &builder,
-                                              Location loc) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  auto split = [&](Value value, int64_t by) {
-    return std::pair<Value, Value>(
-        builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
-        builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
-  };
-  auto place = [&](Value warp, int64_t warpSize, Value lane, int64_t chunk) {
-    Value first = builder.createOrFold<arith::AddIOp>(
-        loc, builder.createOrFold<arith::MulIOp>(loc, warp, constant(warpSize)),
-        builder.createOrFold<arith::MulIOp>(loc, lane, constant(kChunk)));
-    return builder.createOrFold<arith::AddIOp>(loc, first,
-                                               constant(chunk * kChunk));
-  };
-  Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
-  auto [warp, lane] = split(thread, kWarpSize);
-  auto [warpN, warpM] = split(warp, tile.warpsM());
-  auto [laneN, laneM] = split(lane, tile.lanesM());
-  for (int64_t i = 0; i < tile.threadM / kChunk; ++i)
-    rows.push_back(place(warpM, tile.warpM, laneM, i * tile.lanesM()));
-  for (int64_t i = 0; i < tile.threadN / kChunk; ++i)
-    columns.push_back(place(warpN, tile.warpN, laneN, i * tile.lanesN()));
-  Value zero = arith::ConstantOp::create(
-      builder, loc, builder.getZeroAttr(builder.getF32Type()));
-  return SmallVector<Value>(tile.threadM * tile.threadN, zero);
-}
-
-//===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
@@ -284,47 +236,6 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
       }
   }
   return result;
-}
-
-SmallVector<Value> SimtGatherExpansion::expand(OpBuilder &builder,
-                                               SparseProductOpInterface product,
-                                               ArrayRef<Value> sums) {
-  auto op = cast<SpMMOp>(*product);
-  Location loc = op.getLoc();
-  int64_t rowCount = WeightTile(op).rows(), count = unrolledRows(rowCount);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  if (count == rowCount)
-    return expandRows(builder, op, constant(0), count, sums);
-  auto loop = scf::ForOp::create(
-      builder, loc, constant(0), constant(rowCount), constant(count), sums,
-      [&](OpBuilder &builder, Location loc, Value row, ValueRange sums) {
-        scf::YieldOp::create(
-            builder, loc,
-            expandRows(builder, op, row, count, SmallVector<Value>(sums)));
-      });
-  // Copies are issued once, not in each round.
-  copiesGoAfter = nullptr;
-  return SmallVector<Value>(loop.getResults());
-}
-
-void SimtGatherExpansion::end(OpBuilder &builder,
-                              SparseProductOpInterface product,
-                              ArrayRef<Value> sums, Value initial) {
-  auto op = cast<SpMMOp>(*product);
-  auto type = VectorType::get(kChunk, builder.getF32Type());
-  SmallVector<TileChunk> chunks;
-  for (auto [i, row] : llvm::enumerate(rows))
-    for (auto [j, column] : llvm::enumerate(columns)) {
-      TileChunk chunk{row, column, {}};
-      for (int64_t m = 0; m < kChunk; ++m)
-        chunk.lines.push_back(vector::FromElementsOp::create(
-            builder, op.getLoc(), type,
-            sums.slice((i * kChunk + m) * tile.threadN + j * kChunk, kChunk)));
-      chunks.push_back(std::move(chunk));
-    }
-  TileStores(builder, op, initial).store(chunks, tile);
 }
 
 std::unique_ptr<TileExpansion>

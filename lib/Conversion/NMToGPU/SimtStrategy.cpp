@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TileExpansion.h"
-#include "TileStores.h"
+#include "SimtTile.h"
 #include "WeightTile.h"
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
@@ -26,9 +25,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Rows or columns that a 16-byte access takes.
-static constexpr int64_t kChunk = 4;
-
 namespace {
 /// A row of the weights: its number, its unit's, and its place in the unit.
 struct KeptRow {
@@ -42,30 +38,21 @@ struct RowOperands {
   SmallVector<Value> b;
 };
 
-class SimtExpansion : public TileExpansion {
+class SimtExpansion : public SimtTileExpansion {
 public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
-      : tile(tile), pattern(op.getPattern().getPattern()),
+      : SimtTileExpansion(op, tile),
         isInterleaved(op->hasAttr(kInterleavedRowsAttr)) {}
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               Value indices) override;
-  SmallVector<Value> expand(OpBuilder &builder,
-                            SparseProductOpInterface product,
-                            ArrayRef<Value> sums) override;
-  void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> sums, Value initial) override;
 
 private:
-  int64_t rowChunks() const { return tile.threadM / kChunk; }
-  int64_t columnChunks() const { return tile.threadN / kChunk; }
-  int64_t unrolledRows(const WeightTile &weights) const;
+  int64_t unrolledRows(int64_t rowCount) const override;
   int64_t groupKey(int64_t chunk) const;
-  SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op,
-                                WeightTile &weights, Value firstRow,
-                                int64_t count, ArrayRef<Value> sums);
+  SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op, Value firstRow,
+                                int64_t count, ArrayRef<Value> sums) override;
   Value place(OpBuilder &builder, Location loc, Value row) {
     return isInterleaved ? RowInterleave::place(builder, loc, row) : row;
   }
@@ -93,50 +80,10 @@ private:
   /// unit spans it, else all.
   bool hasUnitPerChunk() const { return pattern.bn % kChunk == 0; }
 
-  GpuTile tile;
-  ::nm::Pattern pattern;
   /// Whether A's rows stand where RowInterleave says.
   bool isInterleaved;
-  /// The first row, and column, of each chunk, within the block tile.
-  SmallVector<Value> rows, columns;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Where a thread stands
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  auto split = [&](Value value, int64_t by) {
-    return std::pair<Value, Value>(
-        builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
-        builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
-  };
-  Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
-  auto [warp, lane] = split(thread, kWarpSize);
-  auto [warpN, warpM] = split(warp, tile.warpsM());
-  // Lanes run along m first: the eight of a quarter-warp then read one word of
-  // the weights, which shared memory delivers in half the time of eight words,
-  // and eight neighbouring words of A.
-  auto [laneN, laneM] = split(lane, tile.lanesM());
-  auto place = [&](Value warp, int64_t warpSize, Value lane) -> Value {
-    return builder.createOrFold<arith::AddIOp>(
-        loc, builder.createOrFold<arith::MulIOp>(loc, warp, constant(warpSize)),
-        builder.createOrFold<arith::MulIOp>(loc, lane, constant(kChunk)));
-  };
-  Value row = place(warpM, tile.warpM, laneM);
-  Value column = place(warpN, tile.warpN, laneN);
-  for (int64_t i = 0; i < rowChunks(); ++i)
-    rows.push_back(add(builder, loc, row, i * tile.lanesM() * kChunk));
-  for (int64_t i = 0; i < columnChunks(); ++i)
-    columns.push_back(add(builder, loc, column, i * tile.lanesN() * kChunk));
-  Value zero = arith::ConstantOp::create(
-      builder, loc, builder.getZeroAttr(builder.getF32Type()));
-  return SmallVector<Value>(tile.threadM * tile.threadN, zero);
-}
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -144,12 +91,12 @@ SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
 
 /// Rows unrolled at once: all, or a divisor of them that holds whole units or
 /// parts of one.
-int64_t SimtExpansion::unrolledRows(const WeightTile &weights) const {
+int64_t SimtExpansion::unrolledRows(int64_t rowCount) const {
   // A loop unrolls half as many: ptxas holds addresses of more in registers
   // that it then lacks.
-  int64_t count = weights.rows() <= kMaxUnrolledRows ? weights.rows()
-                                                     : kMaxUnrolledRows / 2;
-  while (weights.rows() % count != 0 ||
+  int64_t count =
+      rowCount <= kMaxUnrolledRows ? rowCount : kMaxUnrolledRows / 2;
+  while (rowCount % count != 0 ||
          (count % pattern.bk != 0 && pattern.bk % count != 0))
     --count;
   return count;
@@ -386,10 +333,10 @@ void SimtExpansion::addRow(OpBuilder &builder, Location loc,
 /// `count` kept rows from `firstRow` on. A row's operands are loaded while the
 /// row before it is multiplied.
 SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
-                                             WeightTile &weights,
                                              Value firstRow, int64_t count,
                                              ArrayRef<Value> sums) {
   Location loc = op.getLoc();
+  WeightTile weights(op);
   auto bk = arith::ConstantIndexOp::create(builder, loc, pattern.bk);
   Value firstUnit = builder.createOrFold<arith::DivUIOp>(loc, firstRow, bk);
   Value firstInUnit = builder.createOrFold<arith::RemUIOp>(loc, firstRow, bk);
@@ -405,7 +352,6 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
   RowOperands next = load(0);
   for (int64_t i = 0; i < count; ++i) {
     RowOperands operands = std::move(next);
-
     if (i + 1 < count) {
       next = load(i + 1);
       // ptxas would put the loads off until the products before them are made,
@@ -418,46 +364,6 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
     addRow(builder, loc, operands, result);
   }
   return result;
-}
-
-SmallVector<Value> SimtExpansion::expand(OpBuilder &builder,
-                                         SparseProductOpInterface product,
-                                         ArrayRef<Value> sums) {
-  auto op = cast<SpMMOp>(*product);
-  Location loc = op.getLoc();
-  WeightTile weights(op);
-  int64_t count = unrolledRows(weights);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  if (count == weights.rows())
-    return expandRows(builder, op, weights, constant(0), count, sums);
-  auto loop = scf::ForOp::create(
-      builder, loc, constant(0), constant(weights.rows()), constant(count),
-      sums, [&](OpBuilder &builder, Location loc, Value row, ValueRange sums) {
-        SmallVector<Value> result = expandRows(builder, op, weights, row, count,
-                                               SmallVector<Value>(sums));
-        scf::YieldOp::create(builder, loc, result);
-      });
-  copiesGoAfter = nullptr;
-  return SmallVector<Value>(loop.getResults());
-}
-
-void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
-                        ArrayRef<Value> sums, Value initial) {
-  auto op = cast<SpMMOp>(*product);
-  auto type = VectorType::get(kChunk, builder.getF32Type());
-  SmallVector<TileChunk> chunks;
-  for (auto [i, row] : llvm::enumerate(rows))
-    for (auto [j, column] : llvm::enumerate(columns)) {
-      TileChunk chunk{row, column, {}};
-      for (int64_t m = 0; m < kChunk; ++m)
-        chunk.lines.push_back(vector::FromElementsOp::create(
-            builder, op.getLoc(), type,
-            sums.slice((i * kChunk + m) * tile.threadN + j * kChunk, kChunk)));
-      chunks.push_back(std::move(chunk));
-    }
-  TileStores(builder, op, initial).store(chunks, tile);
 }
 
 //===----------------------------------------------------------------------===//

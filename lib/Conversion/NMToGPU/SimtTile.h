@@ -1,0 +1,43 @@
+//===- SimtTile.h - A thread's tile in strategy simt ------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_SIMTTILE_H
+#define NM_CONVERSION_NMTOGPU_SIMTTILE_H
+
+#include "TileExpansion.h"
+
+namespace mlir::nm {
+
+/// Rows or columns that a 16-byte access takes.
+inline constexpr int64_t kChunk = 4;
+
+/// What the expansions of strategy simt share: a thread makes a register tile
+/// of C, of 4 x 4 chunks that are as far apart as the lanes of a warp are many.
+class SimtTileExpansion : public TileExpansion {
+public:
+  SimtTileExpansion(SpMMOp op, const GpuTile &tile)
+      : tile(tile), pattern(op.getPattern().getPattern()) {}
+
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) final;
+  SmallVector<Value> expand(OpBuilder &builder,
+                            SparseProductOpInterface product,
+                            ArrayRef<Value> sums) final;
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) final;
+
+protected:
+  /// Kept rows that are unrolled at once, a divisor of `rowCount`.
+  virtual int64_t unrolledRows(int64_t rowCount) const = 0;
+  /// Adds the products of `count` kept rows from `firstRow` on.
+  virtual SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op,
+                                        Value firstRow, int64_t count,
+                                        ArrayRef<Value> sums) = 0;
+
+  GpuTile tile;
+  ::nm::Pattern pattern;
+  /// The first row, and column, of each chunk, within the block tile.
+  SmallVector<Value> rows, columns;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_SIMTTILE_H
