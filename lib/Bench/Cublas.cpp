@@ -3,33 +3,14 @@
 #include "Cublas.h"
 
 #include "nm/Runtime/Cuda.h"
+#include "nm/Support/CublasLibrary.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include <dlfcn.h>
 
 using namespace nm;
-
-// The values of cublas_api.h and library_types.h.
-static constexpr int kNoTranspose = 0, kTranspose = 1;
-static constexpr int kComputeF32 = 68, kComputeI32 = 72;
-static constexpr int kDefaultAlgorithm = -1;
-
-static int dataType(ElementType type) {
-  switch (type) {
-  case ElementType::F16:
-    return 2;
-  case ElementType::BF16:
-    return 14;
-  case ElementType::I8:
-    return 3;
-  case ElementType::I32:
-    return 10;
-  default:
-    return 0;
-  }
-}
+using namespace nm::cublas;
 
 //===----------------------------------------------------------------------===//
 // Loading
@@ -45,28 +26,13 @@ struct Cublas::Entry {
       : name(name), function(&function), isNeeded(isNeeded) {}
 };
 
-static Result<void *> openLibrary(const std::string &path) {
-  std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12"};
-  const char *given = std::getenv("NM_CUBLAS_LIBRARY");
-  if (!path.empty())
-    names = {path};
-  else if (given && *given)
-    names = {given};
-  std::string reasons;
-  for (const std::string &name : names) {
-    if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-    reasons += (reasons.empty() ? "" : "; ") + std::string(dlerror());
-  }
-  return Error{"cannot load cuBLAS, which is timed beside: " + reasons +
-               "; give its place with --blas=PATH or NM_CUBLAS_LIBRARY, or "
-               "leave it out with --blas=none"};
-}
-
 Result<Cublas> Cublas::load(const std::string &path, Device device) {
   Result<void *> library = openLibrary(path);
   if (!library)
-    return library.error();
+    return Error{"cannot load cuBLAS, which is timed beside: " +
+                 library.error().message +
+                 "; give its place with --blas=PATH or NM_CUBLAS_LIBRARY, or "
+                 "leave it out with --blas=none"};
   Cublas blas;
   const Entry entries[] = {
       {"cublasCreate_v2", blas.create},
@@ -83,8 +49,7 @@ Result<Cublas> Cublas::load(const std::string &path, Device device) {
   for (const Entry &entry : entries) {
     void *found = dlsym(*library, entry.name);
     if (!found && entry.isNeeded)
-      return Error{"expected cuBLAS 11 or later, but its function " +
-                   std::string(entry.name) + " is missing"};
+      return missingFunction(entry.name);
     *static_cast<void **>(entry.function) = found;
   }
   if (Status status = blas.createHandle(device); !status)

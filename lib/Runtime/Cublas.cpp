@@ -5,68 +5,28 @@
 #include "RecordedError.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/Export.h"
+#include "nm/Support/CublasLibrary.h"
 
 #include <climits>
-#include <cstdlib>
 #include <map>
 #include <string>
-#include <vector>
 
 #include <dlfcn.h>
 
 using namespace nm;
+using namespace nm::cublas;
 using namespace nm::cuda;
-
-// The values of cublas_api.h and library_types.h.
-static constexpr int kNoTranspose = 0, kTranspose = 1;
-// f32 throughout: TensorFloat-32 has a compute type of its own.
-static constexpr int kComputeF32 = 68, kComputeI32 = 72;
-static constexpr int kDefaultAlgorithm = -1;
-
-/// The library's number of a type; negative where it has no products of it.
-static int dataType(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return 0;
-  case ElementType::F16:
-    return 2;
-  case ElementType::I8:
-    return 3;
-  case ElementType::I32:
-    return 10;
-  case ElementType::BF16:
-    return 14;
-  default:
-    return -1;
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Loading
 //===----------------------------------------------------------------------===//
 
-static Result<void *> openLibrary() {
-  std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12"};
-  const char *given = std::getenv("NM_CUBLAS_LIBRARY");
-  if (given && *given)
-    names = {given};
-  std::string reasons;
-  for (const std::string &name : names) {
-    // Global would let its symbols take the place of others'.
-    if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-    reasons += (reasons.empty() ? "" : "; ") + std::string(dlerror());
-  }
-  return Error{
-      "cannot load cuBLAS: " + reasons +
-      "; NM_CUBLAS_LIBRARY says where it is, and what is compiled with "
-      "dense-fallback=false does without"};
-}
-
 Result<Cublas> Cublas::load() {
   Result<void *> library = openLibrary();
   if (!library)
-    return library.error();
+    return Error{"cannot load cuBLAS: " + library.error().message +
+                 "; NM_CUBLAS_LIBRARY says where it is, and what is compiled "
+                 "with dense-fallback=false does without"};
   Cublas blas;
   auto find = [&](auto &entry, const char *name) {
     using Entry = std::remove_reference_t<decltype(entry)>;
@@ -81,8 +41,7 @@ Result<Cublas> Cublas::load() {
         std::pair(find(blas.gemm, "cublasGemmStridedBatchedEx"),
                   "cublasGemmStridedBatchedEx")})
     if (!found)
-      return Error{"expected cuBLAS 11 or later, but its function " +
-                   std::string(name) + " is missing"};
+      return missingFunction(name);
   return blas;
 }
 
