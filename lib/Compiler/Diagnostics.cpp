@@ -2,27 +2,14 @@
 
 #include "nm/Compiler/Diagnostics.h"
 
+#include "nm/Dialect/NM/IR/SourcePlace.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using mlir::nm::Diagnostics;
-
-std::string mlir::nm::getPlace(Location location) {
-  std::string place;
-  location->walk([&](Location part) {
-    auto file = dyn_cast<FileLineColLoc>(part);
-    if (!file)
-      return WalkResult::advance();
-    place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-             Twine(file.getColumn()))
-                .str();
-    return WalkResult::interrupt();
-  });
-  return place;
-}
 
 static StringRef getSeverityName(DiagnosticSeverity severity) {
   switch (severity) {

@@ -4,6 +4,8 @@
 
 #include "CountFlops.h"
 
+#include "nm/Dialect/NM/IR/SourcePlace.h"
+
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"

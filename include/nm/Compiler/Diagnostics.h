@@ -48,9 +48,6 @@ private:
   std::function<void(const Entry &)> onEntry;
 };
 
-/// `file:line:column` of the first place in a file that `location` has.
-std::string getPlace(Location location);
-
 } // namespace mlir::nm
 
 #endif // NM_COMPILER_DIAGNOSTICS_H

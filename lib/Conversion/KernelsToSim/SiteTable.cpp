@@ -2,24 +2,16 @@
 
 #include "SiteTable.h"
 
+#include "nm/Dialect/NM/IR/SourcePlace.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
 static_assert(sizeof(NmSimSite) == 6 * sizeof(int32_t),
               "rows are written as six words");
 
-/// `file:line:column`, or what MLIR prints where there is no file.
-static std::string getPlace(Location location) {
-  std::string place;
-  location->walk([&](Location part) {
-    auto file = dyn_cast<FileLineColLoc>(part);
-    if (!file)
-      return WalkResult::advance();
-    place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-             Twine(file.getColumn()))
-                .str();
-    return WalkResult::interrupt();
-  });
+static std::string describePlace(Operation *op) {
+  std::string place = getPlace(op->getLoc());
   return place.empty() ? "an unknown location" : place;
 }
 
@@ -35,7 +27,7 @@ int32_t SiteTable::addText(StringRef line) {
 int32_t SiteTable::add(Operation *op, const Access &access) {
   auto number = int32_t(size());
   int32_t row[kColumns] = {addText(op->getName().getStringRef()),
-                           addText(getPlace(op->getLoc())),
+                           addText(describePlace(op)),
                            access.kind,
                            access.space,
                            int32_t(access.bytes),
