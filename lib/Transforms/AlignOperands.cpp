@@ -2,6 +2,8 @@
 
 #include "nm/Transforms/Passes.h"
 
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -122,18 +124,12 @@ static void replaceByCopy(RewriterBase &rewriter, scf::ForallOp loop,
   memref::DeallocOp::create(rewriter, loc, copy);
 }
 
-static bool isMappedToBlocks(scf::ForallOp loop) {
-  std::optional<ArrayAttr> mapping = loop.getMapping();
-  return mapping && !mapping->empty() &&
-         llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>);
-}
-
 namespace {
 struct NMAlignOperands : mlir::nm::impl::NMAlignOperandsBase<NMAlignOperands> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) {
-      if (isMappedToBlocks(loop))
+      if (mlir::nm::isMappedToBlocks(loop))
         loops.push_back(loop);
     });
     IRRewriter rewriter(&getContext());

@@ -17,12 +17,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-bool mlir::nm::isMappedToBlocks(scf::ForallOp loop) {
-  std::optional<ArrayAttr> mapping = loop.getMapping();
-  return mapping && !mapping->empty() &&
-         llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>);
-}
-
 /// The loop's dimensions, the one that runs fastest first.
 static SmallVector<size_t> getOrder(scf::ForallOp loop) {
   SmallVector<size_t> order =

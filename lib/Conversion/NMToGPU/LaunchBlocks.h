@@ -7,9 +7,6 @@
 
 namespace mlir::nm {
 
-/// Whether `loop` runs over thread blocks.
-bool isMappedToBlocks(scf::ForallOp loop);
-
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
 /// iteration, and its workgroup buffers by views of dynamic shared memory.
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads);

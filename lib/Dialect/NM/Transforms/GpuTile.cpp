@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -105,4 +107,10 @@ int64_t mlir::nm::getWorkgroupBytes(MemRefType type) {
     elements = std::max(elements, size * stride);
   return llvm::alignTo(elements * type.getElementTypeBitWidth() / 8,
                        kWorkgroupAlignment);
+}
+
+bool mlir::nm::isMappedToBlocks(scf::ForallOp loop) {
+  std::optional<ArrayAttr> mapping = loop.getMapping();
+  return mapping && !mapping->empty() &&
+         llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>);
 }

@@ -5,6 +5,10 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
+namespace mlir::scf {
+class ForallOp;
+} // namespace mlir::scf
+
 namespace mlir::nm {
 
 /// Threads of a warp, on every chip there is.
@@ -44,6 +48,9 @@ struct GpuTile {
 /// The shared memory that a buffer of `type` takes, rounded up to the alignment
 /// that all buffers have.
 int64_t getWorkgroupBytes(MemRefType type);
+
+/// Whether `loop` runs over thread blocks.
+bool isMappedToBlocks(scf::ForallOp loop);
 
 } // namespace mlir::nm
 
