@@ -59,6 +59,9 @@ private:
   std::string body() const;
 };
 
+/// A tensor of drawn elements.
+Result<Buffer> drawTensor(ElementType type, const Shape &shape, Random &random);
+
 } // namespace nm::test
 
 #endif // NM_TEST_INTEGRATION_CPU_MODELCASE_H

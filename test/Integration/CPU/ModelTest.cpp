@@ -44,15 +44,6 @@ static Result<Module> compileAndLoad(const std::vector<ModelCase> &cases,
   return Module::load(output);
 }
 
-static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
-                                 Random &random) {
-  Result<Buffer> buffer = Buffer::allocate(type, shape);
-  if (buffer)
-    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
-      storeFromDouble(buffer->tensor().data, type, i, random.element(type));
-  return buffer;
-}
-
 static std::string checkModel(const ModelCase &model, const Module &module,
                               Random &random) {
   Result<Function> function = module.function(model.name());

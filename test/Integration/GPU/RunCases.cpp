@@ -87,15 +87,6 @@ Result<Place> Place::poisoned(ElementType type, const Shape &shape,
   return place;
 }
 
-static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
-                                 Random &random) {
-  Result<Buffer> buffer = Buffer::allocate(type, shape);
-  if (buffer)
-    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
-      storeFromDouble(buffer->tensor().data, type, i, random.element(type));
-  return buffer;
-}
-
 /// Calls `function`; gives the result on the host.
 static Result<Buffer> call(const ModelCase &product, Function &function,
                            const Tensor &a, const Tensor &w, const Tensor &c) {
