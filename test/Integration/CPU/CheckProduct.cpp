@@ -71,24 +71,48 @@ static std::vector<double> asDoubles(const GuardedArray &array,
   return elements;
 }
 
+/// The values in condensed order, as doubles.
+static std::vector<double> asDoubles(const Weights &weights, ElementType type) {
+  std::vector<double> values(weights.values.size() / elementSize(type));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = loadAsDouble(weights.values.data(), type, i);
+  return values;
+}
+
 /// C0 + A·B in float64, row-major [batch x m x n].
 static std::vector<double> makeReference(const ProductCase &product,
-                                         const GuardedArray &a,
-                                         const Weights &weights,
+                                         const std::vector<double> &a,
+                                         const std::vector<double> &values,
+                                         const std::vector<uint8_t> &indices,
                                          std::vector<double> c) {
-  std::vector<double> activations = asDoubles(a, product.transposeA);
-  std::vector<double> values(weights.values.size() / elementSize(product.type));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = loadAsDouble(weights.values.data(), product.type, i);
-  CondensedView view{values.data(),    weights.indices.data(),
-                     ElementType::F64, product.pattern,
-                     product.k,        product.n};
+  CondensedView view{values.data(),   indices.data(), ElementType::F64,
+                     product.pattern, product.k,      product.n};
   for (int64_t matrix = 0; matrix < product.batchSize(); ++matrix)
-    referenceSpMM(ActivationView::rowMajor(
-                      activations.data() + matrix * product.m * product.k,
-                      ElementType::F64, product.m, product.k),
-                  view, c.data() + matrix * product.m * product.n);
+    referenceSpMM(
+        ActivationView::rowMajor(a.data() + matrix * product.m * product.k,
+                                 ElementType::F64, product.m, product.k),
+        view, c.data() + matrix * product.m * product.n);
   return c;
+}
+
+/// Fills A and C and draws weights whose sums do not cancel; gives the result.
+static std::vector<double> drawOperands(const ProductCase &product,
+                                        GuardedArray &a, GuardedArray &c,
+                                        Weights &weights, Random &random) {
+  while (true) {
+    random.fill(a);
+    random.fill(c);
+    weights = drawWeights(product, random);
+    std::vector<double> activations = asDoubles(a, product.transposeA),
+                        values = asDoubles(weights, product.type),
+                        before = asDoubles(c, product.transposeC);
+    std::vector<double> expected =
+        makeReference(product, activations, values, weights.indices, before);
+    if (!cancels(expected,
+                 makeReference(product, squared(activations), squared(values),
+                               weights.indices, squared(before))))
+      return expected;
+  }
 }
 
 std::string nm::test::checkProduct(
@@ -102,13 +126,10 @@ std::string nm::test::checkProduct(
       ElementType::I8, product.shapeOfIndices());
   GuardedArray c =
       product.layoutC.makeArray(product.outputType, product.shapeOfC());
-  random.fill(a);
-  random.fill(c);
-  Weights weights = drawWeights(product, random);
+  Weights weights;
+  std::vector<double> expected = drawOperands(product, a, c, weights, random);
   values.setBytes(weights.storedValues);
   indices.setBytes(weights.storedIndices);
-  std::vector<double> expected =
-      makeReference(product, a, weights, asDoubles(c, product.transposeC));
   std::vector<char> aBefore = a.bytes();
 
   bool called = false;

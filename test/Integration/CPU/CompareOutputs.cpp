@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace nm;
 
@@ -40,4 +41,20 @@ std::string nm::test::compareOutputs(const std::vector<double> &got,
       return "element " + std::to_string(i) + " is " + std::to_string(got[i]) +
              ", expected " + std::to_string(expected[i]);
   return {};
+}
+
+std::vector<double> nm::test::squared(std::vector<double> elements) {
+  for (double &element : elements)
+    element *= element;
+  return elements;
+}
+
+bool nm::test::cancels(const std::vector<double> &sums,
+                       const std::vector<double> &squaresOfTerms) {
+  // Terms of random signs make the two equal on average.
+  constexpr double kLeastShare = 1.0 / 16;
+  auto sum = [](const std::vector<double> &elements) {
+    return std::accumulate(elements.begin(), elements.end(), 0.0);
+  };
+  return sum(squared(sums)) < kLeastShare * sum(squaresOfTerms);
 }

@@ -17,6 +17,15 @@ std::string compareOutputs(const std::vector<double> &got,
                            const std::vector<double> &expected,
                            ElementType type);
 
+/// The squares of `elements`.
+std::vector<double> squared(std::vector<double> elements);
+
+/// Whether the terms of `sums` cancel, so that the terms' rounding is large
+/// beside ‖sums‖: a few outputs may, and say nothing of who computed them.
+/// `squaresOfTerms` holds the sum of each output's squared terms.
+bool cancels(const std::vector<double> &sums,
+             const std::vector<double> &squaresOfTerms);
+
 } // namespace nm::test
 
 #endif // NM_TEST_INTEGRATION_CPU_COMPAREOUTPUTS_H

@@ -152,12 +152,3 @@ std::string ModelCase::function() const {
          (filled ? "%start" : "%c") + " : " + c + ") {\n" + body() + "  } -> " +
          c + "\n  return %r : " + c + "\n}\n";
 }
-
-Result<Buffer> nm::test::drawTensor(ElementType type, const Shape &shape,
-                                    Random &random) {
-  Result<Buffer> buffer = Buffer::allocate(type, shape);
-  if (buffer)
-    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
-      storeFromDouble(buffer->tensor().data, type, i, random.element(type));
-  return buffer;
-}

@@ -59,9 +59,6 @@ private:
   std::string body() const;
 };
 
-/// A tensor of drawn elements.
-Result<Buffer> drawTensor(ElementType type, const Shape &shape, Random &random);
-
 } // namespace nm::test
 
 #endif // NM_TEST_INTEGRATION_CPU_MODELCASE_H

@@ -6,14 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompareOutputs.h"
-#include "ModelCase.h"
+#include "ModelOperands.h"
 
 #include "../../Unit/TemporaryFolder.h"
 
 #include "nm-c/Compiler.h"
 #include "nm/Runtime/Module.h"
-#include "nm/Support/Prune.h"
-#include "nm/Support/ReferenceSpMM.h"
 
 #include "gtest/gtest.h"
 
@@ -49,43 +47,29 @@ static std::string checkModel(const ModelCase &model, const Module &module,
   Result<Function> function = module.function(model.name());
   if (!function)
     return function.error().message;
-  const TensorType &weightType = function->args()[1];
-  Result<Buffer> a =
-      drawTensor(model.type, model.sizes(model.activationLoops), random);
-  Result<Buffer> w = drawTensor(model.type, weightType.shape, random);
-  Result<Buffer> c =
-      drawTensor(model.outputType, model.sizes(model.outputLoops), random);
+  Result<ModelOperands> operands = ModelOperands::draw(model, random);
+  if (!operands)
+    return operands.error().message;
   Result<Buffer> result =
       Buffer::allocate(model.outputType, model.sizes(model.outputLoops));
-  if (!a || !w || !c || !result)
-    return "no memory";
-
-  bool kFirst = model.weightDim == 0;
-  DenseView dense{w->tensor().data, model.type,           model.k,
-                  model.n,          kFirst ? model.n : 1, kFirst ? 1 : model.k};
-  prune(dense, model.pattern, w->tensor().data);
-  Result<Weight> condensed = compressWeight(weightType, w->tensor(), "w");
+  if (!result)
+    return result.error().message;
+  Result<Weight> condensed =
+      compressWeight(function->args()[1], operands->weight.tensor(), "w");
   if (!condensed)
     return condensed.error().message;
   Result<std::vector<Weight>> packed = function->pack({*condensed});
   if (!packed)
     return packed.error().message;
-
-  std::vector<double> expected =
-      model.asMatrix(c->tensor(), model.outputLoops, model.nLoop());
-  std::vector<double> activations =
-      model.asMatrix(a->tensor(), model.activationLoops, model.kLoop());
-  referenceDense(ActivationView::rowMajor(activations.data(), ElementType::F64,
-                                          model.rows(), model.k),
-                 dense, expected.data());
-  Status status = function->call(
-      {Argument(a->tensor()), Argument((*packed)[0]), Argument(c->tensor())},
-      {result->tensor()});
+  Status status = function->call({Argument(operands->activation.tensor()),
+                                  Argument((*packed)[0]),
+                                  Argument(operands->output.tensor())},
+                                 {result->tensor()});
   if (!status)
     return status.error().message;
   return compareOutputs(
       model.asMatrix(result->tensor(), model.outputLoops, model.nLoop()),
-      expected, model.outputType);
+      operands->expected, model.outputType);
 }
 
 TEST_P(ModelTest, AgreesWithFloat64) {

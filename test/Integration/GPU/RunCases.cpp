@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "../CPU/CompareOutputs.h"
+#include "../CPU/ModelOperands.h"
 #include "GpuCases.h"
 
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
-#include "nm/Support/Prune.h"
-#include "nm/Support/ReferenceSpMM.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -89,17 +88,20 @@ Result<Place> Place::poisoned(ElementType type, const Shape &shape,
 
 /// Calls `function`; gives the result on the host.
 static Result<Buffer> call(const ModelCase &product, Function &function,
-                           const Tensor &a, const Tensor &w, const Tensor &c) {
-  Result<Weight> condensed = compressWeight(function.args()[1], w, "w");
+                           const ModelOperands &operands) {
+  Result<Weight> condensed =
+      compressWeight(function.args()[1], operands.weight.tensor(), "w");
   if (!condensed)
     return condensed.error();
   Result<std::vector<Weight>> packed = function.pack({*condensed});
   if (!packed)
     return packed.error();
   const Device &device = function.device();
-  Result<Place> aPlace = Place::copy(a, device);
-  Result<Place> cPlace = Place::copy(c, device);
-  Result<Place> result = Place::poisoned(product.outputType, c.shape, device);
+  const Tensor &output = operands.output.tensor();
+  Result<Place> aPlace = Place::copy(operands.activation.tensor(), device);
+  Result<Place> cPlace = Place::copy(output, device);
+  Result<Place> result =
+      Place::poisoned(product.outputType, output.shape, device);
   for (const Result<Place> *place : {&aPlace, &cPlace, &result})
     if (!*place)
       return place->error();
@@ -117,35 +119,15 @@ static std::string check(const ModelCase &product, const Module &module) {
   Result<Function> function = module.function(product.name());
   if (!function)
     return function.error().message;
-  Result<Buffer> a =
-      drawTensor(product.type, product.sizes(product.activationLoops), random);
-  Result<Buffer> w =
-      drawTensor(product.type, function->args()[1].shape, random);
-  Result<Buffer> c = drawTensor(product.outputType,
-                                product.sizes(product.outputLoops), random);
-  if (!a || !w || !c)
-    return "no memory";
-  bool kFirst = product.weightDim == 0;
-  DenseView dense{
-      w->tensor().data, product.type,           product.k,
-      product.n,        kFirst ? product.n : 1, kFirst ? 1 : product.k};
-  prune(dense, product.pattern, w->tensor().data);
-  std::vector<double> expected =
-      product.asMatrix(c->tensor(), product.outputLoops, product.nLoop());
-  if (product.filled)
-    std::fill(expected.begin(), expected.end(), 0.0);
-  std::vector<double> activations =
-      product.asMatrix(a->tensor(), product.activationLoops, product.kLoop());
-  referenceDense(ActivationView::rowMajor(activations.data(), ElementType::F64,
-                                          product.rows(), product.k),
-                 dense, expected.data());
-  Result<Buffer> result =
-      call(product, *function, a->tensor(), w->tensor(), c->tensor());
+  Result<ModelOperands> operands = ModelOperands::draw(product, random);
+  if (!operands)
+    return operands.error().message;
+  Result<Buffer> result = call(product, *function, *operands);
   if (!result)
     return result.error().message;
   return compareOutputs(
       product.asMatrix(result->tensor(), product.outputLoops, product.nLoop()),
-      expected, product.outputType);
+      operands->expected, product.outputType);
 }
 
 /// Returns how many cases fail.

@@ -1,0 +1,82 @@
+//===- ModelOperands.cpp - Drawn data of a linalg contraction -------------===//
+
+#include "ModelOperands.h"
+
+#include "CompareOutputs.h"
+
+#include "nm/Support/Prune.h"
+#include "nm/Support/ReferenceSpMM.h"
+
+#include <algorithm>
+
+using namespace nm;
+using namespace nm::test;
+
+/// A tensor of drawn elements.
+static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
+                                 Random &random) {
+  Result<Buffer> buffer = Buffer::allocate(type, shape);
+  if (buffer)
+    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
+      storeFromDouble(buffer->tensor().data, type, i, random.element(type));
+  return buffer;
+}
+
+static std::vector<double> asDoubles(const Tensor &tensor) {
+  std::vector<double> elements(tensor.elements());
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = loadAsDouble(tensor.data, tensor.type, int64_t(i));
+  return elements;
+}
+
+/// The weight as B[k x n].
+static DenseView viewWeight(const ModelCase &model, const void *data,
+                            ElementType type) {
+  bool kFirst = model.weightDim == 0;
+  return {
+      data, type, model.k, model.n, kFirst ? model.n : 1, kFirst ? 1 : model.k};
+}
+
+/// c + a·weight in float64.
+static std::vector<double> makeReference(const ModelCase &model,
+                                         const std::vector<double> &a,
+                                         const std::vector<double> &weight,
+                                         std::vector<double> c) {
+  referenceDense(ActivationView::rowMajor(a.data(), ElementType::F64,
+                                          model.rows(), model.k),
+                 viewWeight(model, weight.data(), ElementType::F64), c.data());
+  return c;
+}
+
+Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
+                                          Random &random) {
+  Shape weightShape = {model.k, model.n};
+  if (model.weightDim == 1)
+    std::swap(weightShape[0], weightShape[1]);
+  while (true) {
+    Result<Buffer> a =
+        drawTensor(model.type, model.sizes(model.activationLoops), random);
+    Result<Buffer> w = drawTensor(model.type, weightShape, random);
+    Result<Buffer> c =
+        drawTensor(model.outputType, model.sizes(model.outputLoops), random);
+    for (const Result<Buffer> *buffer : {&a, &w, &c})
+      if (!*buffer)
+        return buffer->error();
+    void *weightData = w->tensor().data;
+    prune(viewWeight(model, weightData, model.type), model.pattern, weightData);
+
+    std::vector<double> activations =
+        model.asMatrix(a->tensor(), model.activationLoops, model.kLoop());
+    std::vector<double> weight = asDoubles(w->tensor());
+    std::vector<double> before =
+        model.asMatrix(c->tensor(), model.outputLoops, model.nLoop());
+    if (model.filled)
+      std::fill(before.begin(), before.end(), 0.0);
+    std::vector<double> expected =
+        makeReference(model, activations, weight, before);
+    if (!cancels(expected, makeReference(model, squared(activations),
+                                         squared(weight), squared(before))))
+      return ModelOperands{std::move(*a), std::move(*w), std::move(*c),
+                           std::move(expected)};
+  }
+}

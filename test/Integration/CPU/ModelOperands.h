@@ -1,0 +1,27 @@
+//===- ModelOperands.h - Drawn data of a linalg contraction -----*- C++ -*-===//
+
+#ifndef NM_TEST_INTEGRATION_CPU_MODELOPERANDS_H
+#define NM_TEST_INTEGRATION_CPU_MODELOPERANDS_H
+
+#include "ModelCase.h"
+
+#include <vector>
+
+namespace nm::test {
+
+/// What a ModelCase is called with, and its result in float64.
+struct ModelOperands {
+  Buffer activation;
+  /// Dense, and pruned to the case's pattern.
+  Buffer weight;
+  Buffer output;
+  /// The reference, as ModelCase::asMatrix gives a result.
+  std::vector<double> expected;
+
+  /// Drawn anew until the sums do not cancel.
+  static Result<ModelOperands> draw(const ModelCase &model, Random &random);
+};
+
+} // namespace nm::test
+
+#endif // NM_TEST_INTEGRATION_CPU_MODELOPERANDS_H
