@@ -2,38 +2,145 @@
 
 #include "TileToGpuBlocks.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 
-static ScheduleAttr getSimtSchedule(ScheduleAttr schedule) {
-  return ScheduleAttr::get(
-      schedule.getContext(), Strategy::Simt, schedule.getBlock(),
-      schedule.getWarp(), schedule.getThread(), schedule.getStages(),
-      schedule.getSplitK(), schedule.getSliceK(), schedule.getPacking());
-}
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
 
 static ScheduleAttr getCublasSchedule(MLIRContext *context) {
   return ScheduleAttr::get(context, Strategy::Cublas, {}, {}, {}, /*stages=*/1,
                            /*splitK=*/1, /*sliceK=*/1, PackingAttr());
 }
 
-/// `op` with another schedule, at the insertion point. A fill of its output is
-/// made beside it, where it can go into tiles or become a mode of the call.
-static Operation *cloneProduct(OpBuilder &builder, SparseProductOpInterface op,
-                               linalg::FillOp fill, Value output,
-                               ScheduleAttr schedule) {
-  IRMapping mapping;
+/// Of our own product: simt where there are tiles for it, else a thread for
+/// each element of C, which every product has.
+static ScheduleAttr getOwnSchedule(ScheduleAttr schedule) {
+  Strategy strategy =
+      schedule.getBlock().empty() ? Strategy::Loops : Strategy::Simt;
+  return ScheduleAttr::get(schedule.getContext(), strategy, schedule.getBlock(),
+                           schedule.getWarp(), schedule.getThread(),
+                           schedule.getStages(), schedule.getSplitK(),
+                           schedule.getSliceK(), schedule.getPacking());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// `value`, a scalar, in the float type `type`.
+static Value convertFloat(OpBuilder &builder, Location loc, Value value,
+                          Type type) {
+  unsigned width = value.getType().getIntOrFloatBitWidth();
+  if (width < type.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  if (width > type.getIntOrFloatBitWidth())
+    return arith::TruncFOp::create(builder, loc, type, value);
+  return value;
+}
+
+/// The elements of `from`, converted to those of `to`, which are overwritten.
+static Value convertInto(OpBuilder &builder, Location loc, Value from,
+                         Value to) {
+  auto type = cast<RankedTensorType>(to.getType());
+  SmallVector<AffineMap> maps(
+      2, builder.getMultiDimIdentityMap(static_cast<unsigned>(type.getRank())));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  auto convert = [&](OpBuilder &builder, Location loc, ValueRange elements) {
+    linalg::YieldOp::create(
+        builder, loc,
+        convertFloat(builder, loc, elements[0], type.getElementType()));
+  };
+  return linalg::GenericOp::create(builder, loc, type, from, to, maps,
+                                   iterators, convert)
+      .getResult(0);
+}
+
+/// A new tensor as large as `like`.
+static Value createLike(OpBuilder &builder, Location loc, Value like,
+                        Type element) {
+  return tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, like), element);
+}
+
+namespace {
+/// Makes one branch's product. A fill of its output is made beside it, where it
+/// can go into tiles or become a mode of the call.
+class ProductCloner {
+public:
+  /// `output` is the new tensor for the product, where C was filled.
+  ProductCloner(OpBuilder &builder, SparseProductOpInterface op,
+                linalg::FillOp fill, Value output)
+      : builder(builder), loc(op.getLoc()), op(op), fill(fill), output(output) {
+  }
+
+  SparseProductOpInterface clone(ScheduleAttr schedule) {
+    Value c = op.getC();
+    if (fill)
+      c = fillWith(fill.value(), output);
+    return cloneOn(op.getA(), op.getValues(), c, schedule);
+  }
+
+  /// The product of the operands in f32, which holds them exactly and sums in
+  /// f32 as all floats are; `result` is that in C's type.
+  SparseProductOpInterface cloneInF32(ScheduleAttr schedule, Value &result);
+
+private:
+  Value fillWith(Value value, Value into) {
+    return linalg::FillOp::create(builder, loc, value, into).getResult(0);
+  }
+  Value widen(Value operand) {
+    Type f32 = builder.getF32Type();
+    return convertInto(builder, loc, operand,
+                       createLike(builder, loc, operand, f32));
+  }
+  SparseProductOpInterface cloneOn(Value a, Value values, Value c,
+                                   ScheduleAttr schedule) {
+    Operation *product = mlir::clone(builder, op, TypeRange{c.getType()},
+                                     {a, values, op.getIndices(), c});
+    cast<SparseProductOpInterface>(product).setScheduleAttr(schedule);
+    return cast<SparseProductOpInterface>(product);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  SparseProductOpInterface op;
+  linalg::FillOp fill;
+  Value output;
+};
+} // namespace
+
+SparseProductOpInterface ProductCloner::cloneInF32(ScheduleAttr schedule,
+                                                   Value &result) {
+  Type f32 = builder.getF32Type();
+  bool narrows = op.getCType().getElementType() != f32;
+  Value c = narrows || !fill ? op.getC() : output;
   if (fill)
-    mapping.map(op.getC(), linalg::FillOp::create(builder, fill.getLoc(),
-                                                  fill.value(), output)
-                               .getResult(0));
-  Operation *product = builder.clone(*op, mapping);
-  cast<SparseProductOpInterface>(product).setScheduleAttr(schedule);
+    c = fillWith(convertFloat(builder, loc, fill.value(), f32),
+                 narrows ? createLike(builder, loc, c, f32) : c);
+  else if (narrows)
+    c = widen(c);
+  SparseProductOpInterface product =
+      cloneOn(widen(op.getA()), widen(op.getValues()), c, schedule);
+  result = product->getResult(0);
+  if (narrows)
+    result = convertInto(builder, loc, result, fill ? output : op.getC());
   return product;
+}
+
+/// Whether strategy simt has the product only once its operands are f32.
+static bool needsF32(SparseProductOpInterface op, ScheduleAttr schedule) {
+  return schedule.getStrategy() == Strategy::Simt &&
+         !op.getAType().getElementType().isF32() &&
+         isa<FloatType>(op.getAType().getElementType());
 }
 
 FailureOr<SparseProductOpInterface>
@@ -46,21 +153,28 @@ mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
   // Both branches write the same new tensor.
   Value output;
   if (fill)
-    output = tensor::EmptyOp::create(
-        rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()),
-        op.getCType().getElementType());
+    output =
+        createLike(rewriter, loc, op.getC(), op.getCType().getElementType());
   Value loaded = HasCublasOp::create(rewriter, loc);
   auto branches = scf::IfOp::create(rewriter, loc, op.getCType(), loaded,
                                     /*withElseRegion=*/true);
-  auto fillBranch = [&](Block *block, ScheduleAttr schedule) {
-    rewriter.setInsertionPointToStart(block);
-    Operation *product = cloneProduct(rewriter, op, fill, output, schedule);
-    scf::YieldOp::create(rewriter, loc, product->getResults());
-    return product;
-  };
-  fillBranch(branches.thenBlock(), getCublasSchedule(op.getContext()));
-  Operation *own =
-      fillBranch(branches.elseBlock(), getSimtSchedule(op.getScheduleAttr()));
+  ProductCloner cloner(rewriter, op, fill, output);
+  rewriter.setInsertionPointToStart(branches.thenBlock());
+  SparseProductOpInterface theirs =
+      cloner.clone(getCublasSchedule(op.getContext()));
+  scf::YieldOp::create(rewriter, loc, theirs->getResults());
+
+  rewriter.setInsertionPointToStart(branches.elseBlock());
+  ScheduleAttr schedule = getOwnSchedule(op.getScheduleAttr());
+  Value result;
+  SparseProductOpInterface own;
+  if (needsF32(op, schedule)) {
+    own = cloner.cloneInF32(schedule, result);
+  } else {
+    own = cloner.clone(schedule);
+    result = own->getResult(0);
+  }
+  scf::YieldOp::create(rewriter, loc, result);
   rewriter.replaceOp(op, branches.getResults());
-  return cast<SparseProductOpInterface>(own);
+  return own;
 }

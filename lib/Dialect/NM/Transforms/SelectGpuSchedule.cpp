@@ -211,13 +211,17 @@ void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
 }
 
 /// The tiles of our own product with dense weights, which takes cuBLAS' place
-/// where that cannot be loaded; without any where there is no such product.
+/// where that cannot be loaded, in f32 for narrower floats; without any where
+/// strategy simt has no such product.
 static GpuSchedule getDenseSchedule(GpuProduct product, const GpuChip &gpu,
                                     double microseconds) {
   product.pattern = getDensePattern(kDenseColumns);
-  ::nm::Result<GpuSchedule> own = ::nm::selectGpuSchedule(product, gpu);
+  if (isFloat(product.type))
+    product.type = product.outputType = ::nm::ElementType::F32;
+  ::nm::Result<GpuSchedule> own =
+      ::nm::selectGpuSchedule(product, gpu, GpuStrategy::Simt);
   GpuSchedule schedule;
-  if (own && own->strategy == GpuStrategy::Simt)
+  if (own)
     schedule = *own;
   schedule.strategy = GpuStrategy::Cublas;
   schedule.microseconds = microseconds;
@@ -231,9 +235,12 @@ static std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
     return "cuBLAS has no such product";
   // Its rows of bytes are whole words.
   bool isBytes = op.getAType().getElementType().isSignlessInteger(8);
-  if (isBytes && (op.getStaticK() % 4 != 0 || op.getStaticN() % 4 != 0 ||
-                  op.getStaticM() % 4 != 0))
-    return "cuBLAS multiplies i8 where all sizes are multiples of 4";
+  auto isWhole = [](int64_t size) {
+    return !ShapedType::isDynamic(size) && size % 4 == 0;
+  };
+  if (isBytes && !(isWhole(op.getStaticM()) && isWhole(op.getStaticN()) &&
+                   isWhole(op.getStaticK())))
+    return "cuBLAS multiplies i8 where all sizes are known multiples of 4";
   return std::nullopt;
 }
 

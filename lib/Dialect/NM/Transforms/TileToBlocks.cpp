@@ -94,11 +94,16 @@ private:
 };
 } // namespace
 
+/// Whether the schedule has tiles, or a library to look for.
+static bool isTiled(ScheduleAttr schedule) {
+  return schedule && (!schedule.getBlock().empty() ||
+                      schedule.getStrategy() == Strategy::Cublas);
+}
+
 LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
   SmallVector<SparseProductOpInterface> products;
   getOperation()->walk([&](SparseProductOpInterface op) {
-    if (op.getScheduleAttr() && !op.getScheduleAttr().getBlock().empty() &&
-        op.hasPureTensorSemantics())
+    if (isTiled(op.getScheduleAttr()) && op.hasPureTensorSemantics())
       products.push_back(op);
   });
   for (SparseProductOpInterface op : products) {

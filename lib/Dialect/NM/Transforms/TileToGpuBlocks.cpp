@@ -151,6 +151,8 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
     if (failed(own))
       return failure();
     op = *own;
+    if (op.getScheduleAttr().getStrategy() == Strategy::Loops)
+      return success();
   }
   SparseProductOpInterface narrowed = narrowUnitsToPanels(rewriter, op);
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);

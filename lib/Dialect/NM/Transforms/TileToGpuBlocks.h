@@ -16,7 +16,8 @@ namespace mlir::nm {
 SmallVector<Attribute> getBlockMapping(MLIRContext *context, int64_t numLoops);
 
 /// Replaces `op`, of strategy cublas, by one branch where that can be loaded
-/// and one of strategy simt, which it returns.
+/// and one with a product of our own, which it returns: of strategy simt where
+/// the schedule has tiles, in f32 for narrower floats, else of strategy loops.
 FailureOr<SparseProductOpInterface> branchOnCublas(RewriterBase &rewriter,
                                                    SparseProductOpInterface op);
 

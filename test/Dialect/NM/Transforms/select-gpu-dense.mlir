@@ -29,7 +29,7 @@ func.func @not_loaded(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32>, %i: 
 
 // A dense matrix gets units that tiles can end between, and is not packed.
 // CHECK-LABEL: func.func @weights
-// CHECK: nm.spmm <1:1, block = 1x8> schedule <cublas> ins({{.*}}tensor<512x125xi8>)
+// CHECK: nm.spmm <1:1, block = 1x8> schedule <cublas, block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins({{.*}}tensor<512x125xi8>)
 func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<512x20xi8>, %c: tensor<?x1000xf32>) -> tensor<?x1000xf32> {
   // expected-remark @+1 {{strategy cublas on sm_90; estimated 9.5 us; calls cuBLAS with dense weights, which is faster: }}
   %r = nm.spmm <1:1, block = 1x50>
@@ -53,4 +53,17 @@ func.func @sparse(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32> {nm.values
     ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<512x4096xf32>, tensor<512x64xi8>)
     outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+// cuBLAS wants whole words of bytes, in sizes that are known.
+// CHECK-LABEL: func.func @rows_of_bytes
+// CHECK-NOT: schedule <cublas
+func.func @rows_of_bytes(%a: tensor<?x4096xi8>, %v: tensor<4096x4096xi8>, %i: tensor<4096x128xi8>, %c: tensor<?x4096xi32>) -> tensor<?x4096xi32> {
+  // expected-remark @+1 {{cuBLAS multiplies i8 where all sizes are known multiples of 4}}
+  %r = nm.spmm <1:1, block = 1x32>
+    ins(%a, %v, %i : tensor<?x4096xi8>, tensor<4096x4096xi8>, tensor<4096x128xi8>)
+    outs(%c : tensor<?x4096xi32>) -> tensor<?x4096xi32>
+  return %r : tensor<?x4096xi32>
 }

@@ -154,3 +154,40 @@ func.func @cublas(%a: tensor<128x64xf32>, %v: tensor<64x256xf32>, %i: tensor<64x
     outs(%f : tensor<128x256xf32>) -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
 }
+
+// In f32 for narrower floats, which strategy simt has not.
+// CHECK-LABEL: func.func @cublas_f16
+// CHECK-SAME: %[[A:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<64x256xf16>, {{.*}}%[[C:[^:]*]]: tensor<?x256xf16>
+// CHECK: scf.if
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas> {{.*}} outs(%[[C]] :
+// CHECK: } else {
+// CHECK: %[[C32:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<?x256xf16>) outs(%{{.*}} : tensor<?x256xf32>)
+// CHECK: arith.extf
+// CHECK: linalg.generic {{.*}} ins(%[[A]] : tensor<?x64xf16>)
+// CHECK: linalg.generic {{.*}} ins(%[[V]] : tensor<64x256xf16>)
+// CHECK: %[[SUMS:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[C32]])
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <simt, {{.*}}xf32>
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[SUMS]] : tensor<?x256xf32>) outs(%[[C]] : tensor<?x256xf16>)
+// CHECK: arith.truncf
+// CHECK: scf.yield %[[R]]
+func.func @cublas_f16(%a: tensor<?x64xf16>, %v: tensor<64x256xf16>, %i: tensor<64x8xi8>, %c: tensor<?x256xf16>) -> tensor<?x256xf16> {
+  %r = nm.spmm <1:1, block = 1x32>
+    schedule <cublas, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    ins(%a, %v, %i : tensor<?x64xf16>, tensor<64x256xf16>, tensor<64x8xi8>)
+    outs(%c : tensor<?x256xf16>) -> tensor<?x256xf16>
+  return %r : tensor<?x256xf16>
+}
+
+// Without tiles, a thread makes each element of C.
+// CHECK-LABEL: func.func @cublas_i8
+// CHECK: scf.if
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas>
+// CHECK: } else {
+// CHECK-NOT: scf.forall
+// CHECK: nm.spmm <1:1, block = 1x32> schedule <loops>
+func.func @cublas_i8(%a: tensor<128x64xi8>, %v: tensor<64x256xi8>, %i: tensor<64x8xi8>, %c: tensor<128x256xi32>) -> tensor<128x256xi32> {
+  %r = nm.spmm <1:1, block = 1x32> schedule <cublas>
+    ins(%a, %v, %i : tensor<128x64xi8>, tensor<64x256xi8>, tensor<64x8xi8>)
+    outs(%c : tensor<128x256xi32>) -> tensor<128x256xi32>
+  return %r : tensor<128x256xi32>
+}

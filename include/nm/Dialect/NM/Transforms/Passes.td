@@ -240,9 +240,11 @@ def NMTileToBlocks
     each of them into a tensor of partial sums, and a second `scf.forall` adds
     these to C, always in the same order, and rounds once.
 
-    A product of strategy `cublas` whose schedule has tiles is made twice, in
-    the branches of `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one
-    call, and by strategy `simt` with those tiles.
+    A product of strategy `cublas` is made twice, in the branches of
+    `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one call, and as our
+    own. That is of strategy `simt` where the schedule has tiles, with operands
+    that are widened to f32 where they are narrower floats, else of strategy
+    `loops`.
 
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that
