@@ -117,13 +117,13 @@ static Result<std::vector<std::string>> getArguments(StringRef object,
 // The linker that is built in
 //===----------------------------------------------------------------------===//
 
-/// The first error of a linker's output, without its own name.
+/// The errors of a linker's output, without its own name.
 static ::nm::Error linkError(StringRef text) {
   SmallVector<StringRef> lines;
   text.split(lines, '\n', -1, /*KeepEmpty=*/false);
   std::string message;
   for (StringRef line : lines) {
-    // Where the symbols of an error are used: always this one object.
+    // Where the symbols of an error are used: always in this one object.
     if (line.starts_with(">>>"))
       continue;
     size_t at = line.find("error: ");

@@ -1,4 +1,4 @@
-//===- ReferenceSpMM.cpp - The products that results are checked with -----===//
+//===- ReferenceSpMM.cpp - Products to check results with -----------------===//
 
 #include "nm/Support/ReferenceSpMM.h"
 

@@ -1,5 +1,4 @@
-//===- ReferenceSpMM.h - The products that results are checked with -*- C++
-//-*-===//
+//===- ReferenceSpMM.h - Products to check results with ---------*- C++ -*-===//
 
 #ifndef NM_SUPPORT_REFERENCESPMM_H
 #define NM_SUPPORT_REFERENCESPMM_H

@@ -1,5 +1,4 @@
-//===- GuardedArray.cpp - Operands in memory that notices stray access
-//-----===//
+//===- GuardedArray.cpp - Memory that notices stray access ----------------===//
 
 #include "GuardedArray.h"
 

@@ -1,5 +1,4 @@
-//===- GuardedArray.h - Operands in memory that notices stray access
-//-------===//
+//===- GuardedArray.h - Memory that notices stray access --------*- C++ -*-===//
 
 #ifndef NM_TEST_INTEGRATION_CPU_GUARDEDARRAY_H
 #define NM_TEST_INTEGRATION_CPU_GUARDEDARRAY_H
