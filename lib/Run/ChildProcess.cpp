@@ -3,6 +3,7 @@
 #include "ChildProcess.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -33,6 +34,15 @@ static std::string readAll(int file) {
   }
 }
 
+/// A parent that ignores its children leaves that to the programs it starts,
+/// and then nobody can wait for one.
+static void waitForOwnChildren() {
+  struct sigaction action;
+  if (sigaction(SIGCHLD, nullptr, &action) == 0 &&
+      (action.sa_handler == SIG_IGN || (action.sa_flags & SA_NOCLDWAIT)))
+    signal(SIGCHLD, SIG_DFL);
+}
+
 namespace {
 struct Child {
   pid_t process = 0;
@@ -47,6 +57,7 @@ startChild(const std::function<int(std::string &text)> &work) {
   // text would not end before that child does.
   static std::mutex starting;
   std::lock_guard<std::mutex> lock(starting);
+  waitForOwnChildren();
   int ends[2];
   if (pipe(ends) != 0)
     return Error{std::string("cannot make a pipe: ") + std::strerror(errno)};
@@ -86,7 +97,7 @@ nm::runInChild(const std::function<int(std::string &text)> &work) {
       return Error{std::string("cannot wait for a process: ") +
                    std::strerror(errno)};
   if (WIFSIGNALED(status))
-    return Error{std::string("ended by signal ") +
+    return Error{std::string("the process was ended by signal ") +
                  std::to_string(WTERMSIG(status)) + " (" +
                  strsignal(WTERMSIG(status)) + ")"};
   outcome.exitCode = WEXITSTATUS(status);

@@ -125,8 +125,7 @@ Result<std::string> nm::compileInChild(const std::string &model,
     return compile(model, target, compileOptions, output, text);
   });
   if (!compiled)
-    return Error{"cannot compile " + model + ": the compiler was " +
-                 compiled.error().message};
+    return Error{"cannot compile " + model + ": " + compiled.error().message};
   const std::string &text = compiled->text;
   if (compiled->exitCode == kNoCompiler)
     return Error{text};

@@ -107,10 +107,11 @@ TEST(MeasureCases, GoesOnAfterFailuresCrashesAndLostDevices) {
   // One header, whatever number of processes.
   EXPECT_EQ(printed.find("a script"), printed.rfind("a script"));
   for (const char *message : {"21x8x8 2:4 f32 (fail): no kernel",
-                              "23x8x8 2:4 f32 (crash): ended by "
-                              "signal 9",
+                              "23x8x8 2:4 f32 (crash): the process was ended "
+                              "by signal 9",
                               "25x8x8 2:4 f32 (lose): an illegal memory access",
-                              "27x8x8 2:4 f32 (crash): ended by signal 9"})
+                              "27x8x8 2:4 f32 (crash): the process was ended "
+                              "by signal 9"})
     EXPECT_NE(errors.find(message), std::string::npos) << errors;
 }
 

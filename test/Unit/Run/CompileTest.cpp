@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 
 namespace {
@@ -73,8 +74,16 @@ TEST_F(RunCompileTest, SurvivesACompilerThatCrashes) {
   Finished run = runProcess({input, "--random"});
   EXPECT_EQ(run.code, 1);
   EXPECT_TRUE(run.says("cannot compile " + input +
-                       ": the compiler was ended by signal 6"))
+                       ": the process was ended by signal 6"))
       << run.text;
+}
+
+TEST_F(RunCompileTest, WaitsWhereItsParentIgnoresChildren) {
+  std::string input = folder.write("m.mlir", "ok");
+  std::signal(SIGCHLD, SIG_IGN);
+  Finished run = runProcess({input, "--function=ffn", "--random"});
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_TRUE(run.says("result 0 of @ffn: 128x3 f32")) << run.text;
 }
 
 TEST_F(RunCompileTest, NeedsATemporaryFolder) {
