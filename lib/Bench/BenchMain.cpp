@@ -131,6 +131,14 @@ static int runCases(const BenchOptions &options, Isolation isolation) {
 //===----------------------------------------------------------------------===//
 
 static int run(const BenchOptions &options) {
+  if (options.help) {
+    std::printf("%s", benchHelp().c_str());
+    return kSuccess;
+  }
+  if (options.version) {
+    std::printf("nm-bench %s\n", NM_VERSION);
+    return kSuccess;
+  }
   if (options.list) {
     for (const BenchCase &bench : options.cases)
       std::printf("%s\n", bench.str().c_str());
@@ -153,13 +161,9 @@ int nm::benchMain(int argc, char **argv) {
     std::fprintf(stderr, "nm-bench --help lists the options\n");
     return kUsage;
   }
-  if (options->help) {
-    std::printf("%s", benchHelp().c_str());
-    return kSuccess;
-  }
-  if (options->version) {
-    std::printf("nm-bench %s\n", NM_VERSION);
-    return kSuccess;
-  }
-  return run(*options);
+  int code = run(*options);
+  bool isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!isWritten && code == kSuccess)
+    return fail(Error{"cannot write to the standard output"});
+  return code;
 }

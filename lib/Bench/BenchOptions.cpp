@@ -40,14 +40,6 @@ static void addAll(std::vector<BenchCase> &cases,
   cases.insert(cases.end(), more.begin(), more.end());
 }
 
-static Status addPattern(Given &given, const std::string &text) {
-  Result<Pattern> pattern = Pattern::parse(text);
-  if (pattern)
-    if (Status status = pattern->verify(); !status)
-      return status;
-  return append(given.patterns, std::move(pattern));
-}
-
 static Status setTarget(Given &given, const std::string &text) {
   Result<Target> target = Target::parse(text);
   if (!target)
@@ -83,7 +75,9 @@ static const OptionEntry<Given> kOptions[] = {
     {{"pattern", Takes::Value, "PATTERN",
       "N:M, N kept of every M, with a block where it is not one weight:\n"
       "\"8:32, block = 1x32\""},
-     addPattern},
+     [](Given &g, const std::string &v) {
+       return append(g.patterns, Pattern::parse(v));
+     }},
     {{"type", Takes::Value, "TYPE", "f32, f16, bf16, f8E4M3FN or i8"},
      [](Given &g, const std::string &v) {
        return append(g.types, parseBenchType(v));

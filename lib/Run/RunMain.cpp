@@ -122,14 +122,22 @@ static Result<Ceilings> measureIfTiming(const Function &function,
   return measureCeilings();
 }
 
-static int runFunction(const Module &module, const Function &function,
-                       const RunOptions &options) {
+/// Whether the module has what the options ask for.
+static Status checkModule(const Module &module, const Function &function,
+                          const RunOptions &options) {
   if (options.bench && module.manifest().target == "sim")
-    return fail(Error{"expected no --bench for the target sim, whose times say "
-                      "nothing of a GPU's"});
+    return Error{"expected no --bench for the target sim, whose times say "
+                 "nothing of a GPU's"};
   if (options.check)
     if (Result<Function> reference = module.reference(function); !reference)
-      return fail(reference.error());
+      return reference.error();
+  return Status::success();
+}
+
+static int runFunction(const Module &module, const Function &function,
+                       const RunOptions &options) {
+  if (Status status = checkModule(module, function, options); !status)
+    return fail(status.error());
   Result<Ceilings> ceilings = measureIfTiming(function, options);
   if (!ceilings)
     return fail(ceilings.error());
@@ -194,6 +202,36 @@ static void listFunctions(const Module &module) {
   }
 }
 
+static int run(const RunOptions &options) {
+  if (options.help) {
+    std::printf("%s", runHelp().c_str());
+    return kSuccess;
+  }
+  if (options.version) {
+    std::printf("nm-run %s\n", NM_VERSION);
+    return kSuccess;
+  }
+  if (options.threads > 0)
+    nmSetNumThreads(int32_t(options.threads));
+  Result<Module> module = loadModule(options);
+  if (!module)
+    return fail(module.error());
+  if (options.list) {
+    listFunctions(*module);
+    return kSuccess;
+  }
+  Result<Function> function = module->function(options.function);
+  if (!function)
+    return fail(function.error(), kUsage);
+  if (options.device >= 0)
+    if (Status status = function->setDevice(Device::cuda(int(options.device)));
+        !status)
+      return fail(status.error(), kUsage);
+  if (Status status = checkCounts(*function, options); !status)
+    return fail(status.error(), kUsage);
+  return runFunction(*module, *function, options);
+}
+
 int nm::runMain(int argc, char **argv) {
   Result<RunOptions> options =
       parseRunOptions(std::vector<std::string>(argv + 1, argv + argc));
@@ -202,34 +240,9 @@ int nm::runMain(int argc, char **argv) {
     std::fprintf(stderr, "nm-run --help lists the options\n");
     return kUsage;
   }
-  if (options->help) {
-    std::printf("%s", runHelp().c_str());
-    return kSuccess;
-  }
-  if (options->version) {
-    std::printf("nm-run %s\n", NM_VERSION);
-    return kSuccess;
-  }
-  if (options->threads > 0)
-    nmSetNumThreads(int32_t(options->threads));
-  Result<Module> module = loadModule(*options);
-  if (!module)
-    return fail(module.error());
-  if (options->list) {
-    listFunctions(*module);
-    return kSuccess;
-  }
-  Result<Function> function = module->function(options->function);
-  if (!function)
-    return fail(function.error(), kUsage);
-  if (options->device >= 0)
-    if (Status status = function->setDevice(Device::cuda(int(options->device)));
-        !status)
-      return fail(status.error(), kUsage);
-  if (Status status = checkCounts(*function, *options); !status)
-    return fail(status.error(), kUsage);
-  int code = runFunction(*module, *function, *options);
-  if (std::fflush(stdout) != 0 && code == kSuccess)
+  int code = run(*options);
+  bool isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!isWritten && code == kSuccess)
     return fail(Error{"cannot write to the standard output"});
   return code;
 }
