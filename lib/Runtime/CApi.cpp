@@ -145,10 +145,11 @@ static Status packWeights(NmFunction &function) {
                    ": expected its weights, but none were given"};
     parts.push_back(given->second);
   }
-  function.condensed.clear();
   Result<std::vector<Weight>> packed = function.function.pack(std::move(parts));
   if (!packed)
     return packed.error();
+  // Only now: what has failed for want of memory may be tried again.
+  function.condensed.clear();
   function.packed = std::move(*packed);
   function.isPacked = true;
   return Status::success();

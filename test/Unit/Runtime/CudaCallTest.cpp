@@ -1,5 +1,6 @@
 //===- CudaCallTest.cpp - Calling functions of modules for CUDA -----------===//
 
+#include "nm-c/Runtime.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
@@ -154,6 +155,28 @@ TEST_F(CudaCallTest, PacksOnTheHostAndUploads) {
             "weights of @ffn: not enough device memory on cuda:0 'Fake': asked "
             "for 24 bytes, but 16 of 2147483648 are free (cuMemAlloc failed: "
             "CUDA_ERROR_OUT_OF_MEMORY (2))");
+}
+
+TEST_F(CudaCallTest, KeepsWeightsThatCouldNotBePacked) {
+  NmModule *loaded = nullptr;
+  NmFunction *ffn = nullptr;
+  EXPECT_EQ(nmModuleLoad(NM_FAKE_CUDA_MODEL, &loaded), nullptr);
+  EXPECT_EQ(nmFunctionCreate(loaded, "ffn", &ffn), nullptr);
+  float dense[12] = {1, 0, 0, 0, 5, 0, 3, 0, 0, 0, 6, 7};
+  const int64_t shape[] = {4, 3};
+  NmTensor weight{dense, NM_F32, 2, shape, nullptr, NM_CPU, 0};
+  EXPECT_EQ(nmFunctionSetWeight(ffn, 1, &weight), nullptr);
+  cuda.set("free", 16);
+  char *error = nmFunctionPackWeights(ffn);
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(std::string(error).find("weights of @ffn: not enough"), 0u)
+      << error;
+  nmMessageFree(error);
+  cuda.set("free", 1 << 20);
+  error = nmFunctionPackWeights(ffn);
+  EXPECT_EQ(error, nullptr) << error;
+  nmFunctionFree(ffn);
+  nmModuleFree(loaded);
 }
 
 TEST_F(CudaCallTest, GivesItsWorkspaceBackInOrder) {
