@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <malloc.h>
+
 extern "C" void *_mlir_memref_to_llvm_alloc(uint64_t size);
 extern "C" void _mlir_memref_to_llvm_free(void *memory);
 
@@ -38,13 +40,24 @@ TEST(TemporaryMemoryTest, TakesAnySize) {
   EXPECT_EQ(_mlir_memref_to_llvm_alloc(UINT64_MAX), nullptr);
 }
 
+/// Bytes that malloc has given and not got back.
+static size_t bytesInUse() {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 TEST(TemporaryMemoryTest, KeepsNoMoreThanItMay) {
-  // More blocks, and more bytes, than are kept: the rest is freed.
-  std::vector<void *> blocks;
-  for (int i = 0; i < 100; ++i)
-    blocks.push_back(_mlir_memref_to_llvm_alloc((1 << 20) + 64 * i));
-  for (void *block : blocks)
-    _mlir_memref_to_llvm_free(block);
+  // More bytes, and more blocks, than are kept: the rest is freed.
+  for (uint64_t size : {1 << 20, 1 << 16}) {
+    size_t before = bytesInUse();
+    std::vector<void *> blocks;
+    for (int i = 0; i < 100; ++i)
+      blocks.push_back(_mlir_memref_to_llvm_alloc(size + 64 * i));
+    size_t taken = bytesInUse() - before;
+    for (void *block : blocks)
+      _mlir_memref_to_llvm_free(block);
+    EXPECT_LT(bytesInUse(), before + taken * 2 / 5) << size;
+  }
 }
 
 TEST(TemporaryMemoryTest, ServesSeveralThreads) {
