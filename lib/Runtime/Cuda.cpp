@@ -91,7 +91,10 @@ static thread_local void *threadStream = nullptr;
 void nm::setCurrentStream(void *stream) { threadStream = stream; }
 
 void *nm::currentStream() {
-  return threadStream ? threadStream : kLegacyStream;
+  // CU_STREAM_LEGACY: stream 0 of every context under a handle that is not
+  // NULL.
+  static auto *const legacy = reinterpret_cast<void *>(uintptr_t(1));
+  return threadStream ? threadStream : legacy;
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,7 +249,7 @@ Result<CudaGraph> CudaGraph::capture(const CudaStream &stream,
   if (!scope)
     return scope.error();
   Driver &driver = scope->driver();
-  auto handle = static_cast<Stream>(stream.handle());
+  auto *handle = static_cast<Stream>(stream.handle());
   if (Status status = driver.check(
           "cuStreamBeginCapture",
           scope->api().cuStreamBeginCapture(handle, kCaptureThreadLocal));

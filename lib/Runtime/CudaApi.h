@@ -81,9 +81,6 @@ enum Flag : unsigned {
   kCaptureRelaxed = 2,
 };
 
-/// The stream 0 of every context under a handle that is not NULL.
-inline const Stream kLegacyStream = reinterpret_cast<Stream>(uintptr_t(1));
-
 /// CUlaunchAttribute, of which we set the dimensions of clusters alone.
 struct LaunchAttribute {
   int id;

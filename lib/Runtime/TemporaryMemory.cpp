@@ -48,13 +48,13 @@ struct Kept {
   }
 };
 
-Kept &getKept() {
+} // namespace
+
+static Kept &getKept() {
   // Never destroyed: functions may still run while the process exits.
   static Kept *kept = new Kept;
   return *kept;
 }
-
-} // namespace
 
 // The lock is only tried: whoever does not get it, another thread or the child
 // of a fork in which it stays locked, goes to malloc.

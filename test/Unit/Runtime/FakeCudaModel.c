@@ -1,9 +1,8 @@
 /*===- FakeCudaModel.c - A module for CUDA, written by hand ---------------===*\
 |*
 |* What nm-compile emits for a GPU, with FakeCuda.h's images in place of cubins:
-|* the host code is what upstream's translation of gpu.binary and
-gpu.launch_func
-|* gives. The macros make broken variants of it.
+|* the host code is what upstream's translation of gpu.binary and of
+|* gpu.launch_func gives. The macros make broken variants of it.
 |*
 \*===----------------------------------------------------------------------===*/
 
