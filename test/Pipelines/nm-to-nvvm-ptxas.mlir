@@ -15,6 +15,7 @@
 // CHECK: block_4x4_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: block_64x64_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: ragged_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: few_rows_kernel on {{.*}}: {{[1-9]?[0-9]}} registers, 0 bytes of stack, 0 bytes spilled
 
 func.func @element_wise(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32, #nm.encoding<2:4>>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %zero = arith.constant 0.0 : f32
@@ -63,4 +64,13 @@ func.func @ragged(%a: tensor<?x1003xf32>, %b: tensor<1003x1001xf32, #nm.encoding
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<?x1001xf32>) -> tensor<?x1001xf32>
   %r = linalg.matmul ins(%a, %b : tensor<?x1003xf32>, tensor<1003x1001xf32, #nm.encoding<3:5, block = 1x8>>) outs(%f : tensor<?x1001xf32>) -> tensor<?x1001xf32>
   return %r : tensor<?x1001xf32>
+}
+
+// Of the tile's rows the last are never stored, and the sums of the others must
+// not wait for the branch that stores them.
+func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1000xf32, #nm.encoding<1:5, block = 32x32>>, %c: tensor<8x1000xf32>) -> tensor<8x1000xf32> {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<8x1000xf32>) -> tensor<8x1000xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<8x1024xf32>, tensor<1024x1000xf32, #nm.encoding<1:5, block = 32x32>>) outs(%f : tensor<8x1000xf32>) -> tensor<8x1000xf32>
+  return %r : tensor<8x1000xf32>
 }

@@ -292,6 +292,13 @@ static LogicalResult checkPlain(Operation *op) {
   return op->emitOpError("is an op that the simulator does not have");
 }
 
+/// Whether `op` does nothing but keep its operand from being computed later.
+static bool isWithoutInstructions(LLVM::InlineAsmOp op) {
+  return op.getAsmString().empty() && op->getNumOperands() == 1 &&
+         op->getNumResults() == 1 &&
+         op->getOperand(0).getType() == op->getResult(0).getType();
+}
+
 LogicalResult KernelConverter::convertOp(Operation *op) {
   builder.setInsertionPoint(op);
   if (isa<NVVM::NVVMDialect>(op->getDialect()))
@@ -325,6 +332,12 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
     return convertAddressOf(address);
   if (auto call = dyn_cast<LLVM::CallOp>(op))
     return convertCall(call);
+  if (auto empty = dyn_cast<LLVM::InlineAsmOp>(op);
+      empty && isWithoutInstructions(empty)) {
+    empty->replaceAllUsesWith(empty->getOperands());
+    empty.erase();
+    return success();
+  }
   if (auto fma = dyn_cast<LLVM::FMulAddOp>(op)) {
     // A GPU always fuses them.
     Value fused = LLVM::FMAOp::create(builder, fma.getLoc(), fma.getType(),

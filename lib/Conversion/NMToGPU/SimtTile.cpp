@@ -73,6 +73,8 @@ void SimtTileExpansion::end(OpBuilder &builder,
                             ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
   auto type = VectorType::get(kChunk, builder.getF32Type());
+  TileStores stores(builder, op, initial);
+  SmallVector<Value> complete = stores.completeSums(sums);
   SmallVector<TileChunk> chunks;
   for (auto [i, row] : llvm::enumerate(rows))
     for (auto [j, column] : llvm::enumerate(columns)) {
@@ -80,8 +82,9 @@ void SimtTileExpansion::end(OpBuilder &builder,
       for (int64_t m = 0; m < kChunk; ++m)
         chunk.lines.push_back(vector::FromElementsOp::create(
             builder, op.getLoc(), type,
-            sums.slice((i * kChunk + m) * tile.threadN + j * kChunk, kChunk)));
+            ArrayRef(complete).slice(
+                (i * kChunk + m) * tile.threadN + j * kChunk, kChunk)));
       chunks.push_back(std::move(chunk));
     }
-  TileStores(builder, op, initial).store(chunks, tile);
+  stores.store(chunks, tile);
 }

@@ -3,6 +3,7 @@
 #include "TileStores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -29,6 +30,26 @@ TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial)
   for (int64_t dim : {0, 1})
     isWhole[dim] = !type.isDynamicDim(dim);
   isAligned = hasAlignedLines(type);
+}
+
+/// `sum`, which is complete here: LLVM would sink the last products into the
+/// branches that store them, past the loads of all that they multiply, which
+/// then wait for them in more registers than there are. An empty instruction,
+/// which reads and gives `sum`, stays where it is.
+static Value complete(OpBuilder &builder, Location loc, Value sum) {
+  return LLVM::InlineAsmOp::create(
+             builder, loc, sum.getType(), sum, /*asm_string=*/"",
+             /*constraints=*/"=f,0", /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
+SmallVector<Value> TileStores::completeSums(ArrayRef<Value> sums) {
+  if (isWhole[0] && isWhole[1])
+    return SmallVector<Value>(sums);
+  return llvm::map_to_vector(
+      sums, [&](Value sum) { return complete(builder, loc, sum); });
 }
 
 Value TileStores::isInside(Value index, int64_t dim) {
@@ -141,9 +162,7 @@ void TileStores::store(ArrayRef<TileChunk> chunks, const GpuTile &tile) {
   }
   if (!whole)
     return storeAll(chunks);
-  // Blocks in the interior store without a look at each row. Sums that both
-  // branches use also stay where they are: LLVM would sink the last products
-  // into a branch per row, and keep all that they read in registers meanwhile.
+  // Blocks in the interior store without a look at each row.
   auto split = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(split.elseBlock());

@@ -21,6 +21,8 @@ public:
   /// `initial` as for TileExpansion::end.
   TileStores(OpBuilder &builder, SpMMOp op, Value initial);
 
+  /// The sums that are to be stored, once their products are all made.
+  SmallVector<Value> completeSums(ArrayRef<Value> sums);
   void store(ArrayRef<TileChunk> chunks, const GpuTile &tile);
 
 private:

@@ -31,7 +31,8 @@ gpu.module @kernels {
     %other = llvm.sub %last, %thread : i32
     %there = llvm.getelementptr %buffer[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
     %read = llvm.load %there : !llvm.ptr<3> -> f32
-    %shuffled = nvvm.shfl.sync bfly %all, %read, %one, %last : f32 -> f32
+    %kept = llvm.inline_asm has_side_effects "", "=f,0" %read : (f32) -> f32
+    %shuffled = nvvm.shfl.sync bfly %all, %kept, %one, %last : f32 -> f32
     llvm.store %shuffled, %from : f32, !llvm.ptr
     %dynamic = llvm.mlir.addressof @more : !llvm.ptr<3>
     %global = llvm.addrspacecast %from : !llvm.ptr to !llvm.ptr<1>
@@ -73,6 +74,7 @@ func.func @main(%x: memref<128xf32>) {
 // CHECK: %[[TO:.*]] = llvm.call @nmSimAccess(%[[THREAD]], %{{.*}}, %[[SLOT]])
 // CHECK: llvm.store %[[POWER]], %[[TO]] {alignment = 1 : i64} : f32, !llvm.ptr
 // CHECK: llvm.call @nmSimBarrier
+// CHECK-NOT: llvm.inline_asm
 // CHECK: %[[SHUFFLE:.*]] = llvm.mlir.addressof @nmSimShuffle
 // CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[SHUFFLE]], %{{.*}}, %{{.*}})
 // CHECK: %[[DYNAMIC:.*]] = llvm.call @nmSimDynamicShared

@@ -83,7 +83,7 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: me
 // read at once. Lanes that follow one another go down a column, so that eight
 // of them read one row of A: there are four of them to a column here. What C
 // holds is added, and rows that it does not have are not stored; blocks in the
-// interior do not look.
+// interior do not look. All sums are complete before the first branch.
 // CHECK-LABEL: func.func @element_wise
 // CHECK: %[[ROWS:.*]] = memref.dim
 // CHECK: gpu.launch blocks
@@ -94,6 +94,8 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: me
 // CHECK: %[[POSITION:.*]] = arith.index_castui %{{.*}} : i8 to index
 // CHECK: vector.load %{{.*}}[%[[POSITION]], %{{.*}}] {alignment = 16 : i64} : {{.*}}, vector<4xf32>
 // CHECK: llvm.intr.fma
+// CHECK-COUNT-32: llvm.inline_asm has_side_effects "", "=f,0" %{{.*}} : (f32) -> f32
+// CHECK-NOT: llvm.inline_asm
 // CHECK: %[[WHOLE:.*]] = arith.cmpi ugt
 // CHECK: scf.if %[[WHOLE]]
 // CHECK: vector.load %{{.*}}[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<?x64xf32
@@ -117,12 +119,15 @@ func.func @element_wise(%a: memref<?x32xf32>, %v: memref<16x64xf32>, %i: memref<
 
 // -----
 
-// Block-wise: more kept rows than are unrolled make a loop.
+// Block-wise: more kept rows than are unrolled make a loop. C is whole, so no
+// branch would draw products into it.
 // CHECK-LABEL: func.func @block_wise
 // CHECK: gpu.launch blocks
 // CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16 iter_args
 // CHECK: llvm.intr.fma
 // CHECK: scf.yield
+// CHECK-NOT: llvm.inline_asm
+// CHECK: vector.store
 func.func @block_wise(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<1x1xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
     nm.spmm <1:2, block = 64x64> schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
