@@ -109,6 +109,8 @@ class Kind:
     """What nm needs from one library of arrays."""
 
     name = ""
+    #: Whether the elements may live no longer than what described them.
+    must_be_held = False
 
     def view(self, array: Any) -> View:
         """The memory of `array`, ready for work on the current stream."""
@@ -123,6 +125,11 @@ class Kind:
     def pointer(self, array: Any) -> int:
         """The address of the elements, ready for work on the current stream."""
         return self.view(array).data
+
+    def hold(self, array: Any) -> Any:
+        """What `pointer` takes in place of `array`, and keeps its elements alive
+        as long as it lives itself."""
+        return array
 
     def result_pointer(self, array: Any) -> int:
         """The address of what `empty` made."""
@@ -255,28 +262,57 @@ class TorchKind(Kind):
         return element
 
     def view(self, array):
-        if array.layout is not self.torch.strided:
-            raise Error(f"expected a dense tensor, but got {array.layout}; "
-                        "tensor.to_dense() makes one")
+        if array.layout is not self.torch.strided or array.is_nested:
+            raise self._not_dense(array)
         if type(array).__name__.startswith("SparseSemiStructured"):
             raise Error(f"expected a dense tensor, but got "
                         f"{type(array).__name__}; tensor.to_dense() makes one, "
                         "and nm.io.from_cutlass reads the CUTLASS form")
+        if array.is_neg():
+            raise self._negated()
         kind = array.device.type
         if kind not in ("cpu", "cuda"):
             raise DeviceError("expected a tensor on a CPU or a CUDA device, but "
                               f"it is on {array.device}")
         device = (lib.CPU, 0) if kind == "cpu" else (lib.CUDA,
                                                      array.device.index or 0)
-        return View(array.data_ptr(), self._element(array), tuple(array.shape),
-                    array.stride(), device, array)
+        return View(self._address(array), self._element(array),
+                    tuple(array.shape), array.stride(), device, array)
+
+    def _address(self, tensor) -> int:
+        """That of the elements, which tensors that stand for others lack."""
+        try:
+            address = tensor.data_ptr()
+        except RuntimeError:
+            address = 0
+        if address == 0 and tensor.numel():
+            raise Error("expected a tensor with elements of its own, but got "
+                        f"{type(tensor).__name__} of {tuple(tensor.shape)} "
+                        "without; under torch's transforms and with fake tensors "
+                        "nm.torch.linear works")
+        return address
+
+    def _not_dense(self, tensor) -> Error:
+        what = "a nested one" if tensor.is_nested else str(tensor.layout)
+        return Error(f"expected a dense tensor, but got {what}; "
+                     "tensor.to_dense() or to_padded_tensor() makes one")
+
+    def _negated(self) -> Error:
+        return Error("expected a tensor whose memory holds its elements, but it "
+                     "is the negative of its memory, as of the imaginary part of "
+                     "a conjugate; tensor.resolve_neg() makes one")
 
     def signature(self, array):
         if array.requires_grad and self.torch.is_grad_enabled():
             raise Error("expected a tensor without gradient, which would be "
                         "lost here; nm.torch has modules and functions with "
                         "gradients, torch.no_grad() goes without")
-        return array.dtype, array.shape, array.stride(), array.device
+        if array.is_neg():
+            raise self._negated()
+        try:
+            return array.dtype, array.shape, array.stride(), array.device
+        except RuntimeError:
+            raise self._not_dense(array) from None
 
     def pointer(self, array):
         return array.data_ptr()
@@ -366,10 +402,13 @@ class CupyKind(Kind):
 
 
 class InterfaceKind(NumpyKind):
-    """Anything else with __array_interface__ or __array__; results are NumPy's.
-    """
+    """Anything else with __array_interface__; results are NumPy's."""
 
     name = "array interface"
+    must_be_held = True
+
+    def hold(self, array):
+        return np.asarray(array)
 
     def signature(self, array):
         return super().signature(np.asarray(array))
@@ -430,6 +469,9 @@ def _is_instance(array: Any, module: str, name: str) -> bool:
 
 
 def _find_kind(array: Any) -> Kind:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("expected an array without a mask, whose elements would "
+                        "count; array.filled(0) makes one")
     if isinstance(array, (np.ndarray, np.generic)):
         return KINDS["numpy"]
     for module, name, kind in (("torch", "Tensor", "torch"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import weakref
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _arrays
@@ -63,6 +62,7 @@ class PreparedCall:
         args = [self._argument(i, array, layouts[i])
                 for i, array in enumerate(arrays)]
         self._any_copied = any(self._copied)
+        self._any_held = any(kind.must_be_held for kind in self._kinds)
         self._alignments = bound.alignments()
         self._result_shapes, self._result_types = result_shapes, result_types
         self._result_kind = (self._kinds[0] if arrays
@@ -76,23 +76,25 @@ class PreparedCall:
             for shape, element in zip(result_shapes, result_types)]
         self._count = len(arrays)
         self._handle = self._create(args, results)
+        self._address = self._handle.address
         self._run = lib.runtime.nmCallRun
         self._is_simple = (self._single and self._count > 0
-                           and not self._on_cuda and not self._any_copied)
+                           and not self._on_cuda and not self._any_copied
+                           and not self._any_held)
         kind = self._result_kind
         self._empty, self._finish = kind.empty, kind.finish
         self._result_pointer = kind.result_pointer
         self._free: list[_Slot] = []
 
     def _create(self, args: list[lib.NmTensor], results: list[lib.NmTensor]
-                ) -> int:
+                ) -> lib.Handle:
         handle = ctypes.c_void_p()
         lib.check(lib.runtime.nmCallCreate(
-            self._bound._handle, (lib.NmTensor * len(args))(*args), len(args),
+            self._bound._handle.address, (lib.NmTensor * len(args))(*args), len(args),
             (lib.NmTensor * len(results))(*results), len(results), handle),
             ShapeError)
-        weakref.finalize(self, lib.runtime.nmCallFree, handle.value)
-        return handle.value or 0
+        return lib.Handle(handle.value or 0, lib.runtime.nmCallFree,
+                          self._bound._handle)
 
     def _argument(self, i: int, array: Any, layout: Layout | None
                   ) -> lib.NmTensor:
@@ -144,11 +146,16 @@ class PreparedCall:
             arrays = [kind.contiguous(array) if copied else array
                       for kind, array, copied in
                       zip(self._kinds, arrays, self._copied)]
-        # Lists are popped and appended to whole, also by threads.
-        slot = self._free.pop() if self._free else _Slot(
-            self._count + len(self._result_shapes))
+        # Another thread may take the last one at any time.
+        try:
+            slot = self._free.pop()
+        except IndexError:
+            slot = _Slot(self._count + len(self._result_shapes))
+        held = arrays
+        if self._any_held:
+            held = [kind.hold(array) for kind, array in zip(self._kinds, arrays)]
         data, at = slot.data, 0
-        for pointer, array in zip(self._pointers, arrays):
+        for pointer, array in zip(self._pointers, held):
             data[at] = pointer(array)
             at += 1
         if self._on_cuda:
@@ -163,7 +170,7 @@ class PreparedCall:
             data[at] = kind.result_pointer(result)
             at += 1
             results.append(result)
-        message = self._run(self._handle, slot.address,
+        message = self._run(self._address, slot.address,
                             kind.stream(like) if self._on_cuda else None)
         self._free.append(slot)
         if message:
@@ -175,7 +182,10 @@ class PreparedCall:
     def _run_simple(self, arrays: Sequence[Any], out: Any) -> Any:
         """One result on the host, and no argument to copy."""
         free = self._free
-        slot = free.pop() if free else _Slot(self._count + 1)
+        try:
+            slot = free.pop()
+        except IndexError:
+            slot = _Slot(self._count + 1)
         data, at = slot.data, 0
         for pointer in self._pointers:
             data[at] = pointer(arrays[at])
@@ -192,7 +202,7 @@ class PreparedCall:
             if address is None or self._overlaps(slot, 0, address):
                 return self._run_into(slot, arrays, out)
             data[at] = address
-        message = self._run(self._handle, slot.address, None)
+        message = self._run(self._address, slot.address, None)
         free.append(slot)
         if message:
             raise Error(lib.take_text(message))
@@ -230,7 +240,7 @@ class PreparedCall:
             slot.data[self._count + i] = address
         like = arrays[0] if arrays else outs[0]
         stream = _arrays.kind_of(like).stream(like) if self._on_cuda else None
-        message = self._run(self._handle, slot.address, stream)
+        message = self._run(self._address, slot.address, stream)
         self._free.append(slot)
         if message:
             raise Error(lib.take_text(message))

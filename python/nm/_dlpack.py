@@ -6,9 +6,8 @@ https://dmlc.github.io/dlpack/latest/c_api.html
 from __future__ import annotations
 
 import ctypes
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int32, c_int64,
-                    c_uint8, c_uint16, c_uint64, c_void_p, py_object,
-                    pythonapi)
+from ctypes import (POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8,
+                    c_uint16, c_uint64, c_void_p, py_object, pythonapi)
 from typing import Any
 
 import numpy as np
@@ -34,26 +33,19 @@ class _Tensor(Structure):
 
 
 class _Managed(Structure):
-    pass
+    _fields_ = [("tensor", _Tensor), ("context", c_void_p),
+                ("deleter", c_void_p)]
 
-
-_Deleter = CFUNCTYPE(None, POINTER(_Managed))
-_Managed._fields_ = [("tensor", _Tensor), ("context", c_void_p),
-                     ("deleter", _Deleter)]
 
 _get_pointer = pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = c_void_p, [py_object, c_char_p]
 _is_valid = pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [py_object, c_char_p]
-_new = pythonapi.PyCapsule_New
-_new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 
 
 def read(capsule: Any) -> _arrays.View:
     """The memory of a capsule, which the view keeps alive."""
-    if not _is_valid(capsule, b"dltensor"):
-        raise Error("expected a DLPack capsule named 'dltensor'")
-    tensor = _Managed.from_address(_get_pointer(capsule, b"dltensor")).tensor
+    tensor = _managed(capsule).tensor
     element = _ELEMENTS.get((tensor.code, tensor.bits))
     if element is None or tensor.lanes != 1:
         raise DTypeError(f"expected elements of {', '.join(_CODES)}, but got "
@@ -66,20 +58,13 @@ def read(capsule: Any) -> _arrays.View:
     else:
         raise DeviceError("expected an array on a CPU or a CUDA device, but got "
                           f"DLPack device type {tensor.device_type}")
-    shape = tuple(tensor.shape[:tensor.ndim])
-    strides = (tuple(tensor.strides[:tensor.ndim]) if tensor.strides
-               else _arrays.row_major(shape))
+    # A scalar may have neither sizes nor strides.
+    shape = tuple(tensor.shape[:tensor.ndim]) if tensor.ndim else ()
+    strides = (tuple(tensor.strides[:tensor.ndim])
+               if tensor.strides and tensor.ndim else _arrays.row_major(shape))
     # An unconsumed capsule frees its tensor when it goes.
     return _arrays.View((tensor.data or 0) + tensor.byte_offset, element, shape,
                         strides, device, capsule)
-
-
-_exported: dict[int, Any] = {}
-
-
-@_Deleter
-def _release(managed) -> None:
-    _exported.pop(ctypes.addressof(managed.contents), None)
 
 
 class Exporter:
@@ -92,24 +77,33 @@ class Exporter:
         return K_DL_CPU, 0
 
     def __dlpack__(self, **_unused) -> Any:
-        shape = lib.sizes(self.array.shape)
-        code, bits = _CODES[self.element]
-        managed = _Managed()
-        managed.tensor = _Tensor(self.array.__array_interface__["data"][0],
-                                 K_DL_CPU, 0, self.array.ndim, code, bits, 1)
-        managed.tensor.shape = shape
-        managed.deleter = _release
-        address = ctypes.addressof(managed)
-        _exported[address] = (managed, shape, self.array)
-        return _new(address, b"dltensor", None)
+        # NumPy's deleter is no code of Python, which would crash where a library
+        # lets go of its arrays after the interpreter's end. NumPy has not all
+        # types.
+        capsule = self.array.__dlpack__()
+        tensor = _managed(capsule).tensor
+        tensor.code, tensor.bits = _CODES[self.element]
+        return capsule
+
+
+def _managed(capsule: Any) -> _Managed:
+    if not _is_valid(capsule, b"dltensor"):
+        raise Error("expected a DLPack capsule named 'dltensor'")
+    return _Managed.from_address(_get_pointer(capsule, b"dltensor"))
 
 
 class DlpackKind(_arrays.Kind):
     """Any object with __dlpack__ of a library that has no kind of its own.
-    Results are of its own library where that has a from_dlpack, else NumPy's.
-    """
+    Results are NumPy's."""
 
     name = "dlpack"
+    must_be_held = True
+
+    def hold(self, array):
+        return array if isinstance(array, _arrays.View) else self.view(array)
+
+    def pointer(self, array):
+        return self.hold(array).data
 
     def _export(self, array, stream=None):
         kind, _ = array.__dlpack_device__()
@@ -131,7 +125,8 @@ class DlpackKind(_arrays.Kind):
         return self._from_dlpack(array)
 
     def _from_dlpack(self, array):
-        return np.from_dlpack(array)
+        """What the caller gets for an Exporter."""
+        return array.array.view(_arrays.numpy_dtype(array.element))
 
     def _expect_host(self, like) -> None:
         if like.__dlpack_device__()[0] not in (K_DL_CPU, K_DL_CUDA_HOST):
@@ -162,6 +157,7 @@ class JaxKind(DlpackKind):
     """Arrays of JAX are immutable, and have no stream that a caller sees."""
 
     name = "jax"
+    must_be_held = False
 
     def __init__(self) -> None:
         import jax

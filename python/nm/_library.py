@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import weakref
+from collections.abc import Callable
 from ctypes import (CDLL, POINTER, Structure, c_char, c_char_p, c_double, c_int,
                     c_int32, c_int64, c_size_t, c_void_p)
 from pathlib import Path
@@ -202,6 +204,30 @@ def check(message: int | None, error: type[Error] = Error) -> None:
     """Raises `error` with the library's message, if there is one."""
     if message:
         raise error(take_text(message))
+
+
+class Handle:
+    """What the runtime made, which goes back to it after all that needs it.
+
+    Objects of Python go in any order where they refer to each other in a circle;
+    `needed`, the handles that this one is a part of, stay until it has gone. At the
+    process's end nothing is given back: other threads may be calling.
+    """
+
+    def __init__(self, address: int, free: Callable[[int], None],
+                 *needed: Handle):
+        self.address = address
+        weakref.finalize(self, _give_back, free, address,
+                         needed).atexit = False
+
+    def __reduce_ex__(self, _protocol):
+        raise TypeError("cannot copy or pickle a loaded module, its functions or "
+                        "calls: they belong to their process; nm.Module.save "
+                        "writes a module to a file that nm.load reads")
+
+
+def _give_back(free: Callable[[int], None], address: int, _needed: tuple) -> None:
+    free(address)
 
 
 def sizes(values) -> ctypes.Array:

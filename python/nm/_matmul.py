@@ -69,7 +69,7 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
         call = _prepare(x, w, bias, activation, scale)
         w._prepared[key] = call
         if len(w._prepared) > _KEPT_CALLS:
-            w._prepared.pop(next(iter(w._prepared)), None)
+            _pop_oldest(w._prepared)
     arrays = [x]
     if scale is not None:
         arrays.append(_scale_array(scale, w))
@@ -218,7 +218,7 @@ def _kernel_rows(w: SparseTensor, rows: int, on_cuda: bool) -> int | None:
         return rows
     if not on_cuda:
         return None
-    known = {key[1] for key in w._bound if (key[1] or 0) > _FEW_ROWS}
+    known = {key[1] for key in list(w._bound) if (key[1] or 0) > _FEW_ROWS}
     return rows if rows in known or len(known) < _EXACT_KERNELS else None
 
 
@@ -258,8 +258,14 @@ def _bind(w: SparseTensor, product: Product, device: tuple[int, int],
     return bound
 
 
+def _pop_oldest(kept: dict) -> Any:
+    # A list is made at once, while another thread may change what it is of.
+    for key in list(kept)[:1]:
+        return kept.pop(key, None)
+
+
 def _forget_oldest(w: SparseTensor) -> None:
-    bound = w._bound.pop(next(iter(w._bound)))
+    bound = _pop_oldest(w._bound)
     for key, call in list(w._prepared.items()):
         if call._bound is bound:
             w._prepared.pop(key, None)

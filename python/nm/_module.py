@@ -6,7 +6,6 @@ import ctypes
 import json
 import os
 import shutil
-import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +55,7 @@ class _LoadedModule:
     def __init__(self, path: Path):
         handle = ctypes.c_void_p()
         lib.check(lib.runtime.nmModuleLoad(os.fsencode(path.resolve()), handle))
-        self.handle = handle.value
-        weakref.finalize(self, lib.runtime.nmModuleFree, handle.value)
+        self.handle = lib.Handle(handle.value or 0, lib.runtime.nmModuleFree)
         self.manifest = json.loads(
             lib.runtime.nmModuleGetManifest(handle.value))
         self.target: str = self.manifest["target"]
@@ -202,19 +200,20 @@ class BoundFunction:
         # Weights are packed below; those that the caller holds stay alive for
         # the function's cache, whose keys are their addresses.
         self._weights = weights
-        handle = ctypes.c_void_p()
+        module, handle = function._module.handle, ctypes.c_void_p()
         lib.check(lib.runtime.nmFunctionCreate(
-            function._module.handle, function.name.encode(), handle))
-        self._handle = handle.value
-        weakref.finalize(self, lib.runtime.nmFunctionFree, handle.value)
+            module.address, function.name.encode(), handle))
+        self._handle = lib.Handle(handle.value or 0, lib.runtime.nmFunctionFree,
+                                  module)
         if on_cuda:
-            lib.check(lib.runtime.nmFunctionSetDevice(self._handle, device))
+            lib.check(lib.runtime.nmFunctionSetDevice(self._handle.address,
+                                                      device))
         if len(weights) != len(function.weights):
             raise Error(f"@{function.name}: expected {len(function.weights)} "
                         f"weights, but got {len(weights)}")
         for arg, weight in zip(function.weights, weights):
             self._set_weight(arg, weight)
-        lib.check(lib.runtime.nmFunctionPackWeights(self._handle))
+        lib.check(lib.runtime.nmFunctionPackWeights(self._handle.address))
         self.args = tuple(arg for arg in function.args if not arg.pattern)
         self._positions = [i for i, arg in enumerate(function.args)
                            if not arg.pattern]
@@ -239,12 +238,11 @@ class BoundFunction:
         else:
             kind = _arrays.kind_of(weight)
             view = kind.to_host(weight)
-            lib.check(lib.runtime.nmFunctionSetWeight(self._handle, arg,
-                                                      view.tensor()),
-                      PatternError)
+            lib.check(lib.runtime.nmFunctionSetWeight(
+                self._handle.address, arg, view.tensor()), PatternError)
             return
         lib.check(lib.runtime.nmFunctionSetCondensedWeight(
-            self._handle, arg, values, indices), PatternError)
+            self._handle.address, arg, values, indices), PatternError)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """Calls the function on arrays of any library.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any
 
@@ -40,10 +41,9 @@ class SparseTensor:
     def __init__(self, values: Any, indices: Any, shape: tuple[int, ...],
                  pattern: str | Pattern, dtype: str | None = None):
         self.pattern = parse_pattern(pattern)
-        self.shape = tuple(int(size) for size in shape)
+        self.shape = _weight_shape(shape)
         self.dtype, self._values = _raw_values(values, dtype)
         self._indices = _raw_indices(indices)
-        _check_weight_shape(self.shape)
         lib.check(lib.runtime.nmVerifyCondensed(
             self.pattern._native(), self.k, self.n, b"weight",
             *self._tensors()), PatternError)
@@ -63,18 +63,19 @@ class SparseTensor:
 
     @property
     def values(self) -> np.ndarray:
-        """The kept values ``[w, np]``; read-only where they are in a file."""
+        """The kept values ``[w, np]``, read-only."""
+        values = _read_only(self._values)
         if self.dtype in ("bf16", "f8E4M3FN"):
             try:
-                return self._values.view(_arrays.numpy_dtype(self.dtype))
+                return values.view(_arrays.numpy_dtype(self.dtype))
             except DTypeError:
-                return self._values
-        return self._values
+                return values
+        return values
 
     @property
     def indices(self) -> np.ndarray:
-        """The positions ``[w/bk, np/bn]``, uint8."""
-        return self._indices
+        """The positions ``[w/bk, np/bn]``, uint8, read-only."""
+        return _read_only(self._indices)
 
     @property
     def nbytes(self) -> int:
@@ -107,6 +108,11 @@ class SparseTensor:
     def _tensors(self) -> tuple[lib.NmTensor, lib.NmTensor]:
         return (_arrays.raw_tensor(self._values, self.dtype),
                 _arrays.raw_tensor(self._indices, "i8"))
+
+    def __reduce__(self):
+        # What was compiled and packed belongs to this process.
+        return SparseTensor, (np.asarray(self._values), np.asarray(self._indices),
+                              self.shape, self.pattern, self.dtype)
 
     def __repr__(self) -> str:
         return (f"nm.SparseTensor(shape={self.shape}, dtype={self.dtype}, "
@@ -163,6 +169,26 @@ def _check_weight_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise ShapeError("expected a weight of 2 dimensions, but got shape "
                          f"{shape}")
+
+
+def _weight_shape(shape: Any) -> tuple[int, ...]:
+    """The sizes that someone gave, or a file."""
+    try:
+        sizes = tuple(operator.index(size) for size in shape)
+    except TypeError:
+        raise ShapeError("expected the two sizes of a weight, but got "
+                         f"{shape!r}") from None
+    _check_weight_shape(sizes)
+    # The library has 64 bits for a size.
+    if not all(0 <= size < 2 ** 63 for size in sizes):
+        raise ShapeError(f"expected sizes from 0 to 2^63 - 1, but got {sizes}")
+    return sizes
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = np.asarray(array)[...]
+    view.flags.writeable = False
+    return view
 
 
 def weight_view(weight: Any) -> tuple[_arrays.View, _arrays.Kind]:
