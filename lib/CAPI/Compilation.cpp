@@ -28,29 +28,20 @@ struct NmCompilation {
 // Options
 //===----------------------------------------------------------------------===//
 
-static Status setOption(CompileOptions &options, StringRef name,
-                        std::optional<StringRef> value) {
-  StringRef given = value.value_or("");
+/// Sets --target and --emit, which are not in the table, or an option that is.
+static Status setAnyOption(CompileOptions &options, StringRef name,
+                           std::optional<StringRef> value) {
   if (name == "target") {
-    options.target = given.str();
+    options.target = value.value_or("").str();
     return Status::success();
   }
-  if (name == "emit") {
-    Result<Emit> emit = parseEmit(given);
-    if (!emit)
-      return emit.error();
-    options.emit = *emit;
-    return Status::success();
-  }
-  ArrayRef<OptionInfo> infos = getOptionInfos();
-  const OptionInfo *info =
-      find_if(infos, [&](const OptionInfo &info) { return info.name == name; });
-  if (info == infos.end())
-    return ::nm::Error{("unknown option '" + name + "'").str()};
-  if (!info->value.empty() && !value)
-    return ::nm::Error{
-        ("expected " + name + "=" + info->value + ", but got no value").str()};
-  return info->set(options, given);
+  if (name != "emit")
+    return setOption(options, name, value);
+  Result<Emit> emit = parseEmit(value.value_or(""));
+  if (!emit)
+    return emit.error();
+  options.emit = *emit;
+  return Status::success();
 }
 
 static Status readOptions(const NmCompileOption *given, int64_t count,
@@ -62,7 +53,7 @@ static Status readOptions(const NmCompileOption *given, int64_t count,
     std::optional<StringRef> value;
     if (given[i].value)
       value = given[i].value;
-    if (Status status = setOption(options, given[i].name, value); !status)
+    if (Status status = setAnyOption(options, given[i].name, value); !status)
       return status;
   }
   return Status::success();

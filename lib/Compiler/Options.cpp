@@ -160,21 +160,27 @@ static const OptionInfo kOptions[] = {
 
 ArrayRef<OptionInfo> mlir::nm::getOptionInfos() { return kOptions; }
 
+Status mlir::nm::setOption(CompileOptions &options, StringRef name,
+                           std::optional<StringRef> value) {
+  const OptionInfo *found = find_if(
+      kOptions, [&](const OptionInfo &info) { return info.name == name; });
+  if (found == std::end(kOptions))
+    return ::nm::Error{("unknown option '" + name + "'").str()};
+  if (!found->value.empty() && !value)
+    return ::nm::Error{
+        ("expected " + name + "=" + found->value + ", but got no value").str()};
+  return found->set(options, value.value_or(""));
+}
+
 Status mlir::nm::parseOptions(StringRef text, CompileOptions &options) {
   SmallVector<StringRef> words;
   text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef word : words) {
-    StringRef name = word.split('=').first;
-    StringRef value = word.split('=').second;
-    const OptionInfo *found = find_if(
-        kOptions, [&](const OptionInfo &info) { return info.name == name; });
-    if (found == std::end(kOptions))
-      return ::nm::Error{("unknown option '" + name + "'").str()};
-    if (!found->value.empty() && !word.contains('='))
-      return ::nm::Error{
-          ("expected " + name + "=" + found->value + ", but got no value")
-              .str()};
-    if (Status status = found->set(options, value); !status)
+    auto [name, given] = word.split('=');
+    std::optional<StringRef> value;
+    if (word.contains('='))
+      value = given;
+    if (Status status = setOption(options, name, value); !status)
       return status;
   }
   return Status::success();

@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
 #include <string>
 
 namespace mlir::nm {
@@ -68,6 +69,11 @@ struct OptionInfo {
 };
 
 llvm::ArrayRef<OptionInfo> getOptionInfos();
+
+/// Sets the option of the table that is called `name`; only a flag may be given
+/// without a value.
+::nm::Status setOption(CompileOptions &options, llvm::StringRef name,
+                       std::optional<llvm::StringRef> value);
 
 /// Parses `with-reference opt-level=2`.
 ::nm::Status parseOptions(llvm::StringRef text, CompileOptions &options);
