@@ -19,16 +19,13 @@ static std::optional<std::string> detect(void *driver) {
   auto getAttribute = reinterpret_cast<int (*)(int *, int, int)>(
       dlsym(driver, "cuDeviceGetAttribute"));
   int device = 0;
-  ::nm::Chip chip;
+  int major = 0, minor = 0;
   if (!init || !getDevice || !getAttribute || init(0) != 0 ||
       getDevice(&device, 0) != 0 ||
-      getAttribute(&chip.major, kComputeCapabilityMajor, device) != 0 ||
-      getAttribute(&chip.minor, kComputeCapabilityMinor, device) != 0)
+      getAttribute(&major, kComputeCapabilityMajor, device) != 0 ||
+      getAttribute(&minor, kComputeCapabilityMinor, device) != 0)
     return std::nullopt;
-  // wgmma is only in code for sm_90a, tcgen05 only in code for sm_10xa.
-  if ((chip.major == 9 && chip.minor == 0) || chip.major == 10)
-    chip.suffix = 'a';
-  return chip.str();
+  return ::nm::Chip::ofDevice(major, minor).str();
 }
 
 std::optional<std::string> mlir::nm::detectChip() {

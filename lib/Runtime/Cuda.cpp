@@ -3,6 +3,7 @@
 #include "nm/Runtime/Cuda.h"
 
 #include "CudaDriver.h"
+#include "nm/Support/KernelObjects.h"
 
 #include <utility>
 
@@ -60,10 +61,7 @@ Result<CudaDeviceInfo> nm::cudaDeviceInfo(int ordinal) {
 }
 
 std::string CudaDeviceInfo::chip() const {
-  std::string chip = "sm_" + std::to_string(major) + std::to_string(minor);
-  // wgmma is only in code for sm_90a, tcgen05 only in code for sm_10xa.
-  bool needsSuffix = (major == 9 && minor == 0) || major == 10;
-  return needsSuffix ? chip + "a" : chip;
+  return Chip::ofDevice(major, minor).str();
 }
 
 struct CudaDeviceScope::Impl {

@@ -37,6 +37,12 @@ std::optional<Chip> Chip::parse(std::string_view text) {
   return chip;
 }
 
+Chip Chip::ofDevice(int major, int minor) {
+  // wgmma is only in code for sm_90a, tcgen05 only in code for sm_10xa.
+  bool isSpecific = (major == 9 && minor == 0) || major == 10;
+  return {major, minor, isSpecific ? 'a' : '\0'};
+}
+
 std::string Chip::str() const {
   std::string text = "sm_" + std::to_string(major) + std::to_string(minor);
   return suffix ? text + suffix : text;

@@ -37,8 +37,7 @@ struct NM_RUNTIME_API CudaDeviceInfo {
   double peakBytes = 0;
   double peakF32Flops = 0;
 
-  /// What to compile for: `sm_90a` where the device has features that plain
-  /// code for it cannot use.
+  /// What to compile for, as `sm_90a`.
   std::string chip() const;
 };
 

@@ -39,6 +39,9 @@ struct Chip {
 
   /// Parses `sm_90a`.
   static std::optional<Chip> parse(std::string_view text);
+  /// What to compile for on a device of this compute capability: with a suffix
+  /// where the device has features that plain code for it cannot use.
+  static Chip ofDevice(int major, int minor);
   std::string str() const;
 };
 

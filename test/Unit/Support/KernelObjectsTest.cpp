@@ -24,6 +24,13 @@ TEST(Chip, Parses) {
     EXPECT_FALSE(Chip::parse(bad)) << bad;
 }
 
+TEST(Chip, OfDevices) {
+  EXPECT_EQ(Chip::ofDevice(8, 9).str(), "sm_89");
+  EXPECT_EQ(Chip::ofDevice(9, 0).str(), "sm_90a");
+  EXPECT_EQ(Chip::ofDevice(10, 3).str(), "sm_103a");
+  EXPECT_EQ(Chip::ofDevice(12, 0).str(), "sm_120");
+}
+
 namespace {
 struct Ranked {
   int major, minor;
