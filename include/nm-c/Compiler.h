@@ -19,8 +19,8 @@ extern "C" {
  * Compiles the MLIR module in the file `input` to a shared object at
  * `outputSo`, which needs libnm_runtime and no LLVM.
  *
- * `target` is `cpu`, `cuda[:sm_XX]` or `sim[:sm_XX]`. `optionsText` holds
- * options of nm-compile without their dashes, separated by spaces, as in
+ * `target` is `cpu`, `cuda[:sm_XX[,sm_YY...]]` or `sim[:sm_XX]`. `optionsText`
+ * holds options of nm-compile without their dashes, separated by spaces, as in
  * `with-reference opt-level=3`; NULL or "" takes the defaults.
  *
  * Returns 0 on success and another value on failure, after which `outputSo`
