@@ -173,8 +173,7 @@ const std::vector<Preset> &nm::presets() {
        granularityCases},
       {"gpu",
        "the whole grid for a GPU: every layer, granularity and sparsity at "
-       "256, "
-       "1024\nand 4096 rows (gpu-spmm) and at 1, 8 and 16 (gpu-spmv)",
+       "256,\n1024 and 4096 rows (gpu-spmm) and at 1, 8 and 16 (gpu-spmv)",
        gpuCases},
       {"gpu-spmm", "256, 1024 and 4096 rows, f32", gpuSpmmCases},
       {"gpu-spmv", "1, 8 and 16 rows, EW, VW8 and VW32, f32 and f16",

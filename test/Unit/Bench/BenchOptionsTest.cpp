@@ -125,4 +125,9 @@ TEST(BenchOptions, HelpNamesEveryPreset) {
   std::string help = benchHelp();
   for (const Preset &preset : presets())
     EXPECT_NE(help.find("\n  " + std::string(preset.name)), std::string::npos);
+  // Nothing in it is wider than a terminal.
+  size_t start = 0;
+  for (size_t end; (end = help.find('\n', start)) != std::string::npos;
+       start = end + 1)
+    EXPECT_LE(end - start, 100u) << help.substr(start, end - start);
 }
