@@ -31,3 +31,9 @@ ptxas = lit.util.which("ptxas", os.path.join(toolkit, "bin") + os.pathsep + os.e
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+
+# Kernels of the runtime's own are compiled again where clang is of our LLVM.
+clang = os.path.join(config.llvm_tools_dir, "clang")
+if os.path.exists(clang):
+    config.available_features.add("clang")
+    config.substitutions.append(("%clang", clang))

@@ -169,9 +169,13 @@ char *nmFunctionGetResultShape(NmFunction *function, const NmTensor *args,
  * order; `results` the results, whose elements are written. Once the weights
  * are packed, calls from several threads at once are allowed.
  *
- * Of a module for CUDA all tensors must be on the function's device, row-major.
- * Nothing is copied; the work is queued on the thread's stream and the call
- * does not wait for it, so that an error of a kernel shows at a later call. */
+ * Tensors may be strided; those that compiled code cannot take as they are,
+ * strided ones and ones at odd addresses, are copied. Elements of a result must
+ * not share memory.
+ *
+ * Of a module for CUDA all tensors must be on the function's device. The work,
+ * copies included, is queued on the thread's stream and the call does not wait
+ * for it, so that an error of a kernel shows at a later call. */
 char *nmFunctionCall(NmFunction *function, const NmTensor *args,
                      int64_t numArgs, const NmTensor *results,
                      int64_t numResults);

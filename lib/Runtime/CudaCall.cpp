@@ -1,14 +1,14 @@
 //===- CudaCall.cpp - Calling functions that run on a CUDA device ---------===//
 
 #include "CudaDriver.h"
+#include "CudaStaging.h"
 #include "Invoke.h"
 #include "RecordedError.h"
+#include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/Module.h"
 #include "nm/Support/KernelObjects.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 
 using namespace nm;
 
@@ -55,39 +55,21 @@ Status Function::chooseVariant() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-static std::string stridesText(const Shape &strides) {
-  std::string text;
-  for (int64_t stride : strides)
-    text += (text.empty() ? "" : ", ") + std::to_string(stride);
-  return "[" + text + "]";
-}
-
-/// Whether a kernel can take the tensor as it is: on a device, nothing is
-/// copied behind the caller's back.
-Status Function::checkCudaTensor(const std::string &place,
-                                 const TensorType &type,
-                                 const Tensor &tensor) const {
-  if (tensor.elements() == 0)
-    return Status::success();
-  if (!tensor.isRowMajor())
-    return Error{place + ": expected row-major elements on " +
-                 tensor.device.str() + ", but got " + tensor.str() +
-                 " with strides " + stridesText(tensor.strides) +
-                 "; copy it first"};
-  int64_t alignment = std::max(type.alignment, elementSize(type.element));
-  auto address = reinterpret_cast<uintptr_t>(tensor.data);
-  if (address % alignment == 0)
-    return Status::success();
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%" PRIxPTR, address);
-  return Error{place + ": expected memory aligned to " +
-               std::to_string(alignment) +
-               " bytes, which the kernel reads and writes at once, but got " +
-               text + "; copy it first"};
+/// What the kernels of a function expect of a tensor's address.
+static int64_t addressAlignment(const TensorType &type) {
+  return std::max(type.alignment, elementSize(type.element));
 }
 
 Status Function::callOnCuda(const std::vector<Argument> &args,
                             const std::vector<Tensor> &results) const {
+  auto failure = [&](const std::string &place, const Error &error) {
+    return Error{place + ": " + error.message};
+  };
+  std::string name = "@" + functionName;
+  Result<cuda::ContextScope> scope = cuda::ContextScope::enter(runsOn.ordinal);
+  if (!scope)
+    return failure(name, scope.error());
+  cuda::CudaStaging staging(*scope, static_cast<cuda::Stream>(currentStream()));
   Descriptors descriptors;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].weight) {
@@ -95,29 +77,25 @@ Status Function::callOnCuda(const std::vector<Argument> &args,
       descriptors.add(args[i].weight->indices);
       continue;
     }
-    if (Status status = checkCudaTensor(place("argument", i),
-                                        signature->args[i], args[i].tensor);
-        !status)
-      return status;
-    descriptors.add(args[i].tensor);
+    Result<Tensor> staged = staging.stageArgument(
+        args[i].tensor, addressAlignment(signature->args[i]));
+    if (!staged)
+      return failure(place("argument", i), staged.error());
+    descriptors.add(*staged);
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    if (Status status = checkCudaTensor(place("result", i),
-                                        signature->results[i], results[i]);
-        !status)
-      return status;
-    descriptors.add(results[i]);
+    Result<Tensor> staged = staging.stageResult(
+        results[i], addressAlignment(signature->results[i]));
+    if (!staged)
+      return failure(place("result", i), staged.error());
+    descriptors.add(*staged);
   }
-  auto failure = [&](const Error &error) {
-    return Error{"@" + functionName + ": " + error.message};
-  };
-  Result<cuda::ContextScope> scope = cuda::ContextScope::enter(runsOn.ordinal);
-  if (!scope)
-    return failure(scope.error());
   ErrorCollector errors;
   if (Status status = invoke(entry, descriptors); !status)
-    return failure(status.error());
+    return failure(name, status.error());
   if (Status status = errors.status(); !status)
-    return failure(status.error());
+    return failure(name, status.error());
+  if (Status status = staging.copyResults(); !status)
+    return failure(name, status.error());
   return Status::success();
 }

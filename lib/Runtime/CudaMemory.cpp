@@ -3,6 +3,7 @@
 #include "nm/Runtime/CudaMemory.h"
 
 #include "CudaDriver.h"
+#include "StridedCopy.h"
 #include "nm/Runtime/Cuda.h"
 
 #include <algorithm>
@@ -111,6 +112,21 @@ Status nm::fillBytes(const Tensor &tensor, uint8_t byte) {
                              address(tensor), byte, tensor.bytes(), stream()));
 }
 
+/// A row-major copy on the same device.
+static Result<CudaBuffer> copyRowMajor(const Tensor &tensor) {
+  Result<CudaBuffer> copy =
+      CudaBuffer::allocate(tensor.device, tensor.type, tensor.shape);
+  if (!copy)
+    return copy;
+  Result<ContextScope> scope = ContextScope::enter(tensor.device.ordinal);
+  if (!scope)
+    return scope.error();
+  if (Status status = copyStrided(*scope, tensor, copy->tensor(), stream());
+      !status)
+    return status.error();
+  return copy;
+}
+
 Result<Buffer> nm::copyToHost(const Tensor &tensor) {
   Result<Buffer> buffer = Buffer::allocate(tensor.type, tensor.shape);
   if (!buffer)
@@ -119,7 +135,16 @@ Result<Buffer> nm::copyToHost(const Tensor &tensor) {
     copyTensor(tensor, buffer->tensor());
     return buffer;
   }
-  if (Status status = copyAcross(tensor, buffer->tensor()); !status)
+  Tensor from = tensor;
+  CudaBuffer rowMajor;
+  if (!tensor.isRowMajor()) {
+    Result<CudaBuffer> copy = copyRowMajor(tensor);
+    if (!copy)
+      return copy.error();
+    rowMajor = std::move(*copy);
+    from = rowMajor.tensor();
+  }
+  if (Status status = copyAcross(from, buffer->tensor()); !status)
     return status.error();
   return buffer;
 }

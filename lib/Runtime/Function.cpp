@@ -66,7 +66,7 @@ Status Function::checkDevice(const std::string &place,
     return Status::success();
   return Error{place + ": expected it on " + runsOn.str() +
                ", where the function runs, but it is on " +
-               tensor.device.str()};
+               tensor.device.str() + "; copy it there first"};
 }
 
 Status Function::checkArgument(size_t i, const Argument &arg) const {
@@ -143,6 +143,18 @@ Function::resultShapes(const std::vector<Argument> &args) const {
   return shapes;
 }
 
+/// A result of a broadcast tensor's strides would keep one of many values.
+static Status checkElementsApart(const std::string &place,
+                                 const Tensor &tensor) {
+  for (int64_t d = 0; d < tensor.rank(); ++d)
+    if (tensor.elements() > 0 && tensor.shape[d] > 1 && tensor.strides[d] == 0)
+      return Error{place +
+                   ": expected elements that do not share memory, but the " +
+                   std::to_string(tensor.shape[d]) + " of dimension " +
+                   std::to_string(d) + " have stride 0"};
+  return Status::success();
+}
+
 Status Function::checkResults(const std::vector<Shape> &shapes,
                               const std::vector<Tensor> &results) const {
   if (Status status =
@@ -153,6 +165,9 @@ Status Function::checkResults(const std::vector<Shape> &shapes,
     TensorType expected{signature->results[i].element, shapes[i], std::nullopt};
     if (!matches(results[i], expected))
       return mismatch(place("result", i), expected.str(), results[i]);
+    if (Status status = checkElementsApart(place("result", i), results[i]);
+        !status)
+      return status;
     if (Status status = checkDevice(place("result", i), results[i]); !status)
       return status;
   }

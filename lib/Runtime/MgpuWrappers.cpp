@@ -15,6 +15,7 @@
 
 #include "CudaModule.h"
 #include "RecordedError.h"
+#include "StreamMemory.h"
 #include "nm/Runtime/Export.h"
 
 #include <cstdint>
@@ -203,9 +204,7 @@ NM_RUNTIME_API void mgpuEventRecord(void *event, void *stream) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Memory for a stream is taken from the driver's pool in the stream's order:
-/// that waits for nothing and can be captured into a graph. Programs that give
-/// no stream expect to use it at once.
+/// Programs that give no stream expect to use the memory at once.
 NM_RUNTIME_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
                                   bool isHostShared) {
   Address result = 0;
@@ -217,16 +216,15 @@ NM_RUNTIME_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
       return scope.driver().checkAllocation(
           "cuMemAllocManaged",
           api.cuMemAllocManaged(&result, bytes, kMemAttachGlobal), bytes);
-    Result<DeviceState *> device = scope.driver().currentDevice();
-    if (!device)
-      return device.error();
-    if (stream && (*device)->hasMemoryPools)
+    if (!stream)
       return scope.driver().checkAllocation(
-          "cuMemAllocAsync",
-          api.cuMemAllocAsync(&result, bytes, static_cast<Stream>(stream)),
-          bytes);
-    return scope.driver().checkAllocation(
-        "cuMemAlloc", api.cuMemAlloc(&result, bytes), bytes);
+          "cuMemAlloc", api.cuMemAlloc(&result, bytes), bytes);
+    Result<Address> allocated =
+        allocateOnStream(scope, bytes, static_cast<Stream>(stream));
+    if (!allocated)
+      return allocated.error();
+    result = *allocated;
+    return Status::success();
   });
   return reinterpret_cast<void *>(result);
 }
@@ -234,14 +232,9 @@ NM_RUNTIME_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
 NM_RUNTIME_API void mgpuMemFree(void *pointer, void *stream) {
   if (!pointer)
     return;
-  inContext([&](ContextScope &scope) -> Status {
-    Result<DeviceState *> device = scope.driver().currentDevice();
-    if (!device)
-      return device.error();
-    if (stream && (*device)->hasMemoryPools)
-      return scope.driver().check(
-          "cuMemFreeAsync", scope.api().cuMemFreeAsync(
-                                address(pointer), static_cast<Stream>(stream)));
+  inContext([&](ContextScope &scope) {
+    if (stream)
+      return freeOnStream(scope, address(pointer), static_cast<Stream>(stream));
     return scope.driver().check("cuMemFree",
                                 scope.api().cuMemFree(address(pointer)));
   });

@@ -60,7 +60,8 @@
 //
 // `symbol` takes memory of one CUDA device, queues its work on the stream
 // that nmGetStream gives and does not wait. An argument or a result may have
-// "alignment": 16, the bytes that its memory must be aligned to. `pack` and
+// "alignment": 16, the bytes that its memory must be aligned to; the runtime
+// copies what is not, or is strided, before and after. `pack` and
 // `reference` are functions of the host; the runtime uploads packed weights, to
 // memory aligned to 256 bytes.
 //

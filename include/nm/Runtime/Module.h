@@ -52,12 +52,13 @@ public:
   Result<std::vector<Shape>>
   resultShapes(const std::vector<Argument> &args) const;
 
-  /// Calls the function. Weights must have been through `pack`. On the host,
-  /// tensors may be strided; those that compiled code cannot take are copied.
-  /// On a CUDA device nothing is copied: the work is queued on the thread's
-  /// current stream (Cuda.h) and the call does not wait for it, so that an
-  /// error of a kernel shows at a later call or when the stream is
-  /// synchronized. Calls from several threads at once are allowed.
+  /// Calls the function. Weights must have been through `pack`. Tensors that
+  /// compiled code cannot take as they are, because they are strided or at an
+  /// odd address, are copied. On a CUDA device all of the work, copies
+  /// included, is queued on the thread's current stream (Cuda.h) and the call
+  /// does not wait for it, so that an error of a kernel shows at a later call
+  /// or when the stream is synchronized. Calls from several threads at once are
+  /// allowed.
   Status call(const std::vector<Argument> &args,
               const std::vector<Tensor> &results) const;
 
@@ -75,8 +76,6 @@ private:
   Status callOnCuda(const std::vector<Argument> &args,
                     const std::vector<Tensor> &results) const;
   Result<std::vector<Weight>> packOnHost(std::vector<Weight> condensed) const;
-  Status checkCudaTensor(const std::string &place, const TensorType &type,
-                         const Tensor &tensor) const;
   Status checkDevice(const std::string &place, const Tensor &tensor) const;
   Status checkArgument(size_t i, const Argument &arg) const;
   Status checkEqualDims(const std::vector<Argument> &args) const;

@@ -2,6 +2,8 @@
 
 #include "FakeDevice.h"
 
+#include "StridedCopyKernel.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -76,6 +78,32 @@ static int runKernel(void *function, const unsigned grid[3], unsigned shared,
       kernel->kernel.body(grid, pointers.data());
     return 0;
   });
+}
+
+/// The runtime's kernel for strided copies, which it has as PTX.
+static void copyStrided(const unsigned grid[3], void **params) {
+  auto param = [&](int i) { return *static_cast<long long *>(params[i]); };
+  NmStridedCopy copy = {};
+  copy.from = *static_cast<const char **>(params[0]);
+  copy.to = *static_cast<char **>(params[1]);
+  for (int d = 0; d < 4; ++d) {
+    copy.sizes[d] = param(2 + d);
+    copy.fromStrides[d] = param(6 + d);
+    copy.toStrides[d] = param(10 + d);
+  }
+  copy.elementBytes = param(14);
+  long long rowThreads = grid[0] * NM_STRIDED_COPY_ROWS;
+  long long threads = grid[1] * NM_STRIDED_COPY_ROW_THREADS;
+  for (long long row = 0; row < rowThreads; ++row)
+    for (long long thread = 0; thread < threads; ++thread)
+      nmStridedCopyThread(&copy, row, rowThreads, thread, threads);
+}
+
+/// Kernels that an image of PTX has; it is not read.
+static FakeKernel getPtxKernel(const char *name) {
+  if (std::strcmp(name, "nm_strided_copy") == 0)
+    return {name, copyStrided, 15, 0};
+  return {name, nullptr, 0, 0};
 }
 
 extern "C" {
@@ -207,9 +235,9 @@ EXPORT int cuModuleGetFunction(void **function, void *module,
   ENTER("cuModuleGetFunction", name);
   auto *image = static_cast<Image *>(module);
   auto &entry = image->functions[name];
-  // PTX is not read: any kernel of it exists and does nothing.
+  // Any other kernel of PTX does nothing.
   if (!entry && image->isPtx)
-    entry.reset(new Function{{name, nullptr, 0, 0}});
+    entry.reset(new Function{getPtxKernel(name)});
   if (!entry)
     return 500;
   *function = entry.get();
@@ -284,9 +312,9 @@ EXPORT int cuMemAllocAsync(unsigned long long *address, size_t bytes, void *) {
   ENTER("cuMemAllocAsync", std::to_string(bytes));
   return allocate(address, bytes);
 }
-EXPORT int cuMemFreeAsync(unsigned long long address, void *) {
+EXPORT int cuMemFreeAsync(unsigned long long address, void *stream) {
   ENTER("cuMemFreeAsync");
-  return release(address);
+  return releaseOnStream(address, stream);
 }
 EXPORT int cuMemcpyAsync(unsigned long long to, unsigned long long from,
                          size_t bytes, void *stream) {

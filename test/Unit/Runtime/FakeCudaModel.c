@@ -23,6 +23,11 @@ typedef struct {
   int64_t offset, sizes[2], strides[2];
 } Memref2;
 
+typedef struct {
+  void *allocated, *aligned;
+  int64_t offset, sizes[6], strides[6];
+} Memref6;
+
 #define EXPORT(NAME) __asm__(NAME) __attribute__((visibility("default")))
 
 void *mgpuModuleLoad(void *data, size_t size);
@@ -46,6 +51,11 @@ static void twiceKernel(const unsigned grid[3], void **params) {
     y[i] = 2 * x[i];
 }
 
+static void sameKernel(const unsigned grid[3], void **params) {
+  (void)grid;
+  memcpy(*(void **)params[1], *(void **)params[0], *(size_t *)params[2]);
+}
+
 /* How often @ffn's weights were others than at its last run. */
 __attribute__((visibility("default"))) int64_t nmFakeWeightChanges = 0;
 
@@ -66,7 +76,8 @@ static void ffnKernel(const unsigned grid[3], void **params) {
 }
 
 static const FakeKernel kKernels[] = {{"twice", twiceKernel, 3, 0},
-                                      {"ffn", ffnKernel, 4, 1024}};
+                                      {"ffn", ffnKernel, 4, 1024},
+                                      {"same", sameKernel, 3, 0}};
 
 /* The container of KernelObjects.h. */
 
@@ -99,8 +110,8 @@ static Container container = {
      {"sm_90a", 1, offsetof(Container, second), sizeof(FakeImage)},
      {"sm_80", 2, offsetof(Container, ptx), 12}},
     0,
-    {FAKE_FIRST_MAGIC, 2, kKernels},
-    {FAKE_IMAGE_MAGIC, 2, kKernels},
+    {FAKE_FIRST_MAGIC, 3, kKernels},
+    {FAKE_IMAGE_MAGIC, 3, kKernels},
     ".version 8.0"};
 
 static void *module;
@@ -160,6 +171,18 @@ void workspace(Memref1 *x, Memref1 *y) {
   mgpuMemFree(copy, stream);
 }
 
+/* @same: y = x, of six dimensions. */
+
+void same(Memref6 *x, Memref6 *y) EXPORT("_mlir_ciface_same");
+void same(Memref6 *x, Memref6 *y) {
+  size_t bytes = sizeof(uint16_t);
+  for (int d = 0; d < 6; ++d)
+    bytes *= x->sizes[d];
+  void *params[] = {&x->aligned, &y->aligned, &bytes};
+  mgpuLaunchKernel(mgpuModuleGetFunction(module, "same"), 1, 1, 1, 32, 1, 1, 0,
+                   nmGetStream(), params, NULL, 3);
+}
+
 /* @ffn: C[? x 3] = A[? x 4] * W[4 x 3], W 2:4; packed: the values negated. */
 
 void ffnPack(Memref2 *values, Memref2 *indices, Memref2 *packedValues,
@@ -213,6 +236,15 @@ __attribute__((visibility("default"))) const char nm_manifest[] =
     ON_VECTORS("missing", "") "},"
     ON_VECTORS("shared", "") "},"
     ON_VECTORS("workspace", "") "},"
+    "  { \"name\": \"same\", \"symbol\": \"_mlir_ciface_same\","
+    "    \"args\": [{\"dtype\": \"f16\", \"alignment\": 16,"
+    "                \"shape\": [-1, -1, -1, -1, -1, -1]}],"
+    "    \"results\": [{\"dtype\": \"f16\", \"alignment\": 16,"
+    "                   \"shape\": [-1, -1, -1, -1, -1, -1],"
+    "                   \"dims\": [{\"arg\": 0, \"dim\": 0},"
+    "                     {\"arg\": 0, \"dim\": 1}, {\"arg\": 0, \"dim\": 2},"
+    "                     {\"arg\": 0, \"dim\": 3}, {\"arg\": 0, \"dim\": 4},"
+    "                     {\"arg\": 0, \"dim\": 5}]}]},"
     "  { \"name\": \"ffn\", \"symbol\": \"_mlir_ciface_ffn\","
     "    \"args\": ["
     "      {\"dtype\": \"f32\", \"shape\": [-1, 4]},"

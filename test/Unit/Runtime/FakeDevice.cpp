@@ -149,6 +149,23 @@ int fake::release(unsigned long long address) {
   return 0;
 }
 
+int fake::releaseOnStream(unsigned long long address, void *stream) {
+  {
+    std::lock_guard<std::mutex> lock(state().mutex);
+    auto graph = state().capturing.find(stream);
+    if (graph != state().capturing.end()) {
+      graph->second->memory->addresses.push_back(address);
+      return 0;
+    }
+  }
+  return release(address);
+}
+
+GraphMemory::~GraphMemory() {
+  for (unsigned long long address : addresses)
+    release(address);
+}
+
 int fake::onStream(void *stream, std::function<int()> step) {
   {
     std::lock_guard<std::mutex> lock(state().mutex);

@@ -25,8 +25,15 @@ struct Image {
   bool isPtx = false;
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
+/// Memory that was given back while a stream captured: it is there for each
+/// launch of the graph.
+struct GraphMemory {
+  std::vector<unsigned long long> addresses;
+  ~GraphMemory();
+};
 struct Graph {
   std::vector<std::function<int()>> steps;
+  std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
 };
 struct Event {
   std::chrono::steady_clock::time_point time;
@@ -70,6 +77,7 @@ void count(int64_t change);
 bool isDevice(uintptr_t address, size_t bytes);
 int allocate(unsigned long long *address, size_t bytes);
 int release(unsigned long long address);
+int releaseOnStream(unsigned long long address, void *stream);
 /// Runs `step`, or keeps it where the stream captures.
 int onStream(void *stream, std::function<int()> step);
 
