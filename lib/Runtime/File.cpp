@@ -39,11 +39,10 @@ static bool writeAll(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Opens `path`, writes and closes it. Only close and, on some file systems,
-/// fsync tell of space that was promised and not there.
-static bool writeAndClose(const std::string &path, int flags,
+/// Writes and closes an open file. Only close and, on some file systems, fsync
+/// tell of space that was promised and not there.
+static bool writeAndClose(FileDescriptor &fd,
                           std::initializer_list<std::string_view> parts) {
-  FileDescriptor fd(::open(path.c_str(), flags, 0666));
   if (fd.get() < 0)
     return false;
   for (std::string_view part : parts)
@@ -56,10 +55,18 @@ static bool writeAndClose(const std::string &path, int flags,
   return fd.close();
 }
 
-static std::string temporaryName(const std::string &path) {
+/// Makes a file of its own beside `path`; `name` is what it is called.
+static int createTemporary(const std::string &path, std::string &name) {
   static std::atomic<unsigned> serial{0};
-  return path + ".tmp." + std::to_string(::getpid()) + "." +
-         std::to_string(serial++);
+  int fd;
+  // One that is there may be that of a process of this number in another
+  // container, or was left by one that was killed.
+  do {
+    name = path + ".tmp." + std::to_string(::getpid()) + "." +
+           std::to_string(serial++);
+    fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (fd < 0 && errno == EEXIST);
+  return fd;
 }
 
 Status nm::writeFile(const std::string &path,
@@ -71,7 +78,8 @@ Status nm::writeFile(const std::string &path,
     return systemError(path + ": cannot write");
   }
   if (exists && !S_ISREG(info.st_mode)) {
-    if (writeAndClose(path, O_WRONLY | O_CLOEXEC, parts))
+    FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (writeAndClose(fd, parts))
       return Status::success();
     return systemError(path + ": cannot write");
   }
@@ -81,13 +89,18 @@ Status nm::writeFile(const std::string &path,
   std::string target = exists && ::realpath(path.c_str(), resolved)
                            ? std::string(resolved)
                            : path;
-  std::string temporary = temporaryName(target);
-  if (!writeAndClose(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                     parts) ||
-      ::rename(temporary.c_str(), target.c_str()) != 0) {
-    Error error = systemError(path + ": cannot write");
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  return Status::success();
+  std::string temporary;
+  FileDescriptor fd(createTemporary(target, temporary));
+  if (fd.get() < 0)
+    return systemError(path + ": cannot write");
+  // Whom the old file was kept from, the new one is; some file systems have no
+  // modes.
+  if (exists)
+    (void)::fchmod(fd.get(), info.st_mode & 07777);
+  if (writeAndClose(fd, parts) &&
+      ::rename(temporary.c_str(), target.c_str()) == 0)
+    return Status::success();
+  Error error = systemError(path + ": cannot write");
+  ::unlink(temporary.c_str());
+  return error;
 }

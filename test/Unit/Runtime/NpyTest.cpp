@@ -246,6 +246,31 @@ TEST_F(NpyTest, AFailedWriteKeepsTheOldFile) {
   EXPECT_EQ(folder.entries(), 1);
 }
 
+TEST_F(NpyTest, AWriteKeepsTheModeOfTheOldFile) {
+  float value = 1;
+  std::string path = folder.write("a.npy", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  ASSERT_TRUE(writeNpy(path, Tensor(&value, ElementType::F32, {1})));
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, mode_t(0600));
+}
+
+TEST_F(NpyTest, AWriteLeavesOthersTemporaryFiles) {
+  float value = 1;
+  constexpr int kOthers = 100;
+  auto other = [](int i) {
+    return "a.npy.tmp." + std::to_string(getpid()) + "." + std::to_string(i);
+  };
+  for (int i = 0; i < kOthers; ++i)
+    folder.write(other(i), "another's");
+  ASSERT_TRUE(
+      writeNpy(folder.path("a.npy"), Tensor(&value, ElementType::F32, {1})));
+  EXPECT_EQ(folder.entries(), kOthers + 1);
+  for (int i = 0; i < kOthers; ++i)
+    EXPECT_EQ(folder.read(other(i)), "another's");
+}
+
 TEST_F(NpyTest, AWriteThroughALinkKeepsTheLink) {
   float value = 1;
   Tensor tensor(&value, ElementType::F32, {1});
