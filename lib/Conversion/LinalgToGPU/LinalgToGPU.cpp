@@ -154,6 +154,9 @@ static LogicalResult convertGeneric(RewriterBase &rewriter,
 static LogicalResult convertLinalg(RewriterBase &rewriter,
                                    linalg::LinalgOp op) {
   Location loc = op.getLoc();
+  if (!op.hasPureBufferSemantics())
+    return op->emitOpError() << "expected operands to be memrefs, which "
+                                "bufferization makes of tensors";
   auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
   if (!generic) {
     rewriter.setInsertionPoint(op);
@@ -204,6 +207,10 @@ static LogicalResult convertFunction(RewriterBase &rewriter,
     if (failed(convertLinalg(rewriter, op)))
       return failure();
   for (scf::ForallOp loop : collect<scf::ForallOp>(function)) {
+    if (loop->getNumResults() != 0)
+      return loop.emitOpError()
+             << "expected no results, which bufferization removes, but got "
+             << loop->getNumResults();
     rewriter.setInsertionPoint(loop);
     if (failed(scf::forallToParallelLoop(rewriter, loop)))
       return failure();

@@ -85,6 +85,9 @@ private:
 } // namespace
 
 LogicalResult RowOfElements::verify(scf::ForallOp loop) {
+  if (!op.hasPureBufferSemantics())
+    return op.emitOpError() << "expected operands to be memrefs, which "
+                               "bufferization makes of tensors";
   bool identities = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
     return map.isIdentity();
   });

@@ -52,6 +52,9 @@ collectProducts(scf::ForallOp blocks) {
     return blocks.emitOpError()
            << "is mapped to GPU blocks, but has no product";
   for (SparseProductOpInterface op : products) {
+    if (!op.hasPureBufferSemantics())
+      return op->emitOpError() << "expected operands to be memrefs, which "
+                                  "bufferization makes of tensors";
     if (op.getC() != products.front().getC())
       return op->emitOpError()
              << "expected all products of a block to add to one tile of C";
@@ -229,6 +232,15 @@ static LogicalResult refuseFormatOps(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
+  if (loop->getNumResults() != 0)
+    return loop.emitOpError()
+           << "expected no results, which bufferization removes, but got "
+           << loop->getNumResults();
+  return isElementwise(loop) ? convertElementwiseToLaunch(rewriter, loop)
+                             : convertBlocksToLaunch(rewriter, loop);
+}
+
 namespace {
 struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
   void runOnOperation() override {
@@ -242,9 +254,7 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      if (failed(isElementwise(loop)
-                     ? convertElementwiseToLaunch(rewriter, loop)
-                     : convertBlocksToLaunch(rewriter, loop)))
+      if (failed(convertLoop(rewriter, loop)))
         return signalPassFailure();
   }
 };

@@ -35,3 +35,24 @@ func.func @reducing_loop(%x: memref<4xf32>, %y: memref<f32>) {
   }
   return
 }
+
+// -----
+
+func.func @on_tensors(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  // expected-error @+1 {{expected operands to be memrefs, which bufferization makes of tensors}}
+  %r = linalg.exp ins(%a : tensor<3x4xf32>) outs(%a : tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
+// -----
+
+func.func @loop_on_tensors(%c: tensor<32xf32>) -> tensor<32xf32> {
+  // expected-error @+1 {{expected no results, which bufferization removes, but got 1}}
+  %r = scf.forall (%m) in (32) shared_outs(%o = %c) -> tensor<32xf32> {
+    %s = tensor.extract_slice %o[%m] [1] [1] : tensor<32xf32> to tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%m] [1] [1] : tensor<1xf32> into tensor<32xf32>
+    }
+  }
+  return %r : tensor<32xf32>
+}

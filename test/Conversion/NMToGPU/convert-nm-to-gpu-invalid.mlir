@@ -92,3 +92,29 @@ func.func @gemv_shared_indices(%a: memref<8x128xf32>, %v: memref<1x32x64xf32>, %
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @on_tensors(%a: tensor<8x128xf32>, %v: tensor<1x16x128xf32>, %i: tensor<1x2x256xi8>, %c: tensor<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected operands to be memrefs, which bufferization makes of tensors}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : tensor<8x128xf32>, tensor<1x16x128xf32>, tensor<1x2x256xi8>)
+      outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @results(%c: tensor<32xf32>) -> tensor<32xf32> {
+  // expected-error @+1 {{expected no results, which bufferization removes, but got 1}}
+  %r = scf.forall (%m) in (32) shared_outs(%o = %c) -> tensor<32xf32> {
+    %s = tensor.extract_slice %o[%m] [1] [1] : tensor<32xf32> to tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%m] [1] [1] : tensor<1xf32> into tensor<32xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return %r : tensor<32xf32>
+}

@@ -54,7 +54,8 @@ LogicalResult PruneOp::verify() {
   auto dense = cast<ShapedType>(getDense().getType());
   auto pruned = cast<ShapedType>(getPruned().getType());
   // (C1).
-  if (failed(verifyShape(*this, "output", pruned, dense.getShape())) ||
+  if (failed(verifySizeLimits(*this, "input", dense)) ||
+      failed(verifyShape(*this, "output", pruned, dense.getShape())) ||
       failed(verifySameElementType(*this, dense, pruned)))
     return failure();
   // (C2).

@@ -142,6 +142,9 @@ LogicalResult EncodingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult EncodingAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
+  // The parser asks before it reports an element type that it cannot parse.
+  if (!elementType)
+    return failure();
   // (C1).
   if (shape.size() != 2)
     return emitError() << "expected a weight with an N:M pattern to have rank "

@@ -71,7 +71,8 @@ static LogicalResult verifyElementTypes(SparseProductOpInterface op) {
 static LogicalResult verifyStorage(SparseProductOpInterface op) {
   ::nm::Pattern pattern = op.getPattern();
   auto emitError = [&] { return op->emitOpError(); };
-  if (failed(verifyMatrixSize(emitError, op.getStaticK(), op.getStaticN())))
+  if (failed(verifyMatrixSize(emitError, op.getStaticK(), op.getStaticN())) ||
+      failed(verifySizeLimits(op, "A", op.getAType())))
     return failure();
   StorageShape shape =
       StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());

@@ -35,6 +35,16 @@ mlir::nm::verifyMatrixSize(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult mlir::nm::verifySizeLimits(Operation *op, StringRef name,
+                                         ShapedType type) {
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (size > ::nm::kMaxSize)
+      return op->emitOpError()
+             << "expected size of dim " << dim << " of " << name
+             << " to be at most " << ::nm::kMaxSize << ", but got " << size;
+  return success();
+}
+
 LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
   bool onTensors = isa<TensorType>(op->getOperand(0).getType());
   for (auto [position, type] : llvm::enumerate(op->getOperandTypes())) {
@@ -47,6 +57,9 @@ LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
       return op->emitOpError()
              << "expected operand " << position
              << " to be a plain tensor, but it carries " << encoding;
+    if (auto memref = dyn_cast<MemRefType>(type); memref && !memref.isStrided())
+      return op->emitOpError() << "expected operand " << position
+                               << " to have a strided layout, but got " << type;
   }
   auto destinations = cast<DestinationStyleOpInterface>(op).getDpsInits();
   size_t numResults = onTensors ? destinations.size() : 0;

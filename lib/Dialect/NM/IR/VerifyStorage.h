@@ -15,8 +15,11 @@ LogicalResult verifyShape(Operation *op, StringRef name, ShapedType type,
 LogicalResult verifyMatrixSize(function_ref<InFlightDiagnostic()> emitError,
                                int64_t k, int64_t n);
 
+/// Checks that no size of `type` is larger than a matrix's can be.
+LogicalResult verifySizeLimits(Operation *op, StringRef name, ShapedType type);
+
 /// Checks that all operands are tensors, with one result of its type for each
-/// destination, or that all are memrefs, with no results.
+/// destination, or that all are memrefs of strided layouts, with no results.
 LogicalResult verifyTensorsOrMemRefs(Operation *op);
 
 /// Checks that `packing` can hold weights of `pattern`.

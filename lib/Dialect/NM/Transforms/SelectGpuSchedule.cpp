@@ -311,7 +311,9 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     return success();
   }
   bool isCublas = chosen->strategy == GpuStrategy::Cublas;
-  packs &= !isCublas;
+  // Strategy gemv reads packed weights alone, so that such a matrix is packed
+  // at each call.
+  packs = !isCublas && (packs || chosen->strategy == GpuStrategy::Gemv);
   ScheduleAttr byModel = toAttribute(&getContext(), *chosen, packs);
   if (failed(override(op, *chosen)))
     return failure();

@@ -211,3 +211,9 @@ func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, spli
 
 // expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k' or 'packing', but got 'tile'}}
 func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}
+
+// -----
+
+// An element type that cannot be parsed, before an encoding.
+// expected-error @+1 {{expected '<' in tensor type}}
+func.func private @encoding_no_type(tensor<64x48xtensor, #nm.encoding<2:4>>)

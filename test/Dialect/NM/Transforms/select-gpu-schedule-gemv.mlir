@@ -12,3 +12,14 @@ func.func @few_rows(%x: tensor<4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<
     outs(%y : tensor<4096xf32>) -> tensor<4096xf32>
   return %r : tensor<4096xf32>
 }
+
+// A dense matrix that comes with each call is packed then: gemv, which alone
+// has f16, reads no other form.
+// CHECK-LABEL: func.func @dense
+// CHECK: nm.spmv <1:1, block = 1x16> schedule <gemv, {{.*}}packing = <panel = 32, {{.*}}>>
+func.func @dense(%x: tensor<48xf16>, %v: tensor<48x48xf16>, %i: tensor<48x1xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
+  // expected-remark @+1 {{strategy gemv on sm_90; estimated}}
+  %r = nm.spmv <1:1, block = 1x48> ins(%x, %v, %i : tensor<48xf16>, tensor<48x48xf16>, tensor<48x1xi8>)
+    outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  return %r : tensor<48xf32>
+}

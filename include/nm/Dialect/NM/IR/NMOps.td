@@ -114,9 +114,9 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       f32 for floats, and i32 for i8.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
-      `#nm.packing` says. k and n are at most 2^40.
-    * (C4) operands are all tensors or all memrefs; on tensors there is one
-      result, of C's type.
+      `#nm.packing` says. Every size is at most 2^40.
+    * (C4) operands are all tensors or all memrefs of strided layouts; on
+      tensors there is one result, of C's type.
 
     ```mlir
     %r = nm.spmm <2:4>
@@ -239,8 +239,8 @@ def NM_CompressOp : NM_DenseFormatOp<"compress"> {
     * (C1) the dense operand, the values and the indices are related as in
       `nm.spmm` (C3), with k and n taken from the dense operand.
     * (C2) dense operand and values have one element type.
-    * (C3) operands are all tensors or all memrefs; on tensors there is one
-      result for each output, of its type.
+    * (C3) operands are all tensors or all memrefs of strided layouts; on
+      tensors there is one result for each output, of its type.
 
     ```mlir
     %v, %i = nm.compress <2:4> ins(%b : tensor<64x48xf32>)
@@ -301,8 +301,8 @@ def NM_PruneOp : NM_DenseResultOp<"prune"> {
 
     Constraints:
     * (C1) input and output have the same shape and element type.
-    * (C2) operands are all tensors or all memrefs; on tensors there is one
-      result, of the output's type.
+    * (C2) operands are all tensors or all memrefs of strided layouts; on
+      tensors there is one result, of the output's type.
 
     ```mlir
     %p = nm.prune <2:4> dim 1 ins(%w : tensor<48x64xf32>)
@@ -335,8 +335,8 @@ def NM_PackOp : NM_Op<"pack", [
     * (C1) inputs are in condensed form, outputs in the packed form of the same
       weights.
     * (C2) one element type for the values.
-    * (C3) operands are all tensors or all memrefs; on tensors there is one
-      result for each output, of its type.
+    * (C3) operands are all tensors or all memrefs of strided layouts; on
+      tensors there is one result for each output, of its type.
 
     ```mlir
     %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2>
