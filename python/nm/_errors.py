@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -27,6 +29,23 @@ class DeviceError(Error, ValueError):
 
 class FileFormatError(Error, ValueError):
     """A file that is damaged, or of a format that is not read."""
+
+
+@contextmanager
+def reading(place: object, what: str) -> Iterator[None]:
+    """Makes a FileFormatError of whatever damaged contents make a reader raise:
+    those of zip, JSON and NumPy have no exceptions in common."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        # A file that cannot be opened has a name.
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        reason = str(error) or type(error).__name__
+        raise FileFormatError(f"{place}: expected {what}, but it is damaged "
+                              f"({reason})") from None
 
 
 class CompilerNotFoundError(Error, ImportError):

@@ -230,6 +230,12 @@ def _give_back(free: Callable[[int], None], address: int, _needed: tuple) -> Non
     free(address)
 
 
+def text(value: str) -> bytes:
+    """A text for the library. What C cannot hold, an end inside and half of a
+    character, becomes a question mark."""
+    return value.encode(errors="replace").replace(b"\0", b"?")
+
+
 def sizes(values) -> ctypes.Array:
     """An array of int64 in memory."""
     return (c_int64 * len(values))(*values)

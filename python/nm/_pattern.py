@@ -77,7 +77,7 @@ def parse_pattern(pattern: str | Pattern, block=None, axis=None) -> Pattern:
         found, has_block, has_axis = pattern, True, True
     elif isinstance(pattern, str):
         native = lib.NmPattern()
-        lib.check(lib.runtime.nmPatternParse(pattern.encode(), native),
+        lib.check(lib.runtime.nmPatternParse(lib.text(pattern), native),
                   PatternError)
         found = Pattern(native.n, native.m, (native.bk, native.bn), native.dim)
         has_block, has_axis = "block" in pattern, "dim" in pattern

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ._errors import FileFormatError
+from ._errors import FileFormatError, reading
 
 #: Types by the names of safetensors: ours, and bytes of an element.
 _TYPES = {"F64": ("f64", 8), "F32": ("f32", 4), "F16": ("f16", 2),
@@ -46,11 +46,9 @@ class SafetensorsFile(Mapping):
         if length > min(size - 8, _MAX_HEADER):
             raise self._damaged(f"expected a header of at most {size - 8} bytes, "
                                 f"but it says {length}")
-        try:
+        with reading(self.path, "a JSON header of safetensors"):
             header = json.loads(self._data[8:8 + length].tobytes())
             self.metadata = dict(header.pop("__metadata__", {}) or {})
-        except (ValueError, AttributeError, TypeError) as error:
-            raise self._damaged(f"expected a JSON header ({error})") from None
         self._begin = 8 + length
         self._header = {name: self._read_entry(name, entry)
                         for name, entry in header.items()}
@@ -62,8 +60,9 @@ class SafetensorsFile(Mapping):
         try:
             kind, shape = entry["dtype"], tuple(entry["shape"])
             begin, end = entry["data_offsets"]
-            good = all(isinstance(size, int) and size >= 0
-                       for size in (*shape, begin, end))
+            good = isinstance(kind, str) and all(
+                isinstance(size, int) and size >= 0
+                for size in (*shape, begin, end))
         except (KeyError, TypeError, ValueError):
             good = False
         if not good:
@@ -94,7 +93,8 @@ class SafetensorsFile(Mapping):
         if part.__array_interface__["data"][0] % np.dtype(
                 _DTYPES[element]).itemsize:
             part = part.copy()
-        return element, part.view(_DTYPES[element]).reshape(shape)
+        with reading(f"{self.path}: {name}", "sizes of an array"):
+            return element, part.view(_DTYPES[element]).reshape(shape)
 
     def info(self, name: str) -> tuple[str, tuple[int, ...]]:
         """Type and shape of a tensor."""

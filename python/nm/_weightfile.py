@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping
 
 from . import _safetensors
-from ._errors import Error, FileFormatError
+from ._errors import Error, FileFormatError, reading
 from ._sparse import SparseTensor
 
 FORMAT, VERSION = "nm.sparse", 1
@@ -73,14 +73,11 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
     if version != str(VERSION):
         raise FileFormatError(f"{file.path}: expected version {VERSION} of the "
                               f"format, but got {version}")
-    try:
+    with reading(file.path, "a description of its weights"):
         records = json.loads(metadata["weights"])
         for record in records.values():
             _ = record["pattern"], record["dtype"], tuple(record["shape"])
         return records
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise FileFormatError(f"{file.path}: expected a description of its "
-                              f"weights, but it is damaged ({error})") from None
 
 
 def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict

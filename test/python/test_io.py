@@ -60,7 +60,7 @@ def test_numpy_files(draw, tmp_path):
     np.testing.assert_array_equal(nm.io.load_dense(tmp_path / "w.npy"), w)
     np.testing.assert_array_equal(nm.io.load_dense(tmp_path / "w.npz"), w)
     np.save(tmp_path / "o.npy", np.array([{}]), allow_pickle=True)
-    for name, text in (("o.npy", "arrays of NumPy"), ("bad.npy", "arrays of")):
+    for name, text in (("o.npy", "of NumPy"), ("bad.npy", "arrays of")):
         (tmp_path / "bad.npy").write_text("no array")
         with pytest.raises(nm.FileFormatError, match=text):
             nm.io.open_weights(tmp_path / name)
@@ -103,7 +103,7 @@ def test_compressed_tensors(draw, tmp_path, form):
     (lambda p: p | {"w.bitmask": p["w.bitmask"][:, :-1]}, r"uint8 \[6, 4\]"),
     (lambda p: p | {"w.bitmask": p["w.bitmask"] | np.uint8(
         [[0, 0, 0, 128]])}, "beyond column 28"),
-    (lambda p: p | {"w.shape": np.ones((3, 1), np.int64)}, "two sizes"),
+    (lambda p: p | {"w.shape": np.ones((3, 1), np.int64)}, "two integers"),
 ])
 def test_damaged_bitmask(draw, tmp_path, change, text):
     parts = change(bitmask_parts(draw.weight((6, 28), "2:4", axis=1)))

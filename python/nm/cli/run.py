@@ -12,6 +12,7 @@ import numpy as np
 from .. import Error, load, load_weights
 from .. import compile as compile_module
 from .._arrays import NUMPY_NAMES, numpy_dtype
+from ..io._numpy import map_npy
 from .common import add_json_argument, print_json, shape_text
 
 
@@ -71,10 +72,7 @@ def _read(path: str, type_):
             raise Error(f"{path}: expected one weight, but it has "
                         f"{', '.join(weights)}")
         return next(iter(weights.values()))
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise Error(f"{path}: expected an array of NumPy ({error})") from None
+    array = map_npy(path)
     if array.dtype.kind == "V" and type_.dtype in NUMPY_NAMES:
         return array.view(numpy_dtype(type_.dtype))
     return array

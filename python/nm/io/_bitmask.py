@@ -25,7 +25,11 @@ def from_bitmask(compressed: np.ndarray, bitmask: np.ndarray, shape,
     Raises:
         FileFormatError: the parts do not fit together.
     """
-    rows, columns = (int(size) for size in np.asarray(shape).reshape(-1))
+    sizes = np.asarray(shape).reshape(-1)
+    if sizes.size != 2 or sizes.dtype.kind not in "iu":
+        raise FileFormatError(f"{name}: expected a shape of two integers, but got "
+                              f"{sizes.dtype} {sizes.tolist()}")
+    rows, columns = sizes.tolist()
     values = np.ascontiguousarray(compressed).reshape(-1)
     bits = np.ascontiguousarray(bitmask)
     if bits.dtype != np.uint8 or bits.shape != (rows, -(-columns // 8)):

@@ -8,18 +8,33 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .._errors import FileFormatError
+from .._errors import FileFormatError, reading
 
 # TensorProto.DataType: ours, and the raw type.
 _TYPES = {1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 6: ("i32", "<i4"),
           7: ("i64", "<i8"), 9: ("bool", "?"), 10: ("f16", "<f2"),
           11: ("f64", "<f8"), 16: ("bf16", "<u2"), 17: ("f8E4M3FN", "u1")}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+# The fields that hold elements, and of which types; raw_data holds any.
+_DATA_FIELDS = {4: (1,), 5: (2, 3, 6, 9, 10, 16, 17), 7: (7,), 9: (), 10: (11,)}
+_EXTERNAL = 13
+
+
+def _narrow(values: list[int], dtype: np.dtype) -> np.ndarray:
+    """The elements that are stored as numbers of 64 bits; floats as their bits."""
+    wide = np.array(values, np.uint64).view(np.int64)
+    stored = dtype if dtype.kind == "i" else np.dtype(f"u{dtype.itemsize}")
+    limits = np.iinfo(stored)
+    outside = (wide < limits.min) | (wide > limits.max)
+    if outside.any():
+        raise ValueError(f"{wide[outside][0]} is beyond its type")
+    return wide.astype(stored).view(dtype)
 
 
 class OnnxFile(Mapping):
@@ -30,13 +45,10 @@ class OnnxFile(Mapping):
         self._data = np.memmap(self.path, np.uint8, "r") if os.path.getsize(
             self.path) else np.empty(0, np.uint8)
         self._tensors: dict[str, tuple] = {}
-        try:
+        with reading(self.path, "an ONNX model"):
             for graph in self._messages((0, len(self._data)), 7):
                 for tensor in self._messages(graph, 5):
                     self._read_tensor(tensor)
-        except (IndexError, ValueError, UnicodeDecodeError) as error:
-            raise FileFormatError(f"{self.path}: expected an ONNX model, but it "
-                                  f"is damaged ({error})") from None
         if not self._tensors:
             raise FileFormatError(f"{self.path}: expected an ONNX model with "
                                   "initializers, but found none")
@@ -47,12 +59,13 @@ class OnnxFile(Mapping):
             raise FileFormatError(f"{self.path}: {name}: expected floats or "
                                   f"integers, but got ONNX data type {kind}")
         element, dtype = _TYPES[kind]
-        raw = self._elements(name, place, np.dtype(dtype))
-        count = int(np.prod(shape, dtype=np.int64))
-        if raw.size != count:
-            raise FileFormatError(f"{self.path}: {name}: expected {count} "
-                                  f"elements, but got {raw.size}")
-        return element, raw.reshape(shape)
+        with reading(f"{self.path}: {name}", "a tensor"):
+            raw = self._elements(name, kind, place, np.dtype(dtype))
+            count = math.prod(shape)
+            if raw.size != count:
+                raise FileFormatError(f"{self.path}: {name}: expected {count} "
+                                      f"elements, but got {raw.size}")
+            return element, raw.reshape(shape)
 
     def info(self, name: str) -> tuple[str, tuple[int, ...]]:
         kind, shape, _ = self._tensors[name]
@@ -116,39 +129,39 @@ class OnnxFile(Mapping):
     def _read_tensor(self, span: tuple[int, int]) -> None:
         shape: list[int] = []
         kind, name = 0, ""
-        place: tuple = ("empty", None)
+        place: tuple = (None, None)
         external: dict = {}
         for number, wire, value in self._fields(span):
             if number == 1:
                 shape += [value] if wire == _VARINT else self._varints(value)
-            elif number == 2:
+            elif number == 2 and wire == _VARINT:
                 kind = value
-            elif number == 8:
+            elif number == 8 and wire == _BYTES:
                 name = self._text(value)
-            elif number == 9:
-                place = ("raw", value)
-            elif number in (4, 10) and wire == _BYTES:
-                place = ("raw", value)
-            elif number in (5, 7) and wire == _BYTES:
-                place = ("varints", value)
-            elif number == 13:
-                pair = {n: self._text(v) for n, _, v in self._fields(value)}
+            elif number in _DATA_FIELDS and wire == _BYTES:
+                place = (number, value)
+            elif number == 13 and wire == _BYTES:
+                pair = {n: self._text(v) for n, w, v in self._fields(value)
+                        if w == _BYTES}
                 external[pair.get(1)] = pair.get(2, "")
         if "location" in external:
-            place = ("external", external)
+            place = (_EXTERNAL, external)
         self._tensors[name] = (kind, tuple(shape), place)
 
-    def _elements(self, name: str, place: tuple, dtype: np.dtype) -> np.ndarray:
-        how, where = place
-        if how == "empty":
+    def _elements(self, name: str, kind: int, place: tuple, dtype: np.dtype
+                  ) -> np.ndarray:
+        field, where = place
+        if field is None:
             return np.empty(0, dtype)
-        if how == "varints":
-            # 16-bit floats are stored as their bits.
-            bits = np.array(self._varints(where), np.uint64)
-            return bits.astype(f"u{dtype.itemsize}").view(dtype)
-        if how == "raw":
-            return self._aligned(self._data[slice(*where)], name, dtype)
-        return self._aligned(self._external(name, where), name, dtype)
+        if field == _EXTERNAL:
+            return self._aligned(self._external(name, where), name, dtype)
+        kinds = _DATA_FIELDS[field]
+        if kinds and kind not in kinds:
+            raise FileFormatError(f"{self.path}: {name}: expected no elements of "
+                                  f"ONNX data type {kind} in field {field}")
+        if field in (5, 7):
+            return _narrow(self._varints(where), dtype)
+        return self._aligned(self._data[slice(*where)], name, dtype)
 
     def _aligned(self, part: np.ndarray, name: str, dtype: np.dtype
                  ) -> np.ndarray:
@@ -167,7 +180,8 @@ class OnnxFile(Mapping):
         if os.path.commonpath((folder, path)) != folder:
             raise FileFormatError(f"{self.path}: {name}: expected its data in the "
                                   f"model's folder, but got {where['location']}")
-        data = np.memmap(path, np.uint8, "r")
+        data = np.memmap(path, np.uint8, "r") if os.path.getsize(
+            path) else np.empty(0, np.uint8)
         begin = int(where.get("offset") or 0)
         end = begin + int(where["length"]) if where.get("length") else len(data)
         if not 0 <= begin <= end <= len(data):

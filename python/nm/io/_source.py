@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from .. import _arrays
-from .._errors import Error, FileFormatError
+from .._errors import Error, FileFormatError, reading
 from .._safetensors import SafetensorsFile
 from .._weightfile import is_weight_file, load_weights
 from ._bitmask import from_bitmask
+from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
 
 _BITMASK_PARTS = (".shape", ".compressed", ".bitmask")
@@ -133,7 +134,7 @@ def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
 
 
 def _typed(raw: np.ndarray, element: str) -> np.ndarray:
-    if element in ("bf16", "f8E4M3FN") and raw.dtype.kind == "u":
+    if element in ("bf16", "f8E4M3FN") and raw.dtype.kind in "uV":
         return raw.view(_arrays.numpy_dtype(element))
     return raw
 
@@ -174,27 +175,22 @@ def _refuse_marlin(file: SafetensorsFile) -> None:
 
 
 def _add_bitmask(source: WeightSource, file: SafetensorsFile, base: str) -> None:
-    shape = tuple(int(size) for size in file[f"{base}.shape"].reshape(-1))
+    shape = file[f"{base}.shape"].reshape(-1)
     element, _ = file.info(f"{base}.compressed")
-    if len(shape) != 2:
-        raise FileFormatError(f"{file.path}: {base}.shape: expected two sizes, "
-                              f"but got {shape}")
-    source._add(base, element, shape, lambda: from_bitmask(
+    source._add(base, element, tuple(shape.tolist()), lambda: from_bitmask(
         file[f"{base}.compressed"], file[f"{base}.bitmask"], shape,
         f"{file.path}: {base}"))
 
 
 def _add_shards(source: WeightSource, index: Path) -> None:
-    try:
-        shards = set(json.loads(index.read_text(encoding="utf-8"))
-                     ["weight_map"].values())
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise FileFormatError(f"{index}: expected an index of safetensors, but "
-                              f"it is damaged ({error})") from None
-    for shard in sorted(shards):
-        if os.path.basename(shard) != shard:
-            raise FileFormatError(f"{index}: expected shards beside the index, "
-                                  f"but got {shard}")
+    with reading(index, "an index of safetensors"):
+        shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))
+                            ["weight_map"].values()))
+    for shard in shards:
+        if not isinstance(shard, str) or os.path.basename(shard) != shard or (
+                not shard.endswith(".safetensors") or "\0" in shard):
+            raise FileFormatError(f"{index}: expected shards beside it, each a "
+                                  f".safetensors file, but got {shard!r}")
         _add_safetensors(source, str(index.parent / shard))
 
 
@@ -208,39 +204,16 @@ def _add_folder(source: WeightSource, folder: Path) -> None:
 
 
 def _add_npy(source: WeightSource, path: str) -> None:
-    source._add(Path(path).stem, *_numpy_entry(path, _load_numpy(path)))
+    array = map_npy(path)
+    source._add(Path(path).stem, *number_type(path, array.dtype, array.shape),
+                lambda: array)
 
 
 def _add_npz(source: WeightSource, path: str) -> None:
-    arrays = _load_numpy(path)
-    for name in arrays.files:
-        try:
-            source._add(name, *_numpy_entry(f"{path}: {name}", arrays[name]))
-        except ValueError as error:
-            raise FileFormatError(f"{path}: {name}: {error}") from None
-
-
-def _load_numpy(path: str):
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise FileFormatError(f"{path}: expected arrays of NumPy ({error})"
-                              ) from None
-
-
-def _numpy_entry(place: str, array: np.ndarray) -> tuple:
-    # ml_dtypes' types are saved as raw bytes.
-    raw = {"V2": "bf16", "V1": "f8E4M3FN"}.get(array.dtype.str[1:])
-    if raw:
-        return raw, array.shape, lambda: array.view(f"u{array.dtype.itemsize}")
-    if array.dtype.kind not in "fiub" or not array.dtype.isnative:
-        raise FileFormatError(f"{place}: expected numbers in this machine's byte "
-                              f"order, but got {array.dtype}")
-    name = {value: key for key, value in _arrays.NUMPY_NAMES.items()}.get(
-        array.dtype.name, array.dtype.name)
-    return name, array.shape, lambda: array
+    archive = NpzFile(path)
+    for name in archive:
+        source._add(name, *archive.info(name),
+                    _reader(archive.read, name))
 
 
 def _add_onnx(source: WeightSource, path: str) -> None:
