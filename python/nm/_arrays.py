@@ -111,6 +111,9 @@ class Kind:
     name = ""
     #: Whether the elements may live no longer than what described them.
     must_be_held = False
+    #: Whether the library copies, on a device, what kernels cannot take as it is;
+    #: else the runtime does.
+    copies = True
 
     def view(self, array: Any) -> View:
         """The memory of `array`, ready for work on the current stream."""

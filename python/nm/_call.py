@@ -106,9 +106,11 @@ class PreparedCall:
                 f"{_arrays.device_name(bound.device)}, but it is on "
                 f"{_arrays.device_name(view.device)}")
         shape, strides = layout or (view.shape, view.strides)
-        # Kernels take row-major memory; on the host the runtime copies.
+        # Kernels take row-major memory. The runtime copies what is not, but a
+        # library's own memory and kernels for that are better known to it.
         copied = strides is None or (
-            self._on_cuda and not _arrays.is_row_major(shape, strides)
+            self._on_cuda and kind.copies
+            and not _arrays.is_row_major(shape, strides)
         ) or kind.needs_copy(array)
         if copied:
             strides = _arrays.row_major(shape)
@@ -211,7 +213,7 @@ class PreparedCall:
     def _align(self, data: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         """Copies what is not where kernels read several elements at once."""
         for i, alignment in enumerate(self._alignments[:self._count]):
-            if (data[i] or 0) % alignment:
+            if (data[i] or 0) % alignment and self._kinds[i].copies:
                 arrays = list(arrays)
                 arrays[i] = self._kinds[i].copy(arrays[i])
                 data[i] = self._pointers[i](arrays[i])
@@ -230,7 +232,8 @@ class PreparedCall:
                                        self._bound.device)
             if address is None:
                 address = self._check_out(i, array, kind)
-            if self._on_cuda and (address or 0) % self._alignments[self._count + i]:
+            if (self._on_cuda and kind.copies
+                    and (address or 0) % self._alignments[self._count + i]):
                 address = None
             if address is None or self._overlaps(slot, i, address):
                 fresh = kind.empty(self._result_shapes[i], self._result_types[i],

@@ -98,6 +98,7 @@ class DlpackKind(_arrays.Kind):
 
     name = "dlpack"
     must_be_held = True
+    copies = False
 
     def hold(self, array):
         return array if isinstance(array, _arrays.View) else self.view(array)
@@ -141,10 +142,6 @@ class DlpackKind(_arrays.Kind):
         self._expect_host(array)
         return np.ascontiguousarray(np.from_dlpack(array))
 
-    def copy(self, array):
-        raise DeviceError("expected memory aligned to 16 bytes of an array of "
-                          f"{type(array).__module__}; copy it first")
-
     def to_host(self, array):
         self._expect_host(array)
         return self.view(array)
@@ -177,9 +174,6 @@ class JaxKind(DlpackKind):
     def view(self, array):
         # Memory that is still being computed on a stream that nobody sees.
         return super().view(array.block_until_ready())
-
-    def copy(self, array):
-        return self.jax.numpy.array(array, copy=True)
 
     def stream(self, array):
         return CU_STREAM_LEGACY

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import nm
 import numpy as np
@@ -254,6 +255,55 @@ def test_two_processes_at_once(own_cache):
         output, error = process.communicate()
         assert (process.returncode, output) == (0, "1\n"), error
     assert len(records(own_cache)) == 5
+
+
+FAKE = Path(os.environ.get("NM_LIBRARY_DIR", ROOT / "build" / "lib"))
+
+
+@pytest.mark.skipif(not (FAKE / "NMFakeCuda.so").exists(),
+                    reason="the fake CUDA driver of the C++ tests is not here")
+def test_device_arrays_of_unknown_libraries():
+    """The runtime copies what is strided or at an odd address."""
+    process = run_python(f"""
+        import ctypes, numpy as np, nm
+        from nm import _dlpack, _library
+        runtime = _library.runtime
+        runtime.mgpuMemAlloc.restype = ctypes.c_void_p
+        runtime.mgpuMemAlloc.argtypes = [ctypes.c_uint64, ctypes.c_void_p,
+                                         ctypes.c_bool]
+        runtime.mgpuMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p,
+                                       ctypes.c_size_t, ctypes.c_void_p]
+        memory = runtime.mgpuMemAlloc(64, None, False)
+        numbers = np.arange(16, dtype=np.float32)
+
+        class Device:
+            "Floats on the device, from one of them on."
+            def __init__(self, first, count, stride):
+                self.first, self.count = first, count
+                self.strides = (ctypes.c_int64 * 1)(stride)
+            def __dlpack_device__(self):
+                return _dlpack.K_DL_CUDA, 0
+            def __dlpack__(self, **unused):
+                capsule = np.empty(self.count, np.float32).__dlpack__()
+                tensor = _dlpack._managed(capsule).tensor
+                tensor.data = memory + 4 * self.first
+                tensor.device_type = _dlpack.K_DL_CUDA
+                tensor.strides = self.strides
+                return capsule
+
+        twice = nm.load({str(FAKE / "NMFakeCudaModel.so")!r})["twice"].bind()
+        for first, stride, to in ((0, 1, 8), (1, 1, 8), (0, 2, 9), (3, -1, 12)):
+            runtime.mgpuMemcpy(memory, numbers.ctypes.data, 64, None)
+            twice(Device(first, 4, stride), out=Device(to, 4, 1))
+            result = np.empty(16, np.float32)
+            runtime.mgpuMemcpy(result.ctypes.data, memory, 64, None)
+            expected = numbers.copy()
+            expected[to:to + 4] = 2 * (first + stride * np.arange(4))
+            np.testing.assert_array_equal(result, expected)
+        print("passed")
+        """, NM_CUDA_LIBRARY=str(FAKE / "NMFakeCuda.so"))
+    output, error = process.communicate()
+    assert (process.returncode, output) == (0, "passed\n"), error
 
 
 def test_without_a_compiler(own_cache, draw, tmp_path):
