@@ -2,6 +2,7 @@
 
 #include "nm/Runtime/Module.h"
 
+#include "ElfFile.h"
 #include "ProcessorFeatures.h"
 #include "RecordedError.h"
 
@@ -71,6 +72,8 @@ Result<Module> Module::load(const std::string &path) {
   impl->path = path;
   // A name without a slash would be searched for in the system's folders.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  if (Status status = checkElfIsWhole(file); !status)
+    return failure("cannot load: " + status.error().message);
   // Constructors of the module hand us its kernels.
   ErrorCollector errors;
   impl->handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 using namespace nm;
@@ -206,6 +208,20 @@ TEST(ModuleLoad, SaysWhatIsWrongWithAFile) {
   EXPECT_NE(loadError(NM_FAKE_MODEL_SYMBOL)
                 .find("expected the symbol _mlir_ciface_none of the manifest"),
             std::string::npos);
+}
+
+TEST(ModuleLoad, SaysThatAFileIsTruncated) {
+  std::ifstream file(NM_FAKE_MODEL, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  TemporaryFolder folder;
+  for (size_t size : {size_t(100), bytes.size() / 2, bytes.size() - 1}) {
+    std::string part = folder.write("part.so", bytes.substr(0, size));
+    EXPECT_EQ(loadError(part),
+              part + ": cannot load: expected a file of at least " +
+                  std::to_string(bytes.size()) +
+                  " bytes, as its headers say, but got " +
+                  std::to_string(size) + ": it is truncated or damaged");
+  }
 }
 
 TEST(ModuleLoad, WeightsOfEveryOrder) {
