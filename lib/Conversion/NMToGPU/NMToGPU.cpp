@@ -19,6 +19,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_CONVERTNMTOGPU
@@ -219,14 +220,39 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   return success();
 }
 
+/// The type of an argument that is `dense` with an encoding, as it is written.
+static std::string encodedType(Value dense, PatternAttr pattern, int64_t dim) {
+  auto type = cast<ShapedType>(dense.getType());
+  auto encoding = EncodingAttr::get(pattern.getContext(), pattern, dim);
+  std::string text = debugString(
+      RankedTensorType::get(type.getShape(), type.getElementType()));
+  text.insert(text.size() - 1, ", " + debugString(encoding));
+  return text;
+}
+
+/// What to do instead of `op`, which makes weights at each call.
+static std::string describeLoadedWeight(Operation *op) {
+  auto describe = [](auto format) {
+    return "expected the dense weight as an argument of type " +
+           encodedType(format.getDense(), format.getPatternAttr(),
+                       format.getDim()) +
+           ", or as a constant";
+  };
+  if (auto compress = dyn_cast<CompressOp>(op))
+    return describe(compress);
+  if (auto prune = dyn_cast<PruneOp>(op))
+    return describe(prune) + ", that was pruned before";
+  return "expected condensed weights that go to products alone";
+}
+
 /// Weights are compressed, and checked, where they are loaded.
 static LogicalResult refuseFormatOps(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     if (!isa<CompressOp, DecompressOp, PruneOp>(op))
       return WalkResult::advance();
-    op->emitOpError() << "has no form on a GPU: expected weights that are "
-                         "arguments or constants, which are compressed when "
-                         "they are loaded";
+    op->emitOpError() << "has no form on a GPU, where weights are compressed "
+                         "once, when they are loaded: "
+                      << describeLoadedWeight(op);
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

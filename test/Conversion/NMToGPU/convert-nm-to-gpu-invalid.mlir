@@ -36,9 +36,25 @@ func.func @no_product(%c: memref<32xf32>) {
 
 // -----
 
-func.func @format_op(%w: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>) {
-  // expected-error @+1 {{'nm.compress' op has no form on a GPU: expected weights that are arguments or constants}}
+func.func @compress(%w: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>) {
+  // expected-error @+1 {{'nm.compress' op has no form on a GPU, where weights are compressed once, when they are loaded: expected the dense weight as an argument of type tensor<64x64xf32, #nm.encoding<2:4>>, or as a constant}}
   nm.compress <2:4> ins(%w : memref<64x64xf32>) outs(%v, %i : memref<32x64xf32>, memref<32x64xi8>)
+  return
+}
+
+// -----
+
+func.func @prune(%w: memref<48x64xf16>, %p: memref<48x64xf16>) {
+  // expected-error @+1 {{expected the dense weight as an argument of type tensor<48x64xf16, #nm.encoding<1:4, block = 1x8, dim = 1>>, or as a constant, that was pruned before}}
+  nm.prune <1:4, block = 1x8> dim 1 ins(%w : memref<48x64xf16>) outs(%p : memref<48x64xf16>)
+  return
+}
+
+// -----
+
+func.func @decompress(%v: memref<32x64xf32>, %i: memref<32x64xi8>, %w: memref<64x64xf32>) {
+  // expected-error @+1 {{'nm.decompress' op has no form on a GPU, where weights are compressed once, when they are loaded: expected condensed weights that go to products alone}}
+  nm.decompress <2:4> ins(%v, %i : memref<32x64xf32>, memref<32x64xi8>) outs(%w : memref<64x64xf32>)
   return
 }
 
