@@ -154,6 +154,8 @@ nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                  int64_t outputType, int64_t rowOfA, int64_t rowOfB,
                  int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
                  int64_t transposeA, int64_t transposeC, int64_t accumulate) {
+  if (hasCallFailed())
+    return;
   Result<const Cublas *> blas = Cublas::get();
   if (!blas)
     return recordError(blas.error());

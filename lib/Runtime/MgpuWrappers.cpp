@@ -35,6 +35,15 @@ static void inContext(Body body) {
     recordError(status.error());
 }
 
+/// The same for work on memory. None of it is queued in a call that has failed
+/// already: a kernel that got NULL for memory that there was none of would take
+/// the device from the process.
+template <typename Body>
+static void inContextUnlessFailed(Body body) {
+  if (!hasCallFailed())
+    inContext(body);
+}
+
 static void recordUnlessFailed(const char *message) {
   // A handle is null where making it has failed, which is recorded already.
   if (!hasRecordedError())
@@ -58,7 +67,7 @@ static void launch(Kernel *kernel, const LaunchShape &shape, Stream stream,
                    void **params, void **extra) {
   if (!kernel)
     return recordUnlessFailed("expected a kernel to launch, but got none");
-  inContext([&](ContextScope &scope) {
+  inContextUnlessFailed([&](ContextScope &scope) {
     return kernel->launch(scope, shape, stream, params, extra);
   });
 }
@@ -242,7 +251,7 @@ NM_RUNTIME_API void mgpuMemFree(void *pointer, void *stream) {
 
 NM_RUNTIME_API void mgpuMemcpy(void *to, void *from, size_t bytes,
                                void *stream) {
-  inContext([&](ContextScope &scope) {
+  inContextUnlessFailed([&](ContextScope &scope) {
     return scope.driver().check(
         "cuMemcpyAsync",
         scope.api().cuMemcpyAsync(address(to), address(from), bytes,
@@ -253,7 +262,7 @@ NM_RUNTIME_API void mgpuMemcpy(void *to, void *from, size_t bytes,
 
 NM_RUNTIME_API void mgpuMemset32(void *to, uint32_t value, size_t count,
                                  void *stream) {
-  inContext([&](ContextScope &scope) {
+  inContextUnlessFailed([&](ContextScope &scope) {
     return scope.driver().check(
         "cuMemsetD32Async",
         scope.api().cuMemsetD32Async(address(to), value, count,
@@ -263,7 +272,7 @@ NM_RUNTIME_API void mgpuMemset32(void *to, uint32_t value, size_t count,
 
 NM_RUNTIME_API void mgpuMemset16(void *to, uint16_t value, size_t count,
                                  void *stream) {
-  inContext([&](ContextScope &scope) {
+  inContextUnlessFailed([&](ContextScope &scope) {
     return scope.driver().check(
         "cuMemsetD16Async",
         scope.api().cuMemsetD16Async(address(to), value, count,

@@ -26,6 +26,8 @@ void nm::recordError(Error error) {
 
 bool nm::hasRecordedError() { return state.error.has_value(); }
 
+bool nm::hasCallFailed() { return state.collectors > 0 && hasRecordedError(); }
+
 std::optional<Error> nm::takeRecordedError() {
   return std::exchange(state.error, std::nullopt);
 }

@@ -20,6 +20,9 @@ namespace nm {
 /// something else.
 void recordError(Error error);
 bool hasRecordedError();
+/// Whether the call that an ErrorCollector of this thread waits for has failed:
+/// what else it wants queued would work on memory that it did not get.
+bool hasCallFailed();
 /// Gives the thread's error and forgets it.
 std::optional<Error> takeRecordedError();
 

@@ -193,6 +193,22 @@ TEST_F(CudaCallTest, GivesItsWorkspaceBackInOrder) {
   EXPECT_EQ(cuda.live(), before);
 }
 
+TEST_F(CudaCallTest, QueuesNothingOnMemoryItDidNotGet) {
+  Function workspace = function("workspace");
+  Tensor x = numbers({3}), y = zeros({3});
+  ASSERT_EQ(callError(workspace, {x}, {y}), "");
+  cuda.forget();
+  cuda.set("free", 8);
+  EXPECT_EQ(callError(workspace, {x}, {y}),
+            "@workspace: not enough device memory on cuda:0 'Fake': asked for "
+            "12 bytes, but 8 of 2147483648 are free (cuMemAllocAsync failed: "
+            "CUDA_ERROR_OUT_OF_MEMORY (2))");
+  EXPECT_FALSE(cuda.called("cuLaunchKernel")) << cuda.log();
+  EXPECT_FALSE(cuda.called("cuMemcpyAsync")) << cuda.log();
+  cuda.set("free", 1 << 30);
+  EXPECT_EQ(callError(workspace, {x}, {y}), "");
+}
+
 TEST_F(CudaCallTest, RefusesOtherMemory) {
   Function twice = function("twice");
   Tensor x = numbers({8}), y = zeros({8});
