@@ -112,11 +112,17 @@ FailureOr<std::string> ChipModule::makeCubin(StringRef ptxas,
                                              const CompileOptions &options,
                                              Diagnostics &diagnostics) const {
   diagnostics.setStep("ptxas");
-  ::nm::Result<std::string> cubin =
+  ::nm::Result<Assembly> assembly =
       assemble(ptxas, chip, getPtx(), options.optLevel);
-  if (!cubin)
-    return diagnostics.fail(cubin.error().message);
-  return *cubin;
+  if (!assembly)
+    return diagnostics.fail(assembly.error().message);
+  for (const SpilledKernel &kernel : assembly->spilled)
+    diagnostics.add(
+        {DiagnosticSeverity::Warning, "",
+         (kernel.name + " has too few registers on " + chip + " and keeps " +
+          Twine(kernel.bytes) + " bytes in local memory, which is slow")
+             .str()});
+  return std::move(assembly->cubin);
 }
 
 LogicalResult ChipModule::embedKernels(StringRef ptxas, bool keepPtx,

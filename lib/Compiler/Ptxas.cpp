@@ -17,6 +17,8 @@
 #include <optional>
 
 using namespace llvm;
+using mlir::nm::Assembly;
+using mlir::nm::SpilledKernel;
 using ::nm::Result;
 using ::nm::Status;
 
@@ -82,15 +84,58 @@ private:
 };
 } // namespace
 
-Result<std::string> mlir::nm::assemble(StringRef ptxas, StringRef chip,
-                                       StringRef ptx, unsigned optLevel) {
+/// The kernels of which the text that `ptxas -v` prints says that they spill:
+///   ptxas info    : Compiling entry function 'a_kernel' for 'sm_80'
+///   ...
+///       24 bytes stack frame, 32 bytes spill stores, 32 bytes spill loads
+static std::vector<SpilledKernel> findSpills(StringRef log) {
+  std::vector<SpilledKernel> spilled;
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n');
+  StringRef kernel;
+  for (StringRef line : lines) {
+    auto [before, name] = line.split("Compiling entry function '");
+    if (!name.empty())
+      kernel = name.take_until([](char c) { return c == '\''; });
+    auto [frame, spills] = line.split(" bytes stack frame, ");
+    int64_t bytes = 0;
+    if (!spills.consumeInteger(10, bytes) && bytes > 0)
+      spilled.push_back({kernel.str(), bytes});
+  }
+  return spilled;
+}
+
+/// PTX in which one block of each kernel of `kernels` is enough for a
+/// multiprocessor. ptxas else limits registers to what more blocks have, even
+/// where it then spills, and knows nothing of the shared memory that they take.
+static std::string liftRegisterLimit(StringRef ptx,
+                                     ArrayRef<SpilledKernel> kernels) {
+  std::string lifted = ptx.str();
+  for (const SpilledKernel &kernel : kernels) {
+    size_t entry = lifted.find(".entry " + kernel.name + "(");
+    size_t body = lifted.find("\n{", entry);
+    if (entry != std::string::npos && body != std::string::npos)
+      lifted.insert(body, "\n.minnctapersm 1");
+  }
+  return lifted;
+}
+
+static int64_t countBytes(ArrayRef<SpilledKernel> kernels) {
+  int64_t bytes = 0;
+  for (const SpilledKernel &kernel : kernels)
+    bytes += kernel.bytes;
+  return bytes;
+}
+
+static Result<Assembly> runPtxas(StringRef ptxas, StringRef chip, StringRef ptx,
+                                 unsigned optLevel) {
   TemporaryFile source("ptx"), output("cubin"), log("log");
   if (Status status = source.write(ptx); !status)
     return status.error();
   std::string arch = ("-arch=" + chip).str();
   std::string level = "-O" + std::to_string(optLevel);
-  StringRef argv[] = {ptxas,           arch, level, source.getPath(), "-o",
-                      output.getPath()};
+  StringRef argv[] = {
+      ptxas, "-v", arch, level, source.getPath(), "-o", output.getPath()};
   std::optional<StringRef> redirects[] = {std::nullopt, log.getPath(),
                                           log.getPath()};
   std::string reason;
@@ -98,12 +143,24 @@ Result<std::string> mlir::nm::assemble(StringRef ptxas, StringRef chip,
       sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects,
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &reason);
   std::string cubin = output.read();
-  if (code == 0 && !cubin.empty())
-    return cubin;
   std::string said = StringRef(log.read()).trim().str();
+  if (code == 0 && !cubin.empty())
+    return Assembly{std::move(cubin), findSpills(said)};
   return ::nm::Error{("ptxas failed for " + chip + ": " +
                       (!said.empty()     ? said
                        : !reason.empty() ? reason
                                          : "it gave no reason"))
                          .str()};
+}
+
+Result<Assembly> mlir::nm::assemble(StringRef ptxas, StringRef chip,
+                                    StringRef ptx, unsigned optLevel) {
+  Result<Assembly> assembly = runPtxas(ptxas, chip, ptx, optLevel);
+  if (!assembly || assembly->spilled.empty())
+    return assembly;
+  Result<Assembly> lifted = runPtxas(
+      ptxas, chip, liftRegisterLimit(ptx, assembly->spilled), optLevel);
+  bool isBetter =
+      lifted && countBytes(lifted->spilled) < countBytes(assembly->spilled);
+  return isBetter ? lifted : assembly;
 }

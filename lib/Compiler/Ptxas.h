@@ -7,7 +7,9 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mlir::nm {
 
@@ -15,9 +17,20 @@ namespace mlir::nm {
 /// CUDA_ROOT, CUDA_HOME or PATH.
 ::nm::Result<std::string> findPtxas(llvm::StringRef toolkit);
 
+/// A kernel that keeps registers in local memory.
+struct SpilledKernel {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+struct Assembly {
+  std::string cubin;
+  std::vector<SpilledKernel> spilled;
+};
+
 /// The cubin for `chip` of a PTX text. Errors are in ptxas's own words.
-::nm::Result<std::string> assemble(llvm::StringRef ptxas, llvm::StringRef chip,
-                                   llvm::StringRef ptx, unsigned optLevel);
+::nm::Result<Assembly> assemble(llvm::StringRef ptxas, llvm::StringRef chip,
+                                llvm::StringRef ptx, unsigned optLevel);
 
 } // namespace mlir::nm
 

@@ -55,6 +55,10 @@ static constexpr int64_t kMaxStages = 3;
 static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
+/// Multiplications that the expansion of gathered rows unrolls.
+static constexpr int64_t kUnrolledFMAs = 2048;
+/// Rows of A that it finds for them.
+static constexpr int64_t kUnrolledSteps = 64;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
@@ -137,6 +141,7 @@ private:
   double issueClocks() const;
   double cacheClocks() const;
   double tileClocks(double blocks) const;
+  int64_t spareRegisters() const;
   int64_t blocksPerMultiprocessor() const;
   double sumMicroseconds() const;
 
@@ -221,6 +226,23 @@ double Estimate::tileClocks(double blocks) const {
   return clocks;
 }
 
+static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
+
+/// What a thread must have left of its registers for the tile not to spill,
+/// where lanes gather: addresses take more of them where they are no sums of
+/// bits, and loops over kept rows their own.
+int64_t Estimate::spareRegisters() const {
+  if (!gathers())
+    return 0;
+  const Pattern &pattern = product.pattern;
+  bool isEven = isPowerOfTwo(pattern.bk) && tile.packing.panel == tile.blockN &&
+                tile.blockK % kWarp == 0;
+  int64_t units = tile.threadN / std::gcd(pattern.bn, kChunk);
+  bool loops = keptRows > std::min(kUnrolledFMAs / tile.threadM / tile.threadN,
+                                   kUnrolledSteps / units);
+  return (isEven ? 0 : 48) + (loops ? 4 * units : 0);
+}
+
 int64_t Estimate::blocksPerMultiprocessor() const {
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
@@ -234,7 +256,8 @@ int64_t Estimate::blocksPerMultiprocessor() const {
   // Addresses and bounds of single elements, where rows of A are not aligned.
   if (gathers() && product.k % kChunk != 0)
     registers += 32;
-  if (registers > kMaxRegisters)
+  if (registers + spareRegisters() >
+      std::min(kMaxRegisters, kRegisters / threads))
     return 0;
   return std::min(
       {kRegisters / (alignTo(registers, 8) * threads),

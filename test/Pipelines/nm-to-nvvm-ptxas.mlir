@@ -15,6 +15,7 @@
 // CHECK: block_4x4_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: block_64x64_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: ragged_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: odd_blocks_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: few_rows_kernel on {{.*}}: {{[1-9]?[0-9]}} registers, 0 bytes of stack, 0 bytes spilled
 
 func.func @element_wise(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32, #nm.encoding<2:4>>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
@@ -64,6 +65,14 @@ func.func @ragged(%a: tensor<?x1003xf32>, %b: tensor<1003x1001xf32, #nm.encoding
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<?x1001xf32>) -> tensor<?x1001xf32>
   %r = linalg.matmul ins(%a, %b : tensor<?x1003xf32>, tensor<1003x1001xf32, #nm.encoding<3:5, block = 1x8>>) outs(%f : tensor<?x1001xf32>) -> tensor<?x1001xf32>
   return %r : tensor<?x1001xf32>
+}
+
+// Addresses of odd blocks leave no room for the tiles of even ones.
+func.func @odd_blocks(%a: tensor<1024x2048xf32>, %b: tensor<2048x8192xf32, #nm.encoding<1:4, block = 5x1>>, %c: tensor<1024x8192xf32>) -> tensor<1024x8192xf32> {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<1024x8192xf32>) -> tensor<1024x8192xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<1024x2048xf32>, tensor<2048x8192xf32, #nm.encoding<1:4, block = 5x1>>) outs(%f : tensor<1024x8192xf32>) -> tensor<1024x8192xf32>
+  return %r : tensor<1024x8192xf32>
 }
 
 // Of the tile's rows the last are never stored, and the sums of the others must

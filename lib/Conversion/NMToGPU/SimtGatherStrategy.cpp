@@ -27,6 +27,10 @@ using namespace mlir::nm;
 /// Multiply-adds of a thread that are unrolled, which the instruction cache
 /// holds beside the copies.
 static constexpr int64_t kMaxUnrolledFMAs = 2048;
+/// Rows of A that a thread finds in what is unrolled, for each its own index:
+/// ptxas moves the loads of small tiles' indices and rows ahead until nothing
+/// is left in registers for more.
+static constexpr int64_t kMaxUnrolledSteps = 64;
 /// Words of A that are read ahead of their use.
 static constexpr int64_t kWordsAhead = 32;
 
@@ -190,7 +194,8 @@ StepOperands KeptRows::load(const Step &step) {
 /// Rows unrolled at once, of `rowCount`: whole windows, whole units of one or
 /// a part of a unit.
 int64_t SimtGatherExpansion::unrolledRows(int64_t rowCount) const {
-  int64_t most = kMaxUnrolledFMAs / (tile.threadM * tile.threadN);
+  int64_t most = std::min(kMaxUnrolledFMAs / (tile.threadM * tile.threadN),
+                          kMaxUnrolledSteps / units());
   auto isWhole = [&](int64_t count, int64_t part) {
     return count % part == 0 || part % count == 0;
   };
