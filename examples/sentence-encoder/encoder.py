@@ -34,9 +34,9 @@ class Encoder(nn.Module):
     """``[sentences, tokens]`` numbers of word pieces, 0 for none, to
     ``[sentences, 384]`` embeddings."""
 
-    def __init__(self):
+    def __init__(self, words=WORDS):
         super().__init__()
-        self.words = nn.Embedding(WORDS, WIDTH)
+        self.words = nn.Embedding(words, WIDTH)
         self.positions = nn.Embedding(512, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
@@ -67,12 +67,12 @@ _PARTS = {"query": "attention.self.query", "key": "attention.self.key",
 
 def load_encoder(source):
     """The encoder with the weights of an nm.io.WeightSource."""
-    model = Encoder().eval()
-
     def tensor(name):
-        return torch.from_numpy(source[name].copy())
+        return torch.from_numpy(source[name].copy()).float()
 
-    state = {"words.weight": tensor("embeddings.word_embeddings.weight"),
+    words = tensor("embeddings.word_embeddings.weight")
+    model = Encoder(len(words)).eval()
+    state = {"words.weight": words,
              # Every sentence is of type 0.
              "positions.weight": tensor("embeddings.position_embeddings.weight")
              + tensor("embeddings.token_type_embeddings.weight")[0]}

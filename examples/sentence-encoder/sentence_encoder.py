@@ -1,13 +1,15 @@
 """Prunes the encoder of all-MiniLM-L6-v2 layer by layer, and compares embeddings
 and time with those of the dense model.
 
-usage: sentence_encoder.py [--pattern 2:4] [--device cuda] [--kernels-for CHIP]
+usage: sentence_encoder.py [--pattern 2:4] [--type f32] [--device cuda]
+                          [--model FOLDER] [--kernels-for CHIP]
 """
 
 import argparse
 import copy
 import statistics
 import time
+from pathlib import Path
 
 import nm
 import nm.torch
@@ -33,11 +35,11 @@ SENTENCES = [
     "Astronomers found a planet that circles two suns.",
 ]
 ROUNDS = 15
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
-def load():
+def load(folder):
     """The dense encoder and its input, and where they are from."""
-    folder = model_folder()
     if folder is None:
         torch.manual_seed(0)
         return (Encoder().eval(), torch.randint(1, WORDS, (len(SENTENCES), 18)),
@@ -103,10 +105,15 @@ def make_kernels(model, tokens, pattern, chip):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pattern", default="2:4")
+    parser.add_argument("--type", default="f32", choices=TYPES)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--model", metavar="FOLDER", type=Path,
+                        default=model_folder(), help="with model.safetensors and "
+                        "vocab.txt, where not that of the package")
     parser.add_argument("--kernels-for", metavar="CHIP")
     args = parser.parse_args()
-    dense, tokens, origin = load()
+    dense, tokens, origin = load(args.model)
+    dense.to(TYPES[args.type])
     if args.kernels_for:
         make_kernels(dense, tokens, args.pattern, args.kernels_for)
         return
@@ -114,7 +121,7 @@ def main():
         torch.set_num_threads(nm.get_num_threads())
     dense, tokens = dense.to(args.device), tokens.to(args.device)
     print(f"{origin}, {tokens.shape[0]} sentences of up to {tokens.shape[1]} "
-          f"tokens, f32, pattern {args.pattern}, on {args.device}\n")
+          f"tokens, {args.type}, pattern {args.pattern}, on {args.device}\n")
 
     models, reports = [dense], []
     for count in range(1, LAYERS + 1):
@@ -126,12 +133,12 @@ def main():
     print("\n".join(line for line in str(reports[0]).splitlines()
                     if line.startswith(("layer ", "layers.0."))))
     with torch.no_grad():
-        expected = dense(tokens)
+        expected = dense(tokens).float()
         times = measure(models, tokens)
         print("\nlayers pruned  cosine similarity (mean, least)      time  "
               "dense/time")
         for count, (model, taken) in enumerate(zip(models, times)):
-            similarity = (model(tokens) * expected).sum(-1)
+            similarity = (model(tokens).float() * expected).sum(-1)
             print(f"{count:>13}  {similarity.mean():>15.4f} "
                   f"{similarity.min():>16.4f}  {taken * 1e3:>8.3f} ms  "
                   f"{times[0] / taken:>9.2f}x")

@@ -10,7 +10,7 @@ from pathlib import Path
 import nm
 import numpy as np
 import pytest
-from conftest import ROOT, reference, relative_error
+from conftest import reference, relative_error
 
 TEXT = """
 func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>,
@@ -237,10 +237,12 @@ def test_unwritable_cache(tmp_path, monkeypatch):
 
 
 def run_python(code, **environment):
+    # The package that is tested here, in a checkout or installed.
+    folder = str(Path(nm.__file__).parents[1])
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **environment})
+        env={**os.environ, "PYTHONPATH": folder, **environment})
 
 
 def test_two_processes_at_once(own_cache):
