@@ -6,7 +6,8 @@ Every library has one Kind. None is imported here unless an array of it came.
 from __future__ import annotations
 
 import sys
-from ctypes import addressof, c_char
+from ctypes import (addressof, byref, c_int, c_ssize_t, c_void_p, py_object,
+                    pythonapi, sizeof)
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,6 @@ from ._errors import DeviceError, DTypeError, Error
 NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16",
                "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "i64": "int64",
                "i32": "int32", "i8": "int8"}
-from_buffer = c_char.from_buffer
 _ELEMENTS = {name: element for element, name in NUMPY_NAMES.items()}
 
 
@@ -72,6 +72,23 @@ def device_name(device: tuple[int, int]) -> str:
     return "cpu" if device[0] == lib.CPU else f"cuda:{device[1]}"
 
 
+def _buffer_address(name: str) -> Any:
+    """A function of Python's stable interface that writes the address of an
+    object's elements to an address."""
+    function = pythonapi[name]
+    function.argtypes, function.restype = [py_object, c_void_p, c_void_p], c_int
+    return function
+
+
+# ctypes' own way, addressof, raises two audit events, each of which calls the hooks
+# that other packages have set.
+_read_buffer = _buffer_address("PyObject_AsReadBuffer")
+_write_buffer = _buffer_address("PyObject_AsWriteBuffer")
+_size = byref(c_ssize_t())
+# What is strided, read-only where it is written, or of no type of C.
+_NoBuffer = (TypeError, ValueError, BufferError)
+
+
 def element_name(dtype: Any) -> str:
     """MLIR's name of a dtype of any library; DTypeError for others."""
     name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
@@ -105,6 +122,24 @@ class _Dtypes(dict):
 _numpy_dtypes = _Dtypes()
 
 
+class Slot:
+    """The addresses of one call; two threads must not share them.
+
+    Attributes:
+        data: the addresses.
+        address: of `data`.
+        places: of each of its elements.
+    """
+
+    __slots__ = ("data", "address", "places")
+
+    def __init__(self, count: int):
+        self.data = (c_void_p * count)()
+        self.address = addressof(self.data)
+        self.places = tuple(self.address + i * sizeof(c_void_p)
+                            for i in range(count))
+
+
 class Kind:
     """What nm needs from one library of arrays."""
 
@@ -125,24 +160,25 @@ class Kind:
         view = self.view(array)
         return view.dtype, view.shape, view.strides, view.device
 
-    def pointer(self, array: Any) -> int:
-        """The address of the elements, ready for work on the current stream."""
-        return self.view(array).data
-
     def hold(self, array: Any) -> Any:
-        """What `pointer` takes in place of `array`, and keeps its elements alive
+        """What `store` takes in place of `array`, and keeps its elements alive
         as long as it lives itself."""
         return array
 
-    def result_pointer(self, array: Any) -> int:
-        """The address of what `empty` made."""
-        return self.pointer(array)
+    def store(self, array: Any, slot: Slot, i: int) -> None:
+        """Puts the address of the elements, ready for work on the current
+        stream, to place `i`."""
+        slot.data[i] = self.view(array).data
 
-    def out_pointer(self, array: Any, shape, element: str,
-                    device: tuple[int, int]) -> int | None:
-        """The address of an array that results can be written to as it is; None
+    def store_result(self, array: Any, slot: Slot, i: int) -> None:
+        """The same of what `empty` made."""
+        self.store(array, slot, i)
+
+    def store_out(self, array: Any, shape, element: str,
+                  device: tuple[int, int], slot: Slot, i: int) -> bool:
+        """The same of an array that results can be written to as it is; False
         where that needs a closer look."""
-        return None
+        return False
 
     def needs_copy(self, array: Any) -> bool:
         """Whether strides in elements cannot describe the array."""
@@ -183,21 +219,22 @@ class Kind:
 class NumpyKind(Kind):
     name = "numpy"
 
-    def result_pointer(self, array):
-        # A third of the time of __array_interface__, which has to describe all.
+    def store(self, array, slot, i):
+        # Half of the time of __array_interface__, which has to describe all.
         try:
-            return addressof(from_buffer(array))
-        except (TypeError, ValueError):
-            return array.__array_interface__["data"][0]
+            _read_buffer(array, slot.places[i], _size)
+        except _NoBuffer:
+            slot.data[i] = array.__array_interface__["data"][0]
 
-    def out_pointer(self, array, shape, element, device):
+    def store_out(self, array, shape, element, device, slot, i):
         if (array.shape != shape or array.dtype != _numpy_dtypes[element]
                 or device[0] != lib.CPU):
-            return None
+            return False
         try:
-            return addressof(from_buffer(array))
-        except (TypeError, ValueError):
-            return None
+            _write_buffer(array, slot.places[i], _size)
+        except _NoBuffer:
+            return False
+        return True
 
     def view(self, array: np.ndarray) -> View:
         array = np.asarray(array)
@@ -214,13 +251,6 @@ class NumpyKind(Kind):
 
     def signature(self, array):
         return array.dtype, array.shape, array.strides
-
-    def pointer(self, array):
-        # Refused for what is read-only, strided, empty or no type of C.
-        try:
-            return addressof(from_buffer(array))
-        except (TypeError, ValueError):
-            return array.__array_interface__["data"][0]
 
     def needs_copy(self, array):
         return any(stride % array.itemsize for stride in array.strides)
@@ -317,17 +347,18 @@ class TorchKind(Kind):
         except RuntimeError:
             raise self._not_dense(array) from None
 
-    def pointer(self, array):
-        return array.data_ptr()
+    def store(self, array, slot, i):
+        slot.data[i] = array.data_ptr()
 
-    def out_pointer(self, array, shape, element, device):
+    def store_out(self, array, shape, element, device, slot, i):
         is_there = (array.is_cpu if device[0] == lib.CPU else
                     array.is_cuda and array.get_device() == device[1])
         if (not is_there or array.shape != shape or array.requires_grad
                 or array.dtype != self.dtypes[element]
                 or not array.is_contiguous()):
-            return None
-        return array.data_ptr()
+            return False
+        slot.data[i] = array.data_ptr()
+        return True
 
     def empty(self, shape, element, like):
         return self.torch.empty(shape, dtype=self.dtypes[element],
@@ -375,8 +406,8 @@ class CupyKind(Kind):
     def signature(self, array):
         return array.dtype, array.shape, array.strides, array.device.id
 
-    def pointer(self, array):
-        return array.data.ptr
+    def store(self, array, slot, i):
+        slot.data[i] = array.data.ptr
 
     def needs_copy(self, array):
         return any(stride % array.itemsize for stride in array.strides)
@@ -416,11 +447,8 @@ class InterfaceKind(NumpyKind):
     def signature(self, array):
         return super().signature(np.asarray(array))
 
-    def pointer(self, array):
-        return super().pointer(np.asarray(array))
-
-    def out_pointer(self, array, shape, element, device):
-        return super().out_pointer(np.asarray(array), shape, element, device)
+    def store_out(self, array, shape, element, device, slot, i):
+        return super().store_out(np.asarray(array), shape, element, device, slot, i)
 
     def needs_copy(self, array):
         return super().needs_copy(np.asarray(array))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _arrays
 from . import _library as lib
+from ._arrays import Slot
 from ._errors import DeviceError, DTypeError, Error, ShapeError
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
 #: Sizes and strides that the compiled function takes for an array; no strides where
 #: only a copy has those sizes.
 Layout = tuple[tuple[int, ...], "tuple[int, ...] | None"]
-
-
-class _Slot:
-    """The addresses of one call; two threads must not share them."""
-
-    __slots__ = ("data", "address")
-
-    def __init__(self, count: int):
-        self.data = (ctypes.c_void_p * count)()
-        self.address = ctypes.addressof(self.data)
 
 
 class PreparedCall:
@@ -55,7 +46,7 @@ class PreparedCall:
         self._types = [type(array) for array in arrays]
         self._signatures = [kind.signature(array)
                             for kind, array in zip(self._kinds, arrays)]
-        self._pointers = [kind.pointer for kind in self._kinds]
+        self._stores = [kind.store for kind in self._kinds]
         layouts = layouts or [None] * len(arrays)
         self._copied: list[bool] = []
         self._extents: list[tuple[int, int]] = []
@@ -83,8 +74,8 @@ class PreparedCall:
                            and not self._any_held)
         kind = self._result_kind
         self._empty, self._finish = kind.empty, kind.finish
-        self._result_pointer = kind.result_pointer
-        self._free: list[_Slot] = []
+        self._store_result = kind.store_result
+        self._free: list[Slot] = []
 
     def _create(self, args: list[lib.NmTensor], results: list[lib.NmTensor]
                 ) -> lib.Handle:
@@ -152,16 +143,16 @@ class PreparedCall:
         try:
             slot = self._free.pop()
         except IndexError:
-            slot = _Slot(self._count + len(self._result_shapes))
+            slot = Slot(self._count + len(self._result_shapes))
         held = arrays
         if self._any_held:
             held = [kind.hold(array) for kind, array in zip(self._kinds, arrays)]
-        data, at = slot.data, 0
-        for pointer, array in zip(self._pointers, held):
-            data[at] = pointer(array)
+        at = 0
+        for store, array in zip(self._stores, held):
+            store(array, slot, at)
             at += 1
         if self._on_cuda:
-            arrays = self._align(data, arrays)
+            arrays = self._align(slot, arrays)
         if out is not None:
             return self._run_into(slot, arrays, out)
         kind = self._result_kind
@@ -169,7 +160,7 @@ class PreparedCall:
         results = []
         for shape, element in zip(self._result_shapes, self._result_types):
             result = kind.empty(shape, element, like)
-            data[at] = kind.result_pointer(result)
+            kind.store_result(result, slot, at)
             at += 1
             results.append(result)
         message = self._run(self._address, slot.address,
@@ -187,39 +178,38 @@ class PreparedCall:
         try:
             slot = free.pop()
         except IndexError:
-            slot = _Slot(self._count + 1)
-        data, at = slot.data, 0
-        for pointer in self._pointers:
-            data[at] = pointer(arrays[at])
+            slot = Slot(self._count + 1)
+        at = 0
+        for store in self._stores:
+            store(arrays[at], slot, at)
             at += 1
         if out is None:
             result = self._empty(self._result_shapes[0], self._result_types[0],
                                  arrays[0])
-            data[at] = self._result_pointer(result)
+            self._store_result(result, slot, at)
         else:
             result = out
-            address = _arrays.kind_of(out).out_pointer(
-                out, self._result_shapes[0], self._result_types[0],
-                self._bound.device)
-            if address is None or self._overlaps(slot, 0, address):
+            if not _arrays.kind_of(out).store_out(
+                    out, self._result_shapes[0], self._result_types[0],
+                    self._bound.device, slot, at) or self._overlaps(slot, 0):
                 return self._run_into(slot, arrays, out)
-            data[at] = address
         message = self._run(self._address, slot.address, None)
         free.append(slot)
         if message:
             raise Error(lib.take_text(message))
         return self._finish(result) if out is None else out
 
-    def _align(self, data: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+    def _align(self, slot: Slot, arrays: Sequence[Any]) -> Sequence[Any]:
         """Copies what is not where kernels read several elements at once."""
+        data = slot.data
         for i, alignment in enumerate(self._alignments[:self._count]):
             if (data[i] or 0) % alignment and self._kinds[i].copies:
                 arrays = list(arrays)
                 arrays[i] = self._kinds[i].copy(arrays[i])
-                data[i] = self._pointers[i](arrays[i])
+                self._stores[i](arrays[i], slot, i)
         return arrays
 
-    def _run_into(self, slot: _Slot, arrays: Sequence[Any], out: Any) -> Any:
+    def _run_into(self, slot: Slot, arrays: Sequence[Any], out: Any) -> Any:
         outs = (out,) if self._single else tuple(out)
         if len(outs) != len(self._result_shapes):
             raise ShapeError(f"expected {len(self._result_shapes)} arrays in "
@@ -227,20 +217,11 @@ class PreparedCall:
         copies = []
         for i, array in enumerate(outs):
             kind = _arrays.kind_of(array)
-            address = kind.out_pointer(array, self._result_shapes[i],
-                                       self._result_types[i],
-                                       self._bound.device)
-            if address is None:
-                address = self._check_out(i, array, kind)
-            if (self._on_cuda and kind.copies
-                    and (address or 0) % self._alignments[self._count + i]):
-                address = None
-            if address is None or self._overlaps(slot, i, address):
+            if not self._store_out(slot, i, array, kind):
                 fresh = kind.empty(self._result_shapes[i], self._result_types[i],
                                    array)
-                address = kind.result_pointer(fresh)
+                kind.store_result(fresh, slot, self._count + i)
                 copies.append((array, kind.finish(fresh)))
-            slot.data[self._count + i] = address
         like = arrays[0] if arrays else outs[0]
         stream = _arrays.kind_of(like).stream(like) if self._on_cuda else None
         message = self._run(self._address, slot.address, stream)
@@ -251,8 +232,23 @@ class PreparedCall:
             array[...] = fresh
         return out
 
-    def _check_out(self, i: int, array: Any, kind: _arrays.Kind) -> int | None:
-        """The address of an array for results; None where it has strides."""
+    def _store_out(self, slot: Slot, i: int, array: Any, kind: _arrays.Kind
+                   ) -> bool:
+        """Puts the address of an array for results to its place; False where
+        only a copy can be written to."""
+        at = self._count + i
+        if not kind.store_out(array, self._result_shapes[i],
+                              self._result_types[i], self._bound.device, slot, at):
+            view = self._check_out(i, array, kind)
+            if not view.is_row_major:
+                return False
+            slot.data[at] = view.data
+        if (self._on_cuda and kind.copies
+                and (slot.data[at] or 0) % self._alignments[at]):
+            return False
+        return not self._overlaps(slot, i)
+
+    def _check_out(self, i: int, array: Any, kind: _arrays.Kind) -> _arrays.View:
         kind.check_writable(array)
         view = kind.view(array)
         if view.dtype != self._result_types[i]:
@@ -265,10 +261,11 @@ class PreparedCall:
             raise DeviceError(
                 f"expected out on {_arrays.device_name(self._bound.device)}, but "
                 f"it is on {_arrays.device_name(view.device)}")
-        return view.data if view.is_row_major else None
+        return view
 
-    def _overlaps(self, slot: _Slot, i: int, begin: int) -> bool:
+    def _overlaps(self, slot: Slot, i: int) -> bool:
         """Whether results would be written over arguments that are still read."""
+        begin = slot.data[self._count + i] or 0
         end = begin + self._result_bytes[i]
         for data, (low, high) in zip(slot.data, self._extents):
             if begin < (data or 0) + high and (data or 0) + low < end:

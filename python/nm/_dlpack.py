@@ -6,6 +6,7 @@ https://dmlc.github.io/dlpack/latest/c_api.html
 from __future__ import annotations
 
 import ctypes
+import math
 from ctypes import (POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8,
                     c_uint16, c_uint64, c_void_p, py_object, pythonapi)
 from typing import Any
@@ -22,6 +23,10 @@ CU_STREAM_LEGACY = 1
 _ELEMENTS = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16",
              (10, 8): "f8E4M3FN", (0, 64): "i64", (0, 32): "i32", (0, 8): "i8"}
 _CODES = {element: code for code, element in _ELEMENTS.items()}
+# JAX clears what it makes. Above so many bytes that takes longer than to let it
+# know memory of NumPy.
+_MOST_CLEARED_BYTES = 2 << 20
+_KEPT_MAKERS = 128
 
 
 class _Tensor(Structure):
@@ -103,8 +108,8 @@ class DlpackKind(_arrays.Kind):
     def hold(self, array):
         return array if isinstance(array, _arrays.View) else self.view(array)
 
-    def pointer(self, array):
-        return self.hold(array).data
+    def store(self, array, slot, i):
+        slot.data[i] = self.hold(array).data
 
     def _export(self, array, stream=None):
         kind, _ = array.__dlpack_device__()
@@ -119,8 +124,8 @@ class DlpackKind(_arrays.Kind):
         self._expect_host(like)
         return Exporter(_arrays.raw_empty(shape, element), element)
 
-    def result_pointer(self, array):
-        return array.array.__array_interface__["data"][0]
+    def store_result(self, array, slot, i):
+        slot.data[i] = array.array.__array_interface__["data"][0]
 
     def finish(self, array):
         return self._from_dlpack(array)
@@ -159,35 +164,72 @@ class JaxKind(DlpackKind):
     def __init__(self) -> None:
         import jax
         self.jax = jax
+        self._makers: dict[tuple, Any] = {}
 
     def _from_dlpack(self, array):
         return self.jax.dlpack.from_dlpack(array)
 
+    def signature(self, array):
+        # Without a capsule, which takes longer than a small product.
+        try:
+            return array.dtype, array.shape, array.format
+        except AttributeError:
+            return super().signature(array)
+
     def empty(self, shape, element, like):
-        if like.__dlpack_device__()[0] == K_DL_CPU:
+        is_on_host = like.__dlpack_device__()[0] == K_DL_CPU
+        size = math.prod(shape) * lib.ELEMENT_SIZES[element]
+        is_narrowed = (element in ("f64", "i64")
+                       and not self.jax.config.jax_enable_x64)
+        if is_on_host and (is_narrowed or size > _MOST_CLEARED_BYTES):
             return Exporter(_aligned_empty(shape, element), element)
-        # Memory of JAX itself, which nobody else has seen yet.
-        return self.jax.device_put(
-            self.jax.numpy.empty(shape, _arrays.NUMPY_NAMES[element]),
-            next(iter(like.devices())))
+        if is_narrowed:
+            raise DTypeError(f"expected jax_enable_x64 for a result of {element}")
+        return self._maker(shape, element)(like)
+
+    def _maker(self, shape, element: str) -> Any:
+        """A function of JAX that makes an array where its argument is: all other
+        ways take longer than a small product."""
+        make = self._makers.get((shape, element))
+        if make is None:
+            dtype = _arrays.NUMPY_NAMES[element]
+            make = self.jax.jit(lambda like: self.jax.numpy.empty(shape, dtype),
+                                keep_unused=True)
+            # A list is made at once, while another thread may change the keys.
+            for key in list(self._makers)[:1 - _KEPT_MAKERS]:
+                self._makers.pop(key, None)
+            self._makers[shape, element] = make
+        return make
 
     def view(self, array):
+        if isinstance(array, self.jax.core.Tracer):
+            raise Error("expected an array with elements, but got one that is "
+                        "traced; inside of jax.jit, jax.pure_callback calls nm")
+        if len(array.devices()) > 1:
+            raise DeviceError("expected an array on one device, but it is on "
+                              f"{len(array.devices())}")
         # Memory that is still being computed on a stream that nobody sees.
         return super().view(array.block_until_ready())
+
+    def store(self, array, slot, i):
+        array.block_until_ready()
+        slot.data[i] = array.unsafe_buffer_pointer()
+
+    def store_result(self, array, slot, i):
+        if isinstance(array, Exporter):
+            super().store_result(array, slot, i)
+        else:
+            self.store(array, slot, i)
 
     def stream(self, array):
         return CU_STREAM_LEGACY
 
-    def result_pointer(self, array):
-        if isinstance(array, Exporter):
-            return super().result_pointer(array)
-        return self.view(array).data
-
     def finish(self, array):
         if isinstance(array, Exporter):
             return self._from_dlpack(array)
-        # What JAX does next with it is queued on a stream of its own.
-        lib.runtime.mgpuStreamSynchronize(CU_STREAM_LEGACY)
+        if next(iter(array.devices())).platform != "cpu":
+            # What JAX does next with it is queued on a stream of its own.
+            lib.runtime.mgpuStreamSynchronize(CU_STREAM_LEGACY)
         return array
 
     def contiguous(self, array):

@@ -83,6 +83,50 @@ def test_jax(draw, jax):
         nm.matmul(jnp.zeros((5, 32)), w, out=jnp.zeros((5, 24)))
 
 
+def test_jax_layouts_and_sizes(draw, jax):
+    from jax.experimental.layout import Format, Layout
+    dense = draw.weight((1024, 32), "2:4", axis=1)
+    w = nm.compress(dense, "2:4", axis=1)
+    # The last result is larger than what JAX itself makes memory for.
+    for rows in (5, 5, 600):
+        x = jax.numpy.asarray(draw.array(rows, 32))
+        columns = jax.device_put(x, Format(Layout((1, 0)), x.sharding))
+        expected = reference(x, dense, 1)
+        for given in (x, columns, x):
+            y = nm.matmul(given, w)
+            assert relative_error(y, expected) < 1e-6
+            assert y.committed == given.committed or rows > 16
+
+
+def test_jax_inside_of_jit(draw, jax):
+    dense = draw.weight((24, 32), "2:4", axis=1)
+    w = nm.compress(dense, "2:4", axis=1)
+    x = jax.numpy.asarray(draw.array(5, 32))
+    with pytest.raises(nm.Error, match="pure_callback"):
+        jax.jit(lambda x: nm.matmul(x, w))(x)
+    result = jax.ShapeDtypeStruct((5, 24), x.dtype)
+    y = jax.jit(lambda x: 2 * jax.pure_callback(
+        lambda x: nm.matmul(np.asarray(x), w), result, x))(x)
+    assert relative_error(y, 2 * reference(x, dense, 1)) < 1e-6
+
+
+def test_jax_results_of_types_that_it_narrows(jax):
+    """JAX has no f64 where jax_enable_x64 is not set: such memory is NumPy's."""
+    widen = nm.compile("""
+        func.func @widen(%x: tensor<4xf32>) -> tensor<4xf64> {
+          %e = tensor.empty() : tensor<4xf64>
+          %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+              affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+            ins(%x : tensor<4xf32>) outs(%e : tensor<4xf64>) {
+          ^bb0(%v: f32, %unused: f64):
+            %w = arith.extf %v : f32 to f64
+            linalg.yield %w : f64
+          } -> tensor<4xf64>
+          return %r : tensor<4xf64>
+        }""")
+    np.testing.assert_array_equal(widen(jax.numpy.arange(4.0)), range(4))
+
+
 def test_jax_bfloat16(draw, jax):
     jnp = jax.numpy
     dense, _ = nm.prune(jnp.asarray(draw.array(64, 16), jnp.bfloat16), "2:4")

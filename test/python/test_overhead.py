@@ -12,13 +12,15 @@ SCRIPT = Path(__file__).parent / "call_overhead.py"
 
 
 def measure():
-    """In a process of its own, where no other library has hooks."""
+    return json.loads(run_alone(str(SCRIPT), "--json"))
+
+
+def run_alone(*arguments):
+    """The output of a process of its own, where no other library has hooks."""
     paths = [path for path in sys.path if path]
-    output = subprocess.run(
-        [sys.executable, str(SCRIPT), "--json"], check=True, text=True,
-        capture_output=True,
+    return subprocess.run(
+        [sys.executable, *arguments], check=True, text=True, capture_output=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}).stdout
-    return json.loads(output)
 
 
 def test_call_overhead():
@@ -31,3 +33,22 @@ def test_call_overhead():
         if all(least[name] < bound for name, bound in BOUNDS.items()):
             return
     assert least == BOUNDS
+
+
+def test_calls_raise_no_audit_events():
+    """Each would call the hooks of other packages, as JAX's dependencies set."""
+    seen = run_alone("-c", """
+import sys
+import numpy as np
+import nm
+w = nm.compress(nm.prune(np.ones((64, 48), np.float32), "2:4").weight, "2:4")
+x, out = np.ones((1, 64), np.float32), np.empty((1, 48), np.float32)
+prepared, seen = nm.prepare(x, w), []
+def call_all():
+    prepared(x), prepared(x, out), nm.matmul(x, w), nm.matmul(x, w, out=out)
+call_all()
+sys.addaudithook(lambda event, _: seen.append(event))
+call_all()
+print(*list(seen))
+""")
+    assert seen == "\n"
