@@ -96,7 +96,8 @@ Result<CaseResult> CpuBench::measure(const BenchCase &bench,
   result.ceilings = ceilings.get();
   result.weightCopies = workload->weightCopies();
   result.tolerance = options.tolerance ? *options.tolerance
-                                       : defaultTolerance(bench.resultType());
+                                       : defaultTolerance(bench.resultType()) *
+                                             workload->cancellation();
   result.bytes = workload->bytes();
   if (Status status =
           timeCase(*workload, blas ? &*blas : nullptr, options.seconds, result);

@@ -233,6 +233,8 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   Operands operands;
   if (Status status = drawOperands(bench, operands); !status)
     return status.error();
+  if (!options.tolerance)
+    result.tolerance *= measureCancellation(operands.rowSum, bench.flops() / 2);
   if (Status status = packWeights(bench, compiled, operands); !status)
     return status.error();
   if (Status status = prepareBlas(bench, operands); !status)

@@ -222,6 +222,17 @@ std::vector<double> nm::multiplyRow(const std::vector<double> &row,
   return sum;
 }
 
+double nm::measureCancellation(const std::vector<double> &outputs,
+                               double products) {
+  double norm = 0;
+  for (double output : outputs)
+    norm += output * output;
+  // Numbers in [-1, 1) have a variance of a third. Many outputs are never as
+  // small as a quarter of what is to be expected.
+  double expected = std::sqrt(products) / 3;
+  return std::max(1.0, expected / 4 / std::sqrt(norm));
+}
+
 double nm::relativeDifference(const std::vector<double> &got,
                               const std::vector<double> &expected) {
   double difference = 0, norm = 0;

@@ -41,6 +41,11 @@ std::vector<double> sumRows(const Tensor &matrix);
 std::vector<double> multiplyRow(const std::vector<double> &row,
                                 const TensorType &type, const Weight &weight);
 
+/// How much further than usual the `products` of drawn floats cancel that
+/// `outputs` are summed of; at least 1. Few outputs do so by chance, and what
+/// rounding adds is then as much larger beside them.
+double measureCancellation(const std::vector<double> &outputs, double products);
+
 /// ‖got - expected‖ / ‖expected‖; a NaN where either has one.
 double relativeDifference(const std::vector<double> &got,
                           const std::vector<double> &expected);

@@ -4,6 +4,7 @@
 
 #include "Check.h"
 #include "Random.h"
+#include "RandomData.h"
 #include "nm-c/Runtime.h"
 #include "nm/Support/ReferenceSpMM.h"
 
@@ -244,6 +245,14 @@ Result<double> Workload::relativeError() const { return errorOf(c.tensor()); }
 
 Result<double> Workload::denseRelativeError() const {
   return errorOf(denseC.tensor());
+}
+
+double Workload::cancellation() const {
+  auto *outputs = static_cast<const double *>(reference.tensor().data);
+  std::vector<double> all(outputs, outputs + reference.tensor().elements());
+  const Pattern &pattern = compiled->function.args()[1].encoding->pattern;
+  return measureCancellation(all, double(all.size()) *
+                                      double(pattern.condensedRows(shape.k)));
 }
 
 double Workload::bytes() const {

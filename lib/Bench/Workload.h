@@ -30,6 +30,9 @@ public:
   Result<double> relativeError() const;
   Result<double> denseRelativeError() const;
 
+  /// See measureCancellation.
+  double cancellation() const;
+
   int64_t weightCopies() const { return int64_t(weights.size()); }
   /// What one call reads and writes.
   double bytes() const;

@@ -3,11 +3,12 @@
 #include "Check.h"
 
 #include "Progress.h"
+#include "Reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <utility>
 
 using namespace nm;
 
@@ -29,9 +30,9 @@ Difference nm::compareTensors(const Tensor &result, const Tensor &reference) {
       difference.worstExpected = expected;
     }
   }
-  if (squaredError == 0)
-    difference.relativeError = 0;
-  else
+  difference.error = std::sqrt(squaredError);
+  difference.norm = std::sqrt(squaredNorm);
+  if (squaredError != 0)
     difference.relativeError = std::sqrt(squaredError / squaredNorm);
   return difference;
 }
@@ -56,93 +57,6 @@ double nm::defaultTolerance(ElementType type) {
   return 0;
 }
 
-namespace {
-/// The arguments of the reference, with their memory.
-struct ReferenceInputs {
-  std::vector<Buffer> buffers;
-  std::vector<Weight> weights;
-  std::vector<Argument> arguments;
-};
-} // namespace
-
-/// A copy of `tensor` with elements of `type`.
-static Result<Buffer> widen(const Tensor &tensor, ElementType type) {
-  Result<Buffer> buffer = Buffer::allocate(type, tensor.shape);
-  if (buffer)
-    copyTensor(tensor, buffer->tensor());
-  return buffer;
-}
-
-/// The dense tensor of an encoded argument.
-static Result<Buffer> decompressAs(const TensorType &type, const Weight &weight,
-                                   ElementType element) {
-  Result<Buffer> buffer = Buffer::allocate(element, type.shape);
-  if (!buffer)
-    return buffer;
-  if (Status status = decompressWeight(type, weight, buffer->tensor()); !status)
-    return status.error();
-  return buffer;
-}
-
-static Result<ReferenceInputs> widenInputs(const Function &function,
-                                           const Function &reference,
-                                           const Inputs &inputs) {
-  ReferenceInputs widened;
-  // Arguments point into it.
-  widened.weights.reserve(function.args().size());
-  for (size_t arg = 0; arg < function.args().size(); ++arg) {
-    const TensorType &type = function.args()[arg];
-    const TensorType &wanted = reference.args()[arg];
-    bool keepsEncoding = type.encoding && wanted.encoding;
-    Result<Buffer> buffer =
-        !type.encoding ? widen(inputs.tensor(arg), wanted.element)
-        : keepsEncoding
-            ? widen(inputs.condensed().at(arg).values, wanted.element)
-            : decompressAs(type, inputs.condensed().at(arg), wanted.element);
-    if (!buffer)
-      return buffer.error();
-    widened.buffers.push_back(std::move(*buffer));
-    const Tensor &tensor = widened.buffers.back().tensor();
-    if (!keepsEncoding) {
-      widened.arguments.emplace_back(tensor);
-      continue;
-    }
-    Weight weight = inputs.condensed().at(arg);
-    weight.values = tensor;
-    widened.weights.push_back(std::move(weight));
-    widened.arguments.emplace_back(widened.weights.back());
-  }
-  return widened;
-}
-
-static Result<std::vector<Buffer>> runReference(const Module &module,
-                                                const Function &function,
-                                                const Inputs &inputs) {
-  Result<Function> reference = module.reference(function);
-  if (!reference)
-    return reference.error();
-  Result<ReferenceInputs> widened = widenInputs(function, *reference, inputs);
-  if (!widened)
-    return widened.error();
-  Result<std::vector<Shape>> shapes =
-      reference->resultShapes(widened->arguments);
-  if (!shapes)
-    return shapes.error();
-  std::vector<Buffer> buffers;
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < shapes->size(); ++i) {
-    Result<Buffer> buffer =
-        Buffer::allocate(reference->results()[i].element, (*shapes)[i]);
-    if (!buffer)
-      return buffer.error();
-    tensors.push_back(buffer->tensor());
-    buffers.push_back(std::move(*buffer));
-  }
-  if (Status status = reference->call(widened->arguments, tensors); !status)
-    return status.error();
-  return buffers;
-}
-
 /// `[3, 17]` for the row-major position `flat`.
 static std::string positionText(int64_t flat, const Shape &shape) {
   std::string text;
@@ -152,6 +66,69 @@ static std::string positionText(int64_t flat, const Shape &shape) {
     flat %= strides[d];
   }
   return "[" + text + "]";
+}
+
+/// Results of so few elements may be small by chance, where terms of their sums
+/// cancel. Rounding the terms then moves them by more than the tolerance, which
+/// no kernel can help.
+static constexpr int64_t kFewElements = 64;
+/// What the norm of a result is at least of that of its terms where they do not
+/// cancel.
+static constexpr double kUncancelled = 0.25;
+
+/// The norm of the terms that `reference`, result `i`, is summed of: what it
+/// moves by when the inputs move, relative to that.
+static Result<double> measureTerms(const Module &module,
+                                   const Function &function,
+                                   const Inputs &inputs, size_t i,
+                                   const Tensor &reference) {
+  // What terms move by may cancel as well, but not again and again.
+  constexpr uint64_t kPerturbations = 4;
+  double terms = 0;
+  for (uint64_t seed = 1; seed <= kPerturbations; ++seed) {
+    Result<std::vector<Buffer>> moved =
+        runReference(module, function, inputs, seed);
+    if (!moved)
+      return moved.error();
+    double distance = compareTensors((*moved)[i].tensor(), reference).error;
+    if (std::isfinite(distance))
+      terms = std::max(terms, distance / kPerturbation);
+  }
+  return terms;
+}
+
+namespace {
+/// A comparison, and what it is held to.
+struct Verdict {
+  Difference difference;
+  double tolerance = 0;
+  /// The norm of the terms, where it was measured.
+  double terms = 0;
+
+  // Written so that a NaN fails.
+  bool isClose() const { return difference.relativeError <= tolerance; }
+  bool isCloseToTerms() const {
+    return difference.error <= tolerance * kUncancelled * terms;
+  }
+};
+} // namespace
+
+static void printVerdict(const Verdict &verdict, size_t i,
+                         const Function &function, const Shape &shape) {
+  const Difference &difference = verdict.difference;
+  bool passes = verdict.isClose() || verdict.isCloseToTerms();
+  std::printf("check: result %zu of @%s: %s, relative error %.3g, "
+              "tolerance %.3g\n",
+              i, function.name().c_str(), passes ? "passed" : "FAILED",
+              std::fabs(difference.relativeError), verdict.tolerance);
+  if (passes && !verdict.isClose())
+    std::printf("  within the tolerance of its terms, which cancel: they are "
+                "%.3g times as large\n",
+                verdict.terms / difference.norm);
+  if (!passes)
+    std::printf("  worst at %s: expected %.9g, but got %.9g\n",
+                positionText(difference.worst, shape).c_str(),
+                difference.worstExpected, difference.worstGot);
 }
 
 Result<bool> nm::checkResults(const Module &module, const Function &function,
@@ -171,19 +148,18 @@ Result<bool> nm::checkResults(const Module &module, const Function &function,
       return Error{"result " + std::to_string(i) + " of @" + function.name() +
                    ": expected the reference to give " + results[i].str() +
                    ", but got " + expected.str()};
-    Difference difference = compareTensors(results[i], expected);
-    double allowed = tolerance ? *tolerance : defaultTolerance(results[i].type);
-    // Written so that a NaN fails.
-    bool passes = difference.relativeError <= allowed;
-    allPass &= passes;
-    std::printf("check: result %zu of @%s: %s, relative error %.3g, "
-                "tolerance %.3g\n",
-                i, function.name().c_str(), passes ? "passed" : "FAILED",
-                std::fabs(difference.relativeError), allowed);
-    if (!passes)
-      std::printf("  worst at %s: expected %.9g, but got %.9g\n",
-                  positionText(difference.worst, results[i].shape).c_str(),
-                  difference.worstExpected, difference.worstGot);
+    Verdict verdict{compareTensors(results[i], expected),
+                    tolerance ? *tolerance : defaultTolerance(results[i].type)};
+    if (!verdict.isClose() && !tolerance &&
+        results[i].elements() <= kFewElements) {
+      Result<double> terms =
+          measureTerms(module, function, inputs, i, expected);
+      if (!terms)
+        return terms.error();
+      verdict.terms = *terms;
+    }
+    allPass &= verdict.isClose() || verdict.isCloseToTerms();
+    printVerdict(verdict, i, function, results[i].shape);
   }
   return allPass;
 }

@@ -16,6 +16,9 @@ namespace nm {
 struct Difference {
   /// ‖out - ref‖ / ‖ref‖, a NaN where either holds one.
   double relativeError = 0;
+  /// ‖out - ref‖ and ‖ref‖.
+  double error = 0;
+  double norm = 0;
   /// Where the two differ most, a NaN or an infinity before all.
   int64_t worst = 0;
   double worstGot = 0;
@@ -29,7 +32,9 @@ Difference compareTensors(const Tensor &result, const Tensor &reference);
 double defaultTolerance(ElementType type);
 
 /// Runs the reference on the inputs, widened, and prints a line per result.
-/// Whether all results pass, or why the reference could not run.
+/// Whether all results pass, or why the reference could not run. Without a
+/// given tolerance, a result of few elements whose terms cancel is held to that
+/// of its terms.
 Result<bool> checkResults(const Module &module, const Function &function,
                           const Inputs &inputs,
                           const std::vector<Tensor> &results,

@@ -39,6 +39,15 @@ TEST(RandomData, DrawsValidWeights) {
   }
 }
 
+TEST(RandomData, MeasuresCancellation) {
+  // Three of 9 * 16 products each: a norm of sqrt(3 * 16) is to be expected.
+  double each = 4;
+  EXPECT_EQ(measureCancellation({each, -each, each}, 3 * 144), 1);
+  EXPECT_EQ(measureCancellation({each, 0, 0}, 3 * 144), 1);
+  EXPECT_NEAR(measureCancellation({each / 100, 0, 0}, 144), 25, 1e-9);
+  EXPECT_EQ(measureCancellation({}, 0), 1);
+}
+
 TEST(RandomData, DrawsManyPatterns) {
   TensorType type = weightType(64, 4096, {2, 8});
   Result<Weight> weight = drawWeight(type, 3);

@@ -22,6 +22,8 @@ TEST(Check, RelativeError) {
   EXPECT_EQ(compare({}, {}).relativeError, 0);
   Difference difference = compare({3, 4.5, 0}, {3, 4, 0});
   EXPECT_DOUBLE_EQ(difference.relativeError, 0.1);
+  EXPECT_EQ(difference.error, 0.5);
+  EXPECT_EQ(difference.norm, 5);
   EXPECT_EQ(difference.worst, 1);
   EXPECT_EQ(difference.worstGot, 4.5);
   EXPECT_EQ(difference.worstExpected, 4);

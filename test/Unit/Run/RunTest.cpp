@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 using namespace nm;
@@ -195,6 +196,31 @@ TEST_F(RunTest, AResultThatIsNotWrittenFailsTheCheck) {
   EXPECT_EQ(run.code, 1);
   EXPECT_TRUE(run.says("check: result 0 of @lazy: FAILED, relative error nan"))
       << run.text;
+}
+
+TEST_F(RunTest, FewElementsMayCancel) {
+  // Products of about 0.03 that differ in their last bits: what is left of them
+  // is as small as what rounding does to them.
+  auto after = [](float x) { return std::nextafter(x, 1.0f); };
+  std::string a = saveFloats("a.npy", {1, 4}, {0.1f, 0.3f, 0, 0});
+  std::string w =
+      saveFloats("w.npy", {4, 3},
+                 {0.3f, 0.3f, after(0.3f), //
+                  -after(0.1f), -after(after(0.1f)), -0.1f, 0, 0, 0, 0, 0, 0});
+  Finished run = runFfn({"--input", a, "--input", w, "--check"});
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_TRUE(run.says("result 0 of @ffn: passed, relative error 0."))
+      << run.text;
+  EXPECT_TRUE(run.says("within the tolerance of its terms, which cancel"))
+      << run.text;
+  // A tolerance that was given holds.
+  run = runFfn({"--input", a, "--input", w, "--check", "--tolerance=1e-5"});
+  EXPECT_EQ(run.code, 1) << run.text;
+  // Elements that are wrong by more than rounding, and do not cancel.
+  run = runProcess({NM_FAKE_MODEL, "--function=almost", "--random", "--check",
+                    "--dynamic-size=3"});
+  EXPECT_EQ(run.code, 1) << run.text;
+  EXPECT_TRUE(run.says("FAILED, relative error 5e-05")) << run.text;
 }
 
 TEST_F(RunTest, ACheckNeedsAReference) {

@@ -104,6 +104,14 @@ void lazyReference(Memref1 *x, Memref1 *y) {
     ((double *)y->aligned)[i] = 2 * ((double *)x->aligned)[i];
 }
 
+/* @almost: doubles its argument, but for a little. */
+
+void almost(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_almost");
+void almost(Memref1 *x, Memref1 *y) {
+  for (int64_t i = 0; i < x->sizes[0]; ++i)
+    ((float *)y->aligned)[i] = 2.0001f * ((float *)x->aligned)[i];
+}
+
 /* @add: two matrices of equal shapes, 8-bit integers. */
 
 void add(Memref2 *a, Memref2 *b, Memref2 *c) EXPORT("_mlir_ciface_add");
@@ -182,6 +190,14 @@ __attribute__((visibility("default"))) const char nm_manifest[] =
     "                 \"dims\": [{\"arg\": 0, \"dim\": 0}]},"
     "                {\"dtype\": \"i32\", \"shape\": [1]}]},"
     "  { \"name\": \"lazy\", \"symbol\": \"_mlir_ciface_lazy\","
+    "    \"args\": [{\"dtype\": \"f32\", \"shape\": [-1]}],"
+    "    \"results\": [{\"dtype\": \"f32\", \"shape\": [-1],"
+    "                 \"dims\": [{\"arg\": 0, \"dim\": 0}]}],"
+    "    \"reference\": {\"symbol\": \"_mlir_ciface_lazy.reference\","
+    "      \"args\": [{\"dtype\": \"f64\", \"shape\": [-1]}],"
+    "      \"results\": [{\"dtype\": \"f64\", \"shape\": [-1],"
+    "                   \"dims\": [{\"arg\": 0, \"dim\": 0}]}]}},"
+    "  { \"name\": \"almost\", \"symbol\": \"_mlir_ciface_almost\","
     "    \"args\": [{\"dtype\": \"f32\", \"shape\": [-1]}],"
     "    \"results\": [{\"dtype\": \"f32\", \"shape\": [-1],"
     "                 \"dims\": [{\"arg\": 0, \"dim\": 0}]}],"
