@@ -91,13 +91,15 @@ int nm::availableProcessors() {
   return quota > 0 ? std::min(quota, count) : count;
 }
 
+/// More would be a mistake, whose threads the system would grant.
+static constexpr long kMaxThreads = 4096;
+
 int nm::defaultNumThreads() {
   const char *text = std::getenv("NM_NUM_THREADS");
   if (!text || !*text)
     return availableProcessors();
   char *end = nullptr;
   long count = std::strtol(text, &end, 10);
-  constexpr long kMaxThreads = 4096;
   if (*end == 0 && count >= 1 && count <= kMaxThreads)
     return int(count);
   int available = availableProcessors();
@@ -148,6 +150,7 @@ bool ThreadPool::startWorker() {
 void ThreadPool::setNumThreads(int count) {
   if (insideLoop)
     return;
+  count = std::min<int>(count, kMaxThreads);
   std::lock_guard<std::mutex> lock(owner);
   // Where the system grants no more threads, the ones there are do the work.
   while (int(workers.size()) < count - 1 && startWorker())

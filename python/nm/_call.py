@@ -214,6 +214,8 @@ class PreparedCall:
         if len(outs) != len(self._result_shapes):
             raise ShapeError(f"expected {len(self._result_shapes)} arrays in "
                              f"out, but got {len(outs)}")
+        if not self._single:
+            _check_apart(outs)
         copies = []
         for i, array in enumerate(outs):
             kind = _arrays.kind_of(array)
@@ -240,7 +242,8 @@ class PreparedCall:
         if not kind.store_out(array, self._result_shapes[i],
                               self._result_types[i], self._bound.device, slot, at):
             view = self._check_out(i, array, kind)
-            if not view.is_row_major:
+            # Where a copy was needed, the view is of the copy.
+            if not view.is_row_major or kind.needs_copy(array):
                 return False
             slot.data[at] = view.data
         if (self._on_cuda and kind.copies
@@ -271,6 +274,23 @@ class PreparedCall:
             if begin < (data or 0) + high and (data or 0) + low < end:
                 return True
         return False
+
+
+def _check_apart(outs: Sequence[Any]) -> None:
+    """Refuses arrays that would be written over each other. Of strided ones, which
+    may lie between each other, those with the same first element."""
+    views = [_arrays.kind_of(array).view(array) for array in outs]
+    places = []
+    for i, view in enumerate(views):
+        low, high = _extent(view.shape, view.strides, view.dtype)
+        begin, end = view.data + low, view.data + high
+        for j, (other_begin, other_end) in enumerate(places):
+            if begin < other_end and other_begin < end and (
+                    view.data == views[j].data
+                    or (view.is_row_major and views[j].is_row_major)):
+                raise Error("expected out to be arrays apart from each other, but "
+                            f"{j} and {i} share memory")
+        places.append((begin, end))
 
 
 def _extent(shape, strides, element: str) -> tuple[int, int]:

@@ -35,6 +35,9 @@ def compile(source: str | os.PathLike, target: str = "cpu", *,
         CompilerNotFoundError: this machine has no compiler, and the cache does
             not have the module.
     """
+    if "emit" in options:
+        raise Error("expected no emit, as what is compiled is loaded; nm.lower "
+                    "gives a module at a stage")
     text, name = _read_source(source)
     settings = {"target": resolve_target(target), **_settings(options)}
     content = _content_key(text, settings)
@@ -93,7 +96,7 @@ def compiler_build() -> str | None:
 def resolve_target(target: str) -> str:
     """`target` with the chip of the device that is there, if it names none."""
     if target != "cuda":
-        return target
+        return str(target)
     chip = ctypes.create_string_buffer(16)
     message = lib.runtime.nmCudaGetDeviceChip(0, chip)
     if message:
@@ -152,11 +155,11 @@ def _run(text: str, name: str, settings: dict[str, str | None]
     if settings["target"] == "cpu" and "threads" not in settings:
         settings = {**settings, "threads": str(lib.runtime.nmGetNumThreads())}
     options = (lib.NmCompileOption * len(settings))(*(
-        lib.NmCompileOption(key.encode(),
-                            None if value is None else value.encode())
+        lib.NmCompileOption(lib.text(key),
+                            None if value is None else lib.text(value))
         for key, value in settings.items()))
-    encoded = text.encode()
-    compilation = library.nmCompile(encoded, len(encoded), name.encode(),
+    encoded = text.encode(errors="replace")
+    compilation = library.nmCompile(encoded, len(encoded), lib.text(name),
                                     options, len(settings))
     try:
         diagnostics = _diagnostics(library, compilation)

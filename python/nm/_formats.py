@@ -11,8 +11,8 @@ import numpy as np
 
 from . import _arrays
 from . import _library as lib
-from ._errors import PatternError
-from ._pattern import Pattern, parse_pattern
+from ._errors import PatternError, ShapeError
+from ._pattern import Pattern, parse_axis, parse_pattern
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
 
@@ -152,7 +152,7 @@ def _check_view(view: _arrays.View, pattern: Pattern, name: str) -> CheckReport:
     lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(),
                                          native))
     text = ctypes.c_void_p()
-    lib.check(lib.runtime.nmPatternReportDescribe(native, name.encode(), text))
+    lib.check(lib.runtime.nmPatternReportDescribe(native, lib.text(name), text))
     holds = bool(native.holds)
     first = None if holds else Window(
         (native.columnBegin, native.columnEnd), (native.kBegin, native.kEnd),
@@ -177,7 +177,10 @@ def detect(w: Any, axis: int = 0, min_sparsity: float = 0.0
     """
     view, _ = weight_view(w)
     found, reason = lib.NmPattern(), ctypes.c_void_p()
-    lib.check(lib.runtime.nmDetectPattern(view.tensor(), axis % 2, min_sparsity,
+    least = float(min_sparsity)
+    if math.isnan(least):
+        raise PatternError("expected min_sparsity to be a number, but got nan")
+    lib.check(lib.runtime.nmDetectPattern(view.tensor(), parse_axis(axis), least,
                                           found, reason))
     text = lib.take_text(reason.value)
     if found.n == 0:
@@ -230,8 +233,8 @@ def _product_error(w: Any, pruned: Any, activations: Any, axis: int) -> float:
     x, before, after = (_float64(a) for a in (activations, w, pruned))
     if axis == 1:
         before, after = before.T, after.T
-    if x.shape[-1] != before.shape[0]:
-        raise PatternError(f"expected activations [..., {before.shape[0]}], but "
+    if not x.shape or x.shape[-1] != before.shape[0]:
+        raise ShapeError(f"expected activations [..., {before.shape[0]}], but "
                            f"got shape {x.shape}")
     exact = x @ before
     norm = np.linalg.norm(exact)
@@ -262,7 +265,7 @@ def compress(w: Any, pattern: str | Pattern, block=None,
     values = _arrays.raw_empty(values_shape, view.dtype)
     indices = np.empty(indices_shape, np.uint8)
     message = lib.runtime.nmCompress(
-        view.tensor(), found._native(), name.encode(),
+        view.tensor(), found._native(), lib.text(name),
         _arrays.raw_tensor(values, view.dtype),
         _arrays.raw_tensor(indices, "i8"))
     if message:

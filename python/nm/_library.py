@@ -230,10 +230,10 @@ def _give_back(free: Callable[[int], None], address: int, _needed: tuple) -> Non
     free(address)
 
 
-def text(value: str) -> bytes:
+def text(value: object) -> bytes:
     """A text for the library. What C cannot hold, an end inside and half of a
     character, becomes a question mark."""
-    return value.encode(errors="replace").replace(b"\0", b"?")
+    return str(value).encode(errors="replace").replace(b"\0", b"?")
 
 
 def sizes(values) -> ctypes.Array:

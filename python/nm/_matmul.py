@@ -18,7 +18,7 @@ from ._errors import (CompilerNotFoundError, DeviceError, DTypeError, Error,
                       ShapeError)
 from ._matmul_text import ACTIVATIONS, Product
 from ._module import BoundFunction, Module
-from ._sparse import SparseTensor
+from ._sparse import SparseTensor, as_numpy
 
 # Up to this many rows, every number of rows has a kernel of its own.
 _FEW_ROWS = 16
@@ -27,6 +27,8 @@ _FEW_ROWS = 16
 _EXACT_KERNELS = 3
 # Kept with a weight: calls are small, bound functions hold its packed form.
 _KEPT_CALLS, _KEPT_BOUND = 128, 6
+_NUMBERS = (int, float, np.integer, np.floating)
+_LARGEST_F32 = float(np.finfo(np.float32).max)
 
 
 def matmul(x: Any, w: SparseTensor, bias: Any = None,
@@ -72,14 +74,14 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
             _pop_oldest(w._prepared)
     arrays = [x]
     if scale is not None:
-        arrays.append(_scale_array(scale, w))
+        arrays.append(_scale_array(scale, w, x, call._on_cuda))
     if bias is not None:
         arrays.append(bias)
     return call.run(arrays, out)
 
 
 def _signature(array: Any) -> tuple:
-    if isinstance(array, (int, float)):
+    if isinstance(array, _NUMBERS):
         return (float,)
     return type(array), _arrays.kind_of(array).signature(array)
 
@@ -117,26 +119,33 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
     call = _prepare(x, w, bias, activation, scale)
     constants = []
     if scale is not None:
-        constants.append(_scale_array(scale, w))
+        constants.append(_scale_array(scale, w, x, call._on_cuda))
     if bias is not None:
         constants.append(bias)
     remarks = [op["remark"] for op in call._bound.function.ops]
     return PreparedMatmul(call, tuple(constants), remarks[0] if remarks else "")
 
 
-def _scale_array(scale: Any, w: SparseTensor) -> Any:
-    if isinstance(scale, (int, float)):
-        return np.full(w.n, scale, np.float32)
-    return scale
+def _scale_array(scale: Any, w: SparseTensor, x: Any, on_cuda: bool) -> Any:
+    """One factor for each column, where `x` is, and finite where that can be seen
+    without waiting for the device."""
+    if not isinstance(scale, _NUMBERS):
+        if not on_cuda:
+            _check_finite(scale)
+        return scale
+    if not abs(scale) <= _LARGEST_F32:
+        raise Error(f"expected a finite scale in f32, but got {scale}")
+    array = np.full(w.n, scale, np.float32)
+    return _arrays.kind_of(x).from_host(array, x, "f32") if on_cuda else array
 
 
 def _check_finite(scale: Any) -> None:
     view, _ = _arrays.host_array(scale)
-    from ._sparse import as_numpy
-    bad = np.flatnonzero(~np.isfinite(as_numpy(view)))
+    values = as_numpy(view).reshape(-1)
+    bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise Error(f"expected finite scales, but scale {bad[0]} is "
-                    f"{as_numpy(view)[bad[0]]}")
+                    f"{values[bad[0]]}")
 
 
 def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
@@ -145,7 +154,7 @@ def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
     _check_operands(view, w, activation)
     layout, rows = _flatten(view)
     if scale is not None:
-        scale = _scale_array(scale, w)
+        scale = _scale_array(scale, w, x, view.device[0] == lib.CUDA)
         _check_finite(scale)
         _check_column(scale, "scale", "f32", w, view)
     product = Product(w, rows, activation, bias is not None, scale is not None)
@@ -298,8 +307,14 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
         how each kernel was compiled, with the estimate beside dense.
     """
     resolved = resolve_target(target)
+    counts = rows if isinstance(rows, (list, tuple)) else [rows]
+    for count in counts:
+        if count is not None and (isinstance(count, bool)
+                                  or not isinstance(count, int) or count < 0):
+            raise ShapeError("expected numbers of rows from 0 on, or None for any, "
+                             f"but got {count!r}")
     remarks: list[str] = []
-    for count in [rows] if rows is None or isinstance(rows, int) else rows:
+    for count in counts:
         product = Product(w, count or 0, activation, bias, scale)
         if target == "cpu" and count is not None and count > _FEW_ROWS:
             count = None

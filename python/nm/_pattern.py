@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import operator
+import re
 from dataclasses import dataclass
 
 from . import _library as lib
@@ -26,6 +28,17 @@ class Pattern:
     axis: int = 0
 
     def __post_init__(self) -> None:
+        try:
+            n, m, axis = (_int64(getattr(self, name)) for name in ("n", "m", "axis"))
+            bk, bn = (_int64(size) for size in self.block)
+        except (TypeError, ValueError):
+            raise PatternError(
+                "expected integers n and m, a block (bk, bn) and an axis, but got "
+                f"{self.n!r}, {self.m!r}, {self.block!r} and {self.axis!r}"
+            ) from None
+        for name, value in (("n", n), ("m", m), ("block", (bk, bn)),
+                            ("axis", axis)):
+            object.__setattr__(self, name, value)
         lib.check(lib.runtime.nmPatternVerify(self._native()), PatternError)
 
     @property
@@ -99,18 +112,36 @@ def _with_block(found: Pattern, block: tuple[int, int], given: bool) -> Pattern:
 
 
 def _with_axis(found: Pattern, axis: int, given: bool) -> Pattern:
+    axis = parse_axis(axis)
+    if given and found.axis != axis:
+        raise PatternError(f"expected one axis, but got {found} and axis {axis}")
+    return Pattern(found.n, found.m, found.block, axis)
+
+
+def parse_axis(axis: int) -> int:
+    """0 or 1, also of a negative axis."""
     if axis not in (-2, -1, 0, 1):
         raise PatternError(f"expected axis 0 or 1 to be k, but got {axis!r}")
-    if given and found.axis != axis % 2:
-        raise PatternError(f"expected one axis, but got {found} and axis {axis}")
-    return Pattern(found.n, found.m, found.block, axis % 2)
+    return int(axis) % 2
 
 
 def _parse_block(block) -> tuple[int, int]:
     try:
-        parts = block.split("x") if isinstance(block, str) else block
-        bk, bn = (int(part) for part in parts)
+        if isinstance(block, str):
+            found = re.fullmatch(r"\s*(\d+)\s*x\s*(\d+)\s*", block, re.ASCII)
+            sizes = [int(part) for part in found.groups()] if found else []
+        else:
+            sizes = block
+        bk, bn = (_int64(size) for size in sizes)
     except (TypeError, ValueError):
         raise PatternError("expected a block like (1, 32) or '1x32', but got "
                            f"{block!r}") from None
     return bk, bn
+
+
+def _int64(value) -> int:
+    """The integer, which the library would cut to 64 bits."""
+    value = operator.index(value)
+    if not -2 ** 63 <= value < 2 ** 63:
+        raise ValueError
+    return value

@@ -1,5 +1,7 @@
 """Settings of the runtime."""
 
+import operator
+
 from . import _library as lib
 
 
@@ -9,6 +11,6 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Sets it; a count below 1 restores the default: as many as the process may
-    use processors, or NM_NUM_THREADS."""
-    lib.runtime.nmSetNumThreads(count)
+    """Sets it, to 4096 at most; a count below 1 restores the default: as many as
+    the process may use processors, or NM_NUM_THREADS."""
+    lib.runtime.nmSetNumThreads(max(0, min(operator.index(count), 4096)))

@@ -128,9 +128,11 @@ def _raw_values(values: Any, dtype: str | None) -> tuple[str, np.ndarray]:
         if dtype not in WEIGHT_TYPES:
             raise DTypeError(f"expected weights of {', '.join(WEIGHT_TYPES)}, "
                              f"but got {dtype}")
-        if raw.itemsize != lib.ELEMENT_SIZES[dtype]:
-            raise DTypeError(f"expected values of {dtype}, but got {raw.dtype}")
         plain = _arrays.raw_empty((), dtype).dtype
+        if raw.dtype != plain and raw.dtype != f"u{plain.itemsize}" and (
+                raw.dtype.name != _arrays.NUMPY_NAMES[dtype]
+                or not raw.dtype.isnative):
+            raise DTypeError(f"expected values of {dtype}, but got {raw.dtype}")
         return dtype, raw if raw.dtype == plain else raw.view(plain)
     check_weight_type(view.dtype)
     return view.dtype, np.ascontiguousarray(as_numpy(view))

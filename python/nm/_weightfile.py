@@ -25,7 +25,10 @@ def save_weights(path: str | os.PathLike,
                  weights: Mapping[str, SparseTensor]) -> None:
     """Writes weights by name to one file, whole or not at all."""
     tensors, records = {}, {}
-    for name, weight in weights.items():
+    for name, weight in dict(weights).items():
+        if not isinstance(weight, SparseTensor):
+            raise TypeError(f"expected {name} to be an nm.SparseTensor, as "
+                            f"nm.compress makes, but got {type(weight).__name__}")
         records[name] = {"pattern": str(weight.pattern),
                          "shape": list(weight.shape), "dtype": weight.dtype}
         tensors[f"{name}.values"] = (weight.dtype, weight._values)

@@ -60,7 +60,7 @@ def test_numpy_files(draw, tmp_path):
     np.testing.assert_array_equal(nm.io.load_dense(tmp_path / "w.npy"), w)
     np.testing.assert_array_equal(nm.io.load_dense(tmp_path / "w.npz"), w)
     np.save(tmp_path / "o.npy", np.array([{}]), allow_pickle=True)
-    for name, text in (("o.npy", "of NumPy"), ("bad.npy", "arrays of")):
+    for name, text in (("o.npy", "of NumPy"), ("bad.npy", "is damaged")):
         (tmp_path / "bad.npy").write_text("no array")
         with pytest.raises(nm.FileFormatError, match=text):
             nm.io.open_weights(tmp_path / name)

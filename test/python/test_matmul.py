@@ -130,7 +130,7 @@ def test_out_errors(draw):
     (lambda a: a | {"bias": a["x"][0]}, nm.ShapeError, r"bias of shape \(16,\)"),
     (lambda a: a | {"bias": np.zeros(16)}, nm.DTypeError, "bias of f32"),
     (lambda a: a | {"activation": "swish"}, nm.Error, "silu, but got 'swish'"),
-    (lambda a: a | {"scale": float("nan")}, nm.Error, "finite.*scale 0 is nan"),
+    (lambda a: a | {"scale": float("nan")}, nm.Error, "expected a finite scale"),
     (lambda a: a | {"scale": np.full(16, np.inf, np.float32)}, nm.Error,
      "finite.*scale 0 is inf"),
 ])

@@ -45,7 +45,8 @@ static int fill(unsigned long long to, T value, size_t count, void *stream) {
 
 /// Contexts of this thread, the current one last; a context is its device's
 /// number plus one.
-static thread_local std::vector<uintptr_t> contexts;
+// Never destroyed: modules are unloaded after a thread's variables have gone.
+static thread_local auto &contexts = *new std::vector<uintptr_t>();
 
 /// What this thread may do while a stream captures; 2 is all.
 static thread_local int captureMode = 0;

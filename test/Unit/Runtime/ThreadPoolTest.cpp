@@ -157,6 +157,12 @@ TEST(ThreadPool, ChangesItsSize) {
   }
 }
 
+TEST(ThreadPool, HasAMostOfThreads) {
+  ThreadPool pool(1 << 20);
+  EXPECT_GT(pool.numThreads(), 1);
+  EXPECT_LE(pool.numThreads(), 4096);
+}
+
 TEST(ThreadPool, IsDestroyedWhileItsThreadsSpinOrSleep) {
   for (int round = 0; round < 50; ++round) {
     ThreadPool pool(3);
