@@ -10,7 +10,7 @@ from pathlib import Path
 import nm
 import numpy as np
 import pytest
-from conftest import reference, relative_error
+from conftest import ROOT, reference, relative_error
 
 TEXT = """
 func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>,
