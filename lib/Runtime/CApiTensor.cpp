@@ -15,20 +15,30 @@ char *nm::copyMessage(const Status &status) {
   return status ? nullptr : copyMessage(status.error());
 }
 
+/// The number of an enum that C may have set to any: as an enum of C++ such a
+/// value is undefined.
+template <typename Enum>
+static int numberOf(const Enum &value) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int number;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
 Result<Tensor> nm::toTensor(const NmTensor &tensor) {
   constexpr ElementType kTypes[] = {ElementType::F64,    ElementType::F32,
                                     ElementType::F16,    ElementType::BF16,
                                     ElementType::F8E4M3, ElementType::I64,
                                     ElementType::I32,    ElementType::I8};
-  if (tensor.type < 0 || size_t(tensor.type) >= std::size(kTypes))
+  int typeNumber = numberOf(tensor.type), device = numberOf(tensor.device);
+  if (typeNumber < 0 || size_t(typeNumber) >= std::size(kTypes))
     return Error{"expected an NmElementType, but got " +
-                 std::to_string(int(tensor.type))};
+                 std::to_string(typeNumber)};
   if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
     return Error{"expected a rank of at least 0 and a shape"};
-  if (tensor.device != NM_CPU && tensor.device != NM_CUDA)
-    return Error{"expected an NmDeviceKind, but got " +
-                 std::to_string(int(tensor.device))};
-  ElementType type = kTypes[tensor.type];
+  if (device != NM_CPU && device != NM_CUDA)
+    return Error{"expected an NmDeviceKind, but got " + std::to_string(device)};
+  ElementType type = kTypes[typeNumber];
   Shape shape(tensor.shape, tensor.shape + tensor.rank);
   if (Result<int64_t> count = countElements(shape, type); !count)
     return count.error();
@@ -37,7 +47,7 @@ Result<Tensor> nm::toTensor(const NmTensor &tensor) {
   Tensor result(tensor.data, type, std::move(shape));
   if (tensor.strides)
     result.strides.assign(tensor.strides, tensor.strides + tensor.rank);
-  if (tensor.device == NM_CUDA)
+  if (device == NM_CUDA)
     result.device = Device::cuda(tensor.deviceId);
   return result;
 }
