@@ -114,8 +114,13 @@ def test_state_dict_round_trip():
     buffer.seek(0)
     other.load_state_dict(torch.load(buffer, weights_only=True))
     assert torch.equal(other(x), layer(x))
-    with pytest.raises(Exception, match="expected a state of"):
+    # As files of safetensors want it.
+    assert all(isinstance(part, torch.Tensor) for part in layer.state_dict().values())
+    with pytest.raises(Exception, match='expected a state of .*"1:4, dim = 1"'):
         NMLinear(64, 48, "1:4").load_state_dict(layer.state_dict(), strict=False)
+    for odd in ({"pattern": "2:4"}, torch.tensor([300])):
+        with pytest.raises(Exception, match="expected a state of"):
+            other.load_state_dict({**layer.state_dict(), "_extra_state": odd})
     damaged = layer.state_dict()
     damaged["indices"] = torch.full_like(damaged["indices"], 9)
     with pytest.raises(Exception, match="expected a position"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -130,13 +131,21 @@ class NMLinear(nn.Module):
         self.refresh()
         return result
 
-    def get_extra_state(self) -> dict:
-        return {"format": "nm.linear", "version": 1, "pattern": str(self.pattern)}
+    def get_extra_state(self) -> Tensor:
+        # A tensor, as nothing else goes into a file of safetensors.
+        return torch.tensor(list(self._description().encode()), dtype=torch.uint8)
 
-    def set_extra_state(self, state: dict) -> None:
-        expected = self.get_extra_state()
-        if state != expected:
-            raise Error(f"expected a state of {expected}, but got {state}")
+    def set_extra_state(self, state: Any) -> None:
+        try:
+            got = bytes(state.tolist()).decode()
+        except (AttributeError, TypeError, ValueError):
+            got = repr(state)
+        if got != self._description():
+            raise Error(f"expected a state of {self._description()}, but got {got}")
+
+    def _description(self) -> str:
+        return json.dumps({"format": "nm.linear", "version": 1,
+                           "pattern": str(self.pattern)})
 
     def _load_from_state_dict(self, *args, **options):
         super()._load_from_state_dict(*args, **options)
