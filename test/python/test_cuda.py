@@ -129,6 +129,18 @@ def test_products(draw, library, pattern, block, axis, activation, with_bias,
 
 
 @needs_device
+def test_one_scale_for_all(draw, library):
+    pattern, block, axis = PATTERNS[0]
+    dense = make_weight(pattern, block, axis)
+    w = nm.compress(dense, pattern, block, axis)
+    x, bias = draw.array(6, K), draw.array(N)
+    for scale in (0.5, 3):
+        y = nm.matmul(library.put(x), w, library.put(bias), "relu", scale=scale)
+        expected = reference(x, dense, axis, bias, "relu", scale)
+        assert relative_error(library.get(y), expected) < 2e-6
+
+
+@needs_device
 def test_pruning_stays_on_the_device(draw, library):
     dense = draw.array(64, 32)
     pruned, report = nm.prune(library.put(dense), "2:4")
