@@ -61,8 +61,7 @@ char *nmPatternReportDescribe(const NmPatternReport *report, const char *name,
 
 /** Searches for the pattern of highest sparsity that holds and is at least
  * `minSparsity`, with k as dimension `dim`. `found->n` is 0 where there is
- * none.
- * `*reason`, a clause on why, is given back with nmMessageFree. */
+ * none. `*reason`, a clause on why, is given back with nmMessageFree. */
 char *nmDetectPattern(const NmTensor *dense, int64_t dim, double minSparsity,
                       NmPattern *found, char **reason);
 
@@ -82,10 +81,8 @@ char *nmPrune(const NmTensor *dense, const NmPattern *pattern,
 
 /*===----------------------------------------------------------------------===*\
 |* The condensed form: values [w x np] and indices [w/bk x np/bn] of one byte,
-the
-|* positions of the kept units in their windows. w are the kept rows of k, and
-np
-|* is n padded to whole units.
+|* the positions of the kept units in their windows. w are the kept rows of k,
+|* and np is n padded to whole units.
 \*===----------------------------------------------------------------------===*/
 
 /** Writes the shapes of the condensed parts of k x n weights. */
@@ -110,8 +107,7 @@ char *nmDecompress(const NmTensor *values, const NmTensor *indices,
 
 /*===----------------------------------------------------------------------===*\
 |* The packed form of the CPU: panels of columns, each stored whole, with
-indices
-|* of `indexBits` bits (#nm.packing).
+|* indices of `indexBits` bits (#nm.packing).
 \*===----------------------------------------------------------------------===*/
 
 typedef struct {
