@@ -176,7 +176,3 @@ void nm::storeFromDouble(void *data, ElementType type, int64_t i,
     return storeRaw<int8_t>(data, i, saturate<int8_t>(value));
   }
 }
-
-bool nm::isZero(const void *data, ElementType type, int64_t i) {
-  return loadAsDouble(data, type, i) == 0;
-}

@@ -32,9 +32,6 @@ public:
   const std::string &name() const { return functionName; }
   const std::vector<TensorType> &args() const { return signature->args; }
   const std::vector<TensorType> &results() const { return signature->results; }
-  /// What its weights become when they are loaded; null where they stay
-  /// condensed.
-  const PackInfo *packInfo() const { return loadTimePack; }
 
   /// Where it runs: tensors of a call must be there, and weights are packed for
   /// it. Of a module for CUDA this is cuda:0 until it is set.
@@ -99,6 +96,8 @@ private:
   std::vector<Variant> variants;
   /// Why there is none, if so.
   std::optional<Error> noVariant;
+  /// What its weights become when they are loaded; null where they stay
+  /// condensed.
   const PackInfo *loadTimePack = nullptr;
   Device runsOn;
   void *entry = nullptr;

@@ -24,8 +24,6 @@ bool isFloat(ElementType type);
 double loadAsDouble(const void *data, ElementType type, int64_t i);
 /// Writes `value` to element `i`, rounded to nearest even; integers saturate.
 void storeFromDouble(void *data, ElementType type, int64_t i, double value);
-/// Whether element `i` is zero; -0.0 is.
-bool isZero(const void *data, ElementType type, int64_t i);
 
 } // namespace nm
 

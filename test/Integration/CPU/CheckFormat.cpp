@@ -49,7 +49,7 @@ static std::vector<char> drawPruned(const FormatCase &format, Random &random) {
   std::vector<char> bytes = drawDense(format, random);
   prune(format.denseView(bytes.data()), format.pattern, bytes.data());
   for (int64_t i = 0; i < format.k * format.n; ++i)
-    if (isZero(bytes.data(), format.type, i) && random.chance(0.1))
+    if (loadAsDouble(bytes.data(), format.type, i) == 0 && random.chance(0.1))
       storeFromDouble(bytes.data(), format.type, i, -0.0);
   return bytes;
 }

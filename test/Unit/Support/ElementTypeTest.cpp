@@ -8,7 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <random>
-#include <vector>
 
 using namespace nm;
 
@@ -201,18 +200,4 @@ TEST(ElementType, IntegersRoundAndSaturate) {
   EXPECT_EQ(int64_t(encode(ElementType::I64, -1e30)),
             std::numeric_limits<int64_t>::min());
   EXPECT_EQ(decode(ElementType::I64, encode(ElementType::I64, -5)), -5);
-}
-
-TEST(ElementType, ZeroHasNoSign) {
-  for (ElementType type :
-       {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
-        ElementType::F8E4M3, ElementType::I64, ElementType::I32,
-        ElementType::I8}) {
-    std::vector<char> bytes(2 * 8);
-    storeFromDouble(bytes.data(), type, 1, -0.0);
-    EXPECT_TRUE(isZero(bytes.data(), type, 1));
-    storeFromDouble(bytes.data(), type, 1, -1);
-    EXPECT_FALSE(isZero(bytes.data(), type, 1));
-    EXPECT_TRUE(isZero(bytes.data(), type, 0));
-  }
 }
