@@ -11,6 +11,11 @@ using namespace nm;
 // Shapes
 //===----------------------------------------------------------------------===//
 
+std::vector<int64_t> ProductShape::rowsOf(int64_t columns) const {
+  return m == 1 ? std::vector<int64_t>{columns}
+                : std::vector<int64_t>{m, columns};
+}
+
 std::string ProductShape::str() const {
   return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
 }
@@ -95,16 +100,10 @@ static std::string tensorText(const std::vector<int64_t> &shape,
 }
 
 std::string BenchCase::moduleText() const {
-  bool isVector = shape.m == 1;
-  std::vector<int64_t> aShape{shape.k}, cShape{shape.n};
-  if (!isVector) {
-    aShape.insert(aShape.begin(), shape.m);
-    cShape.insert(cShape.begin(), shape.m);
-  }
-  std::string a = tensorText(aShape, type);
+  std::string a = tensorText(shape.rowsOf(shape.k), type);
   std::string b = tensorText({shape.k, shape.n}, type,
                              "#nm.encoding<" + pattern.str() + ">");
-  std::string c = tensorText(cShape, resultType());
+  std::string c = tensorText(shape.rowsOf(shape.n), resultType());
   std::string element(elementName(resultType()));
   std::string zero = isFloat(resultType()) ? "0.0" : "0";
   return "func.func @product(%a: " + a + ", %b: " + b + ") -> " + c +
@@ -113,8 +112,9 @@ std::string BenchCase::moduleText() const {
          zero + " : " + element + "\n  %empty = tensor.empty() : " + c +
          "\n  %init = linalg.fill ins(%zero : " + element +
          ") outs(%empty : " + c + ") -> " + c + "\n  %c = linalg." +
-         (isVector ? "vecmat" : "matmul") + " ins(%a, %b : " + a + ", " + b +
-         ") outs(%init : " + c + ") -> " + c + "\n  return %c : " + c + "\n}\n";
+         (shape.m == 1 ? "vecmat" : "matmul") + " ins(%a, %b : " + a + ", " +
+         b + ") outs(%init : " + c + ") -> " + c + "\n  return %c : " + c +
+         "\n}\n";
 }
 
 std::vector<BenchCase> nm::crossCases(const std::vector<ProductShape> &shapes,

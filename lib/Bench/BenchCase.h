@@ -20,6 +20,8 @@ struct ProductShape {
   int64_t n = 1;
   int64_t k = 1;
 
+  /// The sizes of an array with m rows of so many columns; one row is a vector.
+  std::vector<int64_t> rowsOf(int64_t columns) const;
   /// `256x4096x4096`.
   std::string str() const;
   /// Parses what `str` prints.

@@ -2,14 +2,9 @@
 
 #include "Report.h"
 
-using namespace nm;
+#include "Format.h"
 
-template <typename... Args>
-static std::string format(const char *form, Args... args) {
-  char text[128];
-  std::snprintf(text, sizeof text, form, args...);
-  return text;
-}
+using namespace nm;
 
 static std::string integer(int64_t value) { return std::to_string(value); }
 

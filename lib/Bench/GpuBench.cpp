@@ -28,7 +28,7 @@ Result<GpuBench> GpuBench::create(const BenchOptions &options) {
   bench.deviceName = info->name;
   bench.multiprocessors = info->multiprocessors;
   bench.ceilings = *ceilings;
-  if (options.blas == "none")
+  if (!options.hasBlas())
     return bench;
   Result<Cublas> blas = Cublas::load(options.blas, device);
   if (!blas)
@@ -80,11 +80,8 @@ struct GpuBench::Operands {
 
 /// An array for C that holds NaNs: what is not written then shows.
 static Result<CudaBuffer> poisoned(const BenchCase &bench, Device device) {
-  Shape shape{bench.shape.n};
-  if (bench.shape.m != 1)
-    shape.insert(shape.begin(), bench.shape.m);
-  Result<CudaBuffer> c =
-      CudaBuffer::allocate(device, bench.resultType(), shape);
+  Result<CudaBuffer> c = CudaBuffer::allocate(
+      device, bench.resultType(), bench.shape.rowsOf(bench.shape.n));
   if (!c)
     return c;
   if (Status status = fillBytes(c->tensor(), 0xff); !status)

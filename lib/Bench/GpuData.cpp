@@ -73,10 +73,6 @@ Result<Tensor> GpuData::scratch(ElementType type, const Shape &shape) {
   return view;
 }
 
-static Shape rowsAnd(const ProductShape &shape, int64_t columns) {
-  return shape.m == 1 ? Shape{columns} : Shape{shape.m, columns};
-}
-
 Result<const GpuData::Activations *>
 GpuData::activations(const BenchCase &bench) {
   std::string sizes =
@@ -89,8 +85,7 @@ GpuData::activations(const BenchCase &bench) {
   if (!drawnActivations.empty() && drawnActivations.begin()->first.compare(
                                        0, sizes.size() + 1, sizes + " ") != 0)
     drawnActivations.clear();
-  Result<Tensor> host =
-      scratch(bench.type, rowsAnd(bench.shape, bench.shape.k));
+  Result<Tensor> host = scratch(bench.type, bench.shape.rowsOf(bench.shape.k));
   if (!host)
     return host.error();
   fillQuickly(*host, 2 * seed);

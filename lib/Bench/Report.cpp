@@ -2,6 +2,8 @@
 
 #include "Report.h"
 
+#include "Format.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -44,13 +46,6 @@ double CaseResult::rooflineShare() const {
 
 const char *CaseResult::rooflineBound() const {
   return computeFloor() > memoryFloor() ? "compute" : "memory";
-}
-
-template <typename... Args>
-static std::string format(const char *form, Args... args) {
-  char text[128];
-  std::snprintf(text, sizeof text, form, args...);
-  return text;
 }
 
 /// `812.4 (799.1, 850.0)`, without decimals where there are thousands.

@@ -19,10 +19,6 @@ using namespace nm;
 // Data
 //===----------------------------------------------------------------------===//
 
-static Shape rowsAnd(const ProductShape &shape, int64_t columns) {
-  return shape.m == 1 ? Shape{columns} : Shape{shape.m, columns};
-}
-
 /// How many copies of weights of `bytes` no cache holds: 4 times what the last
 /// level does, so that those of neighbours on the chip do not help either.
 static int64_t countCopies(const BenchCase &bench, int64_t bytes) {
@@ -81,9 +77,9 @@ Status Workload::copyWeights(const Weight &packed, int64_t copies) {
 
 Status Workload::createSparse(const BenchCase &bench,
                               const CompiledCase &compiled, uint64_t seed) {
-  if (Status status = allocate(a, bench.type, rowsAnd(shape, shape.k)); !status)
+  if (Status status = allocate(a, bench.type, shape.rowsOf(shape.k)); !status)
     return status;
-  if (Status status = allocate(c, bench.resultType(), rowsAnd(shape, shape.n));
+  if (Status status = allocate(c, bench.resultType(), shape.rowsOf(shape.n));
       !status)
     return status;
   fillRandom(a.tensor(), 2 * seed);
