@@ -119,3 +119,25 @@ TEST(GpuSchedule, FloorsFollowFromOperationsAndBytes) {
               0.1);
   EXPECT_GT(tile->microseconds, tile->fmaFloor);
 }
+
+// In f32 on an H200.
+TEST(CublasModel, EstimatesWhatWasMeasured) {
+  struct {
+    int64_t m, n, k;
+    double microseconds;
+  } measured[] = {{256, 1024, 1024, 18.9},
+                  {1024, 1024, 1024, 55.4},
+                  {256, 4096, 4096, 178},
+                  {4096, 4096, 4096, 2682}};
+  for (const auto &each : measured) {
+    double estimate = estimateCublas({{1, 1}, each.m, each.n, each.k},
+                                     *GpuChip::get("sm_90"));
+    EXPECT_NEAR(estimate / each.microseconds, 1, 0.1)
+        << each.m << " " << each.n;
+  }
+}
+
+TEST(CublasModel, HasNoProductsOfSomeTypes) {
+  GpuProduct product{{1, 1}, 256, 1024, 1024, ElementType::F8E4M3};
+  EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_90")), 0);
+}
