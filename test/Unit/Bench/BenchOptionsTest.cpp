@@ -21,7 +21,7 @@ TEST(BenchOptions, CrossesShapesPatternsAndTypes) {
       {"--shape=1x64x64", "--shape", "256x64x64", "--pattern=2:4",
        "--pattern=8:32, block = 1x32", "--type=f32", "--type=bf16",
        "--seconds=0.5", "--threads=2", "--csv=out.csv", "--blas=none",
-       "--tolerance=1e-3"});
+       "--tolerance=1e-3", "--seed=7"});
   ASSERT_TRUE(bool(options)) << options.error().message;
   ASSERT_EQ(options->cases.size(), 8u);
   EXPECT_EQ(options->cases[1].pattern, (Pattern{8, 32, 1, 32}));
@@ -33,6 +33,7 @@ TEST(BenchOptions, CrossesShapesPatternsAndTypes) {
   EXPECT_EQ(options->blas, "none");
   EXPECT_FALSE(options->hasBlas());
   EXPECT_EQ(options->tolerance, 1e-3);
+  EXPECT_EQ(options->seed, 7);
 }
 
 TEST(BenchOptions, AddsShapesToPresets) {
@@ -119,6 +120,12 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(errorOf({"--preset=nonsense"}).find("--preset: unknown preset"),
             std::string::npos);
+}
+
+TEST(BenchOptions, VersionNeedsNothingElse) {
+  Result<BenchOptions> options = parseBenchOptions({"--version"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_TRUE(options->version);
 }
 
 TEST(BenchOptions, HelpNamesEveryPreset) {

@@ -168,6 +168,7 @@ TEST(ThreadPool, IsDestroyedWhileItsThreadsSpinOrSleep) {
     ThreadPool pool(3);
     Counts counts(round);
     pool.parallelFor(round, Counts::body, &counts);
+    EXPECT_TRUE(counts.allAre(1));
     if (round % 2)
       std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
