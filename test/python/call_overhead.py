@@ -1,4 +1,6 @@
-"""Measures what a call of a small product costs: python3 call_overhead.py
+"""Measures what a call of a small product costs:
+
+    python3 call_overhead.py [numpy|torch|jax] [--json]
 
 The product is as small as it can be, 1 x 64 by 64 x 48, so that the time is the
 call's own. Each figure is the least of many short batches: on a busy machine the
@@ -22,29 +24,43 @@ def least_microseconds(call, batches=300, calls=50):
     return min(times) / calls * 1e6
 
 
-def measure():
+def array_of(library, array):
+    if library == "torch":
+        import torch
+        return torch.from_numpy(array)
+    if library == "jax":
+        import jax
+        return jax.numpy.asarray(array)
+    return array
+
+
+def measure(library="numpy"):
     """Microseconds of a call, by how it is made."""
     import nm
     rng = np.random.default_rng(0)
-    weight = nm.prune(rng.standard_normal((64, 48), np.float32), "2:4").weight
-    w = nm.compress(weight, "2:4")
-    x = rng.standard_normal((1, 64), np.float32)
-    out = np.empty((1, 48), np.float32)
+    dense = nm.prune(rng.standard_normal((64, 48), np.float32), "2:4").weight
+    w, weight = nm.compress(dense, "2:4"), array_of(library, dense)
+    x = array_of(library, rng.standard_normal((1, 64), np.float32))
     prepared = nm.prepare(x, w)
-    return {
-        "nm.matmul(x, w)": least_microseconds(lambda: nm.matmul(x, w)),
-        "nm.matmul(x, w, out=out)": least_microseconds(
-            lambda: nm.matmul(x, w, out=out)),
-        "prepared(x)": least_microseconds(lambda: prepared(x)),
-        "prepared(x, out)": least_microseconds(lambda: prepared(x, out)),
-        "x @ weight, NumPy": least_microseconds(lambda: x @ weight),
-    }
+    calls = {"nm.matmul(x, w)": lambda: nm.matmul(x, w),
+             "prepared(x)": lambda: prepared(x)}
+    if library != "jax":  # whose arrays are immutable
+        out = array_of(library, np.empty((1, 48), np.float32))
+        calls["nm.matmul(x, w, out=out)"] = lambda: nm.matmul(x, w, out=out)
+        calls["prepared(x, out)"] = lambda: prepared(x, out)
+    calls[f"x @ weight, {library}"] = lambda: x @ weight
+    return {name: least_microseconds(call) for name, call in calls.items()}
+
+
+def main():
+    libraries = [arg for arg in sys.argv[1:] if arg != "--json"]
+    measured = measure(*libraries[:1])
+    if "--json" in sys.argv:
+        print(json.dumps(measured))
+        return
+    for name, microseconds in measured.items():
+        print(f"{name:<26} {microseconds:6.2f} us")
 
 
 if __name__ == "__main__":
-    measured = measure()
-    if "--json" in sys.argv:
-        print(json.dumps(measured))
-    else:
-        for name, microseconds in measured.items():
-            print(f"{name:<26} {microseconds:6.2f} us")
+    main()
