@@ -24,6 +24,8 @@ struct GroupKind {
   /// Rows of B of a window at most: a tile has one, and shared memory all of a
   /// tile's stages.
   int64_t maxWindow;
+  /// Whether cuBLAS, or what stands for it, has all of them.
+  bool isDense = false;
 };
 } // namespace
 
@@ -53,6 +55,10 @@ static constexpr GroupKind kKinds[] = {
     {"gemv-vector-split-k", "strategy=gemv split-k=3", ElementType::F32, 0, 64},
     {"gemv-vector-f8", "strategy=gemv slice-k=3", ElementType::F8E4M3, 0, 256},
     {"gemv-vector-i8", "strategy=gemv", ElementType::I8, 0, 4096},
+    {"cublas", "strategy=cublas", ElementType::F32, 200, 256, true},
+    {"cublas-f16", "strategy=cublas", ElementType::F16, 200, 256, true},
+    {"cublas-bf16", "strategy=cublas", ElementType::BF16, 40, 256, true},
+    {"cublas-i8", "strategy=cublas", ElementType::I8, 40, 256, true},
 };
 
 static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {
@@ -87,6 +93,17 @@ static void drawSizes(ModelCase &drawn, int64_t maxRows, Random &random) {
                                              : random.integer(1, maxRows));
 }
 
+/// At most one batch dimension, and whole words of bytes.
+static void limitToCublas(ModelCase &drawn) {
+  if (drawn.leading.size() > 2)
+    drawn.leading.erase(drawn.leading.begin());
+  if (drawn.type != ElementType::I8)
+    return;
+  for (int64_t *size : {&drawn.leading.back(), &drawn.n, &drawn.k})
+    *size = (*size + 3) / 4 * 4;
+  drawn.dynamic = false;
+}
+
 /// Operands as they come, or A and C column-major in their last two dimensions.
 static void drawLoops(ModelCase &drawn, Random &random) {
   drawn.outputLoops.resize(drawn.leading.size() + 1);
@@ -115,6 +132,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawn.weightDim = random.integer(0, 1);
   drawn.dynamic = random.chance(0.4);
   drawn.filled = random.chance(0.6);
+  if (kind.isDense)
+    limitToCublas(drawn);
   drawLoops(drawn, random);
   return drawn;
 }
