@@ -78,6 +78,11 @@ GlobalMemory::~GlobalMemory() {
       munmap(extent.words, ((extent.bytes + 3) / 4 + 1) * sizeof(Word));
 }
 
+bool GlobalMemory::isWatched() const {
+  return std::all_of(extents.begin(), extents.end(),
+                     [](const Extent &extent) { return extent.words; });
+}
+
 std::optional<size_t> GlobalMemory::find(const char *address,
                                          size_t bytes) const {
   for (size_t i = 0; i < extents.size(); ++i) {
@@ -116,8 +121,6 @@ GlobalConflict GlobalMemory::forEachWord(size_t index, const char *address,
                                          size_t bytes, Visit visit) {
   GlobalConflict found;
   Extent &extent = extents[index];
-  if (!extent.words)
-    return found;
   // Words are those of the address space, whatever the extent starts at.
   uintptr_t first = uintptr_t(extent.base) / 4;
   for (uintptr_t at = uintptr_t(address), end = at + bytes; at < end;) {

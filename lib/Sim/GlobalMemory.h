@@ -43,6 +43,8 @@ public:
   GlobalMemory(const GlobalMemory &) = delete;
   ~GlobalMemory();
 
+  /// Whether there was memory for the shadow.
+  bool isWatched() const;
   /// The extent that holds all of the bytes.
   std::optional<size_t> find(const char *address, size_t bytes) const;
   /// The address on a GPU, but for multiples of 256.

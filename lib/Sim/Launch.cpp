@@ -132,6 +132,8 @@ static void runBlocks(int64_t, void *context) {
 static Status runLaunch(Launch &launch, LaunchReport &report) {
   if (Status status = checkLaunch(launch); !status)
     return status;
+  if (!launch.global.isWatched())
+    return Error{"cannot reserve memory to watch that of the arguments"};
   const int64_t *grid = launch.shape.grid;
   Queue queue(launch, grid[0] * grid[1] * grid[2]);
   ThreadPool &pool = ThreadPool::global();

@@ -37,13 +37,16 @@ static int32_t blockId(NmSimThread *thread) {
   return nmSimReadRegister(thread, Other, NM_SIM_CTAID_X);
 }
 
-/// Runs the kernel; returns the error that it records, or an empty text.
+/// Runs the kernel; returns the error that it records, or an empty text. `x`
+/// counts as so many bytes, where not as its own.
 static std::string launch(void (*entry)(NmSimThread *, void *), int64_t blocks,
-                          int64_t threads, std::vector<int32_t> &x) {
+                          int64_t threads, std::vector<int32_t> &x,
+                          int64_t extentBytes = 0) {
   NmSimKernel kernel{"kernel", "sm_90", 1 << 16, 0, entry, kSites, 4, kText};
   Arguments arguments{x.data(), int64_t(x.size())};
   auto *bytes = reinterpret_cast<const char *>(x.data());
-  NmSimExtent extent{bytes, int64_t(x.size() * 4), bytes};
+  NmSimExtent extent{bytes, extentBytes ? extentBytes : int64_t(x.size() * 4),
+                     bytes};
   NmSimLaunch shape{{blocks, 1, 1}, {threads, 1, 1}, 0, &arguments, &extent, 1};
   nmSimLaunch(&kernel, &shape);
   char *error = nmTakeError();
@@ -88,6 +91,11 @@ TEST(LaunchTest, Limits) {
   EXPECT_NE(launch(writeOwn, 0, 32, x)
                 .find("expected a grid of 1 to 2147483647 in x, but got 0"),
             std::string::npos);
+  // A shadow that is larger than memory.
+  EXPECT_NE(launch(writeOwn, 1, 32, x, int64_t(1) << 60)
+                .find("cannot reserve memory to watch that of the arguments"),
+            std::string::npos);
+  EXPECT_EQ(x[0], 0);
 }
 
 static void shuffleAndVote(NmSimThread *thread, void *arguments) {
