@@ -38,47 +38,48 @@ FormatCase FormatCase::draw(int64_t number, FormatOp op, Random &random) {
   drawn.packing = random.packing(drawn.pattern);
   drawn.k = random.sizeOfK(drawn.pattern);
   drawn.n = random.sizeOfN(drawn.pattern);
+  drawn.drawOperands(random);
+  return drawn;
+}
 
-  const Pattern &pattern = drawn.pattern;
-  auto operand = [&](ElementType type, std::vector<int64_t> sizes) {
-    return FormatOperand{type, std::move(sizes), random.layout()};
+void FormatCase::drawOperands(Random &random) {
+  auto operand = [&](ElementType element, std::vector<int64_t> sizes) {
+    return FormatOperand{element, std::move(sizes), random.layout()};
   };
   auto dense = [&] {
-    if (drawn.dim == 0)
-      return operand(drawn.type, {drawn.k, drawn.n});
-    return operand(drawn.type, {drawn.n, drawn.k});
+    if (dim == 0)
+      return operand(type, {k, n});
+    return operand(type, {n, k});
   };
   auto condensed = [&]() -> std::vector<FormatOperand> {
-    return {operand(drawn.type, {pattern.condensedRows(drawn.k),
-                                 pattern.paddedColumns(drawn.n)}),
-            operand(ElementType::I8, {pattern.unitRows(drawn.k),
-                                      pattern.blockColumns(drawn.n)})};
+    return {operand(type, {pattern.condensedRows(k), pattern.paddedColumns(n)}),
+            operand(ElementType::I8,
+                    {pattern.unitRows(k), pattern.blockColumns(n)})};
   };
   auto packed = [&]() -> std::vector<FormatOperand> {
-    auto values = drawn.packing.valueShape(pattern, drawn.k, drawn.n);
-    auto indices = drawn.packing.indexShape(pattern, drawn.k, drawn.n);
-    return {operand(drawn.type, {values.begin(), values.end()}),
+    auto values = packing.valueShape(pattern, k, n);
+    auto indices = packing.indexShape(pattern, k, n);
+    return {operand(type, {values.begin(), values.end()}),
             operand(ElementType::I8, {indices.begin(), indices.end()})};
   };
   switch (op) {
   case FormatOp::Compress:
-    drawn.inputs = {dense()};
-    drawn.outputs = condensed();
+    inputs = {dense()};
+    outputs = condensed();
     break;
   case FormatOp::Decompress:
-    drawn.inputs = condensed();
-    drawn.outputs = {dense()};
+    inputs = condensed();
+    outputs = {dense()};
     break;
   case FormatOp::Prune:
-    drawn.inputs = {dense()};
-    drawn.outputs = {dense()};
+    inputs = {dense()};
+    outputs = {dense()};
     break;
   case FormatOp::Pack:
-    drawn.inputs = condensed();
-    drawn.outputs = packed();
+    inputs = condensed();
+    outputs = packed();
     break;
   }
-  return drawn;
 }
 
 DenseView FormatCase::denseView(const char *bytes) const {

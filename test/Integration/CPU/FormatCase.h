@@ -48,6 +48,7 @@ struct FormatCase {
   int64_t denseStrideN() const { return dim == 0 ? 1 : k; }
 
 private:
+  void drawOperands(Random &random);
   std::string operation() const;
   std::string types(const std::vector<FormatOperand> &operands) const;
 };
