@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <tuple>
 
 using namespace nm;
 using namespace nm::cuda;
@@ -120,6 +121,63 @@ static Status checkDims(const std::string &kernel, const char *what,
   return Status::success();
 }
 
+/// Checks what the driver takes in fewer bits.
+static Status checkShape(const std::string &kernel, const LaunchShape &shape,
+                         const DeviceState &device) {
+  constexpr int64_t kAny[3] = {INT_MAX, INT_MAX, INT_MAX};
+  for (auto [what, dims, limits] :
+       {std::tuple("grid", shape.grid, device.gridLimits),
+        std::tuple("block", shape.block, kAny),
+        std::tuple("cluster", shape.cluster, kAny)})
+    if (Status status = checkDims(kernel, what, dims, limits); !status)
+      return status;
+  if (shape.sharedBytes >= 0)
+    return Status::success();
+  return Error{"kernel " + kernel +
+               ": expected a size of dynamic shared memory, but got " +
+               std::to_string(shape.sharedBytes)};
+}
+
+static bool hasClusters(const LaunchShape &shape) {
+  return shape.cluster[0] != 0;
+}
+
+static std::string describe(const LaunchShape &shape) {
+  return "(grid " + dimsText(shape.grid) + ", block " + dimsText(shape.block) +
+         ", " + std::to_string(shape.sharedBytes) +
+         " bytes of dynamic shared memory)" +
+         (hasClusters(shape) ? " in clusters of " + dimsText(shape.cluster)
+                             : "");
+}
+
+static int launchBlocks(const Api &api, FunctionHandle function,
+                        const LaunchShape &shape, Stream stream, void **params,
+                        void **extra) {
+  const int64_t *grid = shape.grid, *block = shape.block;
+  return api.cuLaunchKernel(function, unsigned(grid[0]), unsigned(grid[1]),
+                            unsigned(grid[2]), unsigned(block[0]),
+                            unsigned(block[1]), unsigned(block[2]),
+                            unsigned(shape.sharedBytes), stream, params, extra);
+}
+
+static int launchClusters(const Api &api, FunctionHandle function,
+                          const LaunchShape &shape, Stream stream,
+                          void **params, void **extra) {
+  LaunchAttribute cluster = {};
+  cluster.id = kLaunchAttributeCluster;
+  LaunchConfig config = {};
+  for (int d = 0; d < 3; ++d) {
+    cluster.clusterDim[d] = unsigned(shape.cluster[d]);
+    config.grid[d] = unsigned(shape.grid[d]);
+    config.block[d] = unsigned(shape.block[d]);
+  }
+  config.sharedBytes = unsigned(shape.sharedBytes);
+  config.stream = stream;
+  config.attributes = &cluster;
+  config.numAttributes = 1;
+  return api.cuLaunchKernelEx(&config, function, params, extra);
+}
+
 Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
                       Stream stream, void **params, void **extra) {
   if (std::find(shape.grid, shape.grid + 3, 0) != shape.grid + 3)
@@ -128,60 +186,21 @@ Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
   if (!found)
     return found.error();
   Loaded &loaded = **found;
-  constexpr int64_t kAny[3] = {INT_MAX, INT_MAX, INT_MAX};
-  if (Status status =
-          checkDims(quoted(), "grid", shape.grid, loaded.device->gridLimits);
-      !status)
+  if (Status status = checkShape(quoted(), shape, *loaded.device); !status)
     return status;
-  if (Status status = checkDims(quoted(), "block", shape.block, kAny); !status)
-    return status;
-  if (shape.sharedBytes < 0)
-    return Error{"kernel " + quoted() +
-                 ": expected a size of dynamic shared "
-                 "memory, but got " +
-                 std::to_string(shape.sharedBytes)};
   if (Status status = reserveShared(scope, loaded, shape.sharedBytes); !status)
     return status;
+  if (hasClusters(shape))
+    if (Status status = allowCluster(scope, loaded, shape); !status)
+      return status;
 
-  auto describe = [&] {
-    return "of " + quoted() + " (grid " + dimsText(shape.grid) + ", block " +
-           dimsText(shape.block) + ", " + std::to_string(shape.sharedBytes) +
-           " bytes of dynamic shared memory)";
-  };
-  const int64_t *grid = shape.grid, *block = shape.block;
   noteLaunch(name.c_str());
-  if (shape.cluster[0] == 0) {
-    int code = scope.api().cuLaunchKernel(
-        loaded.function, unsigned(grid[0]), unsigned(grid[1]),
-        unsigned(grid[2]), unsigned(block[0]), unsigned(block[1]),
-        unsigned(block[2]), unsigned(shape.sharedBytes), stream, params, extra);
-    return code == kSuccess
-               ? Status::success()
-               : scope.driver().error("cuLaunchKernel", code, describe());
-  }
-  if (Status status = checkDims(quoted(), "cluster", shape.cluster, kAny);
-      !status)
-    return status;
-  if (Status status = allowCluster(scope, loaded, shape); !status)
-    return status;
-  LaunchAttribute cluster = {};
-  cluster.id = kLaunchAttributeCluster;
-  for (int d = 0; d < 3; ++d)
-    cluster.clusterDim[d] = unsigned(shape.cluster[d]);
-  LaunchConfig config = {};
-  for (int d = 0; d < 3; ++d) {
-    config.grid[d] = unsigned(grid[d]);
-    config.block[d] = unsigned(block[d]);
-  }
-  config.sharedBytes = unsigned(shape.sharedBytes);
-  config.stream = stream;
-  config.attributes = &cluster;
-  config.numAttributes = 1;
+  auto *launchWith = hasClusters(shape) ? launchClusters : launchBlocks;
   int code =
-      scope.api().cuLaunchKernelEx(&config, loaded.function, params, extra);
-  return code == kSuccess
-             ? Status::success()
-             : scope.driver().error("cuLaunchKernelEx", code,
-                                    describe() + " in clusters of " +
-                                        dimsText(shape.cluster));
+      launchWith(scope.api(), loaded.function, shape, stream, params, extra);
+  if (code == kSuccess)
+    return Status::success();
+  return scope.driver().error(hasClusters(shape) ? "cuLaunchKernelEx"
+                                                 : "cuLaunchKernel",
+                              code, "of " + quoted() + " " + describe(shape));
 }
