@@ -91,11 +91,11 @@ static Status setWeight(NmFunction &function, int64_t arg,
   if (!tensor)
     return Error{name + ": " + tensor.error().message};
   Buffer copy;
-  if (!tensor->device.isCpu()) {
-    Result<Buffer> downloaded = copyToHost(*tensor);
-    if (!downloaded)
-      return Error{name + ": " + downloaded.error().message};
-    copy = std::move(*downloaded);
+  if (!tensor->device.isCpu() || !tensor->isAligned()) {
+    Result<Buffer> copied = copyToHost(*tensor);
+    if (!copied)
+      return Error{name + ": " + copied.error().message};
+    copy = std::move(*copied);
     tensor = copy.tensor();
   }
   Result<Weight> weight =

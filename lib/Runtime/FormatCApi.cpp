@@ -58,6 +58,10 @@ static Result<Tensor> hostTensor(const NmTensor *given, int64_t rank,
   if (tensor->rank() != rank)
     return Error{name + ": expected a tensor of rank " + std::to_string(rank) +
                  ", but got " + tensor->str()};
+  if (!tensor->isAligned())
+    return Error{name + ": expected data at a multiple of the size of " +
+                 std::string(elementName(tensor->type)) +
+                 ", but got an odd address"};
   return tensor;
 }
 

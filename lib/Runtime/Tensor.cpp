@@ -66,10 +66,11 @@ bool Tensor::isRowMajor() const {
   return true;
 }
 
-bool Tensor::isPassable() const {
-  return isRowMajor() &&
-         reinterpret_cast<uintptr_t>(data) % elementSize(type) == 0;
+bool Tensor::isAligned() const {
+  return reinterpret_cast<uintptr_t>(data) % elementSize(type) == 0;
 }
+
+bool Tensor::isPassable() const { return isRowMajor() && isAligned(); }
 
 std::string Tensor::str() const {
   std::string text = shapeText(shape) + " " + std::string(elementName(type));

@@ -521,7 +521,28 @@ def _find_kind(array: Any) -> Kind:
 def host_array(array: Any) -> tuple[View, Kind]:
     """The elements of any array on the host, and the kind that it is of."""
     kind = kind_of(array)
-    return kind.to_host(array), kind
+    view = kind.to_host(array)
+    if view.data % lib.ELEMENT_SIZES[view.dtype]:
+        # The library reads whole elements.
+        copy = as_numpy(view).copy()
+        view = View(copy.__array_interface__["data"][0], view.dtype, view.shape,
+                    row_major(view.shape), view.device, copy)
+    return view, kind
+
+
+def as_numpy(view: View) -> np.ndarray:
+    """A view on the host as an array of NumPy's own types, without a copy."""
+    dtype = raw_empty((), view.dtype).dtype
+    interface = {
+        "data": (view.data, True), "shape": view.shape, "version": 3,
+        "typestr": dtype.str,
+        "strides": tuple(stride * dtype.itemsize for stride in view.strides)}
+    return np.asarray(_Memory(interface, view.owner))
+
+
+class _Memory:
+    def __init__(self, interface: dict, owner: Any):
+        self.__array_interface__, self.owner = interface, owner
 
 
 def raw_empty(shape, element: str) -> np.ndarray:

@@ -221,9 +221,8 @@ def prune(w: Any, pattern: str | Pattern, block=None, axis: int | None = None,
 
 def _float64(array: Any) -> np.ndarray:
     """Any array as float64 on the host."""
-    from ._sparse import as_numpy
     view, _ = _arrays.host_array(array)
-    raw = as_numpy(view)
+    raw = _arrays.as_numpy(view)
     if view.dtype in ("bf16", "f8E4M3FN"):
         raw = raw.view(_arrays.numpy_dtype(view.dtype))
     return raw.astype(np.float64)

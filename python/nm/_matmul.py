@@ -18,7 +18,7 @@ from ._errors import (CompilerNotFoundError, DeviceError, DTypeError, Error,
                       ShapeError)
 from ._matmul_text import ACTIVATIONS, Product
 from ._module import BoundFunction, Module
-from ._sparse import SparseTensor, as_numpy
+from ._sparse import SparseTensor
 
 # Up to this many rows, every number of rows has a kernel of its own.
 _FEW_ROWS = 16
@@ -141,7 +141,7 @@ def _scale_array(scale: Any, w: SparseTensor, x: Any, on_cuda: bool) -> Any:
 
 def _check_finite(scale: Any) -> None:
     view, _ = _arrays.host_array(scale)
-    values = as_numpy(view).reshape(-1)
+    values = _arrays.as_numpy(view).reshape(-1)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise Error(f"expected finite scales, but scale {bad[0]} is "

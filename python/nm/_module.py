@@ -236,8 +236,7 @@ class BoundFunction:
                                  type_.pattern or "", type_.dtype)
             values, indices = parts._tensors()
         else:
-            kind = _arrays.kind_of(weight)
-            view = kind.to_host(weight)
+            view, _ = _arrays.host_array(weight)
             lib.check(lib.runtime.nmFunctionSetWeight(
                 self._handle.address, arg, view.tensor()), PatternError)
             return

@@ -124,7 +124,7 @@ def _raw_values(values: Any, dtype: str | None) -> tuple[str, np.ndarray]:
     view, _ = (_arrays.host_array(values)
                if dtype is None else (None, None))
     if view is None:
-        raw = np.ascontiguousarray(values)
+        raw = np.require(values, requirements=["C", "A"])
         if dtype not in WEIGHT_TYPES:
             raise DTypeError(f"expected weights of {', '.join(WEIGHT_TYPES)}, "
                              f"but got {dtype}")
@@ -135,7 +135,7 @@ def _raw_values(values: Any, dtype: str | None) -> tuple[str, np.ndarray]:
             raise DTypeError(f"expected values of {dtype}, but got {raw.dtype}")
         return dtype, raw if raw.dtype == plain else raw.view(plain)
     check_weight_type(view.dtype)
-    return view.dtype, np.ascontiguousarray(as_numpy(view))
+    return view.dtype, np.ascontiguousarray(_arrays.as_numpy(view))
 
 
 def _raw_indices(indices: Any) -> np.ndarray:
@@ -144,21 +144,6 @@ def _raw_indices(indices: Any) -> np.ndarray:
         raise DTypeError("expected indices of uint8 or int8, but got "
                          f"{array.dtype}")
     return array.view(np.uint8)
-
-
-def as_numpy(view: _arrays.View) -> np.ndarray:
-    """A view on the host as an array of NumPy's own types, without a copy."""
-    dtype = _arrays.raw_empty((), view.dtype).dtype
-    interface = {
-        "data": (view.data, True), "shape": view.shape, "version": 3,
-        "typestr": dtype.str,
-        "strides": tuple(stride * dtype.itemsize for stride in view.strides)}
-    return np.asarray(_Memory(interface, view.owner))
-
-
-class _Memory:
-    def __init__(self, interface: dict, owner: Any):
-        self.__array_interface__, self.owner = interface, owner
 
 
 def check_weight_type(element: str) -> None:

@@ -114,6 +114,10 @@ static void testCompress(void) {
   onDevice.device = NM_CUDA;
   FAILS(nmCompress(&onDevice, &k24, "w", &v, &i),
         "expected a tensor on the host");
+  NmTensor odd = good;
+  odd.data = (char *)odd.data + 1;
+  FAILS(nmCompress(&odd, &k24, "w", &v, &i),
+        "dense: expected data at a multiple of the size of f32");
 }
 
 static void testPack(void) {

@@ -62,8 +62,10 @@ def test_odd_weights(dense):
         nm.prune(dense, "2:4", activations=np.float32(1))
     with pytest.raises(nm.PatternError, match="min_sparsity"):
         nm.detect(dense, min_sparsity=float("nan"))
-    for strided in (dense[::-1, ::-1], np.asfortranarray(dense), odd_copy(dense)):
+    for strided in (dense[::-1, ::-1], np.asfortranarray(dense), odd_copy(dense),
+                    at_odd_address(dense)):
         assert np.array_equal(nm.compress(strided, "2:4").decompress(), strided)
+        assert np.array_equal(nm.prune(strided, "2:4").weight, strided)
 
 
 def odd_copy(array):
@@ -71,6 +73,12 @@ def odd_copy(array):
     width = array.itemsize + 1
     other = np.ndarray(array.shape, array.dtype, bytearray(array.size * width + 1),
                        1, (array.shape[1] * width, width))
+    other[...] = array
+    return other
+
+
+def at_odd_address(array):
+    other = np.ndarray(array.shape, array.dtype, bytearray(array.nbytes + 1), 1)
     other[...] = array
     return other
 
@@ -116,7 +124,7 @@ def test_scales(draw, dense):
 def test_odd_arrays(draw, dense):
     w, x = nm.compress(dense, "2:4"), draw.array(3, 64)
     expected = nm.matmul(x, w)
-    for array in (odd_copy(x), np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2]):
+    for array in (odd_copy(x), at_odd_address(x), np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2]):
         assert np.array_equal(nm.matmul(array, w), expected)
         out = odd_copy(np.zeros_like(expected))
         assert nm.matmul(array, w, out=out) is out

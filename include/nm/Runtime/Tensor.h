@@ -44,6 +44,8 @@ struct NM_RUNTIME_API Tensor {
   int64_t elements() const;
   int64_t bytes() const { return elements() * elementSize(type); }
   bool isRowMajor() const;
+  /// Whether every element is at a multiple of its size.
+  bool isAligned() const;
   /// Whether compiled code can take it as it is.
   bool isPassable() const;
   /// `12x400 f32`, or `12x400 f32 on cuda:0`.

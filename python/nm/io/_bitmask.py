@@ -57,7 +57,6 @@ def apply_mask(weight: Any, mask: Any) -> Any:
     Raises:
         ShapeError: the mask is of another shape.
     """
-    from .._sparse import as_numpy
     view, kind = weight_view(weight)
     kept = np.asarray(mask.cpu() if hasattr(mask, "cpu") else mask).astype(bool)
     if kept.shape != view.shape:
@@ -65,5 +64,5 @@ def apply_mask(weight: Any, mask: Any) -> Any:
                          f"{kept.shape}")
     dense = _arrays.raw_empty(view.shape, view.dtype)
     dense[...] = 0
-    np.copyto(dense, as_numpy(view), where=kept)
+    np.copyto(dense, _arrays.as_numpy(view), where=kept)
     return kind.from_host(dense, weight, view.dtype)

@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import _arrays
 from .._errors import DTypeError, Error, FileFormatError, ShapeError
-from .._sparse import as_numpy
 
 
 def from_cutlass(packed: Any, meta: Any = None) -> np.ndarray:
@@ -34,7 +33,7 @@ def from_cutlass(packed: Any, meta: Any = None) -> np.ndarray:
     if meta is None:
         packed, meta = _torch_parts(packed)
     view, _ = _arrays.host_array(packed)
-    values = np.ascontiguousarray(as_numpy(view))
+    values = np.ascontiguousarray(_arrays.as_numpy(view))
     codes = _host_meta(meta)
     group = _check_parts(view.dtype, values, codes)
     nibbles = _nibbles(codes)

@@ -107,9 +107,9 @@ class NMLinear(nn.Module):
             self._number = 0
             return
         view = kind.to_host(self.values)
-        from .._sparse import as_numpy
         self._sparse = SparseTensor(
-            np.array(as_numpy(view)), self.indices.detach().cpu().numpy().copy(),
+            np.array(_arrays.as_numpy(view)),
+            self.indices.detach().cpu().numpy().copy(),
             (self.out_features, self.in_features), self.pattern, view.dtype)
         self._number = register_weight(self._sparse)
 
