@@ -65,7 +65,9 @@ static void buildProducts(OpPassManager &pm, const NMToNVVMOptions &options) {
   // The loops of a single tile that pipelining leaves, and subscripts of slots.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addNestedPass<func::FuncOp>(createConvertNMToGPU());
+  ConvertNMToGPUOptions expand;
+  expand.maxSharedMemory = stage.maxSharedMemory;
+  pm.addNestedPass<func::FuncOp>(createConvertNMToGPU(expand));
 }
 
 void mlir::nm::buildLaunches(OpPassManager &pm,

@@ -91,6 +91,13 @@ static SmallVector<memref::AllocOp> getWorkgroupBuffers(scf::ForallOp loop) {
   return buffers;
 }
 
+int64_t mlir::nm::countSharedBytes(scf::ForallOp loop) {
+  int64_t bytes = 0;
+  for (memref::AllocOp buffer : getWorkgroupBuffers(loop))
+    bytes += getWorkgroupBytes(buffer.getType());
+  return bytes;
+}
+
 /// Returns the bytes that the buffers take.
 static int64_t placeBuffers(RewriterBase &rewriter, scf::ForallOp loop) {
   SmallVector<memref::AllocOp> buffers = getWorkgroupBuffers(loop);

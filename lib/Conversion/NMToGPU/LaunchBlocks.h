@@ -7,6 +7,9 @@
 
 namespace mlir::nm {
 
+/// The bytes that the workgroup buffers in `loop` take.
+int64_t countSharedBytes(scf::ForallOp loop);
+
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
 /// iteration, and its workgroup buffers by views of dynamic shared memory.
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads);

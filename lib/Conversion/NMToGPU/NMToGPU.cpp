@@ -44,6 +44,16 @@ mlir::nm::createTileExpansion(SparseProductOpInterface op,
   }
 }
 
+/// Whether one expansion can make both.
+static bool areAlike(SparseProductOpInterface lhs,
+                     SparseProductOpInterface rhs) {
+  return lhs->getName() == rhs->getName() &&
+         lhs.getScheduleAttr() == rhs.getScheduleAttr() &&
+         lhs.getPatternAttr() == rhs.getPatternAttr() &&
+         lhs.getPackingAttr() == rhs.getPackingAttr() &&
+         lhs.getAType().getElementType() == rhs.getAType().getElementType();
+}
+
 /// The products of a block, which all add to one tile of C, in order.
 static FailureOr<SmallVector<SparseProductOpInterface>>
 collectProducts(scf::ForallOp blocks) {
@@ -59,6 +69,13 @@ collectProducts(scf::ForallOp blocks) {
     if (op.getC() != products.front().getC())
       return op->emitOpError()
              << "expected all products of a block to add to one tile of C";
+    if (!areAlike(op, products.front())) {
+      InFlightDiagnostic diagnostic =
+          op->emitOpError() << "expected all products of a block to have one "
+                               "schedule, pattern, packing and element type";
+      diagnostic.attachNote(products.front().getLoc()) << "see the first";
+      return diagnostic;
+    }
     Operation *parent = op->getParentOp();
     if (parent != blocks && parent->getParentOp() != blocks)
       return op->emitOpError()
@@ -192,7 +209,8 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter,
 }
 
 LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
-                                              scf::ForallOp blocks) {
+                                              scf::ForallOp blocks,
+                                              int64_t maxSharedMemory) {
   FailureOr<SmallVector<SparseProductOpInterface>> products =
       collectProducts(blocks);
   if (failed(products))
@@ -216,6 +234,12 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     rewriter.eraseOp(op);
   if (fill)
     rewriter.eraseOp(fill);
+  int64_t bytes = countSharedBytes(blocks);
+  if (bytes > maxSharedMemory)
+    return blocks.emitOpError()
+           << "expected tiles of at most " << maxSharedMemory
+           << " bytes of shared memory, but those of its schedule take "
+           << bytes;
   launchBlocks(rewriter, blocks, tile->threads());
   return success();
 }
@@ -258,17 +282,21 @@ static LogicalResult refuseFormatOps(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
+static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop,
+                                 int64_t maxSharedMemory) {
   if (loop->getNumResults() != 0)
     return loop.emitOpError()
            << "expected no results, which bufferization removes, but got "
            << loop->getNumResults();
-  return isElementwise(loop) ? convertElementwiseToLaunch(rewriter, loop)
-                             : convertBlocksToLaunch(rewriter, loop);
+  return isElementwise(loop)
+             ? convertElementwiseToLaunch(rewriter, loop)
+             : convertBlocksToLaunch(rewriter, loop, maxSharedMemory);
 }
 
 namespace {
 struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
+  using ConvertNMToGPUBase::ConvertNMToGPUBase;
+
   void runOnOperation() override {
     if (!getOperation()->hasAttr(kHostFunction) &&
         failed(refuseFormatOps(getOperation())))
@@ -280,7 +308,7 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      if (failed(convertLoop(rewriter, loop)))
+      if (failed(convertLoop(rewriter, loop, maxSharedMemory)))
         return signalPassFailure();
   }
 };

@@ -383,6 +383,10 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
                                "got "
                             << product.getAType().getElementType() << " and "
                             << product.getCType().getElementType();
+  if (tile.sliceK != 1)
+    return op.emitOpError() << "expected slice_k = 1 for strategy simt, but "
+                               "got "
+                            << tile.sliceK;
   if (tile.threadM % kChunk != 0 || tile.threadN % kChunk != 0)
     return op.emitOpError() << "expected a thread tile of multiples of "
                             << kChunk << " for strategy simt, but got "

@@ -134,3 +134,56 @@ func.func @results(%c: tensor<32xf32>) -> tensor<32xf32> {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return %r : tensor<32xf32>
 }
+
+// -----
+
+func.func @no_schedule(%a: memref<8x128xf32>, %v: memref<64x32xf32>, %i: memref<64x32xi8>, %c: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected a schedule, but it has none}}
+    nm.spmm <2:4> ins(%a, %v, %i : memref<8x128xf32>, memref<64x32xf32>, memref<64x32xi8>) outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @unlike(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-note @+1 {{see the first}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+    // expected-error @+1 {{expected all products of a block to have one schedule, pattern, packing and element type}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1], slice_k = 2>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @gemv_shared_memory(%a: memref<8x16384xf32>, %v: memref<1x2048x128xf32>, %i: memref<1x256x256xi8>, %c: memref<8x32xf32>) {
+  // expected-error @+1 {{expected tiles of at most 232448 bytes of shared memory, but those of its schedule take 5}}
+  scf.forall (%n) in (1) {
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule <gemv, block = [8, 32, 16384], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : memref<8x16384xf32>, memref<1x2048x128xf32>, memref<1x256x256xi8>)
+      outs(%c : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @simt_slices(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: memref<64x64xf32, #gpu.address_space<workgroup>>, %i: memref<64x64xi8, #gpu.address_space<workgroup>>, %c: memref<32x64xf32>) {
+  scf.forall (%m) in (1) {
+    // expected-error @+1 {{expected slice_k = 1 for strategy simt, but got 2}}
+    nm.spmm <2:4> transpose_a schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 2>
+      ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>)
+      outs(%c : memref<32x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

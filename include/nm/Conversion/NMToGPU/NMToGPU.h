@@ -18,9 +18,11 @@ namespace mlir::nm {
 #include "nm/Conversion/NMToGPU/NMToGPU.h.inc"
 
 /// Expands the products in `blocks`, an scf.forall mapped to #gpu.block, by
-/// their strategy, and launches it.
+/// their strategy, and launches it. Emits an error where a block would take
+/// more than `maxSharedMemory` bytes of shared memory.
 LogicalResult convertBlocksToLaunch(RewriterBase &rewriter,
-                                    scf::ForallOp blocks);
+                                    scf::ForallOp blocks,
+                                    int64_t maxSharedMemory);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/NMToGPU/NMToGPU.h.inc"

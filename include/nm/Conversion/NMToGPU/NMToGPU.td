@@ -54,6 +54,11 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"maxSharedMemory", "max-shared-memory", "int64_t",
+           /*default=*/"232448",
+           "bytes of shared memory that a block may use">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect",

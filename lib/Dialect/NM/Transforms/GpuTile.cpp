@@ -65,14 +65,20 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
     return op->emitOpError()
            << "expected a warp tile of " << kWarpSize << " thread tiles, but "
            << tile.lanesM() << " x " << tile.lanesN() << " fit";
-  if (tile.threads() > kMaxThreads)
-    return op->emitOpError() << "expected at most " << kMaxThreads
-                             << " threads a block, but got " << tile.threads();
+  // Each factor first, for products that would not fit 64 bits.
+  if (tile.warpsM() > kMaxThreads || tile.warpsN() > kMaxThreads ||
+      tile.threads() > kMaxThreads)
+    return op->emitOpError()
+           << "expected at most " << kMaxThreads << " threads a block, but got "
+           << tile.warpsM() << " x " << tile.warpsN() << " warps of "
+           << kWarpSize << ", " << tile.sliceK << " times";
   return success();
 }
 
 FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   ScheduleAttr schedule = op.getScheduleAttr();
+  if (!schedule)
+    return op->emitOpError() << "expected a schedule, but it has none";
   ArrayRef<int64_t> block = schedule.getBlock(), warp = schedule.getWarp(),
                     thread = schedule.getThread();
   if (block.empty() || warp.empty() || thread.empty())

@@ -3,12 +3,14 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMPACKWEIGHTS
@@ -55,15 +57,34 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   return {folded[0], folded[1], packing};
 }
 
-/// Whether `packed` can serve `op`: the same weights, seen where it is.
+/// Whether the strategy of `op` can read weights of `packing`. On the CPU each
+/// can read any; a GPU's tiles are made for the form of their own schedule, but
+/// for panels of whole rows, which strategy simt can read if its warps fit
+/// them.
+static bool canRead(SparseProductOpInterface op, PackingAttr packing) {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  if (schedule.getPacking() == packing || !hasGpuSchedule(op))
+    return true;
+  if (schedule.getStrategy() != Strategy::Simt || packing.getIndexBits() != 8 ||
+      !packing.getPacking().isRowWise() || schedule.getBlock().empty() ||
+      schedule.getWarp().empty())
+    return false;
+  int64_t step = std::max(packing.getPanel(), op.getPattern().bn);
+  return llvm::alignTo(schedule.getBlock()[1], step) % schedule.getWarp()[1] ==
+         0;
+}
+
+/// Whether `packed` can serve `op`, where it is.
 static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
                      DominanceInfo &dominance) {
-  return dominance.properlyDominates(packed.values, op);
+  return canRead(op, packed.packing) &&
+         dominance.properlyDominates(packed.values, op);
 }
 
 static void packWeights(func::FuncOp function) {
   DominanceInfo dominance(function);
-  DenseMap<std::tuple<Value, Value, Attribute>, PackedWeights> packedForms;
+  DenseMap<std::tuple<Value, Value, Attribute>, SmallVector<PackedWeights>>
+      packedForms;
   function.walk([&](SparseProductOpInterface op) {
     ScheduleAttr schedule = op.getScheduleAttr();
     if (!schedule || !schedule.getPacking() || op.getPackingAttr() ||
@@ -71,15 +92,17 @@ static void packWeights(func::FuncOp function) {
       return;
     auto key = std::make_tuple(op.getValues(), op.getIndices(),
                                Attribute(op.getPatternAttr()));
-    auto it = packedForms.find(key);
-    if (it == packedForms.end() || !canShare(it->second, op, dominance)) {
-      PackedWeights packed = createPack(op);
-      it = packedForms.insert_or_assign(key, packed).first;
+    SmallVector<PackedWeights> &forms = packedForms[key];
+    auto *packed = llvm::find_if(forms, [&](const PackedWeights &packed) {
+      return canShare(packed, op, dominance);
+    });
+    if (packed == forms.end()) {
+      forms.push_back(createPack(op));
+      packed = &forms.back();
     }
-    const PackedWeights &packed = it->second;
-    op->setOperand(1, packed.values);
-    op->setOperand(2, packed.indices);
-    op.setPackingAttr(packed.packing);
+    op->setOperand(1, packed->values);
+    op->setOperand(2, packed->indices);
+    op.setPackingAttr(packed->packing);
   });
 }
 
@@ -236,7 +259,8 @@ static void remarkOnPacksLeft(func::FuncOp function) {
   function.walk([](PackOp pack) {
     pack.emitRemark() << "weights are packed at each call: they are not "
                          "constant, nor arguments of a function that only "
-                         "its callers outside the module see";
+                         "its callers outside the module see, nor wanted in "
+                         "one packed form";
   });
 }
 

@@ -89,17 +89,26 @@ static SmallVector<int64_t> getSizes(ArrayRef<int64_t> sizes) {
   return SmallVector<int64_t>(sizes);
 }
 
-static ScheduleAttr toAttribute(MLIRContext *context, const GpuSchedule &chosen,
+/// The attribute for `op`; null, and an error, where options have led to one
+/// that cannot be.
+static ScheduleAttr toAttribute(Operation *op, const GpuSchedule &chosen,
                                 bool packs) {
+  MLIRContext *context = op->getContext();
   PackingAttr packing;
   if (packs)
     packing = PackingAttr::get(context, chosen.packing);
-  return ScheduleAttr::get(
-      context, toAttribute(chosen.strategy),
-      getSizes({chosen.blockM, chosen.blockN, chosen.blockK}),
-      getSizes({chosen.warpM, chosen.warpN}),
-      getSizes({chosen.threadM, chosen.threadN}), chosen.stages, chosen.splitK,
-      chosen.sliceK, packing);
+  Strategy strategy = toAttribute(chosen.strategy);
+  SmallVector<int64_t> block = getSizes(
+                           {chosen.blockM, chosen.blockN, chosen.blockK}),
+                       warp = getSizes({chosen.warpM, chosen.warpN}),
+                       thread = getSizes({chosen.threadM, chosen.threadN});
+  if (failed(ScheduleAttr::verify([&] { return op->emitOpError(); }, strategy,
+                                  block, warp, thread, chosen.stages,
+                                  chosen.splitK, chosen.sliceK, packing)))
+    return {};
+  return ScheduleAttr::get(context, strategy, block, warp, thread,
+                           chosen.stages, chosen.splitK, chosen.sliceK,
+                           packing);
 }
 
 namespace {
@@ -171,10 +180,12 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
                  ArrayRef<int64_t *> fields) -> LogicalResult {
     if (sizes.empty())
       return success();
-    if (sizes.size() != fields.size() ||
-        llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
-      return op->emitOpError() << "expected " << name << " to be "
-                               << fields.size() << " positive sizes";
+    if (sizes.size() != fields.size() || llvm::any_of(sizes, [](int64_t size) {
+          return size < 1 || size > ::nm::kMaxSize;
+        }))
+      return op->emitOpError()
+             << "expected " << name << " to be " << fields.size()
+             << " sizes from 1 to " << ::nm::kMaxSize;
     for (auto [field, size] : llvm::zip(fields, sizes))
       *field = size;
     return success();
@@ -314,10 +325,13 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   // Strategy gemv reads packed weights alone, so that such a matrix is packed
   // at each call.
   packs = !isCublas && (packs || chosen->strategy == GpuStrategy::Gemv);
-  ScheduleAttr byModel = toAttribute(&getContext(), *chosen, packs);
+  ScheduleAttr byModel = toAttribute(op, *chosen, packs);
   if (failed(override(op, *chosen)))
     return failure();
-  op.setScheduleAttr(toAttribute(&getContext(), *chosen, packs));
+  ScheduleAttr schedule = toAttribute(op, *chosen, packs);
+  if (!schedule)
+    return failure();
+  op.setScheduleAttr(schedule);
   InFlightDiagnostic remark = emitRemark(op.getLoc());
   remark << name << ": strategy "
          << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "

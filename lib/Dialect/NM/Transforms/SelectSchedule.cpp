@@ -96,10 +96,13 @@ LogicalResult NMSelectSchedule::checkOptions() {
                              << strategy << "'";
   auto checkSizes = [&](ArrayRef<int64_t> sizes, size_t rank, StringRef name) {
     if ((sizes.empty() || sizes.size() == rank) &&
-        llvm::all_of(sizes, [](int64_t size) { return size > 0; }))
+        llvm::all_of(sizes, [](int64_t size) {
+          return size > 0 && size <= ::nm::kMaxSize;
+        }))
       return success();
-    return LogicalResult(root->emitError() << "expected " << name << " to be "
-                                           << rank << " positive sizes");
+    return LogicalResult(root->emitError()
+                         << "expected " << name << " to be " << rank
+                         << " sizes from 1 to " << ::nm::kMaxSize);
   };
   if (failed(checkSizes(block, 3, "block")) ||
       failed(checkSizes(thread, 2, "thread")))
@@ -149,9 +152,9 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
               "got "
            << stringifyStrategy(given);
   if (!schedule.getWarp().empty() || schedule.getStages() != 1 ||
-      schedule.getSplitK() != 1)
-    return op->emitOpError() << "expected a schedule without warp, stages and "
-                                "split_k on the cpu, but got "
+      schedule.getSplitK() != 1 || schedule.getSliceK() != 1)
+    return op->emitOpError() << "expected a schedule without warp, stages, "
+                                "split_k and slice_k on the cpu, but got "
                              << schedule;
   PackingAttr packing = op.getPackingAttr();
   if (packing && schedule.getPacking() && packing != schedule.getPacking())

@@ -247,8 +247,9 @@ private:
     if (failed(tile))
       return failure();
     Staging staging(builder, op, *tile);
-    int64_t bytes = staging.countBytes() * tile->stages;
-    if (bytes > maxSharedMemory)
+    auto bytes =
+        llvm::SaturatingMultiply<uint64_t>(staging.countBytes(), tile->stages);
+    if (bytes > uint64_t(std::max<int64_t>(0, maxSharedMemory)))
       return op.emitOpError()
              << "expected tiles of at most " << maxSharedMemory.getValue()
              << " bytes of shared memory, but " << tile->stages

@@ -110,3 +110,26 @@ func.func @dense(%a: tensor<16x64xf32>, %v: tensor<32x48xf32> {nm.values_of = 1 
     ins(%a, %d#0, %d#1 : tensor<16x64xf32>, tensor<64x64xf32>, tensor<64x2xi8>) outs(%c : tensor<16x48xf32>) -> tensor<16x48xf32>
   return %r : tensor<16x48xf32>
 }
+
+// -----
+
+// On a GPU the second product, whose tiles do not fit the first one's packed
+// form, gets weights in its own; the third can read those of the first.
+// CHECK-LABEL: func.func @unlike(
+// CHECK: %[[P:.*]]:2 = nm.pack <1:4> <panel = 32, index_bits = 8>
+// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule <simt, {{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+// CHECK: %[[G:.*]]:2 = nm.pack <1:4> <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>
+// CHECK: nm.spmm {{.*}} schedule <gemv, {{.*}} ins(%{{.*}}, %[[G]]#0, %[[G]]#1
+// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule <simt, {{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64xf32> {nm.values_of = 2 : i64}, %i: tensor<16x64xi8> {nm.indices_of = 2 : i64},
+                  %c: tensor<64x64xf32>, %y: tensor<2x64xf32>) -> (tensor<64x64xf32>, tensor<2x64xf32>) {
+  // expected-remark @+1 {{weights are packed at each call: they are not constant, nor arguments of a function that only its callers outside the module see, nor wanted in one packed form}}
+  %0 = nm.spmm <1:4> schedule <simt, block = [32, 64, 32], warp = [32, 32], thread = [8, 4], packing = <panel = 32, index_bits = 8>>
+    ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  // expected-remark @+1 {{weights are packed at each call}}
+  %1 = nm.spmm <1:4> schedule <gemv, block = [2, 32, 64], warp = [2, 32], thread = [2, 1], packing = <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>>
+    ins(%x, %v, %i : tensor<2x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%y : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %2 = nm.spmm <1:4> schedule <simt, block = [32, 64, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 64, index_bits = 8>>
+    ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2, %1 : tensor<64x64xf32>, tensor<2x64xf32>
+}

@@ -9,7 +9,7 @@
 // STRATEGY: error: expected strategy vector or loops on the cpu, but got 'simt'
 // THREADS: error: expected a number of threads of at least 0, but got -1
 // FEATURES: error: expected features separated by commas, such as +avx2,+fma, but got 'avx2,,fma'
-// BLOCK: error: expected block to be 3 positive sizes
+// BLOCK: error: expected block to be 3 sizes from 1 to 1099511627776
 
 func.func @element_type(%x: tensor<64xf8E4M3FN>, %v: tensor<32x48xf8E4M3FN>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-error @+1 {{expected operands of element type f32, f16, bf16 or i8 on the cpu, but got 'f8E4M3FN'}}
@@ -28,8 +28,8 @@ func.func @strategy(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48x
 // -----
 
 func.func @gpu_fields(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
-  // expected-error @+1 {{expected a schedule without warp, stages and split_k on the cpu, but got #nm.schedule<vector, stages = 2>}}
-  %r = nm.spmv <2:4> schedule <vector, stages = 2> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  // expected-error @+1 {{expected a schedule without warp, stages, split_k and slice_k on the cpu, but got #nm.schedule<vector, slice_k = 2>}}
+  %r = nm.spmv <2:4> schedule <vector, slice_k = 2> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }
 

@@ -195,9 +195,10 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     once when weights are loaded: it takes the condensed (values, indices)
     pairs and returns the packed ones, and `@<name>` takes the packed ones in
     their place (marked `nm.packed_values_of` and `nm.packed_indices_of`). Ops
-    that share weights share the packed form of the first of them. Where weights
-    are computed inside the function, nm.pack stays there and runs at each call,
-    which a remark says.
+    that share weights share the packed form of the first of them, where they
+    can read it. Where weights are computed inside the function, or wanted in
+    several forms, nm.pack stays there and runs at each call, which a remark
+    says.
 
     Before:
     ```mlir
