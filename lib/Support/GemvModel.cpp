@@ -24,6 +24,8 @@ static constexpr int64_t kMaxPrefetchedBytes = 128;
 static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
+/// Of a block.
+static constexpr int64_t kMaxThreads = 1024;
 /// Shared memory that the driver keeps of every block, and that sums take.
 static constexpr int64_t kReservedShared = 1024;
 static constexpr int64_t kSumBytes = 16384;
@@ -81,6 +83,7 @@ private:
     return stepRows * schedule.threadN * elementBytes;
   }
   int64_t registers() const;
+  int64_t spareRegisters(int64_t threads) const;
   int64_t blocks() const;
   double weightBytes() const;
   double memoryTime(int64_t concurrent) const;
@@ -191,6 +194,16 @@ int64_t Candidate::registers() const {
   return sums + 2 * step + (rows > 1 ? rows + 16 : 0);
 }
 
+/// What a thread of the largest blocks, which has 64 registers, must have left
+/// of them for the step not to spill: for places in units, and for words that
+/// are taken apart while the next ones are.
+int64_t Candidate::spareRegisters(int64_t threads) const {
+  if (threads < kMaxThreads)
+    return 0;
+  bool unpacksMany = elementBytes < 4 && stepRows > kWarp;
+  return (pattern.bk > 1 ? 20 : 0) + (unpacksMany ? 8 : 0);
+}
+
 int64_t Candidate::blocks() const {
   int64_t columns =
       schedule.packing.panels(pattern, product.n) * schedule.packing.panel;
@@ -278,7 +291,8 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
       std::min(std::max(kSumBytes, sumsOfRow), sumsOfRow * schedule.blockM);
   schedule.sharedBytes = planes() * words * 4 + sums;
   if (schedule.sharedBytes > chip.sharedPerBlock ||
-      registers() > std::min(kMaxRegisters, kRegisters / threads))
+      registers() + spareRegisters(threads) >
+          std::min(kMaxRegisters, kRegisters / threads))
     return std::nullopt;
   int64_t resident = std::min(
       {kRegisters / (alignTo(registers(), 8) * threads),

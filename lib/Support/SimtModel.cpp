@@ -57,8 +57,8 @@ static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 /// Multiplications that the expansion of gathered rows unrolls.
 static constexpr int64_t kUnrolledFMAs = 2048;
-/// Rows of A that it finds for them.
-static constexpr int64_t kUnrolledSteps = 64;
+/// Rows of A that it finds for each sum.
+static constexpr int64_t kUnrolledStepsPerSum = 4;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
@@ -228,19 +228,24 @@ double Estimate::tileClocks(double blocks) const {
 
 static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
 
-/// What a thread must have left of its registers for the tile not to spill,
-/// where lanes gather: addresses take more of them where they are no sums of
-/// bits, and loops over kept rows their own.
+/// What a thread must have left of its registers for the tile not to spill:
+/// edges of A take addresses for each of its rows; where lanes gather,
+/// addresses take more where they are no sums of bits, loops over kept rows
+/// their own, and positions of single columns are held for all rows of a unit.
 int64_t Estimate::spareRegisters() const {
+  bool hasEdges = product.m % tile.blockM != 0 || product.k % tile.blockK != 0;
   if (!gathers())
-    return 0;
+    return hasEdges ? 40 : 0;
   const Pattern &pattern = product.pattern;
   bool isEven = isPowerOfTwo(pattern.bk) && tile.packing.panel == tile.blockN &&
                 tile.blockK % kWarp == 0;
   int64_t units = tile.threadN / std::gcd(pattern.bn, kChunk);
-  bool loops = keptRows > std::min(kUnrolledFMAs / tile.threadM / tile.threadN,
-                                   kUnrolledSteps / units);
-  return (isEven ? 0 : 48) + (loops ? 4 * units : 0);
+  int64_t sums = tile.threadM * tile.threadN;
+  bool loops = keptRows > std::min(kUnrolledFMAs / sums,
+                                   kUnrolledStepsPerSum * sums / units);
+  bool keepsPositions = pattern.bk > 1 && pattern.bn < kChunk;
+  return (isEven ? 0 : 48) + (loops ? 8 * ceilDiv(units, 2) : 0) +
+         (keepsPositions ? 12 : 0);
 }
 
 int64_t Estimate::blocksPerMultiprocessor() const {

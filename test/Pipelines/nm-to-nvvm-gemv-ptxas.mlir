@@ -15,6 +15,7 @@
 // CHECK: rows_f8_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: rows_f32_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: blocks_f32_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: idle_lanes_f16_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 
 func.func @vector_f32(%x: tensor<4096xf32>, %b: tensor<4096x4096xf32, #nm.encoding<8:32>>, %c: tensor<4096xf32>) -> tensor<4096xf32> {
   %zero = arith.constant 0.0 : f32
@@ -63,4 +64,12 @@ func.func @blocks_f32(%a: tensor<1x4096xf32>, %b: tensor<4096x4096xf32, #nm.enco
   %y = linalg.fill ins(%zero : f32) outs(%c : tensor<1x4096xf32>) -> tensor<1x4096xf32>
   %r = linalg.matmul ins(%a, %b : tensor<1x4096xf32>, tensor<4096x4096xf32, #nm.encoding<1:2, block = 128x128>>) outs(%y : tensor<1x4096xf32>) -> tensor<1x4096xf32>
   return %r : tensor<1x4096xf32>
+}
+
+// Lanes that have no columns do not store their sums.
+func.func @idle_lanes_f16(%a: tensor<7x4096xf16>, %b: tensor<4096x256xf16, #nm.encoding<1:2, block = 1x24>>, %c: tensor<7x256xf16>) -> tensor<7x256xf16> {
+  %zero = arith.constant 0.0 : f16
+  %y = linalg.fill ins(%zero : f16) outs(%c : tensor<7x256xf16>) -> tensor<7x256xf16>
+  %r = linalg.matmul ins(%a, %b : tensor<7x4096xf16>, tensor<4096x256xf16, #nm.encoding<1:2, block = 1x24>>) outs(%y : tensor<7x256xf16>) -> tensor<7x256xf16>
+  return %r : tensor<7x256xf16>
 }

@@ -2,6 +2,7 @@
 
 #include "GemvSums.h"
 
+#include "CompleteSums.h"
 #include "ElementWords.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -116,10 +117,15 @@ void GemvSums::add(ArrayRef<Value> sums) {
                       cast<VectorType>(sums.front().getType()).getElementType(),
                       MemRefLayoutAttrInterface(), space);
   Value buffer = memref::AllocOp::create(builder, emitter.loc, type);
+  SmallVector<Value> complete(sums);
+  // Where a branch stores them, or others before them.
+  if (tile.lanesN() < kWarpSize || atOnce < rows)
+    complete = completeSums(builder, emitter.loc, sums);
   for (int64_t row = 0; row < rows; row += atOnce) {
     // The rows before these are still being read.
     if (row != 0)
       gpu::BarrierOp::create(builder, emitter.loc);
-    addRows(sums.slice(row, std::min(atOnce, rows - row)), row, buffer);
+    addRows(ArrayRef(complete).slice(row, std::min(atOnce, rows - row)), row,
+            buffer);
   }
 }

@@ -2,8 +2,9 @@
 
 #include "TileStores.h"
 
+#include "CompleteSums.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -32,24 +33,10 @@ TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial)
   isAligned = hasAlignedLines(type);
 }
 
-/// `sum`, which is complete here: LLVM would sink the last products into the
-/// branches that store them, past the loads of all that they multiply, which
-/// then wait for them in more registers than there are. An empty instruction,
-/// which reads and gives `sum`, stays where it is.
-static Value complete(OpBuilder &builder, Location loc, Value sum) {
-  return LLVM::InlineAsmOp::create(
-             builder, loc, sum.getType(), sum, /*asm_string=*/"",
-             /*constraints=*/"=f,0", /*has_side_effects=*/true,
-             /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
-      .getResult(0);
-}
-
 SmallVector<Value> TileStores::completeSums(ArrayRef<Value> sums) {
   if (isWhole[0] && isWhole[1])
     return SmallVector<Value>(sums);
-  return llvm::map_to_vector(
-      sums, [&](Value sum) { return complete(builder, loc, sum); });
+  return mlir::nm::completeSums(builder, loc, sums);
 }
 
 Value TileStores::isInside(Value index, int64_t dim) {

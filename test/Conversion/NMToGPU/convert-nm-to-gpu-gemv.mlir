@@ -74,6 +74,7 @@ func.func @rows_of_f16(%a: memref<?x64xf16>, %v: memref<1x8x128xf16>, %i: memref
 // CHECK: arith.extsi
 // CHECK: arith.muli %{{.*}} : vector<1xi32>
 // CHECK: arith.addi %{{.*}} : vector<1xi32>
+// CHECK-NOT: llvm.inline_asm
 func.func @blocks_of_i8(%x: memref<64xi8>, %v: memref<1x8x128xi8>, %i: memref<1x1x16xi8>, %y: memref<32xi32>) {
   scf.forall (%n) in (1) {
     nm.spmv <2:4, block = 4x4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 8>
@@ -96,6 +97,24 @@ func.func @f8(%x: memref<64xf8E4M3FN>, %v: memref<1x2x512xf8E4M3FN>, %i: memref<
     nm.spmv <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 16, index_rows = 32>
       schedule <gemv, block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
       ins(%x, %v, %i : memref<64xf8E4M3FN>, memref<1x2x512xf8E4M3FN>, memref<1x1x256xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Lanes without columns store nothing: sums are complete before the branch.
+// CHECK-LABEL: func.func @idle_lanes
+// CHECK: arith.muli %{{.*}} : vector<1xi32>
+// CHECK: %[[SUM:.*]] = llvm.inline_asm has_side_effects "", "=r,0" %{{.*}} : (i32) -> i32
+// CHECK: %[[SUMS:.*]] = vector.broadcast %[[SUM]]
+// CHECK: scf.if
+// CHECK: vector.store %[[SUMS]]
+func.func @idle_lanes(%x: memref<64xi8>, %v: memref<1x8x96xi8>, %i: memref<1x4x1xi8>, %y: memref<24xi32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <1:2, block = 1x24> packing <panel = 24, index_bits = 1, chunk_rows = 4, index_rows = 8>
+      schedule <gemv, block = [1, 24, 64], warp = [1, 24], thread = [1, 1]>
+      ins(%x, %v, %i : memref<64xi8>, memref<1x8x96xi8>, memref<1x4x1xi8>) outs(%y : memref<24xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }

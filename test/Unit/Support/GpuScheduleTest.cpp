@@ -31,6 +31,27 @@ TEST(GpuSchedule, PanelsSuitUnitsAndAccesses) {
   EXPECT_EQ(choosePanel({2, 4, 1, 5}, 64, 32), 1);
 }
 
+static int64_t countThreads(const GpuSchedule &tile) {
+  return tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * 32;
+}
+
+TEST(GpuSchedule, OddBlocksHaveRegistersToSpare) {
+  // 128 registers a thread do where all sizes are powers of two.
+  GpuChip chip = *GpuChip::get("sm_90a");
+  EXPECT_EQ(countThreads(*selectGpuSchedule({{1, 4, 4, 4}, 1024, 8192, 4096},
+                                            chip, GpuStrategy::Simt)),
+            512);
+  EXPECT_LE(countThreads(*selectGpuSchedule({{1, 4, 5, 1}, 1024, 8192, 4096},
+                                            chip, GpuStrategy::Simt)),
+            256);
+  // A tile with edges takes registers for addresses: its rows are fewer.
+  Pattern units = {26, 64, 1, 128};
+  EXPECT_LT(selectGpuSchedule({units, 1000, 20480, 512}, chip)->blockK *
+                selectGpuSchedule({units, 1000, 20480, 512}, chip)->blockM,
+            selectGpuSchedule({units, 1024, 20480, 512}, chip)->blockK *
+                selectGpuSchedule({units, 1024, 20480, 512}, chip)->blockM);
+}
+
 TEST(GpuSchedule, TilesAreWholeAndFit) {
   const Pattern patterns[] = {{2, 4, 1, 1},    {3, 5, 1, 1},   {16, 32, 1, 32},
                               {4, 32, 1, 128}, {1, 2, 64, 64}, {100, 256, 1, 4},
