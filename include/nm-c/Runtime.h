@@ -170,7 +170,8 @@ char *nmFunctionGetResultShape(NmFunction *function, const NmTensor *args,
  * are packed, calls from several threads at once are allowed.
  *
  * Tensors may be strided; those that compiled code cannot take as they are,
- * strided ones and ones at odd addresses, are copied. Elements of a result must
+ * strided ones, ones at odd addresses, and results that lie where arguments do,
+ * are copied. Elements of a result must
  * not share memory.
  *
  * Of a module for CUDA all tensors must be on the function's device. The work,

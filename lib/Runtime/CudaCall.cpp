@@ -84,8 +84,9 @@ Status Function::callOnCuda(const std::vector<Argument> &args,
     descriptors.add(*staged);
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    Result<Tensor> staged = staging.stageResult(
-        results[i], addressAlignment(signature->results[i]));
+    Result<Tensor> staged =
+        staging.stageResult(results[i], addressAlignment(signature->results[i]),
+                            !overlapsArgument(results[i], args));
     if (!staged)
       return failure(place("result", i), staged.error());
     descriptors.add(*staged);

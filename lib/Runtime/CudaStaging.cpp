@@ -36,9 +36,9 @@ Result<Tensor> CudaStaging::stageArgument(const Tensor &tensor,
   return copy;
 }
 
-Result<Tensor> CudaStaging::stageResult(const Tensor &tensor,
-                                        int64_t alignment) {
-  if (isDirect(tensor, alignment))
+Result<Tensor> CudaStaging::stageResult(const Tensor &tensor, int64_t alignment,
+                                        bool isApart) {
+  if (isDirect(tensor, alignment) && isApart)
     return tensor;
   return stage(tensor, /*isResult=*/true);
 }

@@ -24,8 +24,10 @@ public:
 
   /// `tensor`, or a copy of it where a kernel cannot read it.
   Result<Tensor> stageArgument(const Tensor &tensor, int64_t alignment);
-  /// `tensor`, or memory whose elements copyResults copies to it.
-  Result<Tensor> stageResult(const Tensor &tensor, int64_t alignment);
+  /// `tensor`, or memory whose elements copyResults copies to it, where a
+  /// kernel cannot write it or it is not apart from what kernels read.
+  Result<Tensor> stageResult(const Tensor &tensor, int64_t alignment,
+                             bool isApart);
   Status copyResults();
 
 private:

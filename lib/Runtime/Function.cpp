@@ -5,6 +5,7 @@
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace nm;
@@ -180,8 +181,8 @@ Status Function::checkResults(const std::vector<Shape> &shapes,
 
 /// Row-major memory for a tensor that compiled code cannot take as it is, or
 /// nothing where it can.
-static Result<Buffer> stagingBuffer(const Tensor &tensor) {
-  if (tensor.isPassable())
+static Result<Buffer> stagingBuffer(const Tensor &tensor, bool isApart) {
+  if (tensor.isPassable() && isApart)
     return Buffer();
   return Buffer::allocate(tensor.type, tensor.shape);
 }
@@ -198,12 +199,19 @@ Status Function::call(const std::vector<Argument> &args,
   return runsOn.isCpu() ? callOnHost(args, results) : callOnCuda(args, results);
 }
 
+bool Function::overlapsArgument(const Tensor &result,
+                                const std::vector<Argument> &args) {
+  return std::any_of(args.begin(), args.end(), [&](const Argument &arg) {
+    return !arg.weight && overlap(result, arg.tensor);
+  });
+}
+
 Status Function::callOnHost(const std::vector<Argument> &args,
                             const std::vector<Tensor> &results) const {
   Descriptors descriptors;
   std::vector<Buffer> staged;
-  auto stage = [&](const Tensor &tensor) -> Status {
-    Result<Buffer> buffer = stagingBuffer(tensor);
+  auto stage = [&](const Tensor &tensor, bool isApart) -> Status {
+    Result<Buffer> buffer = stagingBuffer(tensor, isApart);
     if (!buffer)
       return buffer.error();
     staged.push_back(std::move(*buffer));
@@ -217,14 +225,14 @@ Status Function::callOnHost(const std::vector<Argument> &args,
       descriptors.add(arg.weight->indices);
       continue;
     }
-    if (Status status = stage(arg.tensor); !status)
+    if (Status status = stage(arg.tensor, /*isApart=*/true); !status)
       return status;
     if (const Tensor &copy = staged.back().tensor(); copy.data)
       copyTensor(arg.tensor, copy);
   }
   size_t firstResult = staged.size();
   for (const Tensor &result : results)
-    if (Status status = stage(result); !status)
+    if (Status status = stage(result, !overlapsArgument(result, args)); !status)
       return status;
 
   // Simulated kernels record theirs.

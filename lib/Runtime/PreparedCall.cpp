@@ -41,10 +41,12 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
   call.function = this;
   call.isDirect = true;
   Descriptors descriptors;
-  std::vector<std::pair<size_t, int64_t>> places;
+  std::vector<size_t> places;
   auto add = [&](const TensorType &type, const Tensor &tensor) {
     call.isDirect &= tensor.isRowMajor();
-    places.emplace_back(descriptors.count(), addressAlignment(type, tensor));
+    places.push_back(descriptors.count());
+    call.places.push_back(
+        {/*start=*/0, addressAlignment(type, tensor), tensor.bytes()});
     descriptors.add(tensor);
   };
   for (size_t i = 0; i < args.size(); ++i) {
@@ -55,23 +57,30 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
     }
     add(signature->args[i], args[i].tensor);
   }
+  call.firstResult = places.size();
   for (size_t i = 0; i < results.size(); ++i)
     add(signature->results[i], results[i]);
   if (Status status = checkDescriptorCount(descriptors.count()); !status)
     return Error{"@" + functionName + ": " + status.error().message};
   call.words = descriptors.getWords();
   call.starts = descriptors.getStarts();
-  for (auto [descriptor, alignment] : places)
-    call.places.push_back({call.starts[descriptor], alignment});
+  for (size_t i = 0; i < places.size(); ++i)
+    call.places[i].start = call.starts[places[i]];
   call.args = std::move(args);
   call.results = std::move(results);
   return call;
 }
 
-bool PreparedCall::areAligned(void *const *data) const {
+bool PreparedCall::areDirect(void *const *data) const {
+  auto begin = [&](size_t i) { return reinterpret_cast<uintptr_t>(data[i]); };
+  auto end = [&](size_t i) { return begin(i) + places[i].bytes; };
   for (size_t i = 0; i < places.size(); ++i)
-    if (reinterpret_cast<uintptr_t>(data[i]) % places[i].alignment != 0)
+    if (begin(i) % places[i].alignment != 0)
       return false;
+  for (size_t result = firstResult; result < places.size(); ++result)
+    for (size_t arg = 0; arg < firstResult; ++arg)
+      if (begin(result) < end(arg) && begin(arg) < end(result))
+        return false;
   return true;
 }
 
@@ -90,7 +99,7 @@ Status PreparedCall::runGeneral(void *const *data) const {
 Status PreparedCall::run(void *const *data) const {
   // Descriptors are small: a product of matrices has 40 words.
   constexpr size_t kMaxWords = 512;
-  if (!isDirect || words.size() > kMaxWords || !areAligned(data))
+  if (!isDirect || words.size() > kMaxWords || !areDirect(data))
     return runGeneral(data);
   std::array<int64_t, kMaxWords> copy;
   std::memcpy(copy.data(), words.data(), words.size() * sizeof(int64_t));

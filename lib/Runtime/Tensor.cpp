@@ -77,6 +77,30 @@ std::string Tensor::str() const {
   return device.isCpu() ? text : text + " on " + device.str();
 }
 
+namespace {
+/// Addresses from the first byte of a tensor to past its last.
+struct Extent {
+  explicit Extent(const Tensor &tensor)
+      : begin(reinterpret_cast<uintptr_t>(tensor.data)), end(begin) {
+    int64_t size = elementSize(tensor.type);
+    for (int64_t d = 0; d < tensor.rank(); ++d) {
+      int64_t reach = (tensor.shape[d] - 1) * tensor.strides[d] * size;
+      (reach < 0 ? begin : end) += reach;
+    }
+    end += size;
+  }
+
+  uintptr_t begin, end;
+};
+} // namespace
+
+bool nm::overlap(const Tensor &a, const Tensor &b) {
+  if (a.device != b.device || a.elements() == 0 || b.elements() == 0)
+    return false;
+  Extent ofA(a), ofB(b);
+  return ofA.begin < ofB.end && ofB.begin < ofA.end;
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

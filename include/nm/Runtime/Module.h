@@ -50,12 +50,12 @@ public:
   resultShapes(const std::vector<Argument> &args) const;
 
   /// Calls the function. Weights must have been through `pack`. Tensors that
-  /// compiled code cannot take as they are, because they are strided or at an
-  /// odd address, are copied. On a CUDA device all of the work, copies
-  /// included, is queued on the thread's current stream (Cuda.h) and the call
-  /// does not wait for it, so that an error of a kernel shows at a later call
-  /// or when the stream is synchronized. Calls from several threads at once are
-  /// allowed.
+  /// compiled code cannot take as they are, because they are strided, at an odd
+  /// address, or results where arguments are, are copied. On a CUDA device all
+  /// of the work, copies included, is queued on the thread's current stream
+  /// (Cuda.h) and the call does not wait for it, so that an error of a kernel
+  /// shows at a later call or when the stream is synchronized. Calls from
+  /// several threads at once are allowed.
   Status call(const std::vector<Argument> &args,
               const std::vector<Tensor> &results) const;
 
@@ -80,6 +80,9 @@ private:
                       const std::vector<Tensor> &results) const;
   const PackedWeightInfo *packedInfo(size_t arg) const;
   std::string place(const char *what, size_t i) const;
+  /// Whether a result that is written there changes what is still read.
+  static bool overlapsArgument(const Tensor &result,
+                               const std::vector<Argument> &args);
 
   std::string functionName;
   const Signature *signature = nullptr;
@@ -118,7 +121,8 @@ private:
   PreparedCall() = default;
 
   Status runGeneral(void *const *data) const;
-  bool areAligned(void *const *data) const;
+  /// Whether compiled code can take the addresses as they are.
+  bool areDirect(void *const *data) const;
 
   const Function *function = nullptr;
   std::vector<Argument> args;
@@ -128,13 +132,16 @@ private:
   /// The memref descriptors (Invoke.h), and where each begins.
   std::vector<int64_t> words;
   std::vector<size_t> starts;
-  /// Of each address, in order of `data`: its descriptor, and what it must be a
-  /// multiple of.
+  /// Of each address, in order of `data`: its descriptor, what it must be a
+  /// multiple of, and the bytes there.
   struct Place {
     size_t start;
     int64_t alignment;
+    int64_t bytes;
   };
   std::vector<Place> places;
+  /// The first of the results.
+  size_t firstResult = 0;
 };
 
 /// A compiled shared object. Loading one runs code of it: load only files that

@@ -52,6 +52,10 @@ struct NM_RUNTIME_API Tensor {
   std::string str() const;
 };
 
+/// Whether the two have bytes in common, from the first element of each to its
+/// last.
+NM_RUNTIME_API bool overlap(const Tensor &a, const Tensor &b);
+
 /// Copies `from` to `to`, of equal shapes and both on the host, converting the
 /// element type.
 NM_RUNTIME_API void copyTensor(const Tensor &from, const Tensor &to);

@@ -167,6 +167,20 @@ TEST_F(CudaStagingTest, PreparedCallsCopyToo) {
   EXPECT_EQ(read(y), (std::vector<float>{2, 10, 18, 26}));
 }
 
+TEST_F(CudaStagingTest, ResultsMayLieWhereArgumentsAre) {
+  Function twice = function("twice");
+  Tensor x = numbers(12);
+  ASSERT_EQ(callError(twice, {view(x, 0, {8}, {1})}, {view(x, 16, {8}, {1})}),
+            "");
+  EXPECT_EQ(read(x),
+            (std::vector<float>{1, 2, 3, 4, 2, 4, 6, 8, 10, 12, 14, 16}));
+  // The bytes behind each other are no obstacle.
+  cuda.forget();
+  ASSERT_EQ(callError(twice, {view(x, 0, {4}, {1})}, {view(x, 16, {4}, {1})}),
+            "");
+  EXPECT_FALSE(cuda.called("cuMemAllocAsync")) << cuda.log();
+}
+
 TEST_F(CudaStagingTest, ReadsWhatIsStrided) {
   EXPECT_EQ(read(view(numbers(16), 4, {2, 3}, {1, 4})),
             (std::vector<float>{2, 6, 10, 3, 7, 11}));

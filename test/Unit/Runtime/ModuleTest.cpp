@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -102,6 +103,26 @@ TEST_F(ModuleTest, CopiesMisalignedTensors) {
   EXPECT_EQ(size, 3);
 }
 
+TEST_F(ModuleTest, ResultsMayLieWhereArgumentsAre) {
+  // Each element would be added to the one before.
+  const std::array<int8_t, 5> before = {1, 2, 3, 4, 5},
+                              after = {1, 11, 12, 13, 14};
+  int8_t ten[4] = {10, 10, 10, 10};
+  std::array<int8_t, 5> memory = before;
+  Tensor x(memory.data(), ElementType::I8, {2, 2});
+  Tensor y(ten, ElementType::I8, {2, 2});
+  Tensor sum(memory.data() + 1, ElementType::I8, {2, 2});
+  ASSERT_EQ(callError(function("add"), {x, y}, {sum}), "");
+  EXPECT_EQ(memory, after);
+  Function add = function("add");
+  Result<PreparedCall> call = add.prepare({x, y}, {sum});
+  ASSERT_TRUE(call) << call.error().message;
+  memory = before;
+  void *data[] = {x.data, y.data, sum.data};
+  ASSERT_TRUE(call->run(data));
+  EXPECT_EQ(memory, after);
+}
+
 TEST_F(ModuleTest, RunsTheReference) {
   Result<Function> reference = module->reference(function("ffn"));
   ASSERT_TRUE(reference);
@@ -178,10 +199,10 @@ TEST_F(ModuleTest, NamesItsFunctions) {
   std::string path = NM_FAKE_MODEL;
   EXPECT_EQ(module->function("gelu").error().message,
             path + ": expected a function of the module, but got @gelu; it has "
-                   "@ffn, @stats, @lazy, @add, @big");
+                   "@ffn, @stats, @lazy, @almost, @add, @big");
   EXPECT_EQ(module->function("").error().message,
             path + ": expected the name of a function; it has @ffn, @stats, "
-                   "@lazy, @add, @big");
+                   "@lazy, @almost, @add, @big");
 }
 
 static std::string loadError(const std::string &path) {
