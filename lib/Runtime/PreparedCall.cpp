@@ -26,6 +26,8 @@ static int64_t addressAlignment(const TensorType &type, const Tensor &tensor) {
 
 Result<PreparedCall> Function::prepare(std::vector<Argument> args,
                                        std::vector<Tensor> results) const {
+  if (noVariant)
+    return *noVariant;
   for (Argument &arg : args)
     if (!arg.weight)
       giveAddress(arg.tensor);

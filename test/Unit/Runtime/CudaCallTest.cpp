@@ -346,3 +346,43 @@ TEST(CudaChips, PicksKernelsForTheDevice) {
   gives("", NM_FAKE_CUDA_MODEL_BROKEN,
         "kernel module: expected a chip like sm_90a, but got 'sm_8'");
 }
+
+/// Ends the process with what a call of @byChip, prepared, makes of 1 on
+/// stderr.
+[[noreturn]] static void reportVariant(const char *setup) {
+  setenv("FAKE_CUDA", setup, 1);
+  FakeCuda cuda;
+  auto module = Module::load(NM_FAKE_CUDA_MODEL);
+  auto one = Buffer::allocate(ElementType::F32, {1});
+  *static_cast<float *>(one->tensor().data) = 1;
+  auto x = CudaBuffer::allocate(Device::cuda(0), ElementType::F32, {1});
+  auto y = CudaBuffer::allocate(Device::cuda(0), ElementType::F32, {1});
+  Status status = copyAcross(one->tensor(), x->tensor());
+  Function byChip = *module->function("byChip");
+  auto prepared = byChip.prepare({x->tensor()}, {y->tensor()});
+  if (!prepared)
+    status = prepared.error();
+  void *data[] = {x->tensor().data, y->tensor().data};
+  if (status)
+    status = prepared->run(data);
+  if (!status) {
+    std::fprintf(stderr, "%s", status.error().message.c_str());
+    std::exit(0);
+  }
+  auto result = copyToHost(y->tensor());
+  std::fprintf(stderr, "%g", *static_cast<float *>(result->tensor().data));
+  std::exit(0);
+}
+
+TEST(CudaChips, PicksVariantsForTheDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto gives = [](const char *setup, const char *message) {
+    EXPECT_EXIT(reportVariant(setup), ::testing::ExitedWithCode(0), message);
+  };
+  gives("major=8,minor=0", "^2$");
+  gives("major=8,minor=9", "^2$");
+  gives("major=9,minor=0", "^1$");
+  gives("major=10,minor=0",
+        "^@byChip: chip sm_100 of cuda:0 'Fake' has no kernel here: the "
+        "module has sm_80, sm_90a$");
+}

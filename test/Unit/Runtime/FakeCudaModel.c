@@ -125,8 +125,8 @@ __attribute__((destructor)) static void unloadModule(void) {
 
 /* @twice: y = 2 x, memory aligned to 16 bytes. */
 
-static void launchTwice(const char *kernel, int32_t sharedBytes, float *x,
-                        float *y, int64_t count) {
+static void launchVectors(const char *kernel, int32_t sharedBytes, float *x,
+                          float *y, int64_t count) {
   void *params[] = {&x, &y, &count};
   void *stream = nmGetStream();
   mgpuLaunchKernel(mgpuModuleGetFunction(module, kernel), (count + 127) / 128,
@@ -135,7 +135,7 @@ static void launchTwice(const char *kernel, int32_t sharedBytes, float *x,
 
 void twice(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_twice");
 void twice(Memref1 *x, Memref1 *y) {
-  launchTwice("twice", 0, x->aligned, y->aligned, x->sizes[0]);
+  launchVectors("twice", 0, x->aligned, y->aligned, x->sizes[0]);
 }
 
 void twiceReference(Memref1 *x, Memref1 *y)
@@ -149,15 +149,15 @@ void twiceReference(Memref1 *x, Memref1 *y) {
 
 void missing(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_missing");
 void missing(Memref1 *x, Memref1 *y) {
-  launchTwice("none", 0, x->aligned, y->aligned, x->sizes[0]);
+  launchVectors("none", 0, x->aligned, y->aligned, x->sizes[0]);
 }
 
 /* @shared: @twice with as much shared memory as it has elements. */
 
 void shared(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_shared");
 void shared(Memref1 *x, Memref1 *y) {
-  launchTwice("twice", (int32_t)x->sizes[0], x->aligned, y->aligned,
-              x->sizes[0]);
+  launchVectors("twice", (int32_t)x->sizes[0], x->aligned, y->aligned,
+                x->sizes[0]);
 }
 
 /* @workspace: @twice by way of memory of its own. */
@@ -167,8 +167,18 @@ void workspace(Memref1 *x, Memref1 *y) {
   uint64_t bytes = x->sizes[0] * sizeof(float);
   void *stream = nmGetStream(), *copy = mgpuMemAlloc(bytes, stream, 0);
   mgpuMemcpy(copy, x->aligned, bytes, stream);
-  launchTwice("twice", 0, copy, y->aligned, x->sizes[0]);
+  launchVectors("twice", 0, copy, y->aligned, x->sizes[0]);
   mgpuMemFree(copy, stream);
+}
+
+/* @byChip: y = 2 x on sm_80, y = x on sm_90. */
+
+void byChipOnSm80(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_byChip.sm_80");
+void byChipOnSm80(Memref1 *x, Memref1 *y) { twice(x, y); }
+
+void byChip(Memref1 *x, Memref1 *y) EXPORT("_mlir_ciface_byChip");
+void byChip(Memref1 *x, Memref1 *y) {
+  launchVectors("same", 0, x->aligned, y->aligned, x->sizes[0] * sizeof(float));
 }
 
 /* @same: y = x, of six dimensions. */
@@ -236,6 +246,10 @@ __attribute__((visibility("default"))) const char nm_manifest[] =
     ON_VECTORS("missing", "") "},"
     ON_VECTORS("shared", "") "},"
     ON_VECTORS("workspace", "") "},"
+    ON_VECTORS("byChip", "") ","
+    "    \"variants\": ["
+    "      {\"chips\": [\"sm_80\"], \"symbol\": \"_mlir_ciface_byChip.sm_80\"},"
+    "      {\"chips\": [\"sm_90a\"], \"symbol\": \"_mlir_ciface_byChip\"}]},"
     "  { \"name\": \"same\", \"symbol\": \"_mlir_ciface_same\","
     "    \"args\": [{\"dtype\": \"f16\", \"alignment\": 16,"
     "                \"shape\": [-1, -1, -1, -1, -1, -1]}],"
