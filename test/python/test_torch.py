@@ -207,3 +207,97 @@ def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):
     assert 0.7 < report.layers[1].dropped < 0.8
     with pytest.raises(nm.Error, match="it has none"):
         sparsify(nn.ReLU(), "2:4")
+
+
+def test_changed_buffers_are_packed_anew():
+    sparse = NMLinear.from_dense(dense_layer(bias=False), "2:4")
+    x = torch.randn(3, 64)
+    sparse(x)
+    number = sparse._number
+    sparse.values.copy_(sparse.values.clone())
+    with torch.no_grad():
+        y = sparse(x)
+    assert sparse._number == number, "nothing has changed"
+    with torch.no_grad():
+        sparse.values.mul_(2)
+        assert torch.equal(sparse(x), 2 * y)
+        other = {"values": torch.zeros_like(sparse.values)}
+        assert torch.equal(torch.func.functional_call(sparse, other, (x,)),
+                           torch.zeros(3, 48))
+        assert torch.equal(sparse(x), 2 * y)
+    sparse.indices.fill_(9)
+    with pytest.raises(nm.PatternError, match="expected a position"):
+        sparse(x)
+
+
+def test_layers_without_memory():
+    sparse, x = NMLinear.from_dense(dense_layer(), "2:4"), torch.randn(3, 64)
+    with torch.device("meta"):
+        empty = NMLinear(64, 48, "2:4")
+    assert empty(x.to("meta")).shape == (3, 48)
+    for layer in (empty, copy.deepcopy(empty), copy.deepcopy(sparse).to("meta")):
+        with pytest.raises(nm.Error, match="meta device"):
+            layer(x)
+        with pytest.raises(nm.Error, match="meta device"):
+            layer.weight
+    loaded = copy.deepcopy(empty)
+    loaded.load_state_dict(sparse.state_dict(), assign=True)
+    empty.to_empty(device="cpu").load_state_dict(sparse.state_dict())
+    for layer in (loaded, empty):
+        assert torch.equal(layer(x), sparse(x))
+    with pytest.raises(nm.DeviceError, match="expected bias on"):
+        nm.torch.linear(x, sparse._sparse, torch.zeros(48, device="meta"))
+
+
+def test_vmap():
+    sparse = NMLinear.from_dense(dense_layer(), "2:4", activation="gelu")
+    w, x, biases = sparse._sparse, torch.randn(5, 3, 64), torch.randn(5, 48)
+    with torch.no_grad():
+        assert torch.equal(torch.vmap(sparse)(x), sparse(x))
+        assert torch.equal(torch.vmap(sparse, 1, 1)(x), sparse(x))
+        for each in (x, x[0]):
+            y = torch.vmap(lambda v, b: nm.torch.linear(v, w, b, "relu"),
+                           (0 if each.dim() == 3 else None, 0))(each, biases)
+            for i, bias in enumerate(biases):
+                expected = nm.torch.linear(
+                    each[i] if each.dim() == 3 else each, w, bias, "relu")
+                assert torch.equal(y[i], expected)
+    rows = torch.randn(64, requires_grad=True)
+    y = nm.torch.linear(rows, w)
+    jacobian, = torch.autograd.grad(y, rows, torch.eye(48), is_grads_batched=True)
+    assert torch.equal(jacobian, sparse.weight)
+
+
+@pytest.mark.filterwarnings("error")
+def test_second_derivatives():
+    sparse = NMLinear.from_dense(dense_layer(), "2:4")
+    x = torch.randn(3, 64, requires_grad=True)
+    gradients = []
+    for layer in (sparse, dense_layer()):
+        gradient, = torch.autograd.grad(layer(x).pow(3).sum(), x,
+                                        create_graph=True)
+        gradients.append(torch.autograd.grad(gradient.pow(2).sum(), x)[0])
+    assert relative_error(gradients[0].numpy(),
+                          gradients[1].double().numpy()) < 1e-5
+
+
+def test_what_is_no_layer_or_weight():
+    w = NMLinear.from_dense(dense_layer(), "2:4")._sparse
+    x = torch.randn(3, 64)
+    for call in (lambda: NMLinear(64, 48, "2:4", activation="foo"),
+                 lambda: nm.torch.linear(x.requires_grad_(), w, None, "foo")):
+        with pytest.raises(nm.Error, match="expected activation to be one of"):
+            call()
+    for weight in (torch.zeros(48, 64), None):
+        with pytest.raises(TypeError, match="expected w to be"):
+            nm.torch.linear(x, weight)
+    with pytest.raises(TypeError, match="expected x to be a tensor"):
+        nm.torch.linear(x.detach().numpy(), w)
+    with pytest.raises(nm.ShapeError, match="expected n = 48"):
+        torch.ops.nm.linear(x.detach(), None, w._torch_number, 47, "")
+    imaginary = torch.complex(x.detach(), x.detach()).conj().imag
+    with pytest.raises(nm.Error, match="resolve_neg"):
+        nm.matmul(imaginary, w)
+    with torch.no_grad():
+        assert torch.equal(nm.torch.linear(imaginary, w),
+                           nm.torch.linear(imaginary.resolve_neg(), w))

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from .. import _arrays
-from .._errors import Error, ShapeError
+from .._errors import Error, PatternError, ShapeError
 from .._formats import compress, prune
 from .._pattern import Pattern, parse_pattern
 from .._sparse import SparseTensor
-from ._op import linear_by_number, register_weight
+from ._op import check_activation, linear_by_number, register_weight
 
 
 class NMLinear(nn.Module):
@@ -22,7 +22,7 @@ class NMLinear(nn.Module):
 
     The weight is a constant, in two buffers: `values` and `indices`, its
     condensed form. They are in the module's state_dict, beside the pattern, and
-    move with the module. Who changes them in place calls `refresh` afterwards.
+    move with the module. It is packed anew where they have changed.
 
     Args:
         in_features, out_features: k and n.
@@ -41,8 +41,10 @@ class NMLinear(nn.Module):
                  activation: str | None = None, device: Any = None,
                  dtype: torch.dtype = torch.float32):
         super().__init__()
+        self._sparse: SparseTensor | None = None
         self.in_features, self.out_features = in_features, out_features
         self.pattern = parse_pattern(pattern, block, 1)
+        check_activation(activation)
         self.activation = activation
         values, indices = self.pattern.condensed_shapes(in_features, out_features)
         self.register_buffer("values", torch.zeros(values, dtype=dtype,
@@ -98,23 +100,39 @@ class NMLinear(nn.Module):
     @property
     def weight(self) -> Tensor:
         """The dense weight, made at each use."""
+        self._follow_buffers()
+        if self._sparse is None:
+            raise Error("expected a layer with elements, but its weight is on the "
+                        "meta device")
         return self._sparse.decompress(like=self.values)
 
     def refresh(self) -> None:
-        """Verifies and packs the weight anew, after its buffers have changed."""
-        kind = _arrays.KINDS["torch"]
+        """Verifies and packs the weight anew where its buffers have changed. Only
+        code of torch.compile needs it: other calls see for themselves."""
+        self._packed = self._buffer_states()
         if self.values.is_meta:
-            self._number = 0
+            self._number, self._sparse = 0, None
             return
-        view = kind.to_host(self.values)
+        view = _arrays.KINDS["torch"].to_host(self.values)
+        values = _arrays.as_numpy(view)
+        indices = self.indices.detach().cpu().numpy()
+        known = self._sparse
+        if known is not None and known.dtype == view.dtype and np.array_equal(
+                values, known._values) and np.array_equal(indices,
+                                                          known._indices):
+            return
         self._sparse = SparseTensor(
-            np.array(_arrays.as_numpy(view)),
-            self.indices.detach().cpu().numpy().copy(),
+            np.array(values), np.array(indices),
             (self.out_features, self.in_features), self.pattern, view.dtype)
         self._number = register_weight(self._sparse)
 
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
+        if not torch.compiler.is_compiling():
+            self._follow_buffers()
+        if self._number == 0 and not x.is_meta:
+            raise Error("expected a layer with elements, but its weight is on the "
+                        "meta device")
         return linear_by_number(x, self.bias, self._number, self.out_features,
                                 self.activation)
 
@@ -126,9 +144,35 @@ class NMLinear(nn.Module):
 
     # What keeps the packed weight in step with its buffers.
 
+    def _buffer_states(self) -> tuple:
+        """The buffers, and how often each was written to."""
+        buffers = self._buffers["values"], self._buffers["indices"]
+        return tuple((part, -1 if part.is_inference() else part._version)
+                     for part in buffers)
+
+    def _follow_buffers(self) -> None:
+        if self._packed is not None and (not self._packed or any(
+                part is not packed or version != packed_version
+                for (part, version), (packed, packed_version)
+                in zip(self._buffer_states(), self._packed))):
+            self.refresh()
+
+    def _replicate_for_data_parallel(self):
+        replica = super()._replicate_for_data_parallel()
+        # Its buffers are copies of these.
+        replica._packed = None
+        return replica
+
     def _apply(self, *args, **options):
+        had_memory = not self.values.is_meta
         result = super()._apply(*args, **options)
-        self.refresh()
+        try:
+            self.refresh()
+        except PatternError:
+            # to_empty gives memory that a state_dict is about to fill.
+            if had_memory:
+                raise
+            self._number, self._sparse, self._packed = 0, None, ()
         return result
 
     def get_extra_state(self) -> Tensor:
@@ -154,9 +198,11 @@ class NMLinear(nn.Module):
     def __getstate__(self) -> dict:
         state = dict(self.__dict__)
         # Compiled code and packed weights belong to this process.
-        del state["_number"], state["_sparse"]
+        for name in ("_number", "_sparse", "_packed"):
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state: dict) -> None:
         super().__setstate__(state)
+        self._sparse = None
         self.refresh()

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import torch
 from torch import Tensor
 
-from .._errors import Error
+from .._errors import DeviceError, Error, ShapeError
 from .._matmul import matmul
 from .._sparse import SparseTensor
 
@@ -57,14 +57,23 @@ def linear(x: Tensor, w: SparseTensor | int, bias: Tensor | None = None,
     Returns:
         ``[..., n]``, of the type that nm.matmul gives.
     """
+    check_activation(activation)
     number = w if isinstance(w, int) else _number_of(w)
     n = find_weight(number).n
     return linear_by_number(x, bias, number, n, activation)
 
 
+def check_activation(activation: str | None) -> None:
+    if activation is not None and activation not in _ACTIVATIONS:
+        raise Error(f"expected activation to be one of None, "
+                    f"{', '.join(_ACTIVATIONS)}, but got {activation!r}")
+
+
 def linear_by_number(x: Tensor, bias: Tensor | None, number: int, n: int,
                      activation: str | None) -> Tensor:
     """The same with what a module knows beforehand, so that it can be traced."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"expected x to be a tensor, but got {type(x).__name__}")
     needs_gradient = torch.is_grad_enabled() and (
         x.requires_grad or (bias is not None and bias.requires_grad))
     if activation is None or not needs_gradient:
@@ -73,6 +82,9 @@ def linear_by_number(x: Tensor, bias: Tensor | None, number: int, n: int,
 
 
 def _number_of(w: SparseTensor) -> int:
+    if not isinstance(w, SparseTensor):
+        raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
+                        f"makes, but got {type(w).__name__}")
     number = getattr(w, "_torch_number", None)
     if number is None:
         number = register_weight(w)
@@ -88,8 +100,11 @@ _library.define("dense_weight(Tensor like, int weight, int n, int k) -> Tensor")
 
 def _linear(x: Tensor, bias: Tensor | None, weight: int, n: int, activation: str
             ) -> Tensor:
+    w = find_weight(weight)
+    if w.n != n:
+        raise ShapeError(f"expected n = {w.n}, as {w} has, but got {n}")
     with torch.no_grad():
-        return matmul(x, find_weight(weight), bias, activation or None)
+        return matmul(x, w, bias, activation or None)
 
 
 def _dense_weight(like: Tensor, weight: int, n: int, k: int) -> Tensor:
@@ -118,12 +133,34 @@ def _result_dtype(x: Tensor, activation: str) -> torch.dtype:
 
 @torch.library.register_fake("nm::linear", lib=_library)
 def _fake_linear(x, bias, weight, n, activation):
+    if bias is not None and bias.device != x.device:
+        raise DeviceError(f"expected bias on {x.device}, where x is, but it is on "
+                          f"{bias.device}")
     return x.new_empty((*x.shape[:-1], n), dtype=_result_dtype(x, activation))
 
 
 @torch.library.register_fake("nm::dense_weight", lib=_library)
 def _fake_dense_weight(like, weight, n, k):
     return like.new_empty((n, k))
+
+
+@torch.library.register_vmap("nm::linear", lib=_library)
+def _vmap_linear(_info, in_dims, x, bias, weight, n, activation):
+    """A batch is one more leading size, unless each of it has a bias."""
+    x_dim, bias_dim = in_dims[:2]
+    if x_dim is not None:
+        x = x.movedim(x_dim, 0)
+    if bias_dim is None:
+        return torch.ops.nm.linear(x, bias, weight, n, activation), 0
+    biases = bias.unbind(bias_dim)
+    rows = [x] * len(biases) if x_dim is None else x.unbind()
+    return torch.stack([torch.ops.nm.linear(*pair, weight, n, activation)
+                        for pair in zip(rows, biases)]), 0
+
+
+@torch.library.register_vmap("nm::dense_weight", lib=_library)
+def _vmap_dense_weight(_info, in_dims, like, weight, n, k):
+    return torch.ops.nm.dense_weight(like.select(in_dims[0], 0), weight, n, k), None
 
 
 def _setup(ctx, inputs, output):
@@ -139,7 +176,8 @@ def _backward(ctx, grad):
                     "nm.torch.linear takes care of that")
     grad_x = grad_bias = None
     if ctx.needs_input_grad[0]:
-        dense = torch.ops.nm.dense_weight(grad, ctx.weight, ctx.n, ctx.k)
+        with torch.no_grad():
+            dense = torch.ops.nm.dense_weight(grad, ctx.weight, ctx.n, ctx.k)
         grad_x = grad @ dense
     if ctx.has_bias and ctx.needs_input_grad[1]:
         grad_bias = grad.reshape(-1, ctx.n).sum(0)
