@@ -30,7 +30,7 @@ class View:
         data: the address of the first element.
         dtype: MLIR's name of the element type.
         shape, strides: in elements.
-        device: ``(lib.CPU or lib.CUDA, id)``.
+        device: ``(lib.CPU, 0)`` or ``(lib.CUDA, n)``.
         owner: what keeps the memory alive.
     """
 

@@ -280,7 +280,7 @@ def _check_apart(outs: Sequence[Any]) -> None:
     """Refuses arrays that would be written over each other. Of strided ones, which
     may lie between each other, those with the same first element."""
     views = [_arrays.kind_of(array).view(array) for array in outs]
-    places = []
+    places: list[tuple[int, int]] = []
     for i, view in enumerate(views):
         low, high = _extent(view.shape, view.strides, view.dtype)
         begin, end = view.data + low, view.data + high

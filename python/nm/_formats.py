@@ -12,7 +12,7 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._errors import PatternError, ShapeError
-from ._pattern import Pattern, parse_axis, parse_pattern
+from ._pattern import Block, Pattern, parse_axis, parse_pattern
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
 
@@ -123,8 +123,8 @@ class Pruned:
         return iter((self.weight, self.report))
 
 
-def check(w: Any, pattern: str | Pattern, block=None, axis: int | None = None,
-          name: str = "weight") -> CheckReport:
+def check(w: Any, pattern: str | Pattern, block: Block = None,
+          axis: int | None = None, name: str = "weight") -> CheckReport:
     """Checks a dense weight against an N:M pattern.
 
     Args:
@@ -174,6 +174,9 @@ def detect(w: Any, axis: int = 0, min_sparsity: float = 0.0
 
     Returns:
         the pattern, or None, and the reason.
+
+    Raises:
+        ShapeError, DTypeError: `w` is no matrix of numbers.
     """
     view, _ = weight_view(w)
     found, reason = lib.NmPattern(), ctypes.c_void_p()
@@ -188,8 +191,8 @@ def detect(w: Any, axis: int = 0, min_sparsity: float = 0.0
     return Pattern(found.n, found.m, (found.bk, found.bn), found.dim), text
 
 
-def prune(w: Any, pattern: str | Pattern, block=None, axis: int | None = None,
-          activations: Any = None) -> Pruned:
+def prune(w: Any, pattern: str | Pattern, block: Block = None,
+          axis: int | None = None, activations: Any = None) -> Pruned:
     """Prunes a dense weight by magnitude: of every window the N units of largest
     L2 norm stay.
 
@@ -201,6 +204,11 @@ def prune(w: Any, pattern: str | Pattern, block=None, axis: int | None = None,
     Returns:
         ``(weight, report)``: a new weight of the kind and on the device of `w`,
         and what was dropped.
+
+    Raises:
+        PatternError: `pattern` is none.
+        ShapeError, DTypeError: `w` is no such matrix, or `activations` do not
+            fit it.
     """
     found = parse_pattern(pattern, block, axis)
     view, kind = weight_view(w)
@@ -240,7 +248,7 @@ def _product_error(w: Any, pruned: Any, activations: Any, axis: int) -> float:
     return float(np.linalg.norm(exact - x @ after) / norm) if norm else 0.0
 
 
-def compress(w: Any, pattern: str | Pattern, block=None,
+def compress(w: Any, pattern: str | Pattern, block: Block = None,
              axis: int | None = None, name: str = "weight") -> SparseTensor:
     """The condensed form of a dense weight that obeys an N:M pattern.
 

@@ -115,6 +115,9 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
 
     Its `remark` says which kernel was chosen, its estimate beside dense, and why.
     `bias` and `scale` are kept, not copied.
+
+    Raises:
+        Error: as nm.matmul.
     """
     call = _prepare(x, w, bias, activation, scale)
     constants = []
@@ -133,7 +136,7 @@ def _scale_array(scale: Any, w: SparseTensor, x: Any, on_cuda: bool) -> Any:
         if not on_cuda:
             _check_finite(scale)
         return scale
-    if not abs(scale) <= _LARGEST_F32:
+    if not abs(float(scale)) <= _LARGEST_F32:
         raise Error(f"expected a finite scale in f32, but got {scale}")
     array = np.full(w.n, scale, np.float32)
     return _arrays.kind_of(x).from_host(array, x, "f32") if on_cuda else array
@@ -305,14 +308,14 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
 
     Returns:
         how each kernel was compiled, with the estimate beside dense.
+
+    Raises:
+        CompileError: there is no kernel for it.
+        CompilerNotFoundError: nor a compiler, nor the kernel in the cache.
     """
     resolved = resolve_target(target)
-    counts = rows if isinstance(rows, (list, tuple)) else [rows]
-    for count in counts:
-        if count is not None and (isinstance(count, bool)
-                                  or not isinstance(count, int) or count < 0):
-            raise ShapeError("expected numbers of rows from 0 on, or None for any, "
-                             f"but got {count!r}")
+    counts = [_row_count(count) for count in
+              (rows if isinstance(rows, Sequence) else [rows])]
     remarks: list[str] = []
     for count in counts:
         product = Product(w, count or 0, activation, bias, scale)
@@ -320,6 +323,14 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
             count = None
         remarks += _compile_product(product, count, resolved).remarks
     return remarks
+
+
+def _row_count(count: Any) -> int | None:
+    if count is None or (isinstance(count, int) and not isinstance(count, bool)
+                         and count >= 0):
+        return count
+    raise ShapeError("expected numbers of rows from 0 on, or None for any, but got "
+                     f"{count!r}")
 
 
 def device_chip(device: int) -> str:

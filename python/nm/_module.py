@@ -189,7 +189,7 @@ class BoundFunction:
 
     Attributes:
         function: the function.
-        device: ``(lib.CPU or lib.CUDA, id)``.
+        device: ``(0, 0)`` for the host, ``(1, n)`` for CUDA device n.
     """
 
     def __init__(self, function: Function, weights: tuple, device: int):

@@ -6,9 +6,13 @@ import ctypes
 import operator
 import re
 from dataclasses import dataclass
+from typing import Union
 
 from . import _library as lib
 from ._errors import PatternError
+
+#: (bk, bn), or a text like "1x32".
+Block = Union[tuple[int, int], str, None]
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class Pattern:
         return lib.NmPattern(self.n, self.m, *self.block, self.axis)
 
 
-def parse_pattern(pattern: str | Pattern, block=None, axis=None) -> Pattern:
+def parse_pattern(pattern: str | Pattern, block: Block = None,
+                  axis: int | None = None) -> Pattern:
     """The pattern that a call means.
 
     Args:

@@ -11,6 +11,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Sets it, to 4096 at most; a count below 1 restores the default: as many as
-    the process may use processors, or NM_NUM_THREADS."""
+    """Sets how many threads compiled functions use on a CPU, 4096 at most; a count
+    below 1 restores the default: as many as the process may use processors, or
+    NM_NUM_THREADS."""
     lib.runtime.nmSetNumThreads(max(0, min(operator.index(count), 4096)))

@@ -122,7 +122,12 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
 
 
 def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
-    """One dense weight of a file; `name` may be left out where it has one."""
+    """One dense weight of a file; `name` may be left out where it has one.
+
+    Raises:
+        Error: the name is missing, or of none.
+        FileFormatError, OSError: as open_weights.
+    """
     source = open_weights(path)
     names = source.matrices()
     if name is None and len(names) == 1:

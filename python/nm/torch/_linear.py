@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from .. import _arrays
 from .._errors import Error, PatternError, ShapeError
 from .._formats import compress, prune
-from .._pattern import Pattern, parse_pattern
+from .._pattern import Block, Pattern, parse_pattern
 from .._sparse import SparseTensor
 from ._op import check_activation, linear_by_number, register_weight
 
@@ -37,7 +37,7 @@ class NMLinear(nn.Module):
     indices: Tensor
 
     def __init__(self, in_features: int, out_features: int,
-                 pattern: str | Pattern, block=None, bias: bool = True,
+                 pattern: str | Pattern, block: Block = None, bias: bool = True,
                  activation: str | None = None, device: Any = None,
                  dtype: torch.dtype = torch.float32):
         super().__init__()
@@ -58,9 +58,9 @@ class NMLinear(nn.Module):
         self.refresh()
 
     @classmethod
-    def from_dense(cls, linear: nn.Linear, pattern: str | Pattern, block=None, *,
-                   prune_weight: bool = False, activation: str | None = None,
-                   name: str = "weight") -> NMLinear:
+    def from_dense(cls, linear: nn.Linear, pattern: str | Pattern,
+                   block: Block = None, *, prune_weight: bool = False,
+                   activation: str | None = None, name: str = "weight") -> NMLinear:
         """The layer of a dense one, on its device and with its bias.
 
         Args:

@@ -56,6 +56,9 @@ def linear(x: Tensor, w: SparseTensor | int, bias: Tensor | None = None,
 
     Returns:
         ``[..., n]``, of the type that nm.matmul gives.
+
+    Raises:
+        Error: as nm.matmul, where the operator runs.
     """
     check_activation(activation)
     number = w if isinstance(w, int) else _number_of(w)

@@ -92,8 +92,9 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         model: any module.
         rules: a pattern for all layers, or patterns by globs of layer names, of
             which the first that fits counts; None leaves a layer dense.
-        example: the model's input, or a tuple of them: its shapes are those that
-            kernels are chosen and timed for. Without it nothing is timed.
+        example: the model's input, a tuple of them, or a dict by name: its shapes
+            are those that kernels are chosen and timed for. Without it nothing is
+            timed.
         prune: whether weights are pruned by magnitude. Otherwise a layer whose
             weight breaks its pattern stays dense.
         force: whether layers that are not faster are replaced, too.
@@ -103,6 +104,10 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
     Returns:
         a report of each layer: pattern, kernel, estimated and measured speed-up,
         and the reason where it stays dense.
+
+    Raises:
+        Error: the model has no nn.Linear.
+        PatternError: a rule is no pattern.
     """
     inputs = _record_inputs(model, example, run)
     reports = []
