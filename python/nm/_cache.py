@@ -36,7 +36,14 @@ def cache_dir() -> Path:
     if given:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "nm"
+    if base:
+        return Path(base) / "nm"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        # A user that the system does not know, as in containers.
+        home = Path("/")
+    return home / ".cache" / "nm"
 
 
 def clear_cache() -> int:
@@ -74,7 +81,11 @@ def find(content: str, compiler: str | None) -> Path | None:
     there is no compiler: the newest one."""
     folder = cache_dir() / content
     name = "*" if compiler is None else key(compiler=compiler)
-    records = sorted(folder.glob(f"{name}.json"), key=_age)
+    try:
+        records = sorted(folder.glob(f"{name}.json"), key=_age)
+    except OSError:
+        # A folder that may not be looked into.
+        records = []
     if _fallback and not records:
         records = sorted((_fallback / content).glob(f"{name}.json"))
     for record in records:
@@ -98,7 +109,7 @@ def _read(record: Path) -> Path | None:
         # A truncated library would end the process where it is mapped.
         if hashlib.sha256(artifact.read_bytes()).hexdigest() == digest:
             return artifact
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return None
 

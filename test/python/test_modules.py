@@ -217,6 +217,7 @@ def test_cache_keys(own_cache, monkeypatch):
     lambda record, artifact: artifact.unlink(),
     lambda record, artifact: record.write_text("{"),
     lambda record, artifact: record.write_text("[]"),
+    lambda record, artifact: record.write_text("[" * 100000),
 ])
 def test_damaged_cache(own_cache, damage):
     nm.compile(TEXT)
@@ -233,6 +234,26 @@ def test_unwritable_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("nm._cache._fallback", None)
     with pytest.warns(nm.CacheWarning, match="cannot write the cache folder"):
         assert nm.compile(TEXT).functions
+    assert nm.compile(TEXT).functions
+
+
+def test_no_home(monkeypatch):
+    for name in ("NM_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("nm._cache.Path.home", no_home)
+    assert nm.cache_dir() == Path("/.cache/nm")
+
+
+def test_folder_that_may_not_be_looked_into(own_cache, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nm._cache.Path.glob", refuse)
+    monkeypatch.setattr("nm._cache._fallback", None)
     assert nm.compile(TEXT).functions
 
 
