@@ -6,6 +6,7 @@
 #include "Progress.h"
 #include "Workload.h"
 #include "nm-c/Runtime.h"
+#include "nm/Support/Counted.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -42,12 +43,11 @@ Result<CpuBench> CpuBench::create(const BenchOptions &options) {
 }
 
 std::string CpuBench::describe() const {
-  int threads = nmGetNumThreads();
   char text[128];
   std::snprintf(text, sizeof text,
-                "%d thread%s, reads of %.1f GB/s, f32 multiply-adds of %.1f "
+                "%s, reads of %.1f GB/s, f32 multiply-adds of %.1f "
                 "Gflop/s; ",
-                threads, threads == 1 ? "" : "s",
+                counted(nmGetNumThreads(), "thread").c_str(),
                 ceilings.get().bandwidth / 1e9, ceilings.get().flops / 1e9);
   return text + (blas ? blas->description() : "no BLAS");
 }

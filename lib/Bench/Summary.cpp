@@ -2,6 +2,8 @@
 
 #include "Summary.h"
 
+#include "nm/Support/Counted.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -83,8 +85,8 @@ std::string Summary::Table::text(const std::string &title) const {
       sparsities.insert(sparsity);
       most = std::max(most, cell.speedups.size());
     }
-  std::string text = "\n" + title + " (up to " + std::to_string(most) +
-                     (most == 1 ? " shape" : " shapes") + ")\n\n| |";
+  std::string text =
+      "\n" + title + " (up to " + counted(most, "shape") + ")\n\n| |";
   std::string rule = "\n| --- |";
   for (double sparsity : sparsities) {
     char buffer[32];

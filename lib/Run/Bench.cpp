@@ -5,6 +5,7 @@
 #include "CudaTiming.h"
 #include "Progress.h"
 #include "nm-c/Runtime.h"
+#include "nm/Support/Counted.h"
 
 #include <algorithm>
 #include <chrono>
@@ -26,10 +27,6 @@ static std::string secondsText(double seconds) {
   std::snprintf(text, sizeof text, "%.4g %s", seconds / unit->scale,
                 unit->name);
   return text;
-}
-
-static std::string plural(int64_t count, const std::string &what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 namespace {
@@ -59,8 +56,8 @@ static Result<Times> timeOnHost(const Function &function,
     total = end - begin;
   }
   std::sort(times.begin(), times.end());
-  std::string how = plural(times.size(), "run") + " on " +
-                    plural(nmGetNumThreads(), "thread");
+  std::string how = counted(times.size(), "run") + " on " +
+                    counted(nmGetNumThreads(), "thread");
   return Times{std::move(times), how};
 }
 
@@ -71,8 +68,8 @@ static Result<Times> timeOnDevice(const Function &function,
   Result<CudaTimes> times = timeOnCuda(function, args, results, seconds);
   if (!times)
     return times.error();
-  std::string how = plural(times->seconds.size(), "run") + " of " +
-                    plural(times->callsPerReplay, "call") +
+  std::string how = counted(times->seconds.size(), "run") + " of " +
+                    counted(times->callsPerReplay, "call") +
                     (times->usesGraph ? " as a graph" : "") + " on " +
                     function.device().str();
   if (times->weightCopies > 1)

@@ -11,6 +11,7 @@
 #include "Results.h"
 #include "nm-c/Runtime.h"
 #include "nm/Sim/Report.h"
+#include "nm/Support/Counted.h"
 
 #include <cinttypes>
 #include <cmath>
@@ -72,21 +73,17 @@ static Status giveResults(const Function &function, const RunOptions &options,
 // The run
 //===----------------------------------------------------------------------===//
 
-static std::string plural(size_t count, const std::string &what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// Whether there are as many files as arguments and results.
 static Status checkCounts(const Function &function, const RunOptions &options) {
   size_t args = function.args().size(), given = options.inputs.size();
   if (given > args || (given < args && !options.random))
-    return Error{"@" + function.name() + " has " + plural(args, "argument") +
-                 ", but got " + plural(given, "--input") +
+    return Error{"@" + function.name() + " has " + counted(args, "argument") +
+                 ", but got " + counted(given, "--input") +
                  (given < args ? "; give one for each, or --random" : "")};
   size_t results = function.results().size(), outputs = options.outputs.size();
   if (outputs != 0 && outputs != results)
-    return Error{"@" + function.name() + " has " + plural(results, "result") +
-                 ", but got " + plural(outputs, "--output")};
+    return Error{"@" + function.name() + " has " + counted(results, "result") +
+                 ", but got " + counted(outputs, "--output")};
   return Status::success();
 }
 

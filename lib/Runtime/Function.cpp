@@ -4,6 +4,7 @@
 #include "RecordedError.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
+#include "nm/Support/Counted.h"
 
 #include <algorithm>
 #include <utility>
@@ -118,9 +119,8 @@ static Status checkCount(const std::string &name, const char *what,
                          size_t expected, size_t got) {
   if (expected == got)
     return Status::success();
-  return Error{"@" + name + ": expected " + std::to_string(expected) + " " +
-               what + (expected == 1 ? "" : "s") + ", but got " +
-               std::to_string(got)};
+  return Error{"@" + name + ": expected " + counted(expected, what) +
+               ", but got " + std::to_string(got)};
 }
 
 Result<std::vector<Shape>>

@@ -2,6 +2,7 @@
 
 #include "nm/Support/Target.h"
 
+#include "nm/Support/Counted.h"
 #include "nm/Support/GpuSchedule.h"
 #include "nm/Support/KernelObjects.h"
 
@@ -82,8 +83,8 @@ Result<Target> Target::parse(std::string_view text) {
   if (Status status = addChips(text.substr(colon + 1), target); !status)
     return Error{place + status.error().message};
   if (target.chips.size() > found->maxChips)
-    return Error{place + "expected at most " + std::to_string(found->maxChips) +
-                 (found->maxChips == 1 ? " chip" : " chips") + ", but got " +
+    return Error{place + "expected at most " +
+                 counted(found->maxChips, "chip") + ", but got " +
                  std::to_string(target.chips.size())};
   return target;
 }
