@@ -1,9 +1,8 @@
 /*===- nm-c/Format.h - N:M weights from C -----------------------*- C -*-===*\
 |*
 |* Checking, pruning, compressing and packing weights, in libnm_runtime. All
-|* tensors are on the host, of rank 2, and at a multiple of their elements'
-size;
-|* dense ones may be strided. Errors are values, as in nm-c/Runtime.h.
+|* tensors are on the host, of rank 2, and at a multiple of the size of their
+|* elements; dense ones may be strided. Errors are values, as in nm-c/Runtime.h.
 |*
 \*===----------------------------------------------------------------------===*/
 
