@@ -204,6 +204,17 @@ def check_joined_strings_keep_their_space(tree):
             yield f"{name}:{line}: two joined strings have no space between them"
 
 
+def check_banners_are_whole(tree):
+    """clang-format cuts their long lines, and then objects to nothing."""
+    for name in tree.ending(".cpp", ".h", ".c", ".td"):
+        text = tree.read(name)
+        if text.startswith("//===") and not re.match(r".*===//\n", text):
+            yield f"{name}: expected a first line that ends in ===//"
+        if text.startswith("/*===") and not re.match(
+                r".*(===\*/\n|\*\\\n(\|\*.*\n)+\\\*===)", text):
+            yield f"{name}: expected lines that start with |* in its banner"
+
+
 def check_clang_format(tree):
     tool = shutil.which("clang-format-22")
     sources = [n for n in tree.ending(".h", ".cpp", ".c")

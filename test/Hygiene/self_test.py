@@ -121,6 +121,13 @@ class Violations(unittest.TestCase):
                  {"include/Passes.td":
                   PASS.replace('"the size"', '"the"\n    "size"')},
                  "no space between"),
+            Case(hygiene.check_banners_are_whole,
+                 {"include/Passes.h": "//===- Passes.h - Tiles -*- C++\n//-*-===//\n"},
+                 "ends in ===//"),
+            Case(hygiene.check_banners_are_whole,
+                 {"include/Passes.h":
+                  "/*===- Passes.h -===*\\\n|* Tiles and\nblocks.\n\\*===*/\n"},
+                 "start with |*"),
             Case(hygiene.check_clang_format,
                  {"include/Passes.h": "int   tile( );\n"},
                  "not as clang-format", needs="clang-format-22"),

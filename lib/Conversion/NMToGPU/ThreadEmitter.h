@@ -1,5 +1,4 @@
-//===- ThreadEmitter.h - The words that a thread's code is made of -*- C++
-//-*-===//
+//===- ThreadEmitter.h - The words of a thread's code -----------*- C++ -*-===//
 
 #ifndef NM_CONVERSION_NMTOGPU_THREADEMITTER_H
 #define NM_CONVERSION_NMTOGPU_THREADEMITTER_H

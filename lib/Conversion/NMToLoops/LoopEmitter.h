@@ -1,4 +1,4 @@
-//===- LoopEmitter.h - The words that reference loops are made of -*- C++ -*-=//
+//===- LoopEmitter.h - The words of reference loops -------------*- C++ -*-===//
 
 #ifndef NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H
 #define NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H

@@ -1,4 +1,4 @@
-//===- CpuFeatures.h - A CPU's features as the cost model sees them -*- C++ -*//
+//===- CpuFeatures.h - A CPU's features for the cost model ------*- C++ -*-===//
 
 #ifndef NM_DIALECT_NM_TRANSFORMS_CPUFEATURES_H
 #define NM_DIALECT_NM_TRANSFORMS_CPUFEATURES_H
