@@ -18,7 +18,8 @@ using namespace nm::test;
 namespace {
 struct Request {
   std::string folder, target;
-  int64_t count = 60;
+  /// Three of each kind.
+  int64_t count = 63;
   std::string options;
 };
 } // namespace

@@ -139,8 +139,10 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
 }
 
 std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
-  // As many as share the compiler's and the linker's start.
-  constexpr int64_t kCasesOfGroup = 10;
+  // Each kind has its turn; ten cases share the compiler's and the linker's
+  // start.
+  int64_t casesOfGroup =
+      std::clamp<int64_t>(count / int64_t(std::size(kKinds)), 1, 10);
   std::vector<GpuGroup> groups;
   for (int64_t number = 0; number < count;) {
     size_t turn = groups.size();
@@ -148,7 +150,7 @@ std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
     GpuGroup &group = groups.emplace_back();
     group.name = "group" + std::to_string(turn) + "-" + kind.name;
     group.options = kind.options;
-    for (int64_t i = 0; i < kCasesOfGroup; ++i)
+    for (int64_t i = 0; i < casesOfGroup; ++i)
       group.cases.push_back(drawCase(number++, kind));
   }
   return groups;
