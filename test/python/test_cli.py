@@ -162,3 +162,25 @@ def test_bench_and_plot(capsys, tmp_path):
         writer.writerows({**row, "accurate": "0"} for row in rows)
     assert main(["plot", str(path)]) == 1
     assert "accurate measurements" in capsys.readouterr().err
+
+
+def test_odd_files(draw, capsys, tmp_path):
+    """Names that no terminal should get, and numbers that JSON has not."""
+    path = tmp_path / "model.safetensors"
+    weight = draw.weight((48, 64), "2:4", axis=1)
+    _safetensors.write(path, {"\ud800": ("f32", weight),
+                              "a\x1b[2J": ("f32", weight)}, {})
+    assert main(["check", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert r"\ud800" in printed and r"a\x1b[2J" in printed
+    nan = tmp_path / "nan.npy"
+    np.save(nan, weight * np.nan)
+    assert main(["prune", str(nan), "--pattern=2:4", "--json",
+                 f"--output={tmp_path / 'p.safetensors'}"]) == 0
+    report = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert report["nan"]["relative_error"] is None
+    for command in (["prune", "--pattern=2:4"], ["convert"]):
+        assert main([*command, str(nan), f"--output={nan}"]) == 1
+        assert "ends in .safetensors" in capsys.readouterr().err
+    assert main(["plot", str(nan), "-o", str(tmp_path / "x")]) == 1
+    assert "expected a CSV file of nm-bench" in capsys.readouterr().err

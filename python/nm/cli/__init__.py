@@ -8,6 +8,7 @@ line is wrong.
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -51,12 +52,15 @@ def main(args: Sequence[str] | None = None) -> int:
     if rest and parsed.command != "bench":
         make_parser(wanted).error(f"unrecognized arguments: {' '.join(rest)}")
     parsed.rest = rest
+    # Names in files may hold what the terminal's encoding has not.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return parsed.run(parsed)
     except BrokenPipeError:
         sys.stderr.close()
         return 1
-    except (Error, OSError, KeyError, TypeError) as error:
+    except (Error, OSError, KeyError, TypeError, ValueError) as error:
         text = error.args[0] if isinstance(error, KeyError) else error
         print(f"error: {text}", file=sys.stderr)
         return 1

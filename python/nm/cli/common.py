@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -88,6 +89,9 @@ def _draw(done: int, total: int, text: str, width: int = 24) -> None:
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:
     """Columns as wide as they need to be."""
+    # Names come from files; a terminal must not obey them.
+    rows = [[cell if cell.isprintable() else ascii(cell)[1:-1] for cell in row]
+            for row in rows]
     widths = [max(len(row[i]) for row in [header, *rows])
               for i in range(len(header))]
     for row in [header, *rows]:
@@ -96,7 +100,25 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1))
+    """Strict JSON, which has no word for what is not finite but null."""
+    print(json.dumps(_finite(value), indent=1))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return value
+
+
+def check_output(path: str) -> None:
+    """Refuses a name that tells of another format than is written."""
+    if not path.endswith(".safetensors"):
+        raise Error(f"expected --output with a name that ends in .safetensors, but "
+                    f"got '{path}'")
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from .. import PatternError, compress, detect, save_weights
-from .common import (add_weight_arguments, chosen_weights, given_pattern,
-                     print_json, print_table, shape_text, with_progress)
+from .common import (add_weight_arguments, check_output, chosen_weights,
+                     given_pattern, print_json, print_table, shape_text,
+                     with_progress)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_output(args.output)
     given = given_pattern(args)
     source, names = chosen_weights(args)
     weights, skipped = {}, {}

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 
 from .. import Error
+from .._errors import reading
 from .common import add_json_argument, print_json
 
 _NUMBERS = ("m", "n", "k", "sparsity", "speedup", "gflops", "flops", "bytes",
@@ -59,7 +60,8 @@ def read_rows(path: str) -> list[dict]:
     Raises:
         Error: the file is not one of nm-bench, or has none.
     """
-    with open(path, newline="", encoding="utf-8") as file:
+    with (reading(path, "a CSV file of nm-bench"),
+          open(path, newline="", encoding="utf-8") as file):
         reader = csv.DictReader(file)
         missing = [name for name in (*_NUMBERS, *_TEXTS)
                    if name not in (reader.fieldnames or ())]

@@ -8,8 +8,9 @@ import numpy as np
 
 from .. import _arrays, _safetensors
 from .. import prune as prune_weight
-from .common import (add_weight_arguments, chosen_weights, print_json,
-                     print_table, required_pattern, shape_text, with_progress)
+from .common import (add_weight_arguments, check_output, chosen_weights,
+                     print_json, print_table, required_pattern, shape_text,
+                     with_progress)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_output(args.output)
     pattern = required_pattern(args)
     source, names = chosen_weights(args)
     tensors, reports = {}, {}
