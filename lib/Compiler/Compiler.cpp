@@ -2,6 +2,7 @@
 
 #include "nm/Compiler/Compiler.h"
 
+#include "CheckInput.h"
 #include "ChipModule.h"
 #include "Codegen.h"
 #include "DetectChip.h"
@@ -18,6 +19,7 @@
 #include "nm/Support/KernelObjects.h"
 #include "nm/Support/Target.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -137,6 +139,9 @@ LogicalResult Compilation::readTarget() {
 }
 
 LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
+  if (!isBytecode(input))
+    if (std::optional<std::string> reason = whyTooDeep(input))
+      return diagnostics.fail(*reason);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBufferCopy(input.getBuffer(),
@@ -144,7 +149,7 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
       SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
-    return success();
+    return checkSizes(*module);
   return diagnostics.hasErrors()
              ? failure()
              : diagnostics.fail("'" + input.getBufferIdentifier() +

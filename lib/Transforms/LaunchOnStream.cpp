@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMLAUNCHONSTREAM
@@ -139,6 +140,9 @@ LogicalResult StreamRewriter::createTable(Location loc) {
 LogicalResult StreamRewriter::rewriteConstant(memref::GetGlobalOp constant) {
   Location loc = constant.getLoc();
   MemRefType type = constant.getType();
+  if (type.getMemorySpace())
+    return constant.emitOpError()
+           << "expected a constant without a memory space, but got " << type;
   Type i64 = rewriter.getI64Type();
   FailureOr<LLVM::LLVMFuncOp> getter =
       declare("nmDeviceConstant", {pointer, pointer, i64}, pointer);
@@ -149,8 +153,10 @@ LogicalResult StreamRewriter::rewriteConstant(memref::GetGlobalOp constant) {
       rewriter, loc, constant.getResult());
   Value integer = arith::IndexCastOp::create(rewriter, loc, i64, index);
   Value address = LLVM::IntToPtrOp::create(rewriter, loc, pointer, integer);
-  int64_t bytes = llvm::divideCeil(
-      type.getNumElements() * type.getElementTypeBitWidth(), 8);
+  // An element of fewer than 8 bits has a byte of its own, too.
+  int64_t bytes =
+      type.getNumElements() *
+      int64_t(DataLayout::closest(constant).getTypeSize(type.getElementType()));
   Value size = LLVM::ConstantOp::create(rewriter, loc, i64, bytes);
   Value slot = LLVM::AddressOfOp::create(rewriter, loc, table);
   Value copy = LLVM::CallOp::create(rewriter, loc, *getter,

@@ -19,6 +19,11 @@
 // CHECK-NEXT: memref.alloc
 // CHECK-NEXT: memref.get_global
 
+// Each i1 has a byte.
+// CHECK-LABEL: func @bits(
+// CHECK: %[[BITS:.*]] = llvm.mlir.constant(12 : i64)
+// CHECK: llvm.call @nmDeviceConstant(%{{.*}}, %{{.*}}, %[[BITS]])
+
 // CHECK: llvm.mlir.global internal @nm_device_constants() {{.*}} : !llvm.ptr
 // CHECK: llvm.func internal @nm_device_constants_release
 // CHECK: llvm.call @nmReleaseDeviceConstants
@@ -42,7 +47,17 @@ module attributes {gpu.container_module} {
     memref.dealloc %t : memref<4xf32>
     return %w : memref<4xf32>
   }
+  memref.global "private" constant @mask : memref<12xi1> = dense<true>
+  func.func @bits() {
+    %c1 = arith.constant 1 : index
+    %mask = memref.get_global @mask : memref<12xi1>
+    gpu.launch_func @kernels::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%mask : memref<12xi1>)
+    return
+  }
   gpu.module @kernels {
+    gpu.func @g(%mask: memref<12xi1>) kernel {
+      gpu.return
+    }
     gpu.func @f(%w: memref<4xf32>, %t: memref<4xf32>) kernel {
       gpu.return
     }

@@ -72,7 +72,8 @@ static int64_t getTaskRows(linalg::LinalgOp op, int64_t elements) {
     return 0;
   int64_t perRow = 1;
   for (int64_t range : ArrayRef(ranges).drop_front())
-    perRow *= ShapedType::isDynamic(range) ? 1 : std::max<int64_t>(range, 1);
+    if (range > 1)
+      perRow = llvm::MulOverflow(perRow, range, perRow) ? INT64_MAX : perRow;
   int64_t rows = llvm::divideCeil(elements, perRow);
   return dropWholeTile(rows, ranges[0]);
 }

@@ -1,0 +1,89 @@
+//===- CheckInput.cpp - What no module may ask for ------------------------===//
+
+#include "CheckInput.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+/// Far more than any program has, and half of what 8 MiB of stack hold.
+static constexpr int64_t kMaxDepth = 1000;
+
+/// The addresses that x86-64 and AArch64 give a process.
+static constexpr uint64_t kMaxBytes = uint64_t(1) << 47;
+
+/// `text` from behind the string or comment that it starts with, if it does.
+static StringRef skipQuoted(StringRef text) {
+  if (text.starts_with("//"))
+    return text.drop_until([](char c) { return c == '\n'; });
+  if (!text.starts_with("\""))
+    return text;
+  size_t at = text.find_first_of("\"\\", 1);
+  while (at != StringRef::npos && text[at] == '\\')
+    at = text.find_first_of("\"\\", at + 2);
+  return text.substr(at == StringRef::npos ? at : at + 1);
+}
+
+std::optional<std::string> mlir::nm::whyTooDeep(llvm::MemoryBufferRef buffer) {
+  int64_t depth = 0;
+  for (StringRef text = buffer.getBuffer(); !text.empty();) {
+    StringRef rest = skipQuoted(text);
+    if (rest.size() != text.size()) {
+      text = rest;
+      continue;
+    }
+    if (text.consume_front("->"))
+      continue;
+    char c = text.front();
+    if (StringRef("([{<").contains(c))
+      ++depth;
+    else if (StringRef(")]}>").contains(c) && depth > 0)
+      --depth;
+    if (depth > kMaxDepth) {
+      size_t line = 1 + buffer.getBuffer().drop_back(text.size()).count('\n');
+      return (buffer.getBufferIdentifier() + ":" + Twine(line) +
+              ": expected at most " + Twine(kMaxDepth) +
+              " brackets inside each other")
+          .str();
+    }
+    text = text.drop_front();
+  }
+  return std::nullopt;
+}
+
+/// The bytes of `type`, of which dynamic and empty dimensions are taken to have
+/// one element: they are multiplied with the others when the program runs.
+static uint64_t countBytes(ShapedType type) {
+  unsigned bits =
+      type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
+  uint64_t bytes = llvm::divideCeil(bits, 8);
+  for (int64_t size : type.getShape())
+    if (size > 0)
+      bytes = llvm::SaturatingMultiply<uint64_t>(bytes, size);
+  return bytes;
+}
+
+static LogicalResult checkTypes(Location loc, TypeRange types) {
+  for (Type type : types) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (shaped && shaped.hasRank() && countBytes(shaped) > kMaxBytes)
+      return emitError(loc)
+             << "expected at most " << kMaxBytes
+             << " bytes, which a process can address, but got " << type;
+  }
+  return success();
+}
+
+LogicalResult mlir::nm::checkSizes(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    if (failed(checkTypes(op->getLoc(), op->getResultTypes())))
+      return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (failed(checkTypes(op->getLoc(), block.getArgumentTypes())))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
