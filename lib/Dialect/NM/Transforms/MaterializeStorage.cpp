@@ -23,9 +23,12 @@ using namespace mlir::nm;
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Replaces nm.disassemble of a constant by two constants.
-static LogicalResult condenseConstant(DisassembleOp op,
-                                      arith::ConstantOp constant) {
+/// Replaces every nm.disassemble of `constant` by its condensed parts.
+static LogicalResult condenseConstant(arith::ConstantOp constant) {
+  auto parts = llvm::to_vector(llvm::make_filter_range(
+      constant->getUsers(), llvm::IsaPred<DisassembleOp>));
+  if (parts.empty())
+    return success();
   std::optional<ConstantArray> dense = ConstantArray::get(constant.getValue());
   if (!dense)
     // An error on the op itself would print the whole constant.
@@ -38,23 +41,27 @@ static LogicalResult condenseConstant(DisassembleOp op,
                        encoding.getDim(), getConstantName(constant.getValue()));
   if (!condensed)
     return emitError(constant.getLoc()) << condensed.error().message;
-  OpBuilder builder(op);
-  op.replaceAllUsesWith(ValueRange{
-      arith::ConstantOp::create(builder, constant.getLoc(), condensed->values),
-      arith::ConstantOp::create(builder, constant.getLoc(),
-                                condensed->indices)});
-  op.erase();
+  OpBuilder builder(constant);
+  Location loc = constant.getLoc();
+  Value values = arith::ConstantOp::create(builder, loc, condensed->values);
+  Value indices = arith::ConstantOp::create(builder, loc, condensed->indices);
+  for (Operation *op : parts) {
+    op->replaceAllUsesWith(ValueRange{values, indices});
+    op->erase();
+  }
   return success();
 }
 
 static LogicalResult condenseConstants(ModuleOp module) {
-  WalkResult result = module.walk([](DisassembleOp op) {
-    auto constant = op.getEncoded().getDefiningOp<arith::ConstantOp>();
-    if (constant && failed(condenseConstant(op, constant)))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+  SmallVector<arith::ConstantOp> constants;
+  module.walk([&](arith::ConstantOp constant) {
+    if (getEncoding(constant.getType()))
+      constants.push_back(constant);
   });
-  return failure(result.wasInterrupted());
+  for (arith::ConstantOp constant : constants)
+    if (failed(condenseConstant(constant)))
+      return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,9 +143,7 @@ static SmallVector<DictionaryAttr> expandResultAttrs(func::FuncOp function) {
   SmallVector<DictionaryAttr> expanded;
   for (auto [position, type] : llvm::enumerate(function.getResultTypes()))
     expanded.append(getEncoding(type) ? 2 : 1,
-                    function.getResultAttrDict(position)
-                        ? function.getResultAttrDict(position)
-                        : DictionaryAttr::get(function.getContext()));
+                    function.getResultAttrDict(position));
   return expanded;
 }
 
@@ -196,8 +201,7 @@ static void expandCall(func::CallOp op) {
 }
 
 static void expandFunctions(ModuleOp module) {
-  for (auto function : module.getOps<func::FuncOp>())
-    expandSignature(function);
+  module.walk([](func::FuncOp function) { expandSignature(function); });
   module.walk([](func::ReturnOp op) { expandReturn(op); });
   module.walk([](func::CallOp op) { expandCall(op); });
 }
@@ -206,9 +210,8 @@ static void expandFunctions(ModuleOp module) {
 // Clean-up
 //===----------------------------------------------------------------------===//
 
-/// Joins each nm.disassemble to the nm.assemble it takes apart, and erases what
-/// is then unused.
-static void foldParts(ModuleOp module) {
+/// Joins each nm.disassemble to the nm.assemble it takes apart.
+static void joinParts(ModuleOp module) {
   module.walk([](DisassembleOp op) {
     auto source = op.getEncoded().getDefiningOp<AssembleOp>();
     if (!source)
@@ -216,6 +219,9 @@ static void foldParts(ModuleOp module) {
     op.replaceAllUsesWith(ValueRange{source.getValues(), source.getIndices()});
     op.erase();
   });
+}
+
+static void eraseUnusedSources(ModuleOp module) {
   module.walk([](Operation *op) {
     bool isEncodedSource =
         isa<AssembleOp>(op) ||
@@ -230,10 +236,12 @@ struct NMMaterializeStorage
     : mlir::nm::impl::NMMaterializeStorageBase<NMMaterializeStorage> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    // Calls and returns take constants apart too, so those come after.
+    expandFunctions(module);
+    joinParts(module);
     if (failed(condenseConstants(module)))
       return signalPassFailure();
-    expandFunctions(module);
-    foldParts(module);
+    eraseUnusedSources(module);
     if (failed(verifyNoEncodings(
             module, "where storage is materialized",
             [](Attribute encoding) { return isa<EncodingAttr>(encoding); })))

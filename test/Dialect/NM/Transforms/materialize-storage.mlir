@@ -65,4 +65,25 @@ func.func private @identity(%w: tensor<64x48xf32, #w>) -> tensor<64x48xf32, #w> 
 // CHECK: func.func private @external(tensor<32x48xf32> {nm.values_of = 0 : i64}, tensor<32x48xi8> {nm.indices_of = 0 : i64}) -> tensor<4xf32>
 func.func private @external(tensor<64x48xf32, #w>) -> tensor<4xf32>
 
+// A constant that is passed on is condensed once, for all uses.
+// CHECK-LABEL: func.func @passes_constant
+func.func @passes_constant() -> (tensor<4xf32>, tensor<4x1xf32, #w>) {
+  // CHECK-DAG: %[[V:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [2.000000e+00]]> : tensor<2x1xf32>
+  // CHECK-DAG: %[[I:.*]] = arith.constant dense<{{\[}}[1], [3]]> : tensor<2x1xi8>
+  // CHECK: %[[R:.*]] = call @takes_constant(%[[V]], %[[I]])
+  // CHECK: return %[[R]], %[[V]], %[[I]]
+  %w = arith.constant dense<[[0.0], [1.0], [0.0], [2.0]]> : tensor<4x1xf32, #w>
+  %r = call @takes_constant(%w) : (tensor<4x1xf32, #w>) -> tensor<4xf32>
+  return %r, %w : tensor<4xf32>, tensor<4x1xf32, #w>
+}
+func.func private @takes_constant(tensor<4x1xf32, #w>) -> tensor<4xf32>
+
+// CHECK-LABEL: func.func @nested
+// CHECK-SAME: tensor<2x1xf32> {nm.values_of = 0 : i64}
+module {
+  func.func @nested(%w: tensor<4x1xf32, #w>) -> tensor<4x1xf32, #w> {
+    return %w : tensor<4x1xf32, #w>
+  }
+}
+
 {-# dialect_resources: { builtin: { weight: "0x04000000000000000000803f0000000000000040" } } #-}
