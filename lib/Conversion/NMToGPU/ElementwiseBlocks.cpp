@@ -88,6 +88,9 @@ LogicalResult RowOfElements::verify(scf::ForallOp loop) {
   if (!op.hasPureBufferSemantics())
     return op.emitOpError() << "expected operands to be memrefs, which "
                                "bufferization makes of tensors";
+  if (op.getNumLoops() == 0)
+    return op.emitOpError() << "expected rows of elements in blocks without a "
+                               "product, but got a scalar";
   bool identities = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
     return map.isIdentity();
   });

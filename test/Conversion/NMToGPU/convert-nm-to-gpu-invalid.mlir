@@ -187,3 +187,17 @@ func.func @simt_slices(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @no_row(%a: memref<f32>) {
+  scf.forall (%b) in (4) {
+    // expected-error @+1 {{expected rows of elements in blocks without a product, but got a scalar}}
+    linalg.generic {indexing_maps = [affine_map<() -> ()>], iterator_types = []} outs(%a : memref<f32>) {
+    ^bb0(%x: f32):
+      %y = arith.addf %x, %x : f32
+      linalg.yield %y : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

@@ -203,6 +203,8 @@ struct ScheduleFields {
   SmallVector<int64_t> block, warp, thread;
   int64_t stages = 1, splitK = 1, sliceK = 1;
   PackingAttr packing;
+  /// The names of those that were given.
+  SmallVector<StringRef> seen;
 };
 } // namespace
 
@@ -218,6 +220,9 @@ static ParseResult parseScheduleField(AsmParser &parser,
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&name) || parser.parseEqual())
     return failure();
+  if (llvm::is_contained(fields.seen, name))
+    return parser.emitError(loc) << "'" << name << "' is given twice";
+  fields.seen.push_back(name);
   if (name == "block")
     return parseSizes(parser, fields.block);
   if (name == "warp")
@@ -317,10 +322,12 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> thread, int64_t stages,
                                    int64_t splitK, int64_t sliceK,
                                    PackingAttr packing) {
+  // (C1).
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
       failed(verifySizes(emitError, "thread", thread, 2, kMaxTile)))
     return failure();
+  // (C2).
   if (stages < 1 || stages > kMaxParts)
     return emitError() << "expected stages in 1.." << kMaxParts << ", but got "
                        << stages;

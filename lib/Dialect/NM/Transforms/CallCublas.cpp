@@ -22,8 +22,12 @@ using namespace mlir::nm;
 using ::nm::ElementType;
 
 /// Why the library has no such product, if so.
-static std::optional<std::string> whyNotCublas(SpMMOp op) {
-  auto product = cast<SparseProductOpInterface>(*op);
+static std::optional<std::string>
+whyNotCublas(SparseProductOpInterface product) {
+  if (!isa<SpMMOp>(product))
+    return "expected nm.spmm for strategy cublas";
+  if (!product.hasPureBufferSemantics())
+    return "expected memrefs to call cuBLAS with";
   ::nm::Pattern pattern = product.getPattern();
   if (pattern.n != pattern.m)
     return "expected a pattern that keeps all weights for strategy cublas, "
@@ -38,7 +42,7 @@ static std::optional<std::string> whyNotCublas(SpMMOp op) {
            "strategy cublas";
   if (product.getNumBatchDims() > 1)
     return "expected at most one batch dimension for strategy cublas";
-  for (Value operand : {op.getA(), op.getValues(), op.getC()}) {
+  for (Value operand : {product.getA(), product.getValues(), product.getC()}) {
     auto [strides, offset] =
         cast<MemRefType>(operand.getType()).getStridesAndOffset();
     if (strides.back() != 1)
@@ -137,21 +141,20 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
   using NMCallCublasBase::NMCallCublasBase;
 
   void runOnOperation() override {
-    SmallVector<SpMMOp> products;
+    SmallVector<SparseProductOpInterface> products;
     SmallVector<HasCublasOp> conditions;
-    getOperation()->walk([&](Operation *op) {
-      if (auto condition = dyn_cast<HasCublasOp>(op))
-        conditions.push_back(condition);
-      auto product = dyn_cast<SpMMOp>(op);
-      if (product && product.getScheduleAttr() &&
-          product.getScheduleAttr().getStrategy() == Strategy::Cublas)
+    getOperation()->walk(
+        [&](HasCublasOp condition) { conditions.push_back(condition); });
+    getOperation()->walk([&](SparseProductOpInterface product) {
+      ScheduleAttr schedule = product.getScheduleAttr();
+      if (schedule && schedule.getStrategy() == Strategy::Cublas)
         products.push_back(product);
     });
     for (HasCublasOp condition : conditions)
       replaceCondition(condition);
     if (!available)
       return removeDeadBranches();
-    for (SpMMOp product : products)
+    for (SparseProductOpInterface product : products)
       if (failed(replaceProduct(product)))
         return signalPassFailure();
   }
@@ -161,7 +164,7 @@ private:
   void replaceCondition(HasCublasOp op);
   /// Those that would call the library.
   void removeDeadBranches();
-  LogicalResult replaceProduct(SpMMOp op);
+  LogicalResult replaceProduct(SparseProductOpInterface product);
 };
 } // namespace
 
@@ -200,11 +203,10 @@ void NMCallCublas::removeDeadBranches() {
   (void)applyPatternsGreedily(getOperation(), std::move(patterns));
 }
 
-LogicalResult NMCallCublas::replaceProduct(SpMMOp op) {
-  if (!cast<SparseProductOpInterface>(*op).hasPureBufferSemantics())
-    return op.emitOpError() << "expected memrefs to call cuBLAS with";
-  if (std::optional<std::string> reason = whyNotCublas(op))
-    return op.emitOpError() << *reason;
+LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
+  if (std::optional<std::string> reason = whyNotCublas(product))
+    return product->emitOpError() << *reason;
+  auto op = cast<SpMMOp>(*product);
   linalg::FillOp fill = findZeroFill(op);
   OpBuilder builder(op);
   SmallVector<Value> arguments =

@@ -211,7 +211,8 @@ void NMDetectWeights::eraseReplaced() {
 }
 
 void NMDetectWeights::runOnOperation() {
-  if (minSparsity < 0 || minSparsity >= 1) {
+  // Written so that NaN is refused too.
+  if (!(minSparsity >= 0 && minSparsity < 1)) {
     getOperation()->emitError()
         << "expected min-sparsity to be at least 0 and below 1, but got "
         << double(minSparsity);

@@ -24,9 +24,9 @@ using namespace mlir::nm;
 // Packing in place
 //===----------------------------------------------------------------------===//
 
-/// nm.pack of the weights of `op`, or the constants it folds to, and the
-/// packing they have.
 namespace {
+/// nm.pack of a product's weights, or the constants it folds to, and the
+/// packing they have.
 struct PackedWeights {
   Value values, indices;
   PackingAttr packing;
@@ -81,15 +81,20 @@ static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
          dominance.properlyDominates(packed.values, op);
 }
 
-static void packWeights(func::FuncOp function) {
+static LogicalResult packWeights(func::FuncOp function) {
   DominanceInfo dominance(function);
   DenseMap<std::tuple<Value, Value, Attribute>, SmallVector<PackedWeights>>
       packedForms;
-  function.walk([&](SparseProductOpInterface op) {
+  WalkResult result = function.walk([&](SparseProductOpInterface op) {
     ScheduleAttr schedule = op.getScheduleAttr();
     if (!schedule || !schedule.getPacking() || op.getPackingAttr() ||
         !op.hasPureTensorSemantics())
-      return;
+      return WalkResult::advance();
+    if (!op.getValuesType().hasStaticShape()) {
+      op->emitOpError() << "expected weights of static shape to pack, but got "
+                        << op.getValuesType();
+      return WalkResult::interrupt();
+    }
     auto key = std::make_tuple(op.getValues(), op.getIndices(),
                                Attribute(op.getPatternAttr()));
     SmallVector<PackedWeights> &forms = packedForms[key];
@@ -103,7 +108,9 @@ static void packWeights(func::FuncOp function) {
     op->setOperand(1, packed->values);
     op->setOperand(2, packed->indices);
     op.setPackingAttr(packed->packing);
+    return WalkResult::advance();
   });
+  return failure(result.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,8 +187,9 @@ static std::optional<LoadTimePack> findLoadTimePack(func::FuncOp function,
 
 static SmallVector<LoadTimePack> findLoadTimePacks(func::FuncOp function) {
   SmallVector<LoadTimePack> packs;
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-    if (function.getArgAttr(i, "nm.values_of"))
+  for (unsigned i = 0, e = function.getNumArguments(); i + 1 < e; ++i)
+    if (function.getArgAttr(i, "nm.values_of") &&
+        function.getArgAttr(i + 1, "nm.indices_of"))
       if (std::optional<LoadTimePack> pack = findLoadTimePack(function, i))
         packs.push_back(std::move(*pack));
   return packs;
@@ -225,11 +233,9 @@ static void createPackFunction(func::FuncOp function,
 static LogicalResult takePackedArguments(func::FuncOp function,
                                          ArrayRef<LoadTimePack> packs) {
   Builder builder(function.getContext());
-  llvm::BitVector condensed(function.getNumArguments());
   // From the last to the first, so that positions before stay as they are.
   for (const LoadTimePack &load : llvm::reverse(packs)) {
     Attribute position = function.getArgAttr(load.argument, "nm.values_of");
-    condensed.resize(function.getNumArguments() + 2);
     for (unsigned part : {1, 0}) {
       NamedAttribute mark(
           part == 0 ? "nm.packed_values_of" : "nm.packed_indices_of", position);
@@ -246,7 +252,7 @@ static LogicalResult takePackedArguments(func::FuncOp function,
         op->erase();
   }
   // Each pack before this one has put two arguments in front.
-  condensed.reset();
+  llvm::BitVector condensed(function.getNumArguments());
   for (auto [position, load] : llvm::enumerate(packs)) {
     condensed.set(load.argument + 2 * position + 2);
     condensed.set(load.argument + 2 * position + 3);
@@ -272,8 +278,8 @@ struct NMPackWeights : mlir::nm::impl::NMPackWeightsBase<NMPackWeights> {
     for (func::FuncOp function : functions) {
       if (function.isExternal())
         continue;
-      packWeights(function);
-      if (failed(packAtLoad(function, symbols)))
+      if (failed(packWeights(function)) ||
+          failed(packAtLoad(function, symbols)))
         return signalPassFailure();
       remarkOnPacksLeft(function);
     }

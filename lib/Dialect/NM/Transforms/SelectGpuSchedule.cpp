@@ -148,8 +148,8 @@ private:
   void selectLoops(SparseProductOpInterface op, const Twine &reason);
   /// Whether options say how products are tiled.
   bool hasGivenSizes() const {
-    return !block.empty() || !warp.empty() || !thread.empty() || stages > 0 ||
-           splitK > 0 || sliceK > 0;
+    return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
+           splitK != 0 || sliceK != 0;
   }
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
@@ -199,11 +199,11 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
   if (!block.empty() && schedule.strategy == GpuStrategy::Simt)
     schedule.packing.panel =
         ::nm::choosePanel(op.getPattern(), schedule.blockN, schedule.warpN);
-  if (stages > 0)
+  if (stages != 0)
     schedule.stages = stages;
-  if (splitK > 0)
+  if (splitK != 0)
     schedule.splitK = splitK;
-  if (sliceK > 0)
+  if (sliceK != 0)
     schedule.sliceK = sliceK;
   return success();
 }
@@ -306,7 +306,8 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   }
   // A dense matrix that comes with each call is best left as it is.
   bool packs = !isDense(op) || areWeightsLoaded(op);
-  if (!packs && op.hasPureTensorSemantics())
+  if (!packs && op.hasPureTensorSemantics() &&
+      op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
   std::string name = describeProduct(op, GpuProduct::kTypicalRows);
   ::nm::Result<GpuSchedule> chosen =

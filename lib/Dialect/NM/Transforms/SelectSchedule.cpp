@@ -74,6 +74,7 @@ private:
   LogicalResult checkThreadTile(SparseProductOpInterface op,
                                 ScheduleAttr schedule);
   LogicalResult select(SparseProductOpInterface op);
+  void selectLoops(SparseProductOpInterface op, StringRef reason);
   /// Falls back to dense weights where they are estimated to be faster, and
   /// gives the reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, CpuSchedule &chosen);
@@ -221,17 +222,21 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
   return reason;
 }
 
+void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
+                                   StringRef reason) {
+  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops, {}, {},
+                                       {}, 1, 1, 1, PackingAttr()));
+  emitRemark(op.getLoc()) << describeProduct(op) << ": strategy loops, "
+                          << reason;
+}
+
 LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
-  std::string name = describeProduct(op);
-  InFlightDiagnostic remark = emitRemark(op.getLoc());
   std::optional<StringRef> unknown = whyUnknown(op);
   if (unknown || strategy == "loops") {
-    op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops, {}, {},
-                                         {}, 1, 1, 1, PackingAttr()));
-    remark << name << ": strategy loops, "
-           << (unknown ? *unknown : "as the strategy option says");
+    selectLoops(op, unknown ? *unknown : "as the strategy option says");
     return success();
   }
+  std::string name = describeProduct(op);
   CpuSchedule chosen = ::nm::selectCpuSchedule(getProduct(op), cpu);
   int64_t batches = countBatches(op);
   double denseTime = chosen.denseMicroseconds * batches;
@@ -245,18 +250,22 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   PackingAttr packing = op.getPackingAttr();
   if (!packing && packs)
     packing = PackingAttr::get(&getContext(), chosen.packing);
-  op.setScheduleAttr(getVectorSchedule(chosen, packing));
+  ScheduleAttr schedule = getVectorSchedule(chosen, packing);
+  if (failed(checkThreadTile(op, schedule)))
+    return failure();
+  op.setScheduleAttr(schedule);
   double time = chosen.sparseMicroseconds * batches;
-  remark << name << ": strategy vector, " << explain(getProduct(op), chosen)
-         << "; estimated " << describeTime(time) << " beside "
-         << describeTime(denseTime) << " for a dense BLAS ("
-         << llvm::formatv("{0:f2}x", denseTime / time) << ") on " << cpu.threads
-         << (cpu.threads == 1 ? " thread" : " threads") << "; " << reason
-         << (packing ? ""
-                     : "; weights stay condensed, for they would be packed at "
-                       "each call")
-         << "; schedule " << op.getScheduleAttr();
-  return checkThreadTile(op, op.getScheduleAttr());
+  emitRemark(op.getLoc())
+      << name << ": strategy vector, " << explain(getProduct(op), chosen)
+      << "; estimated " << describeTime(time) << " beside "
+      << describeTime(denseTime) << " for a dense BLAS ("
+      << llvm::formatv("{0:f2}x", denseTime / time) << ") on " << cpu.threads
+      << (cpu.threads == 1 ? " thread" : " threads") << "; " << reason
+      << (packing ? ""
+                  : "; weights stay condensed, for they would be packed at "
+                    "each call")
+      << "; schedule " << schedule;
+  return success();
 }
 
 void NMSelectSchedule::runOnOperation() {

@@ -169,6 +169,11 @@ func.func private @schedule_strategy() attributes {s = #nm.schedule<fast>}
 
 // -----
 
+// expected-error @+1 {{'block' is given twice}}
+func.func private @schedule_repeated() attributes {s = #nm.schedule<vector, block = [64, 64], block = [8]>}
+
+// -----
+
 // expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
 func.func private @schedule_c1_block() attributes {s = #nm.schedule<vector, block = [64, 64]>}
 

@@ -51,3 +51,12 @@ func.func @tensors(%a: tensor<8x4xf32>, %v: tensor<4x8xf32>, %i: tensor<4x1xi8>,
     ins(%a, %v, %i : tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x1xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
+
+// -----
+
+func.func @vector(%a: memref<4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8xf32>) {
+  // expected-error @+1 {{expected nm.spmm for strategy cublas}}
+  nm.spmv <1:1, block = 1x8> schedule <cublas>
+    ins(%a, %v, %i : memref<4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8xf32>)
+  return
+}

@@ -133,3 +133,17 @@ func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64x
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %2, %1 : tensor<64x64xf32>, tensor<2x64xf32>
 }
+
+// -----
+
+// A mark on values alone makes no pair that could be packed when it is loaded.
+// CHECK-LABEL: func.func @no_indices(
+// CHECK-SAME: nm.values_of
+// CHECK: nm.pack
+func.func @no_indices(%a: tensor<8x64xf32>, %c: tensor<8x48xf32>, %v: tensor<32x48xf32> {nm.values_of = 2 : i64}) -> tensor<8x48xf32> {
+  %i = arith.constant dense<1> : tensor<32x48xi8>
+  // expected-remark @+1 {{weights are packed at each call}}
+  %r = nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+    ins(%a, %v, %i : tensor<8x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%c : tensor<8x48xf32>) -> tensor<8x48xf32>
+  return %r : tensor<8x48xf32>
+}
