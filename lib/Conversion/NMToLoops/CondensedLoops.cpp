@@ -6,7 +6,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -117,36 +116,20 @@ private:
   DenseAccess dense;
 };
 
-struct CompressToLoops : OpRewritePattern<CompressOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(CompressOp op,
-                                PatternRewriter &rewriter) const override {
-    if (const char *reason = whyNoLoops(op))
-      return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc());
-    CompressLoops(emitter, op).emit();
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // nm.decompress
 //===----------------------------------------------------------------------===//
 
-struct DecompressToLoops : OpRewritePattern<DecompressOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Emits the dense matrix of condensed weights: zeros, then what is kept.
+class DecompressLoops {
+public:
+  DecompressLoops(LoopEmitter &emitter, DecompressOp op)
+      : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
+        dense(emitter, pattern, op.getDense(), op.getDim()),
+        weights(emitter, pattern, /*packing=*/{}, op.getValues(),
+                op.getIndices()) {}
 
-  LogicalResult matchAndRewrite(DecompressOp op,
-                                PatternRewriter &rewriter) const override {
-    if (const char *reason = whyNoLoops(op))
-      return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc());
-    ::nm::Pattern pattern = op.getPattern().getPattern();
-    DenseAccess dense(emitter, pattern, op.getDense(), op.getDim());
-    WeightAccess weights(emitter, pattern, /*packing=*/{}, op.getValues(),
-                         op.getIndices());
+  void emit() {
     Value zero = emitter.zero(dense.elementType());
     emitter.forEach({dense.k(), dense.n()}, [&](ValueRange position) {
       emitter.store(zero, op.getDense(), dense.at(position[0], position[1]));
@@ -158,12 +141,20 @@ struct DecompressToLoops : OpRewritePattern<DecompressOp> {
                       dense.at(k, position[1]));
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
+
+private:
+  LoopEmitter &emitter;
+  DecompressOp op;
+  ::nm::Pattern pattern;
+  DenseAccess dense;
+  WeightAccess weights;
 };
 } // namespace
 
-void mlir::nm::populateCondensedLoops(RewritePatternSet &patterns) {
-  patterns.add<CompressToLoops, DecompressToLoops>(patterns.getContext());
+void mlir::nm::populateCondensedLoops(RewritePatternSet &patterns,
+                                      bool parallel) {
+  patterns.add<OpToLoops<CompressOp, CompressLoops>,
+               OpToLoops<DecompressOp, DecompressLoops>>(patterns.getContext(),
+                                                         parallel);
 }

@@ -21,6 +21,8 @@ using namespace mlir;
 using namespace mlir::nm;
 
 const char *mlir::nm::whyNoLoops(Operation *op) {
+  if (isa<HasCublasOp>(op))
+    return "expected no nm.has_cublas, which nm-call-cublas replaces";
   auto destinationOp = dyn_cast<DestinationStyleOpInterface>(op);
   if (!destinationOp)
     return "expected no op of the program's edge, which nm-materialize-storage "
@@ -62,7 +64,7 @@ private:
 void mlir::nm::populateNMToLoopsPatterns(RewritePatternSet &patterns,
                                          bool parallel) {
   populateProductLoops(patterns, parallel);
-  populateCondensedLoops(patterns);
-  populatePruneLoops(patterns);
+  populateCondensedLoops(patterns, parallel);
+  populatePruneLoops(patterns, parallel);
   populatePackLoops(patterns, parallel);
 }

@@ -4,7 +4,6 @@
 #include "WeightAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -100,24 +99,8 @@ private:
   ::nm::PanelPacking packing;
 };
 
-struct PackToLoops : OpRewritePattern<PackOp> {
-  PackToLoops(MLIRContext *context, bool parallel)
-      : OpRewritePattern(context), parallel(parallel) {}
-
-  LogicalResult matchAndRewrite(PackOp op,
-                                PatternRewriter &rewriter) const override {
-    if (const char *reason = whyNoLoops(op))
-      return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc(), parallel);
-    PackLoops(emitter, op).emit();
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  bool parallel;
-};
 } // namespace
 
 void mlir::nm::populatePackLoops(RewritePatternSet &patterns, bool parallel) {
-  patterns.add<PackToLoops>(patterns.getContext(), parallel);
+  patterns.add<OpToLoops<PackOp, PackLoops>>(patterns.getContext(), parallel);
 }

@@ -4,7 +4,6 @@
 #include "WeightAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -81,25 +80,11 @@ private:
   WeightAccess weights;
 };
 
-struct ProductToLoops : OpInterfaceRewritePattern<SparseProductOpInterface> {
-  ProductToLoops(MLIRContext *context, bool parallel)
-      : OpInterfaceRewritePattern(context), parallel(parallel) {}
-
-  LogicalResult matchAndRewrite(SparseProductOpInterface op,
-                                PatternRewriter &rewriter) const override {
-    if (const char *reason = whyNoLoops(op))
-      return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc(), parallel);
-    ProductLoops(emitter, op).emit();
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  bool parallel;
-};
 } // namespace
 
 void mlir::nm::populateProductLoops(RewritePatternSet &patterns,
                                     bool parallel) {
-  patterns.add<ProductToLoops>(patterns.getContext(), parallel);
+  patterns
+      .add<OpToLoops<SpMMOp, ProductLoops>, OpToLoops<SpMVOp, ProductLoops>>(
+          patterns.getContext(), parallel);
 }

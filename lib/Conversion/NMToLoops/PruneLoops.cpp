@@ -7,7 +7,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -121,21 +120,8 @@ private:
   Value energies;
 };
 
-struct PruneToLoops : OpRewritePattern<PruneOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(PruneOp op,
-                                PatternRewriter &rewriter) const override {
-    if (const char *reason = whyNoLoops(op))
-      return rewriter.notifyMatchFailure(op, reason);
-    LoopEmitter emitter(rewriter, op.getLoc());
-    PruneLoops(emitter, op).emit();
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
 } // namespace
 
-void mlir::nm::populatePruneLoops(RewritePatternSet &patterns) {
-  patterns.add<PruneToLoops>(patterns.getContext());
+void mlir::nm::populatePruneLoops(RewritePatternSet &patterns, bool parallel) {
+  patterns.add<OpToLoops<PruneOp, PruneLoops>>(patterns.getContext(), parallel);
 }
