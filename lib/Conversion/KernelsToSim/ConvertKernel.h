@@ -1,4 +1,5 @@
-//===- ConvertKernel.h - The ops of a gpu.module to host code ---*- C++ -*-===//
+//===- ConvertKernel.h - Kernels and launches to host code -------*- C++
+//-*-===//
 
 #ifndef NM_LIB_CONVERSION_KERNELSTOSIM_CONVERTKERNEL_H
 #define NM_LIB_CONVERSION_KERNELSTOSIM_CONVERTKERNEL_H
