@@ -2,14 +2,10 @@
 
 #include "ElementWords.h"
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 using namespace mlir;
 using namespace mlir::nm;
-
-Type mlir::nm::accumulatorOf(Type element) {
-  if (isa<IntegerType>(element))
-    return IntegerType::get(element.getContext(), 32);
-  return Float32Type::get(element.getContext());
-}
 
 /// f32 of the low byte of an i32. An e4m3 is a float with fewer bits: in an
 /// f32's places it is off by the difference of the biases, subnormals included.
@@ -78,7 +74,7 @@ int64_t mlir::nm::rowsPerWord(Type element, int64_t rows) {
 
 Type mlir::nm::wordType(Type element, int64_t rows) {
   if (rowsPerWord(element, rows) == 1)
-    return accumulatorOf(element);
+    return mlir::nm::detail::getProductAccumulatorType(element);
   return IntegerType::get(element.getContext(), 32);
 }
 

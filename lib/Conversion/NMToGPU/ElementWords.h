@@ -12,16 +12,13 @@
 
 namespace mlir::nm {
 
-/// f32, or i32 for integers.
-Type accumulatorOf(Type element);
-
 /// `element` as an accumulator.
 Value toAccumulator(ThreadEmitter &emitter, Value element);
 
 /// An accumulator rounded to `type`.
 Value fromAccumulator(ThreadEmitter &emitter, Value sum, Type type);
 
-/// A scale that is left out of elements that fromWord gives for f8E4M3FN.
+/// A scale that is left out of elements that decodeF8Word gives.
 inline constexpr double kF8Scale = 256;
 
 /// How many rows of A of `element` one word of shared memory holds, of `rows`.

@@ -26,7 +26,8 @@ public:
   GemvExpansion(SparseProductOpInterface op, const GpuTile &tile)
       : tile(tile), pattern(op.getPattern()),
         packing(op.getPackingAttr().getPacking()),
-        element(op.getAType().getElementType()) {}
+        element(op.getAType().getElementType()),
+        accumulator(op.getAccumulatorType()) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
@@ -50,7 +51,7 @@ private:
   GpuTile tile;
   ::nm::Pattern pattern;
   ::nm::PanelPacking packing;
-  Type element;
+  Type element, accumulator;
   /// The thread, the turn that its warp takes along k, and its first column.
   Value thread, slice, column;
   std::optional<GemvActivations> activations;
@@ -75,8 +76,7 @@ SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
   slice = place.slice;
   column = place.column;
   activations.emplace(emitter, element, tile.m, stagedRows());
-  Value zero =
-      emitter.zero(VectorType::get(tile.threadN, accumulatorOf(element)));
+  Value zero = emitter.zero(VectorType::get(tile.threadN, accumulator));
   SmallVector<Value> sums(tile.m, zero);
   // The bytes of the weights that were NaN; see GemvWeights.
   if (isa<Float8E4M3FNType>(element))

@@ -34,10 +34,10 @@ mlir::nm::createTileExpansion(SparseProductOpInterface op,
                               const GpuTile &tile) {
   Strategy strategy = op.getScheduleAttr().getStrategy();
   switch (strategy) {
-  case Strategy::Simt:
-    return createSimtExpansion(op, tile);
-  case Strategy::Gemv:
-    return createGemvExpansion(op, tile);
+#define NM_STRATEGY(Name)                                                      \
+  case Strategy::Name:                                                         \
+    return create##Name##Expansion(op, tile);
+#include "Strategies.def"
   default:
     return op->emitOpError() << "has no expansion for strategy "
                              << stringifyStrategy(strategy) << " on a GPU";

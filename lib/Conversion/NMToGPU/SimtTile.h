@@ -38,6 +38,11 @@ protected:
   SmallVector<Value> rows, columns;
 };
 
+/// The expansion where a warp is wider than a unit, for an op that
+/// createSimtExpansion has checked.
+std::unique_ptr<TileExpansion> createSimtGatherExpansion(SpMMOp op,
+                                                         const GpuTile &tile);
+
 } // namespace mlir::nm
 
 #endif // NM_CONVERSION_NMTOGPU_SIMTTILE_H

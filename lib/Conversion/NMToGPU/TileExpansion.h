@@ -12,7 +12,8 @@ namespace mlir::nm {
 
 /// The expansion of a block's tile of C by one strategy, into what a thread
 /// does. A strategy is a class derived from this, in a file of its own, and a
-/// line in createTileExpansion.
+/// line in Strategies.def. Products have it where their schedule says so; to be
+/// chosen, it also needs a cost model, in lib/Support/GpuSchedule.cpp.
 class TileExpansion {
 public:
   virtual ~TileExpansion() = default;
@@ -51,15 +52,10 @@ public:
 FailureOr<std::unique_ptr<TileExpansion>>
 createTileExpansion(SparseProductOpInterface op, const GpuTile &tile);
 
-FailureOr<std::unique_ptr<TileExpansion>>
-createSimtExpansion(SparseProductOpInterface op, const GpuTile &tile);
-
-FailureOr<std::unique_ptr<TileExpansion>>
-createGemvExpansion(SparseProductOpInterface op, const GpuTile &tile);
-
-/// Strategy simt, for an op that createSimtExpansion has checked.
-std::unique_ptr<TileExpansion> createSimtGatherExpansion(SpMMOp op,
-                                                         const GpuTile &tile);
+#define NM_STRATEGY(Name)                                                      \
+  FailureOr<std::unique_ptr<TileExpansion>> create##Name##Expansion(           \
+      SparseProductOpInterface op, const GpuTile &tile);
+#include "Strategies.def"
 
 } // namespace mlir::nm
 

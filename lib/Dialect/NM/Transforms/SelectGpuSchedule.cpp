@@ -57,29 +57,24 @@ static GpuProduct getProduct(SparseProductOpInterface op) {
   return product;
 }
 
+/// Strategies by the names that the cost models have for them.
+static constexpr std::pair<GpuStrategy, Strategy> kStrategies[] = {
+    {GpuStrategy::Simt, Strategy::Simt},
+    {GpuStrategy::Gemv, Strategy::Gemv},
+    {GpuStrategy::Cublas, Strategy::Cublas}};
+
 static Strategy toAttribute(GpuStrategy strategy) {
-  switch (strategy) {
-  case GpuStrategy::Simt:
-    return Strategy::Simt;
-  case GpuStrategy::Gemv:
-    return Strategy::Gemv;
-  case GpuStrategy::Cublas:
-    return Strategy::Cublas;
-  }
-  llvm_unreachable("all strategies are handled");
+  return llvm::find_if(
+             kStrategies,
+             [&](const auto &entry) { return entry.first == strategy; })
+      ->second;
 }
 
 static std::optional<GpuStrategy> fromAttribute(Strategy strategy) {
-  switch (strategy) {
-  case Strategy::Simt:
-    return GpuStrategy::Simt;
-  case Strategy::Gemv:
-    return GpuStrategy::Gemv;
-  case Strategy::Cublas:
-    return GpuStrategy::Cublas;
-  default:
-    return std::nullopt;
-  }
+  for (auto [modelled, attribute] : kStrategies)
+    if (attribute == strategy)
+      return modelled;
+  return std::nullopt;
 }
 
 /// Sizes that a strategy has no use for are absent.
@@ -146,6 +141,10 @@ private:
 
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const Twine &reason);
+  /// Sets the schedule, and says in a remark on the product `name` why.
+  LogicalResult setSchedule(SparseProductOpInterface op, const GpuChip &gpu,
+                            GpuSchedule chosen, bool packs, StringRef name,
+                            StringRef reason);
   /// Whether options say how products are tiled.
   bool hasGivenSizes() const {
     return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
@@ -322,31 +321,37 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     selectLoops(op, chosen.error().message);
     return success();
   }
-  bool isCublas = chosen->strategy == GpuStrategy::Cublas;
-  // Strategy gemv reads packed weights alone, so that such a matrix is packed
-  // at each call.
-  packs = !isCublas && (packs || chosen->strategy == GpuStrategy::Gemv);
-  ScheduleAttr byModel = toAttribute(op, *chosen, packs);
-  if (failed(override(op, *chosen)))
+  return setSchedule(op, gpu, *chosen, packs, name, reason);
+}
+
+LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
+                                               const GpuChip &gpu,
+                                               GpuSchedule chosen, bool packs,
+                                               StringRef name,
+                                               StringRef reason) {
+  bool isCublas = chosen.strategy == GpuStrategy::Cublas;
+  // Strategy gemv reads packed weights alone, so that a dense matrix that comes
+  // with each call is packed then.
+  packs = !isCublas && (packs || chosen.strategy == GpuStrategy::Gemv);
+  ScheduleAttr byModel = toAttribute(op, chosen, packs);
+  if (failed(override(op, chosen)))
     return failure();
-  ScheduleAttr schedule = toAttribute(op, *chosen, packs);
+  ScheduleAttr schedule = toAttribute(op, chosen, packs);
   if (!schedule)
     return failure();
   op.setScheduleAttr(schedule);
   InFlightDiagnostic remark = emitRemark(op.getLoc());
-  remark << name << ": strategy "
-         << stringifyStrategy(op.getScheduleAttr().getStrategy()) << " on "
-         << gpu.name;
-  if (op.getScheduleAttr() != byModel) {
-    remark << ", with sizes that were given; schedule " << op.getScheduleAttr();
+  remark << name << ": strategy " << stringifyStrategy(schedule.getStrategy())
+         << " on " << gpu.name;
+  if (schedule != byModel) {
+    remark << ", with sizes that were given; schedule " << schedule;
     return success();
   }
-  remark << "; estimated " << describeTime(chosen->microseconds);
+  remark << "; estimated " << describeTime(chosen.microseconds);
   if (!isCublas)
-    remark << ", at least " << describeTime(chosen->fmaFloor)
-           << " of multiplications and " << describeTime(chosen->memoryFloor)
-           << " of memory; " << chosen->sharedBytes
-           << " bytes of shared memory";
-  remark << "; " << reason << "; schedule " << op.getScheduleAttr();
+    remark << ", at least " << describeTime(chosen.fmaFloor)
+           << " of multiplications and " << describeTime(chosen.memoryFloor)
+           << " of memory; " << chosen.sharedBytes << " bytes of shared memory";
+  remark << "; " << reason << "; schedule " << schedule;
   return success();
 }
