@@ -1,0 +1,33 @@
+// The options of pipelines that decide which passes run, and how.
+
+// RUN: nm-opt %s --nm-to-cpu -o /dev/null 2>&1 | FileCheck %s --check-prefix=DETECTED
+// RUN: nm-opt %s --nm-to-cpu=detect-weights=false -o /dev/null 2>&1 | FileCheck %s --check-prefix=GIVEN
+// RUN: nm-opt %s --nm-to-nvvm="detect-weights=false format=llvm" -o /dev/null 2>&1 | FileCheck %s --check-prefix=GIVEN
+// DETECTED: remark: nm.spmm <2:4>
+// GIVEN-NOT: <2:4>
+// GIVEN: remark: nm.spmm <1:1
+
+// Tasks of 1024 of the 64 x 64 elements that are added beside the product.
+// RUN: nm-opt %s --nm-to-cpu=min-task-elements=1024 2>/dev/null | FileCheck %s --check-prefix=TASKS
+// RUN: nm-opt %s --nm-to-cpu=min-task-elements=0 2>/dev/null | FileCheck %s --check-prefix=WHOLE
+// TASKS-LABEL: llvm.func @add(
+// TASKS: llvm.call @nmParallelFor
+// WHOLE-LABEL: llvm.func @add(
+// WHOLE-NOT: llvm.call @nmParallelFor
+// WHOLE: llvm.return
+
+// RUN: nm-opt %s --nm-to-nvvm="strategy=cublas format=llvm" 2>/dev/null | FileCheck %s --check-prefix=CUBLAS
+// RUN: nm-opt %s --nm-to-nvvm="strategy=cublas cublas=false format=llvm" 2>/dev/null | FileCheck %s --check-prefix=OURS --implicit-check-not=nmCublas
+// CUBLAS: llvm.call @nmCublasMultiply
+// OURS: gpu.launch_func {{.*}}@kernels::@product_kernel
+
+func.func @product(%a: tensor<64x4xf32>, %c: tensor<64x2xf32>) -> tensor<64x2xf32> {
+  %w = arith.constant dense<[[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 4.0]]> : tensor<4x2xf32>
+  %r = linalg.matmul ins(%a, %w : tensor<64x4xf32>, tensor<4x2xf32>) outs(%c : tensor<64x2xf32>) -> tensor<64x2xf32>
+  return %r : tensor<64x2xf32>
+}
+
+func.func @add(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = arith.addf %a, %b : tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
