@@ -148,16 +148,16 @@ func.func @splats(%p0: tensor<4x1xbf16>, %v0: tensor<2x1xbf16>, %i0: tensor<2x1x
 // A splat too large for a constant, and one whose size overflows, are left.
 
 // CHECK-LABEL: func.func @huge_splats
-func.func @huge_splats(%p0: tensor<1000000000000x4xf32>, %q0: tensor<9223372036854775807x9223372036854775807xf32>)
-    -> (tensor<1000000000000x4xf32>, tensor<9223372036854775807x9223372036854775807xf32>) {
+func.func @huge_splats(%p0: tensor<1000000000000x4xf32>, %q0: tensor<1099511627776x1099511627776xf32>)
+    -> (tensor<1000000000000x4xf32>, tensor<1099511627776x1099511627776xf32>) {
   // CHECK-COUNT-2: nm.prune
   %b = arith.constant dense<1.0> : tensor<1000000000000x4xf32>
-  %c = arith.constant dense<1.0> : tensor<9223372036854775807x9223372036854775807xf32>
+  %c = arith.constant dense<1.0> : tensor<1099511627776x1099511627776xf32>
   %p = nm.prune <2:4> ins(%b : tensor<1000000000000x4xf32>)
     outs(%p0 : tensor<1000000000000x4xf32>) -> tensor<1000000000000x4xf32>
-  %q = nm.prune <2:4> ins(%c : tensor<9223372036854775807x9223372036854775807xf32>)
-    outs(%q0 : tensor<9223372036854775807x9223372036854775807xf32>) -> tensor<9223372036854775807x9223372036854775807xf32>
-  return %p, %q : tensor<1000000000000x4xf32>, tensor<9223372036854775807x9223372036854775807xf32>
+  %q = nm.prune <2:4> ins(%c : tensor<1099511627776x1099511627776xf32>)
+    outs(%q0 : tensor<1099511627776x1099511627776xf32>) -> tensor<1099511627776x1099511627776xf32>
+  return %p, %q : tensor<1000000000000x4xf32>, tensor<1099511627776x1099511627776xf32>
 }
 
 // -----
