@@ -1,4 +1,4 @@
-//===- ConvertKernel.h - Kernels and launches to host code -------*- C++
+//===- ConvertKernel.h - Kernels and launches to host code ------*- C++ -*-===//
 //-*-===//
 
 #ifndef NM_LIB_CONVERSION_KERNELSTOSIM_CONVERTKERNEL_H
