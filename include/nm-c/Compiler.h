@@ -114,8 +114,9 @@ int nmCompilationFailed(const NmCompilation *compilation);
 const void *nmCompilationGetArtifact(const NmCompilation *compilation,
                                      size_t *size);
 
-/** Writes the artifact to `path`, whole or not at all. Returns NULL on success,
- * and otherwise a message that the caller gives back with nmFree. */
+/** Writes the artifact to `path`, or to stdout for `-`. A file appears whole or
+ * not at all. Returns NULL on success, and otherwise a message that the caller
+ * gives back with nmFree. */
 char *nmCompilationWrite(const NmCompilation *compilation, const char *path);
 
 int64_t nmCompilationGetNumDiagnostics(const NmCompilation *compilation);

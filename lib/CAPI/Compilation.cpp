@@ -3,6 +3,7 @@
 #include "nm-c/Compiler.h"
 
 #include "nm/Compiler/Compiler.h"
+#include "nm/Compiler/OutputFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -117,38 +118,6 @@ static NmSeverity toSeverity(DiagnosticSeverity severity) {
   return NM_ERROR;
 }
 
-/// Writes to a file of its own beside `path`, which then takes the name.
-static Status writeArtifact(StringRef contents, StringRef path) {
-  auto fail = [&](std::error_code error) {
-    return ::nm::Error{
-        ("cannot write '" + path + "': " + error.message()).str()};
-  };
-  auto file = llvm::sys::fs::TempFile::create(path + ".tmp%%%%%%%%",
-                                              llvm::sys::fs::all_read |
-                                                  llvm::sys::fs::all_write |
-                                                  llvm::sys::fs::all_exe);
-  if (!file)
-    return fail(llvm::errorToErrorCode(file.takeError()));
-  std::error_code error;
-  {
-    llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-    stream << contents;
-    stream.flush();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error) {
-    llvm::consumeError(file->discard());
-    return fail(error);
-  }
-  if (llvm::Error kept = file->keep(path)) {
-    error = llvm::errorToErrorCode(std::move(kept));
-    llvm::consumeError(file->discard());
-    return fail(error);
-  }
-  return Status::success();
-}
-
 //===----------------------------------------------------------------------===//
 // The C symbols
 //===----------------------------------------------------------------------===//
@@ -201,7 +170,7 @@ NM_COMPILER_API char *nmCompilationWrite(const NmCompilation *compilation,
                                          const char *path) {
   if (!compilation->artifact)
     return strdup("expected an artifact, but the compilation failed");
-  Status status = writeArtifact(compilation->artifact->getBuffer(), path);
+  Status status = writeOutput(path, compilation->artifact->getBuffer());
   return status ? nullptr : strdup(status.error().message.c_str());
 }
 

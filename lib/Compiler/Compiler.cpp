@@ -8,12 +8,12 @@
 #include "DetectChip.h"
 #include "Linker.h"
 #include "Manifest.h"
-#include "OutputFile.h"
 #include "Ptxas.h"
 #include "Reference.h"
 #include "Signature.h"
 #include "Stages.h"
 
+#include "nm/Compiler/OutputFile.h"
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Support/KernelObjects.h"

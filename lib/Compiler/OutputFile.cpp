@@ -1,6 +1,6 @@
 //===- OutputFile.cpp - Writing results whole or not at all ---------------===//
 
-#include "OutputFile.h"
+#include "nm/Compiler/OutputFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

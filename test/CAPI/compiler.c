@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *model;
 static char output[4][512];
@@ -91,7 +93,7 @@ static void testMemory(const char *path) {
   nmModuleFree(module);
 }
 
-static void testStage(void) {
+static void testStage(const char *link) {
   NmCompileOption emit = {"emit", "nm"};
   NmCompilation *compilation = nmCompile(NULL, 0, model, &emit, 1);
   EXPECT(!nmCompilationFailed(compilation));
@@ -101,6 +103,13 @@ static void testStage(void) {
   EXPECT(size < sizeof copy);
   memcpy(copy, text, size);
   EXPECT(strstr(copy, "nm.spmm"));
+  /* A device is written to, and what leads to it stays. */
+  unlink(link);
+  EXPECT(symlink("/dev/null", link) == 0);
+  EXPECT(!nmCompilationWrite(compilation, link));
+  struct stat status;
+  EXPECT(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+  unlink(link);
   nmCompilationFree(compilation);
 }
 
@@ -164,7 +173,7 @@ int main(int argc, char **argv) {
 
   testOptions();
   testMemory(output[0]);
-  testStage();
+  testStage(output[1]);
   testFailures();
   testThreads();
   for (int i = 0; i < 4; ++i)

@@ -1,7 +1,7 @@
 //===- OutputFile.h - Writing results whole or not at all -------*- C++ -*-===//
 
-#ifndef NM_LIB_COMPILER_OUTPUTFILE_H
-#define NM_LIB_COMPILER_OUTPUTFILE_H
+#ifndef NM_COMPILER_OUTPUTFILE_H
+#define NM_COMPILER_OUTPUTFILE_H
 
 #include "nm/Support/Error.h"
 
@@ -20,4 +20,4 @@ namespace mlir::nm {
 
 } // namespace mlir::nm
 
-#endif // NM_LIB_COMPILER_OUTPUTFILE_H
+#endif // NM_COMPILER_OUTPUTFILE_H
