@@ -1,19 +1,15 @@
 //===- CudaCallTest.cpp - Calling functions of modules for CUDA -----------===//
 
 #include "nm-c/Runtime.h"
-#include "nm/Runtime/Cuda.h"
-#include "nm/Runtime/CudaMemory.h"
-#include "nm/Runtime/Module.h"
 
-#include "FakeCudaControl.h"
+#include "CudaFixture.h"
 
-#include <numeric>
 #include <thread>
 
 using namespace nm;
 
 namespace {
-class CudaCallTest : public ::testing::Test {
+class CudaCallTest : public CudaFixture {
 protected:
   Function function(const std::string &name,
                     const char *path = NM_FAKE_CUDA_MODEL) {
@@ -26,44 +22,10 @@ protected:
     EXPECT_TRUE(found) << found.error().message;
     return *found;
   }
-  /// `shape` on the device, holding 1, 2, 3, ...
-  Tensor numbers(const Shape &shape) {
-    auto buffer = Buffer::allocate(ElementType::F32, shape);
-    auto *data = static_cast<float *>(buffer->tensor().data);
-    std::iota(data, data + buffer->tensor().elements(), 1.0f);
-    Tensor tensor = zeros(shape);
-    Status copied = copyAcross(buffer->tensor(), tensor);
-    EXPECT_TRUE(copied) << copied.error().message;
-    return tensor;
-  }
-  Tensor zeros(const Shape &shape) {
-    auto buffer =
-        CudaBuffer::allocate(Device::cuda(0), ElementType::F32, shape);
-    EXPECT_TRUE(buffer) << buffer.error().message;
-    buffers.push_back(std::move(*buffer));
-    EXPECT_TRUE(fillBytes(buffers.back().tensor(), 0));
-    return buffers.back().tensor();
-  }
-  std::vector<float> read(const Tensor &tensor) {
-    Result<Buffer> host = copyToHost(tensor);
-    EXPECT_TRUE(host) << host.error().message;
-    auto *data = static_cast<const float *>(host->tensor().data);
-    return std::vector<float>(data, data + tensor.elements());
-  }
 
-  FakeCuda cuda;
-  std::vector<CudaBuffer> buffers;
   std::optional<Module> module;
 };
 } // namespace
-
-/// What `call` says, or "".
-static std::string callError(const Function &function,
-                             const std::vector<Argument> &args,
-                             const std::vector<Tensor> &results) {
-  Status status = function.call(args, results);
-  return status ? "" : status.error().message;
-}
 
 TEST_F(CudaCallTest, LoadsWithoutTouchingTheDriver) {
   Function twice = function("twice");

@@ -5,11 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nm/Runtime/Cuda.h"
-#include "nm/Runtime/CudaMemory.h"
-#include "nm/Runtime/Module.h"
-
-#include "FakeCudaControl.h"
+#include "CudaFixture.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +15,7 @@
 using namespace nm;
 
 namespace {
-class CudaStagingTest : public ::testing::Test {
+class CudaStagingTest : public CudaFixture {
 protected:
   CudaStagingTest() {
     Result<Module> loaded = Module::load(NM_FAKE_CUDA_MODEL);
@@ -29,31 +25,6 @@ protected:
 
   Function function(const char *name) { return *module->function(name); }
 
-  /// Elements on the device that hold 1, 2, 3, ...
-  Tensor numbers(int64_t count) {
-    auto host = Buffer::allocate(ElementType::F32, {count});
-    auto *data = static_cast<float *>(host->tensor().data);
-    std::iota(data, data + count, 1.0f);
-    Tensor tensor = allocate(ElementType::F32, count);
-    EXPECT_TRUE(copyAcross(host->tensor(), tensor));
-    return tensor;
-  }
-  Tensor allocate(ElementType type, int64_t count) {
-    auto buffer = CudaBuffer::allocate(Device::cuda(0), type, {count});
-    EXPECT_TRUE(buffer) << buffer.error().message;
-    buffers.push_back(std::move(*buffer));
-    EXPECT_TRUE(fillBytes(buffers.back().tensor(), 0));
-    return buffers.back().tensor();
-  }
-  std::vector<float> read(const Tensor &tensor) {
-    Result<Buffer> host = copyToHost(tensor);
-    EXPECT_TRUE(host) << host.error().message;
-    auto *data = static_cast<const float *>(host->tensor().data);
-    return std::vector<float>(data, data + tensor.elements());
-  }
-
-  FakeCuda cuda;
-  std::vector<CudaBuffer> buffers;
   std::optional<Module> module;
 };
 } // namespace
@@ -67,15 +38,8 @@ static Tensor view(const Tensor &tensor, int64_t offset, Shape shape,
   return result;
 }
 
-static std::string callError(const Function &function,
-                             const std::vector<Argument> &args,
-                             const std::vector<Tensor> &results) {
-  Status status = function.call(args, results);
-  return status ? "" : status.error().message;
-}
-
 TEST_F(CudaStagingTest, CopiesWhatIsStrided) {
-  Tensor x = numbers(16), y = allocate(ElementType::F32, 8);
+  Tensor x = numbers({16}), y = zeros({8});
   Tensor everyOther = view(y, 0, {4}, {2});
   int64_t before = cuda.live();
   cuda.forget();
@@ -83,7 +47,7 @@ TEST_F(CudaStagingTest, CopiesWhatIsStrided) {
             "");
   EXPECT_EQ(read(y), (std::vector<float>{4, 0, 10, 0, 16, 0, 22, 0}));
   // Backwards, and one element for all.
-  Tensor z = allocate(ElementType::F32, 4);
+  Tensor z = zeros({4});
   ASSERT_EQ(callError(function("twice"), {view(x, 60, {4}, {-5})}, {z}), "");
   EXPECT_EQ(read(z), (std::vector<float>{32, 22, 12, 2}));
   ASSERT_EQ(callError(function("twice"), {view(x, 8, {4}, {0})}, {z}), "");
@@ -94,7 +58,7 @@ TEST_F(CudaStagingTest, CopiesWhatIsStrided) {
 
 TEST_F(CudaStagingTest, QueuesCopiesOnTheCallersStream) {
   Function twice = function("twice");
-  Tensor x = numbers(16), y = allocate(ElementType::F32, 4);
+  Tensor x = numbers({16}), y = zeros({4});
   auto stream = CudaStream::create(Device::cuda(0));
   CurrentStreamScope scope(stream->handle());
   auto call = [&] {
@@ -119,7 +83,7 @@ TEST_F(CudaStagingTest, QueuesCopiesOnTheCallersStream) {
 
 TEST_F(CudaStagingTest, CopiesWhatIsMisaligned) {
   Function twice = function("twice");
-  Tensor x = numbers(16), y = allocate(ElementType::F32, 16);
+  Tensor x = numbers({16}), y = zeros({16});
   // The whole of it at once; the kernel is for strides.
   cuda.forget();
   ASSERT_EQ(callError(twice, {view(x, 4, {4}, {1})}, {view(y, 8, {4}, {1})}),
@@ -136,10 +100,10 @@ TEST_F(CudaStagingTest, CopiesWhatIsMisaligned) {
   for (int i = 0; i < 3; ++i)
     std::memcpy(static_cast<char *>(bytes->tensor().data) + 3 + i * 8,
                 &values[i], 4);
-  Tensor odd = allocate(ElementType::I8, 64);
+  Tensor odd = zeros({64}, ElementType::I8);
   ASSERT_TRUE(copyAcross(bytes->tensor(), odd));
   odd.type = ElementType::F32;
-  Tensor z = allocate(ElementType::F32, 3);
+  Tensor z = zeros({3});
   ASSERT_EQ(callError(twice, {view(odd, 3, {3}, {2})}, {z}), "");
   EXPECT_EQ(read(z), (std::vector<float>{3, -4, 6e8f}));
   // What the kernel reads element by element stays where it is.
@@ -154,7 +118,7 @@ TEST_F(CudaStagingTest, CopiesWhatIsMisaligned) {
 
 TEST_F(CudaStagingTest, PreparedCallsCopyToo) {
   Function twice = function("twice");
-  Tensor x = numbers(16), y = allocate(ElementType::F32, 4);
+  Tensor x = numbers({16}), y = zeros({4});
   auto call = twice.prepare({view(x, 0, {4}, {1})}, {view(y, 0, {4}, {1})});
   ASSERT_TRUE(call) << call.error().message;
   void *data[] = {static_cast<float *>(x.data) + 3, y.data};
@@ -169,7 +133,7 @@ TEST_F(CudaStagingTest, PreparedCallsCopyToo) {
 
 TEST_F(CudaStagingTest, ResultsMayLieWhereArgumentsAre) {
   Function twice = function("twice");
-  Tensor x = numbers(12);
+  Tensor x = numbers({12});
   ASSERT_EQ(callError(twice, {view(x, 0, {8}, {1})}, {view(x, 16, {8}, {1})}),
             "");
   EXPECT_EQ(read(x),
@@ -182,13 +146,13 @@ TEST_F(CudaStagingTest, ResultsMayLieWhereArgumentsAre) {
 }
 
 TEST_F(CudaStagingTest, ReadsWhatIsStrided) {
-  EXPECT_EQ(read(view(numbers(16), 4, {2, 3}, {1, 4})),
+  EXPECT_EQ(read(view(numbers({16}), 4, {2, 3}, {1, 4})),
             (std::vector<float>{2, 6, 10, 3, 7, 11}));
 }
 
 TEST_F(CudaStagingTest, CopiesAreCaptured) {
   Function twice = function("twice");
-  Tensor x = numbers(8), y = allocate(ElementType::F32, 8);
+  Tensor x = numbers({8}), y = zeros({8});
   auto stream = CudaStream::create(Device::cuda(0));
   int64_t before = cuda.live();
   {
@@ -206,38 +170,62 @@ TEST_F(CudaStagingTest, CopiesAreCaptured) {
   EXPECT_LE(cuda.live(), before + 2);
 }
 
+namespace {
+struct Layout {
+  Shape strides;
+  /// Elements before the one at index 0, and of all memory.
+  int64_t first = 0, extent = 0;
+};
+} // namespace
+
+static int64_t below(std::mt19937 &random, int64_t end) {
+  return int64_t(random() % end);
+}
+
+/// Dimensions in any order in memory, with gaps and either way round.
+static Layout drawLayout(const Shape &shape, std::mt19937 &random) {
+  Shape order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  Layout layout;
+  layout.strides.resize(shape.size());
+  int64_t stride = 1;
+  for (int64_t d : order) {
+    stride += below(random, 2);
+    bool backwards = below(random, 4) == 0;
+    layout.strides[d] = backwards ? -stride : stride;
+    layout.first += backwards ? stride * (shape[d] - 1) : 0;
+    stride *= shape[d];
+  }
+  layout.first += below(random, 8);
+  layout.extent = stride + 8;
+  return layout;
+}
+
+/// The view `tensor` of `whole`, in a copy of `whole` on the host.
+static Tensor onHost(const Tensor &tensor, const Tensor &whole,
+                     const Buffer &copy) {
+  auto offset =
+      static_cast<char *>(tensor.data) - static_cast<char *>(whole.data);
+  Tensor result = tensor;
+  result.device = Device::cpu();
+  result.data = static_cast<char *>(copy.tensor().data) + offset;
+  return result;
+}
+
 TEST_F(CudaStagingTest, CopiesAnyLayout) {
   // NM_TEST_SEED has no part in it: every layout gives the same numbers.
   std::mt19937 random(1);
-  auto below = [&](int64_t end) { return int64_t(random() % end); };
   Function same = function("same");
   for (int i = 0; i < 60; ++i) {
     Shape shape(6);
     for (int64_t &size : shape)
-      size = 1 + below(4);
+      size = 1 + below(random, 4);
     int64_t count = Tensor(nullptr, ElementType::F16, shape).elements();
-    // Dimensions in any order in memory, with gaps and either way round.
-    int64_t first = 0, extent = 0;
-    auto strides = [&] {
-      Shape order(6), result(6);
-      std::iota(order.begin(), order.end(), 0);
-      std::shuffle(order.begin(), order.end(), random);
-      int64_t stride = 1;
-      first = 0;
-      for (int64_t d : order) {
-        stride += below(2);
-        bool backwards = below(4) == 0;
-        result[d] = backwards ? -stride : stride;
-        first += backwards ? stride * (shape[d] - 1) : 0;
-        stride *= shape[d];
-      }
-      extent = stride + 8;
-      return result;
-    };
     auto make = [&](Tensor &whole) {
-      Shape chosen = strides();
-      whole = allocate(ElementType::F16, extent);
-      return view(whole, 2 * (first + below(8)), shape, chosen);
+      Layout layout = drawLayout(shape, random);
+      whole = zeros({layout.extent}, ElementType::F16);
+      return view(whole, 2 * layout.first, shape, layout.strides);
     };
     Tensor wholeX, wholeY;
     Tensor x = make(wholeX), y = make(wholeY);
@@ -248,16 +236,6 @@ TEST_F(CudaStagingTest, CopiesAnyLayout) {
     ASSERT_TRUE(copyAcross(host->tensor(), wholeX));
     ASSERT_EQ(callError(same, {x}, {y}), "");
 
-    // The same views of what is on the host.
-    auto onHost = [](const Tensor &tensor, const Tensor &whole,
-                     const Buffer &copy) {
-      auto offset =
-          static_cast<char *>(tensor.data) - static_cast<char *>(whole.data);
-      Tensor result = tensor;
-      result.device = Device::cpu();
-      result.data = static_cast<char *>(copy.tensor().data) + offset;
-      return result;
-    };
     auto results = copyToHost(wholeY);
     auto expected = Buffer::allocate(ElementType::F16, shape);
     auto got = Buffer::allocate(ElementType::F16, shape);
@@ -278,7 +256,7 @@ TEST_F(CudaStagingTest, CopiesAnyLayout) {
 
 TEST_F(CudaStagingTest, SaysWhatWentWrong) {
   Function twice = function("twice");
-  Tensor x = numbers(16), y = allocate(ElementType::F32, 4);
+  Tensor x = numbers({16}), y = zeros({4});
   int64_t before = cuda.live();
   auto call = [&] { return callError(twice, {view(x, 0, {4}, {2})}, {y}); };
   cuda.fail("cuMemAllocAsync", 2);
