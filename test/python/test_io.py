@@ -125,6 +125,19 @@ def test_masks(draw):
     np.testing.assert_array_equal(nm.io.apply_mask(w, mask), w * mask)
     with pytest.raises(nm.ShapeError, match=r"\(8, 16\), but got \(16, 8\)"):
         nm.io.apply_mask(w, mask.T)
+    np.testing.assert_array_equal(nm.io.apply_mask(w, mask.astype(float)), w * mask)
+    for other in (mask * 0.5, mask * np.nan, mask * -1):
+        with pytest.raises(nm.DTypeError, match="booleans"):
+            nm.io.apply_mask(w, other)
+
+
+def test_bitmask_of_torch():
+    torch = pytest.importorskip("torch")
+    values = torch.tensor([1.0, -2.0, 3.0], dtype=torch.bfloat16)
+    bits = torch.tensor([[0b10000101]], dtype=torch.uint8)
+    dense = nm.io.from_bitmask(values, bits, torch.tensor([1, 8]))
+    assert dense.dtype.name == "bfloat16"
+    assert dense.astype(np.float32).tolist() == [[1, 0, -2, 0, 0, 0, 0, 3]]
 
 
 @pytest.mark.parametrize("name,text", [
@@ -233,8 +246,13 @@ def test_cutlass(draw, dtype):
         ).tobytes()
     with pytest.raises(nm.ShapeError, match="meta"):
         nm.io.from_cutlass(packed, meta[:, :-1])
+    with pytest.raises(nm.ShapeError, match="packed"):
+        nm.io.from_cutlass(packed[:0], meta[:0])
     bad = meta.clone()
     bad[0, 0] = 0
+    if dtype == "float32":
+        # First and third, which no f32 is.
+        bad[0, 0] = -0x7778
     with pytest.raises(nm.FileFormatError, match="ascending positions"):
         nm.io.from_cutlass(packed, bad)
 

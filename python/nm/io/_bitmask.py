@@ -8,11 +8,21 @@ from typing import Any
 import numpy as np
 
 from .. import _arrays
-from .._errors import FileFormatError, ShapeError
+from .._errors import DTypeError, FileFormatError, ShapeError
 from .._sparse import weight_view
 
 
-def from_bitmask(compressed: np.ndarray, bitmask: np.ndarray, shape,
+def _on_host(array: Any) -> np.ndarray:
+    """An array of any library as one of NumPy; one of NumPy may be of any type."""
+    if isinstance(array, np.ndarray):
+        return array
+    view, _ = _arrays.host_array(array)
+    raw = _arrays.as_numpy(view)
+    return (raw.view(_arrays.numpy_dtype(view.dtype))
+            if view.dtype in ("bf16", "f8E4M3FN") else raw)
+
+
+def from_bitmask(compressed: Any, bitmask: Any, shape: Any,
                  name: str = "weight") -> np.ndarray:
     """The dense weight of compressed-tensors' ``sparse-bitmask`` and
     ``sparse-24-bitmask``.
@@ -30,7 +40,7 @@ def from_bitmask(compressed: np.ndarray, bitmask: np.ndarray, shape,
         raise FileFormatError(f"{name}: expected a shape of two integers, but got "
                               f"{sizes.dtype} {sizes.tolist()}")
     rows, columns = sizes.tolist()
-    values = np.ascontiguousarray(compressed).reshape(-1)
+    values = np.ascontiguousarray(_on_host(compressed)).reshape(-1)
     bits = np.ascontiguousarray(bitmask)
     if bits.dtype != np.uint8 or bits.shape != (rows, -(-columns // 8)):
         raise FileFormatError(
@@ -58,10 +68,14 @@ def apply_mask(weight: Any, mask: Any) -> Any:
         ShapeError: the mask is of another shape.
     """
     view, kind = weight_view(weight)
-    kept = np.asarray(mask.cpu() if hasattr(mask, "cpu") else mask).astype(bool)
-    if kept.shape != view.shape:
+    given = np.asarray(mask.cpu() if hasattr(mask, "cpu") else mask)
+    if given.shape != view.shape:
         raise ShapeError(f"expected a mask of shape {view.shape}, but got "
-                         f"{kept.shape}")
+                         f"{given.shape}")
+    kept = given.astype(bool)
+    if given.dtype != bool and not np.array_equal(given, kept):
+        raise DTypeError("expected a mask of booleans, or of numbers that are 0 or "
+                         f"1, but got {given.dtype} with others")
     dense = _arrays.raw_empty(view.shape, view.dtype)
     dense[...] = 0
     np.copyto(dense, _arrays.as_numpy(view), where=kept)

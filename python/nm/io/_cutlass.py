@@ -38,11 +38,15 @@ def from_cutlass(packed: Any, meta: Any = None) -> np.ndarray:
     group = _check_parts(view.dtype, values, codes)
     nibbles = _nibbles(codes)
     first, second = nibbles & 3, nibbles >> 2
-    if np.any(first >= second):
-        row, at = np.argwhere(first >= second)[0]
+    # An f32 is kept as the halves of its pair.
+    bad = (first >= second if group == 4 else
+           (first % 2 != 0) | (second != first + 1))
+    if bad.any():
+        row, at = np.argwhere(bad)[0]
         raise FileFormatError(
-            f"expected ascending positions in every group, but row {row}, group "
-            f"{at} has {first[row, at]} and {second[row, at]}")
+            f"expected ascending positions in every group"
+            f"{'' if group == 4 else ', 0 and 1 or 2 and 3'}, but row {row}, "
+            f"group {at} has {first[row, at]} and {second[row, at]}")
     rows, half = values.shape
     dense = np.zeros((rows, half * 2 // group, group), values.dtype)
     if group == 4:
@@ -89,7 +93,7 @@ def _check_parts(dtype: str, values: np.ndarray, meta: np.ndarray) -> int:
     multiple = 16 if dtype == "i8" else 32
     expected = (rows, half * 2 // per_code)
     if (meta.dtype != meta_type or meta.shape != expected or rows % multiple
-            or half * 2 % per_code or values.ndim != 2):
+            or half * 2 % per_code or values.size == 0):
         raise ShapeError(
             f"expected packed [m, k/2] with m a multiple of {multiple} and k of "
             f"{per_code}, and meta of {np.dtype(meta_type)} [m, k/{per_code}], "
