@@ -20,6 +20,8 @@ import threading
 import warnings
 from pathlib import Path
 
+from ._files import written_whole
+
 _lock = threading.Lock()
 _fallback: Path | None = None
 
@@ -138,14 +140,8 @@ def _store(root: Path, content: str, compiler: str, artifact: bytes,
 
 
 def _write(path: Path, contents: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(contents)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with written_whole(path, 0o600) as file:
+        file.write(contents)
 
 
 def _process_folder(error: OSError) -> Path:

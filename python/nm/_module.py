@@ -15,6 +15,7 @@ from . import _arrays
 from . import _library as lib
 from ._call import PreparedCall
 from ._errors import DTypeError, Error, Diagnostic, PatternError, ShapeError
+from ._files import written_whole
 from ._pattern import Pattern, parse_pattern
 from ._sparse import SparseTensor
 
@@ -106,9 +107,8 @@ class Module:
 
     def save(self, path: str | os.PathLike) -> None:
         """Copies the shared object to `path`, for nm.load and nm-run."""
-        temporary = f"{os.fspath(path)}.tmp{os.getpid()}"
-        shutil.copyfile(self.path, temporary)
-        os.replace(temporary, path)
+        with written_whole(path) as file, open(self.path, "rb") as source:
+            shutil.copyfileobj(source, file)
 
     def __repr__(self) -> str:
         return f"nm.Module({', '.join(map(str, self.functions.values()))})"

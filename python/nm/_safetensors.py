@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from ._errors import FileFormatError, reading
+from ._files import written_whole
 
 #: Types by the names of safetensors: ours, and bytes of an element.
 _TYPES = {"F64": ("f64", 8), "F32": ("f32", 4), "F16": ("f16", 2),
@@ -124,22 +124,7 @@ def write(path: str | os.PathLike,
         at += array.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
-    path = os.fspath(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.",
-                                         dir=os.path.dirname(path) or ".")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for _, (_, array) in ordered:
-                file.write(np.ascontiguousarray(array).data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with written_whole(path) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, (_, array) in ordered:
+            file.write(np.ascontiguousarray(array).data)

@@ -1,11 +1,13 @@
 """Files of condensed weights."""
 
 import json
+import os
 import shutil
 
 import nm
 import numpy as np
 import pytest
+from nm._files import written_whole
 
 
 @pytest.fixture
@@ -110,3 +112,21 @@ def test_failed_write_leaves_the_old_file(saved, tmp_path, monkeypatch):
         w.save(tmp_path / "old")
     assert (tmp_path / "old").read_bytes() == before
     assert not list(tmp_path.glob(".*"))
+
+
+def test_files_are_written_whole(tmp_path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"old")
+    with pytest.raises(RuntimeError), written_whole(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    with written_whole(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    (tmp_path / "folder").mkdir()
+    for odd in (tmp_path / "none" / "a.bin", tmp_path / "folder"):
+        with pytest.raises(OSError) as raised, written_whole(odd):
+            pass
+        assert raised.value.filename == str(odd)
+    assert sorted(os.listdir(tmp_path)) == ["a.bin", "folder"]

@@ -146,7 +146,7 @@ class NMLinear(nn.Module):
 
     def _buffer_states(self) -> tuple:
         """The buffers, and how often each was written to."""
-        buffers = self._buffers["values"], self._buffers["indices"]
+        buffers: Any = self._buffers["values"], self._buffers["indices"]
         return tuple((part, -1 if part.is_inference() else part._version)
                      for part in buffers)
 
