@@ -16,6 +16,7 @@
 #include "nm/Compiler/OutputFile.h"
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
+#include "nm/Pipelines/SharedStages.h"
 #include "nm/Support/KernelObjects.h"
 #include "nm/Support/Target.h"
 
@@ -175,7 +176,6 @@ LogicalResult Compilation::readSignatures() {
 
 LogicalResult Compilation::lowerForCpu() {
   NMToCPUOptions pipeline;
-  pipeline.detectWeights = options.detectWeights;
   pipeline.strategy = options.strategy;
   pipeline.block = options.block;
   pipeline.thread = options.thread;
@@ -185,7 +185,7 @@ LogicalResult Compilation::lowerForCpu() {
   return runPasses(
       *module, options, diagnostics,
       [&](OpPassManager &pm) {
-        buildConvertToNM(pm, pipeline);
+        buildConvertToNM(pm, options.detectWeights);
         if (options.emit >= Emit::Schedule)
           buildScheduleForCPU(pm, pipeline);
         if (makesCode())
@@ -195,10 +195,8 @@ LogicalResult Compilation::lowerForCpu() {
 }
 
 LogicalResult Compilation::lowerForGpu() {
-  NMToCPUOptions front;
-  front.detectWeights = options.detectWeights;
   if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
-        buildConvertToNM(pm, front);
+        buildConvertToNM(pm, options.detectWeights);
       })))
     return failure();
   if (options.emit == Emit::NM)

@@ -7,7 +7,7 @@
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
-#include "nm/Pipelines/NMToCPU.h"
+#include "nm/Pipelines/SharedStages.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,7 +6,7 @@
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
-#include "nm/Pipelines/NMToCPU.h"
+#include "nm/Pipelines/SharedStages.h"
 #include "nm/Support/GpuChip.h"
 #include "nm/Transforms/Passes.h"
 
@@ -74,11 +74,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
                              const NMToNVVMOptions &options) {
   // Needs the schedules; before tiling, so that a weight is packed whole.
   pm.addPass(createNMPackWeights());
-  // What stands between the products is linalg, of few ops: each becomes a
-  // kernel. As for a CPU.
-  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
-  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
-  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+  // Of few ops, for each becomes a kernel.
+  buildElementwiseFusion(pm);
   // On tensors, where a fill of the output can still be moved into its tiles.
   pm.addNestedPass<func::FuncOp>(createNMTileToBlocks());
   pm.addPass(createCanonicalizerPass());
@@ -173,9 +170,7 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
 
 void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
                                      const NMToNVVMOptions &options) {
-  NMToCPUOptions front;
-  front.detectWeights = options.detectWeights;
-  buildConvertToNM(pm, front);
+  buildConvertToNM(pm, options.detectWeights);
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
   buildKernels(pm, options);

@@ -3,7 +3,7 @@
 #include "nm/Pipelines/NMToSim.h"
 
 #include "nm/Conversion/KernelsToSim/KernelsToSim.h"
-#include "nm/Pipelines/NMToCPU.h"
+#include "nm/Pipelines/SharedStages.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -20,9 +20,7 @@ void mlir::nm::buildSimulatedKernels(OpPassManager &pm,
 
 void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
                                     const NMToNVVMOptions &options) {
-  NMToCPUOptions front;
-  front.detectWeights = options.detectWeights;
-  buildConvertToNM(pm, front);
+  buildConvertToNM(pm, options.detectWeights);
   // Kernels work on memory of the host.
   NMToNVVMOptions simulated;
   simulated.copyOptionValuesFrom(options);

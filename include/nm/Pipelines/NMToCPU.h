@@ -47,16 +47,12 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       llvm::cl::init(16384)};
 };
 
-/// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
-void buildConvertToNM(OpPassManager &pm, const NMToCPUOptions &options);
-/// Then, up to schedules (`--emit=schedule`).
-void buildScheduleForCPU(OpPassManager &pm, const NMToCPUOptions &options);
-/// Then, down to the LLVM dialect.
-void buildLowerToCPU(OpPassManager &pm, const NMToCPUOptions &options);
+// After buildConvertToNM of SharedStages.h, in this order:
 
-/// A step of the last: one-shot bufferization of the whole module, with results
-/// in memory that the caller brings.
-void buildBufferization(OpPassManager &pm);
+/// Products get a schedule for the CPU (`--emit=schedule`).
+void buildScheduleForCPU(OpPassManager &pm, const NMToCPUOptions &options);
+/// Everything becomes the LLVM dialect.
+void buildLowerToCPU(OpPassManager &pm, const NMToCPUOptions &options);
 
 /// `nm-to-cpu`: all three.
 void buildNMToCPUPipeline(OpPassManager &pm, const NMToCPUOptions &options);

@@ -81,7 +81,7 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::init("")};
 };
 
-// After buildConvertToNM of NMToCPU.h, which all targets share, in this order:
+// After buildConvertToNM of SharedStages.h, in this order:
 
 /// Products get a schedule for the chip (`--emit=schedule`).
 void buildScheduleForGPU(OpPassManager &pm, const NMToNVVMOptions &options);

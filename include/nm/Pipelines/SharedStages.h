@@ -1,0 +1,26 @@
+//===- SharedStages.h - Stages that all targets have ------------*- C++ -*-===//
+
+#ifndef NM_PIPELINES_SHAREDSTAGES_H
+#define NM_PIPELINES_SHAREDSTAGES_H
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
+/// `detectWeights` says whether constants that obey a pattern are among them.
+void buildConvertToNM(OpPassManager &pm, bool detectWeights);
+
+/// What stands between products becomes linalg ops that can be cut, of
+/// neighbours as few as there can be.
+void buildElementwiseFusion(OpPassManager &pm);
+
+/// One-shot bufferization of the whole module, with results in memory that the
+/// caller brings.
+void buildBufferization(OpPassManager &pm);
+
+} // namespace mlir::nm
+
+#endif // NM_PIPELINES_SHAREDSTAGES_H
