@@ -72,11 +72,11 @@ def NMMaterializeStorage
 }
 
 def NMSelectSchedule : Pass<"nm-select-schedule"> {
-  let summary = "chooses how each product is mapped to the chip";
+  let summary = "chooses how each product is mapped to the CPU";
   let description = [{
     Every `nm.spmm` and `nm.spmv` gets an `#nm.schedule` from the cost model of
-    the target. One that it came with is kept, where it fits the target, and is
-    an error where it does not. A remark for every op gives the strategy, the
+    the CPU. One that it came with is kept, where it fits a CPU, and is an error
+    where it does not. A remark for every op gives the strategy, the
     estimated time beside that of a dense BLAS, the schedule and the reasons. A
     dynamic m is scheduled for a typical one, which the remark names.
 
@@ -88,7 +88,7 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     constants they are computed here; for arguments nm-pack-weights moves the
     format ops to where weights are loaded.
 
-    The target `cpu` takes f32, f16, bf16 and i8. The strategy is `vector`, or
+    Operands are f32, f16, bf16 or i8. The strategy is `vector`, or
     `loops` where it is asked for or where k or n is dynamic. With m of at least
     a vector's lanes, vectors run along m, else along n.
 
@@ -132,13 +132,16 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
 def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   let summary = "chooses how each product is mapped to a GPU";
   let description = [{
-    Every product gets an `#nm.schedule` from the cost models of the chip, unless
-    it came with one of a GPU strategy: of strategy `simt`, or of `gemv`, which
-    takes `nm.spmv` and types other than f32 too, whichever is faster by
-    estimate. A remark for every op
-    gives the estimated time beside the two floors, the chip's multipliers and
-    its memory, and the schedule. A dynamic m is scheduled for a typical one,
-    which the remark names.
+    Every product gets an `#nm.schedule` from the cost models of the chip: of
+    strategy `simt`, or of `gemv`, which takes `nm.spmv` and types other than f32
+    too, whichever is faster by estimate. One that it came with is kept; one of
+    strategy `vector` is an error. A remark for every op gives the estimated time
+    beside the two floors, the chip's multipliers and its memory, and the
+    schedule. A dynamic m is scheduled for a typical one, which the remark names.
+
+    A product that no strategy has is expanded by `loops`, one thread for each
+    element of C, and a warning says why; where `strategy` names one that cannot
+    take it, that is an error.
 
     Where cuBLAS is estimated to be faster with dense weights, these take the
     sparse ones' place and the strategy is `cublas`, with the tiles of our own
@@ -323,6 +326,11 @@ def NMCheckEncodings : Pass<"nm-check-encodings"> {
     Upstream bufferization turns a tensor with any encoding into a dense memref
     without a word. This pass, which stands before it, makes an encoded type
     that is left an error at the op that has it.
+
+    Refused:
+    ```mlir
+    %r = tensor.cast %w : tensor<64x48xf32, #nm.encoding<2:4>> to tensor<64x48xf32>
+    ```
   }];
 }
 
@@ -333,6 +341,15 @@ def NMProtectArguments
     Callers pass their own memory, so bufferization must copy rather than write
     to an argument: every tensor argument of a public function gets
     `bufferization.writable = false`.
+
+    Before:
+    ```mlir
+    func.func @f(%a: tensor<4xf32>, %n: index) {
+    ```
+    After:
+    ```mlir
+    func.func @f(%a: tensor<4xf32> {bufferization.writable = false}, %n: index) {
+    ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
