@@ -19,7 +19,6 @@ namespace mlir::nm {
 
 using namespace mlir;
 using namespace mlir::nm;
-using ::nm::ElementType;
 
 /// Why the library has no such product, if so.
 static std::optional<std::string>
