@@ -136,7 +136,9 @@ def _scale_array(scale: Any, w: SparseTensor, x: Any, on_cuda: bool) -> Any:
         if not on_cuda:
             _check_finite(scale)
         return scale
-    if not abs(float(scale)) <= _LARGEST_F32:
+    # An int may be beyond every float.
+    number = scale if isinstance(scale, int) else float(scale)
+    if not abs(number) <= _LARGEST_F32:
         raise Error(f"expected a finite scale in f32, but got {scale}")
     array = np.full(w.n, scale, np.float32)
     return _arrays.kind_of(x).from_host(array, x, "f32") if on_cuda else array
