@@ -2,7 +2,9 @@
 
 #include "CheckInput.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -86,4 +88,23 @@ LogicalResult mlir::nm::checkSizes(ModuleOp module) {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+LogicalResult mlir::nm::checkFunctions(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.getSymName().contains('\0'))
+      return function.emitOpError()
+             << "expected a name without a zero byte, but got \""
+             << llvm::toHex(function.getSymName()) << "\" in hexadecimal";
+    WalkResult result = function.walk([&](func::CallOp call) {
+      if (call.getCallee() != function.getSymName())
+        return WalkResult::advance();
+      call.emitOpError() << "expected no call of the function that it is in, @"
+                         << call.getCallee();
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
 }

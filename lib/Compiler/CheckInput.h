@@ -19,6 +19,10 @@ std::optional<std::string> whyTooDeep(llvm::MemoryBufferRef text);
 /// its size in bytes may not even be a number of 64 bits.
 LogicalResult checkSizes(ModuleOp module);
 
+/// Emits an error for a function that calls itself, or whose name the dynamic
+/// linker would cut: none of either kind can be called.
+LogicalResult checkFunctions(ModuleOp module);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_COMPILER_CHECKINPUT_H

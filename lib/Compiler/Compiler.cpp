@@ -150,7 +150,8 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
       SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
-    return checkSizes(*module);
+    return success(succeeded(checkSizes(*module)) &&
+                   succeeded(checkFunctions(*module)));
   return diagnostics.hasErrors()
              ? failure()
              : diagnostics.fail("'" + input.getBufferIdentifier() +

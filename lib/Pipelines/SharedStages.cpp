@@ -56,6 +56,9 @@ void mlir::nm::buildBufferization(OpPassManager &pm) {
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
+  // Each turn of a loop may yield memory of its own, as a product of what the
+  // turn before yielded does.
+  bufferize.allowReturnAllocsFromLoops = true;
   // Callers pass row-major memory.
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;

@@ -9,6 +9,7 @@
 // RUN: nm-run %t/dense.mlir --random --check
 // RUN: nm-run %t/low-precision.mlir --random --check
 // RUN: nm-run %t/products.mlir --random --check
+// RUN: nm-run %t/steps.mlir --random --check
 // RUN: nm-run %t/attention.mlir --random --check --dynamic-size=40
 
 //--- calls.mlir
@@ -101,4 +102,17 @@ func.func @products(%a: tensor<2x?x10xf32>, %t: tensor<10x3xf16>, %x: tensor<10x
   %s = nm.spmm <2:4, block = 1x2> transpose_a ins(%t, %v16, %i : tensor<10x3xf16>, tensor<6x4xf16>, tensor<6x2xi8>) outs(%d : tensor<3x3xf16>) -> tensor<3x3xf16>
   %u = nm.spmv <2:4, block = 1x2> ins(%x, %v8, %i : tensor<10xi8>, tensor<6x4xi8>, tensor<6x2xi8>) outs(%y : tensor<3xi32>) -> tensor<3xi32>
   return %r, %s, %u : tensor<2x?x3xf32>, tensor<3x3xf16>, tensor<3xi32>
+}
+//--- steps.mlir
+// Each turn of the loop yields a product of what the turn before yielded.
+func.func @steps(%x: tensor<5x16xf32>, %w: tensor<16x16xf32, #nm.encoding<2:4>>, %y: tensor<5x16xf32>) -> tensor<5x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%h = %x) -> tensor<5x16xf32> {
+    %p = linalg.matmul ins(%h, %w : tensor<5x16xf32>, tensor<16x16xf32, #nm.encoding<2:4>>)
+                       outs(%y : tensor<5x16xf32>) -> tensor<5x16xf32>
+    scf.yield %p : tensor<5x16xf32>
+  }
+  return %r : tensor<5x16xf32>
 }
