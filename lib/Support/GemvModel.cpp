@@ -194,14 +194,13 @@ int64_t Candidate::registers() const {
   return sums + 2 * step + (rows > 1 ? rows + 16 : 0);
 }
 
-/// What a thread of the largest blocks, which has 64 registers, must have left
-/// of them for the step not to spill: for places in units, and for words that
-/// are taken apart while the next ones are.
+/// What a thread must have left of its registers for the step not to spill: for
+/// places in units and, of the 64 registers in the largest blocks, for words
+/// that are taken apart while the next ones are.
 int64_t Candidate::spareRegisters(int64_t threads) const {
-  if (threads < kMaxThreads)
-    return 0;
   bool unpacksMany = elementBytes < 4 && stepRows > kWarp;
-  return (pattern.bk > 1 ? 20 : 0) + (unpacksMany ? 8 : 0);
+  return (pattern.bk > 1 ? 20 : 0) +
+         (threads == kMaxThreads && unpacksMany ? 8 : 0);
 }
 
 int64_t Candidate::blocks() const {

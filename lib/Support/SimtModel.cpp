@@ -229,13 +229,16 @@ double Estimate::tileClocks(double blocks) const {
 static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
 
 /// What a thread must have left of its registers for the tile not to spill:
-/// edges of A take addresses for each of its rows; where lanes gather,
-/// addresses take more where they are no sums of bits, loops over kept rows
-/// their own, and positions of single columns are held for all rows of a unit.
+/// edges of A take addresses for each of its rows, and of each element where
+/// rows are not aligned. Where lanes gather, addresses take more where they are
+/// no sums of bits, loops over kept rows their own, and positions of single
+/// columns are held for all rows of a unit.
 int64_t Estimate::spareRegisters() const {
   bool hasEdges = product.m % tile.blockM != 0 || product.k % tile.blockK != 0;
+  int64_t spare =
+      product.k % kChunk == 0 ? 0 : tile.blockM * tile.blockK / threads;
   if (!gathers())
-    return hasEdges ? 40 : 0;
+    return spare + (hasEdges ? 40 : 0);
   const Pattern &pattern = product.pattern;
   bool isEven = isPowerOfTwo(pattern.bk) && tile.packing.panel == tile.blockN &&
                 tile.blockK % kWarp == 0;
@@ -243,9 +246,9 @@ int64_t Estimate::spareRegisters() const {
   int64_t sums = tile.threadM * tile.threadN;
   bool loops = keptRows > std::min(kUnrolledFMAs / sums,
                                    kUnrolledStepsPerSum * sums / units);
-  bool keepsPositions = pattern.bk > 1 && pattern.bn < kChunk;
-  return (isEven ? 0 : 48) + (loops ? 8 * ceilDiv(units, 2) : 0) +
-         (keepsPositions ? 12 : 0);
+  spare += isEven ? 0 : 48;
+  spare += loops ? 8 * ceilDiv(units, 2) : 0;
+  return spare + (pattern.bk > 1 && pattern.bn < kChunk ? 12 : 0);
 }
 
 int64_t Estimate::blocksPerMultiprocessor() const {
