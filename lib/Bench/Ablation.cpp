@@ -13,8 +13,9 @@ struct Step {
 } // namespace
 
 static const Step kSteps[] = {
-    {"blocking", "stages=1 split-k=1"},
-    {"+ double buffering", "stages=2 split-k=1"},
+    {"blocking", "stages=1 split-k=1 prefetch=false"},
+    {"+ double buffering", "stages=2 split-k=1 prefetch=false"},
+    {"+ index prefetch", "stages=2 split-k=1"},
     {"+ as many buffers as fit", "split-k=1"},
     {"+ split-k", ""},
 };
@@ -29,4 +30,25 @@ std::vector<BenchCase> nm::ablationCases() {
                        step.schedule,
                        step.name});
   return cases;
+}
+
+/// A product, and how it was mapped; empty where the remark does not say.
+static std::string describe(const BenchCase &bench, const std::string &remark) {
+  size_t schedule = remark.rfind("#nm.schedule<");
+  if (bench.step.empty() || schedule == std::string::npos)
+    return "";
+  BenchCase product = bench;
+  product.schedule.clear();
+  return product.str() + " " + remark.substr(schedule);
+}
+
+void StepSchedules::add(const BenchCase &bench, const std::string &remark) {
+  if (std::string key = describe(bench, remark); !key.empty())
+    steps.emplace(key, bench.step);
+}
+
+std::string StepSchedules::find(const BenchCase &bench,
+                                const std::string &remark) const {
+  auto known = steps.find(describe(bench, remark));
+  return known == steps.end() ? "" : known->second;
 }

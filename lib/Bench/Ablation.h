@@ -5,6 +5,8 @@
 
 #include "BenchCase.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace nm {
@@ -12,6 +14,20 @@ namespace nm {
 /// One product at every sparsity, with schedules that each have one part more
 /// than the one before.
 std::vector<BenchCase> ablationCases();
+
+/// The schedules of the steps that were measured: what the cost model chooses
+/// for one step may be what another says.
+class StepSchedules {
+public:
+  /// `remark` says how `bench` was mapped.
+  void add(const BenchCase &bench, const std::string &remark);
+  /// The step that has measured the schedule of `bench`; empty if none has.
+  std::string find(const BenchCase &bench, const std::string &remark) const;
+
+private:
+  /// By product and schedule.
+  std::map<std::string, std::string> steps;
+};
 
 } // namespace nm
 

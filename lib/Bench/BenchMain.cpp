@@ -2,6 +2,7 @@
 
 #include "nm/Bench/BenchMain.h"
 
+#include "Ablation.h"
 #include "BenchOptions.h"
 #include "CompileAll.h"
 #include "CpuBench.h"
@@ -85,6 +86,7 @@ private:
   const BenchOptions &options;
   const KernelFolder *folder;
   Bench bench;
+  StepSchedules measured;
 };
 } // namespace
 
@@ -93,13 +95,21 @@ Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   Result<CompiledCase> compiled = compileOrLoad(which, options, folder);
   if (!compiled)
     return compiled.error();
+  const OpInfo *product = compiled->product();
+  std::string remark = product ? product->remark : "";
+  if (std::string step = measured.find(which, remark); !step.empty()) {
+    CaseResult same;
+    same.bench = which;
+    same.sameAs = step;
+    return same;
+  }
   Result<CaseResult> result = bench.measure(which, *compiled);
   if (!result)
     return result;
+  measured.add(which, remark);
   result->compileSeconds = compiled->seconds;
   result->strategy = compiled->strategy();
-  if (const OpInfo *product = compiled->product())
-    result->remark = product->remark;
+  result->remark = remark;
   return result;
 }
 

@@ -90,7 +90,21 @@ static void printRow(const CaseResult &result) {
   std::fflush(stdout);
 }
 
+static void printSame(const CaseResult &result) {
+  const BenchCase &bench = result.bench;
+  std::string what = bench.step + ": the schedule of " + result.sameAs;
+  printColumns(bench.shape.str().c_str(), bench.pattern.str().c_str(),
+               format("%.1f%%", 100 * bench.pattern.sparsity()).c_str(),
+               std::string(elementName(bench.type)).c_str(), "-", "-", "-", "-",
+               "-", "-", "-", what.c_str());
+  std::fflush(stdout);
+}
+
 void Report::add(const CaseResult &result) {
+  if (!result.sameAs.empty()) {
+    printSame(result);
+    return;
+  }
   printRow(result);
   if (!file)
     return;

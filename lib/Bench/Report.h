@@ -30,6 +30,9 @@ struct CaseResult {
   int threads = 0;
   /// How the product was mapped, and why.
   std::string strategy, remark;
+  /// The step that had the same schedule: nothing was measured where there is
+  /// one.
+  std::string sameAs;
   double compileSeconds = 0;
   Timings timings;
   std::optional<DenseResult> dense;

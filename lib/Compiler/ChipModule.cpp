@@ -50,6 +50,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.stages = options.stages;
   pipeline.splitK = options.splitK;
   pipeline.sliceK = options.sliceK;
+  pipeline.prefetch = options.prefetch;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;
   pipeline.denseFallback = options.denseFallback && !isSimulated;

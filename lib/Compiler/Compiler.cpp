@@ -115,9 +115,9 @@ LogicalResult Compilation::readTarget() {
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
     if (!options.warp.empty() || options.stages != 0 || options.splitK != 0 ||
-        options.sliceK != 0)
+        options.sliceK != 0 || !options.prefetch)
       return diagnostics.fail("expected the target cuda with warp, stages, "
-                              "split-k or slice-k, but got cpu");
+                              "split-k, slice-k or prefetch, but got cpu");
     return success();
   }
   if (target.kind == ::nm::Target::Kind::Sim &&

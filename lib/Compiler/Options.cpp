@@ -117,6 +117,12 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setCount(options.sliceK, "slice-k", value);
      }},
+    {"prefetch", "true|false",
+     "load the indices that a GPU's warp shares to registers, a tile ahead "
+     "(default true)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.prefetch, "prefetch", value);
+     }},
     {"thread", "M,N",
      "the tile that is summed in registers, in place of the cost model's",
      [](CompileOptions &options, StringRef value) {

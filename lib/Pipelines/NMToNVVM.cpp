@@ -49,6 +49,7 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   schedule.stages = options.stages;
   schedule.splitK = options.splitK;
   schedule.sliceK = options.sliceK;
+  schedule.prefetch = options.prefetch;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 

@@ -47,6 +47,8 @@ struct CompileOptions {
   int64_t stages = 0;
   int64_t splitK = 0;
   int64_t sliceK = 0;
+  /// Whether the indices that a GPU's warp shares are loaded a tile ahead.
+  bool prefetch = true;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

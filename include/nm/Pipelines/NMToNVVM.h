@@ -50,6 +50,11 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("warps of a block that take turns along k; 0 leaves the "
                      "choice to the cost model"),
       llvm::cl::init(0)};
+  Option<bool> prefetch{
+      *this, "prefetch",
+      llvm::cl::desc("load the indices that a warp shares to registers, a tile "
+                     "ahead"),
+      llvm::cl::init(true)};
   Option<bool> denseFallback{
       *this, "dense-fallback",
       llvm::cl::desc("fall back to dense weights and cuBLAS where that is "

@@ -53,6 +53,9 @@ struct GpuSchedule {
   int64_t splitK = 1;
   int64_t sliceK = 1;
   PanelPacking packing;
+  /// Whether strategy simt loads the indices that a warp shares to registers, a
+  /// tile ahead. The models know no schedules without.
+  bool prefetch = true;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
   /// The estimate, and the least that the chip's multipliers and its memory

@@ -47,6 +47,8 @@ static constexpr GroupKind kKinds[] = {
     {"gemv-bf16", "", ElementType::BF16, 16, 64},
     {"simt-split-k", "strategy=simt split-k=3", ElementType::F32, 60, 256},
     {"gemv-i8", "", ElementType::I8, 16, 64},
+    {"simt-no-prefetch", "strategy=simt prefetch=false", ElementType::F32, 150,
+     256},
     {"loops", "strategy=loops", ElementType::F16, 40, 256},
     {"gemv-f8", "", ElementType::F8E4M3, 16, 64},
     {"free", "", ElementType::F32, 200, 256},

@@ -3,6 +3,8 @@
 #include "Report.h"
 #include "Summary.h"
 
+#include "../TemporaryFolder.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -107,4 +109,22 @@ TEST(Summary, ComparesSchedules) {
                                 "| EW, stages=2 | 3.00 |\n"),
             std::string::npos)
       << summary.text();
+}
+
+TEST(Report, SaysWhichStepHadTheSchedule) {
+  TemporaryFolder folder;
+  testing::internal::CaptureStdout();
+  Result<Report> report = Report::open(folder.path("a.csv"), /*isNew=*/true);
+  ASSERT_TRUE(report) << report.error().message;
+  CaseResult result = sampleResult();
+  result.bench.step = "+ split-k";
+  result.sameAs = "blocking";
+  report->add(result);
+  ASSERT_TRUE(report->close());
+  std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("+ split-k: the schedule of blocking\n"),
+            std::string::npos)
+      << printed;
+  // Nothing was measured.
+  EXPECT_EQ(folder.read("a.csv"), csvHeader() + "\n");
 }

@@ -203,6 +203,7 @@ struct ScheduleFields {
   SmallVector<int64_t> block, warp, thread;
   int64_t stages = 1, splitK = 1, sliceK = 1;
   PackingAttr packing;
+  bool prefetch = true;
   /// The names of those that were given.
   SmallVector<StringRef> seen;
 };
@@ -212,6 +213,19 @@ static ParseResult parseSizes(AsmParser &parser, SmallVector<int64_t> &sizes) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
     return parser.parseInteger(sizes.emplace_back());
   });
+}
+
+/// Parses `true` or `false`.
+static ParseResult parseBool(AsmParser &parser, bool &value) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  value = word == "true";
+  if (value || word == "false")
+    return success();
+  return parser.emitError(loc)
+         << "expected true or false, but got '" << word << "'";
 }
 
 static ParseResult parseScheduleField(AsmParser &parser,
@@ -237,9 +251,11 @@ static ParseResult parseScheduleField(AsmParser &parser,
     return parser.parseInteger(fields.sliceK);
   if (name == "packing")
     return parser.parseCustomAttributeWithFallback(fields.packing);
+  if (name == "prefetch")
+    return parseBool(parser, fields.prefetch);
   return parser.emitError(loc)
-         << "expected 'block', 'warp', 'thread', "
-            "'stages', 'split_k', 'slice_k' or 'packing', but got '"
+         << "expected 'block', 'warp', 'thread', 'stages', 'split_k', "
+            "'slice_k', 'packing' or 'prefetch', but got '"
          << name << "'";
 }
 
@@ -265,7 +281,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ScheduleAttr>(
       loc, parser.getContext(), *strategy, fields.block, fields.warp,
       fields.thread, fields.stages, fields.splitK, fields.sliceK,
-      fields.packing);
+      fields.packing, fields.prefetch);
 }
 
 static void printSizes(AsmPrinter &printer, StringRef name,
@@ -292,6 +308,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", packing = ";
     printer.printStrippedAttrOrType(getPacking());
   }
+  if (!getPrefetch())
+    printer << ", prefetch = false";
   printer << ">";
 }
 
@@ -321,7 +339,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> warp,
                                    ArrayRef<int64_t> thread, int64_t stages,
                                    int64_t splitK, int64_t sliceK,
-                                   PackingAttr packing) {
+                                   PackingAttr packing, bool prefetch) {
   // (C1).
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
@@ -337,5 +355,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (sliceK < 1 || sliceK > kMaxWarps)
     return emitError() << "expected slice_k in 1.." << kMaxWarps << ", but got "
                        << sliceK;
+  // (C3).
+  if (!prefetch && strategy != Strategy::Simt && strategy != Strategy::Cublas)
+    return emitError() << "expected strategy simt with prefetch = false, but "
+                          "got "
+                       << stringifyStrategy(strategy);
   return success();
 }

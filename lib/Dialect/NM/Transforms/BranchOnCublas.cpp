@@ -15,20 +15,16 @@ using namespace mlir::nm;
 // Schedules
 //===----------------------------------------------------------------------===//
 
-static ScheduleAttr getCublasSchedule(MLIRContext *context) {
-  return ScheduleAttr::get(context, Strategy::Cublas, {}, {}, {}, /*stages=*/1,
-                           /*splitK=*/1, /*sliceK=*/1, PackingAttr());
-}
-
 /// Of our own product: simt where there are tiles for it, else a thread for
 /// each element of C, which every product has.
 static ScheduleAttr getOwnSchedule(ScheduleAttr schedule) {
-  Strategy strategy =
-      schedule.getBlock().empty() ? Strategy::Loops : Strategy::Simt;
-  return ScheduleAttr::get(schedule.getContext(), strategy, schedule.getBlock(),
-                           schedule.getWarp(), schedule.getThread(),
-                           schedule.getStages(), schedule.getSplitK(),
-                           schedule.getSliceK(), schedule.getPacking());
+  MLIRContext *context = schedule.getContext();
+  if (schedule.getBlock().empty())
+    return ScheduleAttr::get(context, Strategy::Loops);
+  return ScheduleAttr::get(
+      context, Strategy::Simt, schedule.getBlock(), schedule.getWarp(),
+      schedule.getThread(), schedule.getStages(), schedule.getSplitK(),
+      schedule.getSliceK(), schedule.getPacking(), schedule.getPrefetch());
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +157,7 @@ mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
   ProductCloner cloner(rewriter, op, fill, output);
   rewriter.setInsertionPointToStart(branches.thenBlock());
   SparseProductOpInterface theirs =
-      cloner.clone(getCublasSchedule(op.getContext()));
+      cloner.clone(ScheduleAttr::get(op.getContext(), Strategy::Cublas));
   scf::YieldOp::create(rewriter, loc, theirs->getResults());
 
   rewriter.setInsertionPointToStart(branches.elseBlock());

@@ -99,11 +99,12 @@ static ScheduleAttr toAttribute(Operation *op, const GpuSchedule &chosen,
                        thread = getSizes({chosen.threadM, chosen.threadN});
   if (failed(ScheduleAttr::verify([&] { return op->emitOpError(); }, strategy,
                                   block, warp, thread, chosen.stages,
-                                  chosen.splitK, chosen.sliceK, packing)))
+                                  chosen.splitK, chosen.sliceK, packing,
+                                  chosen.prefetch)))
     return {};
   return ScheduleAttr::get(context, strategy, block, warp, thread,
-                           chosen.stages, chosen.splitK, chosen.sliceK,
-                           packing);
+                           chosen.stages, chosen.splitK, chosen.sliceK, packing,
+                           chosen.prefetch);
 }
 
 namespace {
@@ -148,7 +149,7 @@ private:
   /// Whether options say how products are tiled.
   bool hasGivenSizes() const {
     return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
-           splitK != 0 || sliceK != 0;
+           splitK != 0 || sliceK != 0 || !prefetch;
   }
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
@@ -204,16 +205,14 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
     schedule.splitK = splitK;
   if (sliceK != 0)
     schedule.sliceK = sliceK;
+  schedule.prefetch = prefetch;
   return success();
 }
 
 /// The way that is right for every product and fast for none.
 void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
                                       const Twine &reason) {
-  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops,
-                                       /*block=*/{}, /*warp=*/{}, /*thread=*/{},
-                                       /*stages=*/1, /*splitK=*/1, /*sliceK=*/1,
-                                       PackingAttr()));
+  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops));
   emitWarning(op.getLoc()) << describeProduct(op)
                            << ": strategy loops, a thread for each element of "
                               "C, which is slow: "

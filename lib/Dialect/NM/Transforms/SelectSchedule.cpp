@@ -180,7 +180,8 @@ ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
     threadSizes.assign(thread.begin(), thread.end());
   return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
                            /*warp=*/{}, threadSizes, /*stages=*/1,
-                           /*splitK=*/1, /*sliceK=*/1, packing);
+                           /*splitK=*/1, /*sliceK=*/1, packing,
+                           /*prefetch=*/true);
 }
 
 std::string NMSelectSchedule::explain(const CpuProduct &product,
@@ -224,8 +225,7 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
 
 void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
                                    StringRef reason) {
-  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops, {}, {},
-                                       {}, 1, 1, 1, PackingAttr()));
+  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops));
   emitRemark(op.getLoc()) << describeProduct(op) << ": strategy loops, "
                           << reason;
 }

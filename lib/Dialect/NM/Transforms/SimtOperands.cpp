@@ -22,6 +22,8 @@ bool mlir::nm::readsIndicesInPlace(SpMMOp op, const GpuTile &tile) {
   // A window of one unit has one position.
   if (pattern.m == 1 && pattern.bk % RowInterleave::kGroup == 0)
     return op.getScheduleAttr().getStrategy() == Strategy::Simt;
+  if (!op.getScheduleAttr().getPrefetch())
+    return false;
   int64_t units = tile.k / pattern.windowRows() * pattern.n;
   auto type = cast<MemRefType>(op.getIndices().getType());
   // Registers have no address: which unit is meant must be constant. A ragged

@@ -214,8 +214,18 @@ func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, spli
 
 // -----
 
-// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k' or 'packing', but got 'tile'}}
+// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k', 'packing' or 'prefetch', but got 'tile'}}
 func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}
+
+// -----
+
+// expected-error @+1 {{expected true or false, but got 'off'}}
+func.func private @schedule_prefetch_syntax() attributes {s = #nm.schedule<simt, prefetch = off>}
+
+// -----
+
+// expected-error @+1 {{expected strategy simt with prefetch = false, but got gemv}}
+func.func private @schedule_c3_prefetch() attributes {s = #nm.schedule<gemv, prefetch = false>}
 
 // -----
 

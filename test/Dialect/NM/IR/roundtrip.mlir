@@ -52,6 +52,11 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
   return %r : tensor<3x50xi32>
 }
 
+// CHECK-LABEL: func.func private @schedules
+// CHECK-SAME: #nm.schedule<simt, stages = 3, prefetch = false>
+// CHECK-SAME: #nm.schedule<simt>
+func.func private @schedules() attributes {a = #nm.schedule<simt, prefetch = false, stages = 3>, b = #nm.schedule<simt, prefetch = true>}
+
 // CHECK-LABEL: func.func @spmv
 func.func @spmv(%x: tensor<64xf16>, %v: tensor<16x48xf16>, %i: tensor<16x48xi8>,
                 %y: tensor<48xf32>) -> tensor<48xf32> {

@@ -1,5 +1,8 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --verify-diagnostics | FileCheck %s
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=gemv slice-k=4 split-k=2" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
+// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a prefetch=false" 2>&1 | FileCheck %s --check-prefix=PREFETCH
+
+// PREFETCH: error: 'nm.spmv' op expected strategy simt with prefetch = false, but got gemv
 
 // Few rows, and types that simt does not have, take strategy gemv.
 // CHECK-LABEL: func.func @few_rows

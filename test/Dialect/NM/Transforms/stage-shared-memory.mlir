@@ -63,6 +63,28 @@ func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: me
 
 // -----
 
+// Without prefetch they are copied, as the weights.
+// CHECK-LABEL: func.func @no_prefetch
+// CHECK: memref.alloc() : memref<32x64xf32
+// CHECK: memref.alloc() : memref<4x16x32xf32
+// CHECK: %[[IS:.*]] = memref.alloc() : memref<4x16x1xi8, {{.*}}#gpu.address_space<workgroup>>
+// CHECK: vector.transfer_read {{.*}} vector<16xi8>
+// CHECK: nm.spmm <16:32, block = 1x32> transpose_a packing
+// CHECK-SAME: prefetch = false
+// CHECK-SAME: ins(%{{.*}}, %{{.*}}, %[[IS]] :
+// CHECK-SAME: nm.interleaved_rows
+func.func @no_prefetch(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8], prefetch = false>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
+      outs(%c : memref<64x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // What the operands lack is never read: loads stay in A, and what was loaded in
 // its place is zero in the tile; copies of weights read no element. C has no
 // constant size where it is less than the tile.

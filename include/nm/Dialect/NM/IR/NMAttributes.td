@@ -151,12 +151,16 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     the number of buffers that copies into shared memory rotate through,
     `split_k` the number of parts that k is cut into, `slice_k` the number of
     warps of a block that take the same tile of C and turns along k, and
-    `packing` the packed form that the weights take, if any. All sizes are in elements.
+    `packing` the packed form that the weights take, if any. All sizes are in
+    elements. Strategy `simt` loads the indices that all of a warp's columns
+    share to registers, a tile ahead; with `prefetch = false` it copies them to
+    shared memory, as the others and as the values.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
       two or none, each 1 to 1024.
     * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
+    * (C3) `prefetch = false` is of strategy `simt`, or `cublas`, which may become it.
 
     ```mlir
     #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],
@@ -171,9 +175,18 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$splitK,
     DefaultValuedParameter<"int64_t", "1">:$sliceK,
-    OptionalParameter<"::mlir::nm::PackingAttr">:$packing);
+    OptionalParameter<"::mlir::nm::PackingAttr">:$packing,
+    DefaultValuedParameter<"bool", "true">:$prefetch);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let builders = [
+    // Of a strategy that says nothing more.
+    AttrBuilder<(ins "::mlir::nm::Strategy":$strategy), [{
+      return $_get($_ctxt, strategy, ArrayRef<int64_t>(), ArrayRef<int64_t>(),
+                   ArrayRef<int64_t>(), /*stages=*/1, /*splitK=*/1,
+                   /*sliceK=*/1, PackingAttr(), /*prefetch=*/true);
+    }]>
+  ];
 }
 
 #endif // NM_DIALECT_NM_IR_NMATTRIBUTES_TD

@@ -180,6 +180,8 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     Option<"sliceK", "slice-k", "int64_t", /*default=*/"0",
            "warps of a block that take turns along k, in place of the cost "
            "model's; 0 leaves the choice to it">,
+    Option<"prefetch", "prefetch", "bool", /*default=*/"true",
+           "load the indices that a warp shares to registers, a tile ahead">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "fall back to dense weights and cuBLAS where that is estimated to be "
            "faster, or has the only product of these types">
