@@ -67,9 +67,9 @@ func.func @blocks_f32(%a: tensor<1x4096xf32>, %b: tensor<4096x4096xf32, #nm.enco
 }
 
 // Lanes that have no columns do not store their sums.
-func.func @idle_lanes_f16(%a: tensor<7x20480xf16>, %b: tensor<20480x256xf16, #nm.encoding<1:2, block = 1x24>>, %c: tensor<7x256xf16>) -> tensor<7x256xf16> {
+func.func @idle_lanes_f16(%a: tensor<7x8192xf16>, %b: tensor<8192x256xf16, #nm.encoding<1:2, block = 1x24>>, %c: tensor<7x256xf16>) -> tensor<7x256xf16> {
   %zero = arith.constant 0.0 : f16
   %y = linalg.fill ins(%zero : f16) outs(%c : tensor<7x256xf16>) -> tensor<7x256xf16>
-  %r = linalg.matmul ins(%a, %b : tensor<7x20480xf16>, tensor<20480x256xf16, #nm.encoding<1:2, block = 1x24>>) outs(%y : tensor<7x256xf16>) -> tensor<7x256xf16>
+  %r = linalg.matmul ins(%a, %b : tensor<7x8192xf16>, tensor<8192x256xf16, #nm.encoding<1:2, block = 1x24>>) outs(%y : tensor<7x256xf16>) -> tensor<7x256xf16>
   return %r : tensor<7x256xf16>
 }
