@@ -28,10 +28,6 @@ inline constexpr int64_t kMaxGemvRows = 16;
 Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
-/// The time of a schedule of strategy simt; negative if the chip cannot run it.
-double estimateSimt(const GpuProduct &product, const GpuChip &chip,
-                    const GpuSchedule &schedule);
-
 /// Sets the shared memory that a schedule of strategy simt takes.
 void setSimtSharedBytes(const Pattern &pattern, GpuSchedule &schedule);
 

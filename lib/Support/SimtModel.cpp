@@ -124,7 +124,9 @@ public:
         keptRows(tile.blockK / product.pattern.windowRows() *
                  product.pattern.keptRows()) {}
 
-  /// Negative if the chip cannot run it.
+  /// Whether the tile fits in registers and shared memory: surely where
+  /// `spares` registers for what may be needed besides.
+  bool fits(bool spares) const;
   double microseconds() const;
 
 private:
@@ -141,6 +143,7 @@ private:
   double issueClocks() const;
   double cacheClocks() const;
   double tileClocks(double blocks) const;
+  int64_t registers() const;
   int64_t spareRegisters() const;
   int64_t blocksPerMultiprocessor() const;
   double sumMicroseconds() const;
@@ -251,7 +254,7 @@ int64_t Estimate::spareRegisters() const {
   return spare + (pattern.bk > 1 && pattern.bn < kChunk ? 12 : 0);
 }
 
-int64_t Estimate::blocksPerMultiprocessor() const {
+int64_t Estimate::registers() const {
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
@@ -264,13 +267,20 @@ int64_t Estimate::blocksPerMultiprocessor() const {
   // Addresses and bounds of single elements, where rows of A are not aligned.
   if (gathers() && product.k % kChunk != 0)
     registers += 32;
-  if (registers + spareRegisters() >
-      std::min(kMaxRegisters, kRegisters / threads))
-    return 0;
+  return registers;
+}
+
+int64_t Estimate::blocksPerMultiprocessor() const {
   return std::min(
-      {kRegisters / (alignTo(registers, 8) * threads),
+      {kRegisters / (alignTo(registers(), 8) * threads),
        chip.sharedPerMultiprocessor / (tile.sharedBytes + kReservedShared),
        kMaxThreadsPerMultiprocessor / threads});
+}
+
+bool Estimate::fits(bool spares) const {
+  int64_t needed = registers() + (spares ? spareRegisters() : 0);
+  return needed <= std::min(kMaxRegisters, kRegisters / threads) &&
+         blocksPerMultiprocessor() >= 1;
 }
 
 /// Of the kernel that adds up partial sums: they are written, and read back
@@ -285,8 +295,6 @@ double Estimate::sumMicroseconds() const {
 
 double Estimate::microseconds() const {
   int64_t resident = blocksPerMultiprocessor();
-  if (resident < 1)
-    return -1;
   int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
                    ceilDiv(product.n, tile.blockN) * tile.splitK;
   double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
@@ -302,11 +310,6 @@ double Estimate::microseconds() const {
     clocks += waveClocks(left);
   double time = clocks / chip.clockGHz / 1000 + kLaunchMicroseconds;
   return std::max(time, tile.memoryFloor) + sumMicroseconds();
-}
-
-double nm::estimateSimt(const GpuProduct &product, const GpuChip &chip,
-                        const GpuSchedule &schedule) {
-  return Estimate(product, chip, schedule).microseconds();
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,19 +393,23 @@ Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
       product.outputType != ElementType::F32)
     return Error{"expected f32 operands for strategy simt"};
   std::optional<GpuSchedule> best;
-  auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
-    setFloors(product, chip, tile);
-    tile.microseconds = estimateSimt(estimated, chip, tile);
-    if (tile.microseconds < 0)
-      return;
-    if (!best || tile.microseconds < best->microseconds)
-      best = tile;
-  };
-  forEachCandidate(product, chip,
-                   [&](GpuSchedule tile) { consider(product, tile); });
-  forEachGathering(product, chip, consider);
-  if (best)
-    return *best;
+  // Rather a tile that may spill than none.
+  for (bool spares : {true, false}) {
+    auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
+      Estimate estimate(estimated, chip, tile);
+      if (!estimate.fits(spares))
+        return;
+      setFloors(product, chip, tile);
+      tile.microseconds = estimate.microseconds();
+      if (!best || tile.microseconds < best->microseconds)
+        best = tile;
+    };
+    forEachCandidate(product, chip,
+                     [&](GpuSchedule tile) { consider(product, tile); });
+    forEachGathering(product, chip, consider);
+    if (best)
+      return *best;
+  }
   return Error{
       "expected a window to fit in " + std::to_string(chip.sharedPerBlock) +
       " bytes of shared memory, but one of " + product.pattern.str() +

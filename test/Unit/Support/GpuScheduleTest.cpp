@@ -114,6 +114,15 @@ TEST(GpuSchedule, RefusesWindowsThatDoNotFit) {
             "16:32, block = 4095x64 spans 131040 columns of A");
 }
 
+TEST(GpuSchedule, MaySpillRatherThanRefuse) {
+  // Long windows of odd sizes leave no tile registers to spare.
+  for (const Pattern &pattern :
+       {Pattern{15, 16, 16, 1}, Pattern{63, 64, 4, 4}, Pattern{255, 256, 1, 1}})
+    EXPECT_TRUE(selectGpuSchedule({pattern, 488, 160, 655},
+                                  *GpuChip::get("sm_90a"), GpuStrategy::Simt))
+        << pattern.str();
+}
+
 TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {
   const Pattern pattern{16, 32, 64, 64};
   for (const char *name :
