@@ -8,6 +8,7 @@
 #include "CpuBench.h"
 #include "GpuBench.h"
 #include "Measure.h"
+#include "Program.h"
 #include "Progress.h"
 #include "nm-c/Runtime.h"
 
@@ -18,13 +19,7 @@
 
 using namespace nm;
 
-static constexpr int kSuccess = 0, kFailure = 1, kUsage = 2;
-
-static int fail(const Error &error, int code = kFailure) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "nm-bench: error: %s\n", error.message.c_str());
-  return code;
-}
+static constexpr Program kProgram{"nm-bench"};
 
 //===----------------------------------------------------------------------===//
 // Compiling
@@ -46,12 +41,12 @@ static int compileCases(const BenchOptions &options) {
   Result<KernelFolder> folder =
       KernelFolder::create(options.kernels, settings.target);
   if (!folder)
-    return fail(folder.error());
+    return kProgram.fail(folder.error());
   size_t jobs = options.threads > 0 ? size_t(options.threads)
                                     : std::thread::hardware_concurrency();
   Result<size_t> failed = compileAll(options.cases, settings, *folder, jobs);
   if (!failed)
-    return fail(failed.error());
+    return kProgram.fail(failed.error());
   return *failed == 0 ? kSuccess : kFailure;
 }
 
@@ -119,7 +114,7 @@ static int runCases(const BenchOptions &options, Isolation isolation) {
   if (!options.kernels.empty()) {
     Result<KernelFolder> opened = KernelFolder::open(options.kernels);
     if (!opened)
-      return fail(opened.error());
+      return kProgram.fail(opened.error());
     folder = std::move(*opened);
   }
   auto makeRunner = [&]() -> Result<std::unique_ptr<CaseRunner>> {
@@ -132,7 +127,7 @@ static int runCases(const BenchOptions &options, Isolation isolation) {
   Result<bool> passed =
       measureCases(options.cases, options.csv, makeRunner, isolation);
   if (!passed)
-    return fail(passed.error());
+    return kProgram.fail(passed.error());
   return *passed ? kSuccess : kFailure;
 }
 
@@ -164,16 +159,5 @@ static int run(const BenchOptions &options) {
 }
 
 int nm::benchMain(int argc, char **argv) {
-  Result<BenchOptions> options =
-      parseBenchOptions(std::vector<std::string>(argv + 1, argv + argc));
-  if (!options) {
-    fail(options.error(), kUsage);
-    std::fprintf(stderr, "nm-bench --help lists the options\n");
-    return kUsage;
-  }
-  int code = run(*options);
-  bool isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (!isWritten && code == kSuccess)
-    return fail(Error{"cannot write to the standard output"});
-  return code;
+  return kProgram.main(argc, argv, parseBenchOptions, run);
 }

@@ -7,6 +7,7 @@
 #include "Compile.h"
 #include "Inputs.h"
 #include "Options.h"
+#include "Program.h"
 #include "Progress.h"
 #include "Results.h"
 #include "nm-c/Runtime.h"
@@ -19,13 +20,7 @@
 
 using namespace nm;
 
-static constexpr int kSuccess = 0, kFailure = 1, kUsage = 2;
-
-static int fail(const Error &error, int code = kFailure) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "nm-run: error: %s\n", error.message.c_str());
-  return code;
-}
+static constexpr Program kProgram{"nm-run"};
 
 //===----------------------------------------------------------------------===//
 // Results
@@ -134,17 +129,17 @@ static Status checkModule(const Module &module, const Function &function,
 static int runFunction(const Module &module, const Function &function,
                        const RunOptions &options) {
   if (Status status = checkModule(module, function, options); !status)
-    return fail(status.error());
+    return kProgram.fail(status.error());
   Result<Ceilings> ceilings = measureIfTiming(function, options);
   if (!ceilings)
-    return fail(ceilings.error());
+    return kProgram.fail(ceilings.error());
   Result<Inputs> inputs = Inputs::load(function, options, options.check);
   if (!inputs)
-    return fail(inputs.error());
+    return kProgram.fail(inputs.error());
   std::vector<Argument> args = inputs->arguments();
   Result<Results> results = Results::allocate(function, args);
   if (!results)
-    return fail(results.error());
+    return kProgram.fail(results.error());
   Status called = [&] {
     Progress progress("running @" + function.name());
     return function.call(args, results->tensors());
@@ -153,19 +148,20 @@ static int runFunction(const Module &module, const Function &function,
   for (const sim::LaunchReport &report : sim::takeReports())
     std::printf("%s", report.str().c_str());
   if (!called)
-    return fail(called.error());
+    return kProgram.fail(called.error());
   Result<std::vector<Tensor>> onHost = results->onHost();
   if (!onHost)
-    return fail(Error{"@" + function.name() + ": " + onHost.error().message});
+    return kProgram.fail(
+        Error{"@" + function.name() + ": " + onHost.error().message});
   if (Status status = giveResults(function, options, *onHost); !status)
-    return fail(status.error());
+    return kProgram.fail(status.error());
 
   bool passed = true;
   if (options.check) {
     Result<bool> checked =
         checkResults(module, function, *inputs, *onHost, options.tolerance);
     if (!checked)
-      return fail(checked.error());
+      return kProgram.fail(checked.error());
     passed = *checked;
   }
   if (options.bench) {
@@ -174,7 +170,7 @@ static int runFunction(const Module &module, const Function &function,
     Status timed = benchFunction(function, args, results->tensors(), work,
                                  *ceilings, *options.bench);
     if (!timed)
-      return fail(timed.error());
+      return kProgram.fail(timed.error());
   }
   return passed ? kSuccess : kFailure;
 }
@@ -212,34 +208,23 @@ static int run(const RunOptions &options) {
     nmSetNumThreads(int32_t(options.threads));
   Result<Module> module = loadModule(options);
   if (!module)
-    return fail(module.error());
+    return kProgram.fail(module.error());
   if (options.list) {
     listFunctions(*module);
     return kSuccess;
   }
   Result<Function> function = module->function(options.function);
   if (!function)
-    return fail(function.error(), kUsage);
+    return kProgram.fail(function.error(), kUsage);
   if (options.device >= 0)
     if (Status status = function->setDevice(Device::cuda(int(options.device)));
         !status)
-      return fail(status.error(), kUsage);
+      return kProgram.fail(status.error(), kUsage);
   if (Status status = checkCounts(*function, options); !status)
-    return fail(status.error(), kUsage);
+    return kProgram.fail(status.error(), kUsage);
   return runFunction(*module, *function, options);
 }
 
 int nm::runMain(int argc, char **argv) {
-  Result<RunOptions> options =
-      parseRunOptions(std::vector<std::string>(argv + 1, argv + argc));
-  if (!options) {
-    fail(options.error(), kUsage);
-    std::fprintf(stderr, "nm-run --help lists the options\n");
-    return kUsage;
-  }
-  int code = run(*options);
-  bool isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (!isWritten && code == kSuccess)
-    return fail(Error{"cannot write to the standard output"});
-  return code;
+  return kProgram.main(argc, argv, parseRunOptions, run);
 }

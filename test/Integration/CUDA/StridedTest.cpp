@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Unit/Runtime/TensorView.h"
+
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
@@ -40,15 +42,6 @@ protected:
   std::optional<Module> module;
 };
 } // namespace
-
-/// A view of `whole`, wherever it is.
-static Tensor view(const Tensor &whole, int64_t offset, Shape shape,
-                   Shape strides) {
-  Tensor result(static_cast<char *>(whole.data) + offset, whole.type,
-                std::move(shape), std::move(strides));
-  result.device = whole.device;
-  return result;
-}
 
 /// Calls @same, y = x, with views of two arrays and compares all of memory.
 static void expectCopied(const Function &same, const CudaBuffer &from,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaFixture.h"
+#include "TensorView.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,15 +29,6 @@ protected:
   std::optional<Module> module;
 };
 } // namespace
-
-/// A view of `tensor` from byte `offset` on.
-static Tensor view(const Tensor &tensor, int64_t offset, Shape shape,
-                   Shape strides) {
-  Tensor result(static_cast<char *>(tensor.data) + offset, tensor.type,
-                std::move(shape), std::move(strides));
-  result.device = tensor.device;
-  return result;
-}
 
 TEST_F(CudaStagingTest, CopiesWhatIsStrided) {
   Tensor x = numbers({16}), y = zeros({8});
