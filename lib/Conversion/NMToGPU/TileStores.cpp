@@ -4,6 +4,8 @@
 
 #include "CompleteSums.h"
 
+#include "nm/Dialect/NM/Transforms/AccessWidth.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,14 +17,6 @@ using namespace mlir::nm;
 
 static constexpr int64_t kChunk = 4;
 
-/// Whether lines of four elements can be stored at once: they are contiguous,
-/// and rows start at multiples of four.
-static bool hasAlignedLines(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  return strides[1] == 1 && !ShapedType::isDynamic(strides[0]) &&
-         strides[0] % kChunk == 0;
-}
-
 TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial)
     : builder(builder), loc(op.getLoc()), c(op.getC()), initial(initial),
       isTransposed(op.getTransposeC()) {
@@ -30,7 +24,7 @@ TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial)
   // The staged tile is whole, so C has a constant size only if it is too.
   for (int64_t dim : {0, 1})
     isWhole[dim] = !type.isDynamicDim(dim);
-  isAligned = hasAlignedLines(type);
+  isAligned = getAccessWidth(c, {kChunk, kChunk}) == kChunk;
 }
 
 SmallVector<Value> TileStores::completeSums(ArrayRef<Value> sums) {

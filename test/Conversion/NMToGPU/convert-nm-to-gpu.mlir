@@ -233,3 +233,23 @@ func.func @unaligned_rows(%p: memref<2x30xf32>, %c: memref<30xf32>) {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// A batch has one row of 30 elements: the next begins in the middle of four,
+// though what is left of C without batches has the stride of the outer ones.
+// CHECK-LABEL: func.func @unaligned_batches
+// CHECK: gpu.launch
+// CHECK-NOT: vector.store {{.*}} : memref<1x30xf32
+// CHECK: memref.store %{{.*}}, %{{.*}} : memref<1x30xf32, strided<[60, 1], offset: ?>>
+// CHECK-NOT: vector.store {{.*}} : memref<1x30xf32
+// CHECK: return
+func.func @unaligned_batches(%a: memref<2x2x1x8xf32>, %v: memref<2x4x16xf32>, %i: memref<2x4x16xi8>, %c: memref<2x2x1x30xf32>) {
+  scf.forall (%x, %y) = (0, 0) to (2, 2) step (1, 1) {
+    %at = memref.subview %a[%x, %y, 0, 0] [1, 1, 1, 8] [1, 1, 1, 1] : memref<2x2x1x8xf32> to memref<1x1x1x8xf32, strided<[16, 8, 8, 1], offset: ?>>
+    %ct = memref.subview %c[%x, %y, 0, 0] [1, 1, 1, 30] [1, 1, 1, 1] : memref<2x2x1x30xf32> to memref<1x1x1x30xf32, strided<[60, 30, 30, 1], offset: ?>>
+    nm.spmm <2:4> packing <panel = 16, index_bits = 8> schedule <simt, block = [32, 32, 8], warp = [32, 32], thread = [8, 4], packing = <panel = 16, index_bits = 8>>
+      ins(%at, %v, %i : memref<1x1x1x8xf32, strided<[16, 8, 8, 1], offset: ?>>, memref<2x4x16xf32>, memref<2x4x16xi8>) outs(%ct : memref<1x1x1x30xf32, strided<[60, 30, 30, 1], offset: ?>>)
+  } {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_1>]}
+  return
+}

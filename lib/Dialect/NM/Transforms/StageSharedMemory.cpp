@@ -5,6 +5,7 @@
 #include "TileCopy.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/AccessWidth.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 

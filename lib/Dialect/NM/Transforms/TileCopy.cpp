@@ -15,43 +15,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The widest access of one thread: ld.global.v4.b32, cp.async.cg 16.
-static constexpr int64_t kMaxAccessBytes = 16;
-
-/// The buffer that a view is of. A view may have dropped the dimension that its
-/// offset is a multiple of.
-static Value getBuffer(Value view) {
-  while (true) {
-    if (auto slice = view.getDefiningOp<memref::SubViewOp>())
-      view = slice.getSource();
-    else if (auto collapse = view.getDefiningOp<memref::CollapseShapeOp>())
-      view = collapse.getSrc();
-    else
-      return view;
-  }
-}
-
-int64_t mlir::nm::getAccessWidth(Value source, ArrayRef<int64_t> extents) {
-  auto type = cast<MemRefType>(source.getType());
-  auto [strides, offset] = type.getStridesAndOffset();
-  if (strides.back() != 1)
-    return 1;
-  int64_t width = kMaxAccessBytes / (type.getElementTypeBitWidth() / 8);
-  width = std::gcd(width, extents.back());
-  for (int64_t stride : ArrayRef(strides).drop_back()) {
-    if (ShapedType::isDynamic(stride))
-      return 1;
-    width = std::gcd(width, stride);
-  }
-  if (!ShapedType::isDynamic(type.getShape().back()))
-    width = std::gcd(width, type.getShape().back());
-  auto bufferType = cast<MemRefType>(getBuffer(source).getType());
-  for (int64_t stride : bufferType.getStridesAndOffset().first)
-    if (stride != 1)
-      width = ShapedType::isDynamic(stride) ? 1 : std::gcd(width, stride);
-  return width;
-}
-
 //===----------------------------------------------------------------------===//
 // Index arithmetic
 //===----------------------------------------------------------------------===//

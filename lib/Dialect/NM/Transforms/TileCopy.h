@@ -29,10 +29,6 @@ struct CopyThreads {
   int64_t count;
 };
 
-/// The widest access, up to 16 bytes, to tiles of `source` that start at
-/// multiples of `extents`; 1 if its rows are not contiguous.
-int64_t getAccessWidth(Value source, ArrayRef<int64_t> extents);
-
 /// Emits `copy` as pairs of vector.transfer_read and vector.transfer_write, the
 /// form that nm-pipeline-copies makes asynchronous; accesses too narrow for
 /// that go through registers, all loads first, then all stores.

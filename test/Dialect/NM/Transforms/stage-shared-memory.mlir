@@ -122,3 +122,19 @@ func.func @transposed(%a: memref<32x64xf32>, %v: memref<16x128xf32>, %i: memref<
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Nobody knows how far apart batches are, but that they are whole rows.
+// CHECK-LABEL: func.func @dynamic_batches
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<?x32xf32, strided<[32, 1], offset: ?>>, vector<4xf32>
+func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: memref<16x128xi8>, %c: memref<2x?x128xf32>, %size: index) {
+  scf.forall (%b) in (2) {
+    %at = memref.subview %a[%b, 0, 0] [1, %size, 32] [1, 1, 1] : memref<2x?x32xf32> to memref<1x?x32xf32, strided<[?, 32, 1], offset: ?>>
+    %ct = memref.subview %c[%b, 0, 0] [1, %size, 128] [1, 1, 1] : memref<2x?x128xf32> to memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>
+    nm.spmm <2:4> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      ins(%at, %v, %i : memref<1x?x32xf32, strided<[?, 32, 1], offset: ?>>, memref<16x128xf32>, memref<16x128xi8>)
+      outs(%ct : memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
