@@ -18,6 +18,8 @@ static const Step kSteps[] = {
     {"+ index prefetch", "stages=2 split-k=1"},
     {"+ as many buffers as fit", "split-k=1"},
     {"+ split-k", ""},
+    // Last, as it is not part of what the cost model chooses.
+    {"+ packing", "pack=true"},
 };
 
 std::vector<BenchCase> nm::ablationCases() {

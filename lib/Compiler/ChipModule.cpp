@@ -51,6 +51,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.splitK = options.splitK;
   pipeline.sliceK = options.sliceK;
   pipeline.prefetch = options.prefetch;
+  pipeline.pack = options.pack;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;
   pipeline.denseFallback = options.denseFallback && !isSimulated;

@@ -123,6 +123,12 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.prefetch, "prefetch", value);
      }},
+    {"pack", "true|false",
+     "stage only the rows of A that a block's columns use, which the cost "
+     "model never chooses (default false)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.pack, "pack", value);
+     }},
     {"thread", "M,N",
      "the tile that is summed in registers, in place of the cost model's",
      [](CompileOptions &options, StringRef value) {

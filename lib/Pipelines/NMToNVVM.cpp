@@ -50,6 +50,7 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   schedule.splitK = options.splitK;
   schedule.sliceK = options.sliceK;
   schedule.prefetch = options.prefetch;
+  schedule.pack = options.pack;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 

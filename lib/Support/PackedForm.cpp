@@ -2,6 +2,7 @@
 
 #include "nm/Support/PackedForm.h"
 
+#include "ColInfo.h"
 #include "WindowScan.h"
 
 #include <algorithm>
@@ -36,6 +37,27 @@ Status PanelPacking::verify(const Pattern &pattern) const {
     return Error{"expected " + std::to_string(needed) +
                  " to 8 index bits for M = " + std::to_string(pattern.m) +
                  ", but got " + std::to_string(indexBits)};
+  return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
+}
+
+Status PanelPacking::verifyColInfo(const Pattern &pattern) const {
+  if (colInfo < 0 || colInfo > kMaxBlock || colInfo % panel != 0)
+    return Error{"expected col_info of at most " + std::to_string(kMaxBlock) +
+                 " columns in whole panels of " + std::to_string(panel) +
+                 ", but got " + std::to_string(colInfo)};
+  if (indexBits != 8 || !isRowWise())
+    return Error{"expected index_bits = 8 without chunks or index rows for "
+                 "col_info, but got " +
+                 str()};
+  if (unitsOfList(pattern) >= pattern.m)
+    return Error{"expected the " + std::to_string(colInfo) +
+                 " columns of col_info to keep fewer than the " +
+                 std::to_string(pattern.m) +
+                 " units of a window between them, but " +
+                 std::to_string(unitsOfList(pattern) / pattern.n) +
+                 " units of columns that keep " + std::to_string(pattern.n) +
+                 " each may keep " + std::to_string(unitsOfList(pattern)) +
+                 ": no rows of A would be left out"};
   return Status::success();
 }
 
@@ -49,6 +71,8 @@ std::string PanelPacking::str() const {
   append("chunk_rows", chunkRows);
   append("chunk_columns", chunkColumns);
   append("index_rows", indexRows);
+  if (colInfo != 0)
+    text += ", col_info = " + std::to_string(colInfo);
   return text;
 }
 
@@ -226,6 +250,8 @@ void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
   auto [panels, rows, bytes] = packing.indexShape(pattern, from.k, from.n);
   int64_t blocks = pattern.blockColumns(from.n);
   std::fill_n(packed, panels * rows * bytes, uint8_t(0));
+  if (packing.colInfo != 0)
+    return packIndicesAndLists(from, packing, packed);
   IndexRow row(pattern, packing);
   forEachGroup(pattern, packing, from.k, from.n,
                [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
@@ -238,6 +264,8 @@ void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
 void nm::unpackIndices(const uint8_t *packed, const PanelPacking &packing,
                        const Pattern &pattern, int64_t k, int64_t n,
                        uint8_t *indices) {
+  if (packing.colInfo != 0)
+    return unpackIndicesAndLists(packed, packing, pattern, k, n, indices);
   auto [panels, rows, bytes] = packing.indexShape(pattern, k, n);
   int64_t blocks = pattern.blockColumns(n);
   IndexRow row(pattern, packing);

@@ -62,10 +62,25 @@ static constexpr int64_t kUnrolledStepsPerSum = 4;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
+/// The packing that the weights of a tile get.
+static PanelPacking getPacking(const GpuSchedule &tile) {
+  PanelPacking packing = tile.packing;
+  if (tile.pack)
+    packing.colInfo = tile.blockN;
+  return packing;
+}
+
+/// The rows of A that a tile stages.
+static int64_t stagedRows(const Pattern &pattern, const GpuSchedule &tile) {
+  if (!tile.pack)
+    return tile.blockK;
+  return tile.blockK / pattern.m * getPacking(tile).unitsOfList(pattern);
+}
+
 /// Bytes of shared memory of one stage.
 static int64_t stageBytes(const Pattern &pattern, const GpuSchedule &tile) {
   int64_t windows = tile.blockK / pattern.windowRows();
-  int64_t a = tile.blockK * (tile.blockM + kRowPadding) * 4;
+  int64_t a = stagedRows(pattern, tile) * (tile.blockM + kRowPadding) * 4;
   int64_t values = windows * pattern.keptRows() * tile.blockN * 4;
   int64_t indices = windows * pattern.n * tile.blockN /
                     std::min(pattern.bn, tile.packing.panel);
@@ -84,6 +99,7 @@ static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
   tile.blockK = windows * product.pattern.windowRows();
   tile.packing.panel = choosePanel(product.pattern, tile.blockN, tile.warpN);
   tile.packing.indexBits = 8;
+  tile.pack = product.packsRows;
   return tile;
 }
 
@@ -175,7 +191,8 @@ double Estimate::readsPerRow() const {
 /// Of A's transposing copy, which meets a bank twice where it goes element by
 /// element, in blocks of many threads.
 double Estimate::storeClocks() const {
-  double clocks = double(tile.blockM) * tile.blockK / kWarp;
+  double clocks =
+      double(tile.blockM) * stagedRows(product.pattern, tile) / kWarp;
   return threads > 256 ? 2 * clocks : clocks;
 }
 
@@ -255,10 +272,11 @@ int64_t Estimate::spareRegisters() const {
 }
 
 int64_t Estimate::registers() const {
+  int64_t copiedRows = stagedRows(product.pattern, tile);
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
-                      tile.threadN + tile.blockM * tile.blockK / threads;
+                      tile.threadN + tile.blockM * copiedRows / threads;
   // Lanes with units of their own hold positions, and places in A, by column.
   registers += gathers() ? 20 + 2 * tile.threadN / product.pattern.bk : 40;
   // ptxas reads further ahead where a block leaves it registers to.
@@ -346,6 +364,8 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
   for (const Shape &shape : getShapes(product.pattern))
     for (int64_t windows = most; windows >= 1; windows /= 2) {
       GpuSchedule tile = makeTile(product, shape, windows);
+      if (tile.pack && !getPacking(tile).verify(product.pattern))
+        continue;
       int64_t tiles = ceilDiv(product.k, tile.blockK);
       for (tile.stages = kMaxStages; tile.stages >= 1; --tile.stages) {
         setSimtSharedBytes(product.pattern, tile);
@@ -372,7 +392,7 @@ template <typename Visit>
 static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
                              Visit visit) {
   const Pattern &pattern = product.pattern;
-  if (!canGatherUnits(pattern))
+  if (!canGatherUnits(pattern) || product.packsRows)
     return;
   for (int64_t rows : {pattern.bk, kMinGatheredRows}) {
     GpuProduct kept = product;
@@ -410,6 +430,10 @@ Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
     if (best)
       return *best;
   }
+  if (product.packsRows)
+    return Error{"expected a tile whose columns keep fewer than all units of a "
+                 "window between them, to pack rows of A, but none is of " +
+                 product.pattern.str()};
   return Error{
       "expected a window to fit in " + std::to_string(chip.sharedPerBlock) +
       " bytes of shared memory, but one of " + product.pattern.str() +

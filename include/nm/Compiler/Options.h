@@ -49,6 +49,8 @@ struct CompileOptions {
   int64_t sliceK = 0;
   /// Whether the indices that a GPU's warp shares are loaded a tile ahead.
   bool prefetch = true;
+  /// Whether blocks stage only the rows of A that their columns use.
+  bool pack = false;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

@@ -55,6 +55,10 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("load the indices that a warp shares to registers, a tile "
                      "ahead"),
       llvm::cl::init(true)};
+  Option<bool> pack{
+      *this, "pack",
+      llvm::cl::desc("stage only the rows of A that a block's columns use"),
+      llvm::cl::init(false)};
   Option<bool> denseFallback{
       *this, "dense-fallback",
       llvm::cl::desc("fall back to dense weights and cuBLAS where that is "

@@ -36,6 +36,8 @@ struct GpuProduct {
   ElementType outputType = ElementType::F32;
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
+  /// Whether blocks are to stage only the rows of A that their columns use.
+  bool packsRows = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
 };
@@ -52,6 +54,9 @@ struct GpuSchedule {
   int64_t stages = 1;
   int64_t splitK = 1;
   int64_t sliceK = 1;
+  /// Whether a block stages only the rows of A that its columns use. Models do
+  /// so where they are told to: nothing is known of its times.
+  bool pack = false;
   PanelPacking packing;
   /// Whether strategy simt loads the indices that a warp shares to registers, a
   /// tile ahead. The models know no schedules without.

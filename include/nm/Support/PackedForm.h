@@ -18,6 +18,17 @@
 //   i of all groups stands before piece i + 1 of any: neighbouring threads
 //   read neighbouring words. s = G*L.
 //
+// A kernel that stages only the rows of A that a tile's columns use wants a
+// list of them, col_info. With T columns of a tile, P of them a panel, E =
+// (T/P)*G units of a tile's columns keep at most R = E*N < M units of a window
+// between them: the list of a window has R positions, ascending, the last one
+// repeated up to R, and an index is a place in the list. Lists have as many
+// entries as there are indices, and lie in panels of their own after the T/P
+// of their tile: indices are [ceil(panels / (T/P))*2*(T/P) x u x G], where the
+// last tile is filled up. Entry j of window w's list is in panel j % (T/P) of
+// those: threads that read neighbouring entries differ in the panel only. With
+// i = j / (T/P), it is in row w*N + i/G, byte i % G.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_SUPPORT_PACKEDFORM_H
@@ -27,6 +38,7 @@
 #include "nm/Support/Error.h"
 #include "nm/Support/Pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -42,9 +54,12 @@ struct PanelPacking {
   int64_t chunkRows = 1, chunkColumns = 1;
   /// D, unit rows of one index row.
   int64_t indexRows = 1;
+  /// The columns that share a list of rows; 0 for indices without lists.
+  int64_t colInfo = 0;
 
   /// Checks them against `pattern`: P a multiple or a divisor of bn and a
-  /// multiple of T, V a divisor of D*bk, and b wide enough for M.
+  /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
+  /// also that they are of whole panels, of bytes and shorter than a window.
   Status verify(const Pattern &pattern) const;
 
   /// The fields as #nm.packing has them: `panel = 32, index_bits = 5, ...`.
@@ -80,6 +95,29 @@ struct PanelPacking {
   bool isRowWise() const {
     return chunkRows == 1 && chunkColumns == 1 && indexRows == 1;
   }
+  /// T/P, the panels that share a list of rows.
+  int64_t panelsOfTile() const { return colInfo / panel; }
+  /// R, the entries of one window's list, in units of k.
+  int64_t unitsOfList(const Pattern &pattern) const {
+    return panelsOfTile() * groups(pattern) * pattern.n;
+  }
+  /// The panels of indices, and lists, beside `panels` of values.
+  int64_t indexPanelsOf(int64_t panels) const {
+    if (colInfo == 0)
+      return panels;
+    int64_t ofTile = panelsOfTile();
+    return (panels + ofTile - 1) / ofTile * 2 * ofTile;
+  }
+  /// Columns that packed weights can be cut at.
+  int64_t columnStep(const Pattern &pattern) const {
+    return std::max({pattern.bn, panel, colInfo});
+  }
+  /// The same without lists.
+  PanelPacking withoutColInfo() const {
+    PanelPacking plain = *this;
+    plain.colInfo = 0;
+    return plain;
+  }
   /// Panels that cover `n` columns and their padding.
   int64_t panels(const Pattern &pattern, int64_t n) const {
     return (pattern.paddedColumns(n) + panel - 1) / panel;
@@ -90,10 +128,10 @@ struct PanelPacking {
     return {panels(pattern, n), chunkRowsOf(pattern, pattern.unitRows(k)),
             panel * chunkRows};
   }
-  /// [panels, u', s], in bytes.
+  /// [panels, u', s], in bytes, with the panels of lists.
   std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
-    return {panels(pattern, n), indexRowsOf(pattern.unitRows(k)),
+    return {indexPanelsOf(panels(pattern, n)), indexRowsOf(pattern.unitRows(k)),
             bytesPerIndexRow(pattern)};
   }
   /// The position of row r, column c of a panel in its row of chunks.
@@ -108,9 +146,12 @@ struct PanelPacking {
   bool operator==(const PanelPacking &other) const {
     return panel == other.panel && indexBits == other.indexBits &&
            chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
-           indexRows == other.indexRows;
+           indexRows == other.indexRows && colInfo == other.colInfo;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
+
+private:
+  Status verifyColInfo(const Pattern &pattern) const;
 };
 
 /// Writes the packed values of `from` to `packed`, valueShape elements.
@@ -118,7 +159,8 @@ struct PanelPacking {
 void packValues(const CondensedView &from, const PanelPacking &packing,
                 void *packed);
 /// Writes the packed indices of `from` to `packed`, indexShape bytes. Bits
-/// that no group owns are zero. The indices must satisfy verifyIndices.
+/// that no group owns are zero. The indices must satisfy verifyIndices. With
+/// col_info, the lists of rows are written too, and indices are places in them.
 void packIndices(const CondensedView &from, const PanelPacking &packing,
                  uint8_t *packed);
 

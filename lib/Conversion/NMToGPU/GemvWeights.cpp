@@ -33,6 +33,10 @@ LogicalResult GemvWeights::verify(SparseProductOpInterface op,
     return op->emitOpError() << "expected packed weights for strategy gemv";
   ::nm::PanelPacking packing = attribute.getPacking();
   ::nm::Pattern pattern = op.getPattern();
+  if (packing.colInfo != 0)
+    return op->emitOpError()
+           << "expected packing without col_info for strategy gemv, but got "
+           << attribute;
   int64_t bits = op.getValuesType().getElementTypeBitWidth();
   int64_t bytes = packing.chunkRows * packing.chunkColumns * bits / 8;
   if (packing.chunkColumns != columns || bytes > kMaxLoadBytes ||

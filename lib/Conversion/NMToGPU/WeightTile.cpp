@@ -32,6 +32,11 @@ LogicalResult WeightTile::verify(SpMMOp op) {
     return op.emitOpError() << "expected packing with index_bits = 8 and "
                                "without chunks for strategy simt, but got "
                             << packing;
+  if (packing.getColInfo() != 0)
+    return op.emitOpError()
+           << "expected A's tile packed by the lists of col_info, as "
+              "nm-stage-shared-memory does, but got "
+           << packing;
   return success();
 }
 

@@ -1,5 +1,6 @@
 //===- PackLoops.cpp - nm.pack as loops -----------------------------------===//
 
+#include "ColInfo.h"
 #include "Patterns.h"
 #include "WeightAccess.h"
 
@@ -18,7 +19,10 @@ public:
 
   void emit() {
     packValues();
-    packIndices();
+    if (packing.colInfo != 0)
+      emitIndicesAndLists(emitter, op);
+    else
+      packIndices();
   }
 
 private:

@@ -2,6 +2,8 @@
 
 #include "WeightAccess.h"
 
+#include "ColInfo.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -79,6 +81,9 @@ Value WeightAccess::unitPosition(Value row, Value column) {
   if (!packing)
     return emitter.byteToIndex(
         emitter.load(indices, {unitRow, emitter.div(column, pattern.bn)}));
+  if (packing.getColInfo() != 0)
+    return ColInfo(emitter, pattern, packing.getPacking())
+        .loadPosition(indices, unitRow, column);
   int64_t panel = packing.getPanel();
   return loadField(emitter.div(column, panel), unitRow,
                    emitter.div(emitter.rem(column, panel), pattern.bn));

@@ -144,8 +144,10 @@ private:
       return rewriter.notifyMatchFailure(op,
                                          "arith.extf of f8 has no lowering");
     if (PackingAttr packing = op.getPackingAttr();
-        packing && !packing.getPacking().isRowWise())
-      return rewriter.notifyMatchFailure(op, "weights are packed in chunks");
+        packing &&
+        (!packing.getPacking().isRowWise() || packing.getColInfo() != 0))
+      return rewriter.notifyMatchFailure(
+          op, "weights are packed in chunks, or with lists of rows");
     if (ShapedType::isDynamic(op.getStaticK()))
       return rewriter.notifyMatchFailure(op, "k is dynamic");
     for (Value operand :

@@ -53,6 +53,16 @@ Pattern Random::pattern() {
   return pattern;
 }
 
+/// `packing` with lists of rows of a few panels, where some rows are left out.
+static PanelPacking withLists(Random &random, PanelPacking packing,
+                              const Pattern &pattern) {
+  packing = {packing.panel, /*indexBits=*/8};
+  packing.colInfo = packing.panel * random.integer(1, 4);
+  while (packing.colInfo != 0 && !packing.verify(pattern))
+    packing.colInfo -= packing.panel;
+  return packing;
+}
+
 PanelPacking Random::packing(const Pattern &pattern) {
   PanelPacking packing;
   if (pattern.bn == 1) {
@@ -77,6 +87,8 @@ PanelPacking Random::packing(const Pattern &pattern) {
       packing.chunkColumns = integer(1, 4);
     while (packing.panel % packing.chunkColumns != 0);
   }
+  if (chance(0.3))
+    return withLists(*this, packing, pattern);
   return packing;
 }
 

@@ -19,7 +19,7 @@ namespace {
 struct Request {
   std::string folder, target;
   /// Three of each kind.
-  int64_t count = 63;
+  int64_t count = 75;
   std::string options;
 };
 } // namespace

@@ -2,6 +2,8 @@
 
 #include "GpuCases.h"
 
+#include "nm/Support/GpuSchedule.h"
+
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -26,6 +28,8 @@ struct GroupKind {
   int64_t maxWindow;
   /// Whether cuBLAS, or what stands for it, has all of them.
   bool isDense = false;
+  /// Columns of a block that shares lists of its rows of A; 0 for none.
+  int64_t listColumns = 0;
 };
 } // namespace
 
@@ -41,6 +45,9 @@ static constexpr GroupKind kKinds[] = {
     {"simt", "strategy=simt", ElementType::F32, 300, 256},
     {"gemv", "strategy=gemv", ElementType::F32, 16, 64},
     {"simt-one-stage", "strategy=simt stages=1", ElementType::F32, 150, 256},
+    {"simt-pack",
+     "strategy=simt block=64,128,32 warp=64,32 thread=8,8 stages=2 pack=true",
+     ElementType::F32, 200, 128, false, 128},
     {"vector", "", ElementType::F32, 0, 64},
     {"gemv-f16", "", ElementType::F16, 16, 64},
     {"simt-four-stages", "strategy=simt stages=4", ElementType::F32, 150, 64},
@@ -61,7 +68,25 @@ static constexpr GroupKind kKinds[] = {
     {"cublas-f16", "strategy=cublas", ElementType::F16, 200, 256, true},
     {"cublas-bf16", "strategy=cublas", ElementType::BF16, 40, 256, true},
     {"cublas-i8", "strategy=cublas", ElementType::I8, 40, 256, true},
+    {"simt-pack-one-stage",
+     "strategy=simt block=64,64,64 warp=32,32 thread=4,8 stages=1 pack=true",
+     ElementType::F32, 150, 256, false, 64},
+    {"simt-pack-four-stages",
+     "strategy=simt block=32,64,64 warp=32,32 thread=8,4 stages=4 pack=true",
+     ElementType::F32, 150, 64, false, 64},
+    {"simt-pack-split-k",
+     "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=3 split-k=3 "
+     "pack=true",
+     ElementType::F32, 60, 128, false, 32},
 };
+
+/// Whether lists for a block of `columns` leave out rows of A.
+static bool canPack(const Pattern &pattern, int64_t columns) {
+  PanelPacking packing;
+  packing.panel = choosePanel(pattern, columns, /*warpN=*/32);
+  packing.colInfo = columns;
+  return bool(packing.verify(pattern));
+}
 
 static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {
   Pattern pattern;
@@ -74,6 +99,17 @@ static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {
     pattern.m = kWindows[random.integer(0, std::size(kWindows) - 1)];
   while (pattern.m * pattern.bk > maxWindow);
   pattern.n = random.integer(1, pattern.m);
+  return pattern;
+}
+
+/// One that lists for a block of `columns` pay for.
+static Pattern drawPackedPattern(int64_t number, const GroupKind &kind,
+                                 Random &random) {
+  Pattern pattern;
+  do
+    pattern = drawPattern(random.chance(0.5) ? number : random.integer(0, 99),
+                          kind.maxWindow, random);
+  while (!canPack(pattern, kind.listColumns));
   return pattern;
 }
 
@@ -129,7 +165,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.outputType = ElementType::I32;
   else if (kind.type == ElementType::F8E4M3 || random.chance(0.3))
     drawn.outputType = ElementType::F32;
-  drawn.pattern = drawPattern(number, kind.maxWindow, random);
+  drawn.pattern = kind.listColumns == 0
+                      ? drawPattern(number, kind.maxWindow, random)
+                      : drawPackedPattern(number, kind, random);
   drawSizes(drawn, kind.maxRows, random);
   drawn.weightDim = random.integer(0, 1);
   drawn.dynamic = random.chance(0.4);

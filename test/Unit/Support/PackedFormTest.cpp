@@ -226,6 +226,129 @@ TEST(PackedForm, ChunksAndIndexRows) {
             "expected 1 to 65536 unit rows in an index row, but got 0");
 }
 
+TEST(PackedForm, ListsOfRows) {
+  // Two blocks of two columns, which keep positions 1 and 3, and 3 and 6, of a
+  // window of 8, and 0 and 7, and 0 and 7, of the next.
+  Pattern pattern{2, 8, 1, 2};
+  PanelPacking packing{2, 8};
+  packing.colInfo = 4;
+  EXPECT_EQ(packing.str(), "panel = 2, index_bits = 8, col_info = 4");
+  EXPECT_EQ(packing.unitsOfList(pattern), 4);
+  EXPECT_EQ(packing.indexShape(pattern, 16, 4),
+            (std::array<int64_t, 3>{4, 4, 1}));
+  // Tiles are whole: a third block makes another of them.
+  EXPECT_EQ(packing.indexShape(pattern, 16, 5),
+            (std::array<int64_t, 3>{8, 4, 1}));
+  EXPECT_EQ(packing.valueShape(pattern, 16, 5),
+            (std::array<int64_t, 3>{3, 4, 2}));
+  uint8_t indices[] = {1, 3, 3, 6, 0, 0, 7, 7};
+  std::vector<uint8_t> packed(16, 0xa5);
+  packIndices({nullptr, indices, ElementType::F32, pattern, 16, 4}, packing,
+              packed.data());
+  EXPECT_EQ(packed, (std::vector<uint8_t>{// Places of the first block's units.
+                                          0, 1, 0, 1,
+                                          // Of the second's.
+                                          1, 2, 0, 1,
+                                          // The lists, {1, 3, 6, 6} and
+                                          // {0, 7, 7, 7}, by turns in both.
+                                          1, 6, 0, 7, 3, 6, 7, 7}));
+}
+
+TEST(PackedForm, VerifiesListsOfRows) {
+  Pattern pattern{3, 32, 1, 32};
+  auto errorOfLists = [&](int64_t colInfo, PanelPacking packing) {
+    packing.colInfo = colInfo;
+    return errorOf(packing, pattern);
+  };
+  EXPECT_EQ(errorOfLists(128, {32, 8}), "");
+  EXPECT_EQ(errorOfLists(320, {32, 8}), "");
+  EXPECT_EQ(errorOfLists(48, {32, 8}),
+            "expected col_info of at most 65536 columns in whole panels of 32, "
+            "but got 48");
+  EXPECT_EQ(errorOfLists(-32, {32, 8}),
+            "expected col_info of at most 65536 columns in whole panels of 32, "
+            "but got -32");
+  EXPECT_EQ(errorOfLists(64, {32, 5}),
+            "expected index_bits = 8 without chunks or index rows for "
+            "col_info, but got panel = 32, index_bits = 5, col_info = 64");
+  EXPECT_EQ(errorOfLists(64, {32, 8, 1, 1, 2}),
+            "expected index_bits = 8 without chunks or index rows for "
+            "col_info, but got panel = 32, index_bits = 8, index_rows = 2, "
+            "col_info = 64");
+  EXPECT_EQ(errorOfLists(352, {32, 8}),
+            "expected the 352 columns of col_info to keep fewer than the 32 "
+            "units of a window between them, but 11 units of columns that keep "
+            "3 each may keep 33: no rows of A would be left out");
+}
+
+/// Indices by what they and the lists say, and lists that are as short and as
+/// sorted as they can be.
+static void expectLists(const Condensed &form, const PanelPacking &packing,
+                        const std::vector<uint8_t> &packed) {
+  const Pattern &p = form.pattern;
+  auto [panels, rows, groups] = packing.indexShape(p, form.k, form.n);
+  int64_t ofTile = packing.colInfo / packing.panel;
+  int64_t blocks = p.blockColumns(form.n);
+  for (int64_t tile = 0; tile < panels / (2 * ofTile); ++tile)
+    for (int64_t u0 = 0; u0 < rows; u0 += p.n) {
+      std::vector<int64_t> list, places;
+      for (int64_t i = 0; i < p.n * groups; ++i)
+        for (int64_t panel = ofTile; panel < 2 * ofTile; ++panel)
+          list.push_back(
+              packed[((2 * tile * ofTile + panel) * rows + u0) * groups + i]);
+      for (int64_t panel = 0; panel < ofTile; ++panel)
+        for (int64_t i = 0; i < p.n * groups; ++i) {
+          int64_t place =
+              packed[((2 * tile * ofTile + panel) * rows + u0) * groups + i];
+          int64_t block =
+              (tile * ofTile + panel) * packing.panel / p.bn + i % groups;
+          if (block >= blocks) {
+            ASSERT_EQ(place, 0);
+            continue;
+          }
+          ASSERT_EQ(list[place],
+                    form.indices[(u0 + i / groups) * blocks + block]);
+          places.push_back(place);
+        }
+      std::sort(places.begin(), places.end());
+      places.erase(std::unique(places.begin(), places.end()), places.end());
+      for (size_t i = 0; i < list.size(); ++i) {
+        if (i < places.size())
+          ASSERT_EQ(places[i], int64_t(i));
+        if (i > 0)
+          ASSERT_TRUE(i < places.size() ? list[i] > list[i - 1]
+                                        : list[i] == list[i - 1]);
+      }
+    }
+}
+
+TEST(PackedForm, DrawnListsAgreeWithTheDefinition) {
+  Random random(3);
+  int64_t checked = 0;
+  while (checked < 200) {
+    Pattern pattern = drawPattern(random);
+    PanelPacking packing{drawPanel(random, pattern), 8};
+    packing.colInfo = packing.panel * draw(random, 1, 6);
+    if (!packing.verify(pattern))
+      continue;
+    ++checked;
+    Matrix matrix = drawMatrix(random, pattern, drawType(random),
+                               drawK(random, pattern), draw(random, 1, 90));
+    SCOPED_TRACE(describe(matrix, pattern) + ", " + packing.str());
+    Condensed form = compressed(matrix, pattern);
+    auto [panels, rows, bytes] = packing.indexShape(pattern, form.k, form.n);
+    std::vector<uint8_t> packed(panels * rows * bytes, 0xa5);
+    packIndices(form.view(), packing, packed.data());
+    expectLists(form, packing, packed);
+    Condensed back(pattern, form.type, form.k, form.n);
+    unpackIndices(packed.data(), packing, pattern, form.k, form.n,
+                  back.indices.data());
+    ASSERT_EQ(back.indices, form.indices);
+    if (testing::Test::HasFailure())
+      return;
+  }
+}
+
 TEST(PackedForm, DrawnFormsAgreeWithTheDefinition) {
   Random random(2);
   for (int i = 0; i < 400; ++i) {

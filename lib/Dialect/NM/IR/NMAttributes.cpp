@@ -5,6 +5,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -177,8 +178,8 @@ LogicalResult EncodingAttr::verifyEncoding(
 LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t panel, int64_t indexBits,
                                   int64_t chunkRows, int64_t chunkColumns,
-                                  int64_t indexRows) {
-  // (C1), (C2), (C3); what depends on the pattern is checked where both meet.
+                                  int64_t indexRows, int64_t colInfo) {
+  // (C1) to (C4); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
@@ -190,6 +191,9 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (value < 1 || value > ::nm::kMaxBlock)
       return emitError() << "expected " << name << " in 1.." << ::nm::kMaxBlock
                          << ", but got " << value;
+  if (colInfo < 0 || colInfo > ::nm::kMaxBlock)
+    return emitError() << "expected col_info in 0.." << ::nm::kMaxBlock
+                       << ", but got " << colInfo;
   return success();
 }
 
@@ -204,6 +208,7 @@ struct ScheduleFields {
   int64_t stages = 1, splitK = 1, sliceK = 1;
   PackingAttr packing;
   bool prefetch = true;
+  bool pack = false;
   /// The names of those that were given.
   SmallVector<StringRef> seen;
 };
@@ -249,13 +254,15 @@ static ParseResult parseScheduleField(AsmParser &parser,
     return parser.parseInteger(fields.splitK);
   if (name == "slice_k")
     return parser.parseInteger(fields.sliceK);
+  if (name == "pack")
+    return parseBool(parser, fields.pack);
   if (name == "packing")
     return parser.parseCustomAttributeWithFallback(fields.packing);
   if (name == "prefetch")
     return parseBool(parser, fields.prefetch);
   return parser.emitError(loc)
          << "expected 'block', 'warp', 'thread', 'stages', 'split_k', "
-            "'slice_k', 'packing' or 'prefetch', but got '"
+            "'slice_k', 'packing', 'prefetch' or 'pack', but got '"
          << name << "'";
 }
 
@@ -281,7 +288,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ScheduleAttr>(
       loc, parser.getContext(), *strategy, fields.block, fields.warp,
       fields.thread, fields.stages, fields.splitK, fields.sliceK,
-      fields.packing, fields.prefetch);
+      fields.packing, fields.prefetch, fields.pack);
 }
 
 static void printSizes(AsmPrinter &printer, StringRef name,
@@ -304,6 +311,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", split_k = " << getSplitK();
   if (getSliceK() != 1)
     printer << ", slice_k = " << getSliceK();
+  if (getPack())
+    printer << ", pack = true";
   if (getPacking()) {
     printer << ", packing = ";
     printer.printStrippedAttrOrType(getPacking());
@@ -339,7 +348,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> warp,
                                    ArrayRef<int64_t> thread, int64_t stages,
                                    int64_t splitK, int64_t sliceK,
-                                   PackingAttr packing, bool prefetch) {
+                                   PackingAttr packing, bool prefetch,
+                                   bool pack) {
   // (C1).
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
@@ -360,5 +370,35 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected strategy simt with prefetch = false, but "
                           "got "
                        << stringifyStrategy(strategy);
+  // (C4).
+  if (packing && packing.getColInfo() != 0)
+    return emitError()
+           << "expected 'pack = true', from which col_info follows, "
+              "but got "
+           << packing;
+  if (!pack)
+    return success();
+  if (strategy != Strategy::Simt)
+    return emitError() << "expected strategy simt with 'pack', but got "
+                       << stringifyStrategy(strategy);
+  if (block.empty() || !packing)
+    return emitError() << "expected 'block' and 'packing' with 'pack'";
   return success();
+}
+
+PackingAttr ScheduleAttr::getPackingOf(const ::nm::Pattern &pattern) const {
+  if (!getPack() || !getPacking())
+    return getPacking();
+  ::nm::PanelPacking packing = getPacking().getPacking();
+  // A panel narrower than a unit has the unit to itself.
+  int64_t columns =
+      packing.panel < pattern.bn ? packing.panel : packing.columnStep(pattern);
+  packing.colInfo = llvm::alignTo(getBlock()[1], columns);
+  return PackingAttr::get(getContext(), packing);
+}
+
+ScheduleAttr ScheduleAttr::withPack(bool pack) const {
+  return get(getContext(), getStrategy(), getBlock(), getWarp(), getThread(),
+             getStages(), getSplitK(), getSliceK(), getPacking(), getPrefetch(),
+             pack);
 }

@@ -92,7 +92,7 @@ static LogicalResult verifyProduct(SparseProductOpInterface op) {
   if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)))
     return failure();
   if (ScheduleAttr schedule = op.getScheduleAttr())
-    if (PackingAttr packing = schedule.getPacking())
+    if (PackingAttr packing = schedule.getPackingOf(op.getPattern()))
       if (failed(verifyPacking(op, op.getPattern(), packing)))
         return failure();
   // (C4).

@@ -36,8 +36,10 @@ StorageShape StorageShape::packed(const ::nm::Pattern &pattern,
   });
   int64_t indexRows = mapSize(
       rows, [&](int64_t rows) { return panel.indexRowsOf(rows / pattern.bk); });
+  int64_t indexPanels = mapSize(
+      panels, [&](int64_t panels) { return panel.indexPanelsOf(panels); });
   return {{panels, chunkRows, panel.panel * panel.chunkRows},
-          {panels, indexRows, panel.bytesPerIndexRow(pattern)}};
+          {indexPanels, indexRows, panel.bytesPerIndexRow(pattern)}};
 }
 
 RankedTensorType StorageShape::valuesType(Type elementType) const {

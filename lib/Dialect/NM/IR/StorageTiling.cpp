@@ -90,7 +90,7 @@ LogicalResult mlir::nm::verifyTileOffsets(Operation *op,
                                           OpFoldResult nOffset) {
   int64_t columns = pattern.bn, rows = pattern.windowRows();
   if (packing) {
-    columns = std::max(columns, packing.getPanel());
+    columns = packing.getPacking().columnStep(pattern);
     rows *= packing.getPacking().windowStep(pattern);
   }
   if (knownDivisor(kOffset) % rows != 0)
@@ -148,6 +148,9 @@ StorageRegion mlir::nm::getStorageRegion(OpBuilder &builder, Location loc,
       scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
   region.values.append(
       {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
+  // Lists stand beside the indices of their tile.
+  if (int64_t ofTile = panel.panelsOfTile())
+    panels = scale(panels, ofTile, 2 * ofTile);
   region.indices.append(panels);
   region.indices.append(indexRows);
   region.indices.append({zero, getMixedSize(builder, loc, indices, 2)});

@@ -24,7 +24,8 @@ static ScheduleAttr getOwnSchedule(ScheduleAttr schedule) {
   return ScheduleAttr::get(
       context, Strategy::Simt, schedule.getBlock(), schedule.getWarp(),
       schedule.getThread(), schedule.getStages(), schedule.getSplitK(),
-      schedule.getSliceK(), schedule.getPacking(), schedule.getPrefetch());
+      schedule.getSliceK(), schedule.getPacking(), schedule.getPrefetch(),
+      /*pack=*/false);
 }
 
 //===----------------------------------------------------------------------===//

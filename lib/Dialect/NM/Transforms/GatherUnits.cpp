@@ -23,7 +23,8 @@ bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   PackingAttr packing = op.getPackingAttr();
   return op.getScheduleAttr().getStrategy() == Strategy::Simt && packing &&
          packing.getIndexBits() == 8 && packing.getPanel() == pattern.bn &&
-         tile.n == pattern.bn && ::nm::canGatherUnits(pattern) &&
+         packing.getColInfo() == 0 && tile.n == pattern.bn &&
+         ::nm::canGatherUnits(pattern) &&
          op.getScheduleAttr().getBlock()[2] < pattern.windowRows() &&
          ::nm::canGatherUnits({1, 2, rowsOfTile(op), pattern.bn});
 }

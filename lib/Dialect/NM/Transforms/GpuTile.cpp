@@ -22,10 +22,9 @@ bool mlir::nm::hasGpuSchedule(SparseProductOpInterface op) {
 }
 
 int64_t GpuTile::columnStep(SparseProductOpInterface op) {
-  int64_t columns = op.getPattern().bn;
-  if (PackingAttr packing = op.getPackingAttr())
-    columns = std::max(columns, packing.getPanel());
-  return columns;
+  ::nm::Pattern pattern = op.getPattern();
+  PackingAttr packing = op.getPackingAttr();
+  return packing ? packing.getPacking().columnStep(pattern) : pattern.bn;
 }
 
 int64_t GpuTile::rowStep(SparseProductOpInterface op) {

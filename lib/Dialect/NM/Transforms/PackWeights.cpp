@@ -36,7 +36,7 @@ struct PackedWeights {
 static PackedWeights createPack(SparseProductOpInterface op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  PackingAttr packing = op.getScheduleAttr().getPacking();
+  PackingAttr packing = op.getScheduleAttr().getPackingOf(op.getPattern());
   auto condensed = cast<RankedTensorType>(op.getValues().getType());
   StorageShape shape =
       StorageShape::packed(op.getPattern(), packing, condensed.getDimSize(0),
@@ -63,7 +63,10 @@ static PackedWeights createPack(SparseProductOpInterface op) {
 /// them.
 static bool canRead(SparseProductOpInterface op, PackingAttr packing) {
   ScheduleAttr schedule = op.getScheduleAttr();
-  if (schedule.getPacking() == packing || !hasGpuSchedule(op))
+  PackingAttr wanted = schedule.getPackingOf(op.getPattern());
+  if (wanted.getColInfo() != packing.getColInfo())
+    return false;
+  if (wanted == packing || !hasGpuSchedule(op))
     return true;
   if (schedule.getStrategy() != Strategy::Simt || packing.getIndexBits() != 8 ||
       !packing.getPacking().isRowWise() || schedule.getBlock().empty() ||

@@ -100,11 +100,11 @@ static ScheduleAttr toAttribute(Operation *op, const GpuSchedule &chosen,
   if (failed(ScheduleAttr::verify([&] { return op->emitOpError(); }, strategy,
                                   block, warp, thread, chosen.stages,
                                   chosen.splitK, chosen.sliceK, packing,
-                                  chosen.prefetch)))
+                                  chosen.prefetch, chosen.pack)))
     return {};
   return ScheduleAttr::get(context, strategy, block, warp, thread,
                            chosen.stages, chosen.splitK, chosen.sliceK, packing,
-                           chosen.prefetch);
+                           chosen.prefetch, chosen.pack);
 }
 
 namespace {
@@ -149,7 +149,7 @@ private:
   /// Whether options say how products are tiled.
   bool hasGivenSizes() const {
     return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
-           splitK != 0 || sliceK != 0 || !prefetch;
+           splitK != 0 || sliceK != 0 || !prefetch || pack;
   }
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
@@ -206,6 +206,26 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
   if (sliceK != 0)
     schedule.sliceK = sliceK;
   schedule.prefetch = prefetch;
+  return success();
+}
+
+/// Lets blocks stage only the rows of A that they use.
+static LogicalResult packRows(SparseProductOpInterface op,
+                              GpuSchedule &schedule, bool packsWeights) {
+  if (schedule.strategy != GpuStrategy::Simt)
+    return op->emitOpError()
+           << "expected strategy simt to pack rows of A, but got "
+           << stringifyStrategy(toAttribute(schedule.strategy));
+  if (!packsWeights)
+    return op->emitOpError() << "expected sparse weights to pack rows of A";
+  schedule.pack = true;
+  ScheduleAttr attribute = toAttribute(op, schedule, /*packs=*/true);
+  if (!attribute)
+    return failure();
+  PackingAttr packing = attribute.getPackingOf(op.getPattern());
+  if (::nm::Status status = packing.getPacking().verify(op.getPattern());
+      !status)
+    return op->emitOpError() << status.error().message;
   return success();
 }
 
@@ -308,13 +328,16 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
       op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
   std::string name = describeProduct(op, GpuProduct::kTypicalRows);
-  ::nm::Result<GpuSchedule> chosen =
-      ::nm::selectGpuSchedule(getProduct(op), gpu, only);
+  GpuProduct product = getProduct(op);
+  // Of a block that is given, packRows says whether it leaves rows out.
+  product.packsRows = pack && block.empty();
+  ::nm::Result<GpuSchedule> chosen = ::nm::selectGpuSchedule(
+      product, gpu, pack && !only ? GpuStrategy::Simt : only);
   std::string reason = "dense was not considered";
   bool onlyCublas = only == GpuStrategy::Cublas;
   if (onlyCublas || (denseFallback && !only && !hasGivenSizes()))
     reason = chooseDense(op, gpu, chosen);
-  if (!chosen && only)
+  if (!chosen && (only || pack))
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
     selectLoops(op, chosen.error().message);
@@ -333,7 +356,8 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
   // with each call is packed then.
   packs = !isCublas && (packs || chosen.strategy == GpuStrategy::Gemv);
   ScheduleAttr byModel = toAttribute(op, chosen, packs);
-  if (failed(override(op, chosen)))
+  if (failed(override(op, chosen)) ||
+      (pack && failed(packRows(op, chosen, packs))))
     return failure();
   ScheduleAttr schedule = toAttribute(op, chosen, packs);
   if (!schedule)

@@ -181,7 +181,7 @@ ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
   return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
                            /*warp=*/{}, threadSizes, /*stages=*/1,
                            /*splitK=*/1, /*sliceK=*/1, packing,
-                           /*prefetch=*/true);
+                           /*prefetch=*/true, /*pack=*/false);
 }
 
 std::string NMSelectSchedule::explain(const CpuProduct &product,

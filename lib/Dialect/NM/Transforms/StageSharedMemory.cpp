@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <numeric>
+
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMSTAGESHAREDMEMORY
 #include "nm/Dialect/NM/Transforms/Passes.h.inc"
@@ -32,11 +34,15 @@ namespace {
 /// The operand tiles of one product in workgroup memory.
 class Staging {
 public:
-  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
-      : builder(builder), loc(op.getLoc()), op(op), tile(tile) {}
+  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
+          std::optional<RowList> rows)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+        rows(std::move(rows)) {}
 
   /// Bytes of one stage.
   int64_t countBytes();
+  /// The rows of A's tile.
+  int64_t countRows() { return rows ? rows->rows() : tile.k; }
   void emit();
 
 private:
@@ -50,11 +56,26 @@ private:
   Value copyIndices(const CopyThreads &threads);
   Value castOutput();
   StorageShape weightShape();
+  bool interleaves() { return !rows && interleavesRows(op, tile); }
+  /// Whether the lists name one unit after the other: those that are kept.
+  bool keepsAllRows() {
+    return rows && rows->packing.unitsOfList(rows->pattern) == rows->pattern.n;
+  }
+  /// Those of the only unit that a window then has are read by no one, but are
+  /// as many as the tile has, which a ragged one's copy fills up.
+  bool leavesIndices() {
+    return (keepsAllRows() && op.getIndicesType().getShape() ==
+                                  ArrayRef(weightShape().indices)) ||
+           readsIndicesInPlace(op, tile);
+  }
+  void setPackedPattern(SpMMOp staged);
 
   OpBuilder &builder;
   Location loc;
   SpMMOp op;
   const GpuTile &tile;
+  /// The rows of A that are staged, if not all.
+  std::optional<RowList> rows;
 };
 } // namespace
 
@@ -69,7 +90,7 @@ MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
 
 MemRefType Staging::typeOfA() {
   return workgroupType(
-      {tile.k, tile.m}, {tile.m + kRowPadding, 1},
+      {countRows(), tile.m}, {tile.m + kRowPadding, 1},
       cast<SparseProductOpInterface>(*op).getAType().getElementType());
 }
 
@@ -101,7 +122,7 @@ int64_t Staging::countBytes() {
   int64_t bytes = 0;
   for (MemRefType type : {typeOfA(), typeOfValues(), typeOfIndices()})
     bytes += getWorkgroupBytes(type);
-  if (readsIndicesInPlace(op, tile))
+  if (leavesIndices())
     bytes -= getWorkgroupBytes(typeOfIndices());
   return bytes;
 }
@@ -111,10 +132,14 @@ Value Staging::copyA(const CopyThreads &threads) {
   TileCopy copy;
   copy.source = op.getA();
   copy.destination = buffer;
-  copy.extents = op.getTransposeA() ? SmallVector<int64_t>{tile.k, tile.m}
-                                    : SmallVector<int64_t>{tile.m, tile.k};
+  copy.extents = {countRows(), tile.m};
+  if (!op.getTransposeA())
+    std::swap(copy.extents[0], copy.extents[1]);
   copy.width = getAccessWidth(op.getA(), copy.extents);
-  copy.interleaveRows = interleavesRows(op, tile);
+  copy.interleaveRows = interleaves();
+  copy.rows = rows;
+  if (rows && !op.getTransposeA())
+    copy.width = std::gcd(copy.width, rows->pattern.bk);
   if (op.getTransposeA())
     emitCopy(builder, loc, copy, threads);
   else
@@ -173,6 +198,18 @@ Value Staging::castOutput() {
   return memref::CastOp::create(builder, loc, open, op.getC());
 }
 
+/// Lets `staged` find units by their places in the lists: its windows are the
+/// lists.
+void Staging::setPackedPattern(SpMMOp staged) {
+  ::nm::Pattern pattern = rows->pattern;
+  if (keepsAllRows())
+    pattern.n = pattern.m = 1;
+  else
+    pattern.m = rows->packing.unitsOfList(pattern);
+  staged.setPatternAttr(PatternAttr::get(builder.getContext(), pattern));
+  staged.setScheduleAttr(staged.getScheduleAttr().withPack(false));
+}
+
 void Staging::emit() {
   builder.setInsertionPoint(op);
   CopyThreads threads{gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x),
@@ -180,14 +217,15 @@ void Staging::emit() {
   // A's loads take longest to return, so they are issued first.
   Value a = copyA(threads);
   Value values = copyWeights(op.getValues(), typeOfValues(), threads);
-  Value indices =
-      readsIndicesInPlace(op, tile) ? op.getIndices() : copyIndices(threads);
+  Value indices = leavesIndices() ? op.getIndices() : copyIndices(threads);
   SmallVector<Value> operands = {a, values, indices, castOutput()};
   gpu::BarrierOp::create(builder, loc);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setTransposeA(true);
-  if (interleavesRows(op, tile))
+  if (rows)
+    setPackedPattern(staged);
+  if (interleaves())
     staged->setAttr(kInterleavedRowsAttr, builder.getUnitAttr());
   // The next tile is copied over this one.
   gpu::BarrierOp::create(builder, loc);
@@ -220,6 +258,47 @@ static void dropBatchDims(OpBuilder &builder, SpMMOp op) {
         dropLeadingDims(builder, op.getLoc(), operand->get(), batchDims));
 }
 
+/// Takes the lists of rows of `op` from its indices, which stay.
+static RowList splitLists(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
+  Location loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  ::nm::PanelPacking packing = op.getPackingAttr().getPacking();
+  Value both = op.getIndices();
+  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
+      strides(3, builder.getIndexAttr(1)),
+      sizes = memref::getMixedSizes(builder, loc, both);
+  // Tiles are filled up, so that all have as many panels.
+  sizes[0] = builder.getIndexAttr(packing.panelsOfTile());
+  Value indices =
+      memref::SubViewOp::create(builder, loc, both, offsets, sizes, strides);
+  offsets[0] = sizes[0];
+  Value list =
+      memref::SubViewOp::create(builder, loc, both, offsets, sizes, strides);
+  op.getIndicesMutable().assign(indices);
+  op.setPackingAttr(
+      PackingAttr::get(builder.getContext(), packing.withoutColInfo()));
+  return RowList(list, pattern, packing, tile.k / pattern.windowRows(),
+                 /*dim=*/op.getTransposeA() ? 0 : 1);
+}
+
+/// The lists of rows that are staged, if those are packed.
+static FailureOr<std::optional<RowList>>
+findLists(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
+  PackingAttr packing = op.getPackingAttr();
+  int64_t columns = packing ? packing.getColInfo() : 0;
+  if (columns == 0 && op.getScheduleAttr().getPack())
+    return op.emitOpError() << "expected weights with col_info, as "
+                               "nm-pack-weights makes them where the schedule "
+                               "says pack = true";
+  if (columns == 0)
+    return std::optional<RowList>();
+  if (columns != tile.n)
+    return op.emitOpError() << "expected col_info of the block tile's "
+                            << tile.n << " columns, but got " << packing;
+  return std::optional<RowList>(splitLists(builder, op, tile));
+}
+
 namespace {
 struct NMStageSharedMemory
     : mlir::nm::impl::NMStageSharedMemoryBase<NMStageSharedMemory> {
@@ -247,14 +326,17 @@ private:
     FailureOr<GpuTile> tile = GpuTile::get(op);
     if (failed(tile))
       return failure();
-    Staging staging(builder, op, *tile);
+    FailureOr<std::optional<RowList>> rows = findLists(builder, op, *tile);
+    if (failed(rows))
+      return failure();
+    Staging staging(builder, op, *tile, std::move(*rows));
     auto bytes =
         llvm::SaturatingMultiply<uint64_t>(staging.countBytes(), tile->stages);
     if (bytes > uint64_t(std::max<int64_t>(0, maxSharedMemory)))
       return op.emitOpError()
              << "expected tiles of at most " << maxSharedMemory.getValue()
              << " bytes of shared memory, but " << tile->stages
-             << " stages of a " << tile->k << " x " << tile->m
+             << " stages of a " << staging.countRows() << " x " << tile->m
              << " tile of A with its weights take " << bytes;
     staging.emit();
     return success();

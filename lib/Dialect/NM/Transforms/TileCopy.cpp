@@ -2,10 +2,11 @@
 
 #include "TileCopy.h"
 
+#include "CopyIndices.h"
+
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,85 +20,6 @@ using namespace mlir::nm;
 // Index arithmetic
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// base + offset, where 0 <= base < bound and the offset is a multiple of the
-/// bound. A thread's accesses differ in the offset only, so that keeping it
-/// apart leaves one address in registers, and constants in the instructions.
-struct OffsetIndex {
-  Value base;
-  int64_t bound;
-  int64_t offset = 0;
-};
-
-/// Builds index arithmetic on one location; operations on constants fold.
-class IndexBuilder {
-public:
-  IndexBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
-
-  Value materialize(const OffsetIndex &index) {
-    return add(index.base, index.offset);
-  }
-  OffsetIndex scale(const OffsetIndex &index, int64_t factor) {
-    return {mul(index.base, factor), index.bound * factor,
-            index.offset * factor};
-  }
-  /// Quotient and remainder.
-  std::pair<OffsetIndex, OffsetIndex> split(const OffsetIndex &index,
-                                            int64_t by) {
-    if (by % index.bound == 0)
-      return {{constant(0), 1, index.offset / by},
-              {index.base, index.bound, index.offset % by}};
-    if (index.bound % by == 0)
-      return {{div(index.base, by), index.bound / by, index.offset / by},
-              {rem(index.base, by), by}};
-    Value sum = materialize(index);
-    return {{div(sum, by), (index.bound + index.offset - 1) / by + 1},
-            {rem(sum, by), by}};
-  }
-
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  Value add(Value lhs, int64_t rhs) {
-    return rhs == 0
-               ? lhs
-               : builder.createOrFold<arith::AddIOp>(loc, lhs, constant(rhs));
-  }
-  Value add(Value lhs, Value rhs) {
-    return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs);
-  }
-  Value mul(Value lhs, int64_t rhs) {
-    return rhs == 1
-               ? lhs
-               : builder.createOrFold<arith::MulIOp>(loc, lhs, constant(rhs));
-  }
-  Value div(Value lhs, int64_t rhs) {
-    return rhs == 1
-               ? lhs
-               : builder.createOrFold<arith::DivUIOp>(loc, lhs, constant(rhs));
-  }
-  Value rem(Value lhs, int64_t rhs) {
-    return rhs == 1
-               ? constant(0)
-               : builder.createOrFold<arith::RemUIOp>(loc, lhs, constant(rhs));
-  }
-  Value isLess(Value lhs, Value rhs) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lhs,
-                                 rhs);
-  }
-  /// Null stands for true.
-  Value both(Value lhs, Value rhs) {
-    if (!lhs || !rhs)
-      return lhs ? lhs : rhs;
-    return arith::AndIOp::create(builder, loc, lhs, rhs);
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-};
-} // namespace
-
 static int64_t countAccesses(const TileCopy &copy) {
   int64_t elements = 1;
   for (int64_t extent : copy.extents)
@@ -105,19 +27,46 @@ static int64_t countAccesses(const TileCopy &copy) {
   return elements / copy.width;
 }
 
-/// The indices of access `id` in a row-major tile.
-static SmallVector<Value> delinearize(IndexBuilder &index, OffsetIndex id,
-                                      const TileCopy &copy) {
-  SmallVector<Value> indices(copy.extents.size());
+namespace {
+/// Where an access is in the tile that is copied to, and in the source.
+struct AccessPlace {
+  SmallVector<Value> tile, source;
+
+  explicit AccessPlace(size_t rank = 0) : tile(rank), source(rank) {}
+
+  void set(OpBuilder &builder, Location loc, const TileCopy &copy, size_t dim,
+           const OffsetIndex &index) {
+    if (!copy.rows || copy.rows->dim != dim) {
+      tile[dim] = source[dim] = IndexBuilder(builder, loc).materialize(index);
+      return;
+    }
+    RowList::Place row = copy.rows->place(builder, loc, index);
+    tile[dim] = row.packed;
+    source[dim] = row.source;
+  }
+};
+} // namespace
+
+/// The place of access `id` in a row-major tile.
+static AccessPlace delinearize(OpBuilder &builder, Location loc, OffsetIndex id,
+                               const TileCopy &copy) {
+  IndexBuilder index(builder, loc);
+  AccessPlace place(copy.extents.size());
   for (size_t dim = copy.extents.size(); dim-- > 0;) {
     bool isLast = dim + 1 == copy.extents.size();
     int64_t width = isLast ? copy.width : 1;
     OffsetIndex within = id;
     if (dim > 0)
       std::tie(id, within) = index.split(id, copy.extents[dim] / width);
-    indices[dim] = index.materialize(index.scale(within, width));
+    place.set(builder, loc, copy, dim, index.scale(within, width));
   }
-  return indices;
+  return place;
+}
+
+/// The extent of the tile in the source.
+static int64_t getSourceExtent(const TileCopy &copy, size_t dim) {
+  return copy.rows && copy.rows->dim == dim ? copy.rows->sourceRows()
+                                            : copy.extents[dim];
 }
 
 /// Whether the source has an element at `indices`; null if it always does.
@@ -126,8 +75,8 @@ static Value isInSource(OpBuilder &builder, Location loc, const TileCopy &copy,
   IndexBuilder index(builder, loc);
   ArrayRef<int64_t> shape = cast<MemRefType>(copy.source.getType()).getShape();
   Value inside;
-  for (auto [dim, extent] : llvm::enumerate(copy.extents)) {
-    if (shape[dim] >= extent)
+  for (size_t dim = 0; dim < copy.extents.size(); ++dim) {
+    if (shape[dim] >= getSourceExtent(copy, dim))
       continue;
     Value size = builder.createOrFold<memref::DimOp>(loc, copy.source, dim);
     inside = index.both(inside, index.isLess(indices[dim], size));
@@ -151,9 +100,12 @@ static void skipPastEnd(OpBuilder &builder, Location loc, Value id,
 // Copies
 //===----------------------------------------------------------------------===//
 
-static void emitDirectCopy(OpBuilder &builder, Location loc,
-                           const TileCopy &copy, const CopyThreads &threads) {
+static void emitDirectCopy(OpBuilder &builder, Location loc, TileCopy copy,
+                           const CopyThreads &threads) {
   IndexBuilder index(builder, loc);
+  int64_t accessesPerRow = copy.extents.back() / copy.width;
+  if (copy.rows && threads.count % accessesPerRow == 0)
+    copy.rows->order(threads.count / accessesPerRow);
   Type element = cast<MemRefType>(copy.source.getType()).getElementType();
   auto vectorType = VectorType::get(copy.width, element);
   auto maskType = VectorType::get(copy.width, builder.getI1Type());
@@ -165,46 +117,62 @@ static void emitDirectCopy(OpBuilder &builder, Location loc,
     OffsetIndex id{threads.id, threads.count, round * threads.count};
     skipPastEnd(builder, loc, index.materialize(id), round, count,
                 threads.count);
-    SmallVector<Value> indices = delinearize(index, id, copy);
+    AccessPlace place = delinearize(builder, loc, id, copy);
     Value mask;
-    if (Value inside = isInSource(builder, loc, copy, indices)) {
+    if (Value inside = isInSource(builder, loc, copy, place.source)) {
       Value elements = arith::SelectOp::create(
           builder, loc, inside, index.constant(copy.width), index.constant(0));
       mask = vector::CreateMaskOp::create(builder, loc, maskType, elements);
     }
     auto identity = AffineMapAttr::get(AffineMap::getMinorIdentityMap(
-        indices.size(), 1, builder.getContext()));
+        copy.extents.size(), 1, builder.getContext()));
     ArrayAttr inBounds = builder.getBoolArrayAttr({true});
-    Value read =
-        vector::TransferReadOp::create(builder, loc, vectorType, copy.source,
-                                       indices, identity, zero, mask, inBounds);
+    Value read = vector::TransferReadOp::create(builder, loc, vectorType,
+                                                copy.source, place.source,
+                                                identity, zero, mask, inBounds);
     vector::TransferWriteOp::create(builder, loc, Type(), read,
-                                    copy.destination, indices, identity,
+                                    copy.destination, place.tile, identity,
                                     /*mask=*/Value(), inBounds);
   }
 }
 
-/// Where an access of a copy that transposes stands in the source.
-static SmallVector<Value>
-getTransposedAccess(IndexBuilder &index, OffsetIndex id, const TileCopy &copy) {
-  // Four lanes read 64 contiguous bytes of a row, and the eight groups of them
-  // eight rows: stores of one element from each lane then go to few rows of
-  // the destination and spread over the banks.
+/// Lanes of a warp that read accesses of one row of a source that is
+/// transposed. Stores of one element from each lane then go to few rows of the
+/// destination and spread over the banks.
+static int64_t getLanesPerRow(const TileCopy &copy) {
+  // Rows of shared memory are 4 words apart modulo 32: eight neighbouring ones
+  // and four columns meet each bank once. Four lanes with 16-byte accesses
+  // have 64 contiguous bytes.
+  bool isSingle = copy.rows && copy.width == 1;
+  return std::gcd<int64_t>(isSingle ? 8 : 4, copy.extents[1] / copy.width);
+}
+
+/// Where an access of a copy that transposes stands.
+static AccessPlace getTransposedAccess(OpBuilder &builder, Location loc,
+                                       OffsetIndex id, const TileCopy &copy) {
   int64_t accessesPerRow = copy.extents[1] / copy.width;
-  int64_t lanesPerRow = std::gcd<int64_t>(4, accessesPerRow);
+  int64_t lanesPerRow = getLanesPerRow(copy);
   int64_t rowsPerWarp = kWarpSize / lanesPerRow;
   if (copy.extents[0] % rowsPerWarp != 0)
-    return delinearize(index, id, copy);
+    return delinearize(builder, loc, id, copy);
+  IndexBuilder index(builder, loc);
   auto [group, lane] = index.split(id, kWarpSize);
   auto [accessGroup, rowGroup] =
       index.split(group, copy.extents[0] / rowsPerWarp);
   auto [laneRow, laneAccess] = index.split(lane, lanesPerRow);
   Value row = index.add(index.materialize(index.scale(rowGroup, rowsPerWarp)),
                         index.materialize(laneRow));
-  Value access =
-      index.add(index.materialize(index.scale(accessGroup, lanesPerRow)),
-                index.materialize(laneAccess));
-  return {row, index.mul(access, copy.width)};
+  AccessPlace place(2);
+  place.tile[0] = place.source[0] = row;
+  // Groups of lanes follow one another as rounds of threads do, mostly.
+  OffsetIndex access = laneAccess;
+  access.offset = accessGroup.offset * lanesPerRow;
+  if (accessGroup.bound != 1)
+    access = {index.materialize(
+                  index.add(index.scale(accessGroup, lanesPerRow), laneAccess)),
+              accessesPerRow};
+  place.set(builder, loc, copy, 1, index.scale(access, copy.width));
+  return place;
 }
 
 /// Loads one access, from the last that the source has where `indices` are
@@ -214,8 +182,8 @@ static Value loadClamped(OpBuilder &builder, Location loc, const TileCopy &copy,
   IndexBuilder index(builder, loc);
   auto source = cast<MemRefType>(copy.source.getType());
   SmallVector<Value> clamped(indices);
-  for (auto [dim, extent] : llvm::enumerate(copy.extents)) {
-    if (source.getShape()[dim] >= extent)
+  for (size_t dim = 0; dim < copy.extents.size(); ++dim) {
+    if (source.getShape()[dim] >= getSourceExtent(copy, dim))
       continue;
     Value size = builder.createOrFold<memref::DimOp>(loc, copy.source, dim);
     bool isLast = dim + 1 == copy.extents.size();
@@ -235,14 +203,14 @@ namespace {
 /// One access on its way through registers.
 struct RegisterAccess {
   Value id, data;
-  SmallVector<Value> indices;
+  AccessPlace place;
 };
 } // namespace
 
 /// What was loaded, if the source has it, else zeros.
 static Value orZeros(OpBuilder &builder, Location loc, const TileCopy &copy,
                      const RegisterAccess &access) {
-  Value inside = isInSource(builder, loc, copy, access.indices);
+  Value inside = isInSource(builder, loc, copy, access.place.source);
   if (!inside)
     return access.data;
   Value zeros = arith::ConstantOp::create(
@@ -256,7 +224,7 @@ static void storeAccess(OpBuilder &builder, Location loc, const TileCopy &copy,
   IndexBuilder index(builder, loc);
   Value data = orZeros(builder, loc, copy, access);
   for (int64_t i = 0; i < copy.width; ++i) {
-    SmallVector<Value> target(access.indices);
+    SmallVector<Value> target(access.place.tile);
     target.back() = index.add(target.back(), i);
     if (transpose)
       std::swap(target[target.size() - 2], target.back());
@@ -283,9 +251,9 @@ static void emitRegisterCopy(OpBuilder &builder, Location loc,
       id = {arith::MinUIOp::create(builder, loc, access.id,
                                    index.constant(count - 1)),
             count};
-    access.indices = transpose ? getTransposedAccess(index, id, copy)
-                               : delinearize(index, id, copy);
-    access.data = loadClamped(builder, loc, copy, access.indices);
+    access.place = transpose ? getTransposedAccess(builder, loc, id, copy)
+                             : delinearize(builder, loc, id, copy);
+    access.data = loadClamped(builder, loc, copy, access.place.source);
     accesses.push_back(std::move(access));
   }
   for (auto [round, access] : llvm::enumerate(accesses)) {
@@ -370,10 +338,13 @@ static SquareAccess loadSquare(OpBuilder &builder, Location loc,
                                  index.constant(count - 1)),
           count};
   placeSquare(index, id, copy, square);
+  AccessPlace place(2);
+  place.set(builder, loc, copy, 1, {square.column, copy.extents[1]});
   for (int64_t i = 0; i < kSquare; ++i) {
     RegisterAccess line;
-    line.indices = {index.add(square.row, i), square.column};
-    line.data = loadClamped(builder, loc, copy, line.indices);
+    line.place = place;
+    line.place.tile[0] = line.place.source[0] = index.add(square.row, i);
+    line.data = loadClamped(builder, loc, copy, line.place.source);
     square.lines.push_back(std::move(line));
   }
   return square;
@@ -452,5 +423,8 @@ void mlir::nm::emitTransposingCopy(OpBuilder &builder, Location loc,
       copy.interleaveRows || threads.count <= kMaxThreadsWithSquares;
   if (hasRegisters && hasSquares(copy))
     return emitSquaresCopy(builder, loc, copy, threads);
-  emitRegisterCopy(builder, loc, copy, threads, /*transpose=*/true);
+  TileCopy ordered = copy;
+  if (copy.rows)
+    ordered.rows->order(getLanesPerRow(copy) * copy.width);
+  emitRegisterCopy(builder, loc, ordered, threads, /*transpose=*/true);
 }

@@ -3,7 +3,11 @@
 #ifndef NM_DIALECT_NM_TRANSFORMS_TILECOPY_H
 #define NM_DIALECT_NM_TRANSFORMS_TILECOPY_H
 
+#include "RowList.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <optional>
 
 namespace mlir::nm {
 
@@ -13,7 +17,7 @@ namespace mlir::nm {
 struct TileCopy {
   Value source;
   Value destination;
-  /// Of the tile, one for each dimension of the source.
+  /// Of what is copied, one for each dimension of the source.
   SmallVector<int64_t> extents;
   /// Elements that one access takes along the last dimension. It divides all
   /// sizes, strides and offsets of the source, so that an access is wholly
@@ -21,6 +25,8 @@ struct TileCopy {
   int64_t width;
   /// Whether the destination's rows stand where RowInterleave says.
   bool interleaveRows = false;
+  /// The rows that are copied, if not all. A width along them divides a unit's.
+  std::optional<RowList> rows;
 };
 
 /// The threads that copy.

@@ -51,7 +51,7 @@ static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
   // Weights can be cut at whole units and panels only.
   int64_t columns = op.getPattern().bn;
   if (PackingAttr packing = op.getPackingAttr())
-    columns = std::max(columns, packing.getPanel());
+    columns = packing.getPacking().columnStep(op.getPattern());
   SmallVector<int64_t> sizes;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     sizes.push_back(dropWholeTile(1, op.getAType().getDimSize(dim)));

@@ -30,13 +30,15 @@ narrowUnitsToPanels(RewriterBase &rewriter, SparseProductOpInterface op) {
   rewriter.setInsertionPoint(op);
   // Panels past the last column were the padding of the wider unit.
   int64_t panels = llvm::divideCeil(op.getStaticN(), pattern.bn);
+  int64_t indexPanels = packing.getPacking().indexPanelsOf(panels);
   IRMapping mapping;
   for (Value weights : {op.getValues(), op.getIndices()}) {
     auto type = cast<RankedTensorType>(weights.getType());
     SmallVector<OpFoldResult> offsets(3, rewriter.getIndexAttr(0)),
         strides(3, rewriter.getIndexAttr(1)),
         sizes = getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
-    sizes[0] = rewriter.getIndexAttr(panels);
+    sizes[0] =
+        rewriter.getIndexAttr(weights == op.getValues() ? panels : indexPanels);
     mapping.map(weights,
                 tensor::ExtractSliceOp::create(rewriter, op.getLoc(), weights,
                                                offsets, sizes, strides));

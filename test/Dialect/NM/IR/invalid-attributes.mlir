@@ -160,6 +160,11 @@ func.func private @packing_c3_many_rows() attributes {p = #nm.packing<panel = 16
 
 // -----
 
+// expected-error @+1 {{expected col_info in 0..65536, but got -32}}
+func.func private @packing_c4_negative() attributes {p = #nm.packing<panel = 32, index_bits = 8, col_info = -32>}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // #nm.schedule
 //===----------------------------------------------------------------------===//
@@ -214,7 +219,32 @@ func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, spli
 
 // -----
 
-// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k', 'packing' or 'prefetch', but got 'tile'}}
+// expected-error @+1 {{expected strategy simt with 'pack', but got gemv}}
+func.func private @schedule_c4_strategy() attributes {s = #nm.schedule<gemv, block = [1, 32, 4096], pack = true, packing = <panel = 32, index_bits = 8>>}
+
+// -----
+
+// expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
+func.func private @schedule_c4_no_packing() attributes {s = #nm.schedule<simt, block = [64, 64, 32], pack = true>}
+
+// -----
+
+// expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
+func.func private @schedule_c4_no_block() attributes {s = #nm.schedule<simt, pack = true, packing = <panel = 32, index_bits = 8>>}
+
+// -----
+
+// expected-error @+1 {{expected 'pack = true', from which col_info follows, but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
+func.func private @schedule_c4_col_info() attributes {s = #nm.schedule<simt, packing = <panel = 32, index_bits = 8, col_info = 64>>}
+
+// -----
+
+// expected-error @+1 {{expected true or false, but got 'yes'}}
+func.func private @schedule_syntax_pack() attributes {s = #nm.schedule<simt, pack = yes>}
+
+// -----
+
+// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k', 'packing', 'prefetch' or 'pack', but got 'tile'}}
 func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}
 
 // -----

@@ -160,6 +160,52 @@ func.func @spmm_schedule_packing(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i
 
 // -----
 
+func.func @spmm_packing_c4_panels(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected col_info of at most 65536 columns in whole panels of 32, but got 48}}
+  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 48>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_packing_c4_bits(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected index_bits = 8 without chunks or index rows for col_info, but got panel = 32, index_bits = 5, col_info = 64}}
+  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 5, col_info = 64>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_packing_c4_all(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected the 128 columns of col_info to keep fewer than the 32 units of a window between them, but 4 units of columns that keep 8 each may keep 32: no rows of A would be left out}}
+  nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+// The last tile has lists too: two of 64 columns.
+func.func @spmm_packing_c4_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<6x6x1xi8>, %c: memref<3x96xf32>) {
+  // expected-error @+1 {{expected size of dim 0 of indices to be 8, but got 6}}
+  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<6x6x1xi8>) outs(%c : memref<3x96xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_schedule_pack(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected the 64 columns of col_info to keep fewer than the 4 units of a window between them, but 64 units of columns that keep 2 each may keep 128: no rows of A would be left out}}
+  nm.spmm <2:4> schedule <simt, block = [64, 64, 32], pack = true, packing = <panel = 64, index_bits = 8>>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
 func.func @spmm_c4_mixed(%a: tensor<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected all operands to be tensors or all to be memrefs}}
   nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)

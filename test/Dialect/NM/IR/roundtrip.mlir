@@ -57,6 +57,21 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
 // CHECK-SAME: #nm.schedule<simt>
 func.func private @schedules() attributes {a = #nm.schedule<simt, prefetch = false, stages = 3>, b = #nm.schedule<simt, prefetch = true>}
 
+// CHECK-LABEL: func.func @spmm_col_info
+func.func @spmm_col_info(%a: tensor<3x64xf32>, %v: tensor<2x6x32xf32>, %i: tensor<4x6x1xi8>,
+                         %c: tensor<3x50xf32>) -> tensor<3x50xf32> {
+  // CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins
+  %r = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64>
+      schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>>
+      ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
+      outs(%c : tensor<3x50xf32>) -> tensor<3x50xf32>
+  // CHECK: schedule <simt, stages = 2> ins
+  %s = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule <simt, stages = 2, pack = false>
+      ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
+      outs(%r : tensor<3x50xf32>) -> tensor<3x50xf32>
+  return %s : tensor<3x50xf32>
+}
+
 // CHECK-LABEL: func.func @spmv
 func.func @spmv(%x: tensor<64xf16>, %v: tensor<16x48xf16>, %i: tensor<16x48xi8>,
                 %y: tensor<48xf32>) -> tensor<48xf32> {

@@ -21,6 +21,25 @@ func.func @f(%a: tensor<5x64xf32>,
 
 // -----
 
+// pack = true: the packed form gets lists of the rows of A that the columns of a
+// block use. A product that stages all rows has a packed form of its own.
+// CHECK-LABEL: func.func private @lists
+// CHECK: nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8, col_info = 128> {{.*}} -> tensor<5x6x32xf32>, tensor<16x6x1xi8>
+// CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128> schedule <{{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
+// CHECK: nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8> {{.*}} -> tensor<5x6x32xf32>, tensor<5x6x1xi8>
+// CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule
+func.func private @lists(%a: tensor<64x64xf32>, %v: tensor<6x160xf32>, %i: tensor<6x5xi8>, %c: tensor<64x160xf32>) -> tensor<64x160xf32> {
+  // expected-remark @+1 {{weights are packed at each call}}
+  %r = nm.spmm <3:32, block = 1x32> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+    ins(%a, %v, %i : tensor<64x64xf32>, tensor<6x160xf32>, tensor<6x5xi8>) outs(%c : tensor<64x160xf32>) -> tensor<64x160xf32>
+  // expected-remark @+1 {{weights are packed at each call}}
+  %s = nm.spmm <3:32, block = 1x32> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 32, index_bits = 8>>
+    ins(%a, %v, %i : tensor<64x64xf32>, tensor<6x160xf32>, tensor<6x5xi8>) outs(%r : tensor<64x160xf32>) -> tensor<64x160xf32>
+  return %s : tensor<64x160xf32>
+}
+
+// -----
+
 // Two weights, one of them shared by two ops: each is packed once.
 // CHECK-LABEL: func.func @two.pack
 // CHECK-COUNT-2: nm.pack

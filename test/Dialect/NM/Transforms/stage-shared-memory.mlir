@@ -138,3 +138,96 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Of a window's 32 rows the tile's columns use 12 at most, which the list after
+// the indices names: those are copied, and become the windows of the product.
+// Four of the eight rows that threads copy at once are of one window, so that a
+// thread reads one panel of the list, in which its rounds are constants apart.
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[I:[^:]*]]: memref<8x6x1xi8>
+// CHECK-DAG: %[[IS:.*]] = memref.subview %[[I]][0, 0, 0] [4, 6, 1] [1, 1, 1]
+// CHECK-DAG: %[[LIST:.*]] = memref.subview %[[I]][4, 0, 0] [4, 6, 1] [1, 1, 1]
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[SLOT:.*]] = arith.divui %{{.*}}, %c16
+// CHECK: %[[WINDOW:.*]] = arith.divui %[[SLOT]], %c4
+// CHECK: %[[PANEL:.*]] = arith.remui %[[SLOT]], %c4
+// CHECK: %[[UNIT:.*]] = arith.muli %[[WINDOW]], %c3
+// CHECK: %[[ENTRY:.*]] = memref.load %[[LIST]][%[[PANEL]], %[[UNIT]], %c0]
+// CHECK: %[[POSITION:.*]] = arith.index_castui %[[ENTRY]] : i8 to index
+// CHECK: %[[START:.*]] = arith.muli %[[WINDOW]], %c32
+// CHECK: %[[PLACE:.*]] = arith.addi %{{.*}}, %[[PANEL]]
+// CHECK: %[[ROW:.*]] = arith.addi %[[POSITION]], %[[START]]
+// CHECK: vector.transfer_read %[[A]][%[[ROW]], %[[COLUMN:.*]]], {{.*}} vector<4xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[AS]][%[[PLACE]], %[[COLUMN]]]
+// CHECK: %[[UNIT1:.*]] = arith.addi %[[UNIT]], %c1
+// CHECK: memref.load %[[LIST]][%[[PANEL]], %[[UNIT1]], %c0]
+// CHECK: arith.addi %[[PLACE]], %c4
+// CHECK: gpu.barrier
+// CHECK: nm.spmm <3:12, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule
+// CHECK-NOT: pack = true
+// CHECK-SAME: ins(%[[AS]], %{{.*}}, %[[IS]] :
+func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
+      schedule <simt, block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
+      outs(%c : memref<64x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// A row-major: eight rows of four columns by a warp, element by element.
+// CHECK-LABEL: func.func @packed_row_major
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[I:[^:]*]]: memref<8x6x1xi8>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<24x64xf32
+// CHECK: %[[LANE:.*]] = arith.remui %{{.*}}, %c32
+// CHECK: %[[SLOT:.*]] = arith.remui %[[LANE]], %c8
+// CHECK: %[[PANEL:.*]] = arith.remui %[[SLOT]], %c4
+// CHECK: memref.load %{{.*}}[%[[PANEL]], %{{.*}}, %c0]
+// CHECK: %[[PLACE:.*]] = arith.addi %{{.*}}, %[[PANEL]]
+// CHECK-COUNT-4: vector.load %[[A]][%{{.*}}, %{{.*}}] {alignment = 4 : i64} : memref<64x64xf32>, vector<1xf32>
+// CHECK: memref.load
+// CHECK: memref.store %{{.*}}, %[[AS]][%[[PLACE]], %{{.*}}]
+// CHECK: nm.spmm <3:12, block = 1x32> transpose_a
+// CHECK-NOT: nm.interleaved_rows
+// CHECK: gpu.barrier
+func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
+      schedule <simt, block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
+      outs(%c : memref<64x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Columns of one unit: what is staged is what is kept, whatever the positions.
+// The last rows of A and windows of weights may be missing.
+// CHECK-LABEL: func.func @packed_unit
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x?xf32>, %[[V:[^:]*]]: memref<1x?x64xf32>, %[[I:[^:]*]]: memref<?x?x1xi8>
+// CHECK-DAG: %[[UNITS:.*]] = memref.dim %[[I]], %c1
+// CHECK-DAG: %[[LIST:.*]] = memref.subview %[[I]][1, 0, 0] [1, %[[UNITS]], 1] [1, 1, 1]
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<16x64xf32
+// CHECK: %[[LAST:.*]] = arith.subi %[[UNITS]], %c1
+// CHECK: %[[BOUND:.*]] = arith.maxsi %[[LAST]], %c0
+// CHECK: %[[UNIT:.*]] = arith.minui %{{.*}}, %[[BOUND]]
+// CHECK: memref.load %[[LIST]][%c0, %[[UNIT]], %c0]
+// CHECK: %[[K:.*]] = memref.dim %[[A]], %c1
+// CHECK: arith.cmpi ult, %{{.*}}, %[[K]]
+// CHECK: nm.spmm <1:1, block = 4x64> transpose_a packing
+// CHECK-SAME: ins(%[[AS]], %
+func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:8, block = 4x64> packing <panel = 64, index_bits = 8, col_info = 64>
+      schedule <simt, block = [64, 64, 64], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 64, index_bits = 8>>
+      ins(%a, %v, %i : memref<64x?xf32>, memref<1x?x64xf32>, memref<?x?x1xi8>)
+      outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

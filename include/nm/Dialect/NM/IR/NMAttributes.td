@@ -95,14 +95,24 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
     `[⌈ñ/panel⌉ × ⌈w/bk/index_rows⌉ × s]` bytes, where w' is w, rounded up to
     whole index rows.
 
+    A kernel that stages only the rows of A that its columns use wants a list of
+    them. `col_info` is the number of columns that share one: the indices are
+    places in the list of their window, which has R = N·G·col_info/panel
+    positions in the window, ascending, the last one repeated up to R. After the
+    col_info/panel panels of each tile's indices, the last tile filled up to as
+    many, there stand as many panels of lists.
+
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
     * (C3) 1 ≤ index_rows ≤ 65536; chunk_rows divides index_rows·bk, and
       chunk_columns divides panel.
+    * (C4) col_info is 0, for indices without lists, or a multiple of panel, with
+      index_bits = 8 and neither chunks nor index_rows, and R < M.
 
     ```mlir
     #nm.packing<panel = 16, index_bits = 2>
+    #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
     ```
   }];
@@ -110,20 +120,21 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
     "int64_t":$panel, "int64_t":$index_bits,
     DefaultValuedParameter<"int64_t", "1">:$chunk_rows,
     DefaultValuedParameter<"int64_t", "1">:$chunk_columns,
-    DefaultValuedParameter<"int64_t", "1">:$index_rows);
+    DefaultValuedParameter<"int64_t", "1">:$index_rows,
+    DefaultValuedParameter<"int64_t", "0">:$col_info);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [
     AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
       return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
-                   packing.chunkColumns, packing.indexRows);
+                   packing.chunkColumns, packing.indexRows, packing.colInfo);
     }]>
   ];
   let extraClassDeclaration = [{
     /// The packing as the format arithmetic of lib/Support takes it.
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
-              getIndexRows()};
+              getIndexRows(), getColInfo()};
     }
   }];
 }
@@ -156,15 +167,24 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     share to registers, a tile ahead; with `prefetch = false` it copies them to
     shared memory, as the others and as the values.
 
+    With `pack = true` a block of strategy `simt` stages only the rows of A that
+    its columns use, which `nm-pack-weights` lists for it: the packed form gets
+    `col_info`, the columns of a block tile.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
       two or none, each 1 to 1024.
     * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) `prefetch = false` is of strategy `simt`, or `cublas`, which may become it.
+    * (C4) `pack` comes with strategy `simt`, a `block` and a `packing`, which has
+      no `col_info` of its own; where the schedule meets a pattern, `#nm.packing`
+      (C4) holds for what it makes of that.
 
     ```mlir
     #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],
                  packing = <panel = 16, index_bits = 8>>
+    #nm.schedule<simt, block = [128, 128, 128], warp = [64, 32], thread = [8, 8],
+                 stages = 2, pack = true, packing = <panel = 32, index_bits = 8>>
     ```
   }];
   let parameters = (ins
@@ -176,7 +196,8 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$splitK,
     DefaultValuedParameter<"int64_t", "1">:$sliceK,
     OptionalParameter<"::mlir::nm::PackingAttr">:$packing,
-    DefaultValuedParameter<"bool", "true">:$prefetch);
+    DefaultValuedParameter<"bool", "true">:$prefetch,
+    DefaultValuedParameter<"bool", "false">:$pack);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [
@@ -184,9 +205,17 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     AttrBuilder<(ins "::mlir::nm::Strategy":$strategy), [{
       return $_get($_ctxt, strategy, ArrayRef<int64_t>(), ArrayRef<int64_t>(),
                    ArrayRef<int64_t>(), /*stages=*/1, /*splitK=*/1,
-                   /*sliceK=*/1, PackingAttr(), /*prefetch=*/true);
+                   /*sliceK=*/1, PackingAttr(), /*prefetch=*/true,
+                   /*pack=*/false);
     }]>
   ];
+  let extraClassDeclaration = [{
+    /// The packing of weights of `pattern`, with the lists of rows that `pack`
+    /// asks for; null where there is none.
+    PackingAttr getPackingOf(const ::nm::Pattern &pattern) const;
+    /// The same for weights that are staged whole.
+    ScheduleAttr withPack(bool pack) const;
+  }];
 }
 
 #endif // NM_DIALECT_NM_IR_NMATTRIBUTES_TD

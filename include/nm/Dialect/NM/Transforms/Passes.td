@@ -182,6 +182,9 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
            "model's; 0 leaves the choice to it">,
     Option<"prefetch", "prefetch", "bool", /*default=*/"true",
            "load the indices that a warp shares to registers, a tile ahead">,
+    Option<"pack", "pack", "bool", /*default=*/"false",
+           "stage only the rows of A that a block's columns use, which the cost "
+           "model never chooses; an error where no row would be left out">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "fall back to dense weights and cuBLAS where that is estimated to be "
            "faster, or has the only product of these types">
@@ -201,9 +204,11 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     pairs and returns the packed ones, and `@<name>` takes the packed ones in
     their place (marked `nm.packed_values_of` and `nm.packed_indices_of`). Ops
     that share weights share the packed form of the first of them, where they
-    can read it. Where weights are computed inside the function, or wanted in
-    several forms, nm.pack stays there and runs at each call, which a remark
-    says.
+    can read it. Where a schedule says `pack = true`, the packing gets
+    `col_info`, lists of the rows of A that the columns of a block tile use,
+    which only tiles of as many columns can read. Where weights are computed
+    inside the function, or wanted in several forms, nm.pack stays there and runs
+    at each call, which a remark says.
 
     Before:
     ```mlir
@@ -370,6 +375,14 @@ def NMStageSharedMemory
     Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
     are taken to be aligned to 16 bytes.
 
+    Of packed weights with `col_info`, which `pack = true` asks for, the lists
+    that follow the tile's indices are split off. Only the rows of A that a list
+    names are copied, in its order, so that the op that is left has a window of
+    the list's R rows in place of M (or of one, where a tile's columns share all
+    units: what is staged is then what is kept). A k-major A is copied by
+    cp.async, threads taking rows of a window whose entries are in one panel of
+    the list; a row-major one element by element, as rows of a unit allow.
+
     Before:
     ```mlir
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule <simt, ...>
@@ -392,6 +405,21 @@ def NMStageSharedMemory
     nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule <simt, ...>
       ins(%as, %vs, %is : ...) outs(%c : memref<64x128xf32, ...>)
     gpu.barrier
+    ```
+    Where `packing` is `<panel = 32, index_bits = 8, col_info = 128>` and the
+    pattern `3:32`, a copy of A k-major is
+    ```mlir
+    %is = memref.subview %i[0, 0, 0] [4, 6, 1] [1, 1, 1] : memref<8x6x1xi8, ...> to ...
+    %list = memref.subview %i[4, 0, 0] [4, 6, 1] [1, 1, 1] : memref<8x6x1xi8, ...> to ...
+    %as = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
+    %entry = memref.load %list[%panel, %unit, %c0] : ...
+    %position = arith.index_castui %entry : i8 to index
+    %row = arith.addi %position, %window_start : index
+    %ax = vector.transfer_read %a[%row, %am], ... : ..., vector<4xf32>
+    vector.transfer_write %ax, %as[%place, %am] : ...
+    ...
+    nm.spmm <3:12, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule <...>
+      ins(%as, %vs, %is : ...) outs(%c : ...)
     ```
   }];
   let options = [

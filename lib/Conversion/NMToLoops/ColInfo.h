@@ -1,0 +1,46 @@
+//===- ColInfo.h - Lists of the rows that columns use -----------*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_NMTOLOOPS_COLINFO_H
+#define NM_LIB_CONVERSION_NMTOLOOPS_COLINFO_H
+
+#include "LoopEmitter.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// The indices of packed weights with col_info. A window of a tile of columns
+/// has as many of them as its list has entries. Number i of either is in panel
+/// i % (T/P), as include/nm/Support/PackedForm.h says of entries.
+class ColInfo {
+public:
+  ColInfo(LoopEmitter &emitter, const ::nm::Pattern &pattern,
+          const ::nm::PanelPacking &packing)
+      : emitter(emitter), pattern(pattern), packing(packing) {}
+
+  int64_t entries() const { return packing.unitsOfList(pattern); }
+  /// Where index, or entry, `number` of a window lies.
+  SmallVector<Value> placeOfIndex(Value tile, Value window, Value number) {
+    return place(tile, window, number, /*firstPanel=*/0);
+  }
+  SmallVector<Value> placeOfEntry(Value tile, Value window, Value number) {
+    return place(tile, window, number, packing.panelsOfTile());
+  }
+  /// The position in its window of the unit in `unitRow` and `column`.
+  Value loadPosition(Value indices, Value unitRow, Value column);
+
+private:
+  SmallVector<Value> place(Value tile, Value window, Value number,
+                           int64_t firstPanel);
+
+  LoopEmitter &emitter;
+  ::nm::Pattern pattern;
+  ::nm::PanelPacking packing;
+};
+
+/// Emits the packing of the indices of `op`, with the lists.
+void emitIndicesAndLists(LoopEmitter &emitter, PackOp op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOLOOPS_COLINFO_H
