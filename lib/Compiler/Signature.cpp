@@ -2,7 +2,7 @@
 
 #include "Signature.h"
 
-#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

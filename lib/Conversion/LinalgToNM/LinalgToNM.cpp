@@ -2,14 +2,13 @@
 
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/WeightContraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::nm {
@@ -209,7 +208,7 @@ struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
          {op.getDpsInputOperand(1), op.getDpsInputOperand(0)}) {
       auto type = dyn_cast<RankedTensorType>(weight->get().getType());
       if (!type || !type.hasStaticShape() || type.getNumElements() == 0 ||
-          !hasProducts(type.getElementType()))
+          !isWeightElementType(type.getElementType()))
         continue;
       ::nm::Result<WeightContraction> contraction =
           WeightContraction::matchWeight(op, *weight);
@@ -227,11 +226,6 @@ struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 
 private:
-  /// Whether nm ops take weights of `type`; f64 stays with linalg.
-  static bool hasProducts(Type type) {
-    return type.isF32() || type.isF16() || type.isBF16() ||
-           type.isSignlessInteger(8) || isa<Float8E4M3FNType>(type);
-  }
   static bool hasEncodedOperand(linalg::LinalgOp op) {
     return llvm::any_of(op->getOperandTypes(),
                         [](Type type) { return bool(getEncoding(type)); });

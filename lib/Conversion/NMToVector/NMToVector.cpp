@@ -3,6 +3,7 @@
 #include "nm/Conversion/NMToVector/NMToVector.h"
 #include "ProductTile.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Support/CpuSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,15 +22,6 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The cost model's name of an element type.
-static ::nm::ElementType elementTypeOf(Type type) {
-  if (type.isF32())
-    return ::nm::ElementType::F32;
-  if (type.isF16())
-    return ::nm::ElementType::F16;
-  return type.isBF16() ? ::nm::ElementType::BF16 : ::nm::ElementType::I8;
-}
-
 /// The cost model's schedule for an op that has none.
 static VectorSchedule defaultSchedule(const ProductTile &tile,
                                       const VectorTarget &target) {
@@ -38,8 +30,8 @@ static VectorSchedule defaultSchedule(const ProductTile &tile,
   cpu.permutes = target.x86Permutes;
   ::nm::CpuProduct product;
   product.pattern = tile.pattern;
-  product.type =
-      elementTypeOf(cast<MemRefType>(tile.a.getType()).getElementType());
+  product.type = *mlir::nm::getElementType(
+      cast<MemRefType>(tile.a.getType()).getElementType());
   product.m = ShapedType::isDynamic(tile.staticM) ? ::nm::CpuProduct::kUnknown
                                                   : tile.staticM;
   product.k = tile.k;

@@ -1,6 +1,7 @@
 //===- ConstantWeights.cpp - Constant attributes as raw arrays ------------===//
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -8,26 +9,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-std::optional<::nm::ElementType> mlir::nm::getElementType(Type type) {
-  if (type.isF64())
-    return ::nm::ElementType::F64;
-  if (type.isF32())
-    return ::nm::ElementType::F32;
-  if (type.isF16())
-    return ::nm::ElementType::F16;
-  if (type.isBF16())
-    return ::nm::ElementType::BF16;
-  if (isa<Float8E4M3FNType>(type))
-    return ::nm::ElementType::F8E4M3;
-  if (type.isSignlessInteger(64))
-    return ::nm::ElementType::I64;
-  if (type.isSignlessInteger(32))
-    return ::nm::ElementType::I32;
-  if (type.isSignlessInteger(8))
-    return ::nm::ElementType::I8;
-  return std::nullopt;
-}
 
 std::optional<size_t> mlir::nm::getConstantBytes(ShapedType type) {
   std::optional<::nm::ElementType> elementType =

@@ -2,6 +2,8 @@
 
 #include "VerifyStorage.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -157,8 +159,7 @@ LogicalResult EncodingAttr::verifyEncoding(
   if (failed(verifyMatrixSize(emitError, getK(shape), getN(shape))))
     return failure();
   // (C3).
-  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16() &&
-      !elementType.isSignlessInteger(8) && !isa<Float8E4M3FNType>(elementType))
+  if (!isWeightElementType(elementType))
     return emitError() << "expected element type f32, f16, bf16, i8 or "
                           "f8E4M3FN, but got "
                        << elementType;

@@ -44,41 +44,37 @@ mlir::nm::detail::getProductIteratorTypes(SparseProductOpInterface op) {
   return types;
 }
 
-/// The part of A that a tile needs.
-static SliceRegion getRegionOfA(SparseProductOpInterface op,
-                                const SliceRegion &tile) {
-  size_t numLoops = tile.offsets.size();
+/// The part of a matrix of `rank` dimensions that a tile needs: its batch, m in
+/// dimension `mDim`, if any, and in `dim` what loop `loop` runs over.
+static SliceRegion getRegion(SparseProductOpInterface op,
+                             const SliceRegion &tile, int64_t rank,
+                             std::optional<int64_t> mDim, int64_t dim,
+                             size_t loop) {
   SliceRegion region;
-  region.offsets.resize(op.getAType().getRank());
-  region.sizes.resize(op.getAType().getRank());
+  region.offsets.resize(rank);
+  region.sizes.resize(rank);
   auto set = [&](int64_t dim, size_t loop) {
     region.offsets[dim] = tile.offsets[loop];
     region.sizes[dim] = tile.sizes[loop];
   };
-  for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
-    set(dim, dim);
-  if (std::optional<int64_t> m = op.getMDimOfA())
-    set(*m, numLoops - 3);
-  set(op.getKDimOfA(), numLoops - 1);
+  for (int64_t batch = 0; batch < op.getNumBatchDims(); ++batch)
+    set(batch, batch);
+  if (mDim)
+    set(*mDim, op.getNumBatchDims());
+  set(dim, loop);
   return region;
+}
+
+static SliceRegion getRegionOfA(SparseProductOpInterface op,
+                                const SliceRegion &tile) {
+  return getRegion(op, tile, op.getAType().getRank(), op.getMDimOfA(),
+                   op.getKDimOfA(), tile.offsets.size() - 1);
 }
 
 SliceRegion mlir::nm::detail::getProductRegionOfC(SparseProductOpInterface op,
                                                   const SliceRegion &tile) {
-  size_t numLoops = tile.offsets.size();
-  SliceRegion region;
-  region.offsets.resize(op.getCType().getRank());
-  region.sizes.resize(op.getCType().getRank());
-  auto set = [&](int64_t dim, size_t loop) {
-    region.offsets[dim] = tile.offsets[loop];
-    region.sizes[dim] = tile.sizes[loop];
-  };
-  for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
-    set(dim, dim);
-  if (std::optional<int64_t> m = op.getMDimOfC())
-    set(*m, numLoops - 3);
-  set(op.getNDimOfC(), numLoops - 2);
-  return region;
+  return getRegion(op, tile, op.getCType().getRank(), op.getMDimOfC(),
+                   op.getNDimOfC(), tile.offsets.size() - 2);
 }
 
 FailureOr<TilingResult>

@@ -50,6 +50,17 @@ RankedTensorType StorageShape::indicesType(MLIRContext *context) const {
   return RankedTensorType::get(indices, IntegerType::get(context, 8));
 }
 
+int64_t mlir::nm::getColumnStep(const ::nm::Pattern &pattern,
+                                PackingAttr packing) {
+  return packing ? packing.getPacking().columnStep(pattern) : pattern.bn;
+}
+
+int64_t mlir::nm::getRowStep(const ::nm::Pattern &pattern,
+                             PackingAttr packing) {
+  int64_t windows = packing ? packing.getPacking().windowStep(pattern) : 1;
+  return windows * pattern.windowRows();
+}
+
 StorageShape mlir::nm::condensedShapeOf(RankedTensorType encodedType) {
   EncodingAttr encoding = getEncoding(encodedType);
   return StorageShape::condensed(encoding.getPattern().getPattern(),

@@ -88,11 +88,8 @@ LogicalResult mlir::nm::verifyTileOffsets(Operation *op,
                                           PackingAttr packing,
                                           OpFoldResult kOffset,
                                           OpFoldResult nOffset) {
-  int64_t columns = pattern.bn, rows = pattern.windowRows();
-  if (packing) {
-    columns = packing.getPacking().columnStep(pattern);
-    rows *= packing.getPacking().windowStep(pattern);
-  }
+  int64_t columns = getColumnStep(pattern, packing);
+  int64_t rows = getRowStep(pattern, packing);
   if (knownDivisor(kOffset) % rows != 0)
     return op->emitOpError()
            << "expected tiles to start at a multiple of "

@@ -2,7 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
-#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -2,7 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
-#include "EncodingCheck.h"
+#include "CheckEncodings.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/WeightContraction.h"
 #include "nm/Support/DetectPattern.h"
@@ -71,11 +72,6 @@ static TypedAttr encodeConstant(ConstantSource source,
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
     return DenseResourceElementsAttr::get(type, resource.getRawHandle());
   return cast<DenseElementsAttr>(value).reshape(type);
-}
-
-static bool isWeightElementType(Type type) {
-  return type.isF32() || type.isF16() || type.isBF16() ||
-         type.isSignlessInteger(8) || isa<Float8E4M3FNType>(type);
 }
 
 /// Names the weight in a remark.

@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,20 +21,6 @@ bool mlir::nm::isGpuStrategy(Strategy strategy) {
 bool mlir::nm::hasGpuSchedule(SparseProductOpInterface op) {
   ScheduleAttr schedule = op.getScheduleAttr();
   return schedule && isGpuStrategy(schedule.getStrategy());
-}
-
-int64_t GpuTile::columnStep(SparseProductOpInterface op) {
-  ::nm::Pattern pattern = op.getPattern();
-  PackingAttr packing = op.getPackingAttr();
-  return packing ? packing.getPacking().columnStep(pattern) : pattern.bn;
-}
-
-int64_t GpuTile::rowStep(SparseProductOpInterface op) {
-  ::nm::Pattern pattern = op.getPattern();
-  int64_t rows = pattern.windowRows();
-  if (PackingAttr packing = op.getPackingAttr())
-    rows *= packing.getPacking().windowStep(pattern);
-  return rows;
 }
 
 static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
@@ -86,8 +74,9 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
                              << schedule;
   GpuTile tile;
   tile.m = block[0];
-  tile.n = llvm::alignTo(block[1], columnStep(op));
-  int64_t rows = rowStep(op);
+  tile.n = llvm::alignTo(block[1],
+                         getColumnStep(op.getPattern(), op.getPackingAttr()));
+  int64_t rows = getRowStep(op.getPattern(), op.getPackingAttr());
   tile.k = llvm::alignTo(block[2], rows);
   if (!ShapedType::isDynamic(op.getStaticK()))
     tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));

@@ -2,7 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
-#include "EncodingCheck.h"
+#include "CheckEncodings.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"

@@ -6,7 +6,7 @@
 #include "DescribeProduct.h"
 #include "WeightOrigin.h"
 
-#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Support/GpuSchedule.h"

@@ -11,7 +11,7 @@
 
 #include "TileToGpuBlocks.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -152,7 +152,8 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
                                             ArrayRef<OpFoldResult> offsets,
                                             ArrayRef<OpFoldResult> sizes,
                                             Value sums) {
-  int64_t depth = op.getStaticK(), window = GpuTile::rowStep(op);
+  int64_t depth = op.getStaticK();
+  int64_t window = getRowStep(op.getPattern(), op.getPackingAttr());
   AffineExpr d0, d1;
   bindDims(rewriter.getContext(), d0, d1);
   OpFoldResult offset =

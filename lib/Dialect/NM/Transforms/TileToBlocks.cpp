@@ -4,7 +4,7 @@
 
 #include "TileToGpuBlocks.h"
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -48,10 +48,7 @@ static int64_t dropWholeTile(int64_t tile, int64_t size) {
 /// Tiles of (batch..., m, n, k): one batch entry, the block's m and n, all k.
 static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
   ArrayRef<int64_t> block = op.getScheduleAttr().getBlock();
-  // Weights can be cut at whole units and panels only.
-  int64_t columns = op.getPattern().bn;
-  if (PackingAttr packing = op.getPackingAttr())
-    columns = packing.getPacking().columnStep(op.getPattern());
+  int64_t columns = getColumnStep(op.getPattern(), op.getPackingAttr());
   SmallVector<int64_t> sizes;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     sizes.push_back(dropWholeTile(1, op.getAType().getDimSize(dim)));

@@ -71,7 +71,8 @@ static SmallVector<int64_t> getOutputTile(SparseProductOpInterface op,
   SmallVector<int64_t> sizes(op.getNumBatchDims(), 1);
   if (op.getMDimOfA())
     sizes.push_back(clampTile(tile.m, op.getStaticM()));
-  int64_t columns = llvm::alignTo(op.getStaticN(), GpuTile::columnStep(op));
+  int64_t step = getColumnStep(op.getPattern(), op.getPackingAttr());
+  int64_t columns = llvm::alignTo(op.getStaticN(), step);
   sizes.push_back(std::min(tile.n, columns));
   return sizes;
 }

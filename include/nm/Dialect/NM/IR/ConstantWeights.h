@@ -12,9 +12,6 @@
 
 namespace mlir::nm {
 
-/// The format arithmetic's name of an MLIR element type, if it has one.
-std::optional<::nm::ElementType> getElementType(Type type);
-
 /// The largest constant that the compiler computes. A few characters of IR can
 /// ask for any size: a splat, or a huge block around one weight.
 inline constexpr int64_t kMostConstantBytes = int64_t(1) << 32;

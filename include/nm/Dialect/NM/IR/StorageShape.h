@@ -24,6 +24,12 @@ struct StorageShape {
   RankedTensorType indicesType(MLIRContext *context) const;
 };
 
+/// What weights can be cut at, in columns and in rows of B: whole units and
+/// panels, and whole windows and index rows. `packing` is null for the
+/// condensed form.
+int64_t getColumnStep(const ::nm::Pattern &pattern, PackingAttr packing);
+int64_t getRowStep(const ::nm::Pattern &pattern, PackingAttr packing);
+
 /// The condensed form of a tensor type with an #nm.encoding.
 StorageShape condensedShapeOf(RankedTensorType encodedType);
 

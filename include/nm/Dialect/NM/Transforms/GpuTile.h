@@ -37,10 +37,6 @@ struct GpuTile {
   int64_t lanesM() const { return warpM / threadM; }
   int64_t lanesN() const { return warpN / threadN; }
 
-  /// The columns that weights can be cut at.
-  static int64_t columnStep(SparseProductOpInterface op);
-  /// The rows that they can be cut at.
-  static int64_t rowStep(SparseProductOpInterface op);
   /// Emits an error where the sizes do not fit one another.
   static FailureOr<GpuTile> get(SparseProductOpInterface op);
 };

@@ -1,7 +1,7 @@
-//===- EncodingCheck.h - Encodings that must be gone ------------*- C++ -*-===//
+//===- CheckEncodings.h - Encodings that must be gone -----------*- C++ -*-===//
 
-#ifndef NM_LIB_DIALECT_NM_TRANSFORMS_ENCODINGCHECK_H
-#define NM_LIB_DIALECT_NM_TRANSFORMS_ENCODINGCHECK_H
+#ifndef NM_LIB_DIALECT_NM_TRANSFORMS_CHECKENCODINGS_H
+#define NM_LIB_DIALECT_NM_TRANSFORMS_CHECKENCODINGS_H
 
 #include "mlir/IR/Operation.h"
 
@@ -14,4 +14,4 @@ LogicalResult verifyNoEncodings(Operation *root, StringRef stage,
 
 } // namespace mlir::nm
 
-#endif // NM_LIB_DIALECT_NM_TRANSFORMS_ENCODINGCHECK_H
+#endif // NM_LIB_DIALECT_NM_TRANSFORMS_CHECKENCODINGS_H
