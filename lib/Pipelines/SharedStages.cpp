@@ -67,6 +67,9 @@ void mlir::nm::buildBufferization(OpPassManager &pm) {
   // before they can be taken for work.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // While allocations stand where they were made.
+  pm.addNestedPass<func::FuncOp>(createNMMergeBranchBuffers());
+  // Results that are used no more go.
   pm.addPass(createCanonicalizerPass());
   // The next pass takes it for granted that results differ.
   pm.addNestedPass<func::FuncOp>(createNMSeparateResults());

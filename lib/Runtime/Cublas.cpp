@@ -52,26 +52,27 @@ Result<const Cublas *> Cublas::get() {
   return &**loaded;
 }
 
-Status Cublas::check(const char *call, int code) const {
-  if (code == 0)
-    return Status::success();
+Error Cublas::fail(const char *call, int code) const {
   return Error{std::string(call) +
                " failed: " + (statusName ? statusName(code) : "cuBLAS status") +
                " (" + std::to_string(code) + ")"};
 }
 
 /// A handle may be used by one thread at a time, and belongs to a context.
-/// Like primary contexts, handles are never released.
-Result<Cublas::Handle> Cublas::getHandle(const ContextScope &scope) const {
-  static thread_local std::map<Context, Handle> handles;
+/// Like primary contexts, handles are never released. A library that cannot
+/// make one, as where it is newer than the driver, is not asked again.
+const Result<Cublas::Handle> &
+Cublas::getHandle(const ContextScope &scope) const {
+  static thread_local std::map<Context, Result<Handle>> handles;
   auto known = handles.find(scope.context());
   if (known != handles.end())
     return known->second;
   Handle handle = nullptr;
-  if (Status status = check("cublasCreate", create(&handle)); !status)
-    return status.error();
-  handles[scope.context()] = handle;
-  return handle;
+  int code = create(&handle);
+  return handles
+      .emplace(scope.context(),
+               code == 0 ? Result<Handle>(handle) : fail("cublasCreate", code))
+      .first->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,19 +97,27 @@ static bool fitsInt(const DenseProduct &product) {
   return true;
 }
 
-Status Cublas::multiply(const ContextScope &scope,
-                        const DenseProduct &product) const {
+/// Whether the status says that the library has not begun: it was not
+/// initialized, had no memory, or knows of no such product on this chip.
+static bool isRefusal(int code) {
+  constexpr int kNotInitialized = 1, kAllocFailed = 3, kInvalidValue = 7,
+                kArchMismatch = 8, kNotSupported = 15;
+  return code == kNotInitialized || code == kAllocFailed ||
+         code == kInvalidValue || code == kArchMismatch ||
+         code == kNotSupported;
+}
+
+Result<Refusal> Cublas::multiply(const ContextScope &scope,
+                                 const DenseProduct &product) const {
   if (product.m == 0 || product.n == 0 || product.batches == 0)
-    return Status::success();
+    return Refusal();
   if (!fitsInt(product))
-    return Error{"expected sizes of at most 2147483647 for cuBLAS"};
-  Result<Handle> handle = getHandle(scope);
+    return Refusal("expected sizes of at most 2147483647 for cuBLAS");
+  const Result<Handle> &handle = getHandle(scope);
   if (!handle)
-    return handle.error();
-  if (Status status =
-          check("cublasSetStream", setStream(*handle, currentStream()));
-      !status)
-    return status;
+    return Refusal(handle.error().message);
+  if (int code = setStream(*handle, currentStream()))
+    return fail("cublasSetStream", code);
   int type = dataType(product.type), outputType = dataType(product.outputType);
   // Row-major C is C^T = B^T * A^T to the library, and a transposed one is
   // C = A * B.
@@ -128,58 +137,74 @@ Status Cublas::multiply(const ContextScope &scope,
   auto scalar = [&](bool one) -> const void * {
     return isInteger ? static_cast<const void *>(&onesI32[one]) : &ones[one];
   };
-  return check("cublasGemmStridedBatchedEx",
-               gemm(*handle, left.op, right.op, int(rows), int(columns),
-                    int(product.k), scalar(true), left.data, left.type,
-                    left.leading, left.batch, right.data, right.type,
-                    right.leading, right.batch, scalar(product.accumulate),
-                    product.c, outputType, int(product.rowOfC),
-                    product.batchOfC, int(product.batches),
-                    isInteger ? kComputeI32 : kComputeF32, kDefaultAlgorithm));
+  int code =
+      gemm(*handle, left.op, right.op, int(rows), int(columns), int(product.k),
+           scalar(true), left.data, left.type, left.leading, left.batch,
+           right.data, right.type, right.leading, right.batch,
+           scalar(product.accumulate), product.c, outputType,
+           int(product.rowOfC), product.batchOfC, int(product.batches),
+           isInteger ? kComputeI32 : kComputeF32, kDefaultAlgorithm);
+  if (code == 0)
+    return Refusal();
+  Error error = fail("cublasGemmStridedBatchedEx", code);
+  if (isRefusal(code))
+    return Refusal(error.message);
+  return error;
 }
 
 //===----------------------------------------------------------------------===//
 // What compiled code calls
 //===----------------------------------------------------------------------===//
 
+/// Queues the product; the error of a call that has failed stays recorded.
+static Refusal multiplyOrRecord(const DenseProduct &product) {
+  if (hasCallFailed())
+    return Refusal();
+  Result<const Cublas *> blas = Cublas::get();
+  if (!blas)
+    return Refusal(blas.error().message);
+  Result<ContextScope> scope = ContextScope::enterCurrentOr(0);
+  Result<Refusal> refusal =
+      scope ? (*blas)->multiply(*scope, product) : scope.error();
+  if (refusal)
+    return *refusal;
+  recordError(refusal.error());
+  return Refusal();
+}
+
+/// Of the thread's last product.
+static thread_local Refusal lastRefusal;
+
 extern "C" {
 
 /// Whether cuBLAS can be loaded.
 NM_RUNTIME_API int64_t nmCublasIsLoaded() { return Cublas::get() ? 1 : 0; }
 
-/// The members of DenseProduct; element types as in ElementType.
+/// The arguments are the members of DenseProduct; element types as in
+/// ElementType. Returns 0 where the library refuses the product and C is as it
+/// was. What fails otherwise is recorded, and leaves nothing to be done.
+NM_RUNTIME_API int64_t nmCublasTryMultiply(
+    int64_t m, int64_t n, int64_t k, int64_t batches, const void *a,
+    const void *b, void *c, int64_t type, int64_t outputType, int64_t rowOfA,
+    int64_t rowOfB, int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+    int64_t transposeA, int64_t transposeC, int64_t accumulate) {
+  lastRefusal = multiplyOrRecord(
+      {m, n, k, batches, a, b, c, static_cast<ElementType>(type),
+       static_cast<ElementType>(outputType), rowOfA, rowOfB, rowOfC, batchOfA,
+       batchOfC, transposeA != 0, transposeC != 0, accumulate != 0});
+  return lastRefusal.empty();
+}
+
+/// Likewise, where nothing else makes the product: a refusal is an error.
 NM_RUNTIME_API void
 nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                  const void *a, const void *b, void *c, int64_t type,
                  int64_t outputType, int64_t rowOfA, int64_t rowOfB,
                  int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
                  int64_t transposeA, int64_t transposeC, int64_t accumulate) {
-  if (hasCallFailed())
-    return;
-  Result<const Cublas *> blas = Cublas::get();
-  if (!blas)
-    return recordError(blas.error());
-  Result<ContextScope> scope = ContextScope::enterCurrentOr(0);
-  if (!scope)
-    return recordError(scope.error());
-  DenseProduct product{m,
-                       n,
-                       k,
-                       batches,
-                       a,
-                       b,
-                       c,
-                       static_cast<ElementType>(type),
-                       static_cast<ElementType>(outputType),
-                       rowOfA,
-                       rowOfB,
-                       rowOfC,
-                       batchOfA,
-                       batchOfC,
-                       transposeA != 0,
-                       transposeC != 0,
-                       accumulate != 0};
-  if (Status status = (*blas)->multiply(*scope, product); !status)
-    recordError(status.error());
+  if (!nmCublasTryMultiply(m, n, k, batches, a, b, c, type, outputType, rowOfA,
+                           rowOfB, rowOfC, batchOfA, batchOfC, transposeA,
+                           transposeC, accumulate))
+    recordError(Error{lastRefusal});
 }
 }

@@ -8,6 +8,7 @@
 #include "nm/Support/Error.h"
 
 #include <cstdint>
+#include <string>
 
 namespace nm::cuda {
 
@@ -24,14 +25,19 @@ struct DenseProduct {
   bool transposeA, transposeC, accumulate;
 };
 
+/// Why the library has not queued a product; empty where it has.
+using Refusal = std::string;
+
 class Cublas {
 public:
   /// The library that NM_CUBLAS_LIBRARY names, or else libcublas.so.13 or .12.
   /// Both it and a failure to load it stay for the life of the process.
   static Result<const Cublas *> get();
 
-  /// Queues the product on the thread's current stream.
-  Status multiply(const ContextScope &scope, const DenseProduct &product) const;
+  /// Queues the product on the thread's current stream, or, where the library
+  /// refuses it and C is as it was, returns why.
+  Result<Refusal> multiply(const ContextScope &scope,
+                           const DenseProduct &product) const;
 
 private:
   /// A handle is a pointer; cublasOperation_t and the other enums are ints.
@@ -46,8 +52,8 @@ private:
                                        int compute, int algorithm);
 
   static Result<Cublas> load();
-  Result<Handle> getHandle(const ContextScope &scope) const;
-  Status check(const char *call, int code) const;
+  const Result<Handle> &getHandle(const ContextScope &scope) const;
+  Error fail(const char *call, int code) const;
 
   int (*create)(Handle *) = nullptr;
   int (*setStream)(Handle, void *) = nullptr;

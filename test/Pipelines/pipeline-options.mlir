@@ -18,7 +18,7 @@
 
 // RUN: nm-opt %s --nm-to-nvvm="strategy=cublas format=llvm" 2>/dev/null | FileCheck %s --check-prefix=CUBLAS
 // RUN: nm-opt %s --nm-to-nvvm="strategy=cublas cublas=false format=llvm" 2>/dev/null | FileCheck %s --check-prefix=OURS --implicit-check-not=nmCublas
-// CUBLAS: llvm.call @nmCublasMultiply
+// CUBLAS: llvm.call @nmCublasTryMultiply
 // OURS: gpu.launch_func {{.*}}@kernels::@product_kernel
 
 func.func @product(%a: tensor<64x4xf32>, %c: tensor<64x2xf32>) -> tensor<64x2xf32> {

@@ -47,6 +47,40 @@ def NMOrderLoops : Pass<"nm-order-loops"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def NMMergeBranchBuffers : Pass<"nm-merge-branch-buffers", "::mlir::func::FuncOp"> {
+  let summary = "one buffer for what either branch of an scf.if allocates";
+  let description = [{
+    Where both branches yield an allocation of the same type and sizes, it is made
+    once, before them, and no longer yielded. A result of the function is then
+    computed in the caller's memory, for `buffer-results-to-out-params` knows only
+    allocations, and a branch may be given up for the other.
+
+    Before:
+    ```mlir
+    %r = scf.if %condition -> (memref<4xf32>) {
+      %a = memref.alloc() : memref<4xf32>
+      linalg.fill ins(%zero : f32) outs(%a : memref<4xf32>)
+      scf.yield %a : memref<4xf32>
+    } else {
+      %b = memref.alloc() : memref<4xf32>
+      linalg.fill ins(%one : f32) outs(%b : memref<4xf32>)
+      scf.yield %b : memref<4xf32>
+    }
+    ```
+    After, with the result unused:
+    ```mlir
+    %a = memref.alloc() : memref<4xf32>
+    %r = scf.if %condition -> (memref<4xf32>) {
+      linalg.fill ins(%zero : f32) outs(%a : memref<4xf32>)
+      scf.yield %a : memref<4xf32>
+    } else {
+      linalg.fill ins(%one : f32) outs(%a : memref<4xf32>)
+      scf.yield %a : memref<4xf32>
+    }
+    ```
+  }];
+}
+
 def NMSeparateResults : Pass<"nm-separate-results", "::mlir::func::FuncOp"> {
   let summary = "memory of its own for each result of a function";
   let description = [{

@@ -11,6 +11,12 @@
 // As nm-call-cublas declares them.
 extern "C" {
 int64_t nmCublasIsLoaded();
+int64_t nmCublasTryMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
+                            const void *a, const void *b, void *c, int64_t type,
+                            int64_t outputType, int64_t rowOfA, int64_t rowOfB,
+                            int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+                            int64_t transposeA, int64_t transposeC,
+                            int64_t accumulate);
 void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                       const void *a, const void *b, void *c, int64_t type,
                       int64_t outputType, int64_t rowOfA, int64_t rowOfB,
@@ -102,4 +108,60 @@ TEST_F(CublasTest, MultipliesIntegersAndReportsTheRest) {
   EXPECT_EQ(multiply(ElementType::F16, ElementType::F32),
             "cublasGemmStridedBatchedEx failed: CUBLAS_STATUS_NOT_SUPPORTED "
             "(15)");
+}
+
+/// A product of one element in f16, which the fake has not, or in f32.
+static int64_t tryOne(ElementType type) {
+  static const float a = 2, b = 3;
+  static float c;
+  return nmCublasTryMultiply(1, 1, 1, 1, &a, &b, &c, int64_t(type),
+                             int64_t(ElementType::F32), 1, 1, 1, 0, 0, 0, 0, 0);
+}
+
+TEST_F(CublasTest, SaysWhatIsLeftForOthers) {
+  EXPECT_EQ(tryOne(ElementType::F32), 1);
+  EXPECT_EQ(tryOne(ElementType::F16), 0);
+  EXPECT_EQ(takeError(), "");
+  // Sizes that its arguments do not hold.
+  EXPECT_EQ(nmCublasTryMultiply(int64_t(1) << 31, 1, 1, 1, nullptr, nullptr,
+                                nullptr, int64_t(ElementType::F32),
+                                int64_t(ElementType::F32), 1, 1, 1, 0, 0, 0, 0,
+                                0),
+            0);
+  EXPECT_EQ(takeError(), "");
+}
+
+TEST_F(CublasTest, RefusesWithEveryStatusBeforeTheWork) {
+  for (auto [status, taken] : {std::pair(1, 0),
+                               {3, 0},
+                               {7, 0},
+                               {8, 0},
+                               {15, 0},
+                               {11, 1},
+                               {13, 1},
+                               {14, 1}}) {
+    setenv("FAKE_CUBLAS_GEMM", std::to_string(status).c_str(), 1);
+    EXPECT_EQ(tryOne(ElementType::F32), taken) << status;
+    // What others are to do is no error; what has failed is, and theirs too.
+    EXPECT_EQ(takeError().empty(), taken == 0) << status;
+  }
+  unsetenv("FAKE_CUBLAS_GEMM");
+}
+
+/// A handle that could not be made is not tried again, so this is another
+/// process.
+TEST(CublasDeathTest, LeavesAllToOthersWithoutAHandle) {
+  EXPECT_EXIT(
+      {
+        setenv("NM_CUBLAS_LIBRARY", NM_FAKE_CUBLAS, 1);
+        setenv("FAKE_CUBLAS_CREATE", "1", 1);
+        FakeCuda cuda;
+        bool isLeft = tryOne(ElementType::F32) == 0 && takeError().empty();
+        nmCublasMultiply(1, 1, 1, 1, nullptr, nullptr, nullptr, 1, 1, 1, 1, 1,
+                         0, 0, 0, 0, 0);
+        bool says =
+            takeError() == "cublasCreate failed: CUBLAS_STATUS_OTHER (1)";
+        exit(isLeft && says ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
 }

@@ -1,11 +1,14 @@
 //===- FakeCublas.cpp - A cuBLAS that multiplies at once, on the host -----===//
 //
 // In f32 and i8, with all that cublasGemmStridedBatchedEx has: transposes,
-// leading dimensions, batches and beta.
+// leading dimensions, batches and beta. Of i8 it refuses what the real one of
+// an H200 does. FAKE_CUBLAS_CREATE and FAKE_CUBLAS_GEMM are statuses to return
+// at once.
 //
 //===----------------------------------------------------------------------===//
 
 #include <cstdint>
+#include <cstdlib>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -24,16 +27,25 @@ static void multiply(int opA, int opB, int m, int n, int k, const T *a, int lda,
     }
 }
 
+/// Whether `variable` says what to return.
+static bool isGiven(const char *variable, int &status) {
+  const char *text = std::getenv(variable);
+  status = text ? std::atoi(text) : 0;
+  return text != nullptr;
+}
+
 EXPORT int cublasCreate_v2(void **handle) {
   static int made;
   *handle = &made;
-  return 0;
+  int status = 0;
+  isGiven("FAKE_CUBLAS_CREATE", status);
+  return status;
 }
 
 EXPORT int cublasSetStream_v2(void *, void *stream) { return stream ? 0 : 1; }
 
-EXPORT const char *cublasGetStatusName(int) {
-  return "CUBLAS_STATUS_NOT_SUPPORTED";
+EXPORT const char *cublasGetStatusName(int status) {
+  return status == 15 ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS_OTHER";
 }
 
 EXPORT int cublasGemmStridedBatchedEx(
@@ -46,8 +58,11 @@ EXPORT int cublasGemmStridedBatchedEx(
                compute == 68 && *static_cast<const float *>(alpha) == 1;
   bool isI8 = typeA == kI8 && typeB == kI8 && typeC == kI32 && compute == 72 &&
               *static_cast<const int32_t *>(alpha) == 1;
-  if (!isF32 && !isI8)
+  bool isTaken = !isI8 || m < 32 || k >= 136 || (opA && !opB);
+  if ((!isF32 && !isI8) || !isTaken)
     return kNotSupported;
+  if (int status = 0; isGiven("FAKE_CUBLAS_GEMM", status))
+    return status;
   for (int64_t i = 0; i < batches; ++i) {
     if (isF32)
       multiply(opA, opB, m, n, k, static_cast<const float *>(a) + i * strideA,

@@ -141,21 +141,22 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
 
   void runOnOperation() override {
     SmallVector<SparseProductOpInterface> products;
-    SmallVector<HasCublasOp> conditions;
-    getOperation()->walk(
-        [&](HasCublasOp condition) { conditions.push_back(condition); });
     getOperation()->walk([&](SparseProductOpInterface product) {
       ScheduleAttr schedule = product.getScheduleAttr();
       if (schedule && schedule.getStrategy() == Strategy::Cublas)
         products.push_back(product);
     });
+    if (available)
+      for (SparseProductOpInterface product : products)
+        if (failed(replaceProduct(product)))
+          return signalPassFailure();
+    SmallVector<HasCublasOp> conditions;
+    getOperation()->walk(
+        [&](HasCublasOp condition) { conditions.push_back(condition); });
     for (HasCublasOp condition : conditions)
       replaceCondition(condition);
     if (!available)
-      return removeDeadBranches();
-    for (SparseProductOpInterface product : products)
-      if (failed(replaceProduct(product)))
-        return signalPassFailure();
+      removeDeadBranches();
   }
 
 private:
@@ -202,20 +203,60 @@ void NMCallCublas::removeDeadBranches() {
   (void)applyPatternsGreedily(getOperation(), std::move(patterns));
 }
 
+/// The branches of which `op` is one and the other computes the same in the
+/// same memory, if so.
+static scf::IfOp findBranches(SpMMOp op) {
+  auto branches = dyn_cast<scf::IfOp>(op->getParentOp());
+  if (!branches || branches.getNumResults() != 0 ||
+      branches.getElseRegion().empty() ||
+      branches.thenBlock() != op->getBlock() ||
+      !branches.getCondition().getDefiningOp<HasCublasOp>())
+    return {};
+  return branches;
+}
+
+/// Lets the else branch run after the then branch, too, where that yields zero:
+/// cuBLAS has refused, and C is as it was.
+static void runElseOnRefusal(scf::IfOp branches, Value queued) {
+  OpBuilder builder(branches);
+  Location loc = branches.getLoc();
+  auto attempt =
+      scf::IfOp::create(builder, loc, queued.getType(), branches.getCondition(),
+                        /*addThenBlock=*/false, /*addElseBlock=*/true);
+  attempt.getThenRegion().takeBody(branches.getThenRegion());
+  attempt.thenYield().getResultsMutable().assign(queued);
+  builder.setInsertionPointToEnd(attempt.elseBlock());
+  Value no = arith::ConstantIndexOp::create(builder, loc, 0);
+  scf::YieldOp::create(builder, loc, no);
+
+  builder.setInsertionPoint(branches);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       attempt.getResult(0), zero);
+  branches.getConditionMutable().assign(isLeft);
+  branches.getThenRegion().takeBody(branches.getElseRegion());
+}
+
 LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
   if (std::optional<std::string> reason = whyNotCublas(product))
     return product->emitOpError() << *reason;
   auto op = cast<SpMMOp>(*product);
+  scf::IfOp branches = findBranches(op);
   linalg::FillOp fill = findZeroFill(op);
   OpBuilder builder(op);
   SmallVector<Value> arguments =
       CallBuilder(builder, op).getArguments(/*accumulate=*/!fill);
-  func::FuncOp callee =
-      declare("nmCublasMultiply",
-              builder.getFunctionType(ValueRange(arguments).getTypes(), {}));
-  func::CallOp::create(builder, op.getLoc(), callee, arguments);
+  SmallVector<Type> results;
+  if (branches)
+    results.push_back(builder.getIndexType());
+  func::FuncOp callee = declare(
+      branches ? "nmCublasTryMultiply" : "nmCublasMultiply",
+      builder.getFunctionType(ValueRange(arguments).getTypes(), results));
+  auto call = func::CallOp::create(builder, op.getLoc(), callee, arguments);
   if (fill)
     fill.erase();
   op.erase();
+  if (branches)
+    runElseOnRefusal(branches, call.getResult(0));
   return success();
 }

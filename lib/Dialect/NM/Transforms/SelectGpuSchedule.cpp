@@ -257,9 +257,20 @@ static GpuSchedule getDenseSchedule(GpuProduct product, const GpuChip &gpu,
   return schedule;
 }
 
+/// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
+/// on an H200 whatever its documentation says: of layouts that do not have both
+/// operands contiguous along k, which ours never do, it has all where it sees
+/// fewer than 32 rows, and the rest from k = 136. Its rows are our columns,
+/// unless C is transposed.
+static bool isRefusedInBytes(SparseProductOpInterface op) {
+  bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
+  int64_t rows = isTransposed ? op.getStaticM() : op.getStaticN();
+  return rows >= 32 && op.getStaticK() < 136;
+}
+
 /// Why cuBLAS has no product like `op`, if so.
-static std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
-                                               double estimate) {
+static std::optional<std::string>
+whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded) {
   if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
     return "cuBLAS has no such product";
   // Its rows of bytes are whole words.
@@ -270,6 +281,9 @@ static std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
   if (isBytes && !(isWhole(op.getStaticM()) && isWhole(op.getStaticN()) &&
                    isWhole(op.getStaticK())))
     return "cuBLAS multiplies i8 where all sizes are known multiples of 4";
+  // On demand it is asked, and what it refuses our own product makes.
+  if (isBytes && !isDemanded && isRefusedInBytes(op))
+    return "cuBLAS refuses sums of i8 that are as short";
   return std::nullopt;
 }
 
@@ -279,7 +293,8 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
                                  ::nm::Result<GpuSchedule> &chosen) {
   GpuProduct product = getProduct(op);
   double dense = ::nm::estimateCublas(product, gpu);
-  std::optional<std::string> obstacle = whyNotCublas(op, dense);
+  std::optional<std::string> obstacle =
+      whyNotCublas(op, dense, only.has_value());
   if (!obstacle && !isDense(op))
     if (std::optional<StringRef> kept = whyNotDense(op))
       obstacle =

@@ -1,9 +1,10 @@
-// RUN: nm-opt %s --nm-call-cublas --canonicalize | FileCheck %s
+// RUN: nm-opt %s --canonicalize --cse --nm-call-cublas --canonicalize | FileCheck %s
 // RUN: nm-opt %s --nm-call-cublas=available=false | FileCheck %s --check-prefix=WITHOUT
 
 // C is overwritten where it was filled with zeros right before, else added to.
-// CHECK: func.func private @nmCublasMultiply(index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index)
-// CHECK: func.func private @nmCublasIsLoaded() -> index
+// CHECK-DAG: func.func private @nmCublasMultiply(index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index, index)
+// CHECK-DAG: func.func private @nmCublasTryMultiply({{.*}}) -> index
+// CHECK-DAG: func.func private @nmCublasIsLoaded() -> index
 
 // WITHOUT-LABEL: func.func @f32
 // WITHOUT-NOT: nm.
@@ -50,5 +51,50 @@ func.func @f32(%a: memref<?x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>,
 func.func @i8(%a: memref<2x8x8xi8>, %v: memref<8x16xi8>, %i: memref<8x1xi8>, %c: memref<2x16x8xi32>) {
   nm.spmm <1:1, block = 1x16> transpose_a transpose_c schedule <cublas>
     ins(%a, %v, %i : memref<2x8x8xi8>, memref<8x16xi8>, memref<8x1xi8>) outs(%c : memref<2x16x8xi32>)
+  return
+}
+
+// The other branch also runs where cuBLAS refuses; each product asks by itself.
+// CHECK-LABEL: func.func @two_branches
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK: call @nmCublasIsLoaded()
+// CHECK: %[[QUEUED:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK-NOT: linalg.fill
+// CHECK: %[[DONE:.*]] = func.call @nmCublasTryMultiply(
+// CHECK: scf.yield %[[DONE]] : index
+// CHECK: } else {
+// CHECK: scf.yield %[[C0]] : index
+// CHECK: %[[LEFT:.*]] = arith.cmpi eq, %[[QUEUED]], %[[C0]] : index
+// CHECK: scf.if %[[LEFT]] {
+// CHECK-NEXT: linalg.fill
+// CHECK-NEXT: nm.spmm {{.*}} schedule <loops>
+// CHECK-NEXT: }
+// CHECK: call @nmCublasIsLoaded()
+// CHECK: func.call @nmCublasTryMultiply(
+// CHECK: nm.spmm {{.*}} schedule <loops>
+
+// WITHOUT-LABEL: func.func @two_branches
+// WITHOUT-NOT: schedule <cublas>
+// WITHOUT-COUNT-2: schedule <loops>
+func.func @two_branches(%a: memref<4x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %c: memref<4x96xf32>, %d: memref<4x96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %loaded = nm.has_cublas
+  scf.if %loaded {
+    linalg.fill ins(%zero : f32) outs(%c : memref<4x96xf32>)
+    nm.spmm <1:1, block = 1x32> schedule <cublas>
+      ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<4x96xf32>)
+  } else {
+    linalg.fill ins(%zero : f32) outs(%c : memref<4x96xf32>)
+    nm.spmm <1:1, block = 1x32> schedule <loops>
+      ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<4x96xf32>)
+  }
+  %again = nm.has_cublas
+  scf.if %again {
+    nm.spmm <1:1, block = 1x32> schedule <cublas>
+      ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%d : memref<4x96xf32>)
+  } else {
+    nm.spmm <1:1, block = 1x32> schedule <loops>
+      ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%d : memref<4x96xf32>)
+  }
   return
 }

@@ -57,6 +57,34 @@ func.func @sparse(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32> {nm.values
 
 // -----
 
+// Of short sums of bytes cuBLAS takes those of few columns only, which are our
+// rows where C is transposed. GIVEN asks all the same.
+// CHECK-LABEL: func.func @short_sums_of_bytes
+// CHECK: schedule <gemv
+// CHECK: schedule <cublas
+// CHECK: schedule <gemv
+// GIVEN-LABEL: func.func @short_sums_of_bytes
+// GIVEN-COUNT-3: schedule <cublas
+func.func @short_sums_of_bytes(%a: tensor<4096x132xi8>, %v: tensor<132x4096xi8>, %i: tensor<132x128xi8>, %c: tensor<4096x4096xi32>,
+                               %a2: tensor<4096x136xi8>, %v2: tensor<136x4096xi8>, %i2: tensor<136x128xi8>, %c2: tensor<4096x4096xi32>,
+                               %a3: tensor<28x132xi8>, %c3: tensor<4096x28xi32>) -> (tensor<4096x4096xi32>, tensor<4096x4096xi32>, tensor<4096x28xi32>) {
+  // expected-remark @+1 {{cuBLAS refuses sums of i8 that are as short}}
+  %r = nm.spmm <1:1, block = 1x32>
+    ins(%a, %v, %i : tensor<4096x132xi8>, tensor<132x4096xi8>, tensor<132x128xi8>)
+    outs(%c : tensor<4096x4096xi32>) -> tensor<4096x4096xi32>
+  // expected-remark @+1 {{calls cuBLAS with dense weights}}
+  %r2 = nm.spmm <1:1, block = 1x32>
+    ins(%a2, %v2, %i2 : tensor<4096x136xi8>, tensor<136x4096xi8>, tensor<136x128xi8>)
+    outs(%c2 : tensor<4096x4096xi32>) -> tensor<4096x4096xi32>
+  // expected-remark @+1 {{cuBLAS is estimated to take}}
+  %r3 = nm.spmm <1:1, block = 1x32> transpose_c
+    ins(%a3, %v, %i : tensor<28x132xi8>, tensor<132x4096xi8>, tensor<132x128xi8>)
+    outs(%c3 : tensor<4096x28xi32>) -> tensor<4096x28xi32>
+  return %r, %r2, %r3 : tensor<4096x4096xi32>, tensor<4096x4096xi32>, tensor<4096x28xi32>
+}
+
+// -----
+
 // cuBLAS wants whole words of bytes, in sizes that are known.
 // CHECK-LABEL: func.func @rows_of_bytes
 // CHECK-NOT: schedule <cublas

@@ -432,17 +432,20 @@ def NM_AssembleOp : NM_Op<"assemble", [Pure]> {
 // Libraries
 //===----------------------------------------------------------------------===//
 
-def NM_HasCublasOp : NM_Op<"has_cublas", [Pure]> {
+def NM_HasCublasOp : NM_Op<"has_cublas", []> {
   let summary = "whether cuBLAS can be loaded where the program runs";
   let description = [{
     The condition under which a product of strategy `cublas` runs; see
-    `nm-call-cublas`. It is the same throughout a process.
+    `nm-call-cublas`. It is the same throughout a process, but each product has
+    a condition of its own, and two are never merged: cuBLAS may refuse one
+    product and take the other.
 
     ```mlir
     %loaded = nm.has_cublas
     ```
   }];
-  let results = (outs I1:$loaded);
+  // An allocation is what is neither merged with another nor kept when unused.
+  let results = (outs Res<I1, "", [MemAlloc]>:$loaded);
   let assemblyFormat = "attr-dict";
 }
 

@@ -299,6 +299,11 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     fill of C with zeros right before it goes. `nm.has_cublas` becomes a call of
     `nmCublasIsLoaded`, which loads the library at first.
 
+    Where the product is the one branch under `nm.has_cublas`, the other branch
+    also runs where cuBLAS refuses the product, which the runtime's
+    `nmCublasTryMultiply` then says: for i8 it takes fewer layouts than it
+    documents. Without another branch that is an error of the call.
+
     The operand types are f32, f16, bf16 and i8; others have no such product
     and are an error.
 
@@ -307,14 +312,23 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     %loaded = nm.has_cublas
     scf.if %loaded {
       nm.spmm <1:1, block = 1x32> schedule <cublas> ins(%a, %v, %i : ...) outs(%c : ...)
+    } else {
+      nm.spmm <1:1, block = 1x32> schedule <loops> ins(%a, %v, %i : ...) outs(%c : ...)
     }
     ```
     After:
     ```mlir
     %code = func.call @nmCublasIsLoaded() : () -> index
     %loaded = arith.cmpi ne, %code, %c0 : index
-    scf.if %loaded {
-      func.call @nmCublasMultiply(%m, %n, %k, %c1, %a_pointer, ...) : ...
+    %queued = scf.if %loaded -> (index) {
+      %done = func.call @nmCublasTryMultiply(%m, %n, %k, %c1, %a_pointer, ...) : ...
+      scf.yield %done : index
+    } else {
+      scf.yield %c0 : index
+    }
+    %left = arith.cmpi eq, %queued, %c0 : index
+    scf.if %left {
+      nm.spmm <1:1, block = 1x32> schedule <loops> ins(%a, %v, %i : ...) outs(%c : ...)
     }
     ```
   }];
