@@ -78,11 +78,15 @@ private:
   void setDepth(int64_t kTiles, int64_t splitK);
 
   int64_t rowsPerWord() const;
+  int64_t tilesOfK() const {
+    return ceilDiv(product.k, schedule.blockK * schedule.splitK);
+  }
   int64_t planes() const { return ceilDiv(schedule.blockM, rowsPerWord()); }
   int64_t stepBytes() const {
     return stepRows * schedule.threadN * elementBytes;
   }
-  int64_t registers() const;
+  int64_t registers(int64_t threads) const;
+  int64_t aheadRegisters(int64_t threads) const;
   int64_t spareRegisters(int64_t threads) const;
   int64_t blocks() const;
   double weightBytes() const;
@@ -182,25 +186,38 @@ int64_t Candidate::rowsPerWord() const {
   return product.type == ElementType::I8 ? 4 : 2;
 }
 
-int64_t Candidate::registers() const {
+/// Of the next tile of k, if it has rows of A that come ahead: see
+/// GemvActivations.
+int64_t Candidate::aheadRegisters(int64_t threads) const {
+  if (tilesOfK() == 1)
+    return 0;
+  int64_t chunks = ceilDiv(planes() * schedule.blockK, kGemvChunk * threads);
+  if (chunks > kGemvChunksAhead)
+    return 0;
+  return chunks * rowsPerWord() * elementBytes * kGemvChunk / 4;
+}
+
+int64_t Candidate::registers(int64_t threads) const {
   int64_t indexWords =
       ceilDiv(schedule.packing.indexRows * schedule.packing.indexBits, 32);
   int64_t step = ceilDiv(stepBytes(), 4) + indexWords;
-  int64_t rows = schedule.blockM;
-  int64_t sums = 24 + rows * schedule.threadN;
+  int64_t rows = schedule.blockM, ahead = aheadRegisters(threads);
+  int64_t sums = 24 + rows * schedule.threadN + ahead;
   if (schedule.stages == 1)
     return sums + step;
-  // Two steps, and the rows of A of one k, with what unpacks them.
-  return sums + 2 * step + (rows > 1 ? rows + 16 : 0);
+  // Two steps, and the first of the next tile, and the rows of A of one k, with
+  // what unpacks them.
+  return sums + (ahead > 0 ? 3 : 2) * step + (rows > 1 ? rows + 16 : 0);
 }
 
 /// What a thread must have left of its registers for the step not to spill: for
-/// places in units and, of the 64 registers in the largest blocks, for words
-/// that are taken apart while the next ones are.
+/// places in units, for words of many rows of bytes, which are taken apart,
+/// and, of the 64 registers in the largest blocks, while the next ones are.
 int64_t Candidate::spareRegisters(int64_t threads) const {
   bool unpacksMany = elementBytes < 4 && stepRows > kWarp;
   return (pattern.bk > 1 ? 20 : 0) +
-         (threads == kMaxThreads && unpacksMany ? 8 : 0);
+         (threads == kMaxThreads && unpacksMany ? 8 : 0) +
+         (elementBytes == 1 && schedule.blockM > kMaxGemvRows / 2 ? 24 : 0);
 }
 
 int64_t Candidate::blocks() const {
@@ -261,8 +278,8 @@ double Candidate::computeTime(int64_t concurrent) const {
 double Candidate::stagingTime(int64_t concurrent) const {
   double bytes = double(blocks()) / schedule.splitK * schedule.blockM *
                  product.k * elementBytes;
-  double tiles = double(ceilDiv(product.k, schedule.blockK * schedule.splitK));
-  return bytes / kCacheRate + (tiles - 1) * kTileGap / double(concurrent);
+  return bytes / kCacheRate +
+         double(tilesOfK() - 1) * kTileGap / double(concurrent);
 }
 
 /// The rows that warps walk for each row of a tile: the last turn is not whole.
@@ -290,11 +307,11 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
       std::min(std::max(kSumBytes, sumsOfRow), sumsOfRow * schedule.blockM);
   schedule.sharedBytes = planes() * words * 4 + sums;
   if (schedule.sharedBytes > chip.sharedPerBlock ||
-      registers() + spareRegisters(threads) >
+      registers(threads) + spareRegisters(threads) >
           std::min(kMaxRegisters, kRegisters / threads))
     return std::nullopt;
   int64_t resident = std::min(
-      {kRegisters / (alignTo(registers(), 8) * threads),
+      {kRegisters / (alignTo(registers(threads), 8) * threads),
        chip.sharedPerMultiprocessor / (schedule.sharedBytes + kReservedShared),
        kMaxThreadsPerMultiprocessor / threads});
   if (resident < 1)

@@ -23,9 +23,21 @@ public:
   void stage(ThreadEmitter &emitter, SparseProductOpInterface op, Value thread,
              int64_t threads) const;
 
-  /// Every row's element at `k` + `offset`, as accumulators.
-  SmallVector<Value> load(ThreadEmitter &emitter, Value k,
+  /// The lines of A that the thread copies, loaded to registers from `a`, which
+  /// is A for the next tile; none where A has to be copied by `stage`.
+  SmallVector<Value> loadAhead(ThreadEmitter &emitter,
+                               SparseProductOpInterface op, Value a,
+                               Value thread, int64_t threads) const;
+  /// Copies what `loadAhead` gave.
+  void storeLoaded(ThreadEmitter &emitter, ArrayRef<Value> lines, Value thread,
+                   int64_t threads) const;
+
+  /// Every row's element at the k of byte `at` of words, an i32, plus `offset`,
+  /// as accumulators.
+  SmallVector<Value> load(ThreadEmitter &emitter, Value at,
                           int64_t offset) const;
+
+  static constexpr int64_t kWordBytes = 4;
 
 private:
   int64_t planes() const { return llvm::divideCeil(rows, perWord); }
@@ -33,6 +45,12 @@ private:
   int64_t chunks() const;
   Value loadElement(ThreadEmitter &emitter, SparseProductOpInterface op,
                     Value row, Value k) const;
+  Value loadWholeLine(ThreadEmitter &emitter, SparseProductOpInterface op,
+                      Value a, Value row, Value k) const;
+  std::pair<Value, Value> startOf(ThreadEmitter &emitter, Value chunk) const;
+  int64_t chunksOfThread(int64_t threads) const;
+  std::pair<Value, Value> chunkOf(ThreadEmitter &emitter, Value thread,
+                                  int64_t threads, int64_t i) const;
   SmallVector<Value> loadLine(ThreadEmitter &emitter,
                               SparseProductOpInterface op, Value row,
                               Value k) const;
@@ -43,7 +61,8 @@ private:
 
   Type element;
   int64_t rows, kRows, perWord;
-  Value buffer;
+  /// Shared memory, as bytes and as words.
+  Value asBytes, asWords;
 };
 
 } // namespace mlir::nm

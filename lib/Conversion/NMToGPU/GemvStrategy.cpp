@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -30,13 +31,17 @@ public:
         accumulator(op.getAccumulatorType()) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> prefetch(OpBuilder &builder, SparseProductOpInterface op,
+                              llvm::function_ref<Value(Value)> viewOf) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
   void end(OpBuilder &builder, SparseProductOpInterface op,
            ArrayRef<Value> sums, Value initial) override;
 
 private:
-  Value firstColumn(ThreadEmitter &emitter, SparseProductOpInterface op) const;
+  Value firstColumn(ThreadEmitter &emitter, Value values) const;
+  GemvWeights getWeights(ThreadEmitter &emitter, SparseProductOpInterface op,
+                         Value values, Value indices) const;
   int64_t stagedRows() const;
   SmallVector<Value> multiply(ThreadEmitter &emitter,
                               const GemvWeights &weights, Value step,
@@ -44,6 +49,9 @@ private:
                               ArrayRef<Value> sums) const;
   std::pair<Value, int64_t> windowOf(ThreadEmitter &emitter, Value indexRow,
                                      int64_t unit) const;
+  std::pair<Value, int64_t> placeOf(ThreadEmitter &emitter,
+                                    const GemvWeights &weights, Value step,
+                                    ArrayRef<Value> words, int64_t unit) const;
   SmallVector<Value> walk(ThreadEmitter &emitter, const GemvWeights &weights,
                           Value steps, ArrayRef<Value> first,
                           ArrayRef<Value> sums) const;
@@ -86,16 +94,15 @@ SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
 
 /// The first of the thread's columns. Lanes that have none read the last ones,
 /// so that they need not be told apart.
-Value GemvExpansion::firstColumn(ThreadEmitter &emitter,
-                                 SparseProductOpInterface op) const {
-  auto type = cast<MemRefType>(op.getValues().getType());
+Value GemvExpansion::firstColumn(ThreadEmitter &emitter, Value values) const {
+  auto type = cast<MemRefType>(values.getType());
   bool isWhole = !type.isDynamicDim(0) && type.getDimSize(0) * packing.panel >=
                                               (tile.warpsN() - 1) * tile.warpN +
                                                   kWarpSize * tile.threadN;
   if (isWhole)
     return column;
-  Value panels = emitter.builder.createOrFold<memref::DimOp>(emitter.loc,
-                                                             op.getValues(), 0);
+  Value panels =
+      emitter.builder.createOrFold<memref::DimOp>(emitter.loc, values, 0);
   Value end = emitter.mul(panels, packing.panel);
   Value last = emitter.builder.createOrFold<arith::SubIOp>(
       emitter.loc, end, emitter.index(tile.threadN));
@@ -106,20 +113,40 @@ Value GemvExpansion::firstColumn(ThreadEmitter &emitter,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The first k of the window of unit `unit` of an index row: an i32 and an
-/// offset.
+/// The first k of the window of unit `unit` of an index row: a byte of words,
+/// an i32, and an offset.
 std::pair<Value, int64_t> GemvExpansion::windowOf(ThreadEmitter &emitter,
                                                   Value indexRow,
                                                   int64_t unit) const {
   int64_t units = packing.indexRows, window = pattern.windowRows();
+  int64_t bytes = window * GemvActivations::kWordBytes;
   Value number = emitter.toI32(indexRow);
   if (units % pattern.n == 0)
-    return {emitter.mul(number, units / pattern.n * window),
+    return {emitter.mul(number, units / pattern.n * bytes),
             unit / pattern.n * window};
   if (pattern.n % units == 0)
-    return {emitter.mul(emitter.div(number, pattern.n / units), window), 0};
+    return {emitter.mul(emitter.div(number, pattern.n / units), bytes), 0};
   Value inTile = emitter.add(emitter.mul(number, units), unit);
-  return {emitter.mul(emitter.div(inTile, pattern.n), window), 0};
+  return {emitter.mul(emitter.div(inTile, pattern.n), bytes), 0};
+}
+
+/// Where the k of unit `unit` of a step begin, as `windowOf`.
+std::pair<Value, int64_t>
+GemvExpansion::placeOf(ThreadEmitter &emitter, const GemvWeights &weights,
+                       Value step, ArrayRef<Value> words, int64_t unit) const {
+  // A step that is a part of a unit begins inside of it.
+  int64_t parts = weights.stepsPerIndexRow();
+  constexpr int64_t kBytes = GemvActivations::kWordBytes;
+  auto [window, offset] = windowOf(emitter, emitter.div(step, parts), unit);
+  Value position = weights.position(emitter, words, unit, pattern.bk * kBytes);
+  // Bits of windows of 2^i rows are their own, and come at no cost.
+  Value at = llvm::isPowerOf2_64(pattern.windowRows())
+                 ? emitter.either(window, position)
+                 : emitter.add(window, position);
+  if (parts > 1)
+    at = emitter.add(at, emitter.mul(emitter.toI32(emitter.rem(step, parts)),
+                                     weights.rowsPerStep() * kBytes));
+  return {at, offset};
 }
 
 static Value multiplyAdd(ThreadEmitter &emitter, Value a, Value b, Value sum) {
@@ -140,27 +167,18 @@ SmallVector<Value> GemvExpansion::multiply(ThreadEmitter &emitter,
   auto type = cast<VectorType>(sums.front().getType());
   SmallVector<Value> words = weights.indexWords(emitter, loaded);
   SmallVector<Value> result(sums), chunk;
-  // A step that is a part of a unit begins inside of it.
-  int64_t parts = weights.stepsPerIndexRow();
-  Value indexRow = emitter.div(step, parts), k;
-  int64_t offset = 0;
+  std::pair<Value, int64_t> place;
   for (int64_t row = 0; row < weights.rowsPerStep(); ++row) {
     int64_t inUnit = row % pattern.bk, inChunk = row % weights.rowsPerChunk();
-    if (inUnit == 0) {
-      auto [window, begin] = windowOf(emitter, indexRow, row / pattern.bk);
-      Value position = weights.position(emitter, words, row / pattern.bk);
-      k = emitter.add(window, emitter.mul(position, pattern.bk));
-      if (parts > 1)
-        k = emitter.add(k, emitter.mul(emitter.toI32(emitter.rem(step, parts)),
-                                       weights.rowsPerStep()));
-      offset = begin;
-    }
+    if (inUnit == 0)
+      place = placeOf(emitter, weights, step, words, row / pattern.bk);
     if (inChunk == 0)
       chunk = weights.chunk(emitter, loaded, row / weights.rowsPerChunk());
     Value w = vector::FromElementsOp::create(
         builder, loc, type,
         ArrayRef(chunk).slice(inChunk * tile.threadN, tile.threadN));
-    SmallVector<Value> a = activations->load(emitter, k, offset + inUnit);
+    SmallVector<Value> a =
+        activations->load(emitter, place.first, place.second + inUnit);
     for (int64_t m = 0; m < tile.m; ++m) {
       Value x = vector::BroadcastOp::create(builder, loc, type, a[m]);
       result[m] = multiplyAdd(emitter, x, w, result[m]);
@@ -170,6 +188,19 @@ SmallVector<Value> GemvExpansion::multiply(ThreadEmitter &emitter,
     result.back() =
         emitter.either(result.back(), weights.nans(emitter, loaded));
   return result;
+}
+
+/// The weights of `step`; anything where there is no such step, whose registers
+/// then need not be written.
+static SmallVector<Value> loadIfAny(ThreadEmitter &emitter,
+                                    const GemvWeights &weights, Value step,
+                                    Value steps) {
+  SmallVector<Value> none;
+  for (Type type : weights.loadedTypes())
+    none.push_back(ub::PoisonOp::create(emitter.builder, emitter.loc, type));
+  return emitter.choose(
+      emitter.less(step, steps), [&] { return weights.load(emitter, step); },
+      none);
 }
 
 /// The steps of the thread's warp: `first`, where given, is its first one,
@@ -190,9 +221,7 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
           loaded = weights.load(body, step);
         } else {
           Value after = body.add(step, slices);
-          next = body.choose(
-              body.less(after, steps),
-              [&] { return weights.load(body, after); }, loaded);
+          next = loadIfAny(body, weights, after, steps);
         }
         SmallVector<Value> result =
             multiply(body, weights, step, loaded,
@@ -203,26 +232,56 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
   return SmallVector<Value>(loop.getResults().take_front(sums.size()));
 }
 
+GemvWeights GemvExpansion::getWeights(ThreadEmitter &emitter,
+                                      SparseProductOpInterface op, Value values,
+                                      Value indices) const {
+  return GemvWeights(emitter, op, values, indices, firstColumn(emitter, values),
+                     tile.threadN);
+}
+
+/// Of the next of several tiles: the lines of A that the thread copies, and its
+/// first weights.
+SmallVector<Value>
+GemvExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface op,
+                        llvm::function_ref<Value(Value)> viewOf) {
+  if (!isa<scf::ForOp>(op->getParentOp()))
+    return {};
+  ThreadEmitter emitter{builder, op.getLoc()};
+  SmallVector<Value> loaded = activations->loadAhead(
+      emitter, op, viewOf(op.getA()), thread, tile.threads());
+  if (loaded.empty() || tile.stages == 1)
+    return loaded;
+  GemvWeights weights =
+      getWeights(emitter, op, viewOf(op.getValues()), viewOf(op.getIndices()));
+  llvm::append_range(
+      loaded, loadIfAny(emitter, weights, slice, weights.steps(emitter)));
+  return loaded;
+}
+
 SmallVector<Value> GemvExpansion::expand(OpBuilder &builder,
                                          SparseProductOpInterface op,
                                          ArrayRef<Value> sums) {
   ThreadEmitter emitter{builder, op.getLoc()};
-  GemvWeights weights(emitter, op, firstColumn(emitter, op), tile.threadN);
+  GemvWeights weights =
+      getWeights(emitter, op, op.getValues(), op.getIndices());
   Value steps = weights.steps(emitter);
+  ArrayRef<Value> lines = prefetched;
   SmallVector<Value> first;
-  if (tile.stages > 1) {
+  if (tile.stages > 1 && !lines.empty()) {
+    size_t count = weights.loadedTypes().size();
+    first = SmallVector<Value>(lines.take_back(count));
+    lines = lines.drop_back(count);
+  } else if (tile.stages > 1) {
     // Issued before A is staged, which then takes no time of its own.
-    SmallVector<Value> zeros;
-    for (Type type : weights.loadedTypes())
-      zeros.push_back(emitter.zero(type));
-    first = emitter.choose(
-        emitter.less(slice, steps),
-        [&] { return weights.load(emitter, slice); }, zeros);
+    first = loadIfAny(emitter, weights, slice, steps);
   }
   // Of the tile before, some warps may still read.
   if (isa<scf::ForOp>(op->getParentOp()))
     gpu::BarrierOp::create(builder, op.getLoc());
-  activations->stage(emitter, op, thread, tile.threads());
+  if (lines.empty())
+    activations->stage(emitter, op, thread, tile.threads());
+  else
+    activations->storeLoaded(emitter, lines, thread, tile.threads());
   gpu::BarrierOp::create(builder, op.getLoc());
   return walk(emitter, weights, steps, first, sums);
 }
@@ -270,7 +329,8 @@ void GemvExpansion::end(OpBuilder &builder, SparseProductOpInterface op,
   ThreadEmitter emitter{builder, op.getLoc()};
   SmallVector<Value> result(sums);
   if (isa<Float8E4M3FNType>(element)) {
-    GemvWeights weights(emitter, op, emitter.index(0), tile.threadN);
+    GemvWeights weights(emitter, op, op.getValues(), op.getIndices(),
+                        emitter.index(0), tile.threadN);
     result = finishF8(emitter, sums, weights.isScaledF8());
   }
   GemvSums(emitter, op, tile, thread, initial).add(result);

@@ -17,9 +17,10 @@ using namespace mlir::nm;
 static constexpr int64_t kMaxLoadBytes = 16;
 
 GemvWeights::GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op,
-                         Value column, int64_t columns)
+                         Value values, Value indices, Value column,
+                         int64_t columns)
     : pattern(op.getPattern()), packing(op.getPackingAttr().getPacking()),
-      values(op.getValues()), indices(op.getIndices()), columns(columns) {
+      values(values), indices(indices), columns(columns) {
   panel = emitter.div(column, packing.panel);
   Value inPanel = emitter.rem(column, packing.panel);
   element = emitter.mul(inPanel, packing.chunkRows);
@@ -152,14 +153,23 @@ SmallVector<Value> GemvWeights::indexWords(ThreadEmitter &emitter,
   return words;
 }
 
+/// `value` shifted right by `bits`, or left where that is negative.
+static Value shift(ThreadEmitter &emitter, Value value, int64_t bits) {
+  return bits < 0 ? emitter.shiftLeft(value, -bits)
+                  : emitter.shiftRight(value, bits);
+}
+
 Value GemvWeights::position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
-                            int64_t unit) const {
-  int64_t bits = packing.indexBits, begin = unit * bits, shift = begin % 32;
-  Value field = emitter.shiftRight(indexWords[begin / 32], shift);
-  if (shift + bits > 32)
+                            int64_t unit, int64_t scale) const {
+  // Cut out where it is wanted, which takes one shift less.
+  int64_t up = llvm::isPowerOf2_64(scale) ? llvm::Log2_64(scale) : 0;
+  int64_t bits = packing.indexBits, begin = unit * bits, first = begin % 32;
+  Value field = shift(emitter, indexWords[begin / 32], first - up);
+  if (first + bits > 32)
     field = emitter.either(
-        field, emitter.shiftLeft(indexWords[begin / 32 + 1], 32 - shift));
-  return emitter.mask(field, (int64_t(1) << bits) - 1);
+        field, shift(emitter, indexWords[begin / 32 + 1], first - up - 32));
+  field = emitter.mask(field, ((int64_t(1) << bits) - 1) << up);
+  return emitter.mul(field, scale >> up);
 }
 
 bool GemvWeights::isScaledF8() const {

@@ -14,9 +14,10 @@ namespace mlir::nm {
 /// tile's first.
 class GemvWeights {
 public:
-  /// `column` is the first of the thread's `columns`.
-  GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op, Value column,
-              int64_t columns);
+  /// Those of `op`'s form in `values` and `indices`, its own or the next
+  /// tile's; `column` is the first of the thread's `columns`.
+  GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op, Value values,
+              Value indices, Value column, int64_t columns);
 
   /// Emits an error where the form of the weights cannot be read.
   static LogicalResult verify(SparseProductOpInterface op, int64_t columns);
@@ -35,9 +36,10 @@ public:
   /// The words of i32 that hold the indices in what was loaded.
   SmallVector<Value> indexWords(ThreadEmitter &emitter,
                                 ArrayRef<Value> loaded) const;
-  /// The position in its window, an i32, of unit `unit` of the step.
+  /// The position in its window of unit `unit` of the step, times `scale`, an
+  /// i32.
   Value position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
-                 int64_t unit) const;
+                 int64_t unit, int64_t scale) const;
   /// The weights of chunk `chunk` of the step, as accumulators: element
   /// (row, column) of it at row * columns + column.
   SmallVector<Value> chunk(ThreadEmitter &emitter, ArrayRef<Value> loaded,

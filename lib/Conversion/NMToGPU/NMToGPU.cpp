@@ -17,6 +17,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -145,9 +146,9 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
   auto prefetchAt = [&](Value k) {
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), k);
-    Value indices =
-        cloneView(rewriter, op.getIndices(), loop.getBody(), mapping);
-    return expansion.prefetch(rewriter, op, indices);
+    return expansion.prefetch(rewriter, op, [&](Value operand) {
+      return cloneView(rewriter, operand, loop.getBody(), mapping);
+    });
   };
   rewriter.setInsertionPoint(loop);
   SmallVector<Value> carried(sums);
@@ -202,8 +203,9 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter,
     return expandInLoop(rewriter, loop, op, expansion, sums);
   rewriter.setInsertionPoint(findWait(op));
   IRMapping mapping;
-  Value indices = cloneView(rewriter, op.getIndices(), op->getBlock(), mapping);
-  expansion.prefetched = expansion.prefetch(rewriter, op, indices);
+  expansion.prefetched = expansion.prefetch(rewriter, op, [&](Value operand) {
+    return cloneView(rewriter, operand, op->getBlock(), mapping);
+  });
   rewriter.setInsertionPoint(op);
   return expansion.expand(rewriter, op, sums);
 }

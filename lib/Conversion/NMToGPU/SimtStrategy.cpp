@@ -46,7 +46,7 @@ public:
 
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
-                              Value indices) override;
+                              llvm::function_ref<Value(Value)> viewOf) override;
 
 private:
   int64_t unrolledRows(int64_t rowCount) const override;
@@ -126,10 +126,11 @@ Value SimtExpansion::placeUnit(OpBuilder &builder, Location loc,
 /// Positions in an i32 that `prefetch` loads, if they are as many.
 static constexpr int64_t kPerWord = 4;
 
-SmallVector<Value> SimtExpansion::prefetch(OpBuilder &builder,
-                                           SparseProductOpInterface product,
-                                           Value indices) {
+SmallVector<Value>
+SimtExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
+                        llvm::function_ref<Value(Value)> viewOf) {
   auto op = cast<SpMMOp>(*product);
+  Value indices = viewOf(op.getIndices());
   auto type = cast<MemRefType>(indices.getType());
   // A warp that reads several panels, or one in shared memory, does so when it
   // multiplies.

@@ -21,11 +21,13 @@ public:
   /// The thread's part of C, zero. Called first, at the start of the kernel.
   virtual SmallVector<Value> begin(OpBuilder &builder, Location loc) = 0;
 
-  /// Loads to registers what `expand` wants of `indices`, the indices of the
-  /// tile that `op` multiplies next. Called before the copies of that tile are
-  /// awaited, where it can be; none if `expand` reads all from shared memory.
-  virtual SmallVector<Value>
-  prefetch(OpBuilder &builder, SparseProductOpInterface op, Value indices) {
+  /// Loads to registers what `expand` wants of the tile that `op` multiplies
+  /// next, of which `viewOf` gives the operands for those of `op`. Called
+  /// before the copies of that tile are awaited, where it can be; none if
+  /// `expand` reads all itself.
+  virtual SmallVector<Value> prefetch(OpBuilder &builder,
+                                      SparseProductOpInterface op,
+                                      llvm::function_ref<Value(Value)> viewOf) {
     return {};
   }
   /// What `prefetch` loaded for the next call of `expand`.

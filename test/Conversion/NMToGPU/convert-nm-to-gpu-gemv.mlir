@@ -5,7 +5,8 @@
 // shared memory. The warps' sums are added in order.
 // CHECK-LABEL: func.func @vector
 // CHECK: gpu.launch blocks({{.*}}) in ({{.*}} = %c1, {{.*}} threads({{.*}}) in (%{{.*}} = %c128, {{.*}} dynamic_shared_memory_size %c1536_i32
-// CHECK: %[[X:.*]] = memref.view %{{.*}} to memref<256xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[BYTES:.*]] = memref.view %{{.*}} to memref<1024xi8, #gpu.address_space<workgroup>>
+// CHECK: %[[X:.*]] = memref.view %[[BYTES]]{{.*}} to memref<256xf32, #gpu.address_space<workgroup>>
 // CHECK: %[[FIRST:.*]]:6 = scf.if
 // CHECK-COUNT-4: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x16x128xf32>, vector<4xf32>
 // CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<1x4x384xi8>, vector<8xi8>
@@ -16,11 +17,13 @@
 // CHECK: %[[SUMS:.*]]:7 = scf.for %{{.*}} iter_args(%{{.*}} = %cst{{.*}}, %{{.*}} = %[[FIRST]]#0
 // CHECK: %[[NEXT:.*]]:6 = scf.if
 // CHECK: vector.bitcast %{{.*}} : vector<8xi8> to vector<2xi32>
-// CHECK: arith.andi %{{.*}}, %c31_i32
-// CHECK: memref.load %[[X]]
-// CHECK: vector.fma
-// CHECK: arith.shrui %{{.*}}, %c30_i32
 // CHECK: arith.shli %{{.*}}, %c2_i32
+// CHECK: arith.andi %{{.*}}, %c124_i32
+// CHECK: vector.load %[[BYTES]][%{{.*}}] {alignment = 4 : i64} : {{.*}}, vector<4xi8>
+// CHECK: vector.bitcast %{{.*}} : vector<4xi8> to vector<1xf32>
+// CHECK: vector.fma
+// CHECK: arith.shrui %{{.*}}, %c28_i32
+// CHECK: arith.shli %{{.*}}, %c4_i32
 // CHECK: arith.ori
 // CHECK: scf.yield %{{.*}}, %[[NEXT]]#0, %[[NEXT]]#1
 // CHECK: vector.store %[[SUMS]]#0
@@ -49,7 +52,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 // CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<?x64xf16>, vector<4xf16>
 // CHECK: vector.store %{{.*}} : memref<128xi32, #gpu.address_space<workgroup>>, vector<4xi32>
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x8x128xf16>, vector<8xf16>
-// CHECK: memref.load %{{.*}} : memref<128xi32
+// CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<512xi8, #gpu.address_space<workgroup>>, vector<4xi8>
 // CHECK: vector.bitcast %{{.*}} : vector<1xi32> to vector<2xf16>
 // CHECK: arith.extf
 // CHECK: vector.fma %{{.*}} : vector<4xf32>
