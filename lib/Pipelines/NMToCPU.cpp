@@ -19,7 +19,6 @@ using namespace mlir::nm;
 void mlir::nm::buildScheduleForCPU(OpPassManager &pm,
                                    const NMToCPUOptions &options) {
   NMSelectScheduleOptions schedule;
-  schedule.target = "cpu";
   schedule.strategy = options.strategy;
   schedule.block.assign(options.block.begin(), options.block.end());
   schedule.thread.assign(options.thread.begin(), options.thread.end());

@@ -88,9 +88,6 @@ private:
 
 LogicalResult NMSelectSchedule::checkOptions() {
   Operation *root = getOperation();
-  if (target != "cpu")
-    return root->emitError() << "expected target cpu, but got '" << target
-                             << "', for which this build has no schedules";
   if (!strategy.empty() && strategy != "vector" && strategy != "loops")
     return root->emitError() << "expected strategy vector or loops on the cpu, "
                                 "but got '"

@@ -1,11 +1,9 @@
 // RUN: nm-opt %s --nm-select-schedule=features=+avx512f --split-input-file --verify-diagnostics
 // RUN: not nm-opt %s --nm-select-schedule --split-input-file 2>/dev/null
-// RUN: not nm-opt %s --nm-select-schedule=target=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not nm-opt %s --nm-select-schedule=strategy=simt 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // RUN: not nm-opt %s --nm-select-schedule=threads=-1 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: not nm-opt %s --nm-select-schedule=features=avx2,,fma 2>&1 | FileCheck %s --check-prefix=FEATURES
 // RUN: not nm-opt %s --nm-select-schedule=block=64,64 2>&1 | FileCheck %s --check-prefix=BLOCK
-// TARGET: error: expected target cpu, but got 'cuda', for which this build has no schedules
 // STRATEGY: error: expected strategy vector or loops on the cpu, but got 'simt'
 // THREADS: error: expected a number of threads of at least 0, but got -1
 // FEATURES: error: expected features separated by commas, such as +avx2,+fma, but got 'avx2,,fma'

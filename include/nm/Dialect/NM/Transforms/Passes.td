@@ -107,8 +107,6 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     ```
   }];
   let options = [
-    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
-           "the chip to schedule for: cpu">,
     Option<"strategy", "strategy", "std::string", /*default=*/"\"\"",
            "the strategy of every product without a schedule: vector or loops; "
            "empty leaves the choice to the cost model">,
