@@ -5,7 +5,9 @@
 
 #include "CopyIndices.h"
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+
+#include <optional>
 
 namespace mlir::nm {
 
@@ -29,6 +31,11 @@ struct RowList {
           const ::nm::PanelPacking &packing, int64_t windows, size_t dim)
       : list(list), pattern(pattern), packing(packing), windows(windows),
         dim(dim), slots(rowsOfWindow()) {}
+
+  /// Takes the lists of `op` from its indices, which stay; none where A is
+  /// staged whole. Emits an error where schedule and packing do not agree.
+  static FailureOr<std::optional<RowList>> takeFrom(SpMMOp op,
+                                                    const GpuTile &tile);
 
   /// Of the tile in shared memory.
   int64_t rowsOfWindow() const {

@@ -258,47 +258,6 @@ static void dropBatchDims(OpBuilder &builder, SpMMOp op) {
         dropLeadingDims(builder, op.getLoc(), operand->get(), batchDims));
 }
 
-/// Takes the lists of rows of `op` from its indices, which stay.
-static RowList splitLists(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
-  Location loc = op.getLoc();
-  builder.setInsertionPoint(op);
-  ::nm::Pattern pattern = op.getPattern().getPattern();
-  ::nm::PanelPacking packing = op.getPackingAttr().getPacking();
-  Value both = op.getIndices();
-  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
-      strides(3, builder.getIndexAttr(1)),
-      sizes = memref::getMixedSizes(builder, loc, both);
-  // Tiles are filled up, so that all have as many panels.
-  sizes[0] = builder.getIndexAttr(packing.panelsOfTile());
-  Value indices =
-      memref::SubViewOp::create(builder, loc, both, offsets, sizes, strides);
-  offsets[0] = sizes[0];
-  Value list =
-      memref::SubViewOp::create(builder, loc, both, offsets, sizes, strides);
-  op.getIndicesMutable().assign(indices);
-  op.setPackingAttr(
-      PackingAttr::get(builder.getContext(), packing.withoutColInfo()));
-  return RowList(list, pattern, packing, tile.k / pattern.windowRows(),
-                 /*dim=*/op.getTransposeA() ? 0 : 1);
-}
-
-/// The lists of rows that are staged, if those are packed.
-static FailureOr<std::optional<RowList>>
-findLists(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
-  PackingAttr packing = op.getPackingAttr();
-  int64_t columns = packing ? packing.getColInfo() : 0;
-  if (columns == 0 && op.getScheduleAttr().getPack())
-    return op.emitOpError() << "expected weights with col_info, as "
-                               "nm-pack-weights makes them where the schedule "
-                               "says pack = true";
-  if (columns == 0)
-    return std::optional<RowList>();
-  if (columns != tile.n)
-    return op.emitOpError() << "expected col_info of the block tile's "
-                            << tile.n << " columns, but got " << packing;
-  return std::optional<RowList>(splitLists(builder, op, tile));
-}
-
 namespace {
 struct NMStageSharedMemory
     : mlir::nm::impl::NMStageSharedMemoryBase<NMStageSharedMemory> {
@@ -326,7 +285,7 @@ private:
     FailureOr<GpuTile> tile = GpuTile::get(op);
     if (failed(tile))
       return failure();
-    FailureOr<std::optional<RowList>> rows = findLists(builder, op, *tile);
+    FailureOr<std::optional<RowList>> rows = RowList::takeFrom(op, *tile);
     if (failed(rows))
       return failure();
     Staging staging(builder, op, *tile, std::move(*rows));

@@ -1,0 +1,115 @@
+//===- CopyEmitter.cpp - What copies of tiles have in common --------------===//
+
+#include "CopyEmitter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+int64_t CopyEmitter::countAccesses() const {
+  int64_t elements = 1;
+  for (int64_t extent : copy.extents)
+    elements *= extent;
+  return elements / copy.width;
+}
+
+OffsetIndex CopyEmitter::clampId(OffsetIndex id, Value materialized,
+                                 int64_t count) {
+  if (id.bound + id.offset <= count)
+    return id;
+  return {arith::MinUIOp::create(builder, loc, materialized,
+                                 index.constant(count - 1)),
+          count};
+}
+
+void CopyEmitter::skipPastEnd(Value id, int64_t round, int64_t count) {
+  if ((round + 1) * threads.count <= count)
+    return;
+  auto guard =
+      scf::IfOp::create(builder, loc, index.isLess(id, index.constant(count)));
+  builder.setInsertionPointToStart(guard.thenBlock());
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+void CopyEmitter::setPlace(Place &place, size_t dim, const OffsetIndex &at) {
+  if (!copy.rows || copy.rows->dim != dim) {
+    place.tile[dim] = place.source[dim] = index.materialize(at);
+    return;
+  }
+  RowList::Place row = copy.rows->place(builder, loc, at);
+  place.tile[dim] = row.packed;
+  place.source[dim] = row.source;
+}
+
+CopyEmitter::Place CopyEmitter::delinearize(OffsetIndex id) {
+  Place place(copy.extents.size());
+  for (size_t dim = copy.extents.size(); dim-- > 0;) {
+    bool isLast = dim + 1 == copy.extents.size();
+    int64_t width = isLast ? copy.width : 1;
+    OffsetIndex within = id;
+    if (dim > 0)
+      std::tie(id, within) = index.split(id, copy.extents[dim] / width);
+    setPlace(place, dim, index.scale(within, width));
+  }
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Edges of the source
+//===----------------------------------------------------------------------===//
+
+bool CopyEmitter::isInsideAlways(size_t dim) const {
+  bool isListed = copy.rows && copy.rows->dim == dim;
+  int64_t extent = isListed ? copy.rows->sourceRows() : copy.extents[dim];
+  // A size that is not known is less than any.
+  return sourceType().getDimSize(dim) >= extent;
+}
+
+Value CopyEmitter::isInSource(ValueRange indices) {
+  Value inside;
+  for (size_t dim = 0; dim < copy.extents.size(); ++dim) {
+    if (isInsideAlways(dim))
+      continue;
+    Value size = builder.createOrFold<memref::DimOp>(loc, copy.source, dim);
+    inside = index.both(inside, index.isLess(indices[dim], size));
+  }
+  return inside;
+}
+
+Value CopyEmitter::loadClamped(ArrayRef<Value> indices) {
+  SmallVector<Value> clamped(indices);
+  for (size_t dim = 0; dim < copy.extents.size(); ++dim) {
+    if (isInsideAlways(dim))
+      continue;
+    Value size = builder.createOrFold<memref::DimOp>(loc, copy.source, dim);
+    bool isLast = dim + 1 == copy.extents.size();
+    Value last = builder.createOrFold<arith::SubIOp>(
+        loc, size, index.constant(isLast ? copy.width : 1));
+    // A tile past the end of a part of k has no elements.
+    last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.constant(0));
+    clamped[dim] = arith::MinUIOp::create(builder, loc, indices[dim], last);
+  }
+  Type element = sourceType().getElementType();
+  int64_t bytes = copy.width * element.getIntOrFloatBitWidth() / 8;
+  return vector::LoadOp::create(
+      builder, loc, VectorType::get(copy.width, element), copy.source, clamped,
+      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+}
+
+Value CopyEmitter::orZeros(const Access &access) {
+  Value inside = isInSource(access.place.source);
+  if (!inside)
+    return access.data;
+  Value zeros = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(access.data.getType()));
+  return arith::SelectOp::create(builder, loc, inside, access.data, zeros);
+}

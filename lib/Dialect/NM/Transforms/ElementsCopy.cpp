@@ -1,0 +1,119 @@
+//===- ElementsCopy.cpp - Copies whose stores are of one element ----------===//
+
+#include "RegisterCopies.h"
+
+#include "CopyEmitter.h"
+
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+class ElementsCopy : CopyEmitter {
+public:
+  ElementsCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
+               const CopyThreads &threads, bool transpose);
+
+  void emit();
+
+private:
+  int64_t lanesPerRow() const;
+  Place getTransposedPlace(OffsetIndex id);
+  Access load(int64_t round, int64_t count);
+  void store(const Access &access);
+
+  bool transpose;
+};
+} // namespace
+
+ElementsCopy::ElementsCopy(OpBuilder &builder, Location loc,
+                           const TileCopy &copy, const CopyThreads &threads,
+                           bool transpose)
+    : CopyEmitter(builder, loc, copy, threads), transpose(transpose) {
+  if (transpose && copy.rows)
+    this->copy.rows->order(lanesPerRow() * copy.width);
+}
+
+/// Lanes of a warp that read accesses of one row of a source that is
+/// transposed. Stores of one element from each lane then go to few rows of the
+/// destination and spread over the banks.
+int64_t ElementsCopy::lanesPerRow() const {
+  // Rows of shared memory are 4 words apart modulo 32: eight neighbouring ones
+  // and four columns meet each bank once. Four lanes with 16-byte accesses
+  // have 64 contiguous bytes.
+  bool isSingle = copy.rows && copy.width == 1;
+  return std::gcd<int64_t>(isSingle ? 8 : 4, copy.extents[1] / copy.width);
+}
+
+/// Where an access of a copy that transposes stands.
+CopyEmitter::Place ElementsCopy::getTransposedPlace(OffsetIndex id) {
+  int64_t accessesPerRow = copy.extents[1] / copy.width;
+  int64_t rowsPerWarp = kWarpSize / lanesPerRow();
+  if (copy.extents[0] % rowsPerWarp != 0)
+    return delinearize(id);
+  auto [group, lane] = index.split(id, kWarpSize);
+  auto [accessGroup, rowGroup] =
+      index.split(group, copy.extents[0] / rowsPerWarp);
+  auto [laneRow, laneAccess] = index.split(lane, lanesPerRow());
+  Value row = index.add(index.materialize(index.scale(rowGroup, rowsPerWarp)),
+                        index.materialize(laneRow));
+  Place place(2);
+  place.tile[0] = place.source[0] = row;
+  // Groups of lanes follow one another as rounds of threads do, mostly.
+  OffsetIndex access = laneAccess;
+  access.offset = accessGroup.offset * lanesPerRow();
+  if (accessGroup.bound != 1)
+    access = {index.materialize(index.add(
+                  index.scale(accessGroup, lanesPerRow()), laneAccess)),
+              accessesPerRow};
+  setPlace(place, 1, index.scale(access, copy.width));
+  return place;
+}
+
+CopyEmitter::Access ElementsCopy::load(int64_t round, int64_t count) {
+  OffsetIndex id = idInRound(round);
+  Access access;
+  access.id = index.materialize(id);
+  id = clampId(id, access.id, count);
+  access.place = transpose ? getTransposedPlace(id) : delinearize(id);
+  access.data = loadClamped(access.place.source);
+  return access;
+}
+
+void ElementsCopy::store(const Access &access) {
+  Value data = orZeros(access);
+  for (int64_t i = 0; i < copy.width; ++i) {
+    SmallVector<Value> target(access.place.tile);
+    target.back() = index.add(target.back(), i);
+    if (transpose)
+      std::swap(target[target.size() - 2], target.back());
+    if (copy.interleaveRows)
+      target[0] = RowInterleave::place(builder, loc, target[0]);
+    Value element = vector::ExtractOp::create(builder, loc, data, i);
+    memref::StoreOp::create(builder, loc, element, copy.destination, target);
+  }
+}
+
+void ElementsCopy::emit() {
+  SmallVector<Access> accesses;
+  int64_t count = countAccesses();
+  for (int64_t round = 0; round * threads.count < count; ++round)
+    accesses.push_back(load(round, count));
+  for (auto [round, access] : llvm::enumerate(accesses)) {
+    OpBuilder::InsertionGuard guard(builder);
+    skipPastEnd(access.id, round, count);
+    store(access);
+  }
+}
+
+void mlir::nm::emitElementsCopy(OpBuilder &builder, Location loc,
+                                const TileCopy &copy,
+                                const CopyThreads &threads, bool transpose) {
+  ElementsCopy(builder, loc, copy, threads, transpose).emit();
+}

@@ -1,0 +1,159 @@
+//===- SquaresCopy.cpp - Transposition by squares in registers ------------===//
+
+#include "RegisterCopies.h"
+
+#include "CopyEmitter.h"
+
+#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The side of the squares that a thread transposes in its registers: a row is
+/// one 16-byte load, a column one 16-byte store.
+static constexpr int64_t kSquare = 4;
+/// Lanes whose 16-byte accesses are served together.
+static constexpr int64_t kQuarterWarp = 8;
+/// Rows and columns of squares that a warp takes at once.
+static constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
+static constexpr int64_t kMaxThreadsWithSquares = 256;
+
+namespace {
+class SquaresCopy : CopyEmitter {
+public:
+  SquaresCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
+              const CopyThreads &threads)
+      : CopyEmitter(builder, loc, copy, threads) {}
+
+  void emit();
+
+private:
+  /// A square on its way through registers.
+  struct Square {
+    Value id, row, column;
+    /// The row of the destination that the first column goes to.
+    Value place;
+    SmallVector<Access> lines;
+  };
+
+  /// The columns of a quarter of a warp. In shared memory, where rows are 4
+  /// words apart modulo 32, what a quarter stores meets each bank once: 8
+  /// neighbouring rows where they are interleaved, else 2 x 64 bytes.
+  int64_t quarterColumns() const {
+    return copy.interleaveRows ? kWarpColumns : 2;
+  }
+  void placeByRows(OffsetIndex id, Square &square);
+  void placeByWarps(OffsetIndex id, Square &square);
+  Square load(int64_t round, int64_t count);
+  void store(const Square &square);
+};
+} // namespace
+
+/// Squares one below the other, where warps would not come out even.
+void SquaresCopy::placeByRows(OffsetIndex id, Square &square) {
+  auto [column, row] = index.split(id, copy.extents[0] / kSquare);
+  square.row = index.materialize(index.scale(row, kSquare));
+  square.column = index.materialize(index.scale(column, kSquare));
+  square.place = square.column;
+}
+
+/// The columns of a warp are 128 bytes of each row.
+void SquaresCopy::placeByWarps(OffsetIndex id, Square &square) {
+  auto [group, lane] = index.split(id, kWarpSize);
+  auto [columnGroup, rowGroup] =
+      index.split(group, copy.extents[0] / kSquare / kWarpRows);
+  auto [quarter, inQuarter] = index.split(lane, kQuarterWarp);
+  auto [quarterRow, lowColumn] = index.split(inQuarter, quarterColumns());
+  auto [highRow, highColumn] =
+      index.split(quarter, kWarpColumns / quarterColumns());
+  Value laneRow = index.add(
+      index.materialize(quarterRow),
+      index.materialize(index.scale(highRow, kQuarterWarp / quarterColumns())));
+  Value laneColumn =
+      index.add(index.materialize(lowColumn),
+                index.materialize(index.scale(highColumn, quarterColumns())));
+  Value firstColumn =
+      index.materialize(index.scale(columnGroup, kWarpColumns * kSquare));
+  square.row =
+      index.add(index.materialize(index.scale(rowGroup, kWarpRows * kSquare)),
+                index.mul(laneRow, kSquare));
+  square.column = index.add(firstColumn, index.mul(laneColumn, kSquare));
+  square.place =
+      copy.interleaveRows ? index.add(firstColumn, laneColumn) : square.column;
+}
+
+SquaresCopy::Square SquaresCopy::load(int64_t round, int64_t count) {
+  OffsetIndex id = idInRound(round);
+  Square square;
+  square.id = index.materialize(id);
+  id = clampId(id, square.id, count);
+  bool isWholeWarps = copy.extents[0] % (kWarpRows * kSquare) == 0 &&
+                      copy.extents[1] % (kWarpColumns * kSquare) == 0;
+  isWholeWarps ? placeByWarps(id, square) : placeByRows(id, square);
+  Place place(2);
+  setPlace(place, 1, {square.column, copy.extents[1]});
+  for (int64_t i = 0; i < kSquare; ++i) {
+    Access line;
+    line.place = place;
+    line.place.tile[0] = line.place.source[0] = index.add(square.row, i);
+    line.data = loadClamped(line.place.source);
+    square.lines.push_back(std::move(line));
+  }
+  return square;
+}
+
+void SquaresCopy::store(const Square &square) {
+  SmallVector<Value> lines;
+  for (const Access &line : square.lines)
+    lines.push_back(orZeros(line));
+  auto type = cast<VectorType>(lines[0].getType());
+  int64_t bytes = kSquare * type.getElementTypeBitWidth() / 8;
+  int64_t apart = copy.interleaveRows ? RowInterleave::kAhead : 1;
+  for (int64_t i = 0; i < kSquare; ++i) {
+    SmallVector<Value> elements;
+    for (Value line : lines)
+      elements.push_back(vector::ExtractOp::create(builder, loc, line, i));
+    Value column = vector::FromElementsOp::create(builder, loc, type, elements);
+    vector::StoreOp::create(
+        builder, loc, column, copy.destination,
+        ValueRange{index.add(square.place, i * apart), square.row},
+        /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  }
+}
+
+void SquaresCopy::emit() {
+  SmallVector<Square> squares;
+  int64_t count = copy.extents[0] * copy.extents[1] / (kSquare * kSquare);
+  for (int64_t round = 0; round * threads.count < count; ++round)
+    squares.push_back(load(round, count));
+  for (auto [round, square] : llvm::enumerate(squares)) {
+    OpBuilder::InsertionGuard guard(builder);
+    skipPastEnd(square.id, round, count);
+    store(square);
+  }
+}
+
+bool mlir::nm::canCopySquares(const TileCopy &copy,
+                              const CopyThreads &threads) {
+  // Threads of a large block have 128 registers at most: a square would hold 16
+  // of them at once, and take those that operands are read ahead to.
+  if (!copy.interleaveRows && threads.count > kMaxThreadsWithSquares)
+    return false;
+  // Interleaved rows are stored by whole warps.
+  if (copy.interleaveRows && copy.extents[0] % (kWarpRows * kSquare) != 0)
+    return false;
+  // The destination's rows start at multiples of a square.
+  auto [strides, offset] =
+      cast<MemRefType>(copy.destination.getType()).getStridesAndOffset();
+  return copy.width == kSquare && copy.extents[0] % kSquare == 0 &&
+         strides[0] % kSquare == 0;
+}
+
+void mlir::nm::emitSquaresCopy(OpBuilder &builder, Location loc,
+                               const TileCopy &copy,
+                               const CopyThreads &threads) {
+  SquaresCopy(builder, loc, copy, threads).emit();
+}
