@@ -73,7 +73,7 @@ class PreparedCall:
                            and not self._on_cuda and not self._any_copied
                            and not self._any_held)
         kind = self._result_kind
-        self._empty, self._finish = kind.empty, kind.finish
+        self._empty, self._finish_on_host = kind.empty, kind.finish_on_host
         self._store_result = kind.store_result
         self._free: list[Slot] = []
 
@@ -197,7 +197,7 @@ class PreparedCall:
         free.append(slot)
         if message:
             raise Error(lib.take_text(message))
-        return self._finish(result) if out is None else out
+        return self._finish_on_host(result) if out is None else out
 
     def _align(self, slot: Slot, arrays: Sequence[Any]) -> Sequence[Any]:
         """Copies what is not where kernels read several elements at once."""

@@ -170,13 +170,24 @@ class JaxKind(DlpackKind):
         return self.jax.dlpack.from_dlpack(array)
 
     def signature(self, array):
-        # Without a capsule, which takes longer than a small product.
+        # Without a capsule, which takes longer than a small product. Nor with the
+        # array's format, which is made of these each time.
+        try:
+            return array.dtype, array.shape, array._pjrt_layout, array.sharding
+        except (AttributeError, RuntimeError):
+            return self._public_signature(array)
+
+    def _public_signature(self, array):
         try:
             return array.dtype, array.shape, array.format
         except AttributeError:
             return super().signature(array)
 
     def empty(self, shape, element, like):
+        # The same wherever `like` is.
+        make = self._makers.get((shape, element))
+        if make is not None:
+            return make(like)
         is_on_host = like.__dlpack_device__()[0] == K_DL_CPU
         size = math.prod(shape) * lib.ELEMENT_SIZES[element]
         is_narrowed = (element in ("f64", "i64")
@@ -185,20 +196,23 @@ class JaxKind(DlpackKind):
             return Exporter(_aligned_empty(shape, element), element)
         if is_narrowed:
             raise DTypeError(f"expected jax_enable_x64 for a result of {element}")
-        return self._maker(shape, element)(like)
+        is_everywhere = (size <= _MOST_CLEARED_BYTES
+                         and element not in ("f64", "i64"))
+        return self._maker(shape, element, is_everywhere)(like)
 
-    def _maker(self, shape, element: str) -> Any:
+    def _maker(self, shape, element: str, is_everywhere: bool) -> Any:
         """A function of JAX that makes an array where its argument is: all other
         ways take longer than a small product."""
-        make = self._makers.get((shape, element))
+        key = (shape, element) if is_everywhere else (shape, element, "device")
+        make = self._makers.get(key)
         if make is None:
             dtype = _arrays.NUMPY_NAMES[element]
             make = self.jax.jit(lambda like: self.jax.numpy.empty(shape, dtype),
                                 keep_unused=True)
             # A list is made at once, while another thread may change the keys.
-            for key in list(self._makers)[:1 - _KEPT_MAKERS]:
-                self._makers.pop(key, None)
-            self._makers[shape, element] = make
+            for oldest in list(self._makers)[:1 - _KEPT_MAKERS]:
+                self._makers.pop(oldest, None)
+            self._makers[key] = make
         return make
 
     def view(self, array):
@@ -225,12 +239,14 @@ class JaxKind(DlpackKind):
         return CU_STREAM_LEGACY
 
     def finish(self, array):
-        if isinstance(array, Exporter):
-            return self._from_dlpack(array)
-        if next(iter(array.devices())).platform != "cpu":
+        if not isinstance(array, Exporter) and (
+                next(iter(array.devices())).platform != "cpu"):
             # What JAX does next with it is queued on a stream of its own.
             lib.runtime.mgpuStreamSynchronize(CU_STREAM_LEGACY)
-        return array
+        return self.finish_on_host(array)
+
+    def finish_on_host(self, array):
+        return self._from_dlpack(array) if isinstance(array, Exporter) else array
 
     def contiguous(self, array):
         return array

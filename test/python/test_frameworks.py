@@ -96,6 +96,18 @@ def test_jax_layouts_and_sizes(draw, jax):
             y = nm.matmul(given, w)
             assert relative_error(y, expected) < 1e-6
             assert y.committed == given.committed or rows > 16
+        prepared = nm.prepare(x, w)
+        assert relative_error(prepared(x), expected) < 1e-6
+        with pytest.raises(nm.ShapeError, match="the call was prepared for"):
+            prepared(columns)
+
+
+def test_jax_without_its_private_layout(draw, jax):
+    """What a version of JAX without it is served by."""
+    kind = nm._arrays.kind_of(jax.numpy.ones(1))
+    x = jax.numpy.asarray(draw.array(5, 32))
+    assert kind._public_signature(x) == kind._public_signature(x + 1)
+    assert kind._public_signature(x) != kind._public_signature(x[:4])
 
 
 def test_jax_inside_of_jit(draw, jax):

@@ -104,6 +104,36 @@ def test_compile_without_breaks():
     assert torch.allclose(*grads, atol=1e-6)
 
 
+def test_compiled_code_follows_the_buffers():
+    """Written to, replaced, and loaded; without compiling again."""
+    layer, x = NMLinear.from_dense(dense_layer(), "2:4"), torch.randn(5, 64)
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    with torch.no_grad():
+        bias, once = layer.bias, layer(x) - layer.bias
+        for change, factor in (
+                (lambda: None, 1),
+                (lambda: layer.values.mul_(2), 2),
+                (lambda: setattr(layer, "values", layer.values * 2), 4),
+                (lambda: layer.load_state_dict({
+                    **layer.state_dict(), "values": layer.values * 2}), 8)):
+            change()
+            assert torch.allclose(compiled(x), factor * once + bias, atol=1e-4)
+
+
+def test_gradients_are_of_the_weight_that_was_used():
+    layer, x = NMLinear.from_dense(dense_layer(), "2:4"), torch.randn(5, 64)
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    x.requires_grad_()
+    y = compiled(x)
+    with torch.no_grad():
+        layer.values.mul_(2)
+    layer.refresh()
+    with pytest.raises(nm.Error, match="a weight that lives"):
+        y.sum().backward()
+    compiled(x).sum().backward()
+    assert torch.allclose(x.grad, layer.weight.sum(0).expand(5, 64), atol=1e-4)
+
+
 def test_state_dict_round_trip():
     layer = NMLinear.from_dense(dense_layer(), "2:4")
     other = NMLinear(64, 48, "2:4")
@@ -141,7 +171,6 @@ def test_copies_and_conversions():
     with torch.no_grad():
         layer.values.mul_(2)
         layer.bias.zero_()
-    layer.refresh()
     assert torch.allclose(layer(x), 2 * (expected - dense_layer().bias),
                           atol=1e-5)
     with pytest.raises(nm.DTypeError, match="x of f32"):

@@ -107,8 +107,9 @@ class NMLinear(nn.Module):
         return self._sparse.decompress(like=self.values)
 
     def refresh(self) -> None:
-        """Verifies and packs the weight anew where its buffers have changed. Only
-        code of torch.compile needs it: other calls see for themselves."""
+        """Verifies and packs the weight anew where its buffers have changed. Calls
+        see for themselves, compiled ones too; a CUDA graph, which keeps what it
+        captured, is to be captured again."""
         self._packed = self._buffer_states()
         if self.values.is_meta:
             self._number, self._sparse = 0, None
@@ -124,17 +125,27 @@ class NMLinear(nn.Module):
         self._sparse = SparseTensor(
             np.array(values), np.array(indices),
             (self.out_features, self.in_features), self.pattern, view.dtype)
-        self._number = register_weight(self._sparse)
+        self._number = register_weight(self._sparse, self)
 
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
-        if not torch.compiler.is_compiling():
+        number = self._number
+        if torch.compiler.is_compiling():
+            # Of code that outlives this weight.
+            number = -number
+        else:
             self._follow_buffers()
-        if self._number == 0 and not x.is_meta:
+            number = self._number
+        if number == 0 and not x.is_meta:
             raise Error("expected a layer with elements, but its weight is on the "
                         "meta device")
-        return linear_by_number(x, self.bias, self._number, self.out_features,
+        return linear_by_number(x, self.bias, number, self.out_features,
                                 self.activation)
+
+    def current_weight(self) -> SparseTensor | None:
+        """The weight of the buffers as they are."""
+        self._follow_buffers()
+        return self._sparse
 
     def extra_repr(self) -> str:
         return (f"in_features={self.in_features}, "

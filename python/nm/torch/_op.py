@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 import torch
@@ -17,7 +18,16 @@ from .._errors import DeviceError, Error, ShapeError
 from .._matmul import matmul
 from .._sparse import SparseTensor
 
+
+class Owner(Protocol):
+    """What has a weight that may be replaced."""
+
+    def current_weight(self) -> SparseTensor | None:
+        """The weight that it has now; None where it has no elements."""
+
+
 _weights: WeakValueDictionary[int, SparseTensor] = WeakValueDictionary()
+_owners: WeakValueDictionary[int, Owner] = WeakValueDictionary()
 _numbers = itertools.count(1)
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -28,15 +38,22 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def register_weight(w: SparseTensor) -> int:
-    """The number by which torch.ops.nm.linear knows `w`, while `w` lives."""
+def register_weight(w: SparseTensor, owner: Owner | None = None) -> int:
+    """The number by which torch.ops.nm.linear knows `w`, while `w` lives. Its
+    negative stands for the weight that `owner` has when the operator runs."""
     number = next(_numbers)
     _weights[number] = w
+    if owner is not None:
+        _owners[number] = owner
     return number
 
 
 def find_weight(number: int) -> SparseTensor:
-    w = _weights.get(number)
+    if number < 0:
+        owner = _owners.get(-number)
+        w = owner.current_weight() if owner is not None else None
+    else:
+        w = _weights.get(number)
     if w is None:
         raise Error(f"expected the number of a weight that lives, but got {number}")
     return w
@@ -112,8 +129,8 @@ def _linear(x: Tensor, bias: Tensor | None, weight: int, n: int, activation: str
 
 def _dense_weight(like: Tensor, weight: int, n: int, k: int) -> Tensor:
     """[n, k] on the device of `like`, kept there: a backward pass needs it every
-    time."""
-    w = find_weight(weight)
+    time, and of the weight that the operator had."""
+    w = find_weight(abs(weight))
     kept = getattr(w, "_torch_dense", None)
     if kept is None or kept.device != like.device:
         kept = w.decompress(like=like)
