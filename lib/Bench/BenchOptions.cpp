@@ -22,6 +22,7 @@ struct Given {
   std::vector<ElementType> types;
   std::vector<std::string> schedules;
   std::string filter;
+  std::optional<int64_t> device;
   std::optional<double> seconds;
 };
 } // namespace
@@ -110,7 +111,7 @@ static const OptionEntry<Given> kOptions[] = {
      setTarget},
     {{"device", Takes::Value, "N", "The CUDA device to measure on (default 0)"},
      [](Given &g, const std::string &v) {
-       return store(g.options.device, parseInteger(v, 0, kMaxDevice));
+       return store(g.device, parseInteger(v, 0, kMaxDevice));
      }},
     {{"kernels", Takes::Value, "DIR",
       "Measure what --compile-only left in this folder, all of it where no\n"
@@ -241,6 +242,16 @@ static Status addKernels(Given &given) {
   return Status::success();
 }
 
+/// Sets the number of the GPU, where the cases are measured on one.
+static Status setDevice(Given &given) {
+  bool onCpu = given.options.target.kind == Target::Kind::Cpu;
+  if (onCpu && given.device)
+    return Error{"expected --device beside a target of cuda, but the target "
+                 "is cpu"};
+  given.options.device = given.device.value_or(0);
+  return Status::success();
+}
+
 static void crossSchedules(Given &given) {
   if (given.schedules.empty())
     return;
@@ -286,7 +297,7 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  for (auto *add : {addShapes, addKernels})
+  for (auto *add : {addShapes, addKernels, setDevice})
     if (Status status = add(given); !status)
       return status.error();
   if (options.cases.empty())

@@ -50,6 +50,8 @@ void mlir::nm::buildElementwiseFusion(OpPassManager &pm) {
 void mlir::nm::buildBufferization(OpPassManager &pm) {
   // Upstream drops encodings without a word, so this stands right before it.
   pm.addPass(createNMCheckEncodings());
+  // While slices have no strides in their types.
+  pm.addNestedPass<func::FuncOp>(createNMNormalizeSlices());
   // Callers' arguments are read-only, which bufferization must know.
   pm.addNestedPass<func::FuncOp>(createNMProtectArguments());
   // Results computed into a tensor.empty are computed in place of it.

@@ -47,6 +47,27 @@ def NMOrderLoops : Pass<"nm-order-loops"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def NMNormalizeSlices : Pass<"nm-normalize-slices", "::mlir::func::FuncOp"> {
+  let summary = "gives dimensions of one element in slices a stride of one";
+  let description = [{
+    From one element to the next that is not there any stride does. In memrefs it
+    is a part of the type, by which upstream's `memref.subview` finds the
+    dimensions that a slice of lower rank drops; with others than that of the
+    source, `expand-strided-metadata` does not find them, and crashes. Where such
+    a slice could drop other dimensions than it does and has a stride that is
+    computed at run time, they cannot be found, which is an error.
+
+    Before:
+    ```mlir
+    %s = tensor.extract_slice %a[1, 2, 0] [1, 1, 3] [2, 2, 2] : tensor<2x3x6xf32> to tensor<1x3xf32>
+    ```
+    After:
+    ```mlir
+    %s = tensor.extract_slice %a[1, 2, 0] [1, 1, 3] [1, 1, 2] : tensor<2x3x6xf32> to tensor<1x3xf32>
+    ```
+  }];
+}
+
 def NMMergeBranchBuffers : Pass<"nm-merge-branch-buffers", "::mlir::func::FuncOp"> {
   let summary = "one buffer for what either branch of an scf.if allocates";
   let description = [{

@@ -46,6 +46,16 @@ TEST(BenchOptions, AddsShapesToPresets) {
   EXPECT_EQ(options->seconds, 2);
 }
 
+TEST(BenchOptions, TakesADeviceForGpusOnly) {
+  const std::string expected =
+      "expected --device beside a target of cuda, but the target is cpu";
+  EXPECT_EQ(errorOf({"--shape=4x8x8", "--device=0"}), expected);
+  EXPECT_EQ(errorOf({"--device=1", "--target=cpu", "--shape=4x8x8"}), expected);
+  // Whichever of the two comes first.
+  EXPECT_EQ(errorOf({"--device=1", "--target=cuda", "--shape=4x8x8"}),
+            "no error");
+}
+
 TEST(BenchOptions, CrossesSchedulesWithAllCases) {
   Result<BenchOptions> options = parseBenchOptions(
       {"--shape=4x8x8", "--shape=5x8x8", "--schedule=stages=2",
