@@ -18,7 +18,7 @@ static const Step kSteps[] = {
     {"+ index prefetch", "stages=2 split-k=1"},
     {"+ as many buffers as fit", "split-k=1"},
     {"+ split-k", ""},
-    // Last, as it is not part of what the cost model chooses.
+    // Last, as the cost model chooses it for none of these.
     {"+ packing", "pack=true"},
 };
 

@@ -124,10 +124,14 @@ static const OptionInfo kOptions[] = {
        return setBool(options.prefetch, "prefetch", value);
      }},
     {"pack", "true|false",
-     "stage only the rows of A that a block's columns use, which the cost "
-     "model never chooses (default false)",
+     "stage only the rows of A that a block's columns use, or never, in place "
+     "of the cost model's choice",
      [](CompileOptions &options, StringRef value) {
-       return setBool(options.pack, "pack", value);
+       bool packs;
+       Status status = setBool(packs, "pack", value);
+       if (status)
+         options.pack = packs ? "true" : "false";
+       return status;
      }},
     {"thread", "M,N",
      "the tile that is summed in registers, in place of the cost model's",

@@ -88,7 +88,7 @@ static int64_t stageBytes(const Pattern &pattern, const GpuSchedule &tile) {
 }
 
 static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
-                            int64_t windows) {
+                            int64_t windows, bool packs) {
   GpuSchedule tile;
   tile.threadM = shape.threadM;
   tile.threadN = shape.threadN;
@@ -99,7 +99,7 @@ static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
   tile.blockK = windows * product.pattern.windowRows();
   tile.packing.panel = choosePanel(product.pattern, tile.blockN, tile.warpN);
   tile.packing.indexBits = 8;
-  tile.pack = product.packsRows;
+  tile.pack = packs;
   return tile;
 }
 
@@ -124,6 +124,14 @@ static constexpr double kLongCode = 1.05;
 static constexpr int64_t kCodeBytes = 48 << 10, kInstructionBytes = 16;
 /// Clocks of a block before its first tile arrives and after its last.
 static constexpr double kBlockStart = 1500;
+/// Of a packed tile, until the list of its rows arrives.
+static constexpr double kListClocks = 150;
+/// Clocks of 32 loads of single elements of four rows of A, and what loads of
+/// 16 bytes take for as many.
+static constexpr double kScatteredLoads = 4, kWideLoads = 1;
+/// Packed tiles are chosen where they are faster by more than estimates of them
+/// are wrong, as far as 130 kernels of patterns in vectors of 32 to 128 tell.
+static constexpr double kPackedMargin = 1.02;
 /// Bytes that the second-level cache gives a multiprocessor in a clock.
 static constexpr double kCacheBytesPerClock = 27.5;
 /// Of a kernel in a graph.
@@ -153,6 +161,7 @@ private:
   /// Whether lanes of a warp read rows of A of their own.
   bool gathers() const { return unitColumns() < tile.warpN; }
   double readsPerRow() const;
+  double loadClocks() const;
   double storeClocks() const;
   double multiplyClocks() const;
   double sharedClocks() const;
@@ -188,6 +197,15 @@ double Estimate::readsPerRow() const {
   return rowsOfA * tile.threadM / kChunk + double(tile.threadN) / kChunk * 0.5;
 }
 
+/// Of the loads of A, beyond those that are in the constants.
+double Estimate::loadClocks() const {
+  if (!tile.pack || product.isKMajor)
+    return 0;
+  double rows = stagedRows(product.pattern, tile);
+  return tile.blockM / double(kWarp) *
+         (kScatteredLoads * rows - kWideLoads * tile.blockK);
+}
+
 /// Of A's transposing copy, which meets a bank twice where it goes element by
 /// element, in blocks of many threads.
 double Estimate::storeClocks() const {
@@ -204,21 +222,26 @@ double Estimate::multiplyClocks() const {
 double Estimate::sharedClocks() const {
   double reads = warps() * keptRows * readsPerRow() * 4;
   double copies = double(keptRows) * tile.blockN * 4 / 128;
-  return reads + storeClocks() + copies;
+  return reads + loadClocks() + storeClocks() + copies;
 }
 
 /// Four schedulers issue an instruction a clock each.
 double Estimate::issueClocks() const {
   double multiplications = double(tile.blockM) * tile.blockN * keptRows / kWarp;
   double reads = warps() * keptRows * (readsPerRow() + 4);
-  double copies = double(tile.blockM) * tile.blockK / kWarp * 1.5 +
+  double perElement = tile.pack && !product.isKMajor ? 2.5 : 1.5;
+  double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
+                      kWarp * perElement +
                   double(keptRows) * tile.blockN / kWarp / 2;
   return (multiplications + reads + copies) / 4;
 }
 
 double Estimate::cacheClocks() const {
+  // What is left out of rows of m is read with the rest, 32 bytes at a time.
+  int64_t rows =
+      product.isKMajor ? stagedRows(product.pattern, tile) : tile.blockK;
   double bytes =
-      4 * (double(tile.blockM) * tile.blockK + double(tile.blockN) * keptRows);
+      4 * (double(tile.blockM) * rows + double(tile.blockN) * keptRows);
   return bytes / kCacheBytesPerClock;
 }
 
@@ -232,6 +255,7 @@ double Estimate::tileClocks(double blocks) const {
       {multiply, shared, blocks * issueClocks(), blocks * cacheClocks()});
   double apart = std::min(multiply, shared);
   apart += tile.stages == 1 ? kSingleBuffered : kBarrier;
+  apart += tile.pack ? kListClocks : 0;
   double clocks = bound + apart / warpsPerScheduler;
   // A block by itself stores A's next tile when all its warps have multiplied,
   // and none multiply while it waits.
@@ -273,6 +297,9 @@ int64_t Estimate::spareRegisters() const {
 
 int64_t Estimate::registers() const {
   int64_t copiedRows = stagedRows(product.pattern, tile);
+  // cp.async needs no registers; without packing, what is fitted has them.
+  if (tile.pack && product.isKMajor)
+    copiedRows = 0;
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
@@ -353,6 +380,39 @@ static std::vector<Shape> getShapes(const Pattern &pattern) {
   return shapes;
 }
 
+/// Whether candidates are to be packed, as far as lists leave rows out, and
+/// whether they are not to.
+static std::vector<bool> packingChoices(const GpuProduct &product) {
+  switch (product.rowPacking) {
+  case RowPacking::Never:
+    return {false};
+  case RowPacking::WhereFaster:
+    return {false, true};
+  case RowPacking::Always:
+    return {true};
+  }
+  return {};
+}
+
+/// Calls `visit` with `tile` in every number of stages and parts of k that
+/// fits.
+template <typename Visit>
+static void forEachPipeline(const GpuProduct &product, const GpuChip &chip,
+                            GpuSchedule tile, Visit visit) {
+  if (tile.pack && !getPacking(tile).verify(product.pattern))
+    return;
+  int64_t tiles = ceilDiv(product.k, tile.blockK);
+  for (tile.stages = kMaxStages; tile.stages >= 1; --tile.stages) {
+    setSimtSharedBytes(product.pattern, tile);
+    if (tile.sharedBytes > chip.sharedPerBlock)
+      continue;
+    for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)
+      // Whole parts: a shorter last one would leave blocks idle.
+      if (tiles % tile.splitK == 0)
+        visit(tile);
+  }
+}
+
 /// Calls `visit` with every candidate that fits.
 template <typename Visit>
 static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
@@ -362,21 +422,10 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
   most =
       std::min(most, std::max<int64_t>(1, product.pattern.windows(product.k)));
   for (const Shape &shape : getShapes(product.pattern))
-    for (int64_t windows = most; windows >= 1; windows /= 2) {
-      GpuSchedule tile = makeTile(product, shape, windows);
-      if (tile.pack && !getPacking(tile).verify(product.pattern))
-        continue;
-      int64_t tiles = ceilDiv(product.k, tile.blockK);
-      for (tile.stages = kMaxStages; tile.stages >= 1; --tile.stages) {
-        setSimtSharedBytes(product.pattern, tile);
-        if (tile.sharedBytes > chip.sharedPerBlock)
-          continue;
-        for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)
-          // Whole parts: a shorter last one would leave blocks idle.
-          if (tiles % tile.splitK == 0)
-            visit(tile);
-      }
-    }
+    for (int64_t windows = most; windows >= 1; windows /= 2)
+      for (bool packs : packingChoices(product))
+        forEachPipeline(product, chip, makeTile(product, shape, windows, packs),
+                        visit);
 }
 
 /// Fewer rows would not pay for a barrier, nor take whole lines of A.
@@ -392,10 +441,11 @@ template <typename Visit>
 static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
                              Visit visit) {
   const Pattern &pattern = product.pattern;
-  if (!canGatherUnits(pattern) || product.packsRows)
+  if (!canGatherUnits(pattern) || product.rowPacking == RowPacking::Always)
     return;
   for (int64_t rows : {pattern.bk, kMinGatheredRows}) {
     GpuProduct kept = product;
+    kept.rowPacking = RowPacking::Never;
     kept.pattern = {1, 1, rows, pattern.bn};
     kept.k = pattern.condensedRows(product.k);
     forEachCandidate(kept, chip, [&](GpuSchedule tile) {
@@ -405,6 +455,46 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
   }
 }
 
+/// Whether estimates hold for a packed tile: times were measured of blocks with
+/// one row of at least four warps and the largest tiles a thread. Smaller ones
+/// take up to twice as long.
+static bool isKnownPacked(const GpuProduct &product, const GpuSchedule &tile) {
+  // Shorter copies of a k-major A would be as many as its elements.
+  bool isAligned = !product.isKMajor || (product.m != GpuProduct::kUnknown &&
+                                         product.m % kChunk == 0);
+  return isAligned && tile.blockM == tile.warpM &&
+         tile.blockN >= 4 * tile.warpN && tile.threadM == 16 &&
+         product.pattern.bk == 1 && product.pattern.bn >= tile.warpN;
+}
+
+/// What tiles are compared by.
+static double getCost(const GpuSchedule &tile) {
+  return tile.microseconds * (tile.pack ? kPackedMargin : 1);
+}
+
+/// The best tile, with `isSure` of those that do not spill and whose times are
+/// known.
+static std::optional<GpuSchedule> findBest(const GpuProduct &product,
+                                           const GpuChip &chip, bool isSure) {
+  std::optional<GpuSchedule> best;
+  auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
+    bool mustKnow = isSure || product.rowPacking == RowPacking::WhereFaster;
+    if (tile.pack && mustKnow && !isKnownPacked(product, tile))
+      return;
+    Estimate estimate(estimated, chip, tile);
+    if (!estimate.fits(/*spares=*/isSure))
+      return;
+    setFloors(product, chip, tile);
+    tile.microseconds = estimate.microseconds();
+    if (!best || getCost(tile) < getCost(*best))
+      best = tile;
+  };
+  forEachCandidate(product, chip,
+                   [&](GpuSchedule tile) { consider(product, tile); });
+  forEachGathering(product, chip, consider);
+  return best;
+}
+
 Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
                                            const GpuChip &chip) {
   if (product.isVector)
@@ -412,25 +502,11 @@ Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
   if (product.type != ElementType::F32 ||
       product.outputType != ElementType::F32)
     return Error{"expected f32 operands for strategy simt"};
-  std::optional<GpuSchedule> best;
   // Rather a tile that may spill than none.
-  for (bool spares : {true, false}) {
-    auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
-      Estimate estimate(estimated, chip, tile);
-      if (!estimate.fits(spares))
-        return;
-      setFloors(product, chip, tile);
-      tile.microseconds = estimate.microseconds();
-      if (!best || tile.microseconds < best->microseconds)
-        best = tile;
-    };
-    forEachCandidate(product, chip,
-                     [&](GpuSchedule tile) { consider(product, tile); });
-    forEachGathering(product, chip, consider);
-    if (best)
+  for (bool isSure : {true, false})
+    if (std::optional<GpuSchedule> best = findBest(product, chip, isSure))
       return *best;
-  }
-  if (product.packsRows)
+  if (product.rowPacking == RowPacking::Always)
     return Error{"expected a tile whose columns keep fewer than all units of a "
                  "window between them, to pack rows of A, but none is of " +
                  product.pattern.str()};

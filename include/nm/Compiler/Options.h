@@ -49,8 +49,9 @@ struct CompileOptions {
   int64_t sliceK = 0;
   /// Whether the indices that a GPU's warp shares are loaded a tile ahead.
   bool prefetch = true;
-  /// Whether blocks stage only the rows of A that their columns use.
-  bool pack = false;
+  /// Whether blocks stage only the rows of A that their columns use: true or
+  /// false; empty leaves the choice to the cost model.
+  std::string pack;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

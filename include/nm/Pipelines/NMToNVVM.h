@@ -55,10 +55,10 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("load the indices that a warp shares to registers, a tile "
                      "ahead"),
       llvm::cl::init(true)};
-  Option<bool> pack{
+  Option<std::string> pack{
       *this, "pack",
-      llvm::cl::desc("stage only the rows of A that a block's columns use"),
-      llvm::cl::init(false)};
+      llvm::cl::desc("whether to stage only the rows of A that a block's "
+                     "columns use; empty leaves the choice to the cost model")};
   Option<bool> denseFallback{
       *this, "dense-fallback",
       llvm::cl::desc("fall back to dense weights and cuBLAS where that is "

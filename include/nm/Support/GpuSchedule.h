@@ -19,6 +19,9 @@
 
 namespace nm {
 
+/// Whether blocks stage only the rows of A that their columns use.
+enum class RowPacking { Never, WhereFaster, Always };
+
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
 struct GpuProduct {
   /// m where it is not known.
@@ -36,8 +39,10 @@ struct GpuProduct {
   ElementType outputType = ElementType::F32;
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
-  /// Whether blocks are to stage only the rows of A that their columns use.
-  bool packsRows = false;
+  /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
+  /// where they are read from.
+  bool isKMajor = false;
+  RowPacking rowPacking = RowPacking::Never;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
 };
@@ -54,8 +59,7 @@ struct GpuSchedule {
   int64_t stages = 1;
   int64_t splitK = 1;
   int64_t sliceK = 1;
-  /// Whether a block stages only the rows of A that its columns use. Models do
-  /// so where they are told to: nothing is known of its times.
+  /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;
   PanelPacking packing;
   /// Whether strategy simt loads the indices that a warp shares to registers, a

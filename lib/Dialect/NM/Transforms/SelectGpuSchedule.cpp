@@ -27,6 +27,7 @@ using ::nm::GpuChip;
 using ::nm::GpuProduct;
 using ::nm::GpuSchedule;
 using ::nm::GpuStrategy;
+using ::nm::RowPacking;
 
 /// Columns that share what little there is of an index of dense weights.
 static constexpr int64_t kDenseColumns = 32;
@@ -51,6 +52,8 @@ static GpuProduct getProduct(SparseProductOpInterface op) {
   product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
   product.n = op.getStaticN();
   product.k = op.getStaticK();
+  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
+    product.isKMajor = spmm.getTransposeA();
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
   product.outputType =
       *mlir::nm::getElementType(op.getCType().getElementType());
@@ -118,7 +121,7 @@ struct NMSelectGpuSchedule
       getOperation()->emitError() << found.error().message;
       return signalPassFailure();
     }
-    if (failed(readStrategy()))
+    if (failed(readStrategy()) || failed(checkPack()))
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
       return WalkResult(op.getScheduleAttr() ? checkGiven(op)
@@ -130,6 +133,8 @@ struct NMSelectGpuSchedule
 
 private:
   LogicalResult readStrategy();
+  LogicalResult checkPack();
+  RowPacking getRowPacking(SparseProductOpInterface op);
   LogicalResult override(SparseProductOpInterface op, GpuSchedule &schedule);
   LogicalResult checkGiven(SparseProductOpInterface op) {
     if (hasGpuSchedule(op) ||
@@ -149,7 +154,7 @@ private:
   /// Whether options say how products are tiled.
   bool hasGivenSizes() const {
     return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
-           splitK != 0 || sliceK != 0 || !prefetch || pack;
+           splitK != 0 || sliceK != 0 || !prefetch || pack == "true";
   }
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
@@ -171,6 +176,25 @@ LogicalResult NMSelectGpuSchedule::readStrategy() {
     return success();
   return getOperation()->emitError()
          << "expected a strategy of GPUs, but got '" << strategy << "'";
+}
+
+LogicalResult NMSelectGpuSchedule::checkPack() {
+  if (pack.empty() || pack == "true" || pack == "false")
+    return success();
+  return getOperation()->emitError()
+         << "expected pack to be true, false or empty, but got '" << pack
+         << "'";
+}
+
+/// What the cost model may do for `op`.
+RowPacking NMSelectGpuSchedule::getRowPacking(SparseProductOpInterface op) {
+  // Of a block that is given, packRows says whether it leaves rows out.
+  if (pack == "true")
+    return block.empty() ? RowPacking::Always : RowPacking::Never;
+  // Lists take long to find: they must serve more than one call.
+  bool isFree = pack.empty() && block.empty() && warp.empty() && thread.empty();
+  return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
+                                        : RowPacking::Never;
 }
 
 /// Puts the sizes that the options give in place of the chosen ones.
@@ -344,15 +368,15 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     narrowDenseUnits(op, kDenseColumns);
   std::string name = describeProduct(op, GpuProduct::kTypicalRows);
   GpuProduct product = getProduct(op);
-  // Of a block that is given, packRows says whether it leaves rows out.
-  product.packsRows = pack && block.empty();
+  product.rowPacking = getRowPacking(op);
+  bool mustPack = pack == "true";
   ::nm::Result<GpuSchedule> chosen = ::nm::selectGpuSchedule(
-      product, gpu, pack && !only ? GpuStrategy::Simt : only);
+      product, gpu, mustPack && !only ? GpuStrategy::Simt : only);
   std::string reason = "dense was not considered";
   bool onlyCublas = only == GpuStrategy::Cublas;
   if (onlyCublas || (denseFallback && !only && !hasGivenSizes()))
     reason = chooseDense(op, gpu, chosen);
-  if (!chosen && (only || pack))
+  if (!chosen && (only || mustPack))
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
     selectLoops(op, chosen.error().message);
@@ -372,7 +396,7 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
   packs = !isCublas && (packs || chosen.strategy == GpuStrategy::Gemv);
   ScheduleAttr byModel = toAttribute(op, chosen, packs);
   if (failed(override(op, chosen)) ||
-      (pack && failed(packRows(op, chosen, packs))))
+      (pack == "true" && failed(packRows(op, chosen, packs))))
     return failure();
   ScheduleAttr schedule = toAttribute(op, chosen, packs);
   if (!schedule)

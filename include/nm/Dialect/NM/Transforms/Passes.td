@@ -180,9 +180,10 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
            "model's; 0 leaves the choice to it">,
     Option<"prefetch", "prefetch", "bool", /*default=*/"true",
            "load the indices that a warp shares to registers, a tile ahead">,
-    Option<"pack", "pack", "bool", /*default=*/"false",
-           "stage only the rows of A that a block's columns use, which the cost "
-           "model never chooses; an error where no row would be left out">,
+    Option<"pack", "pack", "std::string", /*default=*/"\"\"",
+           "true: stage only the rows of A that a block's columns use; an error "
+           "where no row would be left out; false: never; empty leaves the "
+           "choice to the cost model">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "fall back to dense weights and cuBLAS where that is estimated to be "
            "faster, or has the only product of these types">

@@ -1,0 +1,58 @@
+// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false" 2>/dev/null | FileCheck %s
+// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false pack=false" 2>/dev/null | FileCheck %s --check-prefix=NEVER --implicit-check-not="pack = true"
+// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a pack=some" 2>&1 | FileCheck %s --check-prefix=VALUE
+
+// NEVER: func.func @few_rows
+// VALUE: expected pack to be true, false or empty, but got 'some'
+
+// Six of 32 rows are staged for 256 columns: less is read than is saved.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: schedule <simt, block = [128, 256, 128], {{.*}}, pack = true
+func.func @few_rows(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x32xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <3:32, block = 1x128>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<384x4096xf32>, tensor<384x32xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// Twelve, which are loaded one element at a time from rows of m.
+// CHECK-LABEL: func.func @row_major
+// CHECK-NOT: pack = true
+func.func @row_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <3:32, block = 1x64>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<384x4096xf32>, tensor<384x64xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// And copied by 16 bytes from rows of k.
+// CHECK-LABEL: func.func @k_major
+// CHECK: schedule <simt, block = [128, {{128|256}}, 128], {{.*}}, pack = true
+func.func @k_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <3:32, block = 1x64> transpose_a
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<384x4096xf32>, tensor<384x64xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// Rows of k that do not start at multiples of 16 bytes.
+// CHECK-LABEL: func.func @k_major_unaligned
+// CHECK-NOT: pack = true
+func.func @k_major_unaligned(%a: tensor<4096x4094xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4094x4096xf32>) -> tensor<4094x4096xf32> {
+  %r = nm.spmm <3:32, block = 1x64> transpose_a
+    ins(%a, %v, %i : tensor<4096x4094xf32>, tensor<384x4096xf32>, tensor<384x64xi8>)
+    outs(%c : tensor<4094x4096xf32>) -> tensor<4094x4096xf32>
+  return %r : tensor<4094x4096xf32>
+}
+
+// Weights that anyone may pass would be packed, and their lists found, at each
+// call.
+// CHECK-LABEL: func.func @not_loaded
+// CHECK-NOT: pack = true
+// CHECK: return
+func.func @not_loaded(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32>, %i: tensor<384x32xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <3:32, block = 1x128>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<384x4096xf32>, tensor<384x32xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
