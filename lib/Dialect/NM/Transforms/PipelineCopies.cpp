@@ -51,16 +51,24 @@ struct StagedTile {
   /// Stores of what was loaded to registers.
   SmallVector<Operation *> stores;
 
-  int64_t countLoads() const {
-    return llvm::count_if(loads, llvm::IsaPred<vector::LoadOp>);
+  /// Of all that a thread loads.
+  int64_t countBytes() const {
+    int64_t bytes = 0;
+    for (Operation *op : loads)
+      if (auto load = dyn_cast<vector::LoadOp>(op))
+        bytes +=
+            llvm::divideCeil(load.getVectorType().getNumElements() *
+                                 load.getVectorType().getElementTypeBitWidth(),
+                             8);
+    return bytes;
   }
 };
 } // namespace
 
-/// Loads of a thread, of 16 bytes at most, that may be under way while it
-/// multiplies: they hold 32 of its registers. A thread of a larger block has
-/// 128 at most, and warps beside it that hide what the loads take.
-static constexpr int64_t kMaxEarlyLoads = 8, kMaxThreadsLoadingEarly = 256;
+/// Bytes that a thread may have under way while it multiplies: they hold 32 of
+/// its registers. A thread of a larger block has 128 at most, and warps beside
+/// it that hide what the loads take.
+static constexpr int64_t kMaxEarlyBytes = 128, kMaxThreadsLoadingEarly = 256;
 
 /// Waits for a load's data: ops that only stores need, and the stores.
 static bool isStoreFromRegisters(Operation *op) {
@@ -334,7 +342,7 @@ void CopyPipeline::emitMainLoop(Value group) {
   // none past, they are under way for all of the product; after it ptxas puts
   // them off to save registers, until too late. It is to do so where there are
   // not enough registers.
-  bool loadEarly = tile.countLoads() <= kMaxEarlyLoads &&
+  bool loadEarly = tile.countBytes() <= kMaxEarlyBytes &&
                    countThreads() <= kMaxThreadsLoadingEarly;
   if (loadEarly)
     cloneOps(tile.loads, mapping);
