@@ -4,6 +4,7 @@
 
 #include "ElementwiseBlocks.h"
 #include "LaunchBlocks.h"
+#include "SpreadCopies.h"
 #include "TileExpansion.h"
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -122,20 +123,6 @@ static Value cloneView(OpBuilder &builder, Value view, Block *block,
   return mapping.lookup(view);
 }
 
-/// The copies issued between the barrier before `op` and `op`.
-static SmallVector<Operation *> collectCopies(SparseProductOpInterface op) {
-  SmallVector<Operation *> copies;
-  for (Operation *before = op->getPrevNode();
-       before && !isa<gpu::BarrierOp>(before); before = before->getPrevNode()) {
-    auto guard = dyn_cast<scf::IfOp>(before);
-    if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::DeviceAsyncCreateGroupOp>(
-            before) ||
-        (guard && guard->getNumResults() == 0))
-      copies.push_back(before);
-  }
-  return llvm::to_vector(llvm::reverse(copies));
-}
-
 /// Replaces a loop over k by one that carries the sums of its product, and what
 /// the expansion loads a tile ahead.
 static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
@@ -167,7 +154,6 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
           loc, loop.getUpperBound(), loop.getStep());
       ahead = prefetchAt(arith::MinUIOp::create(rewriter, loc, next, last));
     }
-    SmallVector<Operation *> copies = collectCopies(op);
     rewriter.setInsertionPoint(op);
     expansion.prefetched =
         llvm::to_vector_of<Value>(arguments.drop_front(sums.size()));
@@ -175,9 +161,7 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
         rewriter, op,
         llvm::to_vector_of<Value>(arguments.take_front(sums.size())));
     llvm::append_range(result, ahead);
-    if (Operation *after = expansion.copiesGoAfter)
-      for (Operation *copy : llvm::reverse(copies))
-        rewriter.moveOpAfter(copy, after);
+    spreadCopies(rewriter, op, expansion.copyPlaces);
     return result;
   };
   rewriter.setInsertionPoint(loop);

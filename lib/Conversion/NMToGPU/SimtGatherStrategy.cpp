@@ -226,7 +226,7 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
       loaded.push_back(kept.load({row, next % units()}));
     }
     if (i == 0)
-      copiesGoAfter = &*std::prev(builder.getInsertionPoint());
+      copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
     StepOperands operands = std::move(loaded.front());
     loaded.pop_front();
     int64_t column = i % units() * columnsPerUnit;

@@ -38,15 +38,23 @@ struct RowOperands {
   SmallVector<Value> b;
 };
 
+/// Kept rows of a tile beyond which it gains little to hold one across a
+/// barrier, and takes registers that longer code needs itself.
+constexpr int64_t kMaxRowsToDefer = 16;
+
 class SimtExpansion : public SimtTileExpansion {
 public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
-        isInterleaved(op->hasAttr(kInterleavedRowsAttr)) {}
+        isInterleaved(op->hasAttr(kInterleavedRowsAttr)),
+        isShort(WeightTile(op).rows() <= kMaxRowsToDefer) {}
 
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               llvm::function_ref<Value(Value)> viewOf) override;
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> carried, Value initial) override;
 
 private:
   int64_t unrolledRows(int64_t rowCount) const override;
@@ -69,6 +77,13 @@ private:
                                                   ArrayRef<Value> places);
   RowOperands loadRow(OpBuilder &builder, SpMMOp op, WeightTile &weights,
                       const KeptRow &kept, ArrayRef<Value> places);
+  /// Whether the last row of a tile is multiplied with the next tile, when
+  /// loads of its first have yet to arrive: all columns must share rows of A.
+  bool defersRow() const {
+    return isShort && hasUnitPerChunk() && pattern.bn % tile.warpN == 0;
+  }
+  RowOperands unpackRow(ArrayRef<Value> carried);
+  void packRow(const RowOperands &operands, SmallVectorImpl<Value> &sums);
   void addRow(OpBuilder &builder, Location loc, const RowOperands &operands,
               MutableArrayRef<Value> sums);
 
@@ -82,6 +97,8 @@ private:
 
   /// Whether A's rows stand where RowInterleave says.
   bool isInterleaved;
+  /// Whether a tile has so few kept rows that a barrier costs much of its time.
+  bool isShort;
 };
 } // namespace
 
@@ -331,6 +348,39 @@ void SimtExpansion::addRow(OpBuilder &builder, Location loc,
     }
 }
 
+/// The operands of the row that is loaded and not multiplied yet, behind the
+/// sums.
+RowOperands SimtExpansion::unpackRow(ArrayRef<Value> carried) {
+  ArrayRef<Value> row = carried.drop_front(tile.threadM * tile.threadN);
+  SmallVector<Value> a(row.take_front(tile.threadM));
+  RowOperands operands;
+  operands.a.assign(tile.threadN, a);
+  operands.b.assign(row.drop_front(tile.threadM).begin(), row.end());
+  return operands;
+}
+
+void SimtExpansion::packRow(const RowOperands &operands,
+                            SmallVectorImpl<Value> &sums) {
+  llvm::append_range(sums, operands.a.front());
+  llvm::append_range(sums, operands.b);
+}
+
+/// Where there are rows to defer, zeros come first.
+SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
+  SmallVector<Value> carried = SimtTileExpansion::begin(builder, loc);
+  if (defersRow())
+    carried.append(tile.threadM + tile.threadN, carried.front());
+  return carried;
+}
+
+void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
+                        ArrayRef<Value> carried, Value initial) {
+  SmallVector<Value> sums(carried.take_front(tile.threadM * tile.threadN));
+  if (defersRow())
+    addRow(builder, product.getLoc(), unpackRow(carried), sums);
+  SimtTileExpansion::end(builder, product, sums, initial);
+}
+
 /// `count` kept rows from `firstRow` on. A row's operands are loaded while the
 /// row before it is multiplied.
 SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
@@ -349,21 +399,27 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
                  add(builder, loc, firstRow, i)};
     return loadRow(builder, op, weights, kept, places[i / pattern.bk]);
   };
-  SmallVector<Value> result(sums);
-  RowOperands next = load(0);
-  for (int64_t i = 0; i < count; ++i) {
-    RowOperands operands = std::move(next);
-    if (i + 1 < count) {
-      next = load(i + 1);
-      // ptxas would put the loads off until the products before them are made,
-      // but moves none past a barrier; that of a warp costs nothing.
-      NVVM::SyncWarpOp::create(
-          builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
-    }
-    if (i == 0)
-      copiesGoAfter = &*std::prev(builder.getInsertionPoint());
-    addRow(builder, loc, operands, result);
+  // The last row of all before, or the first.
+  RowOperands current = defersRow() ? unpackRow(sums) : load(0);
+  SmallVector<Value> result(sums.take_front(tile.threadM * tile.threadN));
+  auto fence = [&] {
+    // ptxas would put the loads off until the products before them are made,
+    // but moves none past a barrier; that of a warp costs nothing.
+    NVVM::SyncWarpOp::create(
+        builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
+    copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+  };
+  for (int64_t i = defersRow() ? 0 : 1; i < count; ++i) {
+    RowOperands next = load(i);
+    fence();
+    addRow(builder, loc, current, result);
+    current = std::move(next);
   }
+  if (defersRow()) {
+    packRow(current, result);
+    return result;
+  }
+  addRow(builder, loc, current, result);
   return result;
 }
 

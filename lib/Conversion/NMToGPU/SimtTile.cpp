@@ -51,6 +51,7 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
   auto op = cast<SpMMOp>(*product);
   Location loc = op.getLoc();
   int64_t rowCount = WeightTile(op).rows(), count = unrolledRows(rowCount);
+  copyPlaces.clear();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -64,7 +65,7 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
             expandRows(builder, op, row, count, SmallVector<Value>(sums)));
       });
   // Copies are issued once, not in each round.
-  copiesGoAfter = nullptr;
+  copyPlaces.clear();
   return SmallVector<Value>(loop.getResults());
 }
 

@@ -17,12 +17,12 @@ public:
   SimtTileExpansion(SpMMOp op, const GpuTile &tile)
       : tile(tile), pattern(op.getPattern().getPattern()) {}
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) final;
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) final;
   void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> sums, Value initial) final;
+           ArrayRef<Value> sums, Value initial) override;
 
 protected:
   /// Kept rows that are unrolled at once, a divisor of `rowCount`.

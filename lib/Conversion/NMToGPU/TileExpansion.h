@@ -33,10 +33,10 @@ public:
   /// What `prefetch` loaded for the next call of `expand`.
   SmallVector<Value> prefetched;
 
-  /// Where in what `expand` made the asynchronous copies of the tile after it
-  /// are best issued: when its first loads from shared memory, which would wait
-  /// behind them, are on their way. Null for before all.
-  Operation *copiesGoAfter = nullptr;
+  /// Ops that `expand` made, in order, after which the copies of the tile after
+  /// it may stand. Empty for where they are: asynchronous ones before it all,
+  /// stores of what was loaded to registers behind.
+  SmallVector<Operation *> copyPlaces;
 
   /// Adds the product of the staged tiles `op` to `sums`.
   virtual SmallVector<Value> expand(OpBuilder &builder,

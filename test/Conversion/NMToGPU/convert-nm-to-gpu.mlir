@@ -2,8 +2,8 @@
 
 // One launch of a block for each tile; buffers are views of dynamic shared
 // memory; positions of a panel come in one load; all operands of a row are
-// loaded before the products of the row before; a thread's sums start at zero
-// and C, which was filled with zero, is not read.
+// loaded before the products of the row before, which is none for the first; a
+// thread's sums start at zero and C, which was filled with zero, is not read.
 // CHECK-LABEL: func.func @vector_wise
 // CHECK-SAME: %[[C:[^:]*]]: memref<128x256xf32>) {
 // CHECK-NOT: linalg.fill
@@ -17,9 +17,11 @@
 // CHECK: %[[X:.*]] = vector.extract %[[A]][0]
 // CHECK: %[[B:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<8x16x16xf32, {{.*}}, vector<4xf32>
 // CHECK: %[[B0:.*]] = vector.extract %[[B]][0]
+// CHECK: nvvm.bar.warp.sync
+// CHECK: %[[SUM:.*]] = llvm.intr.fma(%cst, %cst, %cst)
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<32x64xf32
 // CHECK: nvvm.bar.warp.sync
-// CHECK: llvm.intr.fma(%[[X]], %[[B0]], %cst)
+// CHECK: llvm.intr.fma(%[[X]], %[[B0]], %[[SUM]])
 // CHECK-COUNT-16: vector.store
 // CHECK-NOT: vector.store
 // CHECK: gpu.terminator
@@ -40,12 +42,14 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
 
 // A warp's columns share their units: positions come from global memory to
 // registers, those of the next tile before this one is awaited, and say where
-// the rows are interleaved to; copies are issued behind the first loads.
+// the rows are interleaved to; copies are issued behind the first loads, and
+// what was loaded for the next tile is stored among the later half of the
+// rows. The last row of a tile is multiplied in the next, behind the barrier.
 // CHECK-LABEL: func.func @units_of_warps
 // CHECK: gpu.launch blocks
 // CHECK: %[[FIRST:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[48, 1]>>, vector<16xi8>
 // CHECK: %[[WORDS:.*]] = vector.bitcast %[[FIRST]] : vector<16xi8> to vector<4xi32>
-// CHECK: scf.for {{.*}} iter_args
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:[^ ]*]] = %cst,
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[48, 1], offset: ?>>, vector<16xi8>
 // CHECK: nvgpu.device_async_wait
 // CHECK-NEXT: gpu.barrier
@@ -53,9 +57,18 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
 // CHECK: arith.andi %{{.*}}, %c117901063_i32
 // CHECK: arith.andi %{{.*}}, %c404232216_i32
 // CHECK: vector.load {{.*}} : memref<32x64xf32, strided<[68, 1], offset: ?>
-// CHECK: nvgpu.device_async_copy
-// CHECK: nvgpu.device_async_create_group
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: nvvm.bar.warp.sync
+// CHECK-COUNT-4: nvgpu.device_async_copy
+// CHECK-NEXT: nvgpu.device_async_create_group
+// CHECK: llvm.intr.fma(%arg{{[0-9]+}}, %arg{{[0-9]+}}, %[[SUM]])
+// CHECK-NOT: vector.store
+// CHECK-COUNT-8: nvvm.bar.warp.sync
+// CHECK: vector.store {{.*}} : memref<32x64xf32
 // CHECK: llvm.intr.fma
+// CHECK-COUNT-2: nvvm.bar.warp.sync
+// CHECK: vector.store {{.*}} : memref<32x64xf32
+// CHECK: scf.yield
 func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: memref<4x48x1xi8>, %c: memref<64x128xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
@@ -72,6 +85,44 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: me
         schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[96, 1], offset: ?>>, memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// All of a k-major A comes by asynchronous copies: more than a row leaves time
+// for are spread over the first half of the rows.
+// CHECK-LABEL: func.func @many_copies
+// CHECK: scf.for
+// CHECK: gpu.barrier
+// CHECK: nvvm.bar.warp.sync
+// CHECK-NEXT: nvgpu.device_async_copy
+// CHECK: llvm.intr.fma
+// CHECK: nvvm.bar.warp.sync
+// CHECK-NEXT: nvgpu.device_async_copy
+// CHECK: llvm.intr.fma
+// CHECK-COUNT-6: nvvm.bar.warp.sync
+// CHECK: nvgpu.device_async_create_group
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: scf.yield
+func.func @many_copies(%a: memref<96x128xf32>, %v: memref<2x48x32xf32>, %i: memref<2x48x1xi8>, %c: memref<128x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c96 = arith.constant 96 : index
+  scf.forall (%m, %n) in (1, 1) {
+    linalg.fill ins(%zero : f32) outs(%c : memref<128x64xf32>)
+    scf.for %k = %c0 to %c96 step %c32 {
+      %w = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%k)
+      %at = memref.subview %a[%k, 0] [32, 128] [1, 1] : memref<96x128xf32> to memref<32x128xf32, strided<[128, 1], offset: ?>>
+      %vt = memref.subview %v[0, %w, 0] [2, 16, 32] [1, 1, 1] : memref<2x48x32xf32> to memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>
+      %it = memref.subview %i[0, %w, 0] [2, 16, 1] [1, 1, 1] : memref<2x48x1xi8> to memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>
+      nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+        schedule <simt, block = [128, 64, 32], warp = [128, 32], thread = [16, 8], stages = 2>
+        ins(%at, %vt, %it : memref<32x128xf32, strided<[128, 1], offset: ?>>, memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>)
+        outs(%c : memref<128x64xf32>)
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
