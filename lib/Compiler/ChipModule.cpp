@@ -52,6 +52,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.sliceK = options.sliceK;
   pipeline.prefetch = options.prefetch;
   pipeline.pack = options.pack;
+  pipeline.overlapKernels = options.overlapKernels;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;
   pipeline.denseFallback = options.denseFallback && !isSimulated;

@@ -115,10 +115,11 @@ LogicalResult Compilation::readTarget() {
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
     if (!options.warp.empty() || options.stages != 0 || options.splitK != 0 ||
-        options.sliceK != 0 || !options.prefetch || !options.pack.empty())
+        options.sliceK != 0 || !options.prefetch || !options.pack.empty() ||
+        !options.overlapKernels)
       return diagnostics.fail("expected the target cuda with warp, stages, "
-                              "split-k, slice-k, prefetch or pack, but got "
-                              "cpu");
+                              "split-k, slice-k, prefetch, pack or "
+                              "overlap-kernels, but got cpu");
     return success();
   }
   if (target.kind == ::nm::Target::Kind::Sim &&

@@ -133,6 +133,12 @@ static const OptionInfo kOptions[] = {
          options.pack = packs ? "true" : "false";
        return status;
      }},
+    {"overlap-kernels", "true|false",
+     "let a GPU's kernel start while the one before it ends, on sm_90 and "
+     "newer (default true)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.overlapKernels, "overlap-kernels", value);
+     }},
     {"thread", "M,N",
      "the tile that is summed in registers, in place of the cost model's",
      [](CompileOptions &options, StringRef value) {

@@ -120,6 +120,9 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   target.optLevel = options.optLevel;
   pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  // Where the target is known, and kernels still say what sizes they have.
+  if (options.overlapKernels)
+    kernels.addPass(createNMOverlapKernels());
   // On scalars, before they become NVVM or calls of libdevice.
   buildKernelArithmetic(kernels);
   // Asynchronous copies to NVVM while they still name memrefs.

@@ -28,6 +28,7 @@ using Address = unsigned long long;
 /// The codes that we treat apart; the driver names all others.
 enum Code : int {
   kSuccess = 0,
+  kInvalidValue = 1,
   kOutOfMemory = 2,
   kDeinitialized = 4,
   kNoDevice = 100,
@@ -42,6 +43,8 @@ enum Code : int {
   kAssert = 710,
   kHardwareStackError = 714,
   kLaunchFailed = 719,
+  kNotSupported = 801,
+  kCaptureUnsupported = 900,
 };
 
 enum DeviceAttribute : int {
@@ -55,6 +58,7 @@ enum DeviceAttribute : int {
   kL2CacheSize = 38,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
+  kMaxSharedMemoryPerMultiprocessor = 81,
   kMaxSharedMemoryPerBlockOptin = 97,
   kMemoryPoolsSupported = 115,
   kClusterLaunch = 120,
@@ -81,16 +85,22 @@ enum Flag : unsigned {
   kCaptureRelaxed = 2,
 };
 
-/// CUlaunchAttribute, of which we set the dimensions of clusters alone.
+/// CUlaunchAttributeID, those that we set.
+enum LaunchAttributeId : int {
+  kLaunchAttributeCluster = 4,
+  kLaunchAttributeProgrammaticSerialization = 6,
+};
+
+/// CUlaunchAttribute.
 struct LaunchAttribute {
   int id;
   int padding;
   union {
     char bytes[64];
     unsigned clusterDim[3];
+    int programmaticSerializationAllowed;
   };
 };
-inline constexpr int kLaunchAttributeCluster = 4;
 static_assert(sizeof(LaunchAttribute) == 72, "the ABI of CUlaunchAttribute");
 
 /// CUlaunchConfig.
@@ -126,6 +136,8 @@ struct Api {
   int (*cuModuleUnload)(Module module);
   int (*cuModuleGetFunction)(FunctionHandle *function, Module module,
                              const char *name);
+  int (*cuModuleGetGlobal)(Address *address, size_t *bytes, Module module,
+                           const char *name); // cuModuleGetGlobal_v2
   int (*cuFuncGetAttribute)(int *value, int attribute, FunctionHandle function);
   int (*cuFuncSetAttribute)(FunctionHandle function, int attribute, int value);
   int (*cuLaunchKernel)(FunctionHandle function, unsigned gridX, unsigned gridY,

@@ -33,6 +33,9 @@ std::string DeviceState::chip() const {
 /// cuGraphInstantiateWithFlags.
 static constexpr int kMinVersion = 11040;
 
+/// From CUDA 12.3 on, streams that capture take dependent launches.
+static constexpr int kMinDependentVersion = 12030;
+
 static std::string versionText(int version) {
   return std::to_string(version / 1000) + "." +
          std::to_string(version % 1000 / 10);
@@ -87,6 +90,7 @@ Status Driver::findEntries() {
   need(entries.cuModuleLoadDataEx, "cuModuleLoadDataEx");
   need(entries.cuModuleUnload, "cuModuleUnload");
   need(entries.cuModuleGetFunction, "cuModuleGetFunction");
+  need(entries.cuModuleGetGlobal, "cuModuleGetGlobal_v2");
   need(entries.cuFuncGetAttribute, "cuFuncGetAttribute");
   need(entries.cuFuncSetAttribute, "cuFuncSetAttribute");
   need(entries.cuLaunchKernel, "cuLaunchKernel");
@@ -168,12 +172,18 @@ Status Driver::findDevices() {
     device->major = attribute(kComputeCapabilityMajor, *device);
     device->minor = attribute(kComputeCapabilityMinor, *device);
     device->sharedBytes = attribute(kMaxSharedMemoryPerBlockOptin, *device);
+    device->sharedBytesOfMultiprocessor =
+        attribute(kMaxSharedMemoryPerMultiprocessor, *device);
+    device->multiprocessors = attribute(kMultiprocessorCount, *device);
     device->gridLimits[0] = attribute(kMaxGridDimX, *device);
     device->gridLimits[1] = attribute(kMaxGridDimY, *device);
     device->gridLimits[2] = attribute(kMaxGridDimZ, *device);
     device->hasClusters =
         entries.cuLaunchKernelEx && attribute(kClusterLaunch, *device);
     device->hasMemoryPools = attribute(kMemoryPoolsSupported, *device);
+    device->hasDependentLaunches = entries.cuLaunchKernelEx &&
+                                   driverVersion >= kMinDependentVersion &&
+                                   device->major >= 9;
     devices.push_back(std::move(device));
   }
   return Status::success();

@@ -24,9 +24,13 @@ struct DeviceState {
   int minor = 0;
   /// What one block can have, static and dynamic.
   int64_t sharedBytes = 0;
+  int64_t sharedBytesOfMultiprocessor = 0;
+  int64_t multiprocessors = 0;
   int64_t gridLimits[3] = {0, 0, 0};
   bool hasClusters = false;
   bool hasMemoryPools = false;
+  /// Whether a kernel that waits for the one before it can start earlier.
+  bool hasDependentLaunches = false;
   /// Retained at the first use and, because the process may use it to its
   /// very end, never released.
   Context primary = nullptr;

@@ -53,7 +53,18 @@ Result<Kernel::Loaded *> Kernel::find(const ContextScope &scope) {
     return status.error();
   loaded.staticShared = fixed;
   loaded.dynamicShared = dynamic;
+  loaded.waits = loaded.device->hasDependentLaunches && findMark(scope, *image);
   return &contexts.emplace(scope.context(), loaded).first->second;
+}
+
+/// Whether the compiler has marked the kernel as one that waits.
+bool Kernel::findMark(const ContextScope &scope, Module image) {
+  // The driver may load the variable only now.
+  RelaxedCapture relaxed(scope.api());
+  Address address = 0;
+  size_t bytes = 0;
+  return scope.api().cuModuleGetGlobal(&address, &bytes, image,
+                                       (kWaitMark + name).c_str()) == kSuccess;
 }
 
 Status Kernel::prepare(const ContextScope &scope) {
@@ -150,9 +161,9 @@ static std::string describe(const LaunchShape &shape) {
                              : "");
 }
 
-static int launchBlocks(const Api &api, FunctionHandle function,
-                        const LaunchShape &shape, Stream stream, void **params,
-                        void **extra) {
+static int launchPlainly(const Api &api, FunctionHandle function,
+                         const LaunchShape &shape, Stream stream, void **params,
+                         void **extra) {
   const int64_t *grid = shape.grid, *block = shape.block;
   return api.cuLaunchKernel(function, unsigned(grid[0]), unsigned(grid[1]),
                             unsigned(grid[2]), unsigned(block[0]),
@@ -160,22 +171,94 @@ static int launchBlocks(const Api &api, FunctionHandle function,
                             unsigned(shape.sharedBytes), stream, params, extra);
 }
 
-static int launchClusters(const Api &api, FunctionHandle function,
-                          const LaunchShape &shape, Stream stream,
-                          void **params, void **extra) {
-  LaunchAttribute cluster = {};
-  cluster.id = kLaunchAttributeCluster;
+static int launchWith(LaunchAttribute attribute, const Api &api,
+                      FunctionHandle function, const LaunchShape &shape,
+                      Stream stream, void **params, void **extra) {
   LaunchConfig config = {};
   for (int d = 0; d < 3; ++d) {
-    cluster.clusterDim[d] = unsigned(shape.cluster[d]);
     config.grid[d] = unsigned(shape.grid[d]);
     config.block[d] = unsigned(shape.block[d]);
   }
   config.sharedBytes = unsigned(shape.sharedBytes);
   config.stream = stream;
-  config.attributes = &cluster;
+  config.attributes = &attribute;
   config.numAttributes = 1;
   return api.cuLaunchKernelEx(&config, function, params, extra);
+}
+
+static LaunchAttribute inClusters(const LaunchShape &shape) {
+  LaunchAttribute attribute = {};
+  attribute.id = kLaunchAttributeCluster;
+  for (int d = 0; d < 3; ++d)
+    attribute.clusterDim[d] = unsigned(shape.cluster[d]);
+  return attribute;
+}
+
+static LaunchAttribute overlapping() {
+  LaunchAttribute attribute = {};
+  attribute.id = kLaunchAttributeProgrammaticSerialization;
+  attribute.programmaticSerializationAllowed = 1;
+  return attribute;
+}
+
+/// Whether a kernel gains from starting before the one before it is over. Its
+/// blocks go where those of the other have ended or have never been. That suits
+/// grids that find room beside another of their size, and those that take every
+/// multiprocessor once. With others some multiprocessors get more blocks than
+/// in a launch of its own, or pairs of them that share a path to memory, and
+/// that costs more than a launch does.
+static bool gainsFromOverlap(const LaunchShape &shape,
+                             const DeviceState &device) {
+  int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
+  bool leavesHalf = 2 * blocks <= device.multiprocessors;
+  bool takesAll = blocks <= device.multiprocessors &&
+                  10 * blocks >= 9 * device.multiprocessors;
+  return (leavesHalf || takesAll) && !hasClusters(shape);
+}
+
+/// The shape with so much shared memory that a multiprocessor has room for one
+/// block: no two go to one that is free early.
+static LaunchShape spread(LaunchShape shape, const DeviceState &device,
+                          int64_t staticShared) {
+  shape.sharedBytes = std::max(
+      shape.sharedBytes, device.sharedBytesOfMultiprocessor / 2 - staticShared);
+  return shape;
+}
+
+/// Codes with which a driver turns down an attribute; it may take the launch
+/// without.
+static bool isRefusal(int code) {
+  return code == kInvalidValue || code == kNotSupported ||
+         code == kCaptureUnsupported;
+}
+
+Status Kernel::check(const ContextScope &scope, const char *call, int code,
+                     const LaunchShape &shape) const {
+  if (code == kSuccess)
+    return Status::success();
+  return scope.driver().error(call, code,
+                              "of " + quoted() + " " + describe(shape));
+}
+
+std::optional<Status> Kernel::launchEarly(const ContextScope &scope,
+                                          Loaded &loaded,
+                                          const LaunchShape &shape,
+                                          Stream stream, void **params,
+                                          void **extra) {
+  // What comes before it in the stream is over once it has waited: that is the
+  // kernel just before, which, if it was launched so too, has itself waited in
+  // every thread of every block, and so on. A kernel that does not wait, and
+  // all that is no kernel, starts when all before it is over.
+  if (!loaded.waits || !gainsFromOverlap(shape, *loaded.device))
+    return std::nullopt;
+  LaunchShape alone = spread(shape, *loaded.device, loaded.staticShared);
+  if (Status status = reserveShared(scope, loaded, alone.sharedBytes); !status)
+    return status;
+  int code = launchWith(overlapping(), scope.api(), loaded.function, alone,
+                        stream, params, extra);
+  if (isRefusal(code))
+    return std::nullopt;
+  return check(scope, "cuLaunchKernelEx", code, alone);
 }
 
 Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
@@ -195,12 +278,16 @@ Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
       return status;
 
   noteLaunch(name.c_str());
-  auto *launchWith = hasClusters(shape) ? launchClusters : launchBlocks;
-  int code =
-      launchWith(scope.api(), loaded.function, shape, stream, params, extra);
-  if (code == kSuccess)
-    return Status::success();
-  return scope.driver().error(hasClusters(shape) ? "cuLaunchKernelEx"
-                                                 : "cuLaunchKernel",
-                              code, "of " + quoted() + " " + describe(shape));
+  if (std::optional<Status> launched =
+          launchEarly(scope, loaded, shape, stream, params, extra))
+    return *launched;
+  if (hasClusters(shape))
+    return check(scope, "cuLaunchKernelEx",
+                 launchWith(inClusters(shape), scope.api(), loaded.function,
+                            shape, stream, params, extra),
+                 shape);
+  return check(
+      scope, "cuLaunchKernel",
+      launchPlainly(scope.api(), loaded.function, shape, stream, params, extra),
+      shape);
 }

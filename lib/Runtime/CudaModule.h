@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,13 +48,25 @@ private:
     /// The dynamic shared memory that launches may ask for as it stands.
     int64_t dynamicShared = 0;
     bool takesAnyCluster = false;
+    /// Whether it waits for the kernel before it in the stream, and so may be
+    /// launched before that is over.
+    bool waits = false;
   };
 
   Result<Loaded *> find(const ContextScope &scope);
+  bool findMark(const ContextScope &scope, Module image);
   Status reserveShared(const ContextScope &scope, Loaded &loaded,
                        int64_t bytes);
   Status allowCluster(const ContextScope &scope, Loaded &loaded,
                       const LaunchShape &shape);
+  /// Launches it so that it starts while the kernel before it ends. Nothing
+  /// where it, its shape or the driver is not for that.
+  std::optional<Status> launchEarly(const ContextScope &scope, Loaded &loaded,
+                                    const LaunchShape &shape, Stream stream,
+                                    void **params, void **extra);
+  /// What came of a launch.
+  Status check(const ContextScope &scope, const char *call, int code,
+               const LaunchShape &shape) const;
   std::string quoted() const { return "'" + name + "'"; }
   static const std::string &intern(const std::string &name);
 

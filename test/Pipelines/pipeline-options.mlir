@@ -21,6 +21,15 @@
 // CUBLAS: llvm.call @nmCublasTryMultiply
 // OURS: gpu.launch_func {{.*}}@kernels::@product_kernel
 
+// RUN: nm-opt %s --nm-to-nvvm="overlap-kernels=true format=isa" 2>/dev/null | FileCheck %s --check-prefix=OVERLAP
+// RUN: nm-opt %s --nm-to-nvvm="overlap-kernels=false format=isa" 2>/dev/null | FileCheck %s --check-prefix=PLAIN --implicit-check-not=griddepcontrol --implicit-check-not=nm_waits
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_89 overlap-kernels=true format=isa" 2>/dev/null | FileCheck %s --check-prefix=PLAIN --implicit-check-not=griddepcontrol --implicit-check-not=nm_waits
+// OVERLAP: gpu.binary @kernels
+// OVERLAP-SAME: .visible .global .align 1 .u8 nm_waits_product_kernel = 1;
+// OVERLAP-SAME: griddepcontrol.wait
+// OVERLAP-SAME: griddepcontrol.launch_dependents
+// PLAIN: .visible .entry
+
 func.func @product(%a: tensor<64x4xf32>, %c: tensor<64x2xf32>) -> tensor<64x2xf32> {
   %w = arith.constant dense<[[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 4.0]]> : tensor<4x2xf32>
   %r = linalg.matmul ins(%a, %w : tensor<64x4xf32>, tensor<4x2xf32>) outs(%c : tensor<64x2xf32>) -> tensor<64x2xf32>

@@ -52,6 +52,8 @@ struct CompileOptions {
   /// Whether blocks stage only the rows of A that their columns use: true or
   /// false; empty leaves the choice to the cost model.
   std::string pack;
+  /// Whether a GPU's kernel starts while the one before it ends.
+  bool overlapKernels = true;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

@@ -69,6 +69,12 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("call cuBLAS, where it can be loaded, for dense products; "
                      "without, they are kernels of our own"),
       llvm::cl::init(true)};
+  Option<bool> overlapKernels{
+      *this, "overlap-kernels",
+      llvm::cl::desc(
+          "let a kernel start while the one before it ends, on sm_90 "
+          "and newer"),
+      llvm::cl::init(true)};
   Option<int64_t> ptxVersion{
       *this, "ptx-version",
       llvm::cl::desc("the PTX version of kernels, 87 for 8.7; 0 takes the "

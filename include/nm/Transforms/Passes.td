@@ -262,6 +262,43 @@ def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels that start while the one before ends";
+  let description = [{
+    Every kernel of a `gpu.module` whose targets are sm_90 or newer waits until
+    the kernel before it in the stream is over, and then lets the next one start,
+    which will wait in turn (PTX `griddepcontrol`). It does so before anything
+    but prefetches to L2. A constant `nm_waits_<kernel>` tells the runtime that
+    the kernel may be launched so. Kernels with more blocks than the chip has
+    multiprocessors do not wait and bear no mark: the runtime launches them when
+    all before them is over.
+
+    Before:
+    ```mlir
+    gpu.func @f_kernel(%a: memref<4xf32>, %b: memref<4xf32>) kernel {
+      %i = gpu.thread_id x
+      %0 = memref.load %a[%i] : memref<4xf32>
+      memref.store %0, %b[%i] : memref<4xf32>
+      gpu.return
+    }
+    ```
+    After:
+    ```mlir
+    llvm.mlir.global external constant @nm_waits_f_kernel(1 : i8) {addr_space = 1 : i32, alignment = 1 : i64} : i8
+    gpu.func @f_kernel(%a: memref<4xf32>, %b: memref<4xf32>) kernel {
+      nvvm.griddepcontrol wait
+      nvvm.griddepcontrol launch_dependents
+      %i = gpu.thread_id x
+      %0 = memref.load %a[%i] : memref<4xf32>
+      memref.store %0, %b[%i] : memref<4xf32>
+      gpu.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
 def NMLaunchOnStream : Pass<"nm-launch-on-stream", "::mlir::ModuleOp"> {
   let summary = "launches and memory on the caller's stream and device";
   let description = [{

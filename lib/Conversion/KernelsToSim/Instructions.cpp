@@ -116,6 +116,8 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.barrier", Thread, "nmSimBarrier", getBarrier},
       {"nvvm.bar.warp.sync", Thread, "nmSimSyncWarp"},
       {"nvvm.memory.barrier", Thread, "nmSimFence", getNone},
+      // Simulated kernels run one after the other.
+      {"nvvm.griddepcontrol", Thread, "nmSimFence", getNone},
       {"nvvm.cp.async.shared.global", Thread, "nmSimCopyAsync", getCopy,
        getCopyAccess},
       {"nvvm.cp.async.commit.group", Thread, "nmSimCommitCopies"},

@@ -21,6 +21,7 @@ gpu.module @kernels {
     %all = llvm.mlir.constant(-1 : i32) : i32
     %one = llvm.mlir.constant(1 : i32) : i32
     %thread = nvvm.read.ptx.sreg.tid.x : i32
+    nvvm.griddepcontrol wait
     %from = llvm.getelementptr %x[%thread] : (!llvm.ptr, i32) -> !llvm.ptr, f32
     %value = llvm.load %from : !llvm.ptr -> f32
     %power = llvm.call @double_exponential(%value) : (f32) -> f32
@@ -65,6 +66,8 @@ func.func @main(%x: memref<128xf32>) {
 // CHECK-LABEL: llvm.func internal @kernels.reverse
 // CHECK-SAME: (%[[THREAD:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[X:.*]]: !llvm.ptr
 // CHECK: %[[ID:.*]] = llvm.call @nmSimReadRegister(%[[THREAD]], %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
+// CHECK-NEXT: llvm.mlir.constant
+// CHECK-NEXT: llvm.call @nmSimFence(%[[THREAD]]
 // CHECK: %[[FROM:.*]] = llvm.getelementptr %[[X]][%[[ID]]]
 // CHECK: %[[AT:.*]] = llvm.call @nmSimAccess(%[[THREAD]], %{{.*}}, %[[FROM]])
 // CHECK: %[[VALUE:.*]] = llvm.load %[[AT]] {alignment = 1 : i64} : !llvm.ptr -> f32

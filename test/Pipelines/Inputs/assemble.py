@@ -33,7 +33,7 @@ def main():
         for name, text in re.findall(r"Compiling entry function '(\w+)'(.*?Used \d+ registers)", report.stderr, re.S):
             registers = re.search(r"Used (\d+) registers", text)[1]
             local = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores", text)
-            lines.append((ptx.index(name.encode()), f"{name} on {chip}: {registers} registers, {local[1]} bytes of stack, {local[2]} bytes spilled"))
+            lines.append((ptx.index(f".entry {name}(".encode()), f"{name} on {chip}: {registers} registers, {local[1]} bytes of stack, {local[2]} bytes spilled"))
         print("\n".join(text for _, text in sorted(lines)))
 
 

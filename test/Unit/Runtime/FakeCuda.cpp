@@ -152,8 +152,8 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
       {38, "l2"},     {75, "major"},  {76, "minor"},
       {97, "shared"}, {115, "pools"}, {120, "clusters"}};
   static const std::map<int, int> fixed = {
-      {5, 2147483647}, {6, 65535},    {7, 65535}, {13, 1980000},
-      {16, 132},       {36, 3201000}, {37, 6144}};
+      {5, 2147483647}, {6, 65535},   {7, 65535},    {13, 1980000},
+      {16, 132},       {81, 233472}, {36, 3201000}, {37, 6144}};
   if (auto key = keys.find(attribute); key != keys.end())
     *value = int(setting(key->second));
   else if (auto known = fixed.find(attribute); known != fixed.end())
@@ -205,8 +205,9 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
   if (isCapturing() && captureMode != 2)
     return 900;
   auto loaded = std::make_unique<Image>();
-  loaded->isPtx = isPtx;
-  if (isPtx && std::strstr(static_cast<const char *>(image), "wrong")) {
+  if (isPtx)
+    loaded->ptx = static_cast<const char *>(image);
+  if (loaded->ptx.find("wrong") != std::string::npos) {
     for (unsigned i = 0; i < count; ++i)
       if (options[i] == 5)
         std::strcpy(static_cast<char *>(values[i]),
@@ -237,11 +238,22 @@ EXPORT int cuModuleGetFunction(void **function, void *module,
   auto *image = static_cast<Image *>(module);
   auto &entry = image->functions[name];
   // Any other kernel of PTX does nothing.
-  if (!entry && image->isPtx)
+  if (!entry && !image->ptx.empty())
     entry.reset(new Function{getPtxKernel(name)});
   if (!entry)
     return 500;
   *function = entry.get();
+  return 0;
+}
+EXPORT int cuModuleGetGlobal_v2(unsigned long long *address, size_t *bytes,
+                                void *module, const char *name) {
+  ENTER("cuModuleGetGlobal", name);
+  const std::string &ptx = static_cast<Image *>(module)->ptx;
+  size_t at = ptx.find(std::string(" ") + name + " ");
+  if (at == std::string::npos)
+    return 500;
+  *address = at;
+  *bytes = 1;
   return 0;
 }
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
@@ -269,26 +281,34 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
   return runKernel(function, grid, shared, stream, params);
 }
 
+#ifndef FAKE_NO_LAUNCH_EX
 struct FakeLaunchConfig {
   unsigned grid[3], block[3], shared;
   void *stream;
   struct {
     int id, padding;
-    unsigned cluster[16];
+    unsigned words[16];
   } *attributes;
   unsigned numAttributes;
 };
 EXPORT int cuLaunchKernelEx(const FakeLaunchConfig *config, void *function,
                             void **params, void **) {
-  const unsigned *cluster = config->attributes[0].cluster;
-  if (config->numAttributes != 1 || config->attributes[0].id != 4)
-    return 1;
-  ENTER("cuLaunchKernelEx",
-        dims(config->grid[0], config->grid[1], config->grid[2]) + " cluster " +
-            dims(cluster[0], cluster[1], cluster[2]));
+  std::string text = dims(config->grid[0], config->grid[1], config->grid[2]);
+  for (unsigned i = 0; i < config->numAttributes; ++i) {
+    const unsigned *words = config->attributes[i].words;
+    if (config->attributes[i].id == 4)
+      text += " cluster " + dims(words[0], words[1], words[2]);
+    else if (config->attributes[i].id == 6)
+      text += " programmatic " + std::to_string(words[0]) + " shared " +
+              std::to_string(config->shared);
+    else
+      return 1;
+  }
+  ENTER("cuLaunchKernelEx", text);
   return runKernel(function, config->grid, config->shared, config->stream,
                    params);
 }
+#endif
 
 EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
   ENTER("cuMemGetInfo");

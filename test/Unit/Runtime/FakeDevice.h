@@ -22,7 +22,8 @@ struct Function {
   int64_t dynamicShared = 48 << 10;
 };
 struct Image {
-  bool isPtx = false;
+  /// Empty for a cubin.
+  std::string ptx;
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 /// Memory that was given back while a stream captured: it is there for each
