@@ -69,6 +69,7 @@ static void buildProducts(OpPassManager &pm, const NMToNVVMOptions &options) {
   pm.addPass(createCSEPass());
   ConvertNMToGPUOptions expand;
   expand.maxSharedMemory = stage.maxSharedMemory;
+  expand.earlyBlocks = getChip(options).earlyBlocks();
   pm.addNestedPass<func::FuncOp>(createConvertNMToGPU(expand));
 }
 

@@ -222,6 +222,28 @@ void Block::startCopy(NmSimThread &thread, int32_t site, char *to,
   thread.uncommitted.push_back({to, from, bytes, site});
 }
 
+void Block::checkPrefetch(NmSimThread &thread, int32_t site, const char *from,
+                          int32_t bytes) {
+  constexpr int32_t kUnit = 16;
+  step(thread, site);
+  if (bytes < 0 || bytes % kUnit != 0)
+    return report(thread, FaultClass::BadOperand, site,
+                  "expected to prefetch a multiple of " +
+                      std::to_string(kUnit) + " bytes, but got " +
+                      std::to_string(bytes));
+  std::string what =
+      "prefetches " + std::to_string(bytes) + " bytes at " + hex(from) + ", ";
+  std::optional<size_t> extent =
+      launch.global.find(from, size_t(std::max(bytes, 1)));
+  if (!extent)
+    return report(thread, FaultClass::GlobalBounds, site,
+                  what + launch.global.describe(from));
+  if (launch.global.getOffset(*extent, from) % kUnit != 0)
+    report(thread, FaultClass::Misaligned, site,
+           what + "which is no multiple of " + std::to_string(kUnit) + "; " +
+               launch.global.describe(from));
+}
+
 void Block::land(NmSimThread &thread, const std::vector<PendingCopy> &copies) {
   for (const PendingCopy &copy : copies) {
     const NmSimSite &info = launch.kernel.sites[copy.site];

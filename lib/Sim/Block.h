@@ -82,6 +82,8 @@ public:
   void *access(NmSimThread &thread, int32_t site, char *address);
   void startCopy(NmSimThread &thread, int32_t site, char *to, const char *from,
                  int32_t bytes);
+  void checkPrefetch(NmSimThread &thread, int32_t site, const char *from,
+                     int32_t bytes);
   void commitCopies(NmSimThread &thread);
   void waitForCopies(NmSimThread &thread, size_t pending);
   void waitForAllCopies(NmSimThread &thread);

@@ -38,6 +38,11 @@ void nmSimCopyAsync(NmSimThread *thread, int32_t site, void *to, void *from,
                            static_cast<char *>(from), bytes);
 }
 
+void nmSimPrefetchBulk(NmSimThread *thread, int32_t site, void *from,
+                       int32_t bytes) {
+  thread->block->checkPrefetch(*thread, site, static_cast<char *>(from), bytes);
+}
+
 void nmSimCommitCopies(NmSimThread *thread, int32_t) {
   thread->block->commitCopies(*thread);
 }

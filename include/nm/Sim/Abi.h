@@ -101,6 +101,9 @@ NM_SIM_API void *nmSimIntToShared(NmSimThread *thread, int32_t site,
 
 /// Starts a copy of `bytes` to shared memory, filled up to the site's bytes
 /// with zeros.
+/// cp.async.bulk.prefetch, which changes nothing; the range is checked.
+NM_SIM_API void nmSimPrefetchBulk(NmSimThread *thread, int32_t site, void *from,
+                                  int32_t bytes);
 NM_SIM_API void nmSimCopyAsync(NmSimThread *thread, int32_t site, void *to,
                                void *from, int32_t bytes);
 NM_SIM_API void nmSimCommitCopies(NmSimThread *thread, int32_t site);

@@ -25,6 +25,13 @@ struct GpuChip {
   /// Shared memory, in bytes, that a block can have, and a multiprocessor has.
   int64_t sharedPerBlock;
   int64_t sharedPerMultiprocessor;
+  /// Whether a kernel can start before the one before it has ended, and bulk
+  /// copies bring data to the second-level cache.
+  bool startsEarly;
+
+  /// The largest grid that starts early: one block for each multiprocessor,
+  /// for more of them would not be spread evenly.
+  int64_t earlyBlocks() const { return startsEarly ? multiprocessors : 0; }
 
   /// Finds the chip `sm_90`, `sm_90a` etc.; the error lists those there are.
   static Result<GpuChip> get(std::string_view name);

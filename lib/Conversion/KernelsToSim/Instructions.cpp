@@ -118,6 +118,7 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.memory.barrier", Thread, "nmSimFence", getNone},
       // Simulated kernels run one after the other.
       {"nvvm.griddepcontrol", Thread, "nmSimFence", getNone},
+      {"nvvm.cp.async.bulk.prefetch", Thread, "nmSimPrefetchBulk"},
       {"nvvm.cp.async.shared.global", Thread, "nmSimCopyAsync", getCopy,
        getCopyAccess},
       {"nvvm.cp.async.commit.group", Thread, "nmSimCommitCopies"},

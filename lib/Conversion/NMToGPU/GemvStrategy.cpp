@@ -10,6 +10,7 @@
 
 #include "ElementWords.h"
 #include "GemvActivations.h"
+#include "GemvPrefetch.h"
 #include "GemvSums.h"
 #include "GemvWeights.h"
 #include "TileExpansion.h"
@@ -17,6 +18,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -244,15 +247,19 @@ GemvWeights GemvExpansion::getWeights(ThreadEmitter &emitter,
 SmallVector<Value>
 GemvExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface op,
                         llvm::function_ref<Value(Value)> viewOf) {
+  ThreadEmitter emitter{builder, op.getLoc()};
+  Value values = viewOf(op.getValues()), indices = viewOf(op.getIndices());
+  // Before the first tile only: later ones are not waited for. Products of more
+  // rows wait for those, and ptxas spills registers around the requests.
+  if (std::exchange(startsEarly, false) && tile.m == 1)
+    prefetchWeights(emitter, values, indices, tile, thread, packing.panel);
   if (!isa<scf::ForOp>(op->getParentOp()))
     return {};
-  ThreadEmitter emitter{builder, op.getLoc()};
   SmallVector<Value> loaded = activations->loadAhead(
       emitter, op, viewOf(op.getA()), thread, tile.threads());
   if (loaded.empty() || tile.stages == 1)
     return loaded;
-  GemvWeights weights =
-      getWeights(emitter, op, viewOf(op.getValues()), viewOf(op.getIndices()));
+  GemvWeights weights = getWeights(emitter, op, values, indices);
   llvm::append_range(
       loaded, loadIfAny(emitter, weights, slice, weights.steps(emitter)));
   return loaded;

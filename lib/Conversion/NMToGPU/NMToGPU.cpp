@@ -194,9 +194,34 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter,
   return expansion.expand(rewriter, op, sums);
 }
 
+/// The blocks that `loop` becomes, if that is known.
+static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
+  int64_t blocks = 1;
+  for (auto [lower, upper, step] :
+       llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
+                 loop.getMixedStep())) {
+    std::optional<int64_t> first = getConstantIntValue(lower),
+                           end = getConstantIntValue(upper),
+                           size = getConstantIntValue(step);
+    if (!first || !end || !size)
+      return std::nullopt;
+    blocks *= llvm::divideCeil(*end - *first, *size);
+  }
+  return blocks;
+}
+
+/// Whether the runtime launches `blocks` early where there are `early`
+/// multiprocessors: no more than half of those, or nearly all; see
+/// lib/Runtime/CudaLaunch.cpp.
+static bool startEarly(std::optional<int64_t> blocks, int64_t early) {
+  return blocks && *blocks <= early &&
+         (2 * *blocks <= early || 10 * *blocks >= 9 * early);
+}
+
 LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
                                               scf::ForallOp blocks,
-                                              int64_t maxSharedMemory) {
+                                              int64_t maxSharedMemory,
+                                              int64_t earlyBlocks) {
   FailureOr<SmallVector<SparseProductOpInterface>> products =
       collectProducts(blocks);
   if (failed(products))
@@ -208,6 +233,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
       createTileExpansion(products->front(), *tile);
   if (failed(expansion))
     return failure();
+  (*expansion)->startsEarly = startEarly(countBlocks(blocks), earlyBlocks);
   rewriter.setInsertionPointToStart(blocks.getBody());
   SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
   for (SparseProductOpInterface op : *products)
@@ -269,14 +295,15 @@ static LogicalResult refuseFormatOps(func::FuncOp function) {
 }
 
 static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop,
-                                 int64_t maxSharedMemory) {
+                                 int64_t maxSharedMemory, int64_t earlyBlocks) {
   if (loop->getNumResults() != 0)
     return loop.emitOpError()
            << "expected no results, which bufferization removes, but got "
            << loop->getNumResults();
   return isElementwise(loop)
              ? convertElementwiseToLaunch(rewriter, loop)
-             : convertBlocksToLaunch(rewriter, loop, maxSharedMemory);
+             : convertBlocksToLaunch(rewriter, loop, maxSharedMemory,
+                                     earlyBlocks);
 }
 
 namespace {
@@ -294,7 +321,7 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      if (failed(convertLoop(rewriter, loop, maxSharedMemory)))
+      if (failed(convertLoop(rewriter, loop, maxSharedMemory, earlyBlocks)))
         return signalPassFailure();
   }
 };

@@ -33,6 +33,10 @@ public:
   /// What `prefetch` loaded for the next call of `expand`.
   SmallVector<Value> prefetched;
 
+  /// Whether the kernel may have time before it is allowed to read, in which to
+  /// ask for what it will.
+  bool startsEarly = false;
+
   /// Ops that `expand` made, in order, after which the copies of the tile after
   /// it may stand. Empty for where they are: asynchronous ones before it all,
   /// stores of what was loaded to registers behind.

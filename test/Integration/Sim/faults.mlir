@@ -51,6 +51,34 @@ func.func @global_bounds() {
   return
 }
 
+// The last 16 bytes are too many.
+// REDEFINE: %{function} = prefetch_bounds
+// RUN: %{run} --check-prefix=PREFETCH-BOUNDS
+// PREFETCH-BOUNDS: global access out of bounds: nvvm.cp.async.bulk.prefetch at {{.*}}: block (0, 0, 0), thread (0, 0, 0): prefetches 272 bytes at 0x{{[0-9a-f]+}}, byte 0 of memref argument 0, which has 256
+// PREFETCH-BOUNDS: misaligned access: {{.*}}: prefetches 16 bytes at 0x{{[0-9a-f]+}}, which is no multiple of 16; byte 4 of memref argument 0
+// PREFETCH-BOUNDS: operand out of range: {{.*}}: expected to prefetch a multiple of 16 bytes, but got 8
+func.func @prefetch_bounds() {
+  %c1 = arith.constant 1 : index
+  %x = memref.alloc() : memref<64xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%nx = %c1, %ny = %c1, %nz = %c1) {
+    %c4 = arith.constant 4 : i64
+    %c8 = arith.constant 8 : i32
+    %c16 = arith.constant 16 : i32
+    %c272 = arith.constant 272 : i32
+    %base = memref.extract_aligned_pointer_as_index %x : memref<64xf32> -> index
+    %address = arith.index_cast %base : index to i64
+    %next = arith.addi %address, %c4 : i64
+    %first = llvm.inttoptr %address : i64 to !llvm.ptr<1>
+    %second = llvm.inttoptr %next : i64 to !llvm.ptr<1>
+    nvvm.cp.async.bulk.prefetch %first, %c272 : !llvm.ptr<1>
+    nvvm.cp.async.bulk.prefetch %second, %c16 : !llvm.ptr<1>
+    nvvm.cp.async.bulk.prefetch %first, %c8 : !llvm.ptr<1>
+    gpu.terminator
+  }
+  memref.dealloc %x : memref<64xf32>
+  return
+}
+
 // REDEFINE: %{function} = shared_bounds
 // RUN: %{run} --check-prefix=SHARED-BOUNDS
 // SHARED-BOUNDS: shared access out of bounds: llvm.store at {{.*}}faults.mlir:[[@LINE+10]]:5: block (0, 0, 0), thread (32, 0, 0): writes 4 bytes at byte 128 of shared memory, which has 128; and 31 more there

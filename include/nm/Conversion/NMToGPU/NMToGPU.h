@@ -19,10 +19,12 @@ namespace mlir::nm {
 
 /// Expands the products in `blocks`, an scf.forall mapped to #gpu.block, by
 /// their strategy, and launches it. Emits an error where a block would take
-/// more than `maxSharedMemory` bytes of shared memory.
+/// more than `maxSharedMemory` bytes of shared memory. Up to `earlyBlocks`
+/// blocks may be launched before the kernel before them has ended.
 LogicalResult convertBlocksToLaunch(RewriterBase &rewriter,
                                     scf::ForallOp blocks,
-                                    int64_t maxSharedMemory);
+                                    int64_t maxSharedMemory,
+                                    int64_t earlyBlocks = 0);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/NMToGPU/NMToGPU.h.inc"

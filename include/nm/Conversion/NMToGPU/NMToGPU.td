@@ -27,7 +27,9 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     this one's are used. A lane has a few columns, and all rows of A, which are
     in shared memory, as words that hold one k of one or more rows. The warps
     of a block take turns along k (`slice_k`), and their sums are added in
-    order at the end. It takes f32, f16, bf16, f8E4M3FN and i8.
+    order at the end. Of several tiles of k, the next one's rows of A and first
+    weights are loaded while one is multiplied. It takes f32, f16, bf16, f8E4M3FN
+    and i8.
 
     Before:
     ```mlir
@@ -57,7 +59,11 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
   let options = [
     Option<"maxSharedMemory", "max-shared-memory", "int64_t",
            /*default=*/"232448",
-           "bytes of shared memory that a block may use">
+           "bytes of shared memory that a block may use">,
+    Option<"earlyBlocks", "early-blocks", "int64_t", /*default=*/"0",
+           "multiprocessors on which kernels start before the one before them "
+           "has ended: `gemv` first asks for weights where a grid takes half "
+           "of them or nearly all">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",

@@ -1,0 +1,67 @@
+// RUN: nm-opt %s --convert-nm-to-gpu=early-blocks=1 --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --convert-nm-to-gpu=early-blocks=3 --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=PART
+
+// Each warp's first lane asks for a part of the weights before anything is read,
+// so that it may be done before the kernel before has ended.
+// PART-LABEL: func.func @vector
+// PART: nvvm.cp.async.bulk.prefetch
+// CHECK-LABEL: func.func @vector
+// CHECK: gpu.launch
+// CHECK-NOT: vector.load
+// CHECK: scf.if
+// CHECK: %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %{{.*}} : memref<1x16x128xf32> -> index
+// CHECK: nvvm.cp.async.bulk.prefetch %{{.*}}, %{{.*}} : <1>
+// CHECK: memref.extract_aligned_pointer_as_index %{{.*}} : memref<1x4x384xi8> -> index
+// CHECK: nvvm.cp.async.bulk.prefetch
+// CHECK: }
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x16x128xf32>, vector<4xf32>
+// CHECK-NOT: nvvm
+// CHECK: gpu.terminator
+func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x384xi8>, %y: memref<32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%n) in (1) {
+    linalg.fill ins(%zero : f32) outs(%y : memref<32xf32>)
+    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+      schedule <gemv, block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Rows of 15 bytes are not asked for: copies are of multiples of 16 bytes.
+// CHECK-LABEL: func.func @odd_rows
+// CHECK-NOT: nvvm.cp.async.bulk.prefetch
+// CHECK: gpu.terminator
+func.func @odd_rows(%x: memref<64xi8>, %v: memref<1x8x60xi8>, %i: memref<1x4x1xi8>, %y: memref<15xi32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <1:2, block = 1x15> packing <panel = 15, index_bits = 1, chunk_rows = 4, index_rows = 8>
+      schedule <gemv, block = [1, 15, 64], warp = [1, 15], thread = [1, 1]>
+      ins(%x, %v, %i : memref<64xi8>, memref<1x8x60xi8>, memref<1x4x1xi8>) outs(%y : memref<15xi32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Two blocks are too many for one multiprocessor, and neither half nor nearly
+// all of three.
+// PART-LABEL: func.func @two_blocks
+// PART-NOT: nvvm.cp.async.bulk.prefetch
+// PART: gpu.terminator
+// CHECK-LABEL: func.func @two_blocks
+// CHECK-NOT: nvvm.cp.async.bulk.prefetch
+// CHECK: gpu.terminator
+func.func @two_blocks(%x: memref<64xf32>, %v: memref<2x4x128xf32>, %i: memref<2x1x384xi8>, %y: memref<64xf32>) {
+  scf.forall (%n) = (0) to (64) step (32) {
+    %panel = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%n)
+    %vt = memref.subview %v[%panel, 0, 0] [1, 4, 128] [1, 1, 1] : memref<2x4x128xf32> to memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>
+    %it = memref.subview %i[%panel, 0, 0] [1, 1, 384] [1, 1, 1] : memref<2x1x384xi8> to memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>
+    %yt = memref.subview %y[%n] [32] [1] : memref<64xf32> to memref<32xf32, strided<[1], offset: ?>>
+    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+      schedule <gemv, block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
+      ins(%x, %vt, %it : memref<64xf32>, memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>, memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>) outs(%yt : memref<32xf32, strided<[1], offset: ?>>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
