@@ -16,6 +16,8 @@ static constexpr double kEfficiency = 0.765, kMemoryEfficiency = 0.85;
 static constexpr double kStartMicroseconds = 8, kVectorMicroseconds = 3;
 /// Rows up to which it streams the weights and does little else.
 static constexpr int64_t kVectorRows = 16;
+/// The same of more rows than one in f32, for which it has no such kernels.
+static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
 
 /// How much faster the tensor cores multiply f16, summed in f32, than the
 /// multipliers do f32; from the chips' data sheets.
@@ -46,8 +48,10 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
       1000;
   double bytes = (m * k + k * n) * double(elementSize(product.type)) +
                  m * n * double(elementSize(product.outputType));
+  if (product.type == ElementType::F32 && m > 1 && m <= kVectorRows)
+    return bytes / (chip.memoryGBs * kFewRowsEfficiency) / 1000 +
+           kFewRowsMicroseconds;
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
-  return std::max(multiply, memory) + (product.rows() > kVectorRows
-                                           ? kStartMicroseconds
-                                           : kVectorMicroseconds);
+  return std::max(multiply, memory) +
+         (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
 }
