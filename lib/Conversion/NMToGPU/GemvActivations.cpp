@@ -244,13 +244,14 @@ SmallVector<Value> GemvActivations::loadAhead(ThreadEmitter &emitter,
 void GemvActivations::storeLoaded(ThreadEmitter &emitter, ArrayRef<Value> lines,
                                   Value thread, int64_t threads) const {
   for (int64_t i = 0; i < chunksOfThread(threads); ++i) {
-    auto [number, isThere] = chunkOf(emitter, thread, threads, i);
+    auto chunk = chunkOf(emitter, thread, threads, i);
     SmallVector<Value> elements(kChunk * perWord);
     for (int64_t row = 0; row < perWord; ++row)
       for (auto [j, element] :
            llvm::enumerate(extractAll(emitter, lines[i * perWord + row])))
         elements[j * perWord + row] = element;
-    emitter.onlyIf(isThere, [&] { storeChunk(emitter, elements, number); });
+    emitter.onlyIf(chunk.second,
+                   [&] { storeChunk(emitter, elements, chunk.first); });
   }
 }
 
