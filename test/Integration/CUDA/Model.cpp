@@ -5,24 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../RuntimeCalls.h"
 #include "Kernels.h"
-#include "nm-c/Runtime.h"
 
 #include <cstddef>
 #include <cstdint>
 
 #define EXPORT __attribute__((visibility("default")))
-
-extern "C" {
-void *mgpuModuleLoad(const void *data, size_t size);
-void mgpuModuleUnload(void *module);
-void *mgpuModuleGetFunction(void *module, const char *name);
-void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
-                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
-                      intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra, size_t numParams);
-void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
-}
 
 namespace {
 struct Memref {

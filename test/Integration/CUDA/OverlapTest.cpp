@@ -1,6 +1,6 @@
 //===- OverlapTest.cpp - Kernels that start while the one before ends -----===//
 
-#include "nm-c/Runtime.h"
+#include "../../RuntimeCalls.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 
@@ -10,16 +10,6 @@
 #include <vector>
 
 using namespace nm;
-
-extern "C" {
-void *mgpuModuleLoad(const void *data, size_t size);
-void mgpuModuleUnload(void *module);
-void *mgpuModuleGetFunction(void *module, const char *name);
-void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
-                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
-                      intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra, size_t numParams);
-}
 
 /// @waits(count, times): times[0] is when it starts, times[1] when it ends; in
 /// between it adds one to count[0], having slept for 100 us after it was read.
@@ -101,10 +91,8 @@ protected:
           mgpuModuleGetFunction(module, isPlain(i) ? "plain" : "waits"), 1, 1,
           1, 1, 1, 1, 0, currentStream(), params, nullptr, 2);
     }
-    char *text = nmTakeError();
-    Status status = text ? Status(Error{text}) : Status::success();
-    nmMessageFree(text);
-    return status;
+    std::string error = takeError();
+    return error.empty() ? Status::success() : Status(Error{error});
   }
 
   /// After `runs` of all launches: none saw a number too early, those that wait

@@ -1,6 +1,6 @@
 //===- RuntimeTest.cpp - The runtime on a CUDA device ---------------------===//
 
-#include "nm-c/Runtime.h"
+#include "../../RuntimeCalls.h"
 #include "Kernels.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
@@ -14,33 +14,6 @@
 #include <numeric>
 
 using namespace nm;
-
-extern "C" {
-void *mgpuModuleLoad(const void *data, size_t size);
-void mgpuModuleUnload(void *module);
-void *mgpuModuleGetFunction(void *module, const char *name);
-void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
-                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
-                      intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra, size_t numParams);
-void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
-                             intptr_t clusterY, intptr_t clusterZ,
-                             intptr_t gridX, intptr_t gridY, intptr_t gridZ,
-                             intptr_t blockX, intptr_t blockY, intptr_t blockZ,
-                             int32_t sharedBytes, void *stream, void **params,
-                             void **extra);
-void *mgpuMemAlloc(uint64_t bytes, void *stream, bool isHostShared);
-void mgpuMemFree(void *pointer, void *stream);
-void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
-void mgpuMemset32(void *to, uint32_t value, size_t count, void *stream);
-}
-
-static std::string takeError() {
-  char *text = nmTakeError();
-  std::string result = text ? text : "";
-  nmMessageFree(text);
-  return result;
-}
 
 static Status takeStatus() {
   std::string error = takeError();

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../RuntimeCalls.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
@@ -23,11 +24,6 @@
 #include <random>
 
 using namespace nm;
-
-extern "C" {
-void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
-void mgpuMemset32(void *to, uint32_t value, size_t count, void *stream);
-}
 
 /// An even number: the last result is in the first array.
 static constexpr int kCalls = 64;

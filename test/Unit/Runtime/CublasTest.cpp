@@ -1,7 +1,7 @@
 //===- CublasTest.cpp - What compiled dense products call -----------------===//
 
+#include "../../RuntimeCalls.h"
 #include "FakeCudaControl.h"
-#include "nm-c/Runtime.h"
 
 #include "nm/Support/ElementType.h"
 
@@ -26,13 +26,6 @@ void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
 }
 
 using namespace nm;
-
-static std::string takeError() {
-  char *text = nmTakeError();
-  std::string result = text ? text : "";
-  nmMessageFree(text);
-  return result;
-}
 
 /// What is loaded stays for the life of a process, so this is another one.
 TEST(CublasDeathTest, SaysThatItIsNotThere) {

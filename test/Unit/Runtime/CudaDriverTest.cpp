@@ -18,8 +18,7 @@ struct DriverCase {
 
 /// Ends the process with what a first use of CUDA says on stderr.
 [[noreturn]] static void reportFirstUse(const DriverCase &c) {
-  setenv("NM_CUDA_LIBRARY", c.library, 1);
-  setenv("FAKE_CUDA", c.setup, 1);
+  setDriver(c.library, c.setup);
   Result<int> count = countCudaDevices();
   std::fprintf(stderr, "%s",
                count ? "there is a device" : count.error().message.c_str());

@@ -1,25 +1,9 @@
 //===- CudaLaunchTest.cpp - Launches that overlap the one before ----------===//
 
+#include "../../RuntimeCalls.h"
 #include "FakeCudaControl.h"
-#include "nm-c/Runtime.h"
 
 using ::testing::ExitedWithCode;
-
-extern "C" {
-void *mgpuModuleLoad(void *data, size_t size);
-void mgpuModuleUnload(void *module);
-void *mgpuModuleGetFunction(void *module, const char *name);
-void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
-                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
-                      intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra, size_t numParams);
-void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
-                             intptr_t clusterY, intptr_t clusterZ,
-                             intptr_t gridX, intptr_t gridY, intptr_t gridZ,
-                             intptr_t blockX, intptr_t blockY, intptr_t blockZ,
-                             int32_t sharedBytes, void *stream, void **params,
-                             void **extra);
-}
 
 /// PTX with what the compiler adds for a kernel that waits.
 static char markedPtx[] = ".version 8.0\n"
@@ -43,7 +27,7 @@ TEST(CudaLaunch, OverlapsKernelsThatWait) {
         "; cuLaunchKernelEx 132x1x1 programmatic 1 shared 116736; ",
         "; cuLaunchKernelEx 1x1x1 programmatic 1 shared 200000; "})
     EXPECT_TRUE(cuda.called(call)) << call << cuda.log();
-  EXPECT_EQ(nmTakeError(), nullptr);
+  EXPECT_EQ(takeError(), "");
   mgpuModuleUnload(module);
 }
 
@@ -92,7 +76,7 @@ TEST(CudaLaunch, LaunchesAgainWithoutWhatTheDriverRefuses) {
         << cuda.log();
     cuda.forget();
   }
-  EXPECT_EQ(nmTakeError(), nullptr);
+  EXPECT_EQ(takeError(), "");
   mgpuModuleUnload(module);
 }
 
@@ -102,10 +86,8 @@ TEST(CudaLaunch, NamesTheCallThatFailed) {
   void *module = mgpuModuleLoad(markedPtx, sizeof markedPtx);
   auto error = [&] {
     launch(module, "marked");
-    char *text = nmTakeError();
-    std::string result = text ? text : "";
-    nmMessageFree(text);
-    return result.substr(0, result.find(" (grid"));
+    std::string text = takeError();
+    return text.substr(0, text.find(" (grid"));
   };
   cuda.fail("cuLaunchKernelEx", 700);
   EXPECT_EQ(error(), "cuLaunchKernelEx of 'marked'");
@@ -126,10 +108,9 @@ struct PlainCase {
 
 /// Ends the process with the driver's calls on stderr.
 [[noreturn]] static void launchFirst(const PlainCase &c) {
-  setenv("NM_CUDA_LIBRARY", c.library, 1);
-  setenv("FAKE_CUDA", c.setup, 1);
+  setDriver(c.library, c.setup);
   launch(mgpuModuleLoad(markedPtx, sizeof markedPtx), "marked");
-  std::exit(nmTakeError() ? 1 : 0);
+  std::exit(takeError().empty() ? 0 : 1);
 }
 
 TEST(CudaLaunch, LaunchesPlainlyWhereThereIsNothingElse) {

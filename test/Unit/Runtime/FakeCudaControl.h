@@ -45,4 +45,10 @@ private:
   void *library;
 };
 
+/// Has a process that has not used CUDA yet use this driver, in this state.
+inline void setDriver(const char *library, const char *setup) {
+  setenv("NM_CUDA_LIBRARY", library, 1);
+  setenv("FAKE_CUDA", setup, 1);
+}
+
 #endif // NM_TEST_UNIT_RUNTIME_FAKECUDACONTROL_H

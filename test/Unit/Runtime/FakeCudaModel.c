@@ -6,8 +6,8 @@
 |*
 \*===----------------------------------------------------------------------===*/
 
+#include "../../RuntimeCalls.h"
 #include "FakeCuda.h"
-#include "nm-c/Runtime.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,17 +29,6 @@ typedef struct {
 } Memref6;
 
 #define EXPORT(NAME) __asm__(NAME) __attribute__((visibility("default")))
-
-void *mgpuModuleLoad(void *data, size_t size);
-void mgpuModuleUnload(void *module);
-void *mgpuModuleGetFunction(void *module, const char *name);
-void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
-                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
-                      intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra, size_t numParams);
-void *mgpuMemAlloc(uint64_t bytes, void *stream, _Bool isHostShared);
-void mgpuMemFree(void *pointer, void *stream);
-void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
 
 /* The kernels. */
 

@@ -1,43 +1,12 @@
 //===- MgpuTest.cpp - What upstream's lowering of gpu calls ---------------===//
 
+#include "../../RuntimeCalls.h"
 #include "FakeCudaControl.h"
-#include "nm-c/Runtime.h"
 
 #include <vector>
 
-// As LLVM 22 declares them where it translates gpu.launch_func and gpu-to-llvm.
-extern "C" {
-void *mgpuModuleLoad(void *data, size_t size);
-void *mgpuModuleLoadJIT(void *data, int optLevel);
-void mgpuModuleUnload(void *module);
-void *mgpuModuleGetFunction(void *module, const char *name);
-void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
-                      intptr_t gridZ, intptr_t blockX, intptr_t blockY,
-                      intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra, size_t numParams);
-void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
-                             intptr_t clusterY, intptr_t clusterZ,
-                             intptr_t gridX, intptr_t gridY, intptr_t gridZ,
-                             intptr_t blockX, intptr_t blockY, intptr_t blockZ,
-                             int32_t sharedBytes, void *stream, void **params,
-                             void **extra);
-void *mgpuStreamCreate();
-void mgpuStreamDestroy(void *stream);
-void mgpuStreamSynchronize(void *stream);
-void mgpuStreamWaitEvent(void *stream, void *event);
-void *mgpuEventCreate();
-void mgpuEventDestroy(void *event);
-void mgpuEventSynchronize(void *event);
-void mgpuEventRecord(void *event, void *stream);
-void *mgpuMemAlloc(uint64_t bytes, void *stream, bool isHostShared);
-void mgpuMemFree(void *pointer, void *stream);
-void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream);
-void mgpuMemset32(void *to, uint32_t value, size_t count, void *stream);
-void mgpuMemset16(void *to, uint16_t value, size_t count, void *stream);
-void mgpuMemHostRegisterMemRef(int64_t rank, void *memref, int64_t bytes);
-void mgpuMemHostUnregisterMemRef(int64_t rank, void *memref, int64_t bytes);
-void mgpuSetDefaultDevice(int32_t device);
 // Called by modules of ours.
+extern "C" {
 void *nmDeviceConstant(void **table, const void *data, uint64_t bytes);
 void nmReleaseDeviceConstants(void **table);
 }
@@ -45,14 +14,6 @@ void nmReleaseDeviceConstants(void **table);
 namespace {
 class MgpuTest : public ::testing::Test {
 protected:
-  /// The thread's error, which is forgotten.
-  static std::string error() {
-    char *text = nmTakeError();
-    std::string result = text ? text : "";
-    nmMessageFree(text);
-    return result;
-  }
-
   FakeCuda cuda;
   char ptx[16] = ".version 8.0";
 };
@@ -78,7 +39,7 @@ TEST_F(MgpuTest, RunsWhatUpstreamEmits) {
   mgpuStreamSynchronize(stream);
   mgpuStreamDestroy(stream);
   mgpuModuleUnload(module);
-  EXPECT_EQ(error(), "");
+  EXPECT_EQ(takeError(), "");
   EXPECT_EQ(cuda.live(), before);
   for (const char *call :
        {"cuLaunchKernel 3x2x1 64x1x1", "cuLaunchKernelEx 4x1x1 cluster 2x1x1",
@@ -106,7 +67,7 @@ TEST_F(MgpuTest, MovesMemory) {
   EXPECT_EQ(mgpuMemAlloc(0, stream, false), nullptr);
   mgpuMemFree(nullptr, stream);
   mgpuStreamDestroy(stream);
-  EXPECT_EQ(error(), "");
+  EXPECT_EQ(takeError(), "");
   for (const char *call :
        {"cuMemAlloc 16; ", "cuMemFree; ", "cuMemAllocAsync 16; ",
         "cuMemFreeAsync; ", "cuMemAllocManaged 16; "})
@@ -128,7 +89,7 @@ TEST_F(MgpuTest, RegistersTheExtentOfAMemref) {
   memref.sizes[0] = 0;
   mgpuMemHostRegisterMemRef(2, &memref, sizeof(float));
   EXPECT_FALSE(cuda.called("cuMemHostRegister"));
-  EXPECT_EQ(error(), "");
+  EXPECT_EQ(takeError(), "");
 }
 
 TEST_F(MgpuTest, PrintsAnErrorOnceAndKeepsIt) {
@@ -138,8 +99,8 @@ TEST_F(MgpuTest, PrintsAnErrorOnceAndKeepsIt) {
   EXPECT_EQ(mgpuStreamCreate(), nullptr);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "nm: error: cuStreamCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2)\n");
-  EXPECT_EQ(error(), "cuStreamCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2)");
-  EXPECT_EQ(error(), "");
+  EXPECT_EQ(takeError(), "cuStreamCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2)");
+  EXPECT_EQ(takeError(), "");
 }
 
 TEST_F(MgpuTest, SurvivesWhatHasFailed) {
@@ -148,14 +109,14 @@ TEST_F(MgpuTest, SurvivesWhatHasFailed) {
   void *function = mgpuModuleGetFunction(none, "kernel");
   mgpuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr, 0);
   mgpuModuleUnload(none);
-  EXPECT_EQ(error(), "expected the bytes of a kernel module, but got none");
+  EXPECT_EQ(takeError(), "expected the bytes of a kernel module, but got none");
   function = mgpuModuleGetFunction(nullptr, "kernel");
-  EXPECT_EQ(error(), "expected a module of kernels, but got none");
+  EXPECT_EQ(takeError(), "expected a module of kernels, but got none");
   mgpuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr, 0);
-  EXPECT_EQ(error(), "expected a kernel to launch, but got none");
+  EXPECT_EQ(takeError(), "expected a kernel to launch, but got none");
   mgpuSetDefaultDevice(3);
   mgpuStreamSynchronize(nullptr);
-  EXPECT_EQ(error(), "expected a CUDA device from 0 to 0, but got 3");
+  EXPECT_EQ(takeError(), "expected a CUDA device from 0 to 0, but got 3");
   mgpuSetDefaultDevice(0);
   ::testing::internal::GetCapturedStderr();
 }
@@ -166,20 +127,20 @@ TEST_F(MgpuTest, RefusesLaunchesThatCannotBe) {
   void *function = mgpuModuleGetFunction(module, "kernel");
   mgpuLaunchKernel(function, 1, 70000, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr,
                    0);
-  EXPECT_EQ(error(), "kernel 'kernel': expected a grid of at most "
-                     "2147483647x65535x65535, but got 1x70000x1");
+  EXPECT_EQ(takeError(), "kernel 'kernel': expected a grid of at most "
+                         "2147483647x65535x65535, but got 1x70000x1");
   mgpuLaunchKernel(function, 1, 1, 1, -1, 1, 1, 0, nullptr, nullptr, nullptr,
                    0);
-  EXPECT_NE(error().find("but got -1x1x1"), std::string::npos);
+  EXPECT_NE(takeError().find("but got -1x1x1"), std::string::npos);
   mgpuLaunchKernel(function, 1, 1, 1, 1, 1, 1, -1, nullptr, nullptr, nullptr,
                    0);
-  EXPECT_NE(error().find("but got -1"), std::string::npos);
+  EXPECT_NE(takeError().find("but got -1"), std::string::npos);
   mgpuModuleUnload(module);
 
   char wrong[] = ".version 8.0 wrong";
   module = mgpuModuleLoad(wrong, sizeof wrong);
   EXPECT_EQ(mgpuModuleGetFunction(module, "kernel"), nullptr);
-  EXPECT_EQ(error(),
+  EXPECT_EQ(takeError(),
             "kernel 'kernel': cuModuleLoadDataEx for cuda:0 'Fake' failed: "
             "CUDA_ERROR_INVALID_PTX (218)\nptxas application ptx input, line "
             "1; error: wrong");
@@ -192,7 +153,7 @@ TEST_F(MgpuTest, CopiesConstantsOnce) {
   const float values[4] = {1, 2, 3, 4}, others[2] = {5, 6};
   void *table = nullptr;
   void *copy = nmDeviceConstant(&table, values, sizeof values);
-  ASSERT_NE(copy, nullptr) << error();
+  ASSERT_NE(copy, nullptr) << takeError();
   EXPECT_TRUE(cuda.called("cuMemcpyHtoDAsync 16; ")) << cuda.log();
   EXPECT_EQ(nmDeviceConstant(&table, values, sizeof values), copy);
   EXPECT_EQ(cuda.live(), before + 1);
@@ -210,8 +171,9 @@ TEST_F(MgpuTest, ConstantsThatCannotBeCopiedAreErrors) {
   void *table = nullptr;
   cuda.fail("cuMemcpyHtoDAsync", 700);
   EXPECT_EQ(nmDeviceConstant(&table, &value, sizeof value), nullptr);
-  EXPECT_NE(error().find("cuMemcpyHtoDAsync of a constant of 4 bytes failed"),
-            std::string::npos);
+  EXPECT_NE(
+      takeError().find("cuMemcpyHtoDAsync of a constant of 4 bytes failed"),
+      std::string::npos);
   EXPECT_EQ(cuda.live(), before);
   nmReleaseDeviceConstants(&table);
   ::testing::internal::GetCapturedStderr();
