@@ -2,6 +2,8 @@
 
 #include "CudaModule.h"
 
+#include "nm/Support/GpuChip.h"
+
 #include <algorithm>
 #include <climits>
 #include <tuple>
@@ -201,19 +203,11 @@ static LaunchAttribute overlapping() {
   return attribute;
 }
 
-/// Whether a kernel gains from starting before the one before it is over. Its
-/// blocks go where those of the other have ended or have never been. That suits
-/// grids that find room beside another of their size, and those that take every
-/// multiprocessor once. With others some multiprocessors get more blocks than
-/// in a launch of its own, or pairs of them that share a path to memory, and
-/// that costs more than a launch does.
 static bool gainsFromOverlap(const LaunchShape &shape,
                              const DeviceState &device) {
   int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
-  bool leavesHalf = 2 * blocks <= device.multiprocessors;
-  bool takesAll = blocks <= device.multiprocessors &&
-                  10 * blocks >= 9 * device.multiprocessors;
-  return (leavesHalf || takesAll) && !hasClusters(shape);
+  return gainsFromEarlyStart(blocks, device.multiprocessors) &&
+         !hasClusters(shape);
 }
 
 /// The shape with so much shared memory that a multiprocessor has room for one

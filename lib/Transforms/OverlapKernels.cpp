@@ -16,36 +16,34 @@ namespace mlir::nm {
 
 using namespace mlir;
 
-/// The most multiprocessors of the chips that `module` is compiled for, or
-/// nothing where not every one has griddepcontrol, which came with compute
-/// capability 9.0 (PTX ISA 9.7.13.13).
-static std::optional<int64_t> getMultiprocessors(gpu::GPUModuleOp module) {
+/// The largest grid that starts early on one of the chips that `module` is
+/// compiled for, or nothing where not every one has griddepcontrol, which came
+/// with compute capability 9.0 (PTX ISA 9.7.13.13).
+static std::optional<int64_t> getEarlyBlocks(gpu::GPUModuleOp module) {
   ArrayAttr targets = module.getTargetsAttr();
   if (!targets || targets.empty())
     return std::nullopt;
   int64_t most = 0;
   for (Attribute target : targets) {
     auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target);
-    std::string name = nvvm ? nvvm.getChip().str() : "";
-    auto chip = ::nm::Chip::parse(name);
-    auto known = ::nm::GpuChip::get(name);
-    if (!chip || chip->major < 9 || !known)
+    auto known = ::nm::GpuChip::get(nvvm ? nvvm.getChip().str() : "");
+    if (!known || !known->startsEarly)
       return std::nullopt;
-    most = std::max(most, known->multiprocessors);
+    most = std::max(most, known->earlyBlocks());
   }
   return most;
 }
 
 /// Whether the runtime launches the kernel when the one before it is over
-/// anyway: see CudaLaunch.cpp.
-static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t multiprocessors) {
+/// anyway: see gainsFromEarlyStart.
+static bool isTooLarge(gpu::GPUFuncOp kernel, int64_t earlyBlocks) {
   std::optional<ArrayRef<int32_t>> grid = kernel.getKnownGridSize();
   if (!grid)
     return false;
   int64_t blocks = 1;
   for (int32_t size : *grid)
     blocks *= size;
-  return blocks > multiprocessors;
+  return blocks > earlyBlocks;
 }
 
 /// Whether `op` may touch memory. What is prefetched to L2 is there for the
@@ -108,12 +106,12 @@ namespace {
 struct NMOverlapKernels
     : mlir::nm::impl::NMOverlapKernelsBase<NMOverlapKernels> {
   void runOnOperation() override {
-    std::optional<int64_t> multiprocessors = getMultiprocessors(getOperation());
-    if (!multiprocessors)
+    std::optional<int64_t> earlyBlocks = getEarlyBlocks(getOperation());
+    if (!earlyBlocks)
       return;
     for (auto kernel : llvm::to_vector(getOperation().getOps<gpu::GPUFuncOp>()))
       if (kernel.isKernel())
-        overlap(kernel, /*waits=*/!isTooLarge(kernel, *multiprocessors));
+        overlap(kernel, /*waits=*/!isTooLarge(kernel, *earlyBlocks));
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 #include "TileExpansion.h"
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Support/GpuChip.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -210,14 +211,6 @@ static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
   return blocks;
 }
 
-/// Whether the runtime launches `blocks` early where there are `early`
-/// multiprocessors: no more than half of those, or nearly all; see
-/// lib/Runtime/CudaLaunch.cpp.
-static bool startEarly(std::optional<int64_t> blocks, int64_t early) {
-  return blocks && *blocks <= early &&
-         (2 * *blocks <= early || 10 * *blocks >= 9 * early);
-}
-
 LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
                                               scf::ForallOp blocks,
                                               int64_t maxSharedMemory,
@@ -233,7 +226,9 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
       createTileExpansion(products->front(), *tile);
   if (failed(expansion))
     return failure();
-  (*expansion)->startsEarly = startEarly(countBlocks(blocks), earlyBlocks);
+  std::optional<int64_t> count = countBlocks(blocks);
+  (*expansion)->startsEarly =
+      count && ::nm::gainsFromEarlyStart(*count, earlyBlocks);
   rewriter.setInsertionPointToStart(blocks.getBody());
   SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
   for (SparseProductOpInterface op : *products)
