@@ -56,6 +56,21 @@ protected:
   /// What was loaded, if the source has it, else zeros.
   Value orZeros(const Access &access);
 
+  /// All of a thread's accesses, `count` of the block: `load(round)` gives one
+  /// on its way through registers, whose `id` is its number, and `store` ends
+  /// it. No load waits for a store.
+  template <typename Load, typename Store>
+  void emitRounds(int64_t count, Load load, Store store) {
+    SmallVector<decltype(load(int64_t(0)))> accesses;
+    for (int64_t round = 0; round * threads.count < count; ++round)
+      accesses.push_back(load(round));
+    for (auto [round, access] : llvm::enumerate(accesses)) {
+      OpBuilder::InsertionGuard guard(builder);
+      skipPastEnd(access.id, round, count);
+      store(access);
+    }
+  }
+
   OpBuilder &builder;
   Location loc;
   TileCopy copy;

@@ -101,15 +101,10 @@ void ElementsCopy::store(const Access &access) {
 }
 
 void ElementsCopy::emit() {
-  SmallVector<Access> accesses;
   int64_t count = countAccesses();
-  for (int64_t round = 0; round * threads.count < count; ++round)
-    accesses.push_back(load(round, count));
-  for (auto [round, access] : llvm::enumerate(accesses)) {
-    OpBuilder::InsertionGuard guard(builder);
-    skipPastEnd(access.id, round, count);
-    store(access);
-  }
+  emitRounds(
+      count, [&](int64_t round) { return load(round, count); },
+      [&](const Access &access) { store(access); });
 }
 
 void mlir::nm::emitElementsCopy(OpBuilder &builder, Location loc,

@@ -125,15 +125,10 @@ void SquaresCopy::store(const Square &square) {
 }
 
 void SquaresCopy::emit() {
-  SmallVector<Square> squares;
   int64_t count = copy.extents[0] * copy.extents[1] / (kSquare * kSquare);
-  for (int64_t round = 0; round * threads.count < count; ++round)
-    squares.push_back(load(round, count));
-  for (auto [round, square] : llvm::enumerate(squares)) {
-    OpBuilder::InsertionGuard guard(builder);
-    skipPastEnd(square.id, round, count);
-    store(square);
-  }
+  emitRounds(
+      count, [&](int64_t round) { return load(round, count); },
+      [&](const Square &square) { store(square); });
 }
 
 bool mlir::nm::canCopySquares(const TileCopy &copy,
