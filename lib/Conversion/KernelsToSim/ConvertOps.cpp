@@ -35,6 +35,17 @@ FailureOr<LLVM::CallOp> OpConverter::callSim(Operation *op, StringRef name,
   return LLVM::CallOp::create(builder, op->getLoc(), *function, all);
 }
 
+LogicalResult OpConverter::replaceByCall(Operation *op, StringRef name,
+                                         Type result, ArrayRef<Value> operands,
+                                         const SiteTable::Access &access) {
+  FailureOr<LLVM::CallOp> call = callSim(op, name, result, operands, access);
+  if (failed(call))
+    return failure();
+  op->replaceAllUsesWith(*call);
+  op->erase();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -84,15 +95,10 @@ LogicalResult OpConverter::convertAddressOf(LLVM::AddressOfOp op) {
   if (found == shared.offsets.end())
     return op.emitOpError("expected the address of shared memory, but got "
                           "another global, which the simulator does not have");
-  FailureOr<LLVM::CallOp> call =
-      found->second < 0 ? callSim(op, "nmSimDynamicShared", pointer, {})
-                        : callSim(op, "nmSimStaticShared", pointer,
-                                  {constant(op.getLoc(), i64, found->second)});
-  if (failed(call))
-    return failure();
-  op.replaceAllUsesWith(call->getResult());
-  op.erase();
-  return success();
+  if (found->second < 0)
+    return replaceByCall(op, "nmSimDynamicShared", pointer, {});
+  return replaceByCall(op, "nmSimStaticShared", pointer,
+                       {constant(op.getLoc(), i64, found->second)});
 }
 
 LogicalResult OpConverter::convertSharedToInt(LLVM::PtrToIntOp op) {
@@ -112,13 +118,7 @@ LogicalResult OpConverter::convertIntToShared(LLVM::IntToPtrOp op) {
   Value offset = op.getArg();
   if (offset.getType() != i64)
     offset = LLVM::ZExtOp::create(builder, op.getLoc(), i64, offset);
-  FailureOr<LLVM::CallOp> call =
-      callSim(op, "nmSimIntToShared", pointer, {offset});
-  if (failed(call))
-    return failure();
-  op.replaceAllUsesWith(call->getResult());
-  op.erase();
-  return success();
+  return replaceByCall(op, "nmSimIntToShared", pointer, {offset});
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,14 +223,9 @@ LogicalResult OpConverter::convertInstruction(Operation *op) {
   Type result = op->getNumResults() == 0
                     ? LLVM::LLVMVoidType::get(op->getContext())
                     : op->getResult(0).getType();
-  FailureOr<LLVM::CallOp> call = callSim(
-      op, instruction->function, result, operands,
-      instruction->access ? instruction->access(op) : SiteTable::Access());
-  if (failed(call))
-    return failure();
-  op->replaceAllUsesWith(*call);
-  op->erase();
-  return success();
+  return replaceByCall(op, instruction->function, result, operands,
+                       instruction->access ? instruction->access(op)
+                                           : SiteTable::Access());
 }
 
 /// Whether `op` does nothing but keep its operand from being computed later.

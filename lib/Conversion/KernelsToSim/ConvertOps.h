@@ -54,6 +54,10 @@ private:
   FailureOr<LLVM::CallOp> callSim(Operation *op, StringRef name, Type result,
                                   ArrayRef<Value> operands,
                                   const SiteTable::Access &access = {});
+  /// Replaces `op` by such a call.
+  LogicalResult replaceByCall(Operation *op, StringRef name, Type result,
+                              ArrayRef<Value> operands,
+                              const SiteTable::Access &access = {});
   Value createSlot(Operation *op, Type type);
   Value constant(Location loc, Type type, int64_t value) {
     return LLVM::ConstantOp::create(builder, loc, type,
