@@ -7,6 +7,8 @@
 
 #include "GpuModels.h"
 
+#include "nm/Support/SimtLimits.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -48,17 +50,10 @@ static constexpr Shape kGatherShapes[] = {
     {1, 8, 8, 4, 8, 8},   {1, 8, 8, 4, 8, 4},
 };
 
-/// Rows of A's tile are this much further apart than they are long; see
-/// nm-stage-shared-memory.
-static constexpr int64_t kRowPadding = 4;
 static constexpr int64_t kMaxStages = 3;
 static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
-/// Multiplications that the expansion of gathered rows unrolls.
-static constexpr int64_t kUnrolledFMAs = 2048;
-/// Rows of A that it finds for each sum.
-static constexpr int64_t kUnrolledStepsPerSum = 4;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
@@ -118,17 +113,14 @@ static constexpr double kBarrier = 40;
 /// Of the lesser of multiplications and loads, what does not overlap with the
 /// greater where a scheduler has one warp and a row is held across the barrier.
 static constexpr double kNotOverlapped = 0.7;
-static constexpr int64_t kMaxRowsToDefer = 16;
 /// Instructions of a warp for a tile, however long: addresses, positions and
 /// waits.
 static constexpr double kTileInstructions = 200;
 /// Clocks that a tile waits for A where a thread loads so many elements of it
 /// that it cannot do so ahead; see nm-pipeline-copies.
 static constexpr double kLateLoads = 1000;
-static constexpr int64_t kMaxEarlyElements = 32;
 /// Of a loop over more rows than are unrolled; copies stand before and after.
 static constexpr double kLoopedRows = 1.2;
-static constexpr int64_t kMaxUnrolledRows = 32;
 /// Slots that are no power of two in number cost their remainders, and more of
 /// them shared memory.
 static constexpr double kManySlots = 1.04;
@@ -296,7 +288,7 @@ double Estimate::tileClocks(double blocks) const {
   if (!gathers() && keptRows > kMaxUnrolledRows)
     clocks *= kLoopedRows;
   if (!gathers() && !tile.pack && !product.isKMajor &&
-      tile.blockM * tile.blockK / threads > kMaxEarlyElements)
+      4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
     clocks += kLateLoads;
   return clocks;
 }
@@ -319,8 +311,8 @@ int64_t Estimate::spareRegisters() const {
                 tile.blockK % kWarp == 0;
   int64_t units = tile.threadN / std::gcd(pattern.bn, kChunk);
   int64_t sums = tile.threadM * tile.threadN;
-  bool loops = keptRows > std::min(kUnrolledFMAs / sums,
-                                   kUnrolledStepsPerSum * sums / units);
+  bool loops = keptRows > std::min(kMaxUnrolledFMAs / sums,
+                                   kMaxUnrolledStepsPerSum * sums / units);
   spare += isEven ? 0 : 48;
   spare += loops ? 8 * ceilDiv(units, 2) : 0;
   return spare + (pattern.bk > 1 && pattern.bn < kChunk ? 12 : 0);

@@ -11,6 +11,8 @@
 #include "SimtTile.h"
 #include "WeightTile.h"
 
+#include "nm/Support/SimtLimits.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -24,12 +26,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Multiply-adds of a thread that are unrolled, which the instruction cache
-/// holds beside the copies.
-static constexpr int64_t kMaxUnrolledFMAs = 2048;
-/// Rows of A that a thread finds in what is unrolled, for each of its sums: of
-/// small tiles ptxas moves the loads ahead until nothing is left in registers.
-static constexpr int64_t kMaxUnrolledStepsPerSum = 4;
 /// Words of A that are read ahead of their use.
 static constexpr int64_t kWordsAhead = 32;
 
@@ -194,8 +190,8 @@ StepOperands KeptRows::load(const Step &step) {
 /// a part of a unit.
 int64_t SimtGatherExpansion::unrolledRows(int64_t rowCount) const {
   int64_t sums = tile.threadM * tile.threadN;
-  int64_t most = std::min(kMaxUnrolledFMAs / sums,
-                          kMaxUnrolledStepsPerSum * sums / units());
+  int64_t most = std::min(::nm::kMaxUnrolledFMAs / sums,
+                          ::nm::kMaxUnrolledStepsPerSum * sums / units());
   auto isWhole = [&](int64_t count, int64_t part) {
     return count % part == 0 || part % count == 0;
   };

@@ -11,6 +11,7 @@
 #include "WeightTile.h"
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
+#include "nm/Support/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -38,16 +39,12 @@ struct RowOperands {
   SmallVector<Value> b;
 };
 
-/// Kept rows of a tile beyond which it gains little to hold one across a
-/// barrier, and takes registers that longer code needs itself.
-constexpr int64_t kMaxRowsToDefer = 16;
-
 class SimtExpansion : public SimtTileExpansion {
 public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
         isInterleaved(op->hasAttr(kInterleavedRowsAttr)),
-        isShort(WeightTile(op).rows() <= kMaxRowsToDefer) {}
+        isShort(WeightTile(op).rows() <= ::nm::kMaxRowsToDefer) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
@@ -111,8 +108,9 @@ private:
 int64_t SimtExpansion::unrolledRows(int64_t rowCount) const {
   // A loop unrolls half as many: ptxas holds addresses of more in registers
   // that it then lacks.
-  int64_t count =
-      rowCount <= kMaxUnrolledRows ? rowCount : kMaxUnrolledRows / 2;
+  int64_t count = rowCount <= ::nm::kMaxUnrolledRows
+                      ? rowCount
+                      : ::nm::kMaxUnrolledRows / 2;
   while (rowCount % count != 0 ||
          (count % pattern.bk != 0 && pattern.bk % count != 0))
     --count;
@@ -415,11 +413,10 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
     addRow(builder, loc, current, result);
     current = std::move(next);
   }
-  if (defersRow()) {
+  if (defersRow())
     packRow(current, result);
-    return result;
-  }
-  addRow(builder, loc, current, result);
+  else
+    addRow(builder, loc, current, result);
   return result;
 }
 

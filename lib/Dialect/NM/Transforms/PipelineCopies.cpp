@@ -14,6 +14,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Support/SimtLimits.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,10 +66,9 @@ struct StagedTile {
 };
 } // namespace
 
-/// Bytes that a thread may have under way while it multiplies: they hold 32 of
-/// its registers. A thread of a larger block has 128 at most, and warps beside
-/// it that hide what the loads take.
-static constexpr int64_t kMaxEarlyBytes = 128, kMaxThreadsLoadingEarly = 256;
+/// A thread of a larger block has 128 registers at most, and warps beside it
+/// that hide what loads take.
+static constexpr int64_t kMaxThreadsLoadingEarly = 256;
 
 /// Waits for a load's data: ops that only stores need, and the stores.
 static bool isStoreFromRegisters(Operation *op) {
@@ -342,7 +342,7 @@ void CopyPipeline::emitMainLoop(Value group) {
   // none past, they are under way for all of the product; after it ptxas puts
   // them off to save registers, until too late. It is to do so where there are
   // not enough registers.
-  bool loadEarly = tile.countBytes() <= kMaxEarlyBytes &&
+  bool loadEarly = tile.countBytes() <= ::nm::kMaxEarlyBytes &&
                    countThreads() <= kMaxThreadsLoadingEarly;
   if (loadEarly)
     cloneOps(tile.loads, mapping);

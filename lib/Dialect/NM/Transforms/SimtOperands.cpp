@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
+#include "nm/Support/SimtLimits.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -28,7 +30,8 @@ bool mlir::nm::readsIndicesInPlace(SpMMOp op, const GpuTile &tile) {
   auto type = cast<MemRefType>(op.getIndices().getType());
   // Registers have no address: which unit is meant must be constant. A ragged
   // tile lacks positions, which a copy fills up.
-  return warpsShareUnits(op, tile) && units * pattern.bk <= kMaxUnrolledRows &&
+  return warpsShareUnits(op, tile) &&
+         units * pattern.bk <= ::nm::kMaxUnrolledRows &&
          type.hasStaticShape() && type.getDimSize(0) * pattern.bn >= tile.n &&
          type.getDimSize(1) == units;
 }

@@ -8,6 +8,7 @@
 #include "nm/Dialect/NM/Transforms/AccessWidth.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
+#include "nm/Support/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -24,11 +25,6 @@ namespace mlir::nm {
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// Elements between rows of A's tile beyond its width. Stores of a transposing
-/// copy go down a column from lane to lane; with rows a multiple of 32 words
-/// apart they would all meet in one bank. Four keep 16-byte loads aligned.
-static constexpr int64_t kRowPadding = 4;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -90,7 +86,7 @@ MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
 
 MemRefType Staging::typeOfA() {
   return workgroupType(
-      {countRows(), tile.m}, {tile.m + kRowPadding, 1},
+      {countRows(), tile.m}, {tile.m + ::nm::kRowPadding, 1},
       cast<SparseProductOpInterface>(*op).getAType().getElementType());
 }
 

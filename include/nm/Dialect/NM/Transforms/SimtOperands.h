@@ -13,10 +13,6 @@
 
 namespace mlir::nm {
 
-/// Kept rows that are unrolled: with a register tile of 8 x 8, 2048 FMAs, which
-/// the instruction cache holds beside the copies.
-inline constexpr int64_t kMaxUnrolledRows = 32;
-
 /// Whether the tile's positions stay in global memory, to be read to registers
 /// a tile ahead.
 bool readsIndicesInPlace(SpMMOp op, const GpuTile &tile);
