@@ -167,3 +167,25 @@ void nmSimReduce(NmSimCollective *lanes) {
     if (lanes->results[lane])
       *static_cast<uint32_t *>(lanes->results[lane]) = result;
 }
+
+/// Lane 8 i + r names row r of matrix i, and receives word l % 4 of row l / 4
+/// of each.
+void nmSimLoadMatrices(NmSimCollective *lanes) {
+  constexpr int kMatrices = 4, kRows = 8, kWords = 4;
+  struct Words {
+    uint32_t word[kMatrices];
+  };
+  for (int lane = 0; lane < lanes->width; ++lane) {
+    if (!lanes->results[lane])
+      continue;
+    auto *result = static_cast<Words *>(lanes->results[lane]);
+    for (int matrix = 0; matrix < kMatrices; ++matrix) {
+      void *operand = lanes->operands[matrix * kRows + lane / kWords];
+      // Undefined where no lane names the row.
+      result->word[matrix] = ~0u;
+      if (operand)
+        std::memcpy(&result->word[matrix],
+                    *static_cast<char **>(operand) + lane % kWords * 4, 4);
+    }
+  }
+}

@@ -180,6 +180,9 @@ NM_SIM_API void nmSimCollective(NmSimThread *thread, int32_t site,
 NM_SIM_API void nmSimShuffle(NmSimCollective *lanes);
 NM_SIM_API void nmSimVote(NmSimCollective *lanes);
 NM_SIM_API void nmSimReduce(NmSimCollective *lanes);
+/// ldmatrix of four matrices. Each lane's operand is the address of a row, 16
+/// bytes that it has accessed; its result, four words.
+NM_SIM_API void nmSimLoadMatrices(NmSimCollective *lanes);
 
 //===----------------------------------------------------------------------===//
 // Arithmetic that host instructions do not have

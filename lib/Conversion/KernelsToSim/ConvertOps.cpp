@@ -164,7 +164,14 @@ LogicalResult OpConverter::callCollective(Operation *op,
                                           const Instruction &instruction,
                                           ArrayRef<Value> operands) {
   Location loc = op->getLoc();
-  ArrayRef<Value> gathered = operands.drop_front();
+  SmallVector<Value> gathered(operands.drop_front());
+  if (instruction.access) {
+    FailureOr<LLVM::CallOp> call = callSim(op, "nmSimAccess", pointer,
+                                           gathered[0], instruction.access(op));
+    if (failed(call))
+      return failure();
+    gathered[0] = call->getResult();
+  }
   auto type = LLVM::LLVMStructType::getLiteral(
       op->getContext(), SmallVector<Type>(ValueRange(gathered).getTypes()));
   Value slot = createSlot(op, type);

@@ -74,6 +74,20 @@ static Operands getReduction(const OperandBuilder &b) {
                             b.integer(op.getAbs()), b.integer(op.getNan())};
 }
 
+static Operands getMatrices(const OperandBuilder &b) {
+  auto op = cast<NVVM::LdMatrixOp>(b.op);
+  if (op.getNum() != 4 || op.getLayout() != NVVM::MMALayout::row ||
+      op.getEltType() != NVVM::LdStMatrixEltType::B16)
+    return b.op->emitOpError("expected four matrices of b16 in row layout: the "
+                             "simulator has no others");
+  return SmallVector<Value>{b.integer(-1), b.operand(0)};
+}
+
+static SiteTable::Access getMatricesAccess(Operation *) {
+  // A lane names a row, which eight lanes at a time read of a matrix.
+  return {NM_SIM_LOAD, NM_SIM_SHARED, /*bytes=*/16, /*alignment=*/16};
+}
+
 static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
 
 //===----------------------------------------------------------------------===//
@@ -126,6 +140,8 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.shfl.sync", Warp, "nmSimShuffle", getShuffle},
       {"nvvm.vote.sync", Warp, "nmSimVote", getVote},
       {"nvvm.redux.sync", Warp, "nmSimReduce", getReduction},
+      {"nvvm.ldmatrix", Warp, "nmSimLoadMatrices", getMatrices,
+       getMatricesAccess},
       {"nvvm.rcp.approx.ftz.f", Thread, "nmSimReciprocal"},
   };
   return kTable;

@@ -47,7 +47,8 @@ struct Instruction {
   /// Null for those the op has. Fails, with an error on the op, for a form of
   /// the op that the function does not know.
   FailureOr<SmallVector<Value>> (*operands)(const OperandBuilder &) = nullptr;
-  /// What the op accesses, if it does.
+  /// What the op accesses, if it does. One of a warp does so at its lanes'
+  /// second operands, before all have come together.
   SiteTable::Access (*access)(Operation *) = nullptr;
   int32_t reg = 0;
 };

@@ -46,6 +46,16 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  llvm.func @two_matrices(%rows: !llvm.ptr<3>) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected four matrices of b16 in row layout}}
+    %0 = nvvm.ldmatrix %rows {num = 2 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   llvm.func @constant_memory(%x: !llvm.ptr<4>) attributes {nvvm.kernel} {
     // expected-error @+1 {{expected an access of global or shared memory, but got address space 4}}
     %0 = llvm.load %x : !llvm.ptr<4> -> f32

@@ -35,6 +35,9 @@ gpu.module @kernels {
     %kept = llvm.inline_asm has_side_effects "", "=f,0" %read : (f32) -> f32
     %shuffled = nvvm.shfl.sync bfly %all, %kept, %one, %last : f32 -> f32
     llvm.store %shuffled, %from : f32, !llvm.ptr
+    %matrices = nvvm.ldmatrix %slot {num = 4 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+    %third = llvm.extractvalue %matrices[2] : !llvm.struct<(i32, i32, i32, i32)>
+    llvm.store %third, %from : i32, !llvm.ptr
     %dynamic = llvm.mlir.addressof @more : !llvm.ptr<3>
     %global = llvm.addrspacecast %from : !llvm.ptr to !llvm.ptr<1>
     nvvm.cp.async.shared.global %dynamic, %global, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
@@ -80,6 +83,10 @@ func.func @main(%x: memref<128xf32>) {
 // CHECK-NOT: llvm.inline_asm
 // CHECK: %[[SHUFFLE:.*]] = llvm.mlir.addressof @nmSimShuffle
 // CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[SHUFFLE]], %{{.*}}, %{{.*}})
+// CHECK: %[[ROW:.*]] = llvm.call @nmSimAccess(%[[THREAD]], %{{.*}}, %[[SLOT]])
+// CHECK: llvm.store %[[ROW]], %[[OPERANDS:.*]] : !llvm.ptr, !llvm.ptr
+// CHECK: %[[MATRICES:.*]] = llvm.mlir.addressof @nmSimLoadMatrices
+// CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[MATRICES]], %{{.*}}, %{{.*}})
 // CHECK: %[[DYNAMIC:.*]] = llvm.call @nmSimDynamicShared
 // CHECK: llvm.call @nmSimCopyAsync(%[[THREAD]], %{{.*}}, %[[DYNAMIC]], %[[FROM]], %{{.*}})
 // CHECK: llvm.call @nmSimCommitCopies

@@ -165,6 +165,27 @@ TEST(LaunchTest, Shuffles) {
   EXPECT_EQ(shuffle(Down, 1, (24 << 8) | 7, 15), -1);
 }
 
+/// A lane receives a word of each matrix, of the row that a fourth of its
+/// number says, where lanes name them in no order.
+TEST(LaunchTest, Matrices) {
+  int32_t words[32][4], results[32][4];
+  char *rows[32];
+  NmSimCollective lanes{};
+  lanes.width = 32;
+  for (int lane = 0; lane < 32; ++lane) {
+    int row = lane * 5 % 32;
+    for (int word = 0; word < 4; ++word)
+      words[row][word] = 10 * lane + word;
+    rows[lane] = reinterpret_cast<char *>(words[row]);
+    lanes.operands[lane] = &rows[lane];
+    lanes.results[lane] = results[lane];
+  }
+  nmSimLoadMatrices(&lanes);
+  for (int lane = 0; lane < 32; ++lane)
+    for (int matrix = 0; matrix < 4; ++matrix)
+      EXPECT_EQ(results[lane][matrix], 10 * (matrix * 8 + lane / 4) + lane % 4);
+}
+
 static void addToOne(NmSimThread *thread, void *arguments) {
   auto &args = *static_cast<Arguments *>(arguments);
   __atomic_fetch_add(access(thread, AddGlobal, args.x), 1, __ATOMIC_RELAXED);
