@@ -50,10 +50,16 @@ static constexpr Shape kGatherShapes[] = {
     {1, 8, 8, 4, 8, 8},   {1, 8, 8, 4, 8, 4},
 };
 
+// Where rows of A stay as they are, their copies hold no registers, and warps
+// of small tiles are many enough without.
+static constexpr Shape kRowShapes[] = {{1, 16, 8, 4, 8, 4}, {2, 8, 8, 4, 8, 4}};
+
 static constexpr int64_t kMaxStages = 3;
 static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
+/// Words of shared memory that are served at once.
+static constexpr int64_t kBankWords = 32;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
@@ -125,6 +131,9 @@ static constexpr double kGatherBarrier = 320;
 /// copies of all warps at once leave unused. Stores of single elements meet a
 /// bank twice.
 static constexpr double kStagedClocks = 4.7, kStagedElementsClocks = 5.2;
+/// The same three where rows of A stay as they are: asynchronous copies bring
+/// them, a line at a time, and some products are held across the barrier.
+static constexpr double kNotOverlappedRows = 0.6, kRowsClocks = 1.5;
 /// Instructions of a warp for a tile, however long: addresses, positions and
 /// waits.
 static constexpr double kTileInstructions = 200;
@@ -184,6 +193,12 @@ private:
   bool defersRow() const {
     return keptRows <= kMaxRowsToDefer && !gathers() && !tile.pack;
   }
+  /// Whether A's tile stays row-major; see rowsOfAStay.
+  bool rowsStay() const {
+    return gathers() && !product.isKMajor && !tile.pack &&
+           product.pattern.bk % kChunk == 0 && product.k % kBankWords == 0 &&
+           tile.blockK % kBankWords == 0 && tile.blockM % kBankWords == 0;
+  }
   /// Whether lanes of a warp read rows of A of their own.
   bool gathers() const { return unitColumns() < tile.warpN; }
   double readsPerRow() const;
@@ -239,6 +254,8 @@ double Estimate::storeClocks() const {
   double clocks =
       double(tile.blockM) * stagedRows(product.pattern, tile) / kWarp;
   bool isWide = threads <= 256;
+  if (rowsStay())
+    return clocks * kRowsClocks;
   if (gathers() && !product.isKMajor)
     return clocks * (isWide ? kStagedClocks : kStagedElementsClocks);
   return isWide ? clocks : 2 * clocks;
@@ -280,7 +297,7 @@ double Estimate::cacheClocks() const {
 /// where a scheduler has one warp.
 double Estimate::notOverlapped() const {
   if (gathers())
-    return kNotOverlappedGathering;
+    return rowsStay() ? kNotOverlappedRows : kNotOverlappedGathering;
   return defersRow() ? kNotOverlapped : 1;
 }
 
@@ -301,7 +318,7 @@ double Estimate::tileClocks(double blocks) const {
   apart += tile.stages == 1 ? kSingleBuffered : kBarrier;
   apart += tile.pack ? kListClocks : 0;
   double clocks = bound + apart / warpsPerScheduler;
-  if (gathers())
+  if (gathers() && !rowsStay())
     clocks += kGatherBarrier - kBarrier / warpsPerScheduler;
   if (tile.stages > 2)
     clocks *= kManySlots;
@@ -334,11 +351,16 @@ int64_t Estimate::spareRegisters() const {
   bool loops = keptRows > std::min(kMaxUnrolledFMAs / sums,
                                    kMaxUnrolledStepsPerSum * sums / units);
   spare += isEven ? 0 : 48;
+  if (rowsStay() && loops)
+    spare += 40;
   spare += loops ? 8 * ceilDiv(units, 2) : 0;
   return spare + (pattern.bk > 1 && pattern.bn < kChunk ? 12 : 0);
 }
 
 int64_t Estimate::registers() const {
+  // Sums, words of A that are read ahead, weights of four rows, and addresses.
+  if (rowsStay())
+    return tile.threadM * tile.threadN + 88;
   int64_t copiedRows = stagedRows(product.pattern, tile);
   // cp.async needs no registers; without packing, what is fitted has them.
   if (tile.pack && product.isKMajor)
@@ -348,7 +370,7 @@ int64_t Estimate::registers() const {
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
                       tile.threadN + tile.blockM * copiedRows / threads;
   // Lanes with units of their own hold positions, and places in A, by column.
-  registers += gathers() ? 20 + 2 * tile.threadN / product.pattern.bk : 40;
+  registers += gathers() ? 16 + 2 * tile.threadN / product.pattern.bk : 40;
   // ptxas reads further ahead where a block leaves it registers to.
   if (gathers() && threads <= 256)
     registers += 24;
@@ -421,6 +443,9 @@ static std::vector<Shape> getShapes(const Pattern &pattern) {
   std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
   for (const Shape &shape : kGatherShapes)
     if (pattern.bn < shape.lanesN * shape.threadN)
+      shapes.push_back(shape);
+  for (const Shape &shape : kRowShapes)
+    if (pattern.bn < shape.lanesN * shape.threadN && pattern.bk % kChunk == 0)
       shapes.push_back(shape);
   return shapes;
 }

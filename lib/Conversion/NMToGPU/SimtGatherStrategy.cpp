@@ -6,11 +6,16 @@
 // other on one column, so that they read 128 contiguous bytes of one row of A
 // whatever row their index names, and one word of the weights.
 //
+// Where units span whole 16-byte words of rows of A, those rows stay as they
+// are, and such a word is four kept rows of a column: eight lanes read theirs
+// in eight rows, which the order of words keeps in banks of their own.
+//
 //===----------------------------------------------------------------------===//
 
 #include "SimtTile.h"
 #include "WeightTile.h"
 
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
 #include "nm/Support/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,18 +33,29 @@ using namespace mlir::nm;
 
 /// Words of A that are read ahead of their use.
 static constexpr int64_t kWordsAhead = 32;
+/// Words of A that are held across the barrier.
+static constexpr int64_t kWordsToDefer = 16;
+/// Kept rows of a tile beyond which that gains nothing where A's tile is
+/// k-major; more have places for its stores.
+static constexpr int64_t kMaxGatheredRowsToDefer = 8;
+/// Threads of a block, and sums of a thread, beyond which registers lack.
+static constexpr int64_t kMaxThreadsToDefer = 256;
+static constexpr int64_t kMaxSumsToDefer = 64;
 
 namespace {
-/// What a thread multiplies at once: its columns of one unit, in one kept row.
+/// What a thread multiplies at once: some of its rows and its columns of one
+/// unit, in kept rows that are neighbours in A.
 struct Step {
-  int64_t row;
+  int64_t row, rowCount;
   /// Counts the thread's units.
   int64_t unit;
+  /// Of the thread's rows.
+  int64_t firstM, countM;
 };
 
 struct StepOperands {
-  /// Of the thread's rows, and of the unit's columns.
-  SmallVector<Value> a, b;
+  /// Of the thread's rows, and of the unit's columns, for each kept row.
+  SmallVector<SmallVector<Value>> a, b;
 };
 
 /// Loads operands of some kept rows, which lie in whole windows or in one.
@@ -67,7 +83,9 @@ private:
     return builder.createOrFold<arith::MulIOp>(loc, lhs, constant(rhs));
   }
   SmallVector<Value> elementsOf(Value chunk);
-  ArrayRef<Value> weightsOf(const Step &step);
+  Value loadOfA(Value row, Value column);
+  SmallVector<SmallVector<Value>> loadA(const Step &step, Value k);
+  ArrayRef<Value> weightsOf(int64_t row, int64_t unit);
 
   OpBuilder &builder;
   Location loc;
@@ -81,24 +99,61 @@ private:
   Value firstUnit, firstInUnit, firstOfWindow;
   /// The positions of the thread's units, by unit row.
   llvm::SmallDenseMap<int64_t, SmallVector<Value>> positions;
-  /// The chunk of weights last read.
-  std::pair<int64_t, int64_t> lastChunk = {-1, -1};
-  SmallVector<Value> lastWeights;
+  /// The chunks of weights that were read, by row and column.
+  llvm::SmallDenseMap<std::pair<int64_t, int64_t>, SmallVector<Value>> chunks;
 };
 
 class SimtGatherExpansion : public SimtTileExpansion {
 public:
   SimtGatherExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
-        columnsPerUnit(KeptRows::columnsPerUnit(pattern)) {}
+        columnsPerUnit(KeptRows::columnsPerUnit(pattern)),
+        rowsPerStep(op.getTransposeA() ? 1 : kChunk),
+        heightOfStep(op.getTransposeA() ? tile.threadM : kChunk),
+        defers(canDefer(op)) {}
+
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> carried, Value initial) override;
 
 private:
   int64_t units() const { return tile.threadN / columnsPerUnit; }
+  int64_t sumCount() const { return tile.threadM * tile.threadN; }
+  /// Words of A that a step takes.
+  int64_t wordsPerStep() const { return rowsPerStep * heightOfStep; }
+  int64_t stepsAhead() const {
+    return std::max<int64_t>(1, kWordsAhead / wordsPerStep());
+  }
+  /// Whether steps of a tile are multiplied with the next, when loads of its
+  /// first have yet to arrive.
+  bool canDefer(SpMMOp op) const {
+    if (!op.getTransposeA())
+      return sumCount() <= kMaxSumsToDefer;
+    return tile.threads() <= kMaxThreadsToDefer && hasFewRows(op);
+  }
+  static bool hasFewRows(SpMMOp op) {
+    return WeightTile(op).rows() <= kMaxGatheredRowsToDefer;
+  }
+  int64_t operandCount() const {
+    return wordsPerStep() + rowsPerStep * columnsPerUnit;
+  }
+  int64_t stepsPerRows() const { return units() * tile.threadM / heightOfStep; }
+  /// Of steps in the order of kept rows, units and the thread's rows.
+  Step getStep(int64_t number) const;
+  int64_t deferredSteps() const {
+    return defers ? std::max<int64_t>(1, kWordsToDefer / wordsPerStep()) : 0;
+  }
+  std::deque<StepOperands> unpackSteps(ArrayRef<Value> carried) const;
+  void addStep(OpBuilder &builder, Location loc, const StepOperands &operands,
+               const Step &step, MutableArrayRef<Value> sums) const;
   int64_t unrolledRows(int64_t rowCount) const override;
   SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op, Value firstRow,
                                 int64_t count, ArrayRef<Value> sums) override;
 
   int64_t columnsPerUnit;
+  /// The kept rows of a step, and the rows of the thread.
+  int64_t rowsPerStep, heightOfStep;
+  bool defers;
 };
 } // namespace
 
@@ -151,15 +206,39 @@ SmallVector<Value> KeptRows::elementsOf(Value chunk) {
   return elements;
 }
 
-ArrayRef<Value> KeptRows::weightsOf(const Step &step) {
+ArrayRef<Value> KeptRows::weightsOf(int64_t row, int64_t unit) {
   int64_t width = columnsPerUnit(pattern);
-  int64_t first = step.unit * width;
-  std::pair<int64_t, int64_t> chunk = {step.row, first / kChunk};
-  if (chunk != lastChunk)
-    lastWeights = elementsOf(weights.loadValues(
-        builder, add(firstRow, step.row), columns[chunk.second]));
-  lastChunk = chunk;
-  return ArrayRef(lastWeights).slice(first % kChunk, width);
+  int64_t first = unit * width;
+  SmallVector<Value> &chunk = chunks[{row, first / kChunk}];
+  if (chunk.empty())
+    chunk = elementsOf(weights.loadValues(builder, add(firstRow, row),
+                                          columns[first / kChunk]));
+  return ArrayRef(chunk).slice(first % kChunk, width);
+}
+
+Value KeptRows::loadOfA(Value row, Value column) {
+  auto type = VectorType::get(kChunk, builder.getF32Type());
+  return vector::LoadOp::create(builder, loc, type, op.getA(),
+                                ValueRange{row, column},
+                                /*nontemporal=*/false, llvm::MaybeAlign(16));
+}
+
+/// The step's elements of A from column `k` on, [column][row].
+SmallVector<SmallVector<Value>> KeptRows::loadA(const Step &step, Value k) {
+  SmallVector<SmallVector<Value>> a(step.rowCount);
+  if (op.getTransposeA()) {
+    for (Value row : rows)
+      llvm::append_range(a[0], elementsOf(loadOfA(k, row)));
+    return a;
+  }
+  for (int64_t m = step.firstM; m < step.firstM + step.countM; ++m) {
+    Value row = rows[m / kChunk];
+    Value column = ChunkSwizzle::place(builder, loc, row, k);
+    for (auto [j, element] :
+         llvm::enumerate(elementsOf(loadOfA(add(row, m % kChunk), column))))
+      a[j].push_back(element);
+  }
+  return a;
 }
 
 StepOperands KeptRows::load(const Step &step) {
@@ -171,14 +250,10 @@ StepOperands KeptRows::load(const Step &step) {
   Value k = builder.createOrFold<arith::AddIOp>(
       loc, builder.createOrFold<arith::AddIOp>(loc, window, inUnit),
       positions[unitRow][step.unit]);
-  auto type = VectorType::get(kChunk, builder.getF32Type());
   StepOperands operands;
-  for (Value row : rows)
-    llvm::append_range(operands.a,
-                       elementsOf(vector::LoadOp::create(
-                           builder, loc, type, op.getA(), ValueRange{k, row},
-                           /*nontemporal=*/false, llvm::MaybeAlign(16))));
-  llvm::append_range(operands.b, weightsOf(step));
+  operands.a = loadA(step, k);
+  for (int64_t i = 0; i < step.rowCount; ++i)
+    operands.b.emplace_back(weightsOf(step.row + i, step.unit));
   return operands;
 }
 
@@ -195,11 +270,73 @@ int64_t SimtGatherExpansion::unrolledRows(int64_t rowCount) const {
   auto isWhole = [&](int64_t count, int64_t part) {
     return count % part == 0 || part % count == 0;
   };
-  int64_t count = std::clamp<int64_t>(most, 1, rowCount);
+  int64_t count = std::clamp(most, rowsPerStep, rowCount);
   while (rowCount % count != 0 || !isWhole(count, pattern.keptRows()) ||
-         !isWhole(count, pattern.bk))
+         !isWhole(count, pattern.bk) || count % rowsPerStep != 0)
     --count;
   return count;
+}
+
+Step SimtGatherExpansion::getStep(int64_t number) const {
+  int64_t perUnit = tile.threadM / heightOfStep;
+  int64_t inRows = number % stepsPerRows();
+  return {number / stepsPerRows() * rowsPerStep, rowsPerStep, inRows / perUnit,
+          inRows % perUnit * heightOfStep, heightOfStep};
+}
+
+std::deque<StepOperands>
+SimtGatherExpansion::unpackSteps(ArrayRef<Value> carried) const {
+  std::deque<StepOperands> steps;
+  ArrayRef<Value> rest = carried.drop_front(sumCount());
+  auto take = [&](int64_t count) {
+    SmallVector<Value> taken(rest.take_front(count));
+    rest = rest.drop_front(count);
+    return taken;
+  };
+  while (!rest.empty()) {
+    StepOperands &step = steps.emplace_back();
+    for (int64_t i = 0; i < rowsPerStep; ++i) {
+      step.a.push_back(take(heightOfStep));
+      step.b.push_back(take(columnsPerUnit));
+    }
+  }
+  return steps;
+}
+
+/// Where there are steps to defer, zeros come first.
+SmallVector<Value> SimtGatherExpansion::begin(OpBuilder &builder,
+                                              Location loc) {
+  SmallVector<Value> carried = SimtTileExpansion::begin(builder, loc);
+  carried.append(deferredSteps() * operandCount(), carried.front());
+  return carried;
+}
+
+void SimtGatherExpansion::end(OpBuilder &builder,
+                              SparseProductOpInterface product,
+                              ArrayRef<Value> carried, Value initial) {
+  SmallVector<Value> sums(carried.take_front(sumCount()));
+  // The last of all rows.
+  int64_t number = deferredSteps() * (stepsPerRows() - 1);
+  for (const StepOperands &operands : unpackSteps(carried))
+    addStep(builder, product.getLoc(), operands, getStep(number++), sums);
+  SimtTileExpansion::end(builder, product, sums, initial);
+}
+
+void SimtGatherExpansion::addStep(OpBuilder &builder, Location loc,
+                                  const StepOperands &operands,
+                                  const Step &step,
+                                  MutableArrayRef<Value> sums) const {
+  int64_t column = step.unit * columnsPerUnit;
+  // To and fro, so that each shares a factor with the one before, which the
+  // register file need not deliver again.
+  for (auto [a, b] : llvm::zip(operands.a, operands.b))
+    for (size_t i = 0; i < a.size(); ++i)
+      for (int64_t j = 0; j < columnsPerUnit; ++j) {
+        int64_t n = i % 2 == 0 ? j : columnsPerUnit - 1 - j;
+        int64_t m = step.firstM + int64_t(i);
+        Value &sum = sums[m * tile.threadN + column + n];
+        sum = LLVM::FMAOp::create(builder, loc, a[i], b[n], sum);
+      }
 }
 
 SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
@@ -208,34 +345,34 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
                                                    ArrayRef<Value> sums) {
   Location loc = op.getLoc();
   KeptRows kept(builder, op, rows, columns, firstRow);
-  SmallVector<Value> result(sums);
-  int64_t steps = count * units();
-  int64_t ahead = std::max<int64_t>(1, kWordsAhead / tile.threadM);
+  SmallVector<Value> result(sums.take_front(sumCount()));
+  std::deque<StepOperands> loaded = unpackSteps(sums);
+  int64_t steps = count / rowsPerStep * stepsPerRows();
+  int64_t deferred = loaded.size();
   // What a step needs is read while those before it are multiplied, and its
-  // positions a row earlier.
-  std::deque<StepOperands> loaded;
+  // positions some rows earlier.
   int64_t next = 0;
-  for (int64_t i = 0; i < steps; ++i) {
-    for (; next < std::min(i + ahead + 1, steps); ++next) {
-      int64_t row = next / units();
-      kept.findUnits(std::min(row + 1, count - 1));
-      loaded.push_back(kept.load({row, next % units()}));
+  for (int64_t i = -deferred; i < steps - deferred; ++i) {
+    for (; next < std::min(i + stepsAhead() + 1, steps); ++next) {
+      Step step = getStep(next);
+      kept.findUnits(std::min(step.row + rowsPerStep, count - 1));
+      loaded.push_back(kept.load(step));
     }
-    if (i == 0)
+    // Asynchronous copies follow the first loads; stores of A are spread.
+    bool isPlace = op.getTransposeA() && !hasFewRows(op) &&
+                   (i + deferred) % stepsPerRows() == 0;
+    if (i == -deferred || isPlace)
       copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
-    StepOperands operands = std::move(loaded.front());
+    // Those of any rows have the same units and rows of the thread.
+    Step step = getStep((i + deferred * stepsPerRows()) % stepsPerRows());
+    addStep(builder, loc, loaded.front(), step, result);
     loaded.pop_front();
-    int64_t column = i % units() * columnsPerUnit;
-    // To and fro, so that each shares a factor with the one before, which the
-    // register file need not deliver again.
-    for (int64_t m = 0; m < tile.threadM; ++m)
-      for (int64_t j = 0; j < columnsPerUnit; ++j) {
-        int64_t n = m % 2 == 0 ? j : columnsPerUnit - 1 - j;
-        Value &sum = result[m * tile.threadN + column + n];
-        sum = LLVM::FMAOp::create(builder, loc, operands.a[m], operands.b[n],
-                                  sum);
-      }
   }
+  for (const StepOperands &operands : loaded)
+    for (auto [a, b] : llvm::zip(operands.a, operands.b)) {
+      llvm::append_range(result, a);
+      llvm::append_range(result, b);
+    }
   return result;
 }
 

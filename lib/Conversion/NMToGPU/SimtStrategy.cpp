@@ -445,14 +445,19 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
     return op.emitOpError() << "expected a thread tile of multiples of "
                             << kChunk << " for strategy simt, but got "
                             << tile.threadM << " x " << tile.threadN;
-  if (!op.getTransposeA() || !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
-                                 cast<MemRefType>(op.getA().getType())))
+  // Rows of A stay what they are for lanes that gather; see rowsOfAStay.
+  bool gathers = op.getPattern().getPattern().bn < tile.warpN;
+  bool isStaged = op.getTransposeA() ||
+                  (gathers && op.getPattern().getPattern().bk % kChunk == 0 &&
+                   op->hasAttr(kSwizzledChunksAttr));
+  if (!isStaged || !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+                       cast<MemRefType>(op.getA().getType())))
     return op.emitOpError() << "expected operands in workgroup memory, with A "
                                "k-major, as nm-stage-shared-memory makes them";
   if (failed(WeightTile::verify(op)))
     return failure();
   // Lanes of a warp that is wider than a unit read rows of A of their own.
-  if (op.getPattern().getPattern().bn < tile.warpN)
+  if (gathers)
     return createSimtGatherExpansion(op, tile);
   return std::unique_ptr<TileExpansion>(
       std::make_unique<SimtExpansion>(op, tile));

@@ -304,3 +304,44 @@ func.func @unaligned_batches(%a: memref<2x2x1x8xf32>, %v: memref<2x4x16xf32>, %i
   } {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_1>]}
   return
 }
+
+// -----
+
+// A's tile is row-major where a unit has four rows: a word of a row of A is
+// multiplied with four rows of weights. The last words of a tile are multiplied
+// with the next.
+// CHECK-LABEL: func.func @rows_of_units
+// CHECK: scf.for {{.*}} iter_args(
+// CHECK: %[[POSITION:.*]] = memref.load %{{.*}}[%{{.*}}, %c0, %{{.*}}] : memref<1x4x16xi8
+// CHECK: %[[UNIT:.*]] = arith.index_castui %[[POSITION]] : i8 to index
+// CHECK: %[[K:.*]] = arith.muli %[[UNIT]], %c4
+// CHECK: %[[PLACE:.*]] = arith.xori %[[K]], %{{.*}}
+// CHECK: %[[WORD:.*]] = vector.load %{{.*}}[%[[ROW:.*]], %[[PLACE]]] {alignment = 16 : i64} : memref<64x64xf32, strided<[64, 1], offset: ?>, #gpu.address_space<workgroup>>, vector<4xf32>
+// CHECK: %[[A0:.*]] = vector.extract %[[WORD]][0]
+// CHECK: %[[A3:.*]] = vector.extract %[[WORD]][3]
+// CHECK: arith.addi %[[ROW]], %c1
+// CHECK-COUNT-4: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x16x64xf32
+// CHECK: llvm.intr.fma(%arg{{[0-9]+}}, %arg{{[0-9]+}}, %arg{{[0-9]+}})
+// CHECK: llvm.intr.fma(%[[A0]], %{{.*}}, %{{.*}})
+// CHECK: llvm.intr.fma(%[[A3]], %{{.*}}, %{{.*}})
+func.func @rows_of_units(%a: memref<64x192xf32>, %v: memref<1x48x64xf32>, %i: memref<1x12x16xi8>, %c: memref<64x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c192 = arith.constant 192 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  scf.forall (%m, %n) in (1, 1) {
+    scf.for %k = %c0 to %c192 step %c64 {
+      %row = arith.divui %k, %c4 : index
+      %unit = arith.divui %k, %c16 : index
+      %ak = memref.subview %a[0, %k] [64, 64] [1, 1] : memref<64x192xf32> to memref<64x64xf32, strided<[192, 1], offset: ?>>
+      %vk = memref.subview %v[0, %row, 0] [1, 16, 64] [1, 1, 1] : memref<1x48x64xf32> to memref<1x16x64xf32, strided<[3072, 64, 1], offset: ?>>
+      %ik = memref.subview %i[0, %unit, 0] [1, 4, 16] [1, 1, 1] : memref<1x12x16xi8> to memref<1x4x16xi8, strided<[192, 16, 1], offset: ?>>
+      nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+        schedule <simt, block = [64, 64, 64], warp = [64, 16], thread = [8, 4], stages = 2>
+        ins(%ak, %vk, %ik : memref<64x64xf32, strided<[192, 1], offset: ?>>, memref<1x16x64xf32, strided<[3072, 64, 1], offset: ?>>, memref<1x4x16xi8, strided<[192, 16, 1], offset: ?>>)
+        outs(%c : memref<64x64xf32>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
+#include "nm/Dialect/NM/Transforms/AccessWidth.h"
 #include "nm/Support/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,6 +43,29 @@ bool mlir::nm::interleavesRows(SpMMOp op, const GpuTile &tile) {
          llvm::isPowerOf2_64(pattern.m) && llvm::isPowerOf2_64(pattern.bk) &&
          tile.k % RowInterleave::kGroup == 0 &&
          tile.m % RowInterleave::kSide == 0;
+}
+
+bool mlir::nm::rowsOfAStay(SpMMOp op, const GpuTile &tile) {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  // Words of rows that start within 128 bytes would go to shared memory apart.
+  auto [strides, offset] =
+      cast<MemRefType>(op.getA().getType()).getStridesAndOffset();
+  bool isAligned = !ShapedType::isDynamic(strides[0]) &&
+                   strides[0] % ChunkSwizzle::kGroup == 0;
+  return op.getScheduleAttr().getStrategy() == Strategy::Simt && isAligned &&
+         !op.getScheduleAttr().getPack() && !op.getTransposeA() &&
+         pattern.bn < tile.warpN && pattern.bk % ChunkSwizzle::kChunk == 0 &&
+         tile.k % ChunkSwizzle::kGroup == 0 &&
+         tile.m % ChunkSwizzle::kGroup == 0 &&
+         getAccessWidth(op.getA(), {tile.m, tile.k}) == ChunkSwizzle::kChunk;
+}
+
+Value ChunkSwizzle::place(OpBuilder &builder, Location loc, Value row,
+                          Value column) {
+  // Four rows are a lane's.
+  Value lane = builder.createOrFold<arith::AndIOp>(
+      loc, row, arith::ConstantIndexOp::create(builder, loc, kGroup - kChunk));
+  return builder.createOrFold<arith::XOrIOp>(loc, column, lane);
 }
 
 Value RowInterleave::place(OpBuilder &builder, Location loc, Value k) {

@@ -52,6 +52,7 @@ private:
   Value copyIndices(const CopyThreads &threads);
   Value castOutput();
   StorageShape weightShape();
+  bool rowsStay() { return !rows && rowsOfAStay(op, tile); }
   bool interleaves() { return !rows && interleavesRows(op, tile); }
   /// Whether the lists name one unit after the other: those that are kept.
   bool keepsAllRows() {
@@ -85,6 +86,10 @@ MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
 }
 
 MemRefType Staging::typeOfA() {
+  if (rowsStay())
+    return workgroupType(
+        {tile.m, tile.k}, {tile.k, 1},
+        cast<SparseProductOpInterface>(*op).getAType().getElementType());
   return workgroupType(
       {countRows(), tile.m}, {tile.m + ::nm::kRowPadding, 1},
       cast<SparseProductOpInterface>(*op).getAType().getElementType());
@@ -136,7 +141,8 @@ Value Staging::copyA(const CopyThreads &threads) {
   copy.rows = rows;
   if (rows && !op.getTransposeA())
     copy.width = std::gcd(copy.width, rows->pattern.bk);
-  if (op.getTransposeA())
+  copy.swizzleChunks = rowsStay();
+  if (op.getTransposeA() || rowsStay())
     emitCopy(builder, loc, copy, threads);
   else
     emitTransposingCopy(builder, loc, copy, threads);
@@ -218,7 +224,9 @@ void Staging::emit() {
   gpu::BarrierOp::create(builder, loc);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  staged.setTransposeA(true);
+  staged.setTransposeA(!rowsStay());
+  if (rowsStay())
+    staged->setAttr(kSwizzledChunksAttr, builder.getUnitAttr());
   if (rows)
     setPackedPattern(staged);
   if (interleaves())

@@ -5,6 +5,8 @@
 #include "CopyEmitter.h"
 #include "RegisterCopies.h"
 
+#include "nm/Dialect/NM/Transforms/SimtOperands.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -42,6 +44,9 @@ Value DirectCopy::maskOf(const Place &place) {
 
 void DirectCopy::emitAccess(OffsetIndex id) {
   Place place = delinearize(id);
+  if (copy.swizzleChunks)
+    place.tile[1] =
+        ChunkSwizzle::place(builder, loc, place.tile[0], place.tile[1]);
   Value mask = maskOf(place);
   Type element = sourceType().getElementType();
   Value zero =

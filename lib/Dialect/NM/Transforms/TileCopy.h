@@ -25,6 +25,9 @@ struct TileCopy {
   int64_t width;
   /// Whether the destination's rows stand where RowInterleave says.
   bool interleaveRows = false;
+  /// Whether the chunks of the destination's rows stand where ChunkSwizzle
+  /// says.
+  bool swizzleChunks = false;
   /// The rows that are copied, if not all. A width along them divides a unit's.
   std::optional<RowList> rows;
 };

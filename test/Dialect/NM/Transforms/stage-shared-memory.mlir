@@ -231,3 +231,44 @@ func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Four kept rows of a unit are a 16-byte word of a row of A: rows stay as they
+// are, their words in an order that four rows share.
+// CHECK-LABEL: func.func @rows_stay
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<64x64xf32, strided<[64, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[LANE:.*]] = arith.andi %[[ROW:.*]], %c28
+// CHECK: %[[PLACE:.*]] = arith.xori %[[K:.*]], %[[LANE]]
+// CHECK: %[[WORD:.*]] = vector.transfer_read %[[A]][%[[ROW]], %[[K]]], %{{.*}} {in_bounds = [true]} : memref<64x64xf32>, vector<4xf32>
+// CHECK: vector.transfer_write %[[WORD]], %[[AS]][%[[ROW]], %[[PLACE]]]
+// CHECK: nm.spmm <2:8, block = 4x4> packing
+// CHECK-SAME: ins(%[[AS]], %
+// CHECK-SAME: nm.swizzled_chunks
+func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+      schedule <simt, block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
+      ins(%a, %v, %i : memref<64x64xf32>, memref<1x16x64xf32>, memref<1x4x16xi8>)
+      outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Rows that start within 128 bytes do not.
+// CHECK-LABEL: func.func @rows_apart
+// CHECK: memref.alloc() : memref<64x64xf32, strided<[68, 1]>
+// CHECK: nm.spmm <2:8, block = 4x4> transpose_a
+// CHECK-NOT: nm.swizzled_chunks
+func.func @rows_apart(%a: memref<64x64xf32, strided<[68, 1]>>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+      schedule <simt, block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
+      ins(%a, %v, %i : memref<64x64xf32, strided<[68, 1]>>, memref<1x16x64xf32>, memref<1x4x16xi8>)
+      outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -381,7 +381,10 @@ def NMStageSharedMemory
     Inside an `scf.forall` that is mapped to GPU blocks, the tiles that an
     `nm.spmm` with a GPU schedule reads are copied to workgroup memory by all
     threads of the block: A k-major, so that a row that an index picks is read
-    with wide loads, the weights as they are. The op itself then works on the
+    with wide loads, the weights as they are. Where units narrower than a warp
+    span four rows, so that a 16-byte word of a row of A has one's operands, and
+    rows of A start at multiples of 128 bytes, A stays row-major and comes by
+    asynchronous copies. The op itself then works on the
     copies, which are always whole tiles: what the operands lack at the edges of
     the matrix is zero there, and the sizes of C say what there is to store.
 

@@ -39,6 +39,22 @@ struct RowInterleave {
                           int64_t bound);
 };
 
+/// Whether A's tile stays row-major, where a kept unit spans whole 16-byte
+/// words of its rows: asynchronous copies bring it as it is. An op on a staged
+/// tile has the attribute of this name then.
+bool rowsOfAStay(SpMMOp op, const GpuTile &tile);
+inline constexpr StringLiteral kSwizzledChunksAttr = "nm.swizzled_chunks";
+
+/// The order of 16-byte words in such a row, in groups of eight: eight lanes
+/// that read a word each, four rows apart, then meet no bank twice, and the
+/// copies of a row's words go to shared memory at once.
+struct ChunkSwizzle {
+  static constexpr int64_t kChunk = 4, kGroup = 8 * kChunk;
+
+  /// The place of `column`, a multiple of a chunk, in `row`.
+  static Value place(OpBuilder &builder, Location loc, Value row, Value column);
+};
+
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_TRANSFORMS_SIMTOPERANDS_H
