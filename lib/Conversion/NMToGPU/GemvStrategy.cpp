@@ -16,8 +16,10 @@
 #include "TileExpansion.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 #include <utility>
 
@@ -206,6 +208,17 @@ static SmallVector<Value> loadIfAny(ThreadEmitter &emitter,
       none);
 }
 
+/// ptxas would put each load of a step off until it is multiplied, to save
+/// registers, and wait for every one; it moves none past a barrier, of which
+/// that of a warp costs nothing. On an H200 products of 8 and 16 rows take up
+/// to 58 % less for it; those of a single step a warp, which then begin to
+/// multiply later, up to 12 % more.
+static void keepLoadsTogether(ThreadEmitter &emitter) {
+  NVVM::SyncWarpOp::create(
+      emitter.builder, emitter.loc,
+      arith::ConstantIntOp::create(emitter.builder, emitter.loc, -1, 32));
+}
+
 /// The steps of the thread's warp: `first`, where given, is its first one,
 /// loaded already, and each then loads the next before it multiplies.
 SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
@@ -215,6 +228,8 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
   SmallVector<Value> carried(sums);
   carried.append(first.begin(), first.end());
   Value slices = emitter.index(tile.sliceK);
+  std::optional<int64_t> known = getConstantIntValue(steps);
+  bool hasManySteps = !known || *known > tile.sliceK;
   auto loop = scf::ForOp::create(
       emitter.builder, emitter.loc, slice, steps, slices, carried,
       [&](OpBuilder &builder, Location loc, Value step, ValueRange carried) {
@@ -222,6 +237,8 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
         SmallVector<Value> loaded(carried.drop_front(sums.size())), next;
         if (first.empty()) {
           loaded = weights.load(body, step);
+          if (hasManySteps)
+            keepLoadsTogether(body);
         } else {
           Value after = body.add(step, slices);
           next = loadIfAny(body, weights, after, steps);

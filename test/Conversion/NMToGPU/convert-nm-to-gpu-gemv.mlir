@@ -121,3 +121,38 @@ func.func @idle_lanes(%x: memref<64xi8>, %v: memref<1x8x96xi8>, %i: memref<1x4x1
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Without a second buffer the loads of a step stay together, before the first
+// is multiplied: a warp has two steps.
+// CHECK-LABEL: func.func @steps_together
+// CHECK: scf.for
+// CHECK-COUNT-4: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x16x128xf32>, vector<4xf32>
+// CHECK-NOT: vector.fma
+// CHECK: nvvm.bar.warp.sync %c-1_i32
+// CHECK: vector.fma
+func.func @steps_together(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x384xi8>, %y: memref<32xf32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+      schedule <gemv, block = [1, 32, 256], warp = [1, 32], thread = [1, 1], slice_k = 2>
+      ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// A single step need not.
+// CHECK-LABEL: func.func @single_step
+// CHECK-COUNT-4: vector.load %{{.*}} {alignment = 16 : i64} : memref<1x16x128xf32>, vector<4xf32>
+// CHECK-NOT: nvvm.bar.warp.sync
+// CHECK: gpu.terminator
+func.func @single_step(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x384xi8>, %y: memref<32xf32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+      schedule <gemv, block = [1, 32, 256], warp = [1, 32], thread = [1, 1], slice_k = 4>
+      ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
