@@ -31,10 +31,12 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Words of A that are read ahead of their use.
-static constexpr int64_t kWordsAhead = 32;
-/// Words of A that are held across the barrier.
-static constexpr int64_t kWordsToDefer = 16;
+/// Words of A that are read ahead of their use, and what are held across the
+/// barrier. Those of rows of A are with weights of four rows.
+static constexpr int64_t kWordsAhead = 32, kWordsOfRowsAhead = 16;
+static constexpr int64_t kWordsToDefer = 16, kWordsOfRowsToDefer = 8;
+/// Rows of the thread whose words of rows of A it multiplies at once.
+static constexpr int64_t kHeightOfRows = 2;
 /// Kept rows of a tile beyond which that gains nothing where A's tile is
 /// k-major; more have places for its stores.
 static constexpr int64_t kMaxGatheredRowsToDefer = 8;
@@ -109,7 +111,7 @@ public:
       : SimtTileExpansion(op, tile),
         columnsPerUnit(KeptRows::columnsPerUnit(pattern)),
         rowsPerStep(op.getTransposeA() ? 1 : kChunk),
-        heightOfStep(op.getTransposeA() ? tile.threadM : kChunk),
+        heightOfStep(op.getTransposeA() ? tile.threadM : kHeightOfRows),
         defers(canDefer(op)) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
@@ -122,7 +124,8 @@ private:
   /// Words of A that a step takes.
   int64_t wordsPerStep() const { return rowsPerStep * heightOfStep; }
   int64_t stepsAhead() const {
-    return std::max<int64_t>(1, kWordsAhead / wordsPerStep());
+    int64_t words = rowsPerStep == 1 ? kWordsAhead : kWordsOfRowsAhead;
+    return std::max<int64_t>(1, words / wordsPerStep());
   }
   /// Whether steps of a tile are multiplied with the next, when loads of its
   /// first have yet to arrive.
@@ -141,7 +144,8 @@ private:
   /// Of steps in the order of kept rows, units and the thread's rows.
   Step getStep(int64_t number) const;
   int64_t deferredSteps() const {
-    return defers ? std::max<int64_t>(1, kWordsToDefer / wordsPerStep()) : 0;
+    int64_t words = rowsPerStep == 1 ? kWordsToDefer : kWordsOfRowsToDefer;
+    return defers ? std::max<int64_t>(1, words / wordsPerStep()) : 0;
   }
   std::deque<StepOperands> unpackSteps(ArrayRef<Value> carried) const;
   void addStep(OpBuilder &builder, Location loc, const StepOperands &operands,
@@ -358,9 +362,8 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
       kept.findUnits(std::min(step.row + rowsPerStep, count - 1));
       loaded.push_back(kept.load(step));
     }
-    // Asynchronous copies follow the first loads; stores of A are spread.
-    bool isPlace = op.getTransposeA() && !hasFewRows(op) &&
-                   (i + deferred) % stepsPerRows() == 0;
+    // A few copies follow the first loads; others, and stores, are spread.
+    bool isPlace = !hasFewRows(op) && (i + deferred) % stepsPerRows() == 0;
     if (i == -deferred || isPlace)
       copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
     // Those of any rows have the same units and rows of the thread.
