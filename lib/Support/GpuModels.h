@@ -28,9 +28,6 @@ inline constexpr int64_t kMaxGemvRows = 16;
 Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
 
-/// Sets the shared memory that a schedule of strategy simt takes.
-void setSimtSharedBytes(const Pattern &pattern, GpuSchedule &schedule);
-
 /// Sets the least times that the chip allows for the product.
 void setFloors(const GpuProduct &product, const GpuChip &chip,
                GpuSchedule &schedule);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuModels.h"
+#include "SimtStaging.h"
 
 #include "nm/Support/SimtLimits.h"
 
@@ -63,31 +64,6 @@ static constexpr int64_t kBankWords = 32;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
-/// The packing that the weights of a tile get.
-static PanelPacking getPacking(const GpuSchedule &tile) {
-  PanelPacking packing = tile.packing;
-  if (tile.pack)
-    packing.colInfo = tile.blockN;
-  return packing;
-}
-
-/// The rows of A that a tile stages.
-static int64_t stagedRows(const Pattern &pattern, const GpuSchedule &tile) {
-  if (!tile.pack)
-    return tile.blockK;
-  return tile.blockK / pattern.m * getPacking(tile).unitsOfList(pattern);
-}
-
-/// Bytes of shared memory of one stage.
-static int64_t stageBytes(const Pattern &pattern, const GpuSchedule &tile) {
-  int64_t windows = tile.blockK / pattern.windowRows();
-  int64_t a = stagedRows(pattern, tile) * (tile.blockM + kRowPadding) * 4;
-  int64_t values = windows * pattern.keptRows() * tile.blockN * 4;
-  int64_t indices = windows * pattern.n * tile.blockN /
-                    std::min(pattern.bn, tile.packing.panel);
-  return alignTo(a, 128) + alignTo(values, 128) + alignTo(indices, 128);
-}
-
 static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
                             int64_t windows, bool packs) {
   GpuSchedule tile;
@@ -120,6 +96,10 @@ static constexpr double kBarrier = 40;
 /// Of the lesser of multiplications and loads, what does not overlap with the
 /// greater where a scheduler has one warp and a row is held across the barrier.
 static constexpr double kNotOverlapped = 0.7;
+/// The same by way of a passage, with the next tile's copies and stores among
+/// all rows, and where no row is held.
+static constexpr double kNotOverlappedPassing = 0.5,
+                        kNotOverlappedPassingLong = 0.7;
 /// The same where lanes gather, which read some rows ahead.
 static constexpr double kNotOverlappedGathering = 0.4;
 /// Of a barrier where lanes gather: their first products wait for positions,
@@ -131,12 +111,21 @@ static constexpr double kGatherBarrier = 320;
 /// copies of all warps at once leave unused. Stores of single elements meet a
 /// bank twice.
 static constexpr double kStagedClocks = 4.7, kStagedElementsClocks = 5.2;
-/// The same three where rows of A stay as they are: asynchronous copies bring
-/// them, a line at a time, and some products are held across the barrier.
+/// What does not overlap, and such clocks, where rows of A stay as they are:
+/// asynchronous copies bring them, a line at a time, and some products are held
+/// across the barrier.
 static constexpr double kNotOverlappedRows = 0.6, kRowsClocks = 1.5;
+/// Clocks that 32 elements take by way of a passage: to be written there,
+/// loaded and stored.
+static constexpr double kPassageClocks = 3;
+/// Instructions of a warp for 32 elements of A: loads, what joins columns of
+/// them, and stores; where there are lists, what finds rows; and by way of a
+/// passage a copy, a load and a store for each 128.
+static constexpr double kCopyInstructions = 1.5, kListedCopyInstructions = 2.5,
+                        kPassageInstructions = 1;
 /// Instructions of a warp for a tile, however long: addresses, positions and
-/// waits.
-static constexpr double kTileInstructions = 200;
+/// waits; fewer by way of a passage, where addresses stay.
+static constexpr double kTileInstructions = 200, kPassageTileInstructions = 100;
 /// Clocks that a tile waits for A where a thread loads so many elements of it
 /// that it cannot do so ahead; see nm-pipeline-copies.
 static constexpr double kLateLoads = 1000;
@@ -145,8 +134,10 @@ static constexpr double kLoopedRows = 1.2;
 /// Slots that are no power of two in number cost their remainders, and more of
 /// them shared memory.
 static constexpr double kManySlots = 1.04;
-/// Clocks of a block before its first tile arrives and after its last.
-static constexpr double kBlockStart = 1000;
+/// Clocks of a block before its first tile arrives and after its last; with a
+/// passage, which that takes with nothing to overlap with, and the next as
+/// well.
+static constexpr double kBlockStart = 1000, kPassageBlockStart = 2500;
 /// Of a packed tile, until the list of its rows arrives.
 static constexpr double kListClocks = 150;
 /// Clocks of 32 loads of single elements of four rows of A, and what loads of
@@ -176,7 +167,8 @@ public:
       : product(product), chip(chip), tile(tile),
         threads(tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * kWarp),
         keptRows(tile.blockK / product.pattern.windowRows() *
-                 product.pattern.keptRows()) {}
+                 product.pattern.keptRows()),
+        passage(getPassage(product, chip, tile)) {}
 
   /// Whether the tile fits in registers and shared memory: surely where
   /// `spares` registers for what may be needed besides.
@@ -185,9 +177,7 @@ public:
 
 private:
   double warps() const { return double(threads) / kWarp; }
-  int64_t unitColumns() const {
-    return std::min(product.pattern.bn, tile.packing.panel);
-  }
+  int64_t unitColumns() const { return nm::unitColumns(product.pattern, tile); }
   /// Whether the last row of a tile is multiplied in the next; see
   /// SimtExpansion. Rows that are packed were measured without.
   bool defersRow() const {
@@ -219,6 +209,7 @@ private:
   const GpuChip &chip;
   const GpuSchedule &tile;
   int64_t threads, keptRows;
+  std::optional<PassageTile> passage;
 };
 } // namespace
 
@@ -258,6 +249,8 @@ double Estimate::storeClocks() const {
     return clocks * kRowsClocks;
   if (gathers() && !product.isKMajor)
     return clocks * (isWide ? kStagedClocks : kStagedElementsClocks);
+  if (passage)
+    return clocks * kPassageClocks;
   return isWide ? clocks : 2 * clocks;
 }
 
@@ -276,11 +269,15 @@ double Estimate::sharedClocks() const {
 double Estimate::issueClocks() const {
   double multiplications = double(tile.blockM) * tile.blockN * keptRows / kWarp;
   double reads = warps() * keptRows * (readsPerRow() + 4);
-  double perElement = tile.pack && !product.isKMajor ? 2.5 : 1.5;
+  double perElement = tile.pack && !product.isKMajor ? kListedCopyInstructions
+                      : passage                      ? kPassageInstructions
+                                                     : kCopyInstructions;
   double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
                       kWarp * perElement +
                   double(keptRows) * tile.blockN / kWarp / 2;
-  double others = gathers() ? 0 : warps() * kTileInstructions;
+  double others = gathers() ? 0
+                  : passage ? warps() * kPassageTileInstructions
+                            : warps() * kTileInstructions;
   return (multiplications + reads + copies + others) / 4;
 }
 
@@ -298,6 +295,8 @@ double Estimate::cacheClocks() const {
 double Estimate::notOverlapped() const {
   if (gathers())
     return rowsStay() ? kNotOverlappedRows : kNotOverlappedGathering;
+  if (passage)
+    return defersRow() ? kNotOverlappedPassing : kNotOverlappedPassingLong;
   return defersRow() ? kNotOverlapped : 1;
 }
 
@@ -324,7 +323,7 @@ double Estimate::tileClocks(double blocks) const {
     clocks *= kManySlots;
   if (!gathers() && keptRows > kMaxUnrolledRows)
     clocks *= kLoopedRows;
-  if (!gathers() && !tile.pack && !product.isKMajor &&
+  if (!gathers() && !tile.pack && !product.isKMajor && !passage &&
       4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
     clocks += kLateLoads;
   return clocks;
@@ -334,15 +333,18 @@ static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
 
 /// What a thread must have left of its registers for the tile not to spill:
 /// edges of A take addresses for each of its rows, and of each element where
-/// rows are not aligned. Where lanes gather, addresses take more where they are
-/// no sums of bits, loops over kept rows their own, and positions of single
-/// columns are held for all rows of a unit.
+/// rows are not aligned, and by way of a passage bounds for each piece. Where
+/// lanes gather, addresses take more where they are no sums of bits, loops over
+/// kept rows their own, and positions of single columns are held for all rows
+/// of a unit.
 int64_t Estimate::spareRegisters() const {
   bool hasEdges = product.m % tile.blockM != 0 || product.k % tile.blockK != 0;
   int64_t spare =
       product.k % kChunk == 0 ? 0 : tile.blockM * tile.blockK / threads;
+  if (hasEdges && !gathers())
+    spare += 40 + (passage ? 16 * passage->piecesPerWarp() : 0);
   if (!gathers())
-    return spare + (hasEdges ? 40 : 0);
+    return spare;
   const Pattern &pattern = product.pattern;
   bool isEven = isPowerOfTwo(pattern.bk) && tile.packing.panel == tile.blockN &&
                 tile.blockK % kWarp == 0;
@@ -363,7 +365,7 @@ int64_t Estimate::registers() const {
     return tile.threadM * tile.threadN + 88;
   int64_t copiedRows = stagedRows(product.pattern, tile);
   // cp.async needs no registers; without packing, what is fitted has them.
-  if (tile.pack && product.isKMajor)
+  if (passage || (tile.pack && product.isKMajor))
     copiedRows = 0;
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
@@ -413,7 +415,7 @@ double Estimate::microseconds() const {
   // The first tile's copies overlap with nothing.
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(double(count)) + count * cacheClocks() +
-           kBlockStart;
+           (passage ? kPassageBlockStart : kBlockStart);
   };
   double clocks = double(blocks / wave) * waveClocks(resident);
   if (left > 0)
@@ -433,10 +435,6 @@ static constexpr int64_t kMaxTileRows = 128;
 
 /// Parts of k that partial sums are worth for.
 static constexpr int64_t kMaxSplitK = 16;
-
-void nm::setSimtSharedBytes(const Pattern &pattern, GpuSchedule &schedule) {
-  schedule.sharedBytes = stageBytes(pattern, schedule) * schedule.stages;
-}
 
 /// The shapes for a pattern.
 static std::vector<Shape> getShapes(const Pattern &pattern) {
@@ -473,7 +471,7 @@ static void forEachPipeline(const GpuProduct &product, const GpuChip &chip,
     return;
   int64_t tiles = ceilDiv(product.k, tile.blockK);
   for (tile.stages = kMaxStages; tile.stages >= 1; --tile.stages) {
-    setSimtSharedBytes(product.pattern, tile);
+    tile.sharedBytes = sharedBytes(product, chip, tile);
     if (tile.sharedBytes > chip.sharedPerBlock)
       continue;
     for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)

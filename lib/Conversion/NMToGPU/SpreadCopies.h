@@ -10,7 +10,8 @@ namespace mlir::nm {
 /// Spreads the copies of the next tile over `places`, ops before `product`, in
 /// its block and in order, behind which copies may stand: asynchronous copies,
 /// found between the barrier before `product` and it, and stores of what was
-/// loaded to registers, found after it.
+/// loaded to registers, found after it, or what moves pieces from a passage and
+/// refills that. The places are barriers of the warp.
 ///
 /// Shared memory takes a copy of a warp in several clocks, and all warps leave
 /// a barrier together: of copies in a row, the loads of operands would have to

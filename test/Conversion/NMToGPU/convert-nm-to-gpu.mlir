@@ -47,10 +47,10 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
 // rows. The last row of a tile is multiplied in the next, behind the barrier.
 // CHECK-LABEL: func.func @units_of_warps
 // CHECK: gpu.launch blocks
-// CHECK: %[[FIRST:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[48, 1]>>, vector<16xi8>
+// CHECK: %[[FIRST:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<2x16xi8, strided<[48, 1]>>, vector<16xi8>
 // CHECK: %[[WORDS:.*]] = vector.bitcast %[[FIRST]] : vector<16xi8> to vector<4xi32>
 // CHECK: scf.for {{.*}} iter_args(%[[SUM:[^ ]*]] = %cst,
-// CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[48, 1], offset: ?>>, vector<16xi8>
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<2x16xi8, strided<[48, 1], offset: ?>>, vector<16xi8>
 // CHECK: nvgpu.device_async_wait
 // CHECK-NEXT: gpu.barrier
 // CHECK-NOT: nvgpu.device_async_copy
@@ -66,25 +66,25 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
 // CHECK-COUNT-8: nvvm.bar.warp.sync
 // CHECK: vector.store {{.*}} : memref<32x64xf32
 // CHECK: llvm.intr.fma
-// CHECK-COUNT-2: nvvm.bar.warp.sync
+// CHECK: nvvm.bar.warp.sync
 // CHECK: vector.store {{.*}} : memref<32x64xf32
 // CHECK: scf.yield
-func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: memref<4x48x1xi8>, %c: memref<64x128xf32>) {
+func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<2x48x32xf32>, %i: memref<2x48x1xi8>, %c: memref<64x64xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c96 = arith.constant 96 : index
   scf.forall (%m, %n) in (1, 1) {
-    linalg.fill ins(%zero : f32) outs(%c : memref<64x128xf32>)
+    linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
     scf.for %k = %c0 to %c96 step %c32 {
       %w = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%k)
       %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x96xf32> to memref<64x32xf32, strided<[96, 1], offset: ?>>
-      %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x48x32xf32> to memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>
-      %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x48x1xi8> to memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>
+      %vt = memref.subview %v[0, %w, 0] [2, 16, 32] [1, 1, 1] : memref<2x48x32xf32> to memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>
+      %it = memref.subview %i[0, %w, 0] [2, 16, 1] [1, 1, 1] : memref<2x48x1xi8> to memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>
       nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-        schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2>
-        ins(%at, %vt, %it : memref<64x32xf32, strided<[96, 1], offset: ?>>, memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>)
-        outs(%c : memref<64x128xf32>)
+        schedule <simt, block = [64, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2>
+        ins(%at, %vt, %it : memref<64x32xf32, strided<[96, 1], offset: ?>>, memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>)
+        outs(%c : memref<64x64xf32>)
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

@@ -103,6 +103,30 @@
 // RUN: %{run} --check-prefix=COPY-BOUNDS
 // COPY-BOUNDS: global access out of bounds: nvvm.cp.async.shared.global {{.*}} copies 16 bytes from
 
+// A goes by way of a passage, one piece a warp. What lanes load of it others
+// have copied, and they copy over what others have loaded; the first tile's is
+// in the slot of the second.
+// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=64,128,32 --warp=64,32 --thread=8,8 --stages=2 --split-k=1 --emit=nvvm -o %t.nvvm 2>/dev/null
+// REDEFINE: %{mutation} = no-change
+// RUN: %{run} --check-prefix=PASSAGE --implicit-check-not=error
+// PASSAGE: simulated matmul_kernel: 1 blocks of 128 threads
+// PASSAGE: shared loads: {{.*}}, 0 bank conflicts
+// PASSAGE: shared stores: {{.*}}, 0 bank conflicts
+// PASSAGE: C[0, 0] = 23200
+// REDEFINE: %{mutation} = drop-wait 0
+// RUN: %{run} --check-prefix=UNAWAITED
+// REDEFINE: %{mutation} = drop-wait 2
+// RUN: %{run} --check-prefix=UNAWAITED
+// UNAWAITED: read of an asynchronous copy before its wait: nvvm.ldmatrix {{.*}}, where thread {{[0-9]+}} of 128 has an asynchronous copy under way to there, which nobody waited for (nvvm.cp.async.shared.global
+// REDEFINE: %{mutation} = drop-warp-barrier 0
+// RUN: %{run} --check-prefix=UNORDERED
+// REDEFINE: %{mutation} = drop-warp-barrier 2
+// RUN: %{run} --check-prefix=UNORDERED
+// UNORDERED: race on shared memory: nvvm.ldmatrix {{.*}}, where thread {{[0-9]+}} of 128 writes (nvvm.cp.async.shared.global {{.*}}), in no order
+// REDEFINE: %{mutation} = drop-barrier 0
+// RUN: %{run} --check-prefix=OVERWRITTEN
+// OVERWRITTEN: race on shared memory: llvm.load at {{.*}} of 128 writes {{.*}}, in no order
+
 func.func @matmul(%a: tensor<40x300xf32>, %b: tensor<300x90xf32, #nm.encoding<16:32, block = 1x32>>, %c: tensor<40x90xf32>) -> tensor<40x90xf32> {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<40x90xf32>) -> tensor<40x90xf32>

@@ -9,9 +9,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The widest access of one thread: ld.global.v4.b32, cp.async.cg 16.
-static constexpr int64_t kMaxAccessBytes = 16;
-
 /// The buffer that a view is of. A view may have dropped the dimension that its
 /// offset is a multiple of, or have a stride of another for one of size 1.
 static Value getBuffer(Value view) {

@@ -113,3 +113,37 @@ Value CopyEmitter::orZeros(const Access &access) {
       builder, loc, builder.getZeroAttr(access.data.getType()));
   return arith::SelectOp::create(builder, loc, inside, access.data, zeros);
 }
+
+//===----------------------------------------------------------------------===//
+// Copies that are made asynchronous
+//===----------------------------------------------------------------------===//
+
+/// All elements of an access, or none, where its source may lack them.
+Value CopyEmitter::maskOf(ArrayRef<Value> indices) {
+  Value inside = isInSource(indices);
+  if (!inside)
+    return {};
+  Value elements = arith::SelectOp::create(
+      builder, loc, inside, index.constant(copy.width), index.constant(0));
+  auto type = VectorType::get(copy.width, builder.getI1Type());
+  return vector::CreateMaskOp::create(builder, loc, type, elements);
+}
+
+void CopyEmitter::copyDirectly(ArrayRef<Value> source, Value destination,
+                               ArrayRef<Value> indices) {
+  Value mask = maskOf(source);
+  Type element = sourceType().getElementType();
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  auto last = [&](size_t rank) {
+    return AffineMapAttr::get(AffineMap::getMinorIdentityMap(
+        static_cast<unsigned>(rank), 1, builder.getContext()));
+  };
+  ArrayAttr inBounds = builder.getBoolArrayAttr({true});
+  Value read = vector::TransferReadOp::create(
+      builder, loc, VectorType::get(copy.width, element), copy.source, source,
+      last(source.size()), zero, mask, inBounds);
+  vector::TransferWriteOp::create(builder, loc, Type(), read, destination,
+                                  indices, last(indices.size()),
+                                  /*mask=*/Value(), inBounds);
+}

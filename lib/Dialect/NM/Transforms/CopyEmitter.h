@@ -48,6 +48,11 @@ protected:
   /// The place of access `id` in a row-major tile.
   Place delinearize(OffsetIndex id);
 
+  /// Copies an access without registers, as a pair of vector.transfer_read and
+  /// vector.transfer_write: zeros where the source lacks it.
+  void copyDirectly(ArrayRef<Value> source, Value destination,
+                    ArrayRef<Value> indices);
+
   /// Whether the source has an element at `indices`; null if it always does.
   Value isInSource(ValueRange indices);
   /// Loads one access, from the last that the source has where `indices` are
@@ -78,6 +83,7 @@ protected:
   IndexBuilder index;
 
 private:
+  Value maskOf(ArrayRef<Value> indices);
   bool isInsideAlways(size_t dim) const;
 };
 

@@ -13,12 +13,15 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
+#include "StagedTile.h"
+
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Support/SimtLimits.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,85 +37,6 @@ namespace mlir::nm {
 
 using namespace mlir;
 using namespace mlir::nm;
-
-//===----------------------------------------------------------------------===//
-// The parts of a staged tile
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What nm-stage-shared-memory made of one product: copies, a barrier, the
-/// product, a barrier.
-struct StagedTile {
-  SpMMOp product;
-  gpu::BarrierOp copied, used;
-  SmallVector<memref::AllocOp> buffers;
-  /// Loads to registers, with all index arithmetic.
-  SmallVector<Operation *> loads;
-  SmallVector<Operation *> asyncCopies;
-  /// Stores of what was loaded to registers.
-  SmallVector<Operation *> stores;
-
-  /// Of all that a thread loads.
-  int64_t countBytes() const {
-    int64_t bytes = 0;
-    for (Operation *op : loads)
-      if (auto load = dyn_cast<vector::LoadOp>(op))
-        bytes +=
-            llvm::divideCeil(load.getVectorType().getNumElements() *
-                                 load.getVectorType().getElementTypeBitWidth(),
-                             8);
-    return bytes;
-  }
-};
-} // namespace
-
-/// A thread of a larger block has 128 registers at most, and warps beside it
-/// that hide what loads take.
-static constexpr int64_t kMaxThreadsLoadingEarly = 256;
-
-/// Waits for a load's data: ops that only stores need, and the stores.
-static bool isStoreFromRegisters(Operation *op) {
-  if (isa<memref::StoreOp, vector::StoreOp, vector::ExtractOp,
-          vector::FromElementsOp>(op))
-    return true;
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isa<VectorType>(select.getType());
-  auto guard = dyn_cast<scf::IfOp>(op);
-  return guard && guard.getNumResults() == 0 &&
-         (!guard.thenBlock()->getOps<memref::StoreOp>().empty() ||
-          !guard.thenBlock()->getOps<vector::StoreOp>().empty());
-}
-
-static bool isAsyncCopy(Operation *op) {
-  if (isa<nvgpu::DeviceAsyncCopyOp>(op))
-    return true;
-  auto guard = dyn_cast<scf::IfOp>(op);
-  return guard &&
-         !guard.thenBlock()->getOps<nvgpu::DeviceAsyncCopyOp>().empty();
-}
-
-static FailureOr<StagedTile> findStagedTile(SpMMOp product) {
-  StagedTile tile;
-  tile.product = product;
-  tile.copied = dyn_cast_or_null<gpu::BarrierOp>(product->getPrevNode());
-  tile.used = dyn_cast_or_null<gpu::BarrierOp>(product->getNextNode());
-  if (!tile.copied || !tile.used)
-    return product.emitOpError()
-           << "expected a barrier before and after, as nm-stage-shared-memory "
-              "leaves them";
-  Operation *op = &product->getBlock()->front();
-  for (; op != tile.copied; op = op->getNextNode()) {
-    if (auto buffer = dyn_cast<memref::AllocOp>(op))
-      tile.buffers.push_back(buffer);
-    else if (isStoreFromRegisters(op))
-      tile.stores.push_back(op);
-    else if (isAsyncCopy(op))
-      tile.asyncCopies.push_back(op);
-    else
-      tile.loads.push_back(op);
-  }
-  return tile;
-}
 
 //===----------------------------------------------------------------------===//
 // Asynchronous copies
@@ -164,11 +88,17 @@ static Value closeGroup(OpBuilder &builder, Location loc) {
   return group;
 }
 
-/// Waits until at most `pending` groups are under way, for all threads.
-static void awaitGroups(OpBuilder &builder, Location loc, Value group,
-                        int64_t pending) {
+/// Waits until at most `pending` groups are under way.
+static void awaitOwnGroups(OpBuilder &builder, Location loc, Value group,
+                           int64_t pending) {
   nvgpu::DeviceAsyncWaitOp::create(builder, loc, group,
                                    builder.getI32IntegerAttr(pending));
+}
+
+/// The same for all threads.
+static void awaitGroups(OpBuilder &builder, Location loc, Value group,
+                        int64_t pending) {
+  awaitOwnGroups(builder, loc, group, pending);
   gpu::BarrierOp::create(builder, loc);
 }
 
@@ -184,8 +114,10 @@ static void awaitCopies(RewriterBase &rewriter, StagedTile &tile) {
   Value group = closeGroup(rewriter, loc);
   for (Operation *store : tile.stores)
     rewriter.moveOpBefore(store, tile.copied);
-  nvgpu::DeviceAsyncWaitOp::create(rewriter, loc, group,
-                                   rewriter.getI32IntegerAttr(0));
+  awaitOwnGroups(rewriter, loc, group, 0);
+  for (const PassagePiece &piece : tile.pieces)
+    for (Operation *move : piece.moves)
+      rewriter.moveOpBefore(move, tile.copied);
   // Nothing is copied over a tile that no loop renews.
   if (!isa<scf::ForOp>(tile.product->getParentOp()))
     rewriter.eraseOp(tile.used);
@@ -195,9 +127,27 @@ static void awaitCopies(RewriterBase &rewriter, StagedTile &tile) {
 // Many buffers
 //===----------------------------------------------------------------------===//
 
+/// A thread of a larger block has 128 registers at most, and warps beside it
+/// that hide what loads take.
+static constexpr int64_t kMaxThreadsLoadingEarly = 256;
+
 namespace {
 /// Rewrites the loop over k so that the copies of a tile are issued
 /// stages - 1 tiles before it is used, into buffers that take turns.
+///
+/// What goes by way of a passage is copied to it yet a tile earlier: in each
+/// tile a warp moves a piece on, and then refills it with what it moves in the
+/// next. No other warp touches a piece of the passage, so that a wait for the
+/// warp's own copies and its own barriers suffice there: one after the wait, as
+/// lanes read what others have copied, and one before the refill, as they copy
+/// over what others have read. The tile that pieces are moved to is read behind
+/// the block's barrier, and in a slot that all warps have left, as with any
+/// other copy.
+///
+/// Each piece's refill is a group. In each tile the groups are the other
+/// operands' of the tile after it, then the pieces', in order. So as many as
+/// there are pieces follow the other operands' group by the end of the tile,
+/// and any piece's by the time in the next when it is moved.
 class CopyPipeline {
 public:
   CopyPipeline(RewriterBase &rewriter, scf::ForOp loop, StagedTile &tile,
@@ -216,6 +166,12 @@ private:
   void createBuffers();
   IRMapping mapTile(Value k, Value slot);
   void cloneOps(ArrayRef<Operation *> ops, IRMapping &mapping);
+  void syncWarp();
+  void emitRefill(const PassagePiece &piece, IRMapping &mapping, Value isTile);
+  void fillPassage(IRMapping &mapping);
+  Value createFirstPassage();
+  void emitFirstMoves(Value group, IRMapping &mapping, int64_t nextTile);
+  void turnPassage(Value group, Value k, IRMapping &mapping);
   Value slotOf(Value k);
   Value emitPrologue();
   int64_t countThreads() {
@@ -252,6 +208,8 @@ void CopyPipeline::createBuffers() {
                                  type.getMemorySpace());
     slotBuffers.push_back(memref::AllocOp::create(rewriter, loc, slots));
   }
+  if (tile.passage)
+    rewriter.moveOpBefore(tile.passage, loop);
 }
 
 /// The tile at `k` in buffer `slot`.
@@ -295,17 +253,121 @@ Value CopyPipeline::slotOf(Value k) {
   return rewriter.createOrFold<arith::RemUIOp>(loc, index, constant(stages));
 }
 
-/// Issues the copies of the first stages - 1 tiles.
+//===----------------------------------------------------------------------===//
+// The passage
+//===----------------------------------------------------------------------===//
+
+void CopyPipeline::syncWarp() {
+  NVVM::SyncWarpOp::create(rewriter, loc,
+                           arith::ConstantIntOp::create(rewriter, loc, -1, 32));
+}
+
+/// Refills what `piece` was moved from, as one group; with zeros, which takes
+/// no reads, unless `isTile`.
+void CopyPipeline::emitRefill(const PassagePiece &piece, IRMapping &mapping,
+                              Value isTile) {
+  for (Operation *op : piece.copies) {
+    auto copy = cast<nvgpu::DeviceAsyncCopyOp>(rewriter.clone(*op, mapping));
+    if (!isTile)
+      continue;
+    Value elements = copy.getSrcElements();
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(copy);
+    if (!elements)
+      elements = constant(copy.getDstElements().getSExtValue());
+    elements =
+        arith::SelectOp::create(rewriter, loc, isTile, elements, constant(0));
+    copy.getSrcElementsMutable().assign(elements);
+  }
+  closeGroup(rewriter, loc);
+}
+
+/// Copies the tile of `mapping` to where that has the passage.
+void CopyPipeline::fillPassage(IRMapping &mapping) {
+  cloneOps(tile.sources, mapping);
+  for (const PassagePiece &piece : tile.pieces)
+    emitRefill(piece, mapping, /*isTile=*/Value());
+}
+
+/// A passage in the last slot of A, which is free until the first tile is
+/// multiplied: by then, behind the block's barrier, no warp reads it any more.
+Value CopyPipeline::createFirstPassage() {
+  auto *place = llvm::find(
+      tile.buffers, tile.product.getA().getDefiningOp<memref::AllocOp>());
+  Value slots = slotBuffers[place - tile.buffers.begin()];
+  int64_t slotElements =
+      cast<MemRefType>(slots.getType()).getStridesAndOffset().first.front();
+  MemRefType type = tile.passage.getType();
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  int64_t offset = (stages - 1) * slotElements;
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  auto view = MemRefType::get(type.getShape(), type.getElementType(), layout,
+                              type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(rewriter, loc, view, slots, offset,
+                                           type.getShape(), strides);
+}
+
+/// Moves the tile of `mapping` from the passage to its slot, and refills the
+/// passage with the tile at `k`, if there is one.
+void CopyPipeline::turnPassage(Value group, Value k, IRMapping &mapping) {
+  // Addresses are those of the last tile where there is none.
+  Value last = constant((trips - 1) * step);
+  Value isTile =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule, k, last);
+  IRMapping refill;
+  refill.map(loop.getInductionVar(),
+             arith::SelectOp::create(rewriter, loc, isTile, k, last));
+  cloneOps(tile.sources, refill);
+  for (const PassagePiece &piece : tile.pieces) {
+    awaitOwnGroups(rewriter, loc, group, tile.pieces.size());
+    cloneOps(piece.moves, mapping);
+    syncWarp();
+    emitRefill(piece, refill, isTile);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+/// Issues the copies of the first stages - 1 tiles. Those of the one after them
+/// that go by way of the passage are under way when the ones before are moved,
+/// which therefore take another.
 Value CopyPipeline::emitPrologue() {
-  Value group;
-  for (int64_t i = 0; i < std::min(stages - 1, trips); ++i) {
+  Value group, firstPassage;
+  if (tile.passage)
+    firstPassage = createFirstPassage();
+  int64_t filled = std::min(stages - 1, trips);
+  for (int64_t i = 0; i < filled; ++i) {
     IRMapping mapping = mapTile(constant(i * step), constant(i));
+    if (tile.passage) {
+      mapping.map(tile.passage.getResult(), firstPassage);
+      fillPassage(mapping);
+    }
     cloneOps(tile.loads, mapping);
     cloneOps(tile.asyncCopies, mapping);
     group = closeGroup(rewriter, loc);
     cloneOps(tile.stores, mapping);
+    if (tile.passage)
+      emitFirstMoves(group, mapping, /*nextTile=*/i + 1);
   }
   return group;
+}
+
+/// Moves a tile before the loop. The last one's copies are followed by those of
+/// the tile after it to the passage.
+void CopyPipeline::emitFirstMoves(Value group, IRMapping &mapping,
+                                  int64_t nextTile) {
+  int64_t underWay = 1;
+  if (nextTile == stages - 1 && nextTile < trips) {
+    IRMapping next = mapTile(constant(nextTile * step), constant(0));
+    fillPassage(next);
+    underWay += tile.pieces.size();
+  }
+  awaitOwnGroups(rewriter, loc, group, underWay);
+  for (const PassagePiece &piece : tile.pieces)
+    cloneOps(piece.moves, mapping);
+  syncWarp();
 }
 
 scf::ForOp CopyPipeline::createLoop(int64_t firstTile, int64_t lastTile) {
@@ -346,7 +408,8 @@ void CopyPipeline::emitMainLoop(Value group) {
                    countThreads() <= kMaxThreadsLoadingEarly;
   if (loadEarly)
     cloneOps(tile.loads, mapping);
-  awaitGroups(rewriter, loc, group, ahead - 1);
+  int64_t pieces = tile.pieces.size();
+  awaitGroups(rewriter, loc, group, (ahead - 1) * (1 + pieces) + pieces);
   if (!loadEarly)
     cloneOps(tile.loads, mapping);
   cloneOps(tile.asyncCopies, mapping);
@@ -354,6 +417,11 @@ void CopyPipeline::emitMainLoop(Value group) {
   emitProduct(main.getInductionVar());
   // By now the loads have arrived.
   cloneOps(tile.stores, mapping);
+  if (tile.passage) {
+    Value afterNext = arith::AddIOp::create(
+        rewriter, loc, main.getInductionVar(), constant(stages * step));
+    turnPassage(group, afterNext, mapping);
+  }
 }
 
 /// The last tiles, for which no copies are left to issue.
@@ -399,7 +467,7 @@ static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
   auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
   if (loop)
     moveLoopInvariantCode(loop);
-  FailureOr<StagedTile> tile = findStagedTile(product);
+  FailureOr<StagedTile> tile = StagedTile::get(product);
   if (failed(tile))
     return failure();
   int64_t stages = product.getScheduleAttr().getStages();

@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
+#include "PassageCopy.h"
 #include "TileCopy.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
@@ -9,9 +10,13 @@
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 #include "nm/Support/SimtLimits.h"
+#include "nm/Support/SimtPassage.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -35,8 +40,10 @@ public:
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
         rows(std::move(rows)) {}
 
-  /// Bytes of one stage.
-  int64_t countBytes();
+  /// Bytes of all stages.
+  uint64_t countBytes();
+  /// Lets A go by way of a passage where usesPassage says so.
+  void addPassage(int64_t maxBytes);
   /// The rows of A's tile.
   int64_t countRows() { return rows ? rows->rows() : tile.k; }
   void emit();
@@ -47,13 +54,17 @@ private:
   MemRefType typeOfIndices();
   MemRefType workgroupType(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
                            Type element);
+  TileCopy describeCopyOfA();
+  ::nm::PassageTile describePassage();
   Value copyA(const CopyThreads &threads);
   Value copyWeights(Value source, MemRefType type, const CopyThreads &threads);
   Value copyIndices(const CopyThreads &threads);
   Value castOutput();
   StorageShape weightShape();
   bool rowsStay() { return !rows && rowsOfAStay(op, tile); }
-  bool interleaves() { return !rows && interleavesRows(op, tile); }
+  bool interleaves() {
+    return !rows && !hasPassage && interleavesRows(op, tile);
+  }
   /// Whether the lists name one unit after the other: those that are kept.
   bool keepsAllRows() {
     return rows && rows->packing.unitsOfList(rows->pattern) == rows->pattern.n;
@@ -73,6 +84,8 @@ private:
   const GpuTile &tile;
   /// The rows of A that are staged, if not all.
   std::optional<RowList> rows;
+  bool hasPassage = false;
+  std::optional<PassageCopy> passage;
 };
 } // namespace
 
@@ -119,20 +132,42 @@ MemRefType Staging::typeOfIndices() {
   return workgroupType(shape, computeStrides(shape), builder.getI8Type());
 }
 
-int64_t Staging::countBytes() {
+uint64_t Staging::countBytes() {
   int64_t bytes = 0;
   for (MemRefType type : {typeOfA(), typeOfValues(), typeOfIndices()})
     bytes += getWorkgroupBytes(type);
   if (leavesIndices())
     bytes -= getWorkgroupBytes(typeOfIndices());
-  return bytes;
+  return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
 }
 
-Value Staging::copyA(const CopyThreads &threads) {
-  Value buffer = memref::AllocOp::create(builder, loc, typeOfA());
+::nm::PassageTile Staging::describePassage() {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  auto type = cast<MemRefType>(op.getA().getType());
+  ::nm::PassageTile passage;
+  passage.m = tile.m;
+  passage.k = tile.k;
+  passage.n = tile.n;
+  passage.keptRows = tile.k / pattern.windowRows() * pattern.keptRows();
+  passage.warps = tile.threads() / mlir::nm::kWarpSize;
+  passage.stages = tile.stages;
+  passage.isAligned =
+      type.getElementType().isF32() &&
+      describeCopyOfA().width * sizeof(float) == kMaxAccessBytes;
+  passage.isShared = pattern.bn % tile.warpN == 0;
+  passage.otherBytes = countBytes();
+  return passage;
+}
+
+void Staging::addPassage(int64_t maxBytes) {
+  hasPassage = op.getScheduleAttr().getStrategy() == Strategy::Simt &&
+               isa<scf::ForOp>(op->getParentOp()) && !op.getTransposeA() &&
+               !rows && usesPassage(describePassage(), maxBytes);
+}
+
+TileCopy Staging::describeCopyOfA() {
   TileCopy copy;
   copy.source = op.getA();
-  copy.destination = buffer;
   copy.extents = {countRows(), tile.m};
   if (!op.getTransposeA())
     std::swap(copy.extents[0], copy.extents[1]);
@@ -142,10 +177,21 @@ Value Staging::copyA(const CopyThreads &threads) {
   if (rows && !op.getTransposeA())
     copy.width = std::gcd(copy.width, rows->pattern.bk);
   copy.swizzleChunks = rowsStay();
-  if (op.getTransposeA() || rowsStay())
+  return copy;
+}
+
+Value Staging::copyA(const CopyThreads &threads) {
+  Value buffer = memref::AllocOp::create(builder, loc, typeOfA());
+  TileCopy copy = describeCopyOfA();
+  copy.destination = buffer;
+  if (hasPassage) {
+    passage.emplace(builder, loc, copy, threads);
+    passage->emitCopies();
+  } else if (op.getTransposeA() || rowsStay()) {
     emitCopy(builder, loc, copy, threads);
-  else
+  } else {
     emitTransposingCopy(builder, loc, copy, threads);
+  }
   return buffer;
 }
 
@@ -221,6 +267,8 @@ void Staging::emit() {
   Value values = copyWeights(op.getValues(), typeOfValues(), threads);
   Value indices = leavesIndices() ? op.getIndices() : copyIndices(threads);
   SmallVector<Value> operands = {a, values, indices, castOutput()};
+  if (passage)
+    passage->emitMoves();
   gpu::BarrierOp::create(builder, loc);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
@@ -293,14 +341,15 @@ private:
     if (failed(rows))
       return failure();
     Staging staging(builder, op, *tile, std::move(*rows));
-    auto bytes =
-        llvm::SaturatingMultiply<uint64_t>(staging.countBytes(), tile->stages);
-    if (bytes > uint64_t(std::max<int64_t>(0, maxSharedMemory)))
+    uint64_t bytes = staging.countBytes(),
+             maxBytes = std::max<int64_t>(0, maxSharedMemory);
+    if (bytes > maxBytes)
       return op.emitOpError()
              << "expected tiles of at most " << maxSharedMemory.getValue()
              << " bytes of shared memory, but " << tile->stages
              << " stages of a " << staging.countRows() << " x " << tile->m
              << " tile of A with its weights take " << bytes;
+    staging.addPassage(maxBytes);
     staging.emit();
     return success();
   }

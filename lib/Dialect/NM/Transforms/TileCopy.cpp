@@ -7,8 +7,6 @@
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -24,43 +22,8 @@ public:
       : CopyEmitter(builder, loc, copy, threads) {}
 
   void emit();
-
-private:
-  Value maskOf(const Place &place);
-  void emitAccess(OffsetIndex id);
 };
 } // namespace
-
-/// All elements of an access, or none, where its source may lack them.
-Value DirectCopy::maskOf(const Place &place) {
-  Value inside = isInSource(place.source);
-  if (!inside)
-    return {};
-  Value elements = arith::SelectOp::create(
-      builder, loc, inside, index.constant(copy.width), index.constant(0));
-  auto type = VectorType::get(copy.width, builder.getI1Type());
-  return vector::CreateMaskOp::create(builder, loc, type, elements);
-}
-
-void DirectCopy::emitAccess(OffsetIndex id) {
-  Place place = delinearize(id);
-  if (copy.swizzleChunks)
-    place.tile[1] =
-        ChunkSwizzle::place(builder, loc, place.tile[0], place.tile[1]);
-  Value mask = maskOf(place);
-  Type element = sourceType().getElementType();
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-  auto identity = AffineMapAttr::get(AffineMap::getMinorIdentityMap(
-      copy.extents.size(), 1, builder.getContext()));
-  ArrayAttr inBounds = builder.getBoolArrayAttr({true});
-  Value read = vector::TransferReadOp::create(
-      builder, loc, VectorType::get(copy.width, element), copy.source,
-      place.source, identity, zero, mask, inBounds);
-  vector::TransferWriteOp::create(builder, loc, Type(), read, copy.destination,
-                                  place.tile, identity, /*mask=*/Value(),
-                                  inBounds);
-}
 
 void DirectCopy::emit() {
   int64_t accessesPerRow = copy.extents.back() / copy.width;
@@ -71,7 +34,11 @@ void DirectCopy::emit() {
     OpBuilder::InsertionGuard guard(builder);
     OffsetIndex id = idInRound(round);
     skipPastEnd(index.materialize(id), round, count);
-    emitAccess(id);
+    Place place = delinearize(id);
+    if (copy.swizzleChunks)
+      place.tile[1] =
+          ChunkSwizzle::place(builder, loc, place.tile[0], place.tile[1]);
+    copyDirectly(place.source, copy.destination, place.tile);
   }
 }
 

@@ -136,6 +136,7 @@ LOOP = re.compile(r"llvm\.cond_br %\w+, \^bb\d+, \^bb\d+ .*// loop")
 MUTATIONS = {
     "no-change": (MODULE, lambda lines, at: None),
     "drop-barrier": drop_lines(r"nvvm\.barrier"),
+    "drop-warp-barrier": drop_lines(r"nvvm\.bar\.warp\.sync"),
     "drop-wait": drop_lines(r"nvvm\.cp\.async\.wait\.group"),
     "drop-copy": drop_lines(r"nvvm\.cp\.async\.shared\.global"),
     # How much of a copy is filled with zeros instead.

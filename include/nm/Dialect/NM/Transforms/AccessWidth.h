@@ -7,8 +7,11 @@
 
 namespace mlir::nm {
 
-/// The widest access, in elements and up to 16 bytes, to tiles of `memref` that
-/// start at multiples of `extents`; 1 if its rows are not contiguous.
+/// Bytes of the widest access of a thread.
+inline constexpr int64_t kMaxAccessBytes = 16;
+
+/// The widest access, in elements and up to those bytes, to tiles of `memref`
+/// that start at multiples of `extents`; 1 if its rows are not contiguous.
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
 
 } // namespace mlir::nm

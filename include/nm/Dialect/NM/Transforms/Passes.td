@@ -391,6 +391,12 @@ def NMStageSharedMemory
     Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
     are taken to be aligned to 16 bytes.
 
+    A row-major A is transposed on the way: through registers, or by way of a
+    passage, where the tile gains from that and memory suffices (see
+    nm/Support/SimtPassage.h). That is a buffer of pieces of 16 x 32 elements,
+    each of which one warp copies as it is, 16 bytes a lane, and then moves to
+    the tile by `nvgpu.ldmatrix`, which gives a lane four rows of one column.
+
     Of packed weights with `col_info`, which `pack = true` asks for, the lists
     that follow the tile's indices are split off. Only the rows of A that a list
     names are copied, in its order, so that the op that is left has a window of
@@ -422,6 +428,19 @@ def NMStageSharedMemory
       ins(%as, %vs, %is : ...) outs(%c : memref<64x128xf32, ...>)
     gpu.barrier
     ```
+    By way of a passage, A's copies are
+    ```mlir
+    %passage = memref.alloc() : memref<8x16x32xf32, #gpu.address_space<workgroup>>
+    %ax = vector.transfer_read %a[%am, %ak], ... : ..., vector<4xf32>
+    vector.transfer_write %ax, %passage[%piece, %row, %slot] : ...
+    ...
+    <copies of the weights>
+    nvvm.bar.warp.sync %all : i32
+    %words = nvgpu.ldmatrix %passage[%piece, %lrow, %lslot] {numTiles = 4 : i32, transpose = false} : ... -> vector<4x1xf32>
+    vector.store %column, %as[%k, %m] {alignment = 16 : i64} : ..., vector<4xf32>
+    ...
+    gpu.barrier
+    ```
     Where `packing` is `<panel = 32, index_bits = 8, col_info = 128>` and the
     pattern `3:32`, a copy of A k-major is
     ```mlir
@@ -446,6 +465,9 @@ def NMStageSharedMemory
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
@@ -459,7 +481,9 @@ def NMPipelineCopies
     take turns, and the copies of a tile are issued s - 1 tiles before it is
     used: `stages = 2` is double buffering. A tile of A that goes through
     registers is loaded before, and stored after, the product that hides its
-    latency.
+    latency. One that goes by way of a passage is copied to it a tile earlier
+    yet: after a product, each warp moves the next tile's pieces on, and refills
+    each with the tile after that, as a group of its own.
 
     Before:
     ```mlir
@@ -486,10 +510,34 @@ def NMPipelineCopies
     gpu.barrier
     nm.spmm ... ins(<slot of 224>) outs(%c : ...)
     ```
+    After, with a passage, of one piece a warp:
+    ```mlir
+    <copies of A at 0 to another passage, in slot 1>
+    nvgpu.device_async_create_group {nm.tile}
+    <copies of the weights at 0 to slot 0>
+    %group = nvgpu.device_async_create_group {nm.tile}
+    <copies of A at 32 to %passage>
+    nvgpu.device_async_create_group {nm.tile}
+    nvgpu.device_async_wait %group {numGroups = 2 : i32}
+    <moves of A to slot 0>
+    scf.for %k = %c0 to %c224 step %c32 {
+      nvgpu.device_async_wait %group {numGroups = 1 : i32}
+      gpu.barrier
+      <copies of the weights at %k + 32>
+      nvgpu.device_async_create_group {nm.tile}
+      nm.spmm ... ins(<slot of %k>) outs(%c : ...)
+      nvgpu.device_async_wait %group {numGroups = 1 : i32}
+      <moves of A from %passage to the slot of %k + 32>
+      nvvm.bar.warp.sync %all : i32
+      <copies of A at %k + 64, or zeros, to %passage>
+      nvgpu.device_async_create_group {nm.tile}
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::nvgpu::NVGPUDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -1,0 +1,34 @@
+//===- SimtStaging.h - Tiles of strategy simt in shared memory --*- C++ -*-===//
+
+#ifndef NM_LIB_SUPPORT_SIMTSTAGING_H
+#define NM_LIB_SUPPORT_SIMTSTAGING_H
+
+#include "GpuModels.h"
+
+#include "nm/Support/SimtPassage.h"
+
+#include <optional>
+
+namespace nm {
+
+/// The packing that the weights of a tile get.
+PanelPacking getPacking(const GpuSchedule &tile);
+
+/// The rows of A that a tile stages.
+int64_t stagedRows(const Pattern &pattern, const GpuSchedule &tile);
+
+/// Columns that share their rows of A.
+int64_t unitColumns(const Pattern &pattern, const GpuSchedule &tile);
+
+/// The passage that A goes by way of, if it does.
+std::optional<PassageTile> getPassage(const GpuProduct &product,
+                                      const GpuChip &chip,
+                                      const GpuSchedule &tile);
+
+/// Bytes of shared memory of all stages, and of what they share.
+int64_t sharedBytes(const GpuProduct &product, const GpuChip &chip,
+                    const GpuSchedule &tile);
+
+} // namespace nm
+
+#endif // NM_LIB_SUPPORT_SIMTSTAGING_H
