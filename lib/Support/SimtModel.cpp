@@ -219,10 +219,13 @@ double Estimate::readsPerRow() const {
   int64_t unit = unitColumns();
   // Eight lanes on a column read one word of the weights between them, which
   // takes half the time, and positions are loads of a word or less.
-  if (gathers())
-    return double(tile.threadN) / std::gcd(unit, kChunk) * tile.threadM /
-               kChunk +
-           double(tile.threadN) / kChunk * (0.5 + 0.25 / product.pattern.bk);
+  if (gathers()) {
+    int64_t columns = std::gcd(unit, tile.threadN);
+    double rows = double(tile.threadN) / columns * tile.threadM / kChunk;
+    double positions = double(tile.threadN) / std::max(columns, kChunk) * 0.25 /
+                       product.pattern.bk;
+    return rows + double(tile.threadN) / kChunk * 0.5 + positions;
+  }
   // The columns of a thread that have positions of their own.
   double rowsOfA = tile.threadN / double(std::min(unit, kChunk));
   if (unit >= kChunk)
@@ -348,7 +351,7 @@ int64_t Estimate::spareRegisters() const {
   const Pattern &pattern = product.pattern;
   bool isEven = isPowerOfTwo(pattern.bk) && tile.packing.panel == tile.blockN &&
                 tile.blockK % kWarp == 0;
-  int64_t units = tile.threadN / std::gcd(pattern.bn, kChunk);
+  int64_t units = tile.threadN / std::gcd(pattern.bn, tile.threadN);
   int64_t sums = tile.threadM * tile.threadN;
   bool loops = keptRows > std::min(kMaxUnrolledFMAs / sums,
                                    kMaxUnrolledStepsPerSum * sums / units);

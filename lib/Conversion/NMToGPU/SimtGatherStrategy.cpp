@@ -63,13 +63,10 @@ struct StepOperands {
 /// Loads operands of some kept rows, which lie in whole windows or in one.
 class KeptRows {
 public:
+  /// Units of a thread have `columnsPerUnit` columns.
   KeptRows(OpBuilder &builder, SpMMOp op, ArrayRef<Value> rows,
-           ArrayRef<Value> columns, Value firstRow);
+           ArrayRef<Value> columns, int64_t columnsPerUnit, Value firstRow);
 
-  /// Columns of a chunk that share a unit, for every lane.
-  static int64_t columnsPerUnit(const ::nm::Pattern &pattern) {
-    return std::gcd(pattern.bn, kChunk);
-  }
   /// Loads what the operands of `row` are found by.
   void findUnits(int64_t row);
   StepOperands load(const Step &step);
@@ -87,7 +84,7 @@ private:
   SmallVector<Value> elementsOf(Value chunk);
   Value loadOfA(Value row, Value column);
   SmallVector<SmallVector<Value>> loadA(const Step &step, Value k);
-  ArrayRef<Value> weightsOf(int64_t row, int64_t unit);
+  SmallVector<Value> weightsOf(int64_t row, int64_t unit);
 
   OpBuilder &builder;
   Location loc;
@@ -95,6 +92,7 @@ private:
   WeightTile weights;
   ::nm::Pattern pattern;
   ArrayRef<Value> rows, columns;
+  int64_t columnsPerUnit;
   Value firstRow;
   /// Of the first row: its unit row, its place in the unit, and the row of A's
   /// tile that its window starts at.
@@ -109,7 +107,7 @@ class SimtGatherExpansion : public SimtTileExpansion {
 public:
   SimtGatherExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
-        columnsPerUnit(KeptRows::columnsPerUnit(pattern)),
+        columnsPerUnit(std::gcd(pattern.bn, tile.threadN)),
         rowsPerStep(op.getTransposeA() ? 1 : kChunk),
         heightOfStep(op.getTransposeA() ? tile.threadM : kHeightOfRows),
         defers(canDefer(op)) {}
@@ -119,6 +117,8 @@ public:
            ArrayRef<Value> carried, Value initial) override;
 
 private:
+  /// Where those share a unit, rows of A are read once for all of them.
+  bool hasAdjacentColumns() const override { return columnsPerUnit > kChunk; }
   int64_t units() const { return tile.threadN / columnsPerUnit; }
   int64_t sumCount() const { return tile.threadM * tile.threadN; }
   /// Words of A that a step takes.
@@ -136,6 +136,12 @@ private:
   }
   static bool hasFewRows(SpMMOp op) {
     return WeightTile(op).rows() <= kMaxGatheredRowsToDefer;
+  }
+  /// Whether copies are spread over the rows of a tile: there must be some, and
+  /// with many rows and warps they cost little where they are.
+  bool spreads(SpMMOp op) const {
+    return !hasFewRows(op) && (tile.threads() <= kMaxThreadsToDefer ||
+                               WeightTile(op).rows() <= ::nm::kMaxRowsToDefer);
   }
   int64_t operandCount() const {
     return wordsPerStep() + rowsPerStep * columnsPerUnit;
@@ -166,10 +172,11 @@ private:
 //===----------------------------------------------------------------------===//
 
 KeptRows::KeptRows(OpBuilder &builder, SpMMOp op, ArrayRef<Value> rows,
-                   ArrayRef<Value> columns, Value firstRow)
+                   ArrayRef<Value> columns, int64_t columnsPerUnit,
+                   Value firstRow)
     : builder(builder), loc(op.getLoc()), op(op), weights(op),
       pattern(op.getPattern().getPattern()), rows(rows), columns(columns),
-      firstRow(firstRow) {
+      columnsPerUnit(columnsPerUnit), firstRow(firstRow) {
   firstUnit =
       builder.createOrFold<arith::DivUIOp>(loc, firstRow, constant(pattern.bk));
   firstInUnit =
@@ -185,17 +192,17 @@ void KeptRows::findUnits(int64_t row) {
   if (!found.empty())
     return;
   Value unit = add(firstUnit, unitRow);
-  int64_t unitsPerChunk = kChunk / columnsPerUnit(pattern);
-  for (Value column : columns) {
-    if (unitsPerChunk > 1 && weights.hasUnitsInChunk()) {
+  int64_t threadN = kChunk * int64_t(columns.size());
+  for (int64_t i = 0; i < threadN; i += std::max(kChunk, columnsPerUnit)) {
+    Value column = columns[i / kChunk];
+    if (weights.hasUnitsInChunk()) {
       llvm::append_range(found,
                          weights.loadPositionsOfChunk(builder, unit, column));
       continue;
     }
-    for (int64_t i = 0; i < unitsPerChunk; ++i)
-      llvm::append_range(found, weights.loadPositions(
-                                    builder, unit, 1,
-                                    add(column, i * columnsPerUnit(pattern))));
+    for (int64_t j = 0; j < kChunk; j += columnsPerUnit)
+      llvm::append_range(
+          found, weights.loadPositions(builder, unit, 1, add(column, j)));
   }
   for (Value &position : found)
     position = mul(arith::IndexCastUIOp::create(
@@ -210,14 +217,17 @@ SmallVector<Value> KeptRows::elementsOf(Value chunk) {
   return elements;
 }
 
-ArrayRef<Value> KeptRows::weightsOf(int64_t row, int64_t unit) {
-  int64_t width = columnsPerUnit(pattern);
-  int64_t first = unit * width;
-  SmallVector<Value> &chunk = chunks[{row, first / kChunk}];
-  if (chunk.empty())
-    chunk = elementsOf(weights.loadValues(builder, add(firstRow, row),
-                                          columns[first / kChunk]));
-  return ArrayRef(chunk).slice(first % kChunk, width);
+SmallVector<Value> KeptRows::weightsOf(int64_t row, int64_t unit) {
+  SmallVector<Value> unitWeights;
+  int64_t first = unit * columnsPerUnit;
+  for (int64_t i = first; i < first + columnsPerUnit; ++i) {
+    SmallVector<Value> &chunk = chunks[{row, i / kChunk}];
+    if (chunk.empty())
+      chunk = elementsOf(
+          weights.loadValues(builder, add(firstRow, row), columns[i / kChunk]));
+    unitWeights.push_back(chunk[i % kChunk]);
+  }
+  return unitWeights;
 }
 
 Value KeptRows::loadOfA(Value row, Value column) {
@@ -257,7 +267,7 @@ StepOperands KeptRows::load(const Step &step) {
   StepOperands operands;
   operands.a = loadA(step, k);
   for (int64_t i = 0; i < step.rowCount; ++i)
-    operands.b.emplace_back(weightsOf(step.row + i, step.unit));
+    operands.b.push_back(weightsOf(step.row + i, step.unit));
   return operands;
 }
 
@@ -348,7 +358,7 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
                                                    int64_t count,
                                                    ArrayRef<Value> sums) {
   Location loc = op.getLoc();
-  KeptRows kept(builder, op, rows, columns, firstRow);
+  KeptRows kept(builder, op, rows, columns, columnsPerUnit, firstRow);
   SmallVector<Value> result(sums.take_front(sumCount()));
   std::deque<StepOperands> loaded = unpackSteps(sums);
   int64_t steps = count / rowsPerStep * stepsPerRows();
@@ -363,7 +373,7 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
       loaded.push_back(kept.load(step));
     }
     // A few copies follow the first loads; others, and stores, are spread.
-    bool isPlace = !hasFewRows(op) && (i + deferred) % stepsPerRows() == 0;
+    bool isPlace = spreads(op) && (i + deferred) % stepsPerRows() == 0;
     if (i == -deferred || isPlace)
       copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
     // Those of any rows have the same units and rows of the thread.

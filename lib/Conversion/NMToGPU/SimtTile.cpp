@@ -29,17 +29,20 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
   // and eight neighbouring words of A.
   auto [laneN, laneM] = split(lane, tile.lanesM());
   auto append = [&](SmallVector<Value> &firsts, Value warp, int64_t warpSize,
-                    Value lane, int64_t lanes, int64_t chunks) {
+                    Value lane, int64_t lanes, int64_t chunks, bool adjacent) {
+    int64_t lanesApart = adjacent ? chunks * kChunk : kChunk;
+    int64_t chunksApart = adjacent ? kChunk : lanes * kChunk;
     Value first = builder.createOrFold<arith::AddIOp>(
         loc, builder.createOrFold<arith::MulIOp>(loc, warp, constant(warpSize)),
-        builder.createOrFold<arith::MulIOp>(loc, lane, constant(kChunk)));
+        builder.createOrFold<arith::MulIOp>(loc, lane, constant(lanesApart)));
     for (int64_t i = 0; i < chunks; ++i)
       firsts.push_back(builder.createOrFold<arith::AddIOp>(
-          loc, first, constant(i * lanes * kChunk)));
+          loc, first, constant(i * chunksApart)));
   };
-  append(rows, warpM, tile.warpM, laneM, tile.lanesM(), tile.threadM / kChunk);
+  append(rows, warpM, tile.warpM, laneM, tile.lanesM(), tile.threadM / kChunk,
+         /*adjacent=*/false);
   append(columns, warpN, tile.warpN, laneN, tile.lanesN(),
-         tile.threadN / kChunk);
+         tile.threadN / kChunk, hasAdjacentColumns());
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(builder.getF32Type()));
   return SmallVector<Value>(tile.threadM * tile.threadN, zero);

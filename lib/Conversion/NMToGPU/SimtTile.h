@@ -25,6 +25,9 @@ public:
            ArrayRef<Value> sums, Value initial) override;
 
 protected:
+  /// Whether the columns of a thread are neighbours, rather than chunks that
+  /// are as far apart as the lanes of a warp are many.
+  virtual bool hasAdjacentColumns() const { return false; }
   /// Kept rows that are unrolled at once, a divisor of `rowCount`.
   virtual int64_t unrolledRows(int64_t rowCount) const = 0;
   /// Adds the products of `count` kept rows from `firstRow` on.

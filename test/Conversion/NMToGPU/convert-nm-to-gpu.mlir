@@ -345,3 +345,23 @@ func.func @rows_of_units(%a: memref<64x192xf32>, %v: memref<1x48x64xf32>, %i: me
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// The columns of a thread are neighbours, and one unit: it has one position in
+// each kept row.
+// CHECK-LABEL: func.func @units_of_threads
+// CHECK: gpu.launch blocks
+// CHECK: arith.muli %{{.*}}, %c8 : index
+// CHECK-COUNT-8: memref.load %{{.*}} : memref<1x8x8xi8
+// CHECK-NOT: memref.load
+// CHECK: gpu.terminator
+func.func @units_of_threads(%a: memref<64x32xf32>, %v: memref<1x8x64xf32>, %i: memref<1x8x8xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:8, block = 1x8> packing <panel = 64, index_bits = 8>
+      schedule <simt, block = [64, 64, 32], warp = [64, 32], thread = [8, 8]>
+      ins(%a, %v, %i : memref<64x32xf32>, memref<1x8x64xf32>, memref<1x8x8xi8>)
+      outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
