@@ -14,10 +14,9 @@ using namespace nm;
 static constexpr int64_t kMinRows = 8;
 
 /// Multiply-adds of the tile for which the same holds of their time: with the
-/// 128 a clock of all chips, 1024 clocks, about half of which a copy takes
-/// under way. On an H200 shorter tiles take up to 10 % longer by way of a
-/// passage.
-static constexpr int64_t kMinMultiplications = 128 * 1024;
+/// 128 a clock of all chips, 768 clocks, most of which a copy takes under way.
+/// On an H200 shorter tiles take up to 10 % longer by way of a passage.
+static constexpr int64_t kMinMultiplications = 128 * 768;
 
 /// Warps of a multiprocessor that keep each other's latencies out of sight: two
 /// for each of its schedulers.

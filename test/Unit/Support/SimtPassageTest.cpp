@@ -57,7 +57,7 @@ TEST(SimtPassageTest, NeedsRowsToMoveBeside) {
   tile.n = 128;
   tile.warps = 4;
   EXPECT_FALSE(usesPassage(tile, kMaxBytes));
-  tile.keptRows = 16;
+  tile.keptRows = 12;
   EXPECT_TRUE(usesPassage(tile, kMaxBytes));
 }
 
