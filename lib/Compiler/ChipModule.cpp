@@ -49,6 +49,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.thread = options.thread;
   pipeline.stages = options.stages;
   pipeline.splitK = options.splitK;
+  pipeline.clusterK = options.clusterK;
   pipeline.sliceK = options.sliceK;
   pipeline.prefetch = options.prefetch;
   pipeline.pack = options.pack;

@@ -115,10 +115,10 @@ LogicalResult Compilation::readTarget() {
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
     if (!options.warp.empty() || options.stages != 0 || options.splitK != 0 ||
-        options.sliceK != 0 || !options.prefetch || !options.pack.empty() ||
+        options.clusterK != 0 || options.sliceK != 0 || !options.prefetch || !options.pack.empty() ||
         !options.overlapKernels)
       return diagnostics.fail("expected the target cuda with warp, stages, "
-                              "split-k, slice-k, prefetch, pack or "
+                              "split-k, cluster-k, slice-k, prefetch, pack or "
                               "overlap-kernels, but got cpu");
     return success();
   }

@@ -111,6 +111,12 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setCount(options.splitK, "split-k", value);
      }},
+    {"cluster-k", "count",
+     "the parts of k that the blocks of a GPU's cluster sum, a divisor of "
+     "those there are, in place of the cost model's choice",
+     [](CompileOptions &options, StringRef value) {
+       return setCount(options.clusterK, "cluster-k", value);
+     }},
     {"slice-k", "count",
      "the warps of a GPU's block that take the same tile and turns along k, in "
      "place of the cost model's choice",

@@ -48,6 +48,7 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   schedule.thread.assign(options.thread.begin(), options.thread.end());
   schedule.stages = options.stages;
   schedule.splitK = options.splitK;
+  schedule.clusterK = options.clusterK;
   schedule.sliceK = options.sliceK;
   schedule.prefetch = options.prefetch;
   schedule.pack = options.pack;

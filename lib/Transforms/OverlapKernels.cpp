@@ -27,7 +27,7 @@ static std::optional<int64_t> getEarlyBlocks(gpu::GPUModuleOp module) {
   for (Attribute target : targets) {
     auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target);
     auto known = ::nm::GpuChip::get(nvvm ? nvvm.getChip().str() : "");
-    if (!known || !known->startsEarly)
+    if (!known || !known->startsEarly())
       return std::nullopt;
     most = std::max(most, known->earlyBlocks());
   }

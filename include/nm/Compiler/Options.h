@@ -46,6 +46,7 @@ struct CompileOptions {
   /// 0 leaves the choice to the cost model.
   int64_t stages = 0;
   int64_t splitK = 0;
+  int64_t clusterK = 0;
   int64_t sliceK = 0;
   /// Whether the indices that a GPU's warp shares are loaded a tile ahead.
   bool prefetch = true;

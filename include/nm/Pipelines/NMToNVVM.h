@@ -45,6 +45,11 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       *this, "split-k",
       llvm::cl::desc("parts of k; 0 leaves the choice to the cost model"),
       llvm::cl::init(0)};
+  Option<int64_t> clusterK{
+      *this, "cluster-k",
+      llvm::cl::desc("parts of k that the blocks of a cluster sum; 0 leaves "
+                     "the choice to the cost model"),
+      llvm::cl::init(0)};
   Option<int64_t> sliceK{
       *this, "slice-k",
       llvm::cl::desc("warps of a block that take turns along k; 0 leaves the "

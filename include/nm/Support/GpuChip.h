@@ -38,13 +38,17 @@ struct GpuChip {
   /// Shared memory, in bytes, that a block can have, and a multiprocessor has.
   int64_t sharedPerBlock;
   int64_t sharedPerMultiprocessor;
+  /// Whether it is of compute capability 9.0 or later.
+  bool isSm90;
+
   /// Whether a kernel can start before the one before it has ended, and bulk
   /// copies bring data to the second-level cache.
-  bool startsEarly;
-
+  bool startsEarly() const { return isSm90; }
+  /// Whether the blocks of a cluster read each other's shared memory.
+  bool hasClusters() const { return isSm90; }
   /// The largest grid that starts early: one block for each multiprocessor,
   /// for more of them would not be spread evenly.
-  int64_t earlyBlocks() const { return startsEarly ? multiprocessors : 0; }
+  int64_t earlyBlocks() const { return startsEarly() ? multiprocessors : 0; }
 
   /// Finds the chip `sm_90`, `sm_90a` etc.; the error lists those there are.
   static Result<GpuChip> get(std::string_view name);

@@ -58,6 +58,8 @@ struct GpuSchedule {
   int64_t threadM = 0, threadN = 0;
   int64_t stages = 1;
   int64_t splitK = 1;
+  /// Of the parts of k, those that a cluster's blocks sum.
+  int64_t clusterK = 1;
   int64_t sliceK = 1;
   /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;

@@ -91,11 +91,23 @@ static SmallVector<memref::AllocOp> getWorkgroupBuffers(scf::ForallOp loop) {
   return buffers;
 }
 
+/// Where the buffers start, in bytes, and how many they take.
+static std::pair<SmallVector<int64_t>, int64_t>
+layOutBuffers(ArrayRef<memref::AllocOp> buffers) {
+  SmallVector<int64_t> offsets;
+  int64_t tiles = 0, most = 0;
+  for (memref::AllocOp buffer : buffers) {
+    int64_t size = getWorkgroupBytes(buffer.getType());
+    bool isLater = buffer->hasAttr(kReusesTiles);
+    offsets.push_back(isLater ? 0 : tiles);
+    tiles += isLater ? 0 : size;
+    most = std::max(most, isLater ? size : tiles);
+  }
+  return {offsets, most};
+}
+
 int64_t mlir::nm::countSharedBytes(scf::ForallOp loop) {
-  int64_t bytes = 0;
-  for (memref::AllocOp buffer : getWorkgroupBuffers(loop))
-    bytes += getWorkgroupBytes(buffer.getType());
-  return bytes;
+  return layOutBuffers(getWorkgroupBuffers(loop)).second;
 }
 
 /// Returns the bytes that the buffers take.
@@ -110,17 +122,33 @@ static int64_t placeBuffers(RewriterBase &rewriter, scf::ForallOp loop) {
   rewriter.setInsertionPointToStart(loop.getBody());
   Value memory =
       gpu::DynamicSharedMemoryOp::create(rewriter, loop.getLoc(), bytesType);
-  int64_t bytes = 0;
-  for (memref::AllocOp buffer : buffers) {
-    int64_t size = getWorkgroupBytes(buffer.getType());
-    placeBuffer(rewriter, buffer, memory, bytes);
-    bytes += size;
-  }
+  auto [offsets, bytes] = layOutBuffers(buffers);
+  for (auto [buffer, offset] : llvm::zip(buffers, offsets))
+    placeBuffer(rewriter, buffer, memory, offset);
   return bytes;
 }
 
+static gpu::LaunchOp createLaunch(OpBuilder &builder, Location loc,
+                                  Value blocks, Value threads, Value shared,
+                                  int64_t cluster) {
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  if (cluster == 1)
+    return gpu::LaunchOp::create(builder, loc, blocks, one, one, threads, one,
+                                 one, shared);
+  Value width = arith::ConstantIndexOp::create(builder, loc, cluster);
+  auto launch = gpu::LaunchOp::create(
+      builder, loc, blocks, one, one, threads, one, one, shared,
+      /*asyncTokenType=*/nullptr, /*asyncDependencies=*/{},
+      /*workgroupAttributions=*/{}, /*privateAttributions=*/{}, width, one,
+      one);
+  // The builder leaves out the cluster's ids and sizes.
+  for (int64_t i = 0; i < 6; ++i)
+    launch.getBody().addArgument(builder.getIndexType(), loc);
+  return launch;
+}
+
 void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
-                            int64_t threads) {
+                            int64_t threads, int64_t cluster) {
   Location loc = loop.getLoc();
   int64_t bytes = placeBuffers(rewriter, loop);
   rewriter.setInsertionPoint(loop);
@@ -133,8 +161,7 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
       bytes == 0
           ? Value()
           : arith::ConstantIntOp::create(rewriter, loc, bytes, 32).getResult();
-  auto launch = gpu::LaunchOp::create(rewriter, loc, blocks, one, one, size,
-                                      one, one, shared);
+  auto launch = createLaunch(rewriter, loc, blocks, size, shared, cluster);
   rewriter.setInsertionPointToStart(&launch.getBody().front());
   SmallVector<Value> ivs =
       getInductionVars(rewriter, loop, trips, launch.getBlockIds().x);

@@ -7,12 +7,19 @@
 
 namespace mlir::nm {
 
+/// On the allocation of a workgroup buffer: it is used when no thread reads the
+/// others any more, and takes their place.
+inline constexpr llvm::StringLiteral kReusesTiles("nm.reuses_tiles");
+
 /// The bytes that the workgroup buffers in `loop` take.
 int64_t countSharedBytes(scf::ForallOp loop);
 
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
 /// iteration, and its workgroup buffers by views of dynamic shared memory.
-void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads);
+/// Every `cluster` blocks, of iterations that follow one another in the loop
+/// that runs fastest, are a cluster.
+void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
+                  int64_t cluster = 1);
 
 } // namespace mlir::nm
 

@@ -247,7 +247,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
            << "expected tiles of at most " << maxSharedMemory
            << " bytes of shared memory, but those of its schedule take "
            << bytes;
-  launchBlocks(rewriter, blocks, tile->threads());
+  launchBlocks(rewriter, blocks, tile->threads(), tile->clusterK);
   return success();
 }
 

@@ -1,6 +1,8 @@
 //===- SimtTile.cpp - A thread's tile in strategy simt --------------------===//
 
 #include "SimtTile.h"
+
+#include "ClusterSum.h"
 #include "TileStores.h"
 #include "WeightTile.h"
 
@@ -72,23 +74,88 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// The sums of the 4 x 4 chunk at `row` and `column` of a thread's tile, as
+/// lines along C's last dimension.
+SmallVector<Value> SimtTileExpansion::getLines(OpBuilder &builder, SpMMOp op,
+                                               ArrayRef<Value> sums,
+                                               int64_t row, int64_t column) {
+  auto type = VectorType::get(kChunk, builder.getF32Type());
+  SmallVector<Value> lines;
+  for (int64_t i = 0; i < kChunk; ++i) {
+    SmallVector<Value> elements;
+    for (int64_t j = 0; j < kChunk; ++j) {
+      int64_t m = op.getTransposeC() ? j : i, n = op.getTransposeC() ? i : j;
+      elements.push_back(
+          sums[(row * kChunk + m) * tile.threadN + column * kChunk + n]);
+    }
+    lines.push_back(
+        vector::FromElementsOp::create(builder, op.getLoc(), type, elements));
+  }
+  return lines;
+}
+
+/// Where the line with `number` of a thread's tile stands, in C's dimensions.
+std::pair<Value, Value> SimtTileExpansion::placeLine(OpBuilder &builder,
+                                                     SpMMOp op, Value number) {
+  Location loc = op.getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto split = [&](Value value, int64_t by) {
+    return std::pair<Value, Value>(
+        builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
+        builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
+  };
+  auto advance = [&](Value first, Value chunk, int64_t apart) {
+    return builder.createOrFold<arith::AddIOp>(
+        loc, first,
+        builder.createOrFold<arith::MulIOp>(loc, chunk, constant(apart)));
+  };
+  auto [chunk, line] = split(number, kChunk);
+  auto [rowChunk, columnChunk] = split(chunk, int64_t(columns.size()));
+  Value row = advance(rows[0], rowChunk, tile.lanesM() * kChunk),
+        column =
+            advance(columns[0], columnChunk,
+                    hasAdjacentColumns() ? kChunk : tile.lanesN() * kChunk);
+  if (op.getTransposeC())
+    return {builder.createOrFold<arith::AddIOp>(loc, column, line), row};
+  return {builder.createOrFold<arith::AddIOp>(loc, row, line), column};
+}
+
+/// Stores what the blocks of a cluster have in all.
+void SimtTileExpansion::storeClusterSums(OpBuilder &builder, SpMMOp op,
+                                         ArrayRef<Value> lines,
+                                         TileStores &stores) {
+  ClusterSum cluster(builder, op.getLoc(), tile.clusterK, tile.threads());
+  cluster.share(lines);
+  cluster.forEachSum([&](Value number, Value sum) {
+    auto [first, along] = placeLine(builder, op, number);
+    stores.storeLine({first, along, sum});
+  });
+  cluster.leave();
+}
+
 void SimtTileExpansion::end(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
-  auto type = VectorType::get(kChunk, builder.getF32Type());
   TileStores stores(builder, op, initial);
-  SmallVector<Value> complete = stores.completeSums(sums);
-  SmallVector<TileChunk> chunks;
-  for (auto [i, row] : llvm::enumerate(rows))
-    for (auto [j, column] : llvm::enumerate(columns)) {
-      TileChunk chunk{row, column, {}};
-      for (int64_t m = 0; m < kChunk; ++m)
-        chunk.lines.push_back(vector::FromElementsOp::create(
-            builder, op.getLoc(), type,
-            ArrayRef(complete).slice(
-                (i * kChunk + m) * tile.threadN + j * kChunk, kChunk)));
-      chunks.push_back(std::move(chunk));
-    }
-  stores.store(chunks, tile);
+  bool inCluster = tile.clusterK > 1;
+  SmallVector<Value> complete =
+      inCluster ? SmallVector<Value>(sums) : stores.completeSums(sums);
+  SmallVector<Value> lines;
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t j = 0; j < columns.size(); ++j)
+      llvm::append_range(
+          lines, getLines(builder, op, complete, int64_t(i), int64_t(j)));
+  if (inCluster)
+    return storeClusterSums(builder, op, lines, stores);
+  SmallVector<TileLine> placed;
+  for (auto [number, line] : llvm::enumerate(lines)) {
+    auto [first, along] = placeLine(
+        builder, op,
+        arith::ConstantIndexOp::create(builder, op.getLoc(), int64_t(number)));
+    placed.push_back({first, along, line});
+  }
+  stores.store(placed, tile);
 }

@@ -6,6 +6,7 @@
 #include "TileExpansion.h"
 
 namespace mlir::nm {
+class TileStores;
 
 /// Rows or columns that a 16-byte access takes.
 inline constexpr int64_t kChunk = 4;
@@ -35,6 +36,16 @@ protected:
                                         Value firstRow, int64_t count,
                                         ArrayRef<Value> sums) = 0;
 
+private:
+  SmallVector<Value> getLines(OpBuilder &builder, SpMMOp op,
+                              ArrayRef<Value> sums, int64_t row,
+                              int64_t column);
+  std::pair<Value, Value> placeLine(OpBuilder &builder, SpMMOp op,
+                                    Value number);
+  void storeClusterSums(OpBuilder &builder, SpMMOp op, ArrayRef<Value> lines,
+                        TileStores &stores);
+
+protected:
   GpuTile tile;
   ::nm::Pattern pattern;
   /// The first row, and column, of each chunk, within the block tile.

@@ -80,57 +80,41 @@ void TileStores::storeElement(SmallVector<Value> indices, Value line,
   });
 }
 
-void TileStores::storeLine(SmallVector<Value> indices, Value line) {
-  auto storeWhole = [&](OpBuilder &, Location) {
-    vector::StoreOp::create(builder, loc, addInitial(line, indices), c, indices,
-                            /*nontemporal=*/false, llvm::MaybeAlign(16));
+void TileStores::storeLine(const TileLine &line) {
+  SmallVector<Value> indices = {line.first, line.along};
+  auto storeWhole = [&] {
+    vector::StoreOp::create(builder, loc, addInitial(line.sums, indices), c,
+                            indices, /*nontemporal=*/false,
+                            llvm::MaybeAlign(16));
   };
   auto storeElements = [&] {
     for (int64_t i = 0; i < kChunk; ++i)
-      storeElement(indices, line, i);
+      storeElement(indices, line.sums, i);
   };
-  storeIf(isInside(indices[0], 0), [&] {
+  storeIf(isInside(line.first, 0), [&] {
     if (!isAligned)
       return storeElements();
     if (isWhole[1])
-      return storeWhole(builder, loc);
+      return storeWhole();
     Value last = builder.createOrFold<arith::AddIOp>(
-        loc, indices[1],
+        loc, line.along,
         arith::ConstantIndexOp::create(builder, loc, kChunk - 1));
     auto split = scf::IfOp::create(builder, loc, isInside(last, 1),
                                    /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(split.thenBlock());
-    storeWhole(builder, loc);
+    storeWhole();
     builder.setInsertionPointToStart(split.elseBlock());
     storeElements();
   });
 }
 
-void TileStores::storeChunk(const TileChunk &chunk) {
-  auto type = cast<VectorType>(chunk.lines[0].getType());
-  Value first = isTransposed ? chunk.column : chunk.row,
-        along = isTransposed ? chunk.row : chunk.column;
-  for (int64_t i = 0; i < kChunk; ++i) {
-    Value line = chunk.lines[i];
-    if (isTransposed) {
-      SmallVector<Value> elements;
-      for (Value other : chunk.lines)
-        elements.push_back(vector::ExtractOp::create(builder, loc, other, i));
-      line = vector::FromElementsOp::create(builder, loc, type, elements);
-    }
-    Value index = builder.createOrFold<arith::AddIOp>(
-        loc, first, arith::ConstantIndexOp::create(builder, loc, i));
-    storeLine({index, along}, line);
-  }
+void TileStores::storeAll(ArrayRef<TileLine> lines) {
+  for (const TileLine &line : lines)
+    storeLine(line);
 }
 
-void TileStores::storeAll(ArrayRef<TileChunk> chunks) {
-  for (const TileChunk &chunk : chunks)
-    storeChunk(chunk);
-}
-
-void TileStores::store(ArrayRef<TileChunk> chunks, const GpuTile &tile) {
+void TileStores::store(ArrayRef<TileLine> lines, const GpuTile &tile) {
   int64_t sizes[2] = {isTransposed ? tile.n : tile.m,
                       isTransposed ? tile.m : tile.n};
   Value whole;
@@ -142,13 +126,13 @@ void TileStores::store(ArrayRef<TileChunk> chunks, const GpuTile &tile) {
     whole = whole ? arith::AndIOp::create(builder, loc, whole, inside) : inside;
   }
   if (!whole)
-    return storeAll(chunks);
+    return storeAll(lines);
   // Blocks in the interior store without a look at each row.
   auto split = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(split.elseBlock());
-  storeAll(chunks);
+  storeAll(lines);
   isWhole[0] = isWhole[1] = true;
   builder.setInsertionPointToStart(split.thenBlock());
-  storeAll(chunks);
+  storeAll(lines);
 }

@@ -8,10 +8,10 @@
 
 namespace mlir::nm {
 
-/// A 4 x 4 chunk of a thread's sums: rows of four columns each.
-struct TileChunk {
-  Value row, column;
-  SmallVector<Value> lines;
+/// Four of a thread's sums, a vector, that stand at `first` in C's second to
+/// last dimension and from `along` on in the last.
+struct TileLine {
+  Value first, along, sums;
 };
 
 /// Stores a thread's sums to a product's tile of C, as far as C has rows and
@@ -23,13 +23,12 @@ public:
 
   /// The sums that are to be stored, once their products are all made.
   SmallVector<Value> completeSums(ArrayRef<Value> sums);
-  void store(ArrayRef<TileChunk> chunks, const GpuTile &tile);
+  void store(ArrayRef<TileLine> lines, const GpuTile &tile);
+  /// One, whether C has all of its elements or not.
+  void storeLine(const TileLine &line);
 
 private:
-  void storeAll(ArrayRef<TileChunk> chunks);
-  void storeChunk(const TileChunk &chunk);
-  /// Four elements at `indices`, along C's last dimension.
-  void storeLine(SmallVector<Value> indices, Value line);
+  void storeAll(ArrayRef<TileLine> lines);
   void storeElement(SmallVector<Value> indices, Value line, int64_t i);
   Value addInitial(Value sum, ValueRange indices);
   /// `index < size of dim`; null if it always is.

@@ -206,7 +206,7 @@ namespace {
 /// The fields of a schedule after its strategy, while it is being parsed.
 struct ScheduleFields {
   SmallVector<int64_t> block, warp, thread;
-  int64_t stages = 1, splitK = 1, sliceK = 1;
+  int64_t stages = 1, splitK = 1, clusterK = 1, sliceK = 1;
   PackingAttr packing;
   bool prefetch = true;
   bool pack = false;
@@ -253,6 +253,8 @@ static ParseResult parseScheduleField(AsmParser &parser,
     return parser.parseInteger(fields.stages);
   if (name == "split_k")
     return parser.parseInteger(fields.splitK);
+  if (name == "cluster_k")
+    return parser.parseInteger(fields.clusterK);
   if (name == "slice_k")
     return parser.parseInteger(fields.sliceK);
   if (name == "pack")
@@ -263,7 +265,7 @@ static ParseResult parseScheduleField(AsmParser &parser,
     return parseBool(parser, fields.prefetch);
   return parser.emitError(loc)
          << "expected 'block', 'warp', 'thread', 'stages', 'split_k', "
-            "'slice_k', 'packing', 'prefetch' or 'pack', but got '"
+            "'cluster_k', 'slice_k', 'packing', 'prefetch' or 'pack', but got '"
          << name << "'";
 }
 
@@ -288,8 +290,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   return parser.getChecked<ScheduleAttr>(
       loc, parser.getContext(), *strategy, fields.block, fields.warp,
-      fields.thread, fields.stages, fields.splitK, fields.sliceK,
-      fields.packing, fields.prefetch, fields.pack);
+      fields.thread, fields.stages, fields.splitK, fields.clusterK,
+      fields.sliceK, fields.packing, fields.prefetch, fields.pack);
 }
 
 static void printSizes(AsmPrinter &printer, StringRef name,
@@ -310,6 +312,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", stages = " << getStages();
   if (getSplitK() != 1)
     printer << ", split_k = " << getSplitK();
+  if (getClusterK() != 1)
+    printer << ", cluster_k = " << getClusterK();
   if (getSliceK() != 1)
     printer << ", slice_k = " << getSliceK();
   if (getPack())
@@ -330,6 +334,8 @@ static constexpr int64_t kMaxTile = 1024;
 static constexpr int64_t kMaxParts = 1 << 16;
 /// The most warps of a block.
 static constexpr int64_t kMaxWarps = 32;
+/// The most blocks of a cluster that every chip with clusters has.
+static constexpr int64_t kMaxCluster = 8;
 
 static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, ArrayRef<int64_t> sizes,
@@ -348,9 +354,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    Strategy strategy, ArrayRef<int64_t> block,
                                    ArrayRef<int64_t> warp,
                                    ArrayRef<int64_t> thread, int64_t stages,
-                                   int64_t splitK, int64_t sliceK,
-                                   PackingAttr packing, bool prefetch,
-                                   bool pack) {
+                                   int64_t splitK, int64_t clusterK,
+                                   int64_t sliceK, PackingAttr packing,
+                                   bool prefetch, bool pack) {
   // (C1).
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
@@ -366,6 +372,17 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (sliceK < 1 || sliceK > kMaxWarps)
     return emitError() << "expected slice_k in 1.." << kMaxWarps << ", but got "
                        << sliceK;
+  // (C5).
+  if (clusterK < 1 || clusterK > kMaxCluster)
+    return emitError() << "expected cluster_k in 1.." << kMaxCluster
+                       << ", but got " << clusterK;
+  if (splitK % clusterK != 0)
+    return emitError() << "expected cluster_k to divide split_k, " << splitK
+                       << ", but got " << clusterK;
+  if (clusterK > 1 && strategy != Strategy::Simt &&
+      strategy != Strategy::Cublas)
+    return emitError() << "expected strategy simt with cluster_k, but got "
+                       << stringifyStrategy(strategy);
   // (C3).
   if (!prefetch && strategy != Strategy::Simt && strategy != Strategy::Cublas)
     return emitError() << "expected strategy simt with prefetch = false, but "
@@ -400,6 +417,6 @@ PackingAttr ScheduleAttr::getPackingOf(const ::nm::Pattern &pattern) const {
 
 ScheduleAttr ScheduleAttr::withPack(bool pack) const {
   return get(getContext(), getStrategy(), getBlock(), getWarp(), getThread(),
-             getStages(), getSplitK(), getSliceK(), getPacking(), getPrefetch(),
-             pack);
+             getStages(), getSplitK(), getClusterK(), getSliceK(), getPacking(),
+             getPrefetch(), pack);
 }

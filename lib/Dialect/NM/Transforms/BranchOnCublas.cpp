@@ -21,11 +21,12 @@ static ScheduleAttr getOwnSchedule(ScheduleAttr schedule) {
   MLIRContext *context = schedule.getContext();
   if (schedule.getBlock().empty())
     return ScheduleAttr::get(context, Strategy::Loops);
-  return ScheduleAttr::get(
-      context, Strategy::Simt, schedule.getBlock(), schedule.getWarp(),
-      schedule.getThread(), schedule.getStages(), schedule.getSplitK(),
-      schedule.getSliceK(), schedule.getPacking(), schedule.getPrefetch(),
-      /*pack=*/false);
+  return ScheduleAttr::get(context, Strategy::Simt, schedule.getBlock(),
+                           schedule.getWarp(), schedule.getThread(),
+                           schedule.getStages(), schedule.getSplitK(),
+                           schedule.getClusterK(), schedule.getSliceK(),
+                           schedule.getPacking(), schedule.getPrefetch(),
+                           /*pack=*/false);
 }
 
 //===----------------------------------------------------------------------===//

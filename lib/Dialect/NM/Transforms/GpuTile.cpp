@@ -85,6 +85,7 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   tile.threadM = thread[0];
   tile.threadN = thread[1];
   tile.stages = schedule.getStages();
+  tile.clusterK = schedule.getClusterK();
   tile.sliceK = schedule.getSliceK();
   if (failed(verifyTile(op, tile)))
     return failure();

@@ -102,12 +102,12 @@ static ScheduleAttr toAttribute(Operation *op, const GpuSchedule &chosen,
                        thread = getSizes({chosen.threadM, chosen.threadN});
   if (failed(ScheduleAttr::verify([&] { return op->emitOpError(); }, strategy,
                                   block, warp, thread, chosen.stages,
-                                  chosen.splitK, chosen.sliceK, packing,
-                                  chosen.prefetch, chosen.pack)))
+                                  chosen.splitK, chosen.clusterK, chosen.sliceK,
+                                  packing, chosen.prefetch, chosen.pack)))
     return {};
-  return ScheduleAttr::get(context, strategy, block, warp, thread,
-                           chosen.stages, chosen.splitK, chosen.sliceK, packing,
-                           chosen.prefetch, chosen.pack);
+  return ScheduleAttr::get(
+      context, strategy, block, warp, thread, chosen.stages, chosen.splitK,
+      chosen.clusterK, chosen.sliceK, packing, chosen.prefetch, chosen.pack);
 }
 
 namespace {
@@ -124,8 +124,10 @@ struct NMSelectGpuSchedule
     if (failed(readStrategy()) || failed(checkPack()))
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
-      return WalkResult(op.getScheduleAttr() ? checkGiven(op)
-                                             : select(op, *found));
+      bool isGiven = op.getScheduleAttr() != nullptr;
+      if (failed(isGiven ? checkGiven(op) : select(op, *found)))
+        return WalkResult::interrupt();
+      return WalkResult(checkCluster(op, *found));
     });
     if (result.wasInterrupted())
       signalPassFailure();
@@ -145,6 +147,7 @@ private:
            << stringifyStrategy(op.getScheduleAttr().getStrategy());
   }
 
+  LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const Twine &reason);
   /// Sets the schedule, and says in a remark on the product `name` why.
@@ -154,7 +157,8 @@ private:
   /// Whether options say how products are tiled.
   bool hasGivenSizes() const {
     return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
-           splitK != 0 || sliceK != 0 || !prefetch || pack == "true";
+           splitK != 0 || clusterK != 0 || sliceK != 0 || !prefetch ||
+           pack == "true";
   }
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
@@ -184,6 +188,16 @@ LogicalResult NMSelectGpuSchedule::checkPack() {
   return getOperation()->emitError()
          << "expected pack to be true, false or empty, but got '" << pack
          << "'";
+}
+
+LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
+                                                const GpuChip &gpu) {
+  int64_t blocks = op.getScheduleAttr().getClusterK();
+  if (blocks == 1 || gpu.hasClusters())
+    return success();
+  return op->emitOpError() << "expected a chip with thread block clusters, "
+                              "sm_90 or later, for cluster_k = "
+                           << blocks << ", but got " << gpu.name;
 }
 
 /// What the cost model may do for `op`.
@@ -225,8 +239,13 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
         ::nm::choosePanel(op.getPattern(), schedule.blockN, schedule.warpN);
   if (stages != 0)
     schedule.stages = stages;
-  if (splitK != 0)
+  // Parts that are given are the blocks of a cluster only where that is, too.
+  if (splitK != 0) {
     schedule.splitK = splitK;
+    schedule.clusterK = 1;
+  }
+  if (clusterK != 0)
+    schedule.clusterK = clusterK;
   if (sliceK != 0)
     schedule.sliceK = sliceK;
   schedule.prefetch = prefetch;

@@ -150,10 +150,12 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
               "got "
            << stringifyStrategy(given);
   if (!schedule.getWarp().empty() || schedule.getStages() != 1 ||
-      schedule.getSplitK() != 1 || schedule.getSliceK() != 1)
-    return op->emitOpError() << "expected a schedule without warp, stages, "
-                                "split_k and slice_k on the cpu, but got "
-                             << schedule;
+      schedule.getSplitK() != 1 || schedule.getClusterK() != 1 ||
+      schedule.getSliceK() != 1)
+    return op->emitOpError()
+           << "expected a schedule without warp, stages, "
+              "split_k, cluster_k and slice_k on the cpu, but got "
+           << schedule;
   PackingAttr packing = op.getPackingAttr();
   if (packing && schedule.getPacking() && packing != schedule.getPacking())
     return op->emitOpError()
@@ -177,7 +179,7 @@ ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
     threadSizes.assign(thread.begin(), thread.end());
   return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
                            /*warp=*/{}, threadSizes, /*stages=*/1,
-                           /*splitK=*/1, /*sliceK=*/1, packing,
+                           /*splitK=*/1, /*clusterK=*/1, /*sliceK=*/1, packing,
                            /*prefetch=*/true, /*pack=*/false);
 }
 

@@ -31,10 +31,11 @@ static constexpr int64_t kMaxParts = 64;
 /// Columns of C that one block adds up: four for each of 64 threads.
 static constexpr int64_t kSumColumns = 256;
 
-KParts::KParts(int64_t k, int64_t tileK, int64_t splitK) : tileK(tileK) {
+KParts::KParts(int64_t k, int64_t tileK, int64_t splitK, int64_t clusterK)
+    : tileK(tileK), clusterK(clusterK) {
   int64_t all = std::max<int64_t>(1, llvm::divideCeil(k, tileK));
   tiles = llvm::divideCeil(all, splitK);
-  count = llvm::divideCeil(all, tiles);
+  count = llvm::alignTo(llvm::divideCeil(all, tiles), clusterK);
 }
 
 static OpFoldResult apply(OpBuilder &builder, Location loc, AffineExpr expr,
@@ -68,13 +69,22 @@ public:
 
 private:
   scf::ForallOp createBlocks(ArrayRef<OpFoldResult> sizes,
-                             ArrayRef<int64_t> steps, Value result);
+                             ArrayRef<int64_t> steps, Value result,
+                             ArrayRef<Attribute> mapping);
   void insertTile(scf::ForallOp blocks, Value tile,
                   ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes);
   /// A slice of partial sums, without the dimension of parts.
   Value slicePartials(Value partials, OpFoldResult part,
                       ArrayRef<OpFoldResult> offsets,
                       ArrayRef<OpFoldResult> sizes);
+  /// Whether one cluster sums all parts of an element.
+  bool sumsInClusters() { return parts.clusterK > 1 && parts.sums() == 1; }
+  OpFoldResult getPlaceOfSum(OpFoldResult part);
+  SmallVector<Attribute> getPartMapping(size_t numLoops);
+  Value createSums(Value result, OpFoldResult part,
+                   ArrayRef<OpFoldResult> offsets,
+                   ArrayRef<OpFoldResult> sizes);
+  Value createResult();
   FailureOr<Value> sumParts();
   LogicalResult sumPart(scf::ForallOp blocks);
   FailureOr<Value> multiplyTile(OpFoldResult part, Value k,
@@ -98,14 +108,13 @@ private:
 
 /// A loop over blocks that make `result`. Its body is at the insertion point.
 scf::ForallOp SplitProduct::createBlocks(ArrayRef<OpFoldResult> sizes,
-                                         ArrayRef<int64_t> steps,
-                                         Value result) {
+                                         ArrayRef<int64_t> steps, Value result,
+                                         ArrayRef<Attribute> mapping) {
   MLIRContext *context = rewriter.getContext();
   SmallVector<OpFoldResult> lower(sizes.size(), rewriter.getIndexAttr(0));
   auto blocks = scf::ForallOp::create(
       rewriter, loc, lower, sizes, getAsIndexOpFoldResult(context, steps),
-      ValueRange{result},
-      rewriter.getArrayAttr(getBlockMapping(context, sizes.size())));
+      ValueRange{result}, rewriter.getArrayAttr(mapping));
   rewriter.setInsertionPoint(blocks.getTerminator());
   return blocks;
 }
@@ -198,10 +207,29 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
   return product->getResult(0);
 }
 
+/// The tile that a block of `part` adds to: of the partial sums, from zero on,
+/// or of C as it was or was filled.
+Value SplitProduct::createSums(Value result, OpFoldResult part,
+                               ArrayRef<OpFoldResult> offsets,
+                               ArrayRef<OpFoldResult> sizes) {
+  if (!sumsInClusters()) {
+    Value zero = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getZeroAttr(op.getAccumulatorType()));
+    Value tile = slicePartials(result, getPlaceOfSum(part), offsets, sizes);
+    return linalg::FillOp::create(rewriter, loc, zero, tile).getResult(0);
+  }
+  SmallVector<OpFoldResult> strides(offsets.size(), rewriter.getIndexAttr(1));
+  Value tile = tensor::ExtractSliceOp::create(rewriter, loc, result, offsets,
+                                              sizes, strides);
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  return fill ? linalg::FillOp::create(rewriter, loc, fill.value(), tile)
+                    .getResult(0)
+              : tile;
+}
+
 /// The body of one block: a tile of the sums of one part.
 LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
   auto tilingOp = cast<TilingInterface>(*op);
-  Value partials = blocks.getRegionOutArgs().front();
   SmallVector<Range> domain = tilingOp.getIterationDomain(rewriter);
   SmallVector<OpFoldResult> offsets(
       getAsOpFoldResult(blocks.getInductionVars())),
@@ -220,10 +248,8 @@ LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   };
-  Value zero = arith::ConstantOp::create(
-      rewriter, loc, rewriter.getZeroAttr(op.getAccumulatorType()));
-  Value tile = slicePartials(partials, part, cOffsets, cSizes);
-  Value sums = linalg::FillOp::create(rewriter, loc, zero, tile).getResult(0);
+  Value sums =
+      createSums(blocks.getRegionOutArgs().front(), part, cOffsets, cSizes);
   auto loop =
       scf::ForOp::create(rewriter, loc, constant(0), constant(parts.rows()),
                          constant(parts.tileK), sums);
@@ -233,9 +259,45 @@ LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
   if (failed(next))
     return failure();
   scf::YieldOp::create(rewriter, loc, *next);
-  insertTile(blocks, loop.getResult(0), prepend(part, cOffsets),
-             prepend(rewriter.getIndexAttr(1), cSizes));
+  if (!sumsInClusters()) {
+    rewriter.setInsertionPointAfter(loop);
+    cOffsets = prepend(getPlaceOfSum(part), cOffsets);
+    cSizes = prepend(rewriter.getIndexAttr(1), cSizes);
+  }
+  insertTile(blocks, loop.getResult(0), cOffsets, cSizes);
   return success();
+}
+
+/// Where the sums of `part` stand among the partial sums.
+OpFoldResult SplitProduct::getPlaceOfSum(OpFoldResult part) {
+  return apply(rewriter, loc,
+               rewriter.getAffineDimExpr(0).floorDiv(parts.clusterK), {part});
+}
+
+/// The partial sums' mapping: parts run slowest, but in clusters, of which the
+/// blocks have neighbouring numbers, fastest.
+SmallVector<Attribute> SplitProduct::getPartMapping(size_t numLoops) {
+  SmallVector<Attribute> mapping =
+      getBlockMapping(rewriter.getContext(), int64_t(numLoops));
+  if (parts.clusterK > 1) {
+    Attribute fastest = mapping.pop_back_val();
+    SmallVector<Attribute> others(mapping);
+    mapping = {fastest};
+    llvm::append_range(mapping, others);
+  }
+  return mapping;
+}
+
+/// What the parts' blocks write: C, or a tensor of partial sums.
+Value SplitProduct::createResult() {
+  if (sumsInClusters())
+    return op.getC().getDefiningOp<linalg::FillOp>() ? getResultTensor()
+                                                     : op.getC();
+  return tensor::EmptyOp::create(
+      rewriter, loc,
+      prepend(rewriter.getIndexAttr(parts.sums()),
+              tensor::getMixedSizes(rewriter, loc, op.getC())),
+      op.getAccumulatorType());
 }
 
 FailureOr<Value> SplitProduct::sumParts() {
@@ -247,12 +309,9 @@ FailureOr<Value> SplitProduct::sumParts() {
     sizes.push_back(range.size);
     steps.push_back(step);
   }
-  Value empty = tensor::EmptyOp::create(
-      rewriter, loc,
-      prepend(rewriter.getIndexAttr(parts.count),
-              tensor::getMixedSizes(rewriter, loc, op.getC())),
-      op.getAccumulatorType());
-  scf::ForallOp blocks = createBlocks(sizes, steps, empty);
+  Value result = createResult();
+  scf::ForallOp blocks =
+      createBlocks(sizes, steps, result, getPartMapping(sizes.size()));
   if (failed(sumPart(blocks)))
     return op->emitOpError() << "could not be tiled to blocks";
   return blocks.getResult(0);
@@ -295,7 +354,7 @@ void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
                                           strides);
   };
   SmallVector<Value> inputs;
-  for (int64_t part = 0; part < parts.count; ++part)
+  for (int64_t part = 0; part < parts.sums(); ++part)
     inputs.push_back(
         slicePartials(partials, rewriter.getIndexAttr(part), offsets, sizes));
   auto fill = op.getC().getDefiningOp<linalg::FillOp>();
@@ -312,9 +371,9 @@ void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
       rewriter, loc, tile.getType(), inputs, tile, maps, iterators,
       [&](OpBuilder &body, Location, ValueRange arguments) {
         Value sum = arguments.front();
-        for (int64_t part = 1; part < parts.count; ++part)
+        for (int64_t part = 1; part < parts.sums(); ++part)
           sum = add(body, loc, sum, arguments[part]);
-        Value before = fill ? fill.value() : arguments[parts.count];
+        Value before = fill ? fill.value() : arguments[parts.sums()];
         if (!fill || !matchPattern(before, m_AnyZeroFloat()))
           sum = add(body, loc, convert(body, loc, sumType, before), sum);
         linalg::YieldOp::create(body, loc, convert(body, loc, element, sum));
@@ -341,20 +400,23 @@ Value SplitProduct::addPartials(Value partials) {
       tensor::getMixedSizes(rewriter, loc, op.getC());
   SmallVector<int64_t> steps(sizes.size(), 1);
   steps.back() = kSumColumns;
-  scf::ForallOp blocks = createBlocks(sizes, steps, getResultTensor());
+  scf::ForallOp blocks = createBlocks(
+      sizes, steps, getResultTensor(),
+      getBlockMapping(rewriter.getContext(), int64_t(sizes.size())));
   addTile(blocks, partials);
   return blocks.getResult(0);
 }
 
 LogicalResult SplitProduct::run() {
-  if (parts.count > kMaxParts)
-    return op.emitOpError() << "expected k to be split into at most "
-                            << kMaxParts << " parts, but got " << parts.count;
+  if (parts.sums() > kMaxParts)
+    return op.emitOpError()
+           << "expected k to be split into at most "
+           << kMaxParts * parts.clusterK << " parts, but got " << parts.count;
   rewriter.setInsertionPoint(op);
   FailureOr<Value> partials = sumParts();
   if (failed(partials))
     return failure();
-  rewriter.replaceOp(op, addPartials(*partials));
+  rewriter.replaceOp(op, sumsInClusters() ? *partials : addPartials(*partials));
   return success();
 }
 

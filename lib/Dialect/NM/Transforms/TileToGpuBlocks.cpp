@@ -162,7 +162,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   if (failed(tile))
     return failure();
   KParts parts(narrowed.getStaticK(), tile->k,
-               narrowed.getScheduleAttr().getSplitK());
+               narrowed.getScheduleAttr().getSplitK(), tile->clusterK);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
   fillNewTensor(rewriter, narrowed);

@@ -160,10 +160,12 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     `warp` the tile [m, n] of a warp, `thread` the register tile [m, n] of a
     thread; each may be absent where a strategy has no use for it. `stages` is
     the number of buffers that copies into shared memory rotate through,
-    `split_k` the number of parts that k is cut into, `slice_k` the number of
-    warps of a block that take the same tile of C and turns along k, and
-    `packing` the packed form that the weights take, if any. All sizes are in
-    elements. Strategy `simt` loads the indices that all of a warp's columns
+    `split_k` the number of parts that k is cut into, `cluster_k` the number of
+    those that the blocks of one thread block cluster sum over distributed
+    shared memory (CUDA programming guide, 5.2.1 and 5.2.9; compute capability
+    9.0), `slice_k` the number of warps of a block that take the same tile of C
+    and turns along k, and `packing` the packed form that the weights take, if
+    any. All sizes are in elements. Strategy `simt` loads the indices that all of a warp's columns
     share to registers, a tile ahead; with `prefetch = false` it copies them to
     shared memory, as the others and as the values.
 
@@ -179,6 +181,8 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     * (C4) `pack` comes with strategy `simt`, a `block` and a `packing`, which has
       no `col_info` of its own; where the schedule meets a pattern, `#nm.packing`
       (C4) holds for what it makes of that.
+    * (C5) 1 ≤ cluster_k ≤ 8 divides split_k; more than 1 is of strategy `simt`,
+      or `cublas`, which may become it.
 
     ```mlir
     #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],
@@ -194,6 +198,7 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$thread,
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$splitK,
+    DefaultValuedParameter<"int64_t", "1">:$clusterK,
     DefaultValuedParameter<"int64_t", "1">:$sliceK,
     OptionalParameter<"::mlir::nm::PackingAttr">:$packing,
     DefaultValuedParameter<"bool", "true">:$prefetch,
@@ -205,8 +210,8 @@ def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
     AttrBuilder<(ins "::mlir::nm::Strategy":$strategy), [{
       return $_get($_ctxt, strategy, ArrayRef<int64_t>(), ArrayRef<int64_t>(),
                    ArrayRef<int64_t>(), /*stages=*/1, /*splitK=*/1,
-                   /*sliceK=*/1, PackingAttr(), /*prefetch=*/true,
-                   /*pack=*/false);
+                   /*clusterK=*/1, /*sliceK=*/1, PackingAttr(),
+                   /*prefetch=*/true, /*pack=*/false);
     }]>
   ];
   let extraClassDeclaration = [{

@@ -27,6 +27,8 @@ struct GpuTile {
   int64_t warpM, warpN;
   int64_t threadM, threadN;
   int64_t stages;
+  /// Blocks of a cluster, each with a part of k of its own.
+  int64_t clusterK;
   /// Warps that take the same tile, and turns along k.
   int64_t sliceK;
 

@@ -175,6 +175,9 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     Option<"splitK", "split-k", "int64_t", /*default=*/"0",
            "parts of k, in place of the cost model's; 0 leaves the choice to "
            "it">,
+    Option<"clusterK", "cluster-k", "int64_t", /*default=*/"0",
+           "parts of k that the blocks of a cluster sum, in place of the cost "
+           "model's; 0 leaves the choice to it">,
     Option<"sliceK", "slice-k", "int64_t", /*default=*/"0",
            "warps of a block that take turns along k, in place of the cost "
            "model's; 0 leaves the choice to it">,
@@ -248,7 +251,11 @@ def NMTileToBlocks
     in shared memory. A `linalg.fill` of the output is made tile by tile. With
     `split_k` of s, k is cut into at most s parts of whole tiles: blocks sum
     each of them into a tensor of partial sums, and a second `scf.forall` adds
-    these to C, always in the same order, and rounds once.
+    these to C, always in the same order, and rounds once. With `cluster_k` of
+    c, the parts are the fastest of the loops, and every c of them are the
+    blocks of one cluster: they insert into one tile, for which
+    `convert-nm-to-gpu` adds up what they have. Where c = s, that is a tile of
+    C, and there are no partial sums.
 
     A product of strategy `cublas` is made twice, in the branches of
     `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one call, and as our
