@@ -157,6 +157,13 @@ static constexpr int64_t kFewRows = 16;
 /// Accesses of the second-level cache that take the time of a partial sum's
 /// store and load.
 static constexpr double kSumAccesses = 2.6;
+/// Clocks in which threads that sum a tile together wait for each other, and
+/// those in which the blocks of a cluster do, before and after.
+static constexpr double kMeeting = 200;
+/// Bytes that a multiprocessor has of another's shared memory in a clock.
+static constexpr double kRemoteBytesPerClock = 16;
+/// Bytes of its own.
+static constexpr double kSharedBytesPerClock = 128;
 
 namespace {
 /// Estimates one candidate.
@@ -164,8 +171,7 @@ class Estimate {
 public:
   Estimate(const GpuProduct &product, const GpuChip &chip,
            const GpuSchedule &tile)
-      : product(product), chip(chip), tile(tile),
-        threads(tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * kWarp),
+      : product(product), chip(chip), tile(tile), threads(countThreads(tile)),
         keptRows(tile.blockK / product.pattern.windowRows() *
                  product.pattern.keptRows()),
         passage(getPassage(product, chip, tile)) {}
@@ -177,11 +183,14 @@ public:
 
 private:
   double warps() const { return double(threads) / kWarp; }
+  /// Rows that a warp multiplies, and the warps that multiply a row.
+  int64_t rowsOfSlice() const { return keptRows / tile.sliceK; }
+  double warpsOfSlice() const { return warps() / double(tile.sliceK); }
   int64_t unitColumns() const { return nm::unitColumns(product.pattern, tile); }
   /// Whether the last row of a tile is multiplied in the next; see
   /// SimtExpansion. Rows that are packed were measured without.
   bool defersRow() const {
-    return keptRows <= kMaxRowsToDefer && !gathers() && !tile.pack;
+    return rowsOfSlice() <= kMaxRowsToDefer && !gathers() && !tile.pack;
   }
   /// Whether A's tile stays row-major; see rowsOfAStay.
   bool rowsStay() const {
@@ -203,6 +212,8 @@ private:
   int64_t registers() const;
   int64_t spareRegisters() const;
   int64_t blocksPerMultiprocessor() const;
+  double partClocks() const;
+  int64_t multiprocessors() const;
   double sumMicroseconds() const;
 
   const GpuProduct &product;
@@ -263,7 +274,7 @@ double Estimate::multiplyClocks() const {
 
 /// A 16-byte access of a warp takes four clocks.
 double Estimate::sharedClocks() const {
-  double reads = warps() * keptRows * readsPerRow() * 4;
+  double reads = warpsOfSlice() * keptRows * readsPerRow() * 4;
   double copies = double(keptRows) * tile.blockN * 4 / 128;
   return reads + loadClocks() + storeClocks() + copies;
 }
@@ -271,7 +282,7 @@ double Estimate::sharedClocks() const {
 /// Four schedulers issue an instruction a clock each.
 double Estimate::issueClocks() const {
   double multiplications = double(tile.blockM) * tile.blockN * keptRows / kWarp;
-  double reads = warps() * keptRows * (readsPerRow() + 4);
+  double reads = warpsOfSlice() * keptRows * (readsPerRow() + 4);
   double perElement = tile.pack && !product.isKMajor ? kListedCopyInstructions
                       : passage                      ? kPassageInstructions
                                                      : kCopyInstructions;
@@ -324,7 +335,7 @@ double Estimate::tileClocks(double blocks) const {
     clocks += kGatherBarrier - kBarrier / warpsPerScheduler;
   if (tile.stages > 2)
     clocks *= kManySlots;
-  if (!gathers() && keptRows > kMaxUnrolledRows)
+  if (!gathers() && rowsOfSlice() > kMaxUnrolledRows)
     clocks *= kLoopedRows;
   if (!gathers() && !tile.pack && !product.isKMajor && !passage &&
       4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
@@ -398,12 +409,35 @@ bool Estimate::fits(bool spares) const {
          blocksPerMultiprocessor() >= 1;
 }
 
+/// Of a block's slices and a cluster's blocks, which write what they have of a
+/// tile to shared memory, and read their share of it from all others.
+double Estimate::partClocks() const {
+  int64_t cluster = tile.clusterK;
+  if (cluster * tile.sliceK == 1)
+    return 0;
+  double bytes = double(partBytes(tile));
+  double clocks = kMeeting * (cluster > 1 ? 2 : 1);
+  clocks += 2 * bytes / kSharedBytesPerClock;
+  return clocks +
+         bytes * double(cluster - 1) / double(cluster) / kRemoteBytesPerClock;
+}
+
+/// Multiprocessors that clusters find room on. They are given out in groups,
+/// of 18 and fewer, and a cluster lies in one: of the 132 of an H200, 120 took
+/// clusters of four blocks, and 112 of eight.
+int64_t Estimate::multiprocessors() const {
+  if (tile.clusterK <= 2)
+    return chip.multiprocessors;
+  return chip.multiprocessors * (tile.clusterK <= 4 ? 10 : 9) / 11;
+}
+
 /// Of the kernel that adds up partial sums: they are written, and read back
 /// from the cache as far as it holds them.
 double Estimate::sumMicroseconds() const {
-  if (tile.splitK == 1)
+  int64_t sums = tile.splitK / tile.clusterK;
+  if (sums == 1)
     return 0;
-  double bytes = 4.0 * product.rows() * product.n * (tile.splitK + 1);
+  double bytes = 4.0 * product.rows() * product.n * double(sums + 1);
   double cacheGBs = kCacheBytesPerClock * chip.multiprocessors * chip.clockGHz;
   return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
 }
@@ -413,11 +447,12 @@ double Estimate::microseconds() const {
   int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
                    ceilDiv(product.n, tile.blockN) * tile.splitK;
   double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
-  int64_t wave = resident * chip.multiprocessors;
-  int64_t left = ceilDiv(blocks % wave, chip.multiprocessors);
+  int64_t wave = resident * multiprocessors();
+  int64_t left = ceilDiv(blocks % wave, multiprocessors());
   // The first tile's copies overlap with nothing.
   auto waveClocks = [&](int64_t count) {
-    return tiles * tileClocks(double(count)) + count * cacheClocks() +
+    return tiles * tileClocks(double(count)) +
+           double(count) * (cacheClocks() + partClocks()) +
            (passage ? kPassageBlockStart : kBlockStart);
   };
   double clocks = double(blocks / wave) * waveClocks(resident);
@@ -436,8 +471,12 @@ double Estimate::microseconds() const {
 /// Rows of A's tile beyond which a longer one saves nothing.
 static constexpr int64_t kMaxTileRows = 128;
 
-/// Parts of k that partial sums are worth for.
+/// Parts of k that partial sums are worth for, and those of a cluster.
 static constexpr int64_t kMaxSplitK = 16;
+static constexpr int64_t kMaxCluster = 8;
+
+/// Threads of a block that are worth slicing a tile for: two warps a scheduler.
+static constexpr int64_t kMaxSlicedThreads = 256;
 
 /// The shapes for a pattern.
 static std::vector<Shape> getShapes(const Pattern &pattern) {
@@ -465,6 +504,30 @@ static std::vector<bool> packingChoices(const GpuProduct &product) {
   return {};
 }
 
+/// The blocks of clusters that sums were measured of.
+static int64_t mostBlocksOfCluster(const GpuChip &chip) {
+  return chip.hasClusters() ? kMaxCluster : 1;
+}
+
+/// Calls `visit` with `tile` in every number of parts of k, and of those that a
+/// cluster sums, that fits.
+template <typename Visit>
+static void forEachSplit(const GpuProduct &product, const GpuChip &chip,
+                         GpuSchedule tile, Visit visit) {
+  int64_t tiles = ceilDiv(product.k, tile.blockK);
+  for (tile.clusterK = 1; tile.clusterK <= mostBlocksOfCluster(chip);
+       tile.clusterK *= 2) {
+    tile.sharedBytes = sharedBytes(product, chip, tile);
+    if (tile.sharedBytes > chip.sharedPerBlock)
+      continue;
+    for (tile.splitK = tile.clusterK; tile.splitK <= kMaxSplitK;
+         tile.splitK *= 2)
+      // Whole parts: a shorter last one would leave blocks idle.
+      if (tiles % tile.splitK == 0)
+        visit(tile);
+  }
+}
+
 /// Calls `visit` with `tile` in every number of stages and parts of k that
 /// fits.
 template <typename Visit>
@@ -472,16 +535,23 @@ static void forEachPipeline(const GpuProduct &product, const GpuChip &chip,
                             GpuSchedule tile, Visit visit) {
   if (tile.pack && !getPacking(tile).verify(product.pattern))
     return;
-  int64_t tiles = ceilDiv(product.k, tile.blockK);
-  for (tile.stages = kMaxStages; tile.stages >= 1; --tile.stages) {
-    tile.sharedBytes = sharedBytes(product, chip, tile);
-    if (tile.sharedBytes > chip.sharedPerBlock)
-      continue;
-    for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)
-      // Whole parts: a shorter last one would leave blocks idle.
-      if (tiles % tile.splitK == 0)
-        visit(tile);
-  }
+  for (tile.stages = kMaxStages; tile.stages >= 1; --tile.stages)
+    forEachSplit(product, chip, tile, visit);
+}
+
+/// Calls `visit` with `tile` in every number of slices along k.
+template <typename Visit>
+static void forEachSlicing(const GpuProduct &product, GpuSchedule tile,
+                           Visit visit) {
+  int64_t units =
+      tile.blockK / product.pattern.windowRows() * product.pattern.n;
+  // Neither packed tiles nor lanes with units of their own were measured.
+  bool isKnown = !tile.pack && product.pattern.bn >= tile.warpN;
+  for (tile.sliceK = 1;
+       tile.sliceK == 1 || (isKnown && countThreads(tile) <= kMaxSlicedThreads);
+       tile.sliceK *= 2)
+    if (units % tile.sliceK == 0)
+      visit(tile);
 }
 
 /// Calls `visit` with every candidate that fits.
@@ -495,8 +565,10 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
   for (const Shape &shape : getShapes(product.pattern))
     for (int64_t windows = most; windows >= 1; windows /= 2)
       for (bool packs : packingChoices(product))
-        forEachPipeline(product, chip, makeTile(product, shape, windows, packs),
-                        visit);
+        forEachSlicing(product, makeTile(product, shape, windows, packs),
+                       [&](const GpuSchedule &tile) {
+                         forEachPipeline(product, chip, tile, visit);
+                       });
 }
 
 /// Fewer rows would not pay for a barrier, nor take whole lines of A.

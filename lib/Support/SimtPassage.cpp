@@ -42,9 +42,10 @@ static bool leavesWarps(const PassageTile &tile, int64_t maxBytes) {
 bool nm::usesPassage(const PassageTile &tile, int64_t maxBytes) {
   // With one buffer there are no multiplications to move the next tile beside,
   // and a loop over kept rows has no places for it.
-  bool hasPlaces = tile.stages > 1 && tile.keptRows >= kMinRows &&
-                   tile.keptRows <= kMaxUnrolledRows &&
-                   tile.m * tile.n * tile.keptRows >= kMinMultiplications;
+  bool hasPlaces =
+      tile.stages > 1 && tile.keptRows >= kMinRows &&
+      tile.keptRows <= kMaxUnrolledRows &&
+      tile.m * tile.n * tile.slices * tile.keptRows >= kMinMultiplications;
   // Lanes that gather rows of A wait for shared memory, which a passage has
   // more to do with.
   return hasPlaces && tile.isShared && tile.isAligned && hasWholePieces(tile) &&

@@ -31,6 +31,15 @@ static int64_t stageBytes(const Pattern &pattern, const GpuSchedule &tile) {
   return alignTo(a, 128) + alignTo(values, 128) + alignTo(indices, 128);
 }
 
+int64_t nm::countThreads(const GpuSchedule &tile) {
+  return tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * tile.sliceK *
+         kWarp;
+}
+
+int64_t nm::partBytes(const GpuSchedule &tile) {
+  return 4 * tile.blockM * tile.blockN * tile.sliceK;
+}
+
 int64_t nm::unitColumns(const Pattern &pattern, const GpuSchedule &tile) {
   return std::min(pattern.bn, tile.packing.panel);
 }
@@ -43,8 +52,10 @@ std::optional<PassageTile> nm::getPassage(const GpuProduct &product,
   passage.m = tile.blockM;
   passage.k = tile.blockK;
   passage.n = tile.blockN;
-  passage.keptRows = tile.blockK / pattern.windowRows() * pattern.keptRows();
-  passage.warps = tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
+  passage.slices = tile.sliceK;
+  passage.keptRows =
+      tile.blockK / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
+  passage.warps = countThreads(tile) / kWarp;
   passage.stages = tile.stages;
   passage.isAligned = product.k % kChunk == 0;
   passage.isShared = unitColumns(pattern, tile) % tile.warpN == 0;
@@ -58,6 +69,8 @@ std::optional<PassageTile> nm::getPassage(const GpuProduct &product,
 int64_t nm::sharedBytes(const GpuProduct &product, const GpuChip &chip,
                         const GpuSchedule &tile) {
   std::optional<PassageTile> passage = getPassage(product, chip, tile);
-  return stageBytes(product.pattern, tile) * tile.stages +
-         (passage ? passage->bytes() : 0);
+  int64_t bytes = stageBytes(product.pattern, tile) * tile.stages +
+                  (passage ? passage->bytes() : 0);
+  bool hasParts = tile.clusterK * tile.sliceK > 1;
+  return hasParts ? std::max(bytes, partBytes(tile)) : bytes;
 }

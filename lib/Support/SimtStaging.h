@@ -17,6 +17,11 @@ PanelPacking getPacking(const GpuSchedule &tile);
 /// The rows of A that a tile stages.
 int64_t stagedRows(const Pattern &pattern, const GpuSchedule &tile);
 
+int64_t countThreads(const GpuSchedule &tile);
+
+/// Bytes of shared memory that a block's slices share their sums in.
+int64_t partBytes(const GpuSchedule &tile);
+
 /// Columns that share their rows of A.
 int64_t unitColumns(const Pattern &pattern, const GpuSchedule &tile);
 
@@ -25,7 +30,8 @@ std::optional<PassageTile> getPassage(const GpuProduct &product,
                                       const GpuChip &chip,
                                       const GpuSchedule &tile);
 
-/// Bytes of shared memory of all stages, and of what they share.
+/// Bytes of shared memory of all stages, and of what they share; sums of parts
+/// take their place.
 int64_t sharedBytes(const GpuProduct &product, const GpuChip &chip,
                     const GpuSchedule &tile);
 

@@ -27,9 +27,9 @@ using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-/// A row of the weights: its number, its unit's, and its place in the unit.
+/// A row of the weights: its number, its window's, and its place in its unit.
 struct KeptRow {
-  Value unit, rowInUnit, row;
+  Value window, rowInUnit, row;
 };
 
 /// What a kept row of a thread's columns is multiplied from: for each column a
@@ -44,7 +44,7 @@ public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
         isInterleaved(op->hasAttr(kInterleavedRowsAttr)),
-        isShort(WeightTile(op).rows() <= ::nm::kMaxRowsToDefer) {}
+        isShort(WeightTile(op).rows() / tile.sliceK <= ::nm::kMaxRowsToDefer) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
@@ -67,7 +67,7 @@ private:
   SmallVector<SmallVector<Value>> loadPlaces(OpBuilder &builder,
                                              WeightTile &weights,
                                              Value firstUnit, int64_t units);
-  SmallVector<Value> loadRowOfA(OpBuilder &builder, SpMMOp op, Value unit,
+  SmallVector<Value> loadRowOfA(OpBuilder &builder, SpMMOp op, Value window,
                                 Value unitPlace, Value rowInUnit);
   SmallVector<SmallVector<Value>> loadOperandsOfA(OpBuilder &builder, SpMMOp op,
                                                   const KeptRow &kept,
@@ -79,6 +79,8 @@ private:
   bool defersRow() const {
     return isShort && hasUnitPerChunk() && pattern.bn % tile.warpN == 0;
   }
+  Value getWindow(OpBuilder &builder, Location loc, Value firstUnit,
+                  int64_t count, int64_t i);
   RowOperands unpackRow(ArrayRef<Value> carried);
   void packRow(const RowOperands &operands, SmallVectorImpl<Value> &sums);
   void addRow(OpBuilder &builder, Location loc, const RowOperands &operands,
@@ -162,7 +164,8 @@ SimtExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
       arith::ConstantIndexOp::create(builder, loc,
                                      op.getPackingAttr().getPanel()));
   auto [strides, offset] = type.getStridesAndOffset();
-  int64_t units = type.getDimSize(1);
+  int64_t units = type.getDimSize(1) / tile.sliceK;
+  Value firstUnit = getFirstRow(builder, loc, units);
   int64_t width = std::gcd(
       units, ShapedType::isDynamic(strides[0]) ? int64_t(1) : strides[0]);
   width = std::gcd(width, int64_t(16));
@@ -172,7 +175,7 @@ SimtExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
       words.push_back(vector::ExtractOp::create(builder, loc, vector, i));
   };
   for (int64_t unit = 0; unit < units; unit += width) {
-    Value first = arith::ConstantIndexOp::create(builder, loc, unit);
+    Value first = add(builder, loc, firstUnit, unit);
     Value loaded = vector::LoadOp::create(
         builder, loc, VectorType::get(width, builder.getI8Type()), bytes,
         ValueRange{panel, first}, /*nontemporal=*/false,
@@ -267,14 +270,12 @@ SmallVector<SmallVector<Value>> SimtExpansion::loadPlaces(OpBuilder &builder,
 
 /// The thread's chunks of the row of A that a kept unit names.
 SmallVector<Value> SimtExpansion::loadRowOfA(OpBuilder &builder, SpMMOp op,
-                                             Value unit, Value unitPlace,
+                                             Value window, Value unitPlace,
                                              Value rowInUnit) {
   Location loc = op.getLoc();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
-  Value window =
-      builder.createOrFold<arith::DivUIOp>(loc, unit, constant(pattern.n));
   Value first = builder.createOrFold<arith::MulIOp>(
       loc, window, constant(pattern.windowRows()));
   Value k = builder.createOrFold<arith::AddIOp>(
@@ -304,7 +305,7 @@ SimtExpansion::loadOperandsOfA(OpBuilder &builder, SpMMOp op,
     SmallVector<Value> &elements = loaded[unitPlace];
     if (elements.empty())
       for (Value chunk :
-           loadRowOfA(builder, op, kept.unit, unitPlace, kept.rowInUnit))
+           loadRowOfA(builder, op, kept.window, unitPlace, kept.rowInUnit))
         for (int64_t i = 0; i < kChunk; ++i)
           elements.push_back(
               vector::ExtractOp::create(builder, op.getLoc(), chunk, i));
@@ -379,6 +380,21 @@ void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
   SimtTileExpansion::end(builder, product, sums, initial);
 }
 
+/// The window of the `i`-th unit after `firstUnit`, of those that are unrolled
+/// together, `count` rows.
+Value SimtExpansion::getWindow(OpBuilder &builder, Location loc,
+                               Value firstUnit, int64_t count, int64_t i) {
+  auto window = [&](Value unit) {
+    return builder.createOrFold<arith::DivUIOp>(
+        loc, unit, arith::ConstantIndexOp::create(builder, loc, pattern.n));
+  };
+  // Together they are whole windows, or lie in one.
+  int64_t keptRows = pattern.keptRows();
+  if (count % keptRows == 0 || keptRows % count == 0)
+    return add(builder, loc, window(firstUnit), i / pattern.n);
+  return window(add(builder, loc, firstUnit, i));
+}
+
 /// `count` kept rows from `firstRow` on. A row's operands are loaded while the
 /// row before it is multiplied.
 SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
@@ -392,7 +408,7 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
   SmallVector<SmallVector<Value>> places = loadPlaces(
       builder, weights, firstUnit, llvm::divideCeil(count, pattern.bk));
   auto load = [&](int64_t i) {
-    KeptRow kept{add(builder, loc, firstUnit, i / pattern.bk),
+    KeptRow kept{getWindow(builder, loc, firstUnit, count, i / pattern.bk),
                  add(builder, loc, firstInUnit, i % pattern.bk),
                  add(builder, loc, firstRow, i)};
     return loadRow(builder, op, weights, kept, places[i / pattern.bk]);
@@ -437,10 +453,6 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
                                "got "
                             << product.getAType().getElementType() << " and "
                             << product.getCType().getElementType();
-  if (tile.sliceK != 1)
-    return op.emitOpError() << "expected slice_k = 1 for strategy simt, but "
-                               "got "
-                            << tile.sliceK;
   if (tile.threadM % kChunk != 0 || tile.threadN % kChunk != 0)
     return op.emitOpError() << "expected a thread tile of multiples of "
                             << kChunk << " for strategy simt, but got "
@@ -456,6 +468,10 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
                                "k-major, as nm-stage-shared-memory makes them";
   if (failed(WeightTile::verify(op)))
     return failure();
+  if (int64_t units = WeightTile(op).unitRows(); units % tile.sliceK != 0)
+    return op.emitOpError()
+           << "expected slice_k to divide the " << units
+           << " kept units of a tile along k, but got " << tile.sliceK;
   // Lanes of a warp that is wider than a unit read rows of A of their own.
   if (gathers)
     return createSimtGatherExpansion(op, tile);

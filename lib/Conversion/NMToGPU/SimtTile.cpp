@@ -2,7 +2,7 @@
 
 #include "SimtTile.h"
 
-#include "ClusterSum.h"
+#include "PartSums.h"
 #include "TileStores.h"
 #include "WeightTile.h"
 
@@ -23,7 +23,9 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
         builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
         builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
   };
-  Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  std::tie(slice, thread) =
+      split(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x),
+            tile.threads() / tile.sliceK);
   auto [warp, lane] = split(thread, kWarpSize);
   auto [warpN, warpM] = split(warp, tile.warpsM());
   // Lanes run along m first: the eight of a quarter-warp then read one word of
@@ -50,24 +52,35 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
   return SmallVector<Value>(tile.threadM * tile.threadN, zero);
 }
 
+/// The first of the `count` kept rows of a tile that the thread's slice
+/// multiplies.
+Value SimtTileExpansion::getFirstRow(OpBuilder &builder, Location loc,
+                                     int64_t count) {
+  return builder.createOrFold<arith::MulIOp>(
+      loc, slice, arith::ConstantIndexOp::create(builder, loc, count));
+}
+
 SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
                                              SparseProductOpInterface product,
                                              ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   Location loc = op.getLoc();
-  int64_t rowCount = WeightTile(op).rows(), count = unrolledRows(rowCount);
+  int64_t rowCount = WeightTile(op).rows() / tile.sliceK,
+          count = unrolledRows(rowCount);
   copyPlaces.clear();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
+  Value firstRow = getFirstRow(builder, loc, rowCount);
   if (count == rowCount)
-    return expandRows(builder, op, constant(0), count, sums);
+    return expandRows(builder, op, firstRow, count, sums);
   auto loop = scf::ForOp::create(
       builder, loc, constant(0), constant(rowCount), constant(count), sums,
       [&](OpBuilder &builder, Location loc, Value row, ValueRange sums) {
+        Value first = builder.createOrFold<arith::AddIOp>(loc, firstRow, row);
         scf::YieldOp::create(
             builder, loc,
-            expandRows(builder, op, row, count, SmallVector<Value>(sums)));
+            expandRows(builder, op, first, count, SmallVector<Value>(sums)));
       });
   // Copies are issued once, not in each round.
   copyPlaces.clear();
@@ -122,17 +135,17 @@ std::pair<Value, Value> SimtTileExpansion::placeLine(OpBuilder &builder,
   return {builder.createOrFold<arith::AddIOp>(loc, row, line), column};
 }
 
-/// Stores what the blocks of a cluster have in all.
-void SimtTileExpansion::storeClusterSums(OpBuilder &builder, SpMMOp op,
-                                         ArrayRef<Value> lines,
-                                         TileStores &stores) {
-  ClusterSum cluster(builder, op.getLoc(), tile.clusterK, tile.threads());
-  cluster.share(lines);
-  cluster.forEachSum([&](Value number, Value sum) {
+/// Stores what all slices and blocks have of the tile together.
+void SimtTileExpansion::storePartSums(OpBuilder &builder, SpMMOp op,
+                                      ArrayRef<Value> lines,
+                                      TileStores &stores) {
+  PartSums parts(builder, op.getLoc(), tile, slice, thread);
+  parts.share(lines);
+  parts.forEachSum([&](Value number, Value sum) {
     auto [first, along] = placeLine(builder, op, number);
     stores.storeLine({first, along, sum});
   });
-  cluster.leave();
+  parts.leave();
 }
 
 void SimtTileExpansion::end(OpBuilder &builder,
@@ -140,16 +153,16 @@ void SimtTileExpansion::end(OpBuilder &builder,
                             ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
   TileStores stores(builder, op, initial);
-  bool inCluster = tile.clusterK > 1;
+  bool isPart = PartSums::areNeeded(tile);
   SmallVector<Value> complete =
-      inCluster ? SmallVector<Value>(sums) : stores.completeSums(sums);
+      isPart ? SmallVector<Value>(sums) : stores.completeSums(sums);
   SmallVector<Value> lines;
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = 0; j < columns.size(); ++j)
       llvm::append_range(
           lines, getLines(builder, op, complete, int64_t(i), int64_t(j)));
-  if (inCluster)
-    return storeClusterSums(builder, op, lines, stores);
+  if (isPart)
+    return storePartSums(builder, op, lines, stores);
   SmallVector<TileLine> placed;
   for (auto [number, line] : llvm::enumerate(lines)) {
     auto [first, along] = placeLine(

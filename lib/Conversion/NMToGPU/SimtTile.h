@@ -42,12 +42,17 @@ private:
                               int64_t column);
   std::pair<Value, Value> placeLine(OpBuilder &builder, SpMMOp op,
                                     Value number);
-  void storeClusterSums(OpBuilder &builder, SpMMOp op, ArrayRef<Value> lines,
-                        TileStores &stores);
+  void storePartSums(OpBuilder &builder, SpMMOp op, ArrayRef<Value> lines,
+                     TileStores &stores);
 
 protected:
+  Value getFirstRow(OpBuilder &builder, Location loc, int64_t count);
+
   GpuTile tile;
   ::nm::Pattern pattern;
+  /// The slice of the block that takes some of the rows of each tile, and the
+  /// thread's number in it.
+  Value slice, thread;
   /// The first row, and column, of each chunk, within the block tile.
   SmallVector<Value> rows, columns;
 };

@@ -32,7 +32,7 @@ bool mlir::nm::readsIndicesInPlace(SpMMOp op, const GpuTile &tile) {
   // Registers have no address: which unit is meant must be constant. A ragged
   // tile lacks positions, which a copy fills up.
   return warpsShareUnits(op, tile) &&
-         units * pattern.bk <= ::nm::kMaxUnrolledRows &&
+         units * pattern.bk <= ::nm::kMaxUnrolledRows * tile.sliceK &&
          type.hasStaticShape() && type.getDimSize(0) * pattern.bn >= tile.n &&
          type.getDimSize(1) == units;
 }

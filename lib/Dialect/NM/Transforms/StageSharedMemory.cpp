@@ -148,7 +148,9 @@ uint64_t Staging::countBytes() {
   passage.m = tile.m;
   passage.k = tile.k;
   passage.n = tile.n;
-  passage.keptRows = tile.k / pattern.windowRows() * pattern.keptRows();
+  passage.slices = tile.sliceK;
+  passage.keptRows =
+      tile.k / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
   passage.warps = tile.threads() / mlir::nm::kWarpSize;
   passage.stages = tile.stages;
   passage.isAligned =
