@@ -23,9 +23,10 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
         builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
         builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
   };
-  std::tie(slice, thread) =
-      split(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x),
-            tile.threads() / tile.sliceK);
+  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  slice = constant(0);
+  if (tile.sliceK > 1)
+    std::tie(slice, thread) = split(thread, tile.threads() / tile.sliceK);
   auto [warp, lane] = split(thread, kWarpSize);
   auto [warpN, warpM] = split(warp, tile.warpsM());
   // Lanes run along m first: the eight of a quarter-warp then read one word of

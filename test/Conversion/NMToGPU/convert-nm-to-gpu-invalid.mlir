@@ -207,8 +207,8 @@ func.func @gemv_shared_memory(%a: memref<8x16384xf32>, %v: memref<1x2048x128xf32
 
 func.func @simt_slices(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: memref<64x64xf32, #gpu.address_space<workgroup>>, %i: memref<64x64xi8, #gpu.address_space<workgroup>>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
-    // expected-error @+1 {{expected slice_k = 1 for strategy simt, but got 2}}
-    nm.spmm <2:4> transpose_a schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 2>
+    // expected-error @+1 {{expected slice_k to divide the 64 kept units of a tile along k, but got 3}}
+    nm.spmm <2:4> transpose_a schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 3>
       ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>)
       outs(%c : memref<32x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}

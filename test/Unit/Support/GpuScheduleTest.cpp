@@ -113,14 +113,14 @@ TEST(GpuSchedule, PacksRowsWhereThatWasFaster) {
 // Of the tiles that were measured in vectors of 32 on an H200, the fastest.
 TEST(GpuSchedule, TakesTheTileThatWasFastest) {
   const struct {
-    int64_t m, n, k, kept, blockM, blockN, blockK, splitK;
-  } fastest[] = {{1024, 1024, 1024, 8, 64, 128, 64, 1},
-                 {1024, 1024, 1024, 3, 64, 128, 64, 1},
-                 {256, 4096, 1024, 4, 64, 128, 64, 1},
-                 {1024, 2048, 2048, 3, 128, 128, 64, 1},
-                 {256, 2048, 2048, 12, 128, 128, 32, 4},
-                 {4096, 4096, 4096, 16, 128, 256, 32, 1},
-                 {4096, 4096, 4096, 3, 128, 256, 128, 1}};
+    int64_t m, n, k, kept, blockM, blockN, blockK, splitK, clusterK, sliceK;
+  } fastest[] = {{1024, 1024, 1024, 8, 64, 128, 128, 1, 1, 2},
+                 {1024, 1024, 1024, 4, 64, 128, 128, 1, 1, 2},
+                 {256, 4096, 1024, 4, 64, 128, 128, 1, 1, 2},
+                 {1024, 2048, 2048, 8, 128, 256, 64, 2, 2, 1},
+                 {1024, 2048, 2048, 4, 128, 256, 64, 2, 2, 1},
+                 {4096, 4096, 4096, 16, 128, 256, 32, 1, 1, 1},
+                 {4096, 4096, 4096, 3, 128, 256, 128, 1, 1, 1}};
   for (const auto &one : fastest) {
     SCOPED_TRACE(std::to_string(one.m) + " " + std::to_string(one.n) + " " +
                  std::to_string(one.kept));
@@ -131,6 +131,8 @@ TEST(GpuSchedule, TakesTheTileThatWasFastest) {
     EXPECT_EQ(chosen->blockN, one.blockN);
     EXPECT_EQ(chosen->blockK, one.blockK);
     EXPECT_EQ(chosen->splitK, one.splitK);
+    EXPECT_EQ(chosen->clusterK, one.clusterK);
+    EXPECT_EQ(chosen->sliceK, one.sliceK);
   }
 }
 
@@ -178,10 +180,11 @@ TEST(GpuSchedule, UsesAllSchedulersAndUnrollsRows) {
     Result<GpuSchedule> chosen = selectGpuSchedule(
         {{kept, 32, 1, 32}, 256, 1024, 1024}, *GpuChip::get("sm_90a"));
     ASSERT_TRUE(chosen);
-    EXPECT_GE(chosen->blockM / chosen->warpM * (chosen->blockN / chosen->warpN),
+    EXPECT_GE(chosen->blockM / chosen->warpM *
+                  (chosen->blockN / chosen->warpN) * chosen->sliceK,
               4)
         << kept;
-    EXPECT_LE(chosen->blockK / 32 * kept, 32) << kept;
+    EXPECT_LE(chosen->blockK / 32 * kept / chosen->sliceK, 32) << kept;
   }
 }
 
@@ -213,6 +216,29 @@ TEST(GpuSchedule, SplitsKWhereTilesAreFew) {
     EXPECT_EQ(select(16384, 16384, 4096).splitK, 1) << name;
     // k that no number of parts divides is not split.
     EXPECT_EQ(select(128, 512, 32).splitK, 1) << name;
+  }
+}
+
+TEST(GpuSchedule, HasClustersOnlyWhereTheChipHas) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
+    GpuChip chip = *GpuChip::get(name);
+    bool any = false;
+    for (int64_t size : {512, 1024, 2048, 4096})
+      any |= selectGpuSchedule({{8, 32, 1, 32}, 1024, size, size}, chip)
+                 ->clusterK > 1;
+    EXPECT_EQ(any, chip.hasClusters()) << name;
+  }
+}
+
+// Clusters of eight blocks did not find room for 128 of them at a time, and
+// took twice as long as half of the blocks (56.6 and 51.0 us).
+TEST(GpuSchedule, LeavesRoomForClusters) {
+  for (int64_t kept : {16, 8, 4}) {
+    Result<GpuSchedule> chosen = selectGpuSchedule(
+        {{kept, 32, 1, 32}, 256, 2048, 2048}, *GpuChip::get("sm_90a"));
+    ASSERT_TRUE(chosen);
+    EXPECT_LE(chosen->clusterK, 2) << kept;
   }
 }
 
