@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <tuple>
+#include <vector>
 
 using namespace nm;
 using namespace nm::cuda;
@@ -173,9 +174,20 @@ static int launchPlainly(const Api &api, FunctionHandle function,
                             unsigned(shape.sharedBytes), stream, params, extra);
 }
 
-static int launchWith(LaunchAttribute attribute, const Api &api,
+static LaunchAttribute inClusters(const LaunchShape &shape) {
+  LaunchAttribute attribute = {};
+  attribute.id = kLaunchAttributeCluster;
+  for (int d = 0; d < 3; ++d)
+    attribute.clusterDim[d] = unsigned(shape.cluster[d]);
+  return attribute;
+}
+
+/// Launches with `attributes`, and in the clusters that `shape` has.
+static int launchWith(std::vector<LaunchAttribute> attributes, const Api &api,
                       FunctionHandle function, const LaunchShape &shape,
                       Stream stream, void **params, void **extra) {
+  if (hasClusters(shape))
+    attributes.push_back(inClusters(shape));
   LaunchConfig config = {};
   for (int d = 0; d < 3; ++d) {
     config.grid[d] = unsigned(shape.grid[d]);
@@ -183,17 +195,9 @@ static int launchWith(LaunchAttribute attribute, const Api &api,
   }
   config.sharedBytes = unsigned(shape.sharedBytes);
   config.stream = stream;
-  config.attributes = &attribute;
-  config.numAttributes = 1;
+  config.attributes = attributes.data();
+  config.numAttributes = unsigned(attributes.size());
   return api.cuLaunchKernelEx(&config, function, params, extra);
-}
-
-static LaunchAttribute inClusters(const LaunchShape &shape) {
-  LaunchAttribute attribute = {};
-  attribute.id = kLaunchAttributeCluster;
-  for (int d = 0; d < 3; ++d)
-    attribute.clusterDim[d] = unsigned(shape.cluster[d]);
-  return attribute;
 }
 
 static LaunchAttribute overlapping() {
@@ -206,8 +210,7 @@ static LaunchAttribute overlapping() {
 static bool gainsFromOverlap(const LaunchShape &shape,
                              const DeviceState &device) {
   int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
-  return gainsFromEarlyStart(blocks, device.multiprocessors) &&
-         !hasClusters(shape);
+  return gainsFromEarlyStart(blocks, device.multiprocessors);
 }
 
 /// The shape with so much shared memory that a multiprocessor has room for one
@@ -248,7 +251,7 @@ std::optional<Status> Kernel::launchEarly(const ContextScope &scope,
   LaunchShape alone = spread(shape, *loaded.device, loaded.staticShared);
   if (Status status = reserveShared(scope, loaded, alone.sharedBytes); !status)
     return status;
-  int code = launchWith(overlapping(), scope.api(), loaded.function, alone,
+  int code = launchWith({overlapping()}, scope.api(), loaded.function, alone,
                         stream, params, extra);
   if (isRefusal(code))
     return std::nullopt;
@@ -277,8 +280,8 @@ Status Kernel::launch(const ContextScope &scope, const LaunchShape &shape,
     return *launched;
   if (hasClusters(shape))
     return check(scope, "cuLaunchKernelEx",
-                 launchWith(inClusters(shape), scope.api(), loaded.function,
-                            shape, stream, params, extra),
+                 launchWith({}, scope.api(), loaded.function, shape, stream,
+                            params, extra),
                  shape);
   return check(
       scope, "cuLaunchKernel",
