@@ -46,7 +46,8 @@ TEST(CudaLaunch, OverlapsHalfOfTheMultiprocessorsOrAll) {
         "; cuLaunchKernel 67x1x1 64x1x1", "; cuLaunchKernel 118x1x1 64x1x1",
         "; cuLaunchKernelEx 119x1x1 programmatic 1",
         "; cuLaunchKernel 133x1x1 64x1x1", "; cuLaunchKernel 12x12x1 64x1x1",
-        "; cuLaunchKernelEx 4x1x1 cluster 2x1x1; "})
+        "; cuLaunchKernelEx 4x1x1 programmatic 1 shared 116736 cluster "
+        "2x1x1; "})
     EXPECT_TRUE(cuda.called(call)) << call << cuda.log();
   mgpuModuleUnload(module);
 }
