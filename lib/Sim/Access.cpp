@@ -2,6 +2,8 @@
 
 #include "Block.h"
 
+#include "Cluster.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -61,17 +63,31 @@ static const char *describeOther(Conflict conflict) {
   }
 }
 
+/// What `thread` does to this block's memory.
+std::string Block::describeShared(const NmSimThread &thread, int32_t site,
+                                  size_t offset) const {
+  const NmSimSite &info = launch.kernel.sites[site];
+  std::string text = verb(info) + std::to_string(info.bytes) +
+                     " bytes at byte " + std::to_string(int64_t(offset)) +
+                     " of shared memory";
+  if (thread.block != this)
+    text += " of block " + std::to_string(rank) + " of its cluster";
+  return text;
+}
+
 void Block::reportShared(const NmSimThread &thread, int32_t site, size_t offset,
                          const SharedConflict &conflict) {
-  const NmSimSite &info = launch.kernel.sites[site];
-  std::string what = verb(info) + std::to_string(info.bytes) +
-                     " bytes at byte " + std::to_string(offset) +
-                     " of shared memory";
-  if (conflict.kind != Conflict::Uninitialized)
-    what += ", where thread " + std::to_string(conflict.thread) + " of " +
-            std::to_string(numThreads) + " " + describeOther(conflict.kind) +
-            " (" + describe(launch.kernel, conflict.site) + ")" +
+  std::string what = describeShared(thread, site, offset);
+  if (conflict.kind != Conflict::Uninitialized) {
+    int other = order.getRank(conflict.thread);
+    what += other < 0 ? ", where thread " + std::to_string(conflict.thread) +
+                            " of " + std::to_string(numThreads) + " "
+                      : ", where a thread of block " + std::to_string(other) +
+                            " of the cluster ";
+    what += describeOther(conflict.kind) +
+            (" (" + describe(launch.kernel, conflict.site)) + ")" +
             (conflict.kind == Conflict::Pending ? "" : ", in no order");
+  }
   report(thread, classify(conflict.kind), site, what);
 }
 
@@ -100,31 +116,46 @@ void Block::log(NmSimThread &thread, int32_t site, bool isShared,
                             address + uint64_t(at));
 }
 
+bool Block::noteRemote(NmSimThread &thread, int32_t site, size_t offset) {
+  uint32_t other = thread.block->rank;
+  remote[other] = {&thread, site, offset,
+                   order.now(order.getRemoteThread(other))};
+  if (!isDone())
+    return true;
+  report(thread, FaultClass::EndedBlock, site,
+         describeShared(thread, site, offset));
+  return false;
+}
+
 void *Block::accessShared(NmSimThread &thread, int32_t site,
                           const NmSimSite &info, char *address) {
   size_t offset = size_t(uintptr_t(address) - uintptr_t(shared));
   if (offset >= sharedBytes || size_t(info.bytes) > sharedBytes - offset) {
     report(thread, FaultClass::SharedBounds, site,
-           verb(info) + std::to_string(info.bytes) + " bytes at byte " +
-               std::to_string(int64_t(offset)) +
-               " of shared memory, which has " + std::to_string(sharedBytes));
+           describeShared(thread, site, offset) + ", which has " +
+               std::to_string(sharedBytes));
     return thread.scratch;
   }
   if (info.alignment > 1 && offset % size_t(info.alignment) != 0)
     report(thread, FaultClass::Misaligned, site,
-           verb(info) + std::to_string(info.bytes) + " bytes at byte " +
-               std::to_string(offset) +
-               " of shared memory, which is no multiple of " +
+           describeShared(thread, site, offset) + ", which is no multiple of " +
                std::to_string(info.alignment));
+  bool isRemote = thread.block != this;
+  if (isRemote && !noteRemote(thread, site, offset))
+    return thread.scratch;
+  uint32_t number =
+      isRemote ? order.getRemoteThread(thread.block->rank) : thread.index;
   SharedConflict conflict;
   if (info.kind == NM_SIM_LOAD)
-    conflict = shadow.read(order, thread.index, site, offset, info.bytes);
+    conflict = shadow.read(order, number, site, offset, info.bytes);
   else
-    conflict = shadow.write(order, thread.index, site, offset, info.bytes,
+    conflict = shadow.write(order, number, site, offset, info.bytes,
                             info.kind == NM_SIM_ATOMIC);
   if (conflict.kind != Conflict::None)
     reportShared(thread, site, offset, conflict);
-  log(thread, site, /*isShared=*/true, offset);
+  // The same bytes of two blocks are not the same word.
+  thread.block->log(thread, site, /*isShared=*/true,
+                    uint64_t(rank) * kSharedStride + offset);
   return address;
 }
 
@@ -162,10 +193,18 @@ void *Block::accessGlobal(NmSimThread &thread, int32_t site,
 void *Block::access(NmSimThread &thread, int32_t site, char *address) {
   step(thread, site);
   const NmSimSite &info = launch.kernel.sites[site];
-  auto offset = uintptr_t(address) - uintptr_t(shared);
-  if (info.space == NM_SIM_SHARED ||
-      (info.space == NM_SIM_GENERIC && offset < sharedBytes))
+  if (info.space == NM_SIM_SHARED)
     return accessShared(thread, site, info, address);
+  Block *owner = cluster.find(address);
+  if (owner && info.space != NM_SIM_GLOBAL)
+    return owner->accessShared(thread, site, info, address);
+  if (info.space == NM_SIM_SHARED_CLUSTER) {
+    report(thread, FaultClass::SharedBounds, site,
+           verb(info) + std::to_string(info.bytes) + " bytes at " +
+               hex(address) +
+               ", which is in the shared memory of no block of its cluster");
+    return thread.scratch;
+  }
   if (info.space == NM_SIM_GENERIC && isOnStack(thread, address))
     return address;
   return accessGlobal(thread, site, info, address);

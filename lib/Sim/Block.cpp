@@ -2,6 +2,8 @@
 
 #include "Block.h"
 
+#include "Cluster.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -14,9 +16,6 @@ using namespace nm::sim;
 /// Kernels keep what they have in registers; what the host's compiler spills of
 /// it is here.
 static constexpr size_t kStackBytes = 256 << 10;
-/// The low bits of an address in shared memory are its offset, as in
-/// descriptors of matrices.
-static constexpr size_t kSharedAlignment = 1 << 20;
 /// A thread's turn, and how long a block may go on without getting further.
 static constexpr int64_t kTurn = 1 << 16;
 static constexpr int64_t kMaxIdleSteps = int64_t(1) << 28;
@@ -36,37 +35,46 @@ int64_t Launch::sharedBytes() const {
 // Threads taking turns
 //===----------------------------------------------------------------------===//
 
-Result<std::unique_ptr<Block>> Block::create(Launch &launch) {
+Result<std::unique_ptr<Block>> Block::create(Launch &launch, Cluster &cluster,
+                                             uint32_t rank, char *shared) {
   Result<Stacks> stacks =
       Stacks::create(size_t(launch.threadsPerBlock()), kStackBytes);
   if (!stacks)
     return stacks.error();
-  std::unique_ptr<Block> block(new Block(launch, std::move(*stacks)));
-  void *memory = nullptr;
-  if (posix_memalign(&memory, kSharedAlignment,
-                     std::max<size_t>(block->sharedBytes, 1)))
-    return Error{"cannot allocate the shared memory of a block"};
-  block->shared = static_cast<char *>(memory);
-  return block;
+  return std::unique_ptr<Block>(
+      new Block(launch, cluster, rank, shared, std::move(*stacks)));
 }
 
-Block::Block(Launch &launch, Stacks stacks)
-    : launch(launch), numThreads(uint32_t(launch.threadsPerBlock())),
+Block::Block(Launch &launch, Cluster &cluster, uint32_t rank, char *shared,
+             Stacks stacks)
+    : launch(launch), cluster(cluster), rank(rank),
+      numThreads(uint32_t(launch.threadsPerBlock())),
       numWarps((numThreads + kWarp - 1) / kWarp),
       sharedBytes(size_t(launch.sharedBytes())), stacks(std::move(stacks)),
-      threads(numThreads), shadow(sharedBytes),
+      threads(numThreads), shared(shared), shadow(sharedBytes),
       logs(numWarps, WarpLog(size_t(launch.kernel.numSites))) {}
-
-Block::~Block() { std::free(shared); }
 
 void Block::runThread(void *argument) {
   auto &thread = *static_cast<NmSimThread *>(argument);
   Block &block = *thread.block;
   block.launch.kernel.entry(&thread, block.launch.shape.arguments);
-  thread.state = ThreadState::Done;
-  ++block.numDone;
-  block.idleSteps = 0;
+  block.endThread(thread);
   block.leave(thread);
+}
+
+void Block::endThread(NmSimThread &thread) {
+  thread.state = ThreadState::Done;
+  ++numDone;
+  idleSteps = 0;
+  cluster.endThread(thread);
+  if (!isDone())
+    return;
+  for (const RemoteAccess &access : remote)
+    if (access.thread && !order.isBeforeAny(access.when))
+      report(*access.thread, FaultClass::EndedBlock, access.site,
+             describeShared(*access.thread, access.site, access.offset) +
+                 ", which may have ended by then: no barrier of the cluster "
+                 "comes after that and before its end");
 }
 
 void Block::startThreads() {
@@ -77,6 +85,7 @@ void Block::startThreads() {
     thread.index = i;
     thread.id = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
     thread.state = ThreadState::Ready;
+    thread.meeting = -1;
     thread.steps = kTurn;
     thread.uncommitted.clear();
     thread.groups.clear();
@@ -84,11 +93,12 @@ void Block::startThreads() {
   }
 }
 
-void Block::run(int64_t index) {
+void Block::start(const std::array<int64_t, 3> &place) {
   const int64_t *grid = launch.shape.grid;
-  id = {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]};
-  blockOrder = {index, &order, {}};
-  order.reset(int(numWarps));
+  id = place;
+  blockOrder = {id[0] + grid[0] * (id[1] + grid[1] * id[2]), &order, {}, {}};
+  order.reset(int(numWarps), int(launch.blocksPerCluster()));
+  remote.fill({});
   // What was there before must not look like a value.
   std::memset(shared, 0xff, sharedBytes);
   shadow.reset(sharedBytes);
@@ -99,17 +109,13 @@ void Block::run(int64_t index) {
   numBarriers = 0;
   isStuck = false;
   startThreads();
-  runThreads();
 }
 
-void Block::runThreads() {
-  while (!isDone() && !isStuck && !launch.faults.isOver()) {
-    bool ran = false;
-    for (uint32_t warp = 0; warp < numWarps && !isStuck; ++warp)
-      ran |= runWarp(warp);
-    if (!ran && !isDone())
-      return reportStuck();
-  }
+bool Block::runWarps() {
+  bool ran = false;
+  for (uint32_t warp = 0; warp < numWarps && !isStuck; ++warp)
+    ran |= runWarp(warp);
+  return ran;
 }
 
 /// Runs the warp's threads until each waits for another warp, and counts what
@@ -318,28 +324,88 @@ std::string Block::listWaiting() const {
   return text;
 }
 
-void Block::reportStuck() {
-  isStuck = true;
-  // Other blocks would do the same.
-  launch.faults.stop();
-  auto waits = [&](ThreadState state) {
-    return std::find_if(
-        threads.begin(), threads.end(),
-        [&](const NmSimThread &thread) { return thread.state == state; });
-  };
-  std::string where = "no thread can go on: " + listWaiting();
-  auto atCollective = waits(ThreadState::AtCollective);
-  if (atCollective != threads.end())
-    return report(*atCollective, FaultClass::DivergentCollective,
-                  atCollective->site, where);
-  auto atBarrier = waits(ThreadState::AtBarrier);
-  if (atBarrier != threads.end())
-    report(*atBarrier, FaultClass::BarrierDivergence, atBarrier->site, where);
+bool Block::reportStuck(ThreadState state) {
+  auto found = std::find_if(
+      threads.begin(), threads.end(),
+      [&](const NmSimThread &thread) { return thread.state == state; });
+  if (found == threads.end())
+    return false;
+  report(*found,
+         state == ThreadState::AtCollective ? FaultClass::DivergentCollective
+                                            : FaultClass::BarrierDivergence,
+         found->site,
+         "no thread can go on: " + listWaiting() + cluster.listOthers(*this));
+  return true;
 }
 
 void Block::report(const NmSimThread &thread, FaultClass fault, int32_t site,
                    const std::string &what) {
-  launch.faults.add(fault, site, id, thread.id, what);
+  launch.faults.add(fault, site, thread.block->id, thread.id, what);
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting for other blocks
+//===----------------------------------------------------------------------===//
+
+/// Lanes that execute as one arrive as one.
+void Block::arriveWarp(NmSimCollective *lanes) {
+  for (int lane = 0; lane < lanes->width; ++lane)
+    if (auto *thread = static_cast<NmSimThread *>(lanes->operands[lane]))
+      thread->block->arrive(*thread);
+}
+
+void Block::arrive(NmSimThread &thread) {
+  if (thread.meeting >= 0)
+    report(thread, FaultClass::UnpairedBarrier, thread.site,
+           "arrives at the barrier of the cluster again, and has not waited "
+           "since it last did");
+  cluster.arrive(thread);
+}
+
+void Block::arriveCluster(NmSimThread &thread, int32_t site, bool aligned) {
+  if (aligned)
+    return collective(thread, site, kWarp, ~0u, arriveWarp, &thread, nullptr,
+                      /*ordersMemory=*/false);
+  thread.site = site;
+  arrive(thread);
+}
+
+void Block::waitCluster(NmSimThread &thread, int32_t site, bool aligned) {
+  if (aligned)
+    collective(thread, site, kWarp, ~0u, nullptr, nullptr, nullptr,
+               /*ordersMemory=*/false);
+  if (thread.meeting < 0)
+    return report(thread, FaultClass::UnpairedBarrier, site,
+                  "waits for the barrier of the cluster, and has not arrived "
+                  "there since it last did");
+  thread.steps = kTurn;
+  // One that need not wait lets the lanes before it come as far.
+  if (!cluster.isOver(thread.meeting))
+    thread.state = ThreadState::AtClusterBarrier;
+  thread.site = site;
+  leave(thread);
+  thread.meeting = -1;
+  order.wait(thread.warp());
+}
+
+void Block::passClusterBarrier() {
+  order.meet();
+  for (NmSimThread &thread : threads)
+    if (thread.state == ThreadState::AtClusterBarrier)
+      thread.state = ThreadState::Ready;
+  idleSteps = 0;
+  counts.barriers += isDone() ? 0 : numWarps;
+}
+
+char *Block::mapShared(NmSimThread &thread, int32_t site, char *address,
+                       int32_t other) {
+  if (other >= 0 && other < launch.blocksPerCluster())
+    return cluster.getShared(uint32_t(other)) + (address - shared);
+  report(thread, FaultClass::BadOperand, site,
+         "expected a block of 0 to " +
+             std::to_string(launch.blocksPerCluster() - 1) +
+             " of the cluster, but got " + std::to_string(other));
+  return address;
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,6 +453,33 @@ int32_t Block::readRegister(NmSimThread &thread, int32_t name) {
     return int32_t(launch.shape.dynamicShared);
   case NM_SIM_TOTAL_SMEM_SIZE:
     return int32_t(sharedBytes);
+  case NM_SIM_CLUSTERID_X:
+  case NM_SIM_CLUSTERID_Y:
+  case NM_SIM_CLUSTERID_Z: {
+    int dimension = name - NM_SIM_CLUSTERID_X;
+    return int32_t(id[size_t(dimension)] / launch.shape.cluster[dimension]);
+  }
+  case NM_SIM_NCLUSTERID_X:
+  case NM_SIM_NCLUSTERID_Y:
+  case NM_SIM_NCLUSTERID_Z: {
+    int dimension = name - NM_SIM_NCLUSTERID_X;
+    return int32_t(launch.shape.grid[dimension] /
+                   launch.shape.cluster[dimension]);
+  }
+  case NM_SIM_CLUSTER_CTAID_X:
+  case NM_SIM_CLUSTER_CTAID_Y:
+  case NM_SIM_CLUSTER_CTAID_Z: {
+    int dimension = name - NM_SIM_CLUSTER_CTAID_X;
+    return int32_t(id[size_t(dimension)] % launch.shape.cluster[dimension]);
+  }
+  case NM_SIM_CLUSTER_NCTAID_X:
+  case NM_SIM_CLUSTER_NCTAID_Y:
+  case NM_SIM_CLUSTER_NCTAID_Z:
+    return int32_t(launch.shape.cluster[name - NM_SIM_CLUSTER_NCTAID_X]);
+  case NM_SIM_CLUSTER_CTARANK:
+    return int32_t(rank);
+  case NM_SIM_CLUSTER_NCTARANK:
+    return int32_t(launch.blocksPerCluster());
   }
   return 0;
 }

@@ -17,6 +17,7 @@
 
 namespace nm::sim {
 class Block;
+class Cluster;
 
 /// A copy to shared memory that has not landed.
 struct PendingCopy {
@@ -25,7 +26,14 @@ struct PendingCopy {
   int32_t bytes, site;
 };
 
-enum class ThreadState { Ready, Yielded, AtBarrier, AtCollective, Done };
+enum class ThreadState {
+  Ready,
+  Yielded,
+  AtBarrier,
+  AtCollective,
+  AtClusterBarrier,
+  Done
+};
 } // namespace nm::sim
 
 /// A thread of the block; what emitted code passes on without looking inside.
@@ -37,6 +45,8 @@ struct NmSimThread {
   nm::sim::ThreadState state;
   /// Where it waits, and at which barrier.
   int32_t site, barrier;
+  /// The cluster's barrier that it has arrived at and not waited for, or -1.
+  int64_t meeting;
   /// Accesses and iterations until somebody else has a turn.
   int64_t steps;
   /// The copies since the last commit, and the groups before, oldest first.
@@ -61,19 +71,36 @@ struct Launch {
   int64_t threadsPerBlock() const {
     return shape.block[0] * shape.block[1] * shape.block[2];
   }
+  int64_t blocksPerCluster() const {
+    return shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
+  }
   int64_t sharedBytes() const;
   /// Where dynamic shared memory starts.
   int64_t dynamicOffset() const;
 };
 
-/// Runs one block after the other.
+/// Runs one block after the other, each as a part of a cluster.
 class Block {
 public:
-  static Result<std::unique_ptr<Block>> create(Launch &launch);
-  ~Block();
+  /// `shared` is its memory.
+  static Result<std::unique_ptr<Block>> create(Launch &launch, Cluster &cluster,
+                                               uint32_t rank, char *shared);
 
-  void run(int64_t index);
+  /// Makes it the block `id` of the grid. None of its threads has run.
+  void start(const std::array<int64_t, 3> &id);
+  /// Runs each warp until it waits for another. Returns whether any could run.
+  bool runWarps();
+  bool isDone() const { return numDone == numThreads; }
+  /// Reports that a thread waits for ever in such a state, if one does.
+  bool reportStuck(ThreadState state);
+  std::string listWaiting() const;
+  /// All threads of the cluster have arrived at its barrier.
+  void passClusterBarrier();
+
   const Counts &getCounts() const { return counts; }
+  BlockOrder &getBlockOrder() { return blockOrder; }
+  Order &getOrder() { return order; }
+  uint32_t getRank() const { return rank; }
 
   //===--------------------------------------------------------------------===//
   // For the thread that runs
@@ -88,6 +115,11 @@ public:
   void waitForCopies(NmSimThread &thread, size_t pending);
   void waitForAllCopies(NmSimThread &thread);
   void barrier(NmSimThread &thread, int32_t site, int32_t id, int32_t count);
+  void arriveCluster(NmSimThread &thread, int32_t site, bool aligned);
+  void waitCluster(NmSimThread &thread, int32_t site, bool aligned);
+  /// The address of another block's memory, or of this one's.
+  char *mapShared(NmSimThread &thread, int32_t site, char *address,
+                  int32_t rank);
   void collective(NmSimThread &thread, int32_t site, int32_t width,
                   uint32_t mask, NmSimCollectiveFunction function,
                   void *operands, void *results, bool ordersMemory);
@@ -99,6 +131,8 @@ public:
 
   Launch &getLaunch() { return launch; }
   char *sharedMemory() { return shared; }
+  void report(const NmSimThread &thread, FaultClass fault, int32_t site,
+              const std::string &what);
 
 private:
   struct Barrier {
@@ -115,31 +149,43 @@ private:
     NmSimCollective lanes;
   };
 
-  Block(Launch &launch, Stacks stacks);
+  /// The last access that another block of the cluster made of this one's
+  /// memory.
+  struct RemoteAccess {
+    const NmSimThread *thread;
+    int32_t site;
+    size_t offset;
+    Stamp when;
+  };
+
+  Block(Launch &launch, Cluster &cluster, uint32_t rank, char *shared,
+        Stacks stacks);
 
   static void runThread(void *thread);
+  static void arriveWarp(NmSimCollective *lanes);
+  void arrive(NmSimThread &thread);
   void startThreads();
-  void runThreads();
   bool runWarp(uint32_t warp);
-  bool isDone() const { return numDone == numThreads; }
+  void endThread(NmSimThread &thread);
   /// Lets others run until the thread's state is Ready again.
   void leave(NmSimThread &thread) { Fiber::change(thread.fiber, scheduler); }
   void giveTurn(NmSimThread &thread, int32_t site);
-  void reportStuck();
-  std::string listWaiting() const;
   void land(NmSimThread &thread, const std::vector<PendingCopy> &copies);
   /// The last thread to arrive has.
   void releaseBarrier(const NmSimThread &thread);
   void finishGathering(size_t index);
 
-  void report(const NmSimThread &thread, FaultClass fault, int32_t site,
-              const std::string &what);
+  std::string describeShared(const NmSimThread &thread, int32_t site,
+                             size_t offset) const;
   void reportShared(const NmSimThread &thread, int32_t site, size_t offset,
                     const SharedConflict &conflict);
   void reportGlobal(const NmSimThread &thread, int32_t site,
                     const char *address, const GlobalConflict &conflict);
+  /// Of this block's memory, by a thread of any block of the cluster.
   void *accessShared(NmSimThread &thread, int32_t site, const NmSimSite &info,
                      char *address);
+  /// A thread of another block makes such an access. Returns whether it can.
+  bool noteRemote(NmSimThread &thread, int32_t site, size_t offset);
   void *accessGlobal(NmSimThread &thread, int32_t site, const NmSimSite &info,
                      char *address);
   bool isOnStack(const NmSimThread &thread, const char *address) const {
@@ -149,6 +195,8 @@ private:
   void log(NmSimThread &thread, int32_t site, bool isShared, uint64_t address);
 
   Launch &launch;
+  Cluster &cluster;
+  const uint32_t rank;
   const uint32_t numThreads, numWarps;
   const size_t sharedBytes;
   Stacks stacks;
@@ -163,7 +211,8 @@ private:
   std::array<int64_t, 3> id;
   BlockOrder blockOrder;
   Order order;
-  char *shared = nullptr;
+  char *const shared;
+  std::array<RemoteAccess, kMaxClusterBlocks> remote;
   SharedShadow shadow;
   std::array<Barrier, 16> barriers;
   std::vector<std::unique_ptr<Gathering>> gatherings;

@@ -26,6 +26,10 @@ const char *nm::sim::name(FaultClass fault) {
     return "read of an asynchronous copy before its wait";
   case FaultClass::BarrierDivergence:
     return "barrier that not all threads reach";
+  case FaultClass::UnpairedBarrier:
+    return "barrier of a cluster whose arrive and wait are no pair";
+  case FaultClass::EndedBlock:
+    return "access of shared memory of a block that has ended";
   case FaultClass::DivergentCollective:
     return "collective instruction that not all lanes reach";
   case FaultClass::Hang:

@@ -23,6 +23,8 @@ enum class FaultClass {
   GlobalRace,
   EarlyAsyncRead,
   BarrierDivergence,
+  UnpairedBarrier,
+  EndedBlock,
   DivergentCollective,
   Hang,
   BadOperand

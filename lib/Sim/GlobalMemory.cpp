@@ -37,6 +37,10 @@ struct Mark {
   bool isBefore(const BlockOrder &other, uint32_t thread) const {
     if (block() == other.index % kBlocks)
       return other.order->isBefore(stamp(), thread);
+    for (const BlockOrder::Peer &peer : other.peers)
+      if (block() == peer.index % kBlocks &&
+          peer.order->isBeforeMeeting(stamp()))
+        return true;
     return !other.before.empty() && other.before[block()];
   }
 
@@ -190,4 +194,8 @@ void GlobalMemory::synchronize(BlockOrder &block, const char *address) {
     if (users[i])
       block.before[i] = true;
   users[block.index] = true;
+  // What they did before the cluster's last barrier.
+  for (const BlockOrder::Peer &peer : block.peers)
+    if (peer.order->hasMet())
+      users[peer.index] = true;
 }

@@ -22,6 +22,12 @@ struct BlockOrder {
   /// In the grid.
   int64_t index = 0;
   const Order *order = nullptr;
+  /// The other blocks of the cluster.
+  struct Peer {
+    int64_t index;
+    const Order *order;
+  };
+  std::vector<Peer> peers;
   /// Blocks whose writes come before what this one does now, because both used
   /// an atomic on one address.
   std::vector<bool> before;
@@ -34,9 +40,9 @@ struct GlobalConflict {
 };
 
 /// The arguments' memory, with a shadow that finds races between all threads of
-/// a launch: blocks are ordered by nothing but atomics. Of each 4 bytes it
-/// remembers the last writer and reader, so it can miss a race, but reports
-/// none that is not there.
+/// a launch: blocks are ordered by atomics and the barriers of clusters. Of
+/// each 4 bytes it remembers the last writer and reader, so it can miss a race,
+/// but reports none that is not there.
 class GlobalMemory {
 public:
   explicit GlobalMemory(const NmSimLaunch &launch);

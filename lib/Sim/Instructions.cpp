@@ -32,6 +32,12 @@ void *nmSimIntToShared(NmSimThread *thread, int32_t, int64_t offset) {
   return thread->block->sharedMemory() + offset;
 }
 
+void *nmSimMapShared(NmSimThread *thread, int32_t site, void *address,
+                     int32_t rank) {
+  return thread->block->mapShared(*thread, site, static_cast<char *>(address),
+                                  rank);
+}
+
 void nmSimCopyAsync(NmSimThread *thread, int32_t site, void *to, void *from,
                     int32_t bytes) {
   thread->block->startCopy(*thread, site, static_cast<char *>(to),
@@ -66,6 +72,14 @@ int32_t nmSimReadRegister(NmSimThread *thread, int32_t, int32_t name) {
 void nmSimBarrier(NmSimThread *thread, int32_t site, int32_t id,
                   int32_t count) {
   thread->block->barrier(*thread, site, id, count);
+}
+
+void nmSimArriveCluster(NmSimThread *thread, int32_t site, int32_t aligned) {
+  thread->block->arriveCluster(*thread, site, aligned != 0);
+}
+
+void nmSimWaitCluster(NmSimThread *thread, int32_t site, int32_t aligned) {
+  thread->block->waitCluster(*thread, site, aligned != 0);
 }
 
 void nmSimSyncWarp(NmSimThread *thread, int32_t site, int32_t mask) {

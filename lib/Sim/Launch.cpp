@@ -1,6 +1,6 @@
 //===- Launch.cpp - Running a kernel on all threads of a grid -------------===//
 
-#include "Block.h"
+#include "Cluster.h"
 
 #include "nm-c/Runtime.h"
 #include "nm/Runtime/ThreadPool.h"
@@ -32,6 +32,34 @@ static Status checkDimensions(const char *what, const int64_t (&size)[3],
   return Status::success();
 }
 
+/// The portable size.
+static constexpr int64_t kMaxBlocks = kMaxClusterBlocks;
+
+static Status checkClusters(const Launch &launch) {
+  const int64_t *cluster = launch.shape.cluster, *grid = launch.shape.grid;
+  if (Status status = checkDimensions("cluster", launch.shape.cluster,
+                                      {kMaxBlocks, kMaxBlocks, kMaxBlocks});
+      !status)
+    return status;
+  int64_t blocks = launch.blocksPerCluster();
+  if (blocks > kMaxBlocks)
+    return Error{"expected at most " + std::to_string(kMaxBlocks) +
+                 " blocks in a cluster, but got " + std::to_string(blocks)};
+  // `sm_90a` and the like.
+  constexpr int kFirst = 90;
+  if (blocks > 1 && std::atoi(launch.kernel.chip + 3) < kFirst)
+    return Error{std::string("expected no clusters on ") + launch.kernel.chip +
+                 ", for compute capability 9.0 is the first to have them, but "
+                 "got clusters of " +
+                 std::to_string(blocks) + " blocks"};
+  for (int d = 0; d < 3; ++d)
+    if (grid[d] % cluster[d] != 0)
+      return Error{std::string("expected a grid of whole clusters, but got ") +
+                   std::to_string(grid[d]) + " blocks in " + "xyz"[d] +
+                   " for clusters of " + std::to_string(cluster[d])};
+  return Status::success();
+}
+
 /// What the driver would refuse.
 static Status checkLaunch(const Launch &launch) {
   if (Status status =
@@ -41,6 +69,8 @@ static Status checkLaunch(const Launch &launch) {
   if (Status status =
           checkDimensions("block", launch.shape.block, {1024, 1024, 64});
       !status)
+    return status;
+  if (Status status = checkClusters(launch); !status)
     return status;
   if (launch.threadsPerBlock() > 1024)
     return Error{"expected at most 1024 threads in a block, but got " +
@@ -93,17 +123,17 @@ static void keepReport(LaunchReport report) {
 }
 
 //===----------------------------------------------------------------------===//
-// Blocks in parallel
+// Clusters in parallel
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The blocks of a launch, handed out in order to the threads that ask.
+/// The clusters of a launch, handed out in order to the threads that ask.
 struct Queue {
-  Queue(Launch &launch, int64_t numBlocks)
-      : launch(launch), numBlocks(numBlocks) {}
+  Queue(Launch &launch, int64_t numClusters)
+      : launch(launch), numClusters(numClusters) {}
 
   Launch &launch;
-  int64_t numBlocks;
+  int64_t numClusters;
   std::atomic<int64_t> next{0};
   std::mutex mutex;
   Counts counts;
@@ -111,22 +141,22 @@ struct Queue {
 };
 } // namespace
 
-static void runBlocks(int64_t, void *context) {
+static void runClusters(int64_t, void *context) {
   Queue &queue = *static_cast<Queue *>(context);
   int64_t index = queue.next++;
-  if (index >= queue.numBlocks)
+  if (index >= queue.numClusters)
     return;
-  Result<std::unique_ptr<Block>> block = Block::create(queue.launch);
-  if (!block) {
+  Result<std::unique_ptr<Cluster>> cluster = Cluster::create(queue.launch);
+  if (!cluster) {
     std::lock_guard<std::mutex> lock(queue.mutex);
-    queue.status = block.error();
+    queue.status = cluster.error();
     return;
   }
-  for (; index < queue.numBlocks && !queue.launch.faults.isOver();
+  for (; index < queue.numClusters && !queue.launch.faults.isOver();
        index = queue.next++)
-    (*block)->run(index);
+    (*cluster)->run(index);
   std::lock_guard<std::mutex> lock(queue.mutex);
-  queue.counts.add((*block)->getCounts());
+  (*cluster)->addCounts(queue.counts);
 }
 
 static Status runLaunch(Launch &launch, LaunchReport &report) {
@@ -138,10 +168,10 @@ static Status runLaunch(Launch &launch, LaunchReport &report) {
     return status;
   if (!launch.global.isWatched())
     return Error{"cannot reserve memory to watch that of the arguments"};
-  Queue queue(launch, grid[0] * grid[1] * grid[2]);
+  Queue queue(launch, grid[0] * grid[1] * grid[2] / launch.blocksPerCluster());
   ThreadPool &pool = ThreadPool::global();
-  pool.parallelFor(std::min<int64_t>(pool.numThreads(), queue.numBlocks),
-                   runBlocks, &queue);
+  pool.parallelFor(std::min<int64_t>(pool.numThreads(), queue.numClusters),
+                   runClusters, &queue);
   report.counts = queue.counts;
   report.faults = launch.faults.count();
   if (!queue.status)
@@ -161,6 +191,7 @@ void nmSimLaunch(const NmSimKernel *kernel, const NmSimLaunch *shape) {
   report.kernel = kernel->name;
   std::copy_n(shape->grid, 3, report.grid.begin());
   std::copy_n(shape->block, 3, report.block.begin());
+  std::copy_n(shape->cluster, 3, report.cluster.begin());
   report.sharedBytes = launch.sharedBytes();
   auto start = std::chrono::steady_clock::now();
   Status status = runLaunch(launch, report);

@@ -64,10 +64,12 @@ static std::string describe(const std::array<int64_t, 3> &size) {
 std::string LaunchReport::str() const {
   char time[32];
   std::snprintf(time, sizeof time, "%.3f", seconds);
-  std::string text = "simulated " + kernel + ": " + describe(grid) +
-                     " blocks of " + describe(block) + " threads, " +
-                     std::to_string(sharedBytes) +
-                     " bytes of shared memory, in " + time + " s\n";
+  std::string text =
+      "simulated " + kernel + ": " + describe(grid) + " blocks of " +
+      describe(block) + " threads" +
+      (describe(cluster) == "1" ? "" : " in clusters of " + describe(cluster)) +
+      ", " + std::to_string(sharedBytes) + " bytes of shared memory, in " +
+      time + " s\n";
   for (size_t kind = 1; kind < counts.shared.size(); ++kind)
     if (counts.shared[kind].requests)
       text += describeShared(kKinds[kind], counts.shared[kind]);

@@ -10,19 +10,22 @@ using namespace nm::sim;
 // Order
 //===----------------------------------------------------------------------===//
 
-void Order::reset(int count) {
-  warps = count;
+void Order::reset(int numWarps, int blocks) {
+  warps = numWarps;
+  count = blocks > 1 ? numWarps + blocks : numWarps;
   clocks.fill(1);
+  arrived.fill(0);
+  met.fill(0);
   for (auto &row : known)
     row.fill(0);
 }
 
 void Order::join(uint32_t mask) {
-  std::array<uint32_t, kMaxWarps> all{};
+  Clocks all{};
   for (int w = 0; w < warps; ++w)
     if (mask >> w & 1) {
       known[w][w] = clocks[w];
-      for (int v = 0; v < warps; ++v)
+      for (int v = 0; v < count; ++v)
         all[v] = std::max(all[v], known[w][v]);
     }
   for (int w = 0; w < warps; ++w)
@@ -30,6 +33,34 @@ void Order::join(uint32_t mask) {
       known[w] = all;
       ++clocks[w];
     }
+}
+
+void Order::raise(Clocks &clocks, const Clocks &others) {
+  for (int v = 0; v < kMaxClocks; ++v)
+    clocks[v] = std::max(clocks[v], others[v]);
+}
+
+/// What it does from here on until it waits is not before the barrier.
+void Order::arrive(uint32_t warp) {
+  known[warp][warp] = clocks[warp]++;
+  raise(arrived, known[warp]);
+}
+
+void Order::wait(uint32_t warp) { raise(known[warp], met); }
+
+void Order::meet() {
+  for (int w = warps; w < count; ++w)
+    arrive(uint32_t(w));
+  met = arrived;
+  for (int w = warps; w < count; ++w)
+    wait(uint32_t(w));
+}
+
+bool Order::isBeforeAny(Stamp stamp) const {
+  uint32_t other = stamp.thread() / kWarp;
+  return std::any_of(
+      known.begin(), known.begin() + warps,
+      [&](const Clocks &row) { return stamp.clock() <= row[other]; });
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,8 @@
 //
 // Finds races as FastTrack does (Flanagan and Freund, PLDI 2009), with a clock
 // per warp instead of one per thread: what orders threads are barriers, which
-// whole warps take part in.
+// whole warps take part in. What other blocks of the cluster do to a block's
+// memory counts as done by one more warp for each of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,26 +19,28 @@ namespace nm::sim {
 
 inline constexpr int kMaxWarps = 32;
 inline constexpr int kWarp = 32;
+inline constexpr int kMaxClusterBlocks = 8;
 
 /// When a thread did something: its number in the block, and how many barriers
 /// its warp had passed. Zero is never.
 class Stamp {
 public:
   Stamp() = default;
-  Stamp(uint32_t thread, uint32_t clock) : bits(clock << 10 | thread) {}
+  Stamp(uint32_t thread, uint32_t clock) : bits(clock << 11 | thread) {}
   explicit operator bool() const { return bits != 0; }
   bool operator==(Stamp other) const { return bits == other.bits; }
-  uint32_t thread() const { return bits & 1023; }
-  uint32_t clock() const { return bits >> 10; }
+  uint32_t thread() const { return bits & 2047; }
+  uint32_t clock() const { return bits >> 11; }
 
 private:
   uint32_t bits = 0;
 };
 
-/// What is ordered before what by the barriers of a block.
+/// What is ordered before what by the barriers of a block and its cluster.
 class Order {
 public:
-  void reset(int warps);
+  /// For a block of `warps` warps in a cluster of `blocks`.
+  void reset(int warps, int blocks = 1);
   Stamp now(uint32_t thread) const {
     return Stamp(thread, clocks[thread / kWarp]);
   }
@@ -49,12 +52,46 @@ public:
   /// The warps in `mask` have met: all of each is before all that follows.
   void join(uint32_t mask);
 
+  //===--------------------------------------------------------------------===//
+  // Other blocks of the cluster
+  //===--------------------------------------------------------------------===//
+
+  /// The number that all threads of the block with `rank` have here.
+  uint32_t getRemoteThread(uint32_t rank) const {
+    return (uint32_t(warps) + rank) * kWarp;
+  }
+  /// The other way round; negative where it is a thread of this block.
+  int getRank(uint32_t thread) const { return int(thread / kWarp) - warps; }
+
+  /// A thread of the warp arrives at the cluster's barrier, or ends; has waited
+  /// for it; and all of the cluster have arrived.
+  void arrive(uint32_t warp);
+  void wait(uint32_t warp);
+  void meet();
+  /// Whether what this block did at `stamp` comes before what the cluster does
+  /// after its last barrier.
+  bool isBeforeMeeting(Stamp stamp) const {
+    return stamp.clock() <= met[stamp.thread() / kWarp];
+  }
+  bool hasMet() const { return met[0] != 0; }
+  /// Whether some thread of this block does anything after `stamp`.
+  bool isBeforeAny(Stamp stamp) const;
+
 private:
-  int warps = 0;
+  static constexpr int kMaxClocks = kMaxWarps + kMaxClusterBlocks;
+  using Clocks = std::array<uint32_t, kMaxClocks>;
+
+  static void raise(Clocks &clocks, const Clocks &others);
+
+  /// Of the block, and with those that stand for other blocks.
+  int warps = 0, count = 0;
   // Starts from one, so that no stamp is zero.
-  std::array<uint32_t, kMaxWarps> clocks;
+  Clocks clocks;
   /// known[w][v]: what warp v did up to this clock is before what w does now.
-  std::array<std::array<uint32_t, kMaxWarps>, kMaxWarps> known;
+  std::array<Clocks, kMaxClocks> known;
+  /// What is before the cluster's barrier that is under way, and before the
+  /// last that is over.
+  Clocks arrived, met;
 };
 
 /// What is wrong with an access.

@@ -20,7 +20,9 @@ extern "C" {
 enum NmSimSpace : int32_t {
   NM_SIM_GENERIC = 0,
   NM_SIM_GLOBAL = 1,
-  NM_SIM_SHARED = 3
+  NM_SIM_SHARED = 3,
+  /// Of any block of the cluster.
+  NM_SIM_SHARED_CLUSTER = 7
 };
 
 enum NmSimKind : int32_t {
@@ -70,6 +72,8 @@ struct NmSimExtent {
 struct NmSimLaunch {
   int64_t grid[3];
   int64_t block[3];
+  /// Blocks of a thread block cluster; (1, 1, 1) where there are none.
+  int64_t cluster[3];
   int64_t dynamicShared;
   void *arguments;
   const NmSimExtent *extents;
@@ -98,6 +102,11 @@ NM_SIM_API int64_t nmSimSharedToInt(NmSimThread *thread, int32_t site,
                                     void *address);
 NM_SIM_API void *nmSimIntToShared(NmSimThread *thread, int32_t site,
                                   int64_t offset);
+
+/// `address` of the block's shared memory in that of the block with `rank` in
+/// the cluster.
+NM_SIM_API void *nmSimMapShared(NmSimThread *thread, int32_t site,
+                                void *address, int32_t rank);
 
 /// Starts a copy of `bytes` to shared memory, filled up to the site's bytes
 /// with zeros.
@@ -140,7 +149,21 @@ enum NmSimRegister : int32_t {
   NM_SIM_LANEMASK_GE,
   NM_SIM_LANEMASK_GT,
   NM_SIM_DYNAMIC_SMEM_SIZE,
-  NM_SIM_TOTAL_SMEM_SIZE
+  NM_SIM_TOTAL_SMEM_SIZE,
+  NM_SIM_CLUSTERID_X,
+  NM_SIM_CLUSTERID_Y,
+  NM_SIM_CLUSTERID_Z,
+  NM_SIM_NCLUSTERID_X,
+  NM_SIM_NCLUSTERID_Y,
+  NM_SIM_NCLUSTERID_Z,
+  NM_SIM_CLUSTER_CTAID_X,
+  NM_SIM_CLUSTER_CTAID_Y,
+  NM_SIM_CLUSTER_CTAID_Z,
+  NM_SIM_CLUSTER_NCTAID_X,
+  NM_SIM_CLUSTER_NCTAID_Y,
+  NM_SIM_CLUSTER_NCTAID_Z,
+  NM_SIM_CLUSTER_CTARANK,
+  NM_SIM_CLUSTER_NCTARANK
 };
 
 NM_SIM_API int32_t nmSimReadRegister(NmSimThread *thread, int32_t site,
@@ -149,6 +172,13 @@ NM_SIM_API int32_t nmSimReadRegister(NmSimThread *thread, int32_t site,
 /// `count` of -1 means all threads of the block.
 NM_SIM_API void nmSimBarrier(NmSimThread *thread, int32_t site, int32_t id,
                              int32_t count);
+/// Arrives at the barrier of the cluster, and waits for all of its threads that
+/// have not ended to arrive. The lanes of a warp execute an `aligned` one as
+/// one.
+NM_SIM_API void nmSimArriveCluster(NmSimThread *thread, int32_t site,
+                                   int32_t aligned);
+NM_SIM_API void nmSimWaitCluster(NmSimThread *thread, int32_t site,
+                                 int32_t aligned);
 NM_SIM_API void nmSimSyncWarp(NmSimThread *thread, int32_t site, int32_t mask);
 /// Orders memory, which the simulator never reorders.
 NM_SIM_API void nmSimFence(NmSimThread *thread, int32_t site);

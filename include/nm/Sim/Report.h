@@ -41,7 +41,7 @@ struct Counts {
 
 struct LaunchReport {
   std::string kernel;
-  std::array<int64_t, 3> grid, block;
+  std::array<int64_t, 3> grid, block, cluster;
   int64_t sharedBytes = 0;
   double seconds = 0;
   Counts counts;

@@ -85,9 +85,6 @@ Value LaunchConverter::storeOnStack(ArrayRef<Value> fields) {
 LogicalResult LaunchConverter::check() {
   if (!launch->getParentOfType<FunctionOpInterface>())
     return launch.emitOpError("expected a launch in a function");
-  if (launch.hasClusterSize())
-    return launch.emitOpError("expected a launch without clusters, which the "
-                              "simulator does not have");
   if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty())
     return launch.emitOpError("expected a launch without tokens: the "
                               "simulator's are over when they return");
@@ -174,6 +171,9 @@ LogicalResult LaunchConverter::convert() {
        {launch.getGridSizeX(), launch.getGridSizeY(), launch.getGridSizeZ(),
         launch.getBlockSizeX(), launch.getBlockSizeY(), launch.getBlockSizeZ()})
     fields.push_back(toI64(size));
+  for (Value size : {launch.getClusterSizeX(), launch.getClusterSizeY(),
+                     launch.getClusterSizeZ()})
+    fields.push_back(size ? toI64(size) : integer(1));
   fields.push_back(shared ? toI64(shared) : integer(0));
   fields.push_back(storeOnStack(arguments));
   fields.push_back(storeOnStack(extents));

@@ -41,7 +41,13 @@ LogicalResult OpConverter::replaceByCall(Operation *op, StringRef name,
   FailureOr<LLVM::CallOp> call = callSim(op, name, result, operands, access);
   if (failed(call))
     return failure();
-  op->replaceAllUsesWith(*call);
+  Value value = call->getNumResults() ? call->getResult() : Value();
+  // Accesses through it must still find its address space.
+  if (value && value.getType() != op->getResult(0).getType())
+    value = LLVM::AddrSpaceCastOp::create(builder, op->getLoc(),
+                                          op->getResult(0).getType(), value);
+  if (value)
+    op->getResult(0).replaceAllUsesWith(value);
   op->erase();
   return success();
 }
@@ -65,7 +71,7 @@ LogicalResult OpConverter::convertAccess(Operation *op, OpOperand &address,
   auto space =
       cast<LLVM::LLVMPointerType>(address.get().getType()).getAddressSpace();
   if (space != NM_SIM_GENERIC && space != NM_SIM_GLOBAL &&
-      space != NM_SIM_SHARED)
+      space != NM_SIM_SHARED && space != NM_SIM_SHARED_CLUSTER)
     return op->emitOpError("expected an access of global or shared memory, but "
                            "got address space ")
            << space << ", which the simulator does not have";
@@ -227,9 +233,11 @@ LogicalResult OpConverter::convertInstruction(Operation *op) {
     return callCollective(op, *instruction, operands);
   if (instruction->execution == Execution::Register)
     operands.push_back(constant(op->getLoc(), i32, instruction->reg));
-  Type result = op->getNumResults() == 0
-                    ? LLVM::LLVMVoidType::get(op->getContext())
-                    : op->getResult(0).getType();
+  Type result = LLVM::LLVMVoidType::get(op->getContext());
+  if (op->getNumResults() != 0)
+    result = isa<LLVM::LLVMPointerType>(op->getResult(0).getType())
+                 ? pointer
+                 : op->getResult(0).getType();
   return replaceByCall(op, instruction->function, result, operands,
                        instruction->access ? instruction->access(op)
                                            : SiteTable::Access());

@@ -88,6 +88,12 @@ static SiteTable::Access getMatricesAccess(Operation *) {
   return {NM_SIM_LOAD, NM_SIM_SHARED, /*bytes=*/16, /*alignment=*/16};
 }
 
+template <typename OpTy>
+static Operands getAligned(const OperandBuilder &b) {
+  return SmallVector<Value>{
+      b.integer(cast<OpTy>(b.op).getAligned().value_or(false))};
+}
+
 static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
 
 //===----------------------------------------------------------------------===//
@@ -126,6 +132,33 @@ static ArrayRef<Instruction> getInstructions() {
                    NM_SIM_DYNAMIC_SMEM_SIZE),
       makeRegister("nvvm.read.ptx.sreg.total.smem.size",
                    NM_SIM_TOTAL_SMEM_SIZE),
+      makeRegister("nvvm.read.ptx.sreg.clusterid.x", NM_SIM_CLUSTERID_X),
+      makeRegister("nvvm.read.ptx.sreg.clusterid.y", NM_SIM_CLUSTERID_Y),
+      makeRegister("nvvm.read.ptx.sreg.clusterid.z", NM_SIM_CLUSTERID_Z),
+      makeRegister("nvvm.read.ptx.sreg.nclusterid.x", NM_SIM_NCLUSTERID_X),
+      makeRegister("nvvm.read.ptx.sreg.nclusterid.y", NM_SIM_NCLUSTERID_Y),
+      makeRegister("nvvm.read.ptx.sreg.nclusterid.z", NM_SIM_NCLUSTERID_Z),
+      makeRegister("nvvm.read.ptx.sreg.cluster.ctaid.x",
+                   NM_SIM_CLUSTER_CTAID_X),
+      makeRegister("nvvm.read.ptx.sreg.cluster.ctaid.y",
+                   NM_SIM_CLUSTER_CTAID_Y),
+      makeRegister("nvvm.read.ptx.sreg.cluster.ctaid.z",
+                   NM_SIM_CLUSTER_CTAID_Z),
+      makeRegister("nvvm.read.ptx.sreg.cluster.nctaid.x",
+                   NM_SIM_CLUSTER_NCTAID_X),
+      makeRegister("nvvm.read.ptx.sreg.cluster.nctaid.y",
+                   NM_SIM_CLUSTER_NCTAID_Y),
+      makeRegister("nvvm.read.ptx.sreg.cluster.nctaid.z",
+                   NM_SIM_CLUSTER_NCTAID_Z),
+      makeRegister("nvvm.read.ptx.sreg.cluster.ctarank",
+                   NM_SIM_CLUSTER_CTARANK),
+      makeRegister("nvvm.read.ptx.sreg.cluster.nctarank",
+                   NM_SIM_CLUSTER_NCTARANK),
+      {"nvvm.mapa", Thread, "nmSimMapShared"},
+      {"nvvm.cluster.arrive", Thread, "nmSimArriveCluster",
+       getAligned<NVVM::ClusterArriveOp>},
+      {"nvvm.cluster.wait", Thread, "nmSimWaitCluster",
+       getAligned<NVVM::ClusterWaitOp>},
       {"nvvm.barrier0", Thread, "nmSimBarrier", getBarrier},
       {"nvvm.barrier", Thread, "nmSimBarrier", getBarrier},
       {"nvvm.bar.warp.sync", Thread, "nmSimSyncWarp"},

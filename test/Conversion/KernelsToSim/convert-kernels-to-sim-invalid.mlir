@@ -6,8 +6,8 @@
 
 gpu.module @kernels {
   llvm.func @unknown_instruction() attributes {nvvm.kernel} {
-    // expected-error @+1 {{'nvvm.cluster.arrive' op is an instruction that the simulator does not have}}
-    nvvm.cluster.arrive
+    // expected-error @+1 {{'nvvm.cluster.arrive.relaxed' op is an instruction that the simulator does not have}}
+    nvvm.cluster.arrive.relaxed
     llvm.return
   }
 }
@@ -61,22 +61,6 @@ gpu.module @kernels {
     %0 = llvm.load %x : !llvm.ptr<4> -> f32
     llvm.return
   }
-}
-
-// -----
-
-module attributes {gpu.container_module} {
-gpu.module @kernels {
-  llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} {
-    llvm.return
-  }
-}
-func.func @clusters() {
-  %c1 = arith.constant 1 : index
-  // expected-error @+1 {{expected a launch without clusters}}
-  gpu.launch_func @kernels::@kernel clusters in (%c1, %c1, %c1) blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
-  return
-}
 }
 
 // -----

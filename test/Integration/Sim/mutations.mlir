@@ -127,6 +127,20 @@
 // RUN: %{run} --check-prefix=OVERWRITTEN
 // OVERWRITTEN: race on shared memory: llvm.load at {{.*}} of 128 writes {{.*}}, in no order
 
+// Blocks of a cluster sum what each has over a part of k: the barriers before they
+// read from each other, and before they end.
+// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=32,32,32 --thread=4,4 --stages=2 --split-k=4 --cluster-k=4 --emit=nvvm -o %t.nvvm 2>/dev/null
+// REDEFINE: %{mutation} = no-change
+// RUN: %{run} --check-prefix=CLUSTER --implicit-check-not=error
+// CLUSTER: simulated matmul_kernel: 24 blocks of 64 threads in clusters of 4
+// CLUSTER: C[0, 0] = 23200
+// REDEFINE: %{mutation} = drop-meeting 0
+// RUN: %{run} --check-prefix=MEET
+// MEET: race on shared memory: llvm.load at {{.*}} of shared memory of block {{[0-3]}} of its cluster, where thread {{[0-9]+}} of 64 {{.*}}, in no order
+// REDEFINE: %{mutation} = drop-meeting 1
+// RUN: %{run} --check-prefix=LEAVE
+// LEAVE: access of shared memory of a block that has ended: llvm.load at {{.*}} of shared memory of block {{[0-3]}} of its cluster
+
 func.func @matmul(%a: tensor<40x300xf32>, %b: tensor<300x90xf32, #nm.encoding<16:32, block = 1x32>>, %c: tensor<40x90xf32>) -> tensor<40x90xf32> {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<40x90xf32>) -> tensor<40x90xf32>

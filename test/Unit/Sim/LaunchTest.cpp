@@ -41,13 +41,19 @@ static int32_t blockId(NmSimThread *thread) {
 /// counts as so many bytes, where not as its own.
 static std::string launch(void (*entry)(NmSimThread *, void *), int64_t blocks,
                           int64_t threads, std::vector<int32_t> &x,
-                          int64_t extentBytes = 0) {
+                          int64_t extentBytes = 0, int64_t cluster = 1) {
   NmSimKernel kernel{"kernel", "sm_90", 1 << 16, 0, entry, kSites, 4, kText};
   Arguments arguments{x.data(), int64_t(x.size())};
   auto *bytes = reinterpret_cast<const char *>(x.data());
   NmSimExtent extent{bytes, extentBytes ? extentBytes : int64_t(x.size() * 4),
                      bytes};
-  NmSimLaunch shape{{blocks, 1, 1}, {threads, 1, 1}, 0, &arguments, &extent, 1};
+  NmSimLaunch shape{{blocks, 1, 1},
+                    {threads, 1, 1},
+                    {cluster, 1, 1},
+                    0,
+                    &arguments,
+                    &extent,
+                    1};
   nmSimLaunch(&kernel, &shape);
   char *error = nmTakeError();
   std::string text = error ? error : "";
@@ -227,6 +233,53 @@ TEST(LaunchTest, AtomicsOrderBlocks) {
   EXPECT_NE(launch(sumWithoutCounting, 10, 1, x)
                 .find("race on global memory: op at file:1:2: block (9, 0, 0), "
                       "thread (0, 0, 0): reads 4 bytes at"),
+            std::string::npos);
+}
+
+static void meet(NmSimThread *thread) {
+  nmSimArriveCluster(thread, Other, /*aligned=*/true);
+  nmSimWaitCluster(thread, Other, /*aligned=*/true);
+}
+
+/// As above, but the first block of a cluster counts for all of it, and the
+/// second one reads.
+static void sumInLastCluster(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  int32_t blocks = nmSimReadRegister(thread, Other, NM_SIM_NCTAID_X);
+  int32_t rank = nmSimReadRegister(thread, Other, NM_SIM_CLUSTER_CTARANK);
+  int32_t cluster = nmSimReadRegister(thread, Other, NM_SIM_CLUSTERID_X);
+  int32_t *before = args.x + 2 + blocks + cluster;
+  *access(thread, StoreGlobal, args.x + 2 + blockId(thread)) = 5;
+  meet(thread);
+  if (rank == 0)
+    *access(thread, StoreGlobal, before) = __atomic_fetch_add(
+        access(thread, AddGlobal, args.x), 1, __ATOMIC_ACQ_REL);
+  meet(thread);
+  if (rank == 0 ||
+      *access(thread, LoadGlobal, before) !=
+          nmSimReadRegister(thread, Other, NM_SIM_NCLUSTERID_X) - 1)
+    return;
+  int32_t sum = 0;
+  for (int32_t i = 0; i < blocks; ++i)
+    sum += *access(thread, LoadGlobal, args.x + 2 + i);
+  *access(thread, StoreGlobal, args.x + 1) = sum;
+}
+
+static void readFromNeighbour(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  *access(thread, StoreGlobal, args.x + blockId(thread)) = 5;
+  nmSimArriveCluster(thread, Other, /*aligned=*/true);
+  access(thread, LoadGlobal, args.x + (blockId(thread) ^ 1));
+  nmSimWaitCluster(thread, Other, /*aligned=*/true);
+}
+
+TEST(LaunchTest, BarriersOfClustersOrderBlocks) {
+  std::vector<int32_t> x(17);
+  EXPECT_EQ(launch(sumInLastCluster, 10, 1, x, 0, /*cluster=*/2), "");
+  EXPECT_EQ(x[1], 50);
+  EXPECT_NE(launch(readFromNeighbour, 2, 1, x, 0, /*cluster=*/2)
+                .find("race on global memory: op at file:1:2: block (1, 0, 0), "
+                      "thread (0, 0, 0): writes 4 bytes at"),
             std::string::npos);
 }
 

@@ -110,3 +110,68 @@ TEST_F(SharedShadowTest, AtomicsAreInSomeOrder) {
   EXPECT_EQ(write(2, 0, 4), Conflict::WriteAfterWrite);
   EXPECT_EQ(write(3, 0, 4, /*atomic=*/true), Conflict::WriteAfterWrite);
 }
+
+namespace {
+/// Block 0 of a cluster of two, of four warps.
+class ClusterOrderTest : public SharedShadowTest {
+protected:
+  ClusterOrderTest() {
+    order.reset(4, 2);
+    other = order.getRemoteThread(1);
+  }
+  void meet() {
+    for (uint32_t warp = 0; warp < 4; ++warp)
+      order.arrive(warp);
+    order.meet();
+    for (uint32_t warp = 0; warp < 4; ++warp)
+      order.wait(warp);
+  }
+
+  /// All threads of block 1.
+  uint32_t other = 0;
+};
+} // namespace
+
+TEST_F(ClusterOrderTest, OnlyItsBarrierOrdersOtherBlocks) {
+  EXPECT_LT(order.getRank(127), 0);
+  EXPECT_EQ(order.getRank(other), 1);
+  EXPECT_EQ(write(5, 0, 4), Conflict::None);
+  barrier();
+  EXPECT_EQ(read(other, 0, 4), Conflict::ReadAfterWrite);
+  meet();
+  EXPECT_EQ(read(other, 0, 4), Conflict::None);
+  barrier();
+  EXPECT_EQ(write(5, 0, 4), Conflict::WriteAfterRead);
+  EXPECT_EQ(write(other, 4, 4), Conflict::None);
+  EXPECT_EQ(read(6, 4, 4), Conflict::ReadAfterWrite);
+  meet();
+  EXPECT_EQ(write(5, 0, 4), Conflict::None);
+  EXPECT_EQ(read(6, 4, 4), Conflict::None);
+}
+
+/// What comes between arriving and waiting is in no order with other blocks.
+TEST_F(ClusterOrderTest, ArrivingAndWaitingAreApart) {
+  write(5, 0, 4);
+  for (uint32_t warp = 0; warp < 4; ++warp)
+    order.arrive(warp);
+  write(5, 4, 4);
+  EXPECT_EQ(write(other, 8, 4), Conflict::None);
+  order.meet();
+  EXPECT_EQ(read(other, 0, 4), Conflict::None);
+  EXPECT_EQ(read(other, 4, 4), Conflict::ReadAfterWrite);
+  EXPECT_EQ(read(5, 8, 4), Conflict::ReadAfterWrite);
+  order.wait(0);
+  EXPECT_EQ(read(5, 8, 4), Conflict::None);
+  // Warp 1 has not waited, and learns of it from warp 0.
+  EXPECT_EQ(read(40, 8, 4), Conflict::ReadAfterWrite);
+  order.join(0b0011);
+  EXPECT_EQ(read(40, 8, 4), Conflict::None);
+}
+
+TEST_F(ClusterOrderTest, ABlockEndsAfterWhatItWaitedFor) {
+  Stamp access = order.now(other);
+  EXPECT_FALSE(order.isBeforeAny(access));
+  meet();
+  EXPECT_TRUE(order.isBeforeAny(access));
+  EXPECT_FALSE(order.isBeforeAny(order.now(other)));
+}

@@ -128,6 +128,13 @@ def in_order(lines, at):
     store_in_order(lines, at)
 
 
+def drop_meeting(lines, at):
+    """Arriving at a cluster's barrier and waiting for it."""
+    if "nvvm.cluster.wait" not in lines[at + 1]:
+        sys.exit("expected a wait after an arrival")
+    del lines[at:at + 2]
+
+
 MODULE = re.compile("gpu.module")
 
 # A condition of a loop compares what its block is given.
@@ -137,6 +144,7 @@ MUTATIONS = {
     "no-change": (MODULE, lambda lines, at: None),
     "drop-barrier": drop_lines(r"nvvm\.barrier"),
     "drop-warp-barrier": drop_lines(r"nvvm\.bar\.warp\.sync"),
+    "drop-meeting": (re.compile(r"nvvm\.cluster\.arrive"), drop_meeting),
     "drop-wait": drop_lines(r"nvvm\.cp\.async\.wait\.group"),
     "drop-copy": drop_lines(r"nvvm\.cp\.async\.shared\.global"),
     # How much of a copy is filled with zeros instead.
