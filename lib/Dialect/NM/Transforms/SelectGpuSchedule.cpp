@@ -246,8 +246,9 @@ LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
   }
   if (clusterK != 0)
     schedule.clusterK = clusterK;
-  if (sliceK != 0)
-    schedule.sliceK = sliceK;
+  // Those chosen may not divide what a tile keeps that is given.
+  if (sliceK != 0 || !block.empty())
+    schedule.sliceK = std::max<int64_t>(sliceK, 1);
   schedule.prefetch = prefetch;
   return success();
 }
