@@ -7,6 +7,8 @@
 #include "GpuCases.h"
 
 #include "nm-c/Compiler.h"
+#include "nm-c/Runtime.h"
+#include "nm/Support/GpuChip.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,14 +23,29 @@ struct Request {
   /// Three of each kind.
   int64_t count = 75;
   std::string options;
+  bool hasClusters = true;
 };
 } // namespace
+
+/// Whether the target's chip has thread block clusters: that of the device, or
+/// the default one, where it names none.
+static bool hasClusters(const std::string &target) {
+  char device[16] = "";
+  size_t colon = target.find(':');
+  if (colon == std::string::npos)
+    nmMessageFree(nmCudaGetDeviceChip(0, device));
+  nm::Result<nm::GpuChip> chip = nm::GpuChip::get(
+      colon == std::string::npos ? device : target.c_str() + colon + 1);
+  return !chip || chip->hasClusters();
+}
 
 /// Returns what the compiler said of a failure.
 static std::string compile(const GpuGroup &group, const Request &request) {
   std::string stem = request.folder + "/" + group.name;
   std::ofstream(stem + ".mlir") << group.module();
-  std::string options = group.options + " " + request.options;
+  std::string options =
+      group.options + " " +
+      (request.hasClusters ? group.clusterOptions + " " : "") + request.options;
   char *diagnostics = nullptr;
   int failed =
       nmCompileFile((stem + ".mlir").c_str(), request.target.c_str(),
@@ -44,14 +61,17 @@ static std::string compile(const GpuGroup &group, const Request &request) {
 static int reportFailures(const GpuGroup &group, const Request &request) {
   int failures = 0;
   for (const ModelCase &product : group.cases) {
-    GpuGroup alone{group.name + "-" + product.name(), group.options, {product}};
+    GpuGroup alone{group.name + "-" + product.name(),
+                   group.options,
+                   group.clusterOptions,
+                   {product}};
     std::string text = compile(alone, request);
     std::filesystem::remove(request.folder + "/" + alone.name + ".so");
     if (text.empty())
       continue;
     std::printf("%s does not compile with '%s': %s%s\n", product.name().c_str(),
-                group.options.c_str(), text.c_str(),
-                product.function().c_str());
+                (group.options + " " + group.clusterOptions).c_str(),
+                text.c_str(), product.function().c_str());
     ++failures;
   }
   return failures;
@@ -70,6 +90,7 @@ int main(int argc, char **argv) {
     request.count = std::atoll(argv[3]);
   if (argc > 4)
     request.options = argv[4];
+  request.hasClusters = hasClusters(request.target);
   std::filesystem::remove_all(request.folder);
   std::filesystem::create_directories(request.folder);
   std::ofstream(request.folder + "/cases.txt")

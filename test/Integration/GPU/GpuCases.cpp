@@ -30,6 +30,8 @@ struct GroupKind {
   bool isDense = false;
   /// Columns of a block that shares lists of its rows of A; 0 for none.
   int64_t listColumns = 0;
+  /// Whether the blocks of clusters sum parts of k.
+  bool hasClusters = false;
 };
 } // namespace
 
@@ -78,7 +80,23 @@ static constexpr GroupKind kKinds[] = {
      "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=3 split-k=3 "
      "pack=true",
      ElementType::F32, 60, 128, false, 32},
+    {"simt-cluster", "strategy=simt", ElementType::F32, 60, 128, false, 0,
+     true},
+    {"simt-cluster-tile",
+     "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=2",
+     ElementType::F32, 100, 32, false, 0, true},
+    {"simt-cluster-pack",
+     "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=2 pack=true",
+     ElementType::F32, 60, 128, false, 32, true},
 };
+
+/// One part for each block of a cluster, or a few.
+static std::string drawClusters(Random &random) {
+  int64_t blocks = random.oneOf({2, 3, 4, 8});
+  int64_t clusters = random.chance(0.5) ? 1 : random.integer(2, 3);
+  return "split-k=" + std::to_string(blocks * clusters) +
+         " cluster-k=" + std::to_string(blocks);
+}
 
 /// Whether lists for a block of `columns` leave out rows of A.
 static bool canPack(const Pattern &pattern, int64_t columns) {
@@ -190,6 +208,10 @@ std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
     GpuGroup &group = groups.emplace_back();
     group.name = "group" + std::to_string(turn) + "-" + kind.name;
     group.options = kind.options;
+    if (kind.hasClusters) {
+      Random random(7000000 + int64_t(turn));
+      group.clusterOptions = drawClusters(random);
+    }
     for (int64_t i = 0; i < casesOfGroup; ++i)
       group.cases.push_back(drawCase(number++, kind));
   }

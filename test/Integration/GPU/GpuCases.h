@@ -22,6 +22,8 @@ struct GpuGroup {
   std::string name;
   /// As nmCompileFile takes them.
   std::string options;
+  /// More of them, where the chip has thread block clusters.
+  std::string clusterOptions;
   std::vector<ModelCase> cases;
 
   /// A module of all cases, or of one.
