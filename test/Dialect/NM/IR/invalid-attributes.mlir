@@ -219,6 +219,26 @@ func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, spli
 
 // -----
 
+// expected-error @+1 {{expected cluster_k in 1..8, but got 0}}
+func.func private @schedule_c5_cluster_k() attributes {s = #nm.schedule<simt, cluster_k = 0>}
+
+// -----
+
+// expected-error @+1 {{expected cluster_k in 1..8, but got 16}}
+func.func private @schedule_c5_large() attributes {s = #nm.schedule<simt, split_k = 16, cluster_k = 16>}
+
+// -----
+
+// expected-error @+1 {{expected cluster_k to divide split_k, 6, but got 4}}
+func.func private @schedule_c5_divides() attributes {s = #nm.schedule<simt, split_k = 6, cluster_k = 4>}
+
+// -----
+
+// expected-error @+1 {{expected strategy simt with cluster_k, but got gemv}}
+func.func private @schedule_c5_strategy() attributes {s = #nm.schedule<gemv, split_k = 4, cluster_k = 4>}
+
+// -----
+
 // expected-error @+1 {{expected strategy simt with 'pack', but got gemv}}
 func.func private @schedule_c4_strategy() attributes {s = #nm.schedule<gemv, block = [1, 32, 4096], pack = true, packing = <panel = 32, index_bits = 8>>}
 
@@ -244,7 +264,7 @@ func.func private @schedule_syntax_pack() attributes {s = #nm.schedule<simt, pac
 
 // -----
 
-// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'slice_k', 'packing', 'prefetch' or 'pack', but got 'tile'}}
+// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'cluster_k', 'slice_k', 'packing', 'prefetch' or 'pack', but got 'tile'}}
 func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}
 
 // -----

@@ -1,11 +1,11 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=simt block=32,64,64 warp=32,32 thread=8,4 stages=4 split-k=2 prefetch=false" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
+// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=simt block=32,64,64 warp=32,32 thread=8,4 stages=4 split-k=4 cluster-k=2 prefetch=false" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // A schedule whose tiles are whole windows and panels.
 // CHECK-LABEL: func.func @select
 // CHECK: nm.spmm <4:32, block = 1x64> schedule <simt, block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
 // OPTIONS-LABEL: func.func @select
-// OPTIONS: schedule <simt, block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 2, packing = <panel = 64, index_bits = 8>, prefetch = false>
+// OPTIONS: schedule <simt, block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, packing = <panel = 64, index_bits = 8>, prefetch = false>
 // OPTIONS-LABEL: func.func @given
 // OPTIONS: schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
 func.func @select(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32>, %i: tensor<512x64xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {

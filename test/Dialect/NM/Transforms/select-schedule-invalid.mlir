@@ -26,7 +26,7 @@ func.func @strategy(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48x
 // -----
 
 func.func @gpu_fields(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
-  // expected-error @+1 {{expected a schedule without warp, stages, split_k and slice_k on the cpu, but got #nm.schedule<vector, slice_k = 2>}}
+  // expected-error @+1 {{expected a schedule without warp, stages, split_k, cluster_k and slice_k on the cpu, but got #nm.schedule<vector, slice_k = 2>}}
   %r = nm.spmv <2:4> schedule <vector, slice_k = 2> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }

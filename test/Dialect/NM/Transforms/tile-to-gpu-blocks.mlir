@@ -95,6 +95,79 @@ func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: te
 
 // -----
 
+// All parts are the blocks of one cluster, which run fastest: each adds to a
+// tile of C as it was, and there are no partial sums.
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: %[[A:[^:]*]]: tensor<128x256xf32>, %[[V:[^:]*]]: tensor<8x128x32xf32>, %[[I:[^:]*]]: tensor<8x128x1xi8>, %[[C:[^:]*]]: tensor<128x256xf32>
+// CHECK: scf.forall (%[[P:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (4, 128, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %[[C]])
+// CHECK: %[[CT:.*]] = tensor.extract_slice %[[OUT]][%[[M]], %[[N]]] [64, 128]
+// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32 iter_args(%[[T:.*]] = %[[CT]])
+// CHECK: affine.apply #{{.*}}(%[[P]], %[[K]])
+// CHECK: nm.spmm {{.*}} cluster_k = 4> {{.*}} outs(%[[T]] : tensor<64x128xf32>)
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%[[M]], %[[N]]] [64, 128]
+// CHECK: {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
+// CHECK-NOT: scf.forall
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @cluster(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
+    ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
+    outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+
+// -----
+
+// What C is filled with stands in each block's tile; the last of three parts
+// that k has makes room for an empty one, so that the cluster is whole.
+// CHECK-DAG: #[[$LEFT:.*]] = affine_map<(d0, d1) -> (d0 * -64 - d1 + 150, 32)>
+// CHECK-LABEL: func.func @cluster_filled
+// CHECK: scf.forall (%[[P:.*]], %[[B:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0, 0) to (4, 2, %{{.*}}, 256) step (1, 1, 64, 128) shared_outs(%[[OUT:.*]] = %{{.*}})
+// CHECK: %[[CT:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[M]], %[[N]]]
+// CHECK: %[[FILL:.*]] = linalg.fill ins(%cst : f32) outs(%[[CT]] : tensor<1x?x128xf32>)
+// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32 iter_args(%{{.*}} = %[[FILL]])
+// CHECK: affine.min #[[$LEFT]](%[[P]], %[[K]])
+// CHECK: affine.max
+// CHECK: {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_3>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
+// CHECK-NOT: scf.forall
+func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: tensor<8x80x1xi8>, %e: tensor<2x?x256xf32>) -> tensor<2x?x256xf32> {
+  %one = arith.constant 1.0 : f32
+  %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
+  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
+    ins(%a, %v, %i : tensor<2x?x150xf32>, tensor<8x80x32xf32>, tensor<8x80x1xi8>)
+    outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
+  return %r : tensor<2x?x256xf32>
+}
+
+// -----
+
+// Two clusters of two parts each: one partial sum for each, which the second
+// loop adds up.
+// CHECK-LABEL: func.func @clusters
+// CHECK: %[[PARTIALS:.*]] = tensor.empty() : tensor<2x128x256xf32>
+// CHECK: %[[SUMS:.*]] = scf.forall (%[[P:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (4, 128, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %[[PARTIALS]])
+// CHECK: %[[PLACE:.*]] = affine.apply #{{.*}}(%[[P]])
+// CHECK: tensor.extract_slice %[[OUT]][%[[PLACE]], %[[M]], %[[N]]] [1, 64, 128]
+// CHECK: linalg.fill {{.*}} -> tensor<64x128xf32>
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%{{.*}}, %[[M]], %[[N]]] [1, 64, 128]
+// CHECK: {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (128, 256) step (1, 256)
+// CHECK-COUNT-2: tensor.extract_slice %[[SUMS]]
+// CHECK: linalg.generic
+// CHECK-COUNT-2: arith.addf
+// CHECK-NOT: arith.addf
+func.func @clusters(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 2>
+    ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
+    outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+
+// -----
+
 // Less than a window along k, for columns of one unit: a loop over parts of the
 // kept units, each a dense product with the rows of A that its index names. The
 // last window is ragged: past its end there are no rows.
