@@ -141,6 +141,10 @@ struct Queue {
 };
 } // namespace
 
+/// Simulated threads that run at a time. The stack of each is two mappings, of
+/// which Linux lets a process have 65530 unless told otherwise.
+static constexpr int64_t kMaxStacks = 1 << 14;
+
 static void runClusters(int64_t, void *context) {
   Queue &queue = *static_cast<Queue *>(context);
   int64_t index = queue.next++;
@@ -170,8 +174,11 @@ static Status runLaunch(Launch &launch, LaunchReport &report) {
     return Error{"cannot reserve memory to watch that of the arguments"};
   Queue queue(launch, grid[0] * grid[1] * grid[2] / launch.blocksPerCluster());
   ThreadPool &pool = ThreadPool::global();
-  pool.parallelFor(std::min<int64_t>(pool.numThreads(), queue.numClusters),
-                   runClusters, &queue);
+  int64_t most = std::max<int64_t>(
+      1, kMaxStacks / (launch.blocksPerCluster() * launch.threadsPerBlock()));
+  pool.parallelFor(
+      std::min({int64_t(pool.numThreads()), most, queue.numClusters}),
+      runClusters, &queue);
   report.counts = queue.counts;
   report.faults = launch.faults.count();
   if (!queue.status)

@@ -21,7 +21,7 @@ namespace {
 struct Request {
   std::string folder, target;
   /// Three of each kind.
-  int64_t count = 75;
+  int64_t count = 87;
   std::string options;
   bool hasClusters = true;
 };

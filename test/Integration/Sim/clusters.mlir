@@ -320,6 +320,19 @@ func.func @half_warp_each() {
   return
 }
 
+// As many clusters run at a time as there can be stacks, whatever the host has.
+// REDEFINE: %{function} = many
+// RUN: env NM_NUM_THREADS=8 %{run} --check-prefix=MANY --implicit-check-not=error
+// MANY: simulated half_warp_each: 64 blocks of 1024 threads in clusters of 8
+func.func @many() {
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c1024 = arith.constant 1024 : index
+  gpu.launch_func @kernels::@half_warp_each clusters in (%c8, %c1, %c1) blocks in (%c64, %c1, %c1) threads in (%c1024, %c1, %c1)
+  return
+}
+
 // REDEFINE: %{function} = no_first
 // RUN: %{run} --check-prefix=NO-FIRST
 // NO-FIRST-DAG: read of shared memory that nobody wrote: llvm.load at read.mlir:1:2: block (0, 0, 0), thread (0, 0, 0): reads 4 bytes at byte 0 of shared memory of block 1 of its cluster

@@ -236,6 +236,24 @@ TEST(LaunchTest, AtomicsOrderBlocks) {
             std::string::npos);
 }
 
+static void readClusterRegisters(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  constexpr int kCount = NM_SIM_CLUSTER_NCTARANK - NM_SIM_CLUSTERID_X + 1;
+  for (int i = 0; i < kCount; ++i)
+    *access(thread, StoreGlobal, args.x + blockId(thread) * kCount + i) =
+        nmSimReadRegister(thread, Other, NM_SIM_CLUSTERID_X + i);
+}
+
+TEST(LaunchTest, ClusterRegisters) {
+  std::vector<int32_t> x(6 * 14), expected;
+  for (int block = 0; block < 6; ++block)
+    for (int value :
+         {block / 3, 0, 0, 2, 1, 1, block % 3, 0, 0, 3, 1, 1, block % 3, 3})
+      expected.push_back(value);
+  EXPECT_EQ(launch(readClusterRegisters, 6, 1, x, 0, /*cluster=*/3), "");
+  EXPECT_EQ(x, expected);
+}
+
 static void meet(NmSimThread *thread) {
   nmSimArriveCluster(thread, Other, /*aligned=*/true);
   nmSimWaitCluster(thread, Other, /*aligned=*/true);
