@@ -206,6 +206,28 @@ gpu.module @kernels {
     llvm.return
   }
 
+  // Who arrives and ends is not counted twice.
+  llvm.func @arrive_and_end() attributes {gpu.kernel, nvvm.kernel} {
+    %sixteen = llvm.mlir.constant(16 : i32) : i32
+    %thread = nvvm.read.ptx.sreg.tid.x : i32
+    %ends = llvm.icmp "ult" %thread, %sixteen : i32
+    llvm.cond_br %ends, ^arrive, ^meet
+  ^arrive:
+    nvvm.cluster.arrive
+    llvm.return
+  ^meet:
+    %own = llvm.call @own() : () -> !llvm.ptr<3>
+    %number = llvm.call @number() : () -> i32
+    llvm.store %number, %own : i32, !llvm.ptr<3>
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+    %next = llvm.call @next() : () -> !llvm.ptr<7>
+    %value = llvm.load %next : !llvm.ptr<7> -> i32
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+    llvm.return
+  }
+
   // The second block waits at a barrier of its own that half of it never
   // reaches, for that waits for the first block.
   llvm.func @stuck() attributes {gpu.kernel, nvvm.kernel} {
@@ -317,6 +339,17 @@ func.func @half_warp_each() {
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index
   gpu.launch_func @kernels::@half_warp_each clusters in (%c2, %c1, %c1) blocks in (%c2, %c1, %c1) threads in (%c32, %c1, %c1)
+  return
+}
+
+// REDEFINE: %{function} = arrive_and_end
+// RUN: %{run} --check-prefix=ARRIVE --implicit-check-not=error
+// ARRIVE: simulated arrive_and_end
+func.func @arrive_and_end() {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch_func @kernels::@arrive_and_end clusters in (%c2, %c1, %c1) blocks in (%c2, %c1, %c1) threads in (%c32, %c1, %c1)
   return
 }
 
