@@ -115,8 +115,8 @@ LogicalResult Compilation::readTarget() {
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
     if (!options.warp.empty() || options.stages != 0 || options.splitK != 0 ||
-        options.clusterK != 0 || options.sliceK != 0 || !options.prefetch || !options.pack.empty() ||
-        !options.overlapKernels)
+        options.clusterK != 0 || options.sliceK != 0 || !options.prefetch ||
+        !options.pack.empty() || !options.overlapKernels)
       return diagnostics.fail("expected the target cuda with warp, stages, "
                               "split-k, cluster-k, slice-k, prefetch, pack or "
                               "overlap-kernels, but got cpu");

@@ -224,9 +224,11 @@ TEST(GpuSchedule, HasClustersOnlyWhereTheChipHas) {
        {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
     GpuChip chip = *GpuChip::get(name);
     bool any = false;
-    for (int64_t size : {512, 1024, 2048, 4096})
-      any |= selectGpuSchedule({{8, 32, 1, 32}, 1024, size, size}, chip)
-                 ->clusterK > 1;
+    for (int64_t m : {256, 1024})
+      for (int64_t size : {1024, 2048, 4096, 8192})
+        any |=
+            selectGpuSchedule({{8, 32, 1, 32}, m, size, size}, chip)->clusterK >
+            1;
     EXPECT_EQ(any, chip.hasClusters()) << name;
   }
 }
