@@ -75,9 +75,9 @@ static constexpr double kLoopedRows = 1.2;
 /// them shared memory.
 static constexpr double kManySlots = 1.04;
 /// Clocks of a block before its first tile arrives and after its last; with a
-/// passage, which that takes with nothing to overlap with, and the next as
-/// well.
-static constexpr double kBlockStart = 1000, kPassageBlockStart = 2500;
+/// passage, which that takes with nothing to overlap with, besides the copies
+/// of the next.
+static constexpr double kBlockStart = 1000, kPassageBlockStart = 1500;
 /// Of a packed tile, until the list of its rows arrives.
 static constexpr double kListClocks = 150;
 /// Clocks of 32 loads of single elements of four rows of A, and what loads of
@@ -270,6 +270,8 @@ int64_t SimtEstimate::registers() const {
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
                       tile.threadN + tile.blockM * copiedRows / threads;
   // Lanes with units of their own hold positions, and places in A, by column.
+  // ptxas holds what it takes out of a passage until it is stored, and more.
+  registers += passage ? 40 : 0;
   registers += gathers() ? 16 + 2 * tile.threadN / product.pattern.bk : 40;
   // ptxas reads further ahead where a block leaves it registers to.
   if (gathers() && threads <= 256)
@@ -326,20 +328,27 @@ double SimtEstimate::sumMicroseconds() const {
   return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
 }
 
+int64_t SimtEstimate::blocks() const {
+  return ceilDiv(product.rows(), tile.blockM) *
+         ceilDiv(product.n, tile.blockN) * tile.splitK;
+}
+
+bool SimtEstimate::isOneWave() const {
+  return blocks() <= blocksPerMultiprocessor() * multiprocessors();
+}
+
 double SimtEstimate::microseconds() const {
   int64_t resident = blocksPerMultiprocessor();
-  int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
-                   ceilDiv(product.n, tile.blockN) * tile.splitK;
   double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
   int64_t wave = resident * multiprocessors();
-  int64_t left = ceilDiv(blocks % wave, multiprocessors());
+  int64_t left = ceilDiv(blocks() % wave, multiprocessors());
   // The first tile's copies overlap with nothing.
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(double(count)) +
            double(count) * (cacheClocks() + partClocks()) +
-           (passage ? kPassageBlockStart : kBlockStart);
+           (passage ? kPassageBlockStart + cacheClocks() : kBlockStart);
   };
-  double clocks = double(blocks / wave) * waveClocks(resident);
+  double clocks = double(blocks() / wave) * waveClocks(resident);
   if (left > 0)
     clocks += waveClocks(left);
   double time = clocks / chip.clockGHz / 1000 + kLaunchMicroseconds;

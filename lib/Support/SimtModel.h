@@ -26,6 +26,8 @@ public:
   /// `spares` registers for what may be needed besides.
   bool fits(bool spares) const;
   double microseconds() const;
+  /// Whether all blocks run at a time.
+  bool isOneWave() const;
 
 private:
   double warps() const { return double(threads) / kWarp; }
@@ -54,6 +56,7 @@ private:
   int64_t registers() const;
   int64_t spareRegisters() const;
   int64_t blocksPerMultiprocessor() const;
+  int64_t blocks() const;
   double partClocks() const;
   int64_t multiprocessors() const;
   double sumMicroseconds() const;

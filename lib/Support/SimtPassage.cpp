@@ -13,9 +13,10 @@ using namespace nm;
 /// that are left.
 static constexpr int64_t kMinRows = 8;
 
-/// Multiply-adds of the tile for which the same holds of their time: with the
-/// 128 a clock of all chips, 768 clocks, most of which a copy takes under way.
-/// On an H200 shorter tiles take up to 10 % longer by way of a passage.
+/// Multiply-adds of a slice of the tile for which the same holds of their time:
+/// with the 128 a clock of all chips, 768 clocks, most of which a copy takes
+/// under way. On an H200 shorter tiles take up to 10 % longer by way of a
+/// passage; so do slices of shorter ones, which share the multipliers.
 static constexpr int64_t kMinMultiplications = 128 * 768;
 
 /// Warps of a multiprocessor that keep each other's latencies out of sight: two
@@ -42,10 +43,9 @@ static bool leavesWarps(const PassageTile &tile, int64_t maxBytes) {
 bool nm::usesPassage(const PassageTile &tile, int64_t maxBytes) {
   // With one buffer there are no multiplications to move the next tile beside,
   // and a loop over kept rows has no places for it.
-  bool hasPlaces =
-      tile.stages > 1 && tile.keptRows >= kMinRows &&
-      tile.keptRows <= kMaxUnrolledRows &&
-      tile.m * tile.n * tile.slices * tile.keptRows >= kMinMultiplications;
+  bool hasPlaces = tile.stages > 1 && tile.keptRows >= kMinRows &&
+                   tile.keptRows <= kMaxUnrolledRows &&
+                   tile.m * tile.n * tile.keptRows >= kMinMultiplications;
   // Lanes that gather rows of A wait for shared memory, which a passage has
   // more to do with.
   return hasPlaces && tile.isShared && tile.isAligned && hasWholePieces(tile) &&

@@ -52,7 +52,6 @@ std::optional<PassageTile> nm::getPassage(const GpuProduct &product,
   passage.m = tile.blockM;
   passage.k = tile.blockK;
   passage.n = tile.blockN;
-  passage.slices = tile.sliceK;
   passage.keptRows =
       tile.blockK / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
   passage.warps = countThreads(tile) / kWarp;

@@ -243,6 +243,9 @@ static std::optional<GpuSchedule> findBest(const GpuProduct &product,
     SimtEstimate estimate(estimated, chip, tile);
     if (!estimate.fits(/*spares=*/isSure))
       return;
+    // A cluster waits for room for all its blocks, as long as others end.
+    if (tile.clusterK > 1 && !estimate.isOneWave())
+      return;
     setFloors(product, chip, tile);
     tile.microseconds = estimate.microseconds();
     if (!best || getCost(tile) < getCost(*best))

@@ -23,8 +23,8 @@ inline constexpr int64_t kPassageRows = 16, kPassageColumns = 32;
 /// A row-major tile of A, [m x k] in f32, and the block that multiplies it.
 struct PassageTile {
   int64_t m = 0, k = 0;
-  /// Columns of the weights, slices of their rows, and rows of a slice.
-  int64_t n = 0, slices = 1, keptRows = 0;
+  /// Columns of the weights, and rows of a slice.
+  int64_t n = 0, keptRows = 0;
   int64_t warps = 0;
   int64_t stages = 0;
   /// Whether rows of A are aligned to 16 bytes.

@@ -148,7 +148,6 @@ uint64_t Staging::countBytes() {
   passage.m = tile.m;
   passage.k = tile.k;
   passage.n = tile.n;
-  passage.slices = tile.sliceK;
   passage.keptRows =
       tile.k / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
   passage.warps = tile.threads() / mlir::nm::kWarpSize;
