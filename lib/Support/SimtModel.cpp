@@ -15,6 +15,7 @@ using namespace nm;
 static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
+static constexpr int64_t kMovedRegisters = 40;
 /// Words of shared memory that are served at once.
 static constexpr int64_t kBankWords = 32;
 /// Shared memory that the driver keeps of every block.
@@ -270,8 +271,6 @@ int64_t SimtEstimate::registers() const {
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
                       tile.threadN + tile.blockM * copiedRows / threads;
   // Lanes with units of their own hold positions, and places in A, by column.
-  // ptxas holds what it takes out of a passage until it is stored, and more.
-  registers += passage ? 40 : 0;
   registers += gathers() ? 16 + 2 * tile.threadN / product.pattern.bk : 40;
   // ptxas reads further ahead where a block leaves it registers to.
   if (gathers() && threads <= 256)
@@ -283,8 +282,12 @@ int64_t SimtEstimate::registers() const {
 }
 
 int64_t SimtEstimate::blocksPerMultiprocessor() const {
+  // What is taken out of a passage is held until it is stored, where there are
+  // registers for it.
+  int64_t used =
+      std::min(kMaxRegisters, registers() + (passage ? kMovedRegisters : 0));
   return std::min(
-      {kRegisters / (alignTo(registers(), 8) * threads),
+      {kRegisters / (alignTo(used, 8) * threads),
        chip.sharedPerMultiprocessor / (tile.sharedBytes + kReservedShared),
        kMaxThreadsPerMultiprocessor / threads});
 }

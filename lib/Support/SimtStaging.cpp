@@ -56,6 +56,7 @@ std::optional<PassageTile> nm::getPassage(const GpuProduct &product,
       tile.blockK / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
   passage.warps = countThreads(tile) / kWarp;
   passage.stages = tile.stages;
+  passage.isSparse = pattern.m > 1;
   passage.isAligned = product.k % kChunk == 0;
   passage.isShared = unitColumns(pattern, tile) % tile.warpN == 0;
   passage.otherBytes = stageBytes(pattern, tile) * tile.stages;

@@ -27,6 +27,8 @@ struct PassageTile {
   int64_t n = 0, keptRows = 0;
   int64_t warps = 0;
   int64_t stages = 0;
+  /// Whether rows of A are left out.
+  bool isSparse = false;
   /// Whether rows of A are aligned to 16 bytes.
   bool isAligned = false;
   /// Whether the lanes of a warp read the same rows of k.

@@ -18,7 +18,7 @@ static PassageTile makeTile() {
   tile.keptRows = 8;
   tile.warps = 8;
   tile.stages = 2;
-  tile.isAligned = tile.isShared = true;
+  tile.isSparse = tile.isAligned = tile.isShared = true;
   tile.otherBytes = 2 * (64 * 132 + 8 * 256) * 4;
   return tile;
 }
@@ -30,6 +30,9 @@ TEST(SimtPassageTest, HasWholePieces) {
   EXPECT_EQ(tile.bytes(), 128 * 64 * 4);
   EXPECT_TRUE(usesPassage(tile, kMaxBytes));
   tile.k = 48;
+  EXPECT_FALSE(usesPassage(tile, kMaxBytes));
+  tile = makeTile();
+  tile.isSparse = false;
   EXPECT_FALSE(usesPassage(tile, kMaxBytes));
   tile = makeTile();
   tile.m = 136;

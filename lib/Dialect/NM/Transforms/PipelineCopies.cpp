@@ -171,16 +171,7 @@ private:
   void fillPassage(IRMapping &mapping);
   Value createFirstPassage();
   void emitFirstMoves(Value group, IRMapping &mapping, int64_t nextTile);
-  /// A tile that the passage is refilled with.
-  struct Refill {
-    IRMapping mapping;
-    Value isTile;
-    /// The first of its sources, which are emitted before the others.
-    size_t early = 0;
-  };
-  void emitLoadsOfRefill(Value k, Refill &refill);
-  void emitTile(Value k, Refill &refill);
-  void turnPassage(Value group, Value k, IRMapping &mapping, Refill &refill);
+  void turnPassage(Value group, Value k, IRMapping &mapping);
   Value slotOf(Value k);
   Value emitPrologue();
   int64_t countThreads() {
@@ -316,40 +307,22 @@ Value CopyPipeline::createFirstPassage() {
                                            type.getShape(), strides);
 }
 
-/// Emits what the copies of the tile at `k` to the passage are computed from as
-/// far as that is loaded, and all it takes.
-void CopyPipeline::emitLoadsOfRefill(Value k, Refill &refill) {
-  auto isLoad = [](Operation *op) { return !isMemoryEffectFree(op); };
-  auto lastLoad = llvm::find_if(llvm::reverse(tile.sources), isLoad);
-  refill.early = tile.sources.rend() - lastLoad;
-  if (refill.early > 0)
-    emitTile(k, refill);
-  cloneOps(ArrayRef(tile.sources).take_front(refill.early), refill.mapping);
-}
-
-/// Whether the passage is refilled with a tile at `k`, and from where.
-void CopyPipeline::emitTile(Value k, Refill &refill) {
-  // Addresses are those of the last tile where there is none.
-  Value last = constant((trips - 1) * step);
-  refill.isTile =
-      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule, k, last);
-  refill.mapping.map(
-      loop.getInductionVar(),
-      arith::SelectOp::create(rewriter, loc, refill.isTile, k, last));
-}
-
 /// Moves the tile of `mapping` from the passage to its slot, and refills the
 /// passage with the tile at `k`, if there is one.
-void CopyPipeline::turnPassage(Value group, Value k, IRMapping &mapping,
-                               Refill &refill) {
-  if (!refill.isTile)
-    emitTile(k, refill);
-  cloneOps(ArrayRef(tile.sources).drop_front(refill.early), refill.mapping);
+void CopyPipeline::turnPassage(Value group, Value k, IRMapping &mapping) {
+  // Addresses are those of the last tile where there is none.
+  Value last = constant((trips - 1) * step);
+  Value isTile =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule, k, last);
+  IRMapping refill;
+  refill.map(loop.getInductionVar(),
+             arith::SelectOp::create(rewriter, loc, isTile, k, last));
+  cloneOps(tile.sources, refill);
   for (const PassagePiece &piece : tile.pieces) {
     awaitOwnGroups(rewriter, loc, group, tile.pieces.size());
     cloneOps(piece.moves, mapping);
     syncWarp();
-    emitRefill(piece, refill.mapping, refill.isTile);
+    emitRefill(piece, refill, isTile);
   }
 }
 
@@ -435,11 +408,6 @@ void CopyPipeline::emitMainLoop(Value group) {
                    countThreads() <= kMaxThreadsLoadingEarly;
   if (loadEarly)
     cloneOps(tile.loads, mapping);
-  // Where rows of A are named by indices, those are needed for its addresses.
-  Value afterNext = arith::AddIOp::create(rewriter, loc, main.getInductionVar(),
-                                          constant(stages * step));
-  Refill refill;
-  emitLoadsOfRefill(afterNext, refill);
   int64_t pieces = tile.pieces.size();
   awaitGroups(rewriter, loc, group, (ahead - 1) * (1 + pieces) + pieces);
   if (!loadEarly)
@@ -449,8 +417,11 @@ void CopyPipeline::emitMainLoop(Value group) {
   emitProduct(main.getInductionVar());
   // By now the loads have arrived.
   cloneOps(tile.stores, mapping);
-  if (tile.passage)
-    turnPassage(group, afterNext, mapping, refill);
+  if (tile.passage) {
+    Value afterNext = arith::AddIOp::create(
+        rewriter, loc, main.getInductionVar(), constant(stages * step));
+    turnPassage(group, afterNext, mapping);
+  }
 }
 
 /// The last tiles, for which no copies are left to issue.

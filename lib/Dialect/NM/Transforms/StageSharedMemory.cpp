@@ -152,6 +152,7 @@ uint64_t Staging::countBytes() {
       tile.k / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
   passage.warps = tile.threads() / mlir::nm::kWarpSize;
   passage.stages = tile.stages;
+  passage.isSparse = pattern.m > 1;
   passage.isAligned =
       type.getElementType().isF32() &&
       describeCopyOfA().width * sizeof(float) == kMaxAccessBytes;

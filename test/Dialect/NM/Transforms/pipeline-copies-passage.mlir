@@ -28,12 +28,12 @@
 // CHECK-COUNT-4: vector.store
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: scf.for %[[K:.*]] = %c0 to %c192 step %c64
-// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %c128
 // CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 2 : i32}
 // CHECK-NEXT: gpu.barrier
 // CHECK-NOT: %[[PASSAGE]]
 // CHECK: nvgpu.device_async_create_group
 // CHECK: nm.spmm
+// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %c128
 // CHECK: %[[IS_TILE:.*]] = arith.cmpi ule, %[[NEXT]], %c192
 // CHECK: %[[FROM:.*]] = arith.select %[[IS_TILE]], %[[NEXT]], %c192
 // CHECK: %[[A:.*]] = memref.subview %{{.*}}[0, %[[FROM]]] [64, 64]
@@ -86,9 +86,9 @@ func.func @two_stages(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: memre
 // CHECK-COUNT-16: nvgpu.ldmatrix
 // CHECK-NOT: nvgpu.ldmatrix
 // CHECK: scf.for %[[K:.*]] = %c0 to %c128 step %c64
-// CHECK: arith.addi %[[K]], %c192
 // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 5 : i32}
 // CHECK: nm.spmm
+// CHECK: arith.addi %[[K]], %c192
 // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
 // CHECK-COUNT-8: nvgpu.ldmatrix
 func.func @three_stages(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
@@ -107,47 +107,6 @@ func.func @three_stages(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: mem
         schedule <simt, block = [64, 128, 64], warp = [64, 32], thread = [8, 8], stages = 3>
         ins(%at, %vt, %it : memref<64x64xf32, strided<[256, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
-    }
-  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
-  return
-}
-
-// -----
-
-// What names the rows of A that the passage is refilled with is loaded before
-// the barrier, of the last tile where there is none.
-// CHECK-LABEL: func.func @named_rows
-// CHECK-SAME: %[[A:[^:]*]]: memref<128x256xf32>, %[[LIST:[^:]*]]: memref<4xi8>
-// CHECK: scf.for %[[K:.*]] = %c0 to %c96 step %c32
-// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %c64
-// CHECK: %[[IS_TILE:.*]] = arith.cmpi ule, %[[NEXT]], %c96
-// CHECK: %[[FROM:.*]] = arith.select %[[IS_TILE]], %[[NEXT]], %c96
-// CHECK: %[[NUMBER:.*]] = affine.apply {{.*}}(%[[FROM]])
-// CHECK: memref.load %[[LIST]][%[[NUMBER]]]
-// CHECK: gpu.barrier
-// CHECK-NOT: memref.load
-// CHECK: nm.spmm
-// CHECK: memref.subview %[[A]]
-// CHECK: nvgpu.ldmatrix
-// CHECK: arith.select %[[IS_TILE]]
-// CHECK: nvgpu.device_async_copy
-func.func @named_rows(%a: memref<128x256xf32>, %list: memref<4xi8>, %v: memref<1x128x64xf32>, %i: memref<1x4x1xi8>, %c: memref<128x64xf32>) {
-  %c0 = arith.constant 0 : index
-  %c32 = arith.constant 32 : index
-  %c128 = arith.constant 128 : index
-  scf.forall (%m, %n) in (1, 1) {
-    scf.for %k = %c0 to %c128 step %c32 {
-      %number = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%k)
-      %unit = memref.load %list[%number] : memref<4xi8>
-      %position = arith.index_castui %unit : i8 to index
-      %row = arith.muli %position, %c32 : index
-      %at = memref.subview %a[0, %row] [128, 32] [1, 1] : memref<128x256xf32> to memref<128x32xf32, strided<[256, 1], offset: ?>>
-      %vt = memref.subview %v[0, %k, 0] [1, 32, 64] [1, 1, 1] : memref<1x128x64xf32> to memref<1x32x64xf32, strided<[8192, 64, 1], offset: ?>>
-      %it = memref.subview %i[0, %number, 0] [1, 1, 1] [1, 1, 1] : memref<1x4x1xi8> to memref<1x1x1xi8, strided<[4, 1, 1], offset: ?>>
-      nm.spmm <1:1, block = 32x64> packing <panel = 64, index_bits = 8>
-        schedule <simt, block = [128, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2>
-        ins(%at, %vt, %it : memref<128x32xf32, strided<[256, 1], offset: ?>>, memref<1x32x64xf32, strided<[8192, 64, 1], offset: ?>>, memref<1x1x1xi8, strided<[4, 1, 1], offset: ?>>)
-        outs(%c : memref<128x64xf32>)
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
