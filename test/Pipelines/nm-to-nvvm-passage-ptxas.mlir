@@ -41,9 +41,9 @@ func.func @few(%a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32, #nm.encoding
   return %r : tensor<4096x4096xf32>
 }
 
-func.func @edge(%a: tensor<4000x4096xf32>, %b: tensor<4096x4096xf32, #nm.encoding<4:32, block = 1x32>>, %c: tensor<4000x4096xf32>) -> tensor<4000x4096xf32> {
+func.func @edge(%a: tensor<4000x4096xf32>, %b: tensor<4096x4096xf32, #nm.encoding<8:32, block = 1x32>>, %c: tensor<4000x4096xf32>) -> tensor<4000x4096xf32> {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<4000x4096xf32>) -> tensor<4000x4096xf32>
-  %r = linalg.matmul ins(%a, %b : tensor<4000x4096xf32>, tensor<4096x4096xf32, #nm.encoding<4:32, block = 1x32>>) outs(%f : tensor<4000x4096xf32>) -> tensor<4000x4096xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4000x4096xf32>, tensor<4096x4096xf32, #nm.encoding<8:32, block = 1x32>>) outs(%f : tensor<4000x4096xf32>) -> tensor<4000x4096xf32>
   return %r : tensor<4000x4096xf32>
 }
