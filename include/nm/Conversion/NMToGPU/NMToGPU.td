@@ -20,7 +20,12 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
 
     `simt` multiplies on the CUDA cores: for each kept row of weights a thread
     reads 4 x 4-row chunks of the row of A that its index picks, and 4-column
-    chunks of weights, both with 16-byte loads.
+    chunks of weights, both with 16-byte loads. With `slice_k` of s, s groups of
+    a block's warps take a part of a tile's kept rows each, and with `cluster_k`
+    the blocks of a cluster parts of k: at the end each writes its sums to shared
+    memory, and every group of every block adds up its share of all of them, in
+    a fixed order, before it stores it (`nvvm.mapa`, loads of distributed shared
+    memory, and `nvvm.cluster.arrive` and `wait` around them).
 
     `gemv` is for few rows of A: weights go from global memory to registers, a
     step of an index row at a time, and with `stages = 2` the next step's before
