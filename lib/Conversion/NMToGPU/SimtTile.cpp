@@ -14,25 +14,29 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// The quotient and the remainder of an index.
+static std::pair<Value, Value> split(OpBuilder &builder, Location loc,
+                                     Value value, int64_t by) {
+  Value divisor = arith::ConstantIndexOp::create(builder, loc, by);
+  return {builder.createOrFold<arith::DivUIOp>(loc, value, divisor),
+          builder.createOrFold<arith::RemUIOp>(loc, value, divisor)};
+}
+
 SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
-  auto split = [&](Value value, int64_t by) {
-    return std::pair<Value, Value>(
-        builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
-        builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
-  };
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   slice = constant(0);
   if (tile.sliceK > 1)
-    std::tie(slice, thread) = split(thread, tile.threads() / tile.sliceK);
-  auto [warp, lane] = split(thread, kWarpSize);
-  auto [warpN, warpM] = split(warp, tile.warpsM());
+    std::tie(slice, thread) =
+        split(builder, loc, thread, tile.threads() / tile.sliceK);
+  auto [warp, lane] = split(builder, loc, thread, kWarpSize);
+  auto [warpN, warpM] = split(builder, loc, warp, tile.warpsM());
   // Lanes run along m first: the eight of a quarter-warp then read one word of
   // the weights, which shared memory delivers in half the time of eight words,
   // and eight neighbouring words of A.
-  auto [laneN, laneM] = split(lane, tile.lanesM());
+  auto [laneN, laneM] = split(builder, loc, lane, tile.lanesM());
   auto append = [&](SmallVector<Value> &firsts, Value warp, int64_t warpSize,
                     Value lane, int64_t lanes, int64_t chunks, bool adjacent) {
     int64_t lanesApart = adjacent ? chunks * kChunk : kChunk;
@@ -115,18 +119,14 @@ std::pair<Value, Value> SimtTileExpansion::placeLine(OpBuilder &builder,
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
-  auto split = [&](Value value, int64_t by) {
-    return std::pair<Value, Value>(
-        builder.createOrFold<arith::DivUIOp>(loc, value, constant(by)),
-        builder.createOrFold<arith::RemUIOp>(loc, value, constant(by)));
-  };
   auto advance = [&](Value first, Value chunk, int64_t apart) {
     return builder.createOrFold<arith::AddIOp>(
         loc, first,
         builder.createOrFold<arith::MulIOp>(loc, chunk, constant(apart)));
   };
-  auto [chunk, line] = split(number, kChunk);
-  auto [rowChunk, columnChunk] = split(chunk, int64_t(columns.size()));
+  auto [chunk, line] = split(builder, loc, number, kChunk);
+  auto [rowChunk, columnChunk] =
+      split(builder, loc, chunk, int64_t(columns.size()));
   Value row = advance(rows[0], rowChunk, tile.lanesM() * kChunk),
         column =
             advance(columns[0], columnChunk,
