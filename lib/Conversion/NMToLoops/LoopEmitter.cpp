@@ -2,9 +2,12 @@
 
 #include "LoopEmitter.h"
 
+#include "nm/Support/SumChains.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -201,6 +204,41 @@ Value LoopEmitter::reduce(Value size, Value initial,
                  return {body(position, carried.front())};
                })
       .front();
+}
+
+Value LoopEmitter::addElements(Value a, Value b) {
+  if (a.getType().isInteger())
+    return arith::AddIOp::create(builder, loc, a, b);
+  return arith::AddFOp::create(builder, loc, a, b);
+}
+
+Value LoopEmitter::sum(Value size, Type type,
+                       function_ref<Value(Value, Value)> body) {
+  // An unknown size may be a long one.
+  constexpr int64_t kLong =
+      ::nm::kChainRows * ::nm::kChainRows * ::nm::kChainRows;
+  int64_t most = getConstantIntValue(size).value_or(kLong);
+  return sumRange(index(0), size, most, type, body);
+}
+
+/// The terms from `first` to `end`, which are at most `most`.
+Value LoopEmitter::sumRange(Value first, Value end, int64_t most, Type type,
+                            function_ref<Value(Value, Value)> body) {
+  int64_t part = isa<FloatType>(type) ? ::nm::itemsPerPart(most, 1) : 0;
+  auto loop = scf::ForOp::create(
+      builder, loc, first, end, index(part == 0 ? 1 : part), zero(type),
+      [&](OpBuilder &, Location, Value position, ValueRange carried) {
+        Value before = carried.front();
+        auto addPart = [&] {
+          Value partEnd = builder.createOrFold<arith::MinUIOp>(
+              loc, end, add(position, part));
+          return addElements(before,
+                             sumRange(position, partEnd, part, type, body));
+        };
+        scf::YieldOp::create(builder, loc,
+                             part == 0 ? body(position, before) : addPart());
+      });
+  return loop.getResult(0);
 }
 
 void LoopEmitter::onlyIf(Value condition, function_ref<void()> body) {

@@ -61,6 +61,11 @@ public:
   /// The same with one value.
   Value reduce(Value size, Value initial,
                function_ref<Value(Value, Value)> body);
+  /// A sum of f32 or i32 of the terms 0 .. size-1, each added by `body`. A long
+  /// one of f32 is made of short chains: see SumChains.h.
+  Value sum(Value size, Type type, function_ref<Value(Value, Value)> body);
+  /// a + b, of f32 or i32.
+  Value addElements(Value a, Value b);
   /// Emits `body` to run where `condition` holds.
   void onlyIf(Value condition, function_ref<void()> body);
   /// The value of one of two bodies.
@@ -72,6 +77,8 @@ public:
 
 private:
   bool parallel;
+  Value sumRange(Value first, Value end, int64_t most, Type type,
+                 function_ref<Value(Value, Value)> body);
   Value decodeF8E4M3FN(Value element);
 };
 

@@ -26,13 +26,12 @@ public:
 private:
   void emitElement(ValueRange positionInC) {
     Value column = positionInC[op.getNDimOfC()];
-    Value sum =
-        emitter.reduce(weights.rows(), emitter.zero(op.getAccumulatorType()),
-                       [&](Value row, Value partial) {
-                         return emitTerm(positionInC, row, column, partial);
-                       });
+    Value sum = emitter.sum(
+        weights.rows(), op.getAccumulatorType(), [&](Value row, Value partial) {
+          return emitTerm(positionInC, row, column, partial);
+        });
     Value before = emitter.toAccumulator(emitter.load(op.getC(), positionInC));
-    Value after = emitter.fromAccumulator(add(before, sum),
+    Value after = emitter.fromAccumulator(emitter.addElements(before, sum),
                                           op.getCType().getElementType());
     emitter.store(after, op.getC(), positionInC);
   }
@@ -47,8 +46,9 @@ private:
         [&] {
           Value a = emitter.load(op.getA(), positionInA(positionInC, k));
           Value b = weights.value(row, column);
-          return add(partial, multiply(emitter.toAccumulator(a),
-                                       emitter.toAccumulator(b)));
+          return emitter.addElements(
+              partial,
+              multiply(emitter.toAccumulator(a), emitter.toAccumulator(b)));
         },
         [&] { return partial; });
   }
@@ -61,12 +61,6 @@ private:
       position[*m] = positionInC[*op.getMDimOfC()];
     position[op.getKDimOfA()] = k;
     return position;
-  }
-
-  Value add(Value a, Value b) {
-    if (a.getType().isInteger())
-      return arith::AddIOp::create(emitter.builder, emitter.loc, a, b);
-    return arith::AddFOp::create(emitter.builder, emitter.loc, a, b);
   }
 
   Value multiply(Value a, Value b) {

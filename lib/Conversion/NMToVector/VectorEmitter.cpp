@@ -2,6 +2,8 @@
 
 #include "VectorEmitter.h"
 
+#include "nm/Support/SumChains.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -116,9 +118,7 @@ void VectorEmitter::accumulate(Value vector, Value memref,
                                ArrayRef<Value> indices, Value width) {
   Value lanesUsed = mask(width);
   Value old = extend(loadUnderMask(b, memref, indices, lanesUsed, lanes));
-  Value sum = isa<FloatType>(accumulator)
-                  ? arith::AddFOp::create(b, vector, old).getResult()
-                  : arith::AddIOp::create(b, vector, old).getResult();
+  Value sum = addElements(vector, old);
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   vector::MaskedStoreOp::create(b, memref, indices, lanesUsed,
                                 round(sum, element));
@@ -127,9 +127,7 @@ void VectorEmitter::accumulate(Value vector, Value memref,
 void VectorEmitter::accumulateScalar(Value scalar, Value memref,
                                      ArrayRef<Value> indices) {
   Value old = loadScalar(memref, indices);
-  Value sum = isa<FloatType>(accumulator)
-                  ? arith::AddFOp::create(b, scalar, old).getResult()
-                  : arith::AddIOp::create(b, scalar, old).getResult();
+  Value sum = addElements(scalar, old);
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   memref::StoreOp::create(b, round(sum, element), memref, indices);
 }
@@ -161,6 +159,20 @@ Value VectorEmitter::multiplyAdd(Value lhs, Value rhs, Value sum) {
   if (isa<FloatType>(accumulator))
     return vector::FMAOp::create(b, lhs, rhs, sum);
   return arith::AddIOp::create(b, arith::MulIOp::create(b, lhs, rhs), sum);
+}
+
+Value VectorEmitter::addElements(Value lhs, Value rhs) {
+  if (isa<FloatType>(accumulator))
+    return arith::AddFOp::create(b, lhs, rhs);
+  return arith::AddIOp::create(b, lhs, rhs);
+}
+
+SmallVector<Value> VectorEmitter::addAll(ArrayRef<Value> lhs,
+                                         ArrayRef<Value> rhs) {
+  SmallVector<Value> sums;
+  for (auto [left, right] : llvm::zip_equal(lhs, rhs))
+    sums.push_back(addElements(left, right));
+  return sums;
 }
 
 SmallVector<Value> VectorEmitter::transpose(ArrayRef<Value> rows) {
@@ -235,20 +247,47 @@ SmallVector<Value> VectorEmitter::loop(Value lower, Value upper, int64_t step,
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> VectorEmitter::unrolledLoop(int64_t count, int64_t factor,
+SmallVector<Value> VectorEmitter::unrolledLoop(Value first, int64_t count,
+                                               int64_t factor,
                                                ArrayRef<Value> carried,
                                                CarryingBody body) {
   int64_t whole = count / factor * factor;
-  SmallVector<Value> values = loop(index(0), index(whole), factor, carried,
-                                   [&](Value first, ArrayRef<Value> arguments) {
-                                     SmallVector<Value> current(arguments);
-                                     for (int64_t i = 0; i < factor; ++i)
-                                       current = body(add(first, i), current);
-                                     return current;
-                                   });
+  auto emitTogether = [&](Value start, ArrayRef<Value> arguments) {
+    SmallVector<Value> current(arguments);
+    for (int64_t i = 0; i < factor; ++i)
+      current = body(add(start, i), current);
+    return current;
+  };
+  SmallVector<Value> values(carried);
+  if (whole == factor)
+    values = emitTogether(first, values);
+  else if (whole != 0)
+    values = loop(first, add(first, whole), factor, values, emitTogether);
   for (int64_t i = whole; i < count; ++i)
-    values = body(index(i), values);
+    values = body(add(first, i), values);
   return values;
+}
+
+SmallVector<Value> VectorEmitter::sumItems(Value first, int64_t count,
+                                           int64_t rowsPerItem, int64_t factor,
+                                           ArrayRef<Value> sums,
+                                           CarryingBody body) {
+  int64_t part = sumsRound() ? ::nm::itemsPerPart(count, rowsPerItem) : 0;
+  if (part == 0)
+    return unrolledLoop(first, count, std::min(factor, count), sums, body);
+  auto addPart = [&](Value start, int64_t items, ArrayRef<Value> totals) {
+    SmallVector<Value> zeros(totals.size(), zeroVector());
+    return addAll(totals,
+                  sumItems(start, items, rowsPerItem, factor, zeros, body));
+  };
+  int64_t whole = count / part * part;
+  SmallVector<Value> totals = loop(first, add(first, whole), part, sums,
+                                   [&](Value start, ArrayRef<Value> arguments) {
+                                     return addPart(start, part, arguments);
+                                   });
+  if (whole < count)
+    totals = addPart(add(first, whole), count - whole, totals);
+  return totals;
 }
 
 void VectorEmitter::ifThenElse(Value condition,

@@ -69,6 +69,12 @@ public:
   Value extend(Value value);
   /// lhs * rhs + sum.
   Value multiplyAdd(Value lhs, Value rhs, Value sum);
+  /// lhs + rhs, of vectors or scalars of accumulators.
+  Value addElements(Value lhs, Value rhs);
+  /// The sums of lhs[i] and rhs[i].
+  SmallVector<Value> addAll(ArrayRef<Value> lhs, ArrayRef<Value> rhs);
+  /// Whether a sum of accumulators depends on the order of its terms.
+  bool sumsRound() const { return isa<FloatType>(accumulator); }
   /// Transposes `lanes` vectors.
   SmallVector<Value> transpose(ArrayRef<Value> rows);
   /// Uninitialised memory of accumulators, aligned for vectors.
@@ -85,9 +91,15 @@ public:
   void loop(Value lower, Value upper, int64_t step, Body body);
   SmallVector<Value> loop(Value lower, Value upper, int64_t step,
                           ArrayRef<Value> carried, CarryingBody body);
-  /// A loop over 0 … count-1 with `factor` iterations in its body.
-  SmallVector<Value> unrolledLoop(int64_t count, int64_t factor,
+  /// A loop over `count` items from `first` on with `factor` of them in its
+  /// body.
+  SmallVector<Value> unrolledLoop(Value first, int64_t count, int64_t factor,
                                   ArrayRef<Value> carried, CarryingBody body);
+  /// The same where `body` adds the products of an item, `rowsPerItem` kept
+  /// rows, to `sums`. Long sums are made of short chains: see SumChains.h.
+  SmallVector<Value> sumItems(Value first, int64_t count, int64_t rowsPerItem,
+                              int64_t factor, ArrayRef<Value> sums,
+                              CarryingBody body);
   void ifThenElse(Value condition, llvm::function_ref<void()> thenBody,
                   llvm::function_ref<void()> elseBody);
 

@@ -5,6 +5,10 @@
 // multiplied with the rows that their indices name. Sums are kept in a scratch
 // tile laid out like A's until all of k is done.
 //
+// Long sums are made in three levels (see SumChains.h): a chain in registers is
+// added to the scratch tile of C, and that, where k has many tiles, to totals
+// once for each group of tiles.
+//
 // Sizes: A's tile should stay in L1 where every column reads other rows, and
 // may be larger where many columns share them. The scratch tile of C is read
 // and written once for each tile of k, from L2.
@@ -13,6 +17,8 @@
 
 #include "ProductTile.h"
 #include "WeightAccess.h"
+
+#include "nm/Support/SumChains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -27,6 +33,11 @@ namespace {
 /// Iterations that are worth having in one body beside each other.
 constexpr int64_t kUnroll = 4;
 
+/// Kept rows of a tile of k that is one chain: twice kChainRows, since adding
+/// the registers to the scratch tile twice for each took 5 % of the time of
+/// 8:32 with blocks of 1x32, whose tiles keep as many.
+constexpr int64_t kMostRowsOfChain = 2 * ::nm::kChainRows;
+
 class AlongM {
 public:
   AlongM(VectorEmitter &emitter, const ProductTile &tile,
@@ -35,6 +46,9 @@ public:
         windows(tile.pattern.windows(tile.k)),
         windowsPerTile(std::clamp<int64_t>(
             schedule.kRows / tile.pattern.windowRows(), 1, windows)),
+        windowsPerChain(chainWindows()),
+        windowsPerGroup(windowsOf(::nm::kChainRows * ::nm::kChainRows,
+                                  windowsPerTile, windows)),
         registerColumns(std::max<int64_t>(1, schedule.columns)),
         maxVectors(std::max<int64_t>(1, schedule.rows / emitter.lanes)) {}
 
@@ -46,7 +60,9 @@ private:
   struct Scratch {
     int64_t vectors;
     Value a;
+    /// Of a group of tiles of k, and of all of k; one where there is one group.
     Value sums;
+    Value totals;
   };
   /// Columns of a panel that are summed in registers together. Those that
   /// share an index are `columnsPerGroup` neighbours.
@@ -61,12 +77,26 @@ private:
   struct KTile {
     Value firstWindow;
     Value windows;
+    /// Whether it is the first of its group.
     Value isFirst;
   };
 
+  /// Windows of about `keptRows` kept rows: a multiple of `unit` up to `most`.
+  int64_t windowsOf(int64_t keptRows, int64_t unit, int64_t most) const {
+    if (!e.sumsRound())
+      return most;
+    int64_t units = keptRows / (unit * tile.pattern.keptRows());
+    return std::min(std::max<int64_t>(1, units) * unit, most);
+  }
   Scratch allocate(int64_t vectors);
   void deallocate(const Scratch &scratch);
   void expandRows(Value firstRow, const Scratch &scratch);
+  void sumGroup(Value firstRow, Value firstWindow, Value end,
+                const Scratch &scratch);
+  void addToTotals(Value isFirst, const Scratch &scratch);
+  Value isEqual(Value lhs, Value rhs) {
+    return e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, lhs, rhs);
+  }
   void layOutA(Value firstRow, const KTile &kTile, const Scratch &scratch);
   void layOutRowMajorA(Value firstRow, Value k, Value row,
                        const Scratch &scratch);
@@ -75,6 +105,16 @@ private:
   void sumPanel(Value panel, const KTile &kTile, const Scratch &scratch);
   void sumTile(const RegisterTile &registers, const KTile &kTile,
                const Scratch &scratch);
+  int64_t chainWindows() const {
+    bool isOne = windowsPerTile * tile.pattern.keptRows() <= kMostRowsOfChain;
+    return isOne ? windowsPerTile
+                 : windowsOf(::nm::kChainRows, 1, windowsPerTile);
+  }
+  void sumChain(const RegisterTile &registers, const KTile &kTile, Value first,
+                Value end, const Scratch &scratch);
+  SmallVector<Value> addWindow(const RegisterTile &registers,
+                               const KTile &kTile, Value window,
+                               const Scratch &scratch, ArrayRef<Value> sums);
   SmallVector<Value> addUnit(const RegisterTile &registers, const KTile &kTile,
                              Value window, Value unitOfWindow,
                              const Scratch &scratch, ArrayRef<Value> sums);
@@ -90,6 +130,9 @@ private:
   WeightAccess weights;
   int64_t windows;
   int64_t windowsPerTile;
+  /// That are summed in registers, and in the scratch tile.
+  int64_t windowsPerChain;
+  int64_t windowsPerGroup;
   int64_t registerColumns;
   int64_t maxVectors;
 };
@@ -134,26 +177,53 @@ AlongM::Scratch AlongM::allocate(int64_t vectors) {
       llvm::alignTo(windowsPerTile * tile.pattern.windowRows(), e.lanes);
   Value columns =
       e.mul(e.ceilDiv(e.mul(weights.panels, weights.panel), e.lanes), e.lanes);
-  return {vectors, e.allocate({e.index(kRows), e.index(width)}),
-          e.allocate({columns, e.index(width)})};
+  Value a = e.allocate({e.index(kRows), e.index(width)}),
+        sums = e.allocate({columns, e.index(width)});
+  Value totals =
+      windowsPerGroup < windows ? e.allocate({columns, e.index(width)}) : sums;
+  return {vectors, a, sums, totals};
 }
 
 void AlongM::deallocate(const Scratch &scratch) {
   e.deallocate(scratch.a);
   e.deallocate(scratch.sums);
+  if (scratch.totals != scratch.sums)
+    e.deallocate(scratch.totals);
 }
 
 void AlongM::expandRows(Value firstRow, const Scratch &scratch) {
-  e.loop(e.index(0), e.index(windows), windowsPerTile, [&](Value firstWindow) {
-    Value windowsLeft = e.sub(e.index(windows), firstWindow);
-    Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                    firstWindow, e.index(0));
-    KTile kTile{firstWindow, e.min(windowsLeft, windowsPerTile), isFirst};
+  e.loop(e.index(0), e.index(windows), windowsPerGroup, [&](Value first) {
+    Value end = e.min(e.add(first, windowsPerGroup), windows);
+    sumGroup(firstRow, first, end, scratch);
+    if (scratch.totals != scratch.sums)
+      addToTotals(isEqual(first, e.index(0)), scratch);
+  });
+  writeC(firstRow, scratch);
+}
+
+/// The sums of the windows from `first` to `end`.
+void AlongM::sumGroup(Value firstRow, Value first, Value end,
+                      const Scratch &scratch) {
+  e.loop(first, end, windowsPerTile, [&](Value firstWindow) {
+    Value windowsLeft = e.sub(end, firstWindow);
+    KTile kTile{firstWindow, e.min(windowsLeft, windowsPerTile),
+                isEqual(firstWindow, first)};
     layOutA(firstRow, kTile, scratch);
     e.loop(e.index(0), weights.panels, 1,
            [&](Value panel) { sumPanel(panel, kTile, scratch); });
   });
-  writeC(firstRow, scratch);
+}
+
+void AlongM::addToTotals(Value isFirst, const Scratch &scratch) {
+  e.loop(e.index(0), e.dim(scratch.sums, 0), 1, [&](Value column) {
+    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
+      SmallVector<Value> place = {column, e.index(vector * e.lanes)};
+      Value before =
+          e.select(isFirst, e.zeroVector(), e.load(scratch.totals, place));
+      e.store(e.addElements(before, e.load(scratch.sums, place)),
+              scratch.totals, place);
+    }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,32 +314,48 @@ void AlongM::sumPanel(Value panel, const KTile &kTile, const Scratch &scratch) {
 
 void AlongM::sumTile(const RegisterTile &registers, const KTile &kTile,
                      const Scratch &scratch) {
+  if (windowsPerChain >= windowsPerTile)
+    return sumChain(registers, kTile, e.index(0), kTile.windows, scratch);
+  e.loop(e.index(0), kTile.windows, windowsPerChain, [&](Value first) {
+    Value end = e.min(e.add(first, windowsPerChain), kTile.windows);
+    sumChain(registers, kTile, first, end, scratch);
+  });
+}
+
+/// Adds the products of a tile's windows from `first` to `end`, summed in
+/// registers, to the scratch tile.
+void AlongM::sumChain(const RegisterTile &registers, const KTile &kTile,
+                      Value first, Value end, const Scratch &scratch) {
+  int64_t count = registers.columns * scratch.vectors;
+  SmallVector<Value> sums(count, e.zeroVector());
+  sums = e.loop(
+      first, end, 1, sums, [&](Value window, ArrayRef<Value> windowSums) {
+        return addWindow(registers, kTile, window, scratch, windowSums);
+      });
+
   Value firstSum =
       e.add(e.mul(registers.panel, weights.panel), registers.firstColumn);
-  auto placeOf = [&](int64_t column, int64_t vector) -> SmallVector<Value> {
-    return {e.add(firstSum, column), e.index(vector * e.lanes)};
-  };
-  SmallVector<Value> sums;
-  for (int64_t column = 0; column < registers.columns; ++column)
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector)
-      sums.push_back(e.select(kTile.isFirst, e.zeroVector(),
-                              e.load(scratch.sums, placeOf(column, vector))));
+  Value isFirst = e.b.createOrFold<arith::AndIOp>(kTile.isFirst,
+                                                  isEqual(first, e.index(0)));
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    SmallVector<Value> place = {e.add(firstSum, i / scratch.vectors),
+                                e.index(i % scratch.vectors * e.lanes)};
+    Value before =
+        e.select(isFirst, e.zeroVector(), e.load(scratch.sums, place));
+    e.store(e.addElements(before, sum), scratch.sums, place);
+  }
+}
 
-  sums = e.loop(e.index(0), kTile.windows, 1, sums,
-                [&](Value window, ArrayRef<Value> windowSums) {
-                  int64_t units = tile.pattern.bk == 1 ? kUnroll / 2 : 1;
-                  return e.unrolledLoop(
-                      tile.pattern.n, std::min(units, tile.pattern.n),
-                      windowSums, [&](Value unit, ArrayRef<Value> unitSums) {
-                        return addUnit(registers, kTile, window, unit, scratch,
-                                       unitSums);
-                      });
-                });
-
-  for (int64_t column = 0; column < registers.columns; ++column)
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector)
-      e.store(sums[column * scratch.vectors + vector], scratch.sums,
-              placeOf(column, vector));
+SmallVector<Value> AlongM::addWindow(const RegisterTile &registers,
+                                     const KTile &kTile, Value window,
+                                     const Scratch &scratch,
+                                     ArrayRef<Value> sums) {
+  const ::nm::Pattern &pattern = tile.pattern;
+  return e.sumItems(
+      e.index(0), pattern.n, pattern.bk, pattern.bk == 1 ? kUnroll / 2 : 1,
+      sums, [&](Value unit, ArrayRef<Value> unitSums) {
+        return addUnit(registers, kTile, window, unit, scratch, unitSums);
+      });
 }
 
 SmallVector<Value> AlongM::addUnit(const RegisterTile &registers,
@@ -287,8 +373,8 @@ SmallVector<Value> AlongM::addUnit(const RegisterTile &registers,
     unitRows.push_back(
         e.mul(e.add(e.mul(window, pattern.m), position), pattern.bk));
   }
-  return e.unrolledLoop(
-      pattern.bk, std::min(pattern.bk, kUnroll), sums,
+  return e.sumItems(
+      e.index(0), pattern.bk, /*rowsPerItem=*/1, kUnroll, sums,
       [&](Value rowOfUnit, ArrayRef<Value> rowSums) {
         SmallVector<Value> aRows = llvm::map_to_vector(
             unitRows, [&](Value row) { return e.add(row, rowOfUnit); });
@@ -336,7 +422,7 @@ void AlongM::writeRowMajorC(Value firstRow, const Scratch &scratch) {
       SmallVector<Value> block;
       for (int64_t lane = 0; lane < e.lanes; ++lane)
         block.push_back(e.load(
-            scratch.sums, {e.add(column, lane), e.index(vector * e.lanes)}));
+            scratch.totals, {e.add(column, lane), e.index(vector * e.lanes)}));
       for (auto [lane, sums] : llvm::enumerate(e.transpose(block))) {
         Value row = e.add(firstRow, vector * e.lanes + lane);
         Value used = e.select(e.less(row, tile.m), width, e.index(0));
@@ -350,7 +436,7 @@ void AlongM::writeColumnMajorC(Value firstRow, const Scratch &scratch) {
   e.loop(e.index(0), tile.n, 1, [&](Value column) {
     for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
       Value row = e.add(firstRow, vector * e.lanes);
-      Value sums = e.load(scratch.sums, {column, e.index(vector * e.lanes)});
+      Value sums = e.load(scratch.totals, {column, e.index(vector * e.lanes)});
       e.accumulate(sums, tile.c, tile.indicesOfC(row, column),
                    e.sub(tile.m, row));
     }

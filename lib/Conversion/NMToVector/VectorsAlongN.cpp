@@ -129,15 +129,17 @@ void AlongN::sumSlots(Value firstRow, Value firstPanel, int64_t count,
                       ArrayRef<Slot> chosen) {
   // The sums of a slot's rows lie beside each other, as do a panel's slots.
   SmallVector<Value> sums(count * chosen.size() * rows, e.zeroVector());
+  const ::nm::Pattern &pattern = tile.pattern;
   sums =
-      e.loop(e.index(0), e.index(windows), 1, sums,
-             [&](Value window, ArrayRef<Value> windowSums) {
-               return e.unrolledLoop(
-                   tile.pattern.n, std::min(tile.pattern.n, kUnroll),
-                   windowSums, [&](Value unit, ArrayRef<Value> unitSums) {
-                     return addUnit(firstPanel, chosen, window, unit, unitSums);
-                   });
-             });
+      e.sumItems(e.index(0), windows, pattern.keptRows(), /*factor=*/1, sums,
+                 [&](Value window, ArrayRef<Value> windowSums) {
+                   return e.sumItems(e.index(0), pattern.n, pattern.bk, kUnroll,
+                                     windowSums,
+                                     [&](Value unit, ArrayRef<Value> unitSums) {
+                                       return addUnit(firstPanel, chosen,
+                                                      window, unit, unitSums);
+                                     });
+                 });
   ArrayRef<Value> rest = sums;
   for (int64_t panel = 0; panel < count; ++panel)
     for (const Slot &slot : chosen) {
@@ -163,8 +165,8 @@ SmallVector<Value> AlongN::addUnit(Value firstPanel, ArrayRef<Slot> chosen,
     for (const Slot &slot : chosen)
       indices.push_back(lookUpIndex(e.add(firstPanel, stream), unit, slot));
 
-  return e.unrolledLoop(
-      pattern.bk, std::min(pattern.bk, kUnroll), sums,
+  return e.sumItems(
+      e.index(0), pattern.bk, /*rowsPerItem=*/1, kUnroll, sums,
       [&](Value rowOfUnit, ArrayRef<Value> rowSums) {
         Value weightRow = e.add(e.mul(unit, pattern.bk), rowOfUnit);
         SmallVector<Value> results;

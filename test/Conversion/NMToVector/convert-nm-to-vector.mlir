@@ -112,8 +112,6 @@ func.func @spmm(%a: memref<4x62xf16>, %v: memref<3x32x8xf16>, %i: memref<3x32x1x
   // PLAIN:     vector.store %{{.*}}, %[[TILE]]
   // PLAIN:   scf.for %{{.*}} = %[[C0]] to %[[C3]]
   // PLAIN:     scf.for
-  // PLAIN:       vector.load %[[SUMS]]
-  // PLAIN:       arith.select %[[FIRST]]
   // PLAIN:       scf.for %{{.*}} iter_args
   // PLAIN:         memref.load %[[I]]
   // PLAIN:         vector.load %[[TILE]]
@@ -121,6 +119,8 @@ func.func @spmm(%a: memref<4x62xf16>, %v: memref<3x32x8xf16>, %i: memref<3x32x1x
   // PLAIN:         %[[WIDE:.*]] = arith.extf %[[WEIGHT]] : f16 to f32
   // PLAIN:         vector.broadcast %[[WIDE]]
   // PLAIN:         vector.fma
+  // PLAIN:       vector.load %[[SUMS]]
+  // PLAIN:       arith.select %[[FIRST]]
   // PLAIN:       vector.store %{{.*}}, %[[SUMS]]
   // PLAIN: scf.for
   // PLAIN:   %[[OLD:.*]] = vector.maskedload %[[C]]
