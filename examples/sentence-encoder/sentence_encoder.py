@@ -99,7 +99,7 @@ def make_kernels(model, tokens, pattern, chip):
         if isinstance(layer, torch.nn.Linear) and name.startswith("layers.0."):
             sparse = nm.torch.NMLinear.from_dense(layer, pattern,
                                                   prune_weight=True)
-            nm.precompile(sparse._sparse, rows, f"cuda:{chip}", bias=True)
+            nm.precompile(sparse.sparse_weight(), rows, f"cuda:{chip}", bias=True)
 
 
 def main():

@@ -1,8 +1,10 @@
 """nm.torch: the layer, the operator, and nm.torch.sparsify."""
 
 import copy
+import gc
 import io
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -76,12 +78,16 @@ def test_operator_is_registered_properly():
     w = NMLinear.from_dense(dense_layer(), "2:4")
     x = torch.randn(5, 64, requires_grad=True)
     bias = torch.randn(48, requires_grad=True)
+    weight = w.values, w.indices
     torch.library.opcheck(torch.ops.nm.linear.default,
-                          (x, bias, w._number, 48, ""))
+                          (x, *weight, w._form, bias, ""))
     torch.library.opcheck(torch.ops.nm.linear.default,
-                          (x.detach(), None, w._number, 48, "gelu"))
-    with pytest.raises(nm.Error, match="a weight that lives"):
-        torch.ops.nm.linear(x, None, 10 ** 9, 48, "")
+                          (x.detach(), *weight, w._form, None, "gelu"))
+    torch.library.opcheck(torch.ops.nm.dense_weight.default,
+                          (x.detach(), *weight, w._form))
+    with pytest.raises(nm.Error, match="no gradient"):
+        torch.ops.nm.linear(x, w.values.requires_grad_(), w.indices, w._form,
+                            None, "").sum().backward()
 
 
 def test_linear_of_a_sparse_tensor():
@@ -128,7 +134,7 @@ def test_gradients_are_of_the_weight_that_was_used():
     with torch.no_grad():
         layer.values.mul_(2)
     layer.refresh()
-    with pytest.raises(nm.Error, match="a weight that lives"):
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
     compiled(x).sum().backward()
     assert torch.allclose(x.grad, layer.weight.sum(0).expand(5, 64), atol=1e-4)
@@ -242,11 +248,12 @@ def test_changed_buffers_are_packed_anew():
     sparse = NMLinear.from_dense(dense_layer(bias=False), "2:4")
     x = torch.randn(3, 64)
     sparse(x)
-    number = sparse._number
-    sparse.values.copy_(sparse.values.clone())
+    packed = sparse.sparse_weight()
+    assert sparse.sparse_weight() is packed
+    sparse.refresh()
+    assert sparse.sparse_weight() is packed, "nothing has changed"
     with torch.no_grad():
         y = sparse(x)
-    assert sparse._number == number, "nothing has changed"
     with torch.no_grad():
         sparse.values.mul_(2)
         assert torch.equal(sparse(x), 2 * y)
@@ -254,9 +261,48 @@ def test_changed_buffers_are_packed_anew():
         assert torch.equal(torch.func.functional_call(sparse, other, (x,)),
                            torch.zeros(3, 48))
         assert torch.equal(sparse(x), 2 * y)
+        # PyTorch does not count this write.
+        sparse.values.data.mul_(2)
+        sparse.refresh()
+        assert torch.equal(sparse(x), 4 * y)
+        sparse.values.data = sparse.values / 4
+        assert torch.equal(sparse(x), y)
     sparse.indices.fill_(9)
     with pytest.raises(nm.PatternError, match="expected a position"):
         sparse(x)
+
+
+def test_writes_in_inference_mode_count():
+    with torch.inference_mode():
+        sparse = NMLinear.from_dense(dense_layer(bias=False), "2:4")
+        x = torch.randn(3, 64)
+        y = sparse(x)
+        sparse.values.mul_(2)
+        assert torch.equal(sparse(x), 2 * y)
+
+
+def test_replicas_share_what_is_packed(monkeypatch):
+    sparse, x = NMLinear.from_dense(dense_layer(), "2:4"), torch.randn(3, 64)
+    packed = sparse.sparse_weight()
+    replica = sparse._replicate_for_data_parallel()
+    for name, buffer in sparse.named_buffers():
+        setattr(replica, name, buffer.clone())
+    replica.bias = sparse.bias
+    assert torch.equal(replica(x), sparse(x))
+    assert replica.sparse_weight() is packed
+
+
+def test_packed_weights_go_with_their_tensors():
+    from nm.torch._weights import _kept
+    before = len(_kept)
+    layer = NMLinear.from_dense(dense_layer(), "2:4")
+    w = nm.compress(layer.weight, "2:4", axis=1)
+    nm.torch.linear(layer(torch.randn(3, 64))[:, :0].new_zeros(1, 64), w)
+    gone = [weakref.ref(layer.sparse_weight()), weakref.ref(w)]
+    assert len(_kept) == before + 2
+    del layer, w
+    gc.collect()
+    assert len(_kept) == before and not any(weight() for weight in gone)
 
 
 def test_layers_without_memory():
@@ -275,12 +321,13 @@ def test_layers_without_memory():
     for layer in (loaded, empty):
         assert torch.equal(layer(x), sparse(x))
     with pytest.raises(nm.DeviceError, match="expected bias on"):
-        nm.torch.linear(x, sparse._sparse, torch.zeros(48, device="meta"))
+        nm.torch.linear(x, sparse.sparse_weight(), torch.zeros(48, device="meta"))
 
 
 def test_vmap():
     sparse = NMLinear.from_dense(dense_layer(), "2:4", activation="gelu")
-    w, x, biases = sparse._sparse, torch.randn(5, 3, 64), torch.randn(5, 48)
+    w = sparse.sparse_weight()
+    x, biases = torch.randn(5, 3, 64), torch.randn(5, 48)
     with torch.no_grad():
         assert torch.equal(torch.vmap(sparse)(x), sparse(x))
         assert torch.equal(torch.vmap(sparse, 1, 1)(x), sparse(x))
@@ -311,7 +358,7 @@ def test_second_derivatives():
 
 
 def test_what_is_no_layer_or_weight():
-    w = NMLinear.from_dense(dense_layer(), "2:4")._sparse
+    w = nm.compress(dense_layer().weight, "2:4", axis=1)
     x = torch.randn(3, 64)
     for call in (lambda: NMLinear(64, 48, "2:4", activation="foo"),
                  lambda: nm.torch.linear(x.requires_grad_(), w, None, "foo")):
@@ -322,8 +369,10 @@ def test_what_is_no_layer_or_weight():
             nm.torch.linear(x, weight)
     with pytest.raises(TypeError, match="expected x to be a tensor"):
         nm.torch.linear(x.detach().numpy(), w)
-    with pytest.raises(nm.ShapeError, match="expected n = 48"):
-        torch.ops.nm.linear(x.detach(), None, w._torch_number, 47, "")
+    values, indices, _ = nm.torch._weights.tensors_of(w, x.device)
+    for form, text in (("47x64, 2:4, dim = 1", "47"), ("2:4", "expected a weight's")):
+        with pytest.raises(nm.PatternError, match=text):
+            torch.ops.nm.linear(x.detach(), values, indices, form, None, "")
     imaginary = torch.complex(x.detach(), x.detach()).conj().imag
     with pytest.raises(nm.Error, match="resolve_neg"):
         nm.matmul(imaginary, w)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,7 +13,9 @@ from .._errors import Error, PatternError, ShapeError
 from .._formats import compress, prune
 from .._pattern import Block, Pattern, parse_pattern
 from .._sparse import SparseTensor
-from ._op import check_activation, linear_by_number, register_weight
+from ._op import check_activation, linear_of_tensors
+from ._weights import (copy_tensors, find_weight, forget_weight, keep_weight,
+                       write_form)
 
 
 class NMLinear(nn.Module):
@@ -22,7 +23,7 @@ class NMLinear(nn.Module):
 
     The weight is a constant, in two buffers: `values` and `indices`, its
     condensed form. They are in the module's state_dict, beside the pattern, and
-    move with the module. It is packed anew where they have changed.
+    move with the module. The first call packs it, and another after a change.
 
     Args:
         in_features, out_features: k and n.
@@ -41,9 +42,10 @@ class NMLinear(nn.Module):
                  activation: str | None = None, device: Any = None,
                  dtype: torch.dtype = torch.float32):
         super().__init__()
-        self._sparse: SparseTensor | None = None
+        self._shared: SparseTensor | None = None
         self.in_features, self.out_features = in_features, out_features
         self.pattern = parse_pattern(pattern, block, 1)
+        self._form = write_form(self.pattern, (out_features, in_features))
         check_activation(activation)
         self.activation = activation
         values, indices = self.pattern.condensed_shapes(in_features, out_features)
@@ -55,7 +57,6 @@ class NMLinear(nn.Module):
             1, indices[1]))
         self.bias = (nn.Parameter(torch.zeros(out_features, dtype=dtype,
                                               device=device)) if bias else None)
-        self.refresh()
 
     @classmethod
     def from_dense(cls, linear: nn.Linear, pattern: str | Pattern,
@@ -85,67 +86,43 @@ class NMLinear(nn.Module):
         if w.pattern.axis != 1:
             raise ShapeError("expected a weight [out, in], compressed with axis=1, "
                              f"but got {w}")
-        kind = _arrays.KINDS["torch"]
-        host = torch.empty(0)
         layer = cls(w.k, w.n, w.pattern, bias=False, activation=activation,
-                    dtype=kind.dtypes[w.dtype])
-        layer.values = kind.from_host(w._values.copy(), host, w.dtype)
-        layer.indices = torch.from_numpy(w._indices.copy())
+                    dtype=_arrays.KINDS["torch"].dtypes[w.dtype])
+        layer.values, layer.indices = copy_tensors(w)
+        keep_weight(layer.values, layer.indices, layer._form, w)
         if bias is not None and not isinstance(bias, nn.Parameter):
             bias = nn.Parameter(bias, requires_grad=bias.requires_grad)
         layer.bias = bias
-        layer.refresh()
         return layer if device is None else layer.to(device)
 
     @property
     def weight(self) -> Tensor:
         """The dense weight, made at each use."""
-        self._follow_buffers()
-        if self._sparse is None:
-            raise Error("expected a layer with elements, but its weight is on the "
-                        "meta device")
-        return self._sparse.decompress(like=self.values)
+        return self.sparse_weight().decompress(like=self.values)
 
-    def refresh(self) -> None:
-        """Verifies and packs the weight anew where its buffers have changed. Calls
-        see for themselves, compiled ones too; a CUDA graph, which keeps what it
-        captured, is to be captured again."""
-        self._packed = self._buffer_states()
-        if self.values.is_meta:
-            self._number, self._sparse = 0, None
-            return
-        view = _arrays.KINDS["torch"].to_host(self.values)
-        values = _arrays.as_numpy(view)
-        indices = self.indices.detach().cpu().numpy()
-        known = self._sparse
-        if known is not None and known.dtype == view.dtype and np.array_equal(
-                values, known._values) and np.array_equal(indices,
-                                                          known._indices):
-            return
-        self._sparse = SparseTensor(
-            np.array(values), np.array(indices),
-            (self.out_features, self.in_features), self.pattern, view.dtype)
-        self._number = register_weight(self._sparse, self)
+    def sparse_weight(self) -> SparseTensor:
+        """The weight that the buffers hold, as it is packed."""
+        return find_weight(self.values, self.indices, self._form)
+
+    def refresh(self, known: SparseTensor | None = None) -> None:
+        """Verifies and packs the weight anew where its buffers have changed.
+
+        Calls see for themselves what PyTorch counts as a write, compiled ones too;
+        it does not count writes through ``.data``, through NumPy, and to tensors of
+        the inference mode. A CUDA graph, which keeps what it captured, is to be
+        captured again.
+        """
+        known = forget_weight(self.values) or known
+        if not self.values.is_meta:
+            find_weight(self.values, self.indices, self._form, known)
 
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
-        number = self._number
-        if torch.compiler.is_compiling():
-            # Of code that outlives this weight.
-            number = -number
-        else:
-            self._follow_buffers()
-            number = self._number
-        if number == 0 and not x.is_meta:
-            raise Error("expected a layer with elements, but its weight is on the "
-                        "meta device")
-        return linear_by_number(x, self.bias, number, self.out_features,
-                                self.activation)
-
-    def current_weight(self) -> SparseTensor | None:
-        """The weight of the buffers as they are."""
-        self._follow_buffers()
-        return self._sparse
+        values, indices = self.values, self.indices
+        if self._shared is not None:
+            keep_weight(values, indices, self._form, self._shared)
+        return linear_of_tensors(x, values, indices, self._form, self.bias,
+                                 self.activation)
 
     def extra_repr(self) -> str:
         return (f"in_features={self.in_features}, "
@@ -153,37 +130,22 @@ class NMLinear(nn.Module):
                 f"pattern='{self.pattern.describe()}', "
                 f"bias={self.bias is not None}, activation={self.activation}")
 
-    # What keeps the packed weight in step with its buffers.
-
-    def _buffer_states(self) -> tuple:
-        """The buffers, and how often each was written to."""
-        buffers: Any = self._buffers["values"], self._buffers["indices"]
-        return tuple((part, -1 if part.is_inference() else part._version)
-                     for part in buffers)
-
-    def _follow_buffers(self) -> None:
-        if self._packed is not None and (not self._packed or any(
-                part is not packed or version != packed_version
-                for (part, version), (packed, packed_version)
-                in zip(self._buffer_states(), self._packed))):
-            self.refresh()
-
     def _replicate_for_data_parallel(self):
         replica = super()._replicate_for_data_parallel()
-        # Its buffers are copies of these.
-        replica._packed = None
+        # Its buffers are copies of these, made for each call of the model.
+        replica._shared = self.sparse_weight()
         return replica
 
     def _apply(self, *args, **options):
         had_memory = not self.values.is_meta
+        known = forget_weight(self.values)
         result = super()._apply(*args, **options)
         try:
-            self.refresh()
+            self.refresh(known)
         except PatternError:
             # to_empty gives memory that a state_dict is about to fill.
             if had_memory:
                 raise
-            self._number, self._sparse, self._packed = 0, None, ()
         return result
 
     def get_extra_state(self) -> Tensor:
@@ -207,13 +169,5 @@ class NMLinear(nn.Module):
         self.refresh()
 
     def __getstate__(self) -> dict:
-        state = dict(self.__dict__)
-        # Compiled code and packed weights belong to this process.
-        for name in ("_number", "_sparse", "_packed"):
-            state.pop(name, None)
-        return state
-
-    def __setstate__(self, state: dict) -> None:
-        super().__setstate__(state)
-        self._sparse = None
-        self.refresh()
+        # A packed weight belongs to this process.
+        return {**self.__dict__, "_shared": None}

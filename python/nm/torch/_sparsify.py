@@ -219,8 +219,7 @@ def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tenso
     """Estimate and measurement for the very input."""
     with torch.no_grad():
         bias = None if sparse.bias is None else sparse.bias.detach()
-        assert sparse._sparse is not None  # It was made of a dense layer just now.
-        prepared = prepare(x, sparse._sparse, bias)
+        prepared = prepare(x, sparse.sparse_weight(), bias)
         remark = prepared.remark
         facts["kernel"] = _search(r"strategy (\w+)", remark) or "?"
         timed = [lambda: dense(x), lambda: sparse(x)]

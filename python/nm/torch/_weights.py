@@ -1,0 +1,159 @@
+"""The packed weight of a pair of tensors.
+
+torch.ops.nm.linear takes a weight as tensors, so that graphs carry it. What is
+compiled and packed for them is found again by the tensors themselves: who they are,
+and how often each was written to.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .. import _arrays
+from .._errors import DeviceError, Error, PatternError
+from .._pattern import Pattern, parse_pattern
+from .._sparse import SparseTensor
+
+
+class _Kept:
+    """A weight that was packed, and the state of the tensors that it was made of."""
+
+    __slots__ = ("indices", "state", "form", "weight", "owned", "reference")
+
+    def __init__(self, values: Tensor, indices: Tensor, form: str,
+                 w: SparseTensor, owns: bool):
+        self.indices, self.form = indices, form
+        self.state = _state(values, indices)
+        self.weight = weakref.ref(w)
+        self.owned = w if owns else None
+        number = id(values)
+        # The number of a tensor that is gone may become another's.
+        self.reference = weakref.ref(values, lambda _: _kept.pop(number, None))
+
+
+_kept: dict[int, _Kept] = {}
+
+
+def _state(values: Tensor, indices: Tensor) -> tuple[int, int, int, int]:
+    """Where the elements are, and how often they were written to."""
+    return (values.data_ptr(), -1 if values.is_inference() else values._version,
+            indices.data_ptr(), -1 if indices.is_inference() else indices._version)
+
+
+def find_weight(values: Tensor, indices: Tensor, form: str,
+                known: SparseTensor | None = None) -> SparseTensor:
+    """The weight that two tensors hold, made and verified where they are new or have
+    changed.
+
+    Args:
+        values, indices: the condensed form, on any device.
+        form: shape and pattern, as write_form gives them.
+        known: a weight that may be the same.
+
+    Raises:
+        PatternError, ShapeError, DTypeError: they are no such weight.
+    """
+    kept = _kept.get(id(values))
+    if (kept is not None and kept.indices is indices and kept.form == form
+            and kept.state == _state(values, indices)):
+        w = kept.weight()
+        if w is not None:
+            return w
+    w = _make_weight(values, indices, form, known)
+    keep_weight(values, indices, form, w)
+    return w
+
+
+def keep_weight(values: Tensor, indices: Tensor, form: str, w: SparseTensor,
+                owns: bool = True) -> None:
+    """Says that two tensors hold `w`, which then lives as long as `values`. `owns` is
+    False where `w` itself keeps the tensors alive."""
+    _kept[id(values)] = _Kept(values, indices, form, w, owns)
+
+
+def forget_weight(values: Tensor) -> SparseTensor | None:
+    """Has the next find_weight read the tensors again; gives what was known."""
+    kept = _kept.pop(id(values), None)
+    return kept and kept.weight()
+
+
+def _make_weight(values: Tensor, indices: Tensor, form: str,
+                 known: SparseTensor | None) -> SparseTensor:
+    for name, tensor in (("values", values), ("indices", indices)):
+        if tensor.is_meta:
+            raise without_elements()
+        if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+            raise DeviceError(
+                f"expected {name} that a call before the capture of a CUDA graph has "
+                "packed, but they are new or have changed; call once before it")
+    view = _arrays.KINDS["torch"].to_host(values)
+    raw, places = _arrays.as_numpy(view), indices.detach().cpu().numpy()
+    pattern, shape = parse_form(form)
+    if (known is not None and known.dtype == view.dtype and known.pattern == pattern
+            and known.shape == shape
+            and np.array_equal(raw, known._values)
+            and np.array_equal(places, known._indices)):
+        return known
+    return SparseTensor(np.array(raw), np.array(places), shape, pattern, view.dtype)
+
+
+def without_elements() -> Error:
+    return Error("expected a weight with elements, but it is on the meta device")
+
+
+def write_form(pattern: Pattern, shape: tuple[int, ...]) -> str:
+    """A weight's shape and pattern as one text, ``"48x64, 2:4, dim = 1"``."""
+    return f"{shape[0]}x{shape[1]}, {pattern}"
+
+
+@lru_cache(maxsize=None)
+def parse_form(form: str) -> tuple[Pattern, tuple[int, int]]:
+    shape, _, pattern = form.partition(", ")
+    sizes = re.fullmatch(r"(\d+)x(\d+)", shape, re.ASCII)
+    if sizes is None:
+        raise PatternError("expected a weight's shape and pattern, as in '48x64, 2:4, "
+                           f"dim = 1', but got {form!r}")
+    return parse_pattern(pattern), (int(sizes[1]), int(sizes[2]))
+
+
+@torch.compiler.assume_constant_result
+def tensors_of(w: SparseTensor, device: torch.device
+               ) -> tuple[Tensor, Tensor, str]:
+    """The condensed form of `w` on a device, kept with it, and what it means."""
+    if not isinstance(w, SparseTensor):
+        raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
+                        f"makes, but got {type(w).__name__}")
+    try:
+        return w._torch_tensors[device]  # type: ignore[attr-defined]
+    except AttributeError:
+        w._torch_tensors = {}  # type: ignore[attr-defined]
+    except KeyError:
+        pass
+    return _make_tensors(w, device)
+
+
+def _make_tensors(w: SparseTensor, device: torch.device
+                  ) -> tuple[Tensor, Tensor, str]:
+    # Elements, also while a graph is made of tensors without.
+    with _disable_current_modes():
+        values, indices = copy_tensors(w)
+        made = values.to(device), indices.to(device), write_form(w.pattern, w.shape)
+    if device.type != "meta":
+        keep_weight(*made, w, owns=False)
+    w._torch_tensors[device] = made  # type: ignore[attr-defined]
+    return made
+
+
+def copy_tensors(w: SparseTensor) -> tuple[Tensor, Tensor]:
+    """Values and indices on the host, whose writes are counted."""
+    kind = _arrays.KINDS["torch"]
+    with torch.inference_mode(False):
+        return (kind.from_host(w._values.copy(), torch.empty(0), w.dtype),
+                torch.from_numpy(w._indices.copy()))

@@ -1,0 +1,184 @@
+"""Graphs with nm's layers that leave their process: exported, traced, and compiled
+ahead of time."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import relative_error
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm.torch import NMLinear  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def sparse_layer(out, k, seed, **options):
+    torch.manual_seed(seed)
+    return NMLinear.from_dense(nn.Linear(k, out), "2:4", prune_weight=True, **options)
+
+
+def make_model(seed=0):
+    return nn.Sequential(sparse_layer(48, 64, seed, activation="gelu"),
+                         sparse_layer(64, 48, seed + 1)).eval()
+
+
+# Of another process: the product of a file on x.pt, where other layers of the same
+# shapes may have been made before. Prints how many weights were packed.
+LOADER = """
+import sys
+import torch
+import nm.torch
+from nm.torch import _op, _weights
+from test_torch_export import make_model
+path, others = sys.argv[1:]
+x, expected = torch.load("x.pt")
+if others == "others":
+    kept = [make_model(7), make_model(8)]
+    for model in kept:
+        model(x)
+found = []
+make_weight = _weights._make_weight
+_weights._make_weight = lambda *args: found.append(args) or make_weight(*args)
+load = {"pt2": lambda path: torch.export.load(path).module(), "jit": torch.jit.load,
+        "aoti": torch._inductor.aoti_load_package}[path.split(".")[0]]
+model = load(path)
+with torch.no_grad():
+    for _ in range(3):
+        y = model(x)
+torch.testing.assert_close(y, expected, rtol=1e-5, atol=1e-5)
+print(len(found))
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Runs LOADER on a file in processes of their own."""
+    paths = [os.path.dirname(__file__), *filter(None, sys.path)]
+
+    def run(path):
+        for others in ("none", "others"):
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", LOADER, path.name, others],
+                cwd=tmp_path, text=True, capture_output=True, check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.split()[-1] == "2", "each weight is packed once"
+
+    return run
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A model, an input, and what it gives, also in a file."""
+    model, x = make_model(), torch.randn(5, 64)
+    with torch.no_grad():
+        torch.save((x, model(x)), tmp_path / "x.pt")
+    return model, x
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exported(saved, elsewhere, tmp_path, strict):
+    model, x = saved
+    with torch.no_grad():
+        program = torch.export.export(model, (x,), strict=strict)
+    assert not any(isinstance(value, torch.Tensor) and value.numel() == 48 * 64
+                   for value in program.state_dict.values()), "a dense weight"
+    torch.export.save(program, tmp_path / "pt2.pt2")
+    elsewhere(tmp_path / "pt2.pt2")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_traced(saved, elsewhere, tmp_path):
+    model, x = saved
+    with torch.no_grad():
+        torch.jit.trace(model, (x,)).save(tmp_path / "jit.pt")
+    elsewhere(tmp_path / "jit.pt")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_ahead_of_time(saved, elsewhere, tmp_path):
+    if not hasattr(torch._inductor, "aoti_compile_and_package"):
+        pytest.skip("this torch has no AOTInductor packages")
+    model, x = saved
+    path = tmp_path / "aoti.pt2"
+    try:
+        with torch.no_grad():
+            torch._inductor.aoti_compile_and_package(
+                torch.export.export(model, (x,)), package_path=str(path))
+    except Exception as error:
+        if not type(error).__module__.startswith("torch._inductor.exc"):
+            raise
+        pytest.skip(f"AOTInductor does not compile here: {error}")
+    elsewhere(path)
+    # Constants that are loaded later count.
+    runner = torch._inductor.aoti_load_package(str(path))
+    other = make_model(3)
+    names = runner.get_constant_fqns()
+    for each in (other, model, other):
+        state = each.state_dict()
+        runner.load_constants({name: state[name].detach().clone() for name in names},
+                              check_full_update=True)
+        with torch.no_grad():
+            assert relative_error(runner(x).numpy(), each(x).double().numpy()) < 1e-5
+
+
+def test_exported_programs_follow_their_buffers():
+    model, x = make_model(), torch.randn(5, 64)
+    with torch.no_grad():
+        module = torch.export.export(model, (x,)).module()
+        once = module(x) - model[1].bias
+        module.get_buffer("1.values").mul_(2)
+        assert torch.allclose(module(x) - model[1].bias, 2 * once, atol=1e-5)
+
+
+class Closure(nn.Module):
+    """Uses an nm.SparseTensor that is no buffer."""
+
+    def __init__(self, seed=0):
+        super().__init__()
+        self.w = nm.compress(sparse_layer(48, 64, seed).weight, "2:4", axis=1)
+
+    def forward(self, x):
+        return nm.torch.linear(x, self.w, None, "relu")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_sparse_tensors_become_constants(tmp_path, strict):
+    model, x = Closure(), torch.randn(5, 64)
+    with torch.no_grad():
+        program = torch.export.export(model, (x,), strict=strict)
+        torch.export.save(program, tmp_path / "c.pt2")
+        assert torch.equal(torch.export.load(tmp_path / "c.pt2").module()(x), model(x))
+
+
+def test_compiled_code_follows_a_sparse_tensor():
+    model, x = Closure(), torch.randn(5, 64)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    with torch.no_grad():
+        for seed in (1, 2):
+            assert torch.equal(compiled(x), model(x))
+            model.w = Closure(seed).w
+            assert torch.equal(compiled(x), model(x))
+
+
+def set_part(name, part):
+    def change(layer):
+        setattr(layer, name, part(getattr(layer, name)))
+    return change
+
+
+@pytest.mark.parametrize("change,k,text", [
+    (lambda layer: None, 63, "k = 64"),
+    (nn.Module.half, 64, "expected x of torch.float16"),
+    (set_part("values", lambda values: values[:4]), 64, r"values \(32, 48\)"),
+    (set_part("bias", lambda bias: nn.Parameter(bias[:3])), 64,
+     r"bias of shape \(48,\)"),
+])
+def test_graphs_that_cannot_work_are_refused(change, k, text):
+    layer = sparse_layer(48, 64, 0)
+    change(layer)
+    with torch.no_grad(), pytest.raises(nm.Error, match=text):
+        torch.export.export(layer, (torch.randn(5, k),))
