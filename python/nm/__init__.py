@@ -19,7 +19,7 @@ from ._formats import (CheckReport, Pruned, PruneReport, Window, check, compress
 from ._library import has_compiler
 from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
-from ._pattern import Pattern
+from ._pattern import AxisWarning, Pattern
 from ._runtime import get_num_threads, set_num_threads
 from ._sparse import SparseTensor
 from ._weightfile import load_weights, save_weights
@@ -27,7 +27,7 @@ from ._weightfile import load_weights, save_weights
 __version__ = "0.1.0"
 
 __all__ = [
-    "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
+    "AxisWarning", "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
     "CompilerNotFoundError", "DTypeError", "DeviceError", "Diagnostic", "Error",
     "FileFormatError", "Function", "Module", "Pattern", "PatternError",
     "PreparedMatmul", "PruneReport", "Pruned", "ShapeError", "SparseTensor",

@@ -12,7 +12,8 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._errors import PatternError, ShapeError
-from ._pattern import Block, Pattern, parse_axis, parse_pattern
+from ._pattern import (Block, Pattern, announce_axis, announces_axis,
+                       leaves_axis_open, parse_axis, parse_pattern)
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
 
@@ -114,13 +115,19 @@ class PruneReport:
 @dataclass(frozen=True)
 class Pruned:
     """A pruned weight, of the kind that came in, and what it cost. Unpacks as
-    ``weight, report = nm.prune(...)``."""
+    ``weight, report = nm.prune(...)``, and is indexed as that pair is."""
 
     weight: Any
     report: PruneReport
 
     def __iter__(self):
         return iter((self.weight, self.report))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index):
+        return (self.weight, self.report)[index]
 
 
 def check(w: Any, pattern: str | Pattern, block: Block = None,
@@ -131,8 +138,8 @@ def check(w: Any, pattern: str | Pattern, block: Block = None,
         w: a 2-d array of any library and element type, maybe strided.
         pattern: ``"2:4"``: 2 **kept** of every 4 along k.
         block: ``(bk, bn)`` of the pruning unit, ``(1, 1)`` by default.
-        axis: where k is in `w`: 0 of ``[k, n]`` (the default), 1 of a
-            PyTorch-style ``[n, k]``.
+        axis: where k is in `w`: 1 of ``[out, in]``, as PyTorch has weights (the
+            default), 0 of ``[k, n]``.
         name: what messages call it.
 
     Returns:
@@ -144,7 +151,16 @@ def check(w: Any, pattern: str | Pattern, block: Block = None,
     """
     found = parse_pattern(pattern, block, axis)
     view, _ = weight_view(w)
-    return _check_view(view, found, name)
+    report = _check_view(view, found, name)
+    if leaves_axis_open(pattern, axis) and announces_axis() and (
+            _check_view(view, _along_other(found), name).violations
+            != report.violations):
+        announce_axis(f"the weight {view.shape}")
+    return report
+
+
+def _along_other(pattern: Pattern) -> Pattern:
+    return Pattern(pattern.n, pattern.m, pattern.block, 1 - pattern.axis)
 
 
 def _check_view(view: _arrays.View, pattern: Pattern, name: str) -> CheckReport:
@@ -163,7 +179,7 @@ def _check_view(view: _arrays.View, pattern: Pattern, name: str) -> CheckReport:
                        lib.take_text(text.value))
 
 
-def detect(w: Any, axis: int = 0, min_sparsity: float = 0.0
+def detect(w: Any, axis: int | None = None, min_sparsity: float = 0.0
            ) -> tuple[Pattern | None, str]:
     """Searches for the sparsest N:M pattern that a dense weight obeys.
 
@@ -179,12 +195,20 @@ def detect(w: Any, axis: int = 0, min_sparsity: float = 0.0
         ShapeError, DTypeError: `w` is no matrix of numbers.
     """
     view, _ = weight_view(w)
-    found, reason = lib.NmPattern(), ctypes.c_void_p()
     least = float(min_sparsity)
     if math.isnan(least):
         raise PatternError("expected min_sparsity to be a number, but got nan")
-    lib.check(lib.runtime.nmDetectPattern(view.tensor(), parse_axis(axis), least,
-                                          found, reason))
+    found = _detect_along(view, 1 if axis is None else parse_axis(axis), least)
+    if axis is None and announces_axis() and (
+            str(_detect_along(view, 0, least)[0]) != str(found[0])):
+        announce_axis(f"the weight {view.shape}")
+    return found
+
+
+def _detect_along(view: _arrays.View, axis: int, least: float
+                  ) -> tuple[Pattern | None, str]:
+    found, reason = lib.NmPattern(), ctypes.c_void_p()
+    lib.check(lib.runtime.nmDetectPattern(view.tensor(), axis, least, found, reason))
     text = lib.take_text(reason.value)
     if found.n == 0:
         return None, text
@@ -212,11 +236,11 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
     """
     found = parse_pattern(pattern, block, axis)
     view, kind = weight_view(w)
-    pruned = _arrays.raw_empty(view.shape, view.dtype)
-    native = lib.NmPruneReport()
-    lib.check(lib.runtime.nmPrune(view.tensor(), found._native(),
-                                  _arrays.raw_tensor(pruned, view.dtype),
-                                  native))
+    pruned, native = _prune_view(view, found)
+    if leaves_axis_open(pattern, axis) and announces_axis():
+        before, _ = _prune_view(view, _along_other(found))
+        if before.tobytes() != pruned.tobytes():
+            announce_axis(f"the weight {view.shape}")
     result = kind.from_host(pruned, w, view.dtype)
     error = (math.sqrt(native.droppedEnergy)
              if native.droppedEnergy >= 0 else math.nan)
@@ -225,6 +249,14 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
     return Pruned(result, PruneReport(found, view.shape, native.nonZeros,
                                       native.dropped, native.droppedEnergy,
                                       error, activations is not None))
+
+
+def _prune_view(view: _arrays.View, pattern: Pattern
+                ) -> tuple[np.ndarray, lib.NmPruneReport]:
+    pruned, native = _arrays.raw_empty(view.shape, view.dtype), lib.NmPruneReport()
+    lib.check(lib.runtime.nmPrune(view.tensor(), pattern._native(),
+                                  _arrays.raw_tensor(pruned, view.dtype), native))
+    return pruned, native
 
 
 def _float64(array: Any) -> np.ndarray:
@@ -277,12 +309,15 @@ def compress(w: Any, pattern: str | Pattern, block: Block = None,
         _arrays.raw_tensor(indices, "i8"))
     if message:
         raise PatternError(lib.take_text(message) + _hint(view, found, name))
+    if leaves_axis_open(pattern, axis) and announces_axis() and (
+            _check_view(view, _along_other(found), name).holds):
+        announce_axis(f"the weight {view.shape}")
     return SparseTensor(values, indices, view.shape, found, dtype=view.dtype)
 
 
 def _hint(view: _arrays.View, pattern: Pattern, name: str) -> str:
     """What a caller who was refused may have meant."""
-    other = Pattern(pattern.n, pattern.m, pattern.block, 1 - pattern.axis)
+    other = _along_other(pattern)
     if _check_view(view, other, name).holds:
         return (f"; it holds along the other axis: axis={other.axis} takes the "
                 f"weight as {'[n, k]' if other.axis else '[k, n]'}")

@@ -16,7 +16,7 @@ from . import _library as lib
 from ._call import PreparedCall
 from ._errors import DTypeError, Error, Diagnostic, PatternError, ShapeError
 from ._files import written_whole
-from ._pattern import Pattern, parse_pattern
+from ._pattern import Pattern, read_pattern
 from ._sparse import SparseTensor
 
 # Bound functions and prepared calls that are kept: each bound function has a
@@ -118,7 +118,7 @@ def _tensor_type(entry: dict) -> TensorType:
     return TensorType(entry["dtype"],
                       tuple(None if size < 0 else size
                             for size in entry["shape"]),
-                      parse_pattern(entry["encoding"])
+                      read_pattern(entry["encoding"])
                       if entry.get("encoding") else None)
 
 

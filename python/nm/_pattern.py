@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import re
+import warnings
 from dataclasses import dataclass
 from typing import Union
 
@@ -15,6 +16,32 @@ from ._errors import PatternError
 Block = Union[tuple[int, int], str, None]
 
 
+class AxisWarning(FutureWarning):
+    """A weight whose axis of k was not said was taken as ``[out, in]``, where nm took
+    it as ``[k, n]`` before. Shown once; to say `axis` avoids it."""
+
+
+_announced = False
+
+
+def announces_axis() -> bool:
+    """Whether the change of the default is still to be told."""
+    return not _announced
+
+
+def announce_axis(what: str, stacklevel: int = 3) -> None:
+    """Tells, once in a process, that the former default would have given another
+    result."""
+    global _announced
+    if _announced:
+        return
+    _announced = True
+    warnings.warn(
+        f"no axis was given, so {what} is [out, in], with k on axis 1; nm took axis 0 "
+        "before, which gives another result here. axis=1 or axis=0 says which it is",
+        AxisWarning, stacklevel=stacklevel)
+
+
 @dataclass(frozen=True)
 class Pattern:
     """``n`` pruning units are **kept** of every ``m`` consecutive ones along k.
@@ -22,16 +49,19 @@ class Pattern:
     Attributes:
         n, m: kept units, and units in a window.
         block: ``(bk, bn)``, the rows along k and the columns of one unit.
-        axis: where k is in the dense weight's shape: 0 of ``[k, n]``, 1 of a
-            PyTorch-style ``[n, k]``.
+        axis: where k is in the dense weight's shape: 1 of ``[out, in]``, as PyTorch
+            has it (the default), 0 of ``[k, n]``.
     """
 
     n: int
     m: int
     block: tuple[int, int] = (1, 1)
-    axis: int = 0
+    axis: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        is_open = self.axis is None
+        if is_open:
+            object.__setattr__(self, "axis", 1)
         try:
             n, m, axis = (_int64(getattr(self, name)) for name in ("n", "m", "axis"))
             bk, bn = (_int64(size) for size in self.block)
@@ -44,6 +74,8 @@ class Pattern:
                             ("axis", axis)):
             object.__setattr__(self, name, value)
         lib.check(lib.runtime.nmPatternVerify(self._native()), PatternError)
+        if is_open:
+            announce_axis(f"a weight of nm.Pattern({n}, {m})", stacklevel=4)
 
     @property
     def sparsity(self) -> float:
@@ -79,6 +111,18 @@ class Pattern:
         return lib.NmPattern(self.n, self.m, *self.block, self.axis)
 
 
+def read_pattern(text: str) -> Pattern:
+    """The pattern of a text as ``#nm.encoding`` has it, whose dim is 0 if not given."""
+    native = lib.NmPattern()
+    lib.check(lib.runtime.nmPatternParse(lib.text(text), native), PatternError)
+    return Pattern(native.n, native.m, (native.bk, native.bn), native.dim)
+
+
+def leaves_axis_open(pattern: str | Pattern, axis: int | None) -> bool:
+    """Whether parse_pattern has to take the default."""
+    return axis is None and isinstance(pattern, str) and "dim" not in pattern
+
+
 def parse_pattern(pattern: str | Pattern, block: Block = None,
                   axis: int | None = None) -> Pattern:
     """The pattern that a call means.
@@ -86,7 +130,8 @@ def parse_pattern(pattern: str | Pattern, block: Block = None,
     Args:
         pattern: ``"2:4"``, ``"8:32, block = 1x32, dim = 1"``, or a Pattern.
         block: ``(bk, bn)`` or ``"1x32"``, where the text has none.
-        axis: the axis of k, 0 or 1 (or negative), where the text has none.
+        axis: the axis of k, 0 or 1 (or negative), where the text has none; 1, that
+            of ``[out, in]``, where it is not given either.
 
     Raises:
         PatternError: it is no pattern, or `block` or `axis` says otherwise.
@@ -94,11 +139,10 @@ def parse_pattern(pattern: str | Pattern, block: Block = None,
     if isinstance(pattern, Pattern):
         found, has_block, has_axis = pattern, True, True
     elif isinstance(pattern, str):
-        native = lib.NmPattern()
-        lib.check(lib.runtime.nmPatternParse(lib.text(pattern), native),
-                  PatternError)
-        found = Pattern(native.n, native.m, (native.bk, native.bn), native.dim)
+        found = read_pattern(pattern)
         has_block, has_axis = "block" in pattern, "dim" in pattern
+        if axis is None and not has_axis:
+            axis = 1
     else:
         raise PatternError("expected a pattern as a text like '2:4' or an "
                            f"nm.Pattern, but got {type(pattern).__name__}")

@@ -11,7 +11,7 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._errors import DTypeError, PatternError, ShapeError
-from ._pattern import Pattern, parse_pattern
+from ._pattern import Pattern, announce_axis, leaves_axis_open, parse_pattern
 
 #: What weights may be made of.
 WEIGHT_TYPES = ("f32", "f16", "bf16", "f8E4M3FN", "i8")
@@ -29,9 +29,9 @@ class SparseTensor:
             ml_dtypes, or of unsigned integers with `dtype` given.
         indices: ``[w/bk, np/bn]`` int8 or uint8 positions in their windows,
             ascending in each.
-        shape: the dense shape, ``(k, n)``, or ``(n, k)`` where `pattern.axis`
-            is 1.
-        pattern: the N:M pattern.
+        shape: the dense shape, ``(n, k)``, or ``(k, n)`` where `pattern.axis`
+            is 0.
+        pattern: the N:M pattern; ``[n, k]`` where a text has no dim.
         dtype: MLIR's name of the element type, where `values` does not tell.
 
     Raises:
@@ -47,6 +47,8 @@ class SparseTensor:
         lib.check(lib.runtime.nmVerifyCondensed(
             self.pattern._native(), self.k, self.n, b"weight",
             *self._tensors()), PatternError)
+        if leaves_axis_open(pattern, None):
+            announce_axis(f"the weight {self.shape}")
         # What _matmul compiled and packed for this weight.
         self._prepared: dict = {}
         self._bound: dict = {}

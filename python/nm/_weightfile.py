@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 from . import _safetensors
 from ._errors import Error, FileFormatError, reading
+from ._pattern import read_pattern
 from ._sparse import SparseTensor
 
 FORMAT, VERSION = "nm.sparse", 1
@@ -94,6 +95,6 @@ def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
         parts.append(array)
     try:
         return SparseTensor(parts[0], parts[1], record["shape"],
-                            record["pattern"], record["dtype"])
+                            read_pattern(record["pattern"]), record["dtype"])
     except Error as error:
         raise FileFormatError(f"{file.path}: {name}: {error}") from None

@@ -38,8 +38,8 @@ def measure(library="numpy"):
     """Microseconds of a call, by how it is made."""
     import nm
     rng = np.random.default_rng(0)
-    dense = nm.prune(rng.standard_normal((64, 48), np.float32), "2:4").weight
-    w, weight = nm.compress(dense, "2:4"), array_of(library, dense)
+    dense = nm.prune(rng.standard_normal((64, 48), np.float32), "2:4", axis=0).weight
+    w, weight = nm.compress(dense, "2:4", axis=0), array_of(library, dense)
     x = array_of(library, rng.standard_normal((1, 64), np.float32))
     prepared = nm.prepare(x, w)
     calls = {"nm.matmul(x, w)": lambda: nm.matmul(x, w),

@@ -31,7 +31,7 @@ def test_round_trip(saved):
 
 def test_several_weights(draw, tmp_path):
     weights = {f"layer.{i}": nm.compress(
-        draw.weight((16, 8 + i), "2:4", dtype=dtype), "2:4")
+        draw.weight((16, 8 + i), "2:4", dtype=dtype), "2:4", axis=0)
         for i, dtype in enumerate((np.float32, np.float16, np.int8))}
     nm.save_weights(tmp_path / "all.safetensors", weights)
     again = nm.load_weights(tmp_path / "all.safetensors")

@@ -1,6 +1,7 @@
 """nm.check, nm.prune, nm.compress, nm.detect and nm.SparseTensor."""
 
 import math
+import warnings
 
 import nm
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 def test_check_holds(draw):
     w = draw.weight((16, 6), "2:4")
     w[0, 0] = -0.0
-    report = nm.check(w, "2:4")
+    report = nm.check(w, "2:4", axis=0)
     assert report and report.holds and report.violations == 0
     assert report.windows == 24 and report.elements == 96
     assert report.non_zeros == np.count_nonzero(w)
@@ -80,7 +81,7 @@ def test_element_types(draw, dtype):
     else:
         kind = {"f16": np.float16, "i8": np.int8}[dtype]
     dense = draw.weight((16, 8), "2:4", dtype=kind)
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     assert w.dtype == dtype and w.values.dtype == dense.dtype
     assert w.decompress().tobytes() == dense.tobytes()
 
@@ -88,23 +89,23 @@ def test_element_types(draw, dtype):
 def test_compress_refuses_and_hints(draw):
     w = draw.weight((8, 16), "2:4", axis=1)
     with pytest.raises(nm.PatternError, match=r"axis=1 takes .*\[n, k\]"):
-        nm.compress(w, "2:4", name="fc1")
+        nm.compress(w, "2:4", name="fc1", axis=0)
     dense = draw.array(8, 16)
     with pytest.raises(nm.PatternError, match="'fc1'.*nm.prune makes"):
-        nm.compress(dense, "2:4", name="fc1")
+        nm.compress(dense, "2:4", name="fc1", axis=0)
 
 
 @pytest.mark.parametrize("call,error,text", [
     (lambda w: nm.check(w, "4 of 2"), nm.PatternError, "expected a pattern like"),
-    (lambda w: nm.check(w, "5:4"), nm.PatternError, "expected 1 <= N <= M"),
+    (lambda w: nm.check(w, "5:4", axis=0), nm.PatternError, "expected 1 <= N <= M"),
     (lambda w: nm.check(w, "2:4", axis=2), nm.PatternError, "axis 0 or 1"),
     (lambda w: nm.check(w, "2:4", block="big"), nm.PatternError, "a block like"),
     (lambda w: nm.check(w, "2:4, dim = 1", axis=0), nm.PatternError, "one axis"),
-    (lambda w: nm.check(w, 24), nm.PatternError, "a text like '2:4'"),
-    (lambda w: nm.check(w[0], "2:4"), nm.ShapeError, "2 dimensions"),
-    (lambda w: nm.check(w.astype(complex), "2:4"), nm.DTypeError, "complex128"),
-    (lambda w: nm.check([[1.0]], "2:4"), TypeError, "__dlpack__"),
-    (lambda w: nm.compress(w.astype(np.float64), "2:4"), nm.DTypeError, "f64"),
+    (lambda w: nm.check(w, 24, axis=0), nm.PatternError, "a text like '2:4'"),
+    (lambda w: nm.check(w[0], "2:4", axis=0), nm.ShapeError, "2 dimensions"),
+    (lambda w: nm.check(w.astype(complex), "2:4", axis=0), nm.DTypeError, "complex128"),
+    (lambda w: nm.check([[1.0]], "2:4", axis=0), TypeError, "__dlpack__"),
+    (lambda w: nm.compress(w.astype(np.float64), "2:4", axis=0), nm.DTypeError, "f64"),
 ])
 def test_errors(draw, call, error, text):
     with pytest.raises(error, match=text):
@@ -112,24 +113,24 @@ def test_errors(draw, call, error, text):
 
 
 def test_detect(draw):
-    pattern, reason = nm.detect(draw.weight((64, 32), "4:16", block=(1, 8)))
-    assert pattern == nm.Pattern(4, 16, (1, 8)) and reason
-    assert nm.detect(draw.array(64, 32))[0] is None
-    assert nm.detect(draw.weight((64, 32), "2:4"), min_sparsity=0.6)[0] is None
+    pattern, reason = nm.detect(draw.weight((64, 32), "4:16", block=(1, 8)), axis=0)
+    assert pattern == nm.Pattern(4, 16, (1, 8), 0) and reason
+    assert nm.detect(draw.array(64, 32), axis=0)[0] is None
+    assert nm.detect(draw.weight((64, 32), "2:4"), min_sparsity=0.6, axis=0)[0] is None
 
 
 def test_parts_are_verified(draw):
-    w = nm.compress(draw.weight((8, 3), "2:4"), "2:4")
-    again = nm.SparseTensor(w.values, w.indices, (8, 3), "2:4")
+    w = nm.compress(draw.weight((8, 3), "2:4"), "2:4", axis=0)
+    again = nm.SparseTensor(w.values, w.indices, (8, 3), "2:4, dim = 0")
     np.testing.assert_array_equal(again.decompress(), w.decompress())
     bad = w.indices.copy()
     bad[1] = bad[0]
     with pytest.raises(nm.PatternError, match="indices.*k 0"):
-        nm.SparseTensor(w.values, bad, (8, 3), "2:4")
+        nm.SparseTensor(w.values, bad, (8, 3), "2:4, dim = 0")
     with pytest.raises(nm.PatternError, match="expected"):
-        nm.SparseTensor(w.values[:2], w.indices, (8, 3), "2:4")
+        nm.SparseTensor(w.values[:2], w.indices, (8, 3), "2:4, dim = 0")
     with pytest.raises(nm.DTypeError, match="uint8 or int8"):
-        nm.SparseTensor(w.values, w.indices.astype(int), (8, 3), "2:4")
+        nm.SparseTensor(w.values, w.indices.astype(int), (8, 3), "2:4, dim = 0")
 
 
 def test_pattern_text():
@@ -137,3 +138,62 @@ def test_pattern_text():
     assert str(pattern) == "8:32, block = 1x16, dim = 1"
     assert pattern.describe().endswith("(75 % sparse)")
     assert pattern.sparsity == 0.75
+
+
+def test_pruned_is_a_pair(draw):
+    pruned = nm.prune(draw.array(8, 8), "2:4", axis=1)
+    assert len(pruned) == 2 and pruned[-1] is pruned.report
+    assert pruned[0] is pruned.weight and pruned[:1] == (pruned.weight,)
+    with pytest.raises(IndexError):
+        pruned[2]
+
+
+@pytest.fixture
+def untold(monkeypatch):
+    """As in a process that the change of the default was not told to."""
+    monkeypatch.setattr(nm._pattern, "_announced", False)
+
+
+def square_weight(axis):
+    """2:4 along `axis` and not along the other."""
+    weight = np.zeros((8, 8), np.float32)
+    weight[:, ::2] = np.arange(1, 33).reshape(8, 4)
+    return weight if axis == 1 else weight.T.copy()
+
+
+@pytest.mark.parametrize("call", [
+    lambda w: nm.prune(w, "1:4"), lambda w: nm.check(w, "2:4"), nm.detect,
+    lambda w: nm.Pattern(2, 4),
+    lambda w: nm.compress(np.eye(8, dtype=np.float32), "2:4"),
+    lambda w: nm.SparseTensor(np.ones((4, 8), np.float32), np.array(
+        [[0] * 8, [1] * 8] * 2, np.uint8), (8, 8), "2:4")])
+def test_k_is_last_and_the_change_is_told_once(untold, call):
+    w = square_weight(1)
+    with pytest.warns(nm.AxisWarning, match=r"is \[out, in\]") as told:
+        call(w)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(w)
+
+
+def test_k_is_last_without_a_warning_where_nothing_changes(untold):
+    weight = square_weight(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Before, this was refused.
+        assert nm.compress(weight, "2:4").pattern == nm.Pattern(2, 4, axis=1)
+        assert nm.check(np.eye(8), "2:4").pattern.axis == 1
+        assert nm.detect(np.ones((8, 8)))[0] is None
+        assert nm.prune(np.eye(8), "2:4").report.pattern.axis == 1
+        for pattern in ("2:4, dim = 0", nm.Pattern(2, 4, axis=0)):
+            assert nm.prune(weight, pattern).report.pattern.axis == 0
+        with pytest.raises(nm.PatternError, match=r"axis=0 takes the weight as \[k, n\]"):
+            nm.compress(square_weight(0), "2:4")
+
+
+def test_k_is_last_by_default(untold):
+    with pytest.warns(nm.AxisWarning):
+        pruned, report = nm.prune(square_weight(1), "2:4")
+    np.testing.assert_array_equal(pruned, square_weight(1))
+    assert report.dropped == 0 and report.pattern.axis == 1

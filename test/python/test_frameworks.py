@@ -37,11 +37,11 @@ def test_torch(draw, torch):
 def test_torch_element_types(draw, torch, dtype, tolerance):
     kind = getattr(torch, dtype)
     dense = (torch.from_numpy(draw.array(64, 16)) * 10).to(kind)
-    pruned, report = nm.prune(dense, "2:4")
+    pruned, report = nm.prune(dense, "2:4", axis=0)
     assert pruned.dtype == kind and report.dropped > 0
-    assert nm.check(pruned, "2:4")
+    assert nm.check(pruned, "2:4", axis=0)
     x = (torch.from_numpy(draw.array(5, 64)) * 10).to(kind)
-    w = nm.compress(pruned, "2:4")
+    w = nm.compress(pruned, "2:4", axis=0)
     assert torch.equal(w.decompress(like=dense), pruned)
     y = nm.matmul(x, w)
     assert y.dtype == (torch.int32 if dtype == "int8" else kind)
@@ -50,14 +50,14 @@ def test_torch_element_types(draw, torch, dtype, tolerance):
 
 
 def test_torch_refuses_what_would_be_lost(draw, torch):
-    w = nm.compress(draw.weight((32, 16), "2:4"), "2:4")
+    w = nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0)
     x = torch.zeros(5, 32, requires_grad=True)
     with pytest.raises(nm.Error, match="gradient"):
         nm.matmul(x, w)
     with torch.no_grad():
         assert nm.matmul(x, w).shape == (5, 16)
     with pytest.raises(nm.Error, match="to_dense"):
-        nm.compress(torch.eye(8).to_sparse(), "1:8")
+        nm.compress(torch.eye(8).to_sparse(), "1:8", axis=0)
     with pytest.raises(nm.DeviceError, match="meta"):
         nm.matmul(torch.zeros(5, 32, device="meta"), w)
     with pytest.raises(nm.DeviceError, match="meta"):
@@ -141,9 +141,9 @@ def test_jax_results_of_types_that_it_narrows(jax):
 
 def test_jax_bfloat16(draw, jax):
     jnp = jax.numpy
-    dense, _ = nm.prune(jnp.asarray(draw.array(64, 16), jnp.bfloat16), "2:4")
+    dense, _ = nm.prune(jnp.asarray(draw.array(64, 16), jnp.bfloat16), "2:4", axis=0)
     x = jnp.asarray(draw.array(5, 64), jnp.bfloat16)
-    y = nm.matmul(x, nm.compress(dense, "2:4"))
+    y = nm.matmul(x, nm.compress(dense, "2:4", axis=0))
     assert y.dtype == jnp.bfloat16
     exact = reference(np.asarray(x, np.float64), np.asarray(dense, np.float64), 0)
     assert relative_error(np.asarray(y, np.float64), exact) < 2e-2

@@ -18,7 +18,8 @@ import sys
 sys.path.insert(0, {str(ROOT / "python")!r})
 import nm
 import numpy as np
-w = nm.compress(np.tile(np.array([[1], [0], [2], [0]], np.float32), (16, 32)), "2:4")
+w = nm.compress(np.tile(np.array([[1], [0], [2], [0]], np.float32), (16, 32)), "2:4",
+                axis=0)
 x = np.ones((3, 64), np.float32)
 """
 
@@ -31,7 +32,7 @@ def run(text):
 
 @pytest.fixture
 def weight(draw):
-    return nm.compress(draw.weight((64, 32), "2:4"), "2:4")
+    return nm.compress(draw.weight((64, 32), "2:4"), "2:4", axis=0)
 
 
 def test_weights_are_copied_and_pickled(draw, weight):
@@ -118,7 +119,7 @@ def test_threads_share_a_weight(weight):
 def test_a_child_calls():
     run("""
 import os
-w = nm.compress(np.tile(w.decompress(), (4, 8)), "2:4")
+w = nm.compress(np.tile(w.decompress(), (4, 8)), "2:4", axis=0)
 x = np.ones((64, 256), np.float32)
 y = nm.matmul(x, w)
 child = os.fork()
@@ -186,7 +187,7 @@ class Exported:
 @pytest.mark.parametrize("kind", [Described, Exported])
 def test_memory_that_lives_as_long_as_its_description(draw, kind):
     """More than malloc keeps, so that memory that goes cannot be read."""
-    w = nm.compress(draw.weight((1024, 8), "2:4"), "2:4")
+    w = nm.compress(draw.weight((1024, 8), "2:4"), "2:4", axis=0)
     x = draw.array(16384, 1024)
     assert np.array_equal(nm.matmul(kind(x), w), nm.matmul(x, w))
 

@@ -49,7 +49,7 @@ def test_element_types(draw, dtype, tolerance, activation):
         kind = np.dtype(getattr(pytest.importorskip("ml_dtypes"), dtype))
     dense = draw.weight((64, 16), "2:4", dtype=kind)
     x = draw.array(5, 64, dtype=kind)
-    y = nm.matmul(x, nm.compress(dense, "2:4"), activation=activation)
+    y = nm.matmul(x, nm.compress(dense, "2:4", axis=0), activation=activation)
     whole = np.int32 if activation is None else np.float32
     assert y.dtype == {"int8": whole}.get(dtype, kind)
     exact = reference(x.astype(np.float64), dense.astype(np.float64), 0, None,
@@ -59,7 +59,7 @@ def test_element_types(draw, dtype, tolerance, activation):
 
 def test_a_type_that_the_cpu_has_not(draw):
     kind = np.dtype(pytest.importorskip("ml_dtypes").float8_e4m3fn)
-    w = nm.compress(draw.weight((64, 16), "2:4", dtype=kind), "2:4")
+    w = nm.compress(draw.weight((64, 16), "2:4", dtype=kind), "2:4", axis=0)
     with pytest.raises(nm.CompileError, match="but got 'f8E4M3FN'") as caught:
         nm.matmul(draw.array(5, 64, dtype=kind), w)
     assert caught.value.diagnostics[0].place.startswith("module.mlir:")
@@ -68,14 +68,14 @@ def test_a_type_that_the_cpu_has_not(draw):
 def test_int8_with_scale_and_bias(draw):
     dense = draw.weight((64, 16), "2:4", dtype=np.int8)
     x, bias = draw.array(5, 64, dtype=np.int8), draw.array(16)
-    y = nm.matmul(x, nm.compress(dense, "2:4"), bias, scale=1e-3)
+    y = nm.matmul(x, nm.compress(dense, "2:4", axis=0), bias, scale=1e-3)
     assert y.dtype == np.float32
     assert relative_error(y, reference(x, dense, 0, bias, None, 1e-3)) < 1e-6
 
 
 def test_strided_inputs(draw):
     dense = draw.weight((32, 16), "2:4")
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     wide = draw.array(6, 4, 64)
     read_only = wide[..., :32]
     read_only.setflags(write=False)
@@ -92,7 +92,7 @@ def test_strided_inputs(draw):
 
 def test_out(draw):
     dense = draw.weight((32, 16), "2:4")
-    w, x = nm.compress(dense, "2:4"), draw.array(5, 32)
+    w, x = nm.compress(dense, "2:4", axis=0), draw.array(5, 32)
     out = np.full((5, 16), np.nan, np.float32)
     assert nm.matmul(x, w, out=out) is out
     expected = reference(x, dense, 0)
@@ -109,7 +109,7 @@ def test_out(draw):
 
 
 def test_out_errors(draw):
-    w, x = nm.compress(draw.weight((32, 16), "2:4"), "2:4"), draw.array(5, 32)
+    w, x = nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0), draw.array(5, 32)
     with pytest.raises(nm.ShapeError, match=r"\(5, 16\), but got \(5, 15\)"):
         nm.matmul(x, w, out=np.zeros((5, 15), np.float32))
     with pytest.raises(nm.DTypeError, match="expected out of f32"):
@@ -136,14 +136,14 @@ def test_out_errors(draw):
 ])
 def test_errors(draw, change, error, text):
     given = {"x": draw.array(5, 32),
-             "w": nm.compress(draw.weight((32, 16), "2:4"), "2:4")}
+             "w": nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0)}
     with pytest.raises(error, match=text):
         nm.matmul(**change(given))
 
 
 def test_prepare(draw):
     dense = draw.weight((32, 16), "2:4")
-    w, bias = nm.compress(dense, "2:4"), draw.array(16)
+    w, bias = nm.compress(dense, "2:4", axis=0), draw.array(16)
     product = nm.prepare(draw.array(5, 32), w, bias, "relu")
     assert "2:4" in product.remark and "strategy" in product.remark
     for _ in range(3):
@@ -161,7 +161,7 @@ def test_prepare(draw):
 
 def test_threads(draw):
     dense = draw.weight((64, 48), "2:4")
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     product = nm.prepare(draw.array(9, 64), w)
     inputs = [draw.array(9, 64) for _ in range(4)]
     wrong = []
@@ -189,7 +189,7 @@ def test_array_interface(draw):
             self.array = array
             self.__array_interface__ = array.__array_interface__
 
-    w = nm.compress(Wrapped(dense), "2:4")
+    w = nm.compress(Wrapped(dense), "2:4", axis=0)
     y = nm.matmul(Wrapped(x), w)
     assert isinstance(y, np.ndarray)
     assert relative_error(y, reference(x, dense, 0)) < 1e-6
@@ -210,7 +210,7 @@ def test_dlpack(draw):
         def __dlpack_device__(self):
             return self.array.__dlpack_device__()
 
-    w = nm.compress(Wrapped(dense), "2:4")
+    w = nm.compress(Wrapped(dense), "2:4", axis=0)
     y = nm.matmul(Wrapped(x), w)
     assert relative_error(y, reference(x, dense, 0)) < 1e-6
     y = nm.matmul(Wrapped(x.T.copy().T), w)
@@ -223,7 +223,7 @@ def test_dlpack(draw):
 def test_kernels_for_every_number_of_rows(draw):
     """More than are kept: old ones go, and come again."""
     dense = draw.weight((32, 16), "2:4")
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     for rows in (*range(1, 10), 40, 1, 2, 40):
         x = draw.array(rows, 32)
         assert relative_error(nm.matmul(x, w), reference(x, dense, 0)) < 1e-6
@@ -232,7 +232,7 @@ def test_kernels_for_every_number_of_rows(draw):
 
 
 def test_precompile(draw, monkeypatch):
-    w = nm.compress(draw.weight((36, 20), "2:4"), "2:4")
+    w = nm.compress(draw.weight((36, 20), "2:4"), "2:4", axis=0)
     remarks = nm.precompile(w, [3, 17, None], bias=True)
     assert len(remarks) == 3 and "m = 3" in remarks[0] and "m = ?" in remarks[1]
     monkeypatch.setattr("nm._compile._run", None)

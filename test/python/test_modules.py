@@ -46,7 +46,7 @@ def test_compile_text(draw):
     assert str(function) == (
         "@linear(tensor<?x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>, "
         "tensor<?x48xf32>) -> (tensor<?x48xf32>)")
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     expected = reference(x, dense, 0) + y
     for weight in (dense, w, (w.values, w.indices)):
         assert relative_error(module(x, weight, y), expected) < 1e-6
@@ -150,7 +150,7 @@ def test_call_errors(draw):
     with pytest.raises(nm.PatternError, match="argument 1 of @linear"):
         module(x, draw.array(64, 48), y)
     with pytest.raises(nm.PatternError, match="argument 1 of @linear"):
-        module(x, nm.compress(draw.weight((64, 48), "1:4"), "1:4"), y)
+        module(x, nm.compress(draw.weight((64, 48), "1:4"), "1:4", axis=0), y)
 
 
 def test_compile_errors(tmp_path):
@@ -226,6 +226,36 @@ def test_damaged_cache(own_cache, damage):
     damage(record, record.parent / f"{digest}.so")
     assert nm.compile(TEXT).functions
     assert nm.compile(TEXT).path.exists()
+
+
+def test_clearing_the_cache_deletes_what_is_its_own(draw, tmp_path, monkeypatch):
+    monkeypatch.setenv("NM_CACHE_DIR", str(tmp_path))
+    assert nm.clear_cache() == 0
+    nm.matmul(draw.array(3, 64), nm.compress(draw.weight((64, 8), "2:4"), "2:4", axis=0))
+    own, = tmp_path.iterdir()
+    record, = own.glob("*.json")
+    others = [tmp_path / "project" / "package.json", tmp_path / "project" / "main.py",
+              own / "settings.json", own / f"{'0' * 64}.so",
+              tmp_path / ("a" * 40) / record.name.replace(record.name[0], "f", 1),
+              tmp_path / ("b" * 40) / f"{'1' * 40}.json", tmp_path / "notes.json"]
+    for file in others:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(record.read_text() if file.parent.name[0] == "b" else "{}")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / record.name).write_text(record.read_text())
+    (tmp_path / ("c" * 40)).symlink_to(outside)
+    assert nm.clear_cache() == 1
+    assert not record.exists() and all(file.exists() for file in others)
+    assert (outside / record.name).exists()
+    assert sorted(file.name for file in own.iterdir()) == sorted(
+        file.name for file in others if file.parent == own)
+    for file in others[2:4]:
+        file.unlink()
+    nm.matmul(draw.array(3, 64), nm.compress(draw.weight((64, 8), "2:4"), "2:4", axis=0))
+    damaged, = own.glob("*.so")
+    damaged.write_bytes(b"")
+    assert nm.clear_cache() == 1 and not own.exists()
 
 
 def test_unwritable_cache(tmp_path, monkeypatch):
@@ -331,7 +361,7 @@ def test_device_arrays_of_unknown_libraries():
 
 def test_without_a_compiler(own_cache, draw, tmp_path):
     """Loading, running and what is cached need no compiler."""
-    w = nm.compress(draw.weight((64, 48), "2:4"), "2:4")
+    w = nm.compress(draw.weight((64, 48), "2:4"), "2:4", axis=0)
     x, y = draw.array(3, 64), draw.array(3, 48)
     w.save(tmp_path / "w.safetensors")
     np.save(tmp_path / "x.npy", x)

@@ -23,21 +23,22 @@ def test_patterns_of_other_numbers(numbers):
 
 
 def test_patterns_of_numpy():
-    pattern = nm.Pattern(np.int64(2), np.int8(4), [np.int32(1), 1])
-    assert pattern == nm.Pattern(2, 4) and hash(pattern) == hash(nm.Pattern(2, 4))
+    pattern = nm.Pattern(np.int64(2), np.int8(4), [np.int32(1), 1], np.int8(0))
+    same = nm.Pattern(2, 4, axis=0)
+    assert pattern == same and hash(pattern) == hash(same)
 
 
 @pytest.mark.parametrize("text", ["2:4\0", "2:4\0, dim = 1", "\ud800", "2:4\n"])
 def test_pattern_texts_that_c_would_cut(dense, text):
     with pytest.raises(nm.PatternError, match="expected a pattern"):
-        nm.check(dense, text)
+        nm.check(dense, text, axis=0)
 
 
 @pytest.mark.parametrize("block", [(1.5, 32), "1_0x1", "1x32x1", "x", "", 5,
                                    (2 ** 64 + 1, 1)])
 def test_odd_blocks(dense, block):
     with pytest.raises(nm.PatternError, match="expected a block"):
-        nm.check(dense, "2:4", block=block)
+        nm.check(dense, "2:4", block=block, axis=0)
 
 
 @pytest.mark.parametrize("axis", [2, 5, "1", 2 ** 70])
@@ -55,17 +56,17 @@ def test_odd_weights(dense):
             with pytest.raises(nm.DTypeError, match="expected elements"):
                 call(array, "2:4")
     with pytest.raises(TypeError, match="without a mask"):
-        nm.compress(np.ma.masked_array(dense), "2:4")
+        nm.compress(np.ma.masked_array(dense), "2:4", axis=0)
     with pytest.raises(nm.PatternError, match=r"'a\?b\?'"):
-        nm.compress(np.ones((4, 4), np.float32), "2:4", name="a\0b\ud800")
+        nm.compress(np.ones((4, 4), np.float32), "2:4", name="a\0b\ud800", axis=0)
     with pytest.raises(nm.ShapeError, match="expected activations"):
-        nm.prune(dense, "2:4", activations=np.float32(1))
+        nm.prune(dense, "2:4", activations=np.float32(1), axis=0)
     with pytest.raises(nm.PatternError, match="min_sparsity"):
-        nm.detect(dense, min_sparsity=float("nan"))
+        nm.detect(dense, min_sparsity=float("nan"), axis=0)
     for strided in (dense[::-1, ::-1], np.asfortranarray(dense), odd_copy(dense),
                     at_odd_address(dense)):
-        assert np.array_equal(nm.compress(strided, "2:4").decompress(), strided)
-        assert np.array_equal(nm.prune(strided, "2:4").weight, strided)
+        assert np.array_equal(nm.compress(strided, "2:4", axis=0).decompress(), strided)
+        assert np.array_equal(nm.prune(strided, "2:4", axis=0).weight, strided)
 
 
 def odd_copy(array):
@@ -87,19 +88,19 @@ def at_odd_address(array):
     lambda v: v.astype(">f4"), lambda v: v.view(np.int32), lambda v: v.tolist(),
     lambda v: v.astype(np.float16)])
 def test_parts_of_another_type(dense, change):
-    w = nm.compress(dense, "2:4")
-    assert nm.SparseTensor(w.values.view(np.uint32), w.indices, w.shape, "2:4",
+    w = nm.compress(dense, "2:4", axis=0)
+    assert nm.SparseTensor(w.values.view(np.uint32), w.indices, w.shape, "2:4, dim = 0",
                            "f32").dtype == "f32"
     with pytest.raises(nm.DTypeError, match="expected values of f32"):
-        nm.SparseTensor(change(w.values), w.indices, w.shape, "2:4", "f32")
+        nm.SparseTensor(change(w.values), w.indices, w.shape, "2:4, dim = 0", "f32")
 
 
 @pytest.mark.parametrize("shape", [(2 ** 64 + 64, 32), (-64, 32), (64.0, 32), 64,
                                    (64, 32, 1), None])
 def test_parts_of_another_shape(dense, shape):
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     with pytest.raises(nm.ShapeError, match="expected"):
-        nm.SparseTensor(w.values, w.indices, shape, "2:4")
+        nm.SparseTensor(w.values, w.indices, shape, "2:4, dim = 0")
 
 
 def test_saved_weights_are_condensed(dense, tmp_path):
@@ -108,7 +109,7 @@ def test_saved_weights_are_condensed(dense, tmp_path):
 
 
 def test_scales(draw, dense):
-    w, x = nm.compress(dense, "2:4"), draw.array(3, 64)
+    w, x = nm.compress(dense, "2:4", axis=0), draw.array(3, 64)
     exact = reference(x, dense, 0, scale=2)
     for scale in (2, 2.0, np.float32(2), np.int64(2), np.full(32, 2, np.float32)):
         assert relative_error(nm.matmul(x, w, scale=scale), exact) < 1e-6
@@ -122,7 +123,7 @@ def test_scales(draw, dense):
 
 
 def test_odd_arrays(draw, dense):
-    w, x = nm.compress(dense, "2:4"), draw.array(3, 64)
+    w, x = nm.compress(dense, "2:4", axis=0), draw.array(3, 64)
     expected = nm.matmul(x, w)
     for array in (odd_copy(x), at_odd_address(x), np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2]):
         assert np.array_equal(nm.matmul(array, w), expected)
@@ -153,7 +154,7 @@ def test_odd_compilations(dense):
             nm.compile(TWO, target)
     with pytest.raises(nm.CompileError):
         nm.compile("\ud800\n")
-    w = nm.compress(dense, "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
     for rows in (-1, True, 1.5, "1", [1, "2"]):
         with pytest.raises(nm.ShapeError, match="numbers of rows"):
             nm.precompile(w, rows)

@@ -41,7 +41,8 @@ def test_calls_raise_no_audit_events():
 import sys
 import numpy as np
 import nm
-w = nm.compress(nm.prune(np.ones((64, 48), np.float32), "2:4").weight, "2:4")
+weight = nm.prune(np.ones((64, 48), np.float32), "2:4", axis=0).weight
+w = nm.compress(weight, "2:4", axis=0)
 x, out = np.ones((1, 64), np.float32), np.empty((1, 48), np.float32)
 prepared, seen = nm.prepare(x, w), []
 def call_all():

@@ -53,7 +53,7 @@ def test_from_dense_refuses_and_prunes():
     assert torch.equal(sparse.weight,
                        nm.prune(layer.weight.detach(), "2:4", axis=1).weight)
     with pytest.raises(nm.ShapeError, match="axis=1"):
-        NMLinear.from_sparse(nm.compress(np.zeros((8, 4), np.float32), "2:4"))
+        NMLinear.from_sparse(nm.compress(np.zeros((8, 4), np.float32), "2:4", axis=0))
 
 
 @pytest.mark.parametrize("activation", [None, "gelu", "gelu_tanh", "silu"])

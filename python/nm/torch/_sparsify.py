@@ -158,8 +158,7 @@ def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
 
 def _find_pattern(name: str, rules: Any) -> Pattern | None:
     if not isinstance(rules, Mapping):
-        return parse_pattern(rules, None, 1 if isinstance(rules, str)
-                             and "dim" not in rules else None)
+        return parse_pattern(rules)
     for glob, pattern in rules.items():
         if fnmatch.fnmatchcase(name, glob):
             return None if pattern is None else _find_pattern(name, pattern)

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .. import _arrays
 from .._errors import DeviceError, Error, PatternError
-from .._pattern import Pattern, parse_pattern
+from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor
 
 
@@ -120,7 +120,7 @@ def parse_form(form: str) -> tuple[Pattern, tuple[int, int]]:
     if sizes is None:
         raise PatternError("expected a weight's shape and pattern, as in '48x64, 2:4, "
                            f"dim = 1', but got {form!r}")
-    return parse_pattern(pattern), (int(sizes[1]), int(sizes[2]))
+    return read_pattern(pattern), (int(sizes[1]), int(sizes[2]))
 
 
 @torch.compiler.assume_constant_result
