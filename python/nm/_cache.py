@@ -11,9 +11,11 @@ What is in the folder is run: it must be as trusted as the package itself.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -24,6 +26,8 @@ from ._files import written_whole
 
 _lock = threading.Lock()
 _fallback: Path | None = None
+# What `key` gives.
+_KEY = re.compile("[0-9a-f]{40}")
 
 
 class CacheWarning(UserWarning):
@@ -49,13 +53,52 @@ def cache_dir() -> Path:
 
 
 def clear_cache() -> int:
-    """Deletes what cache_dir() holds of nm; returns how many modules there
-    were. Modules that are loaded stay usable."""
+    """Deletes what nm wrote to cache_dir(), and nothing else that may be there;
+    returns how many modules there were. Modules that are loaded stay usable."""
     count = 0
-    for record in cache_dir().glob("*/*.json"):
-        count += 1
-        shutil.rmtree(record.parent, ignore_errors=True)
+    try:
+        folders = [entry for entry in cache_dir().iterdir()
+                   if _KEY.fullmatch(entry.name)
+                   and entry.is_dir() and not entry.is_symlink()]
+    except OSError:
+        return 0
+    for folder in folders:
+        count += _clear_folder(folder)
     return count
+
+
+def _clear_folder(folder: Path) -> int:
+    """Deletes the records and artifacts of a folder, and itself if it is empty then."""
+    files = [file for file in folder.iterdir()
+             if file.is_file() and not file.is_symlink()]
+    records = {file: digest for file in files if (digest := _digest_of(file))}
+    artifacts = [file for file in files if file.suffix == ".so" and (
+        file.stem in records.values() or _is_artifact(file))]
+    for file in [*records, *artifacts]:
+        file.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return len(records)
+
+
+def _digest_of(record: Path) -> str | None:
+    """The artifact that a file names, if it is a record of nm, whose own name is the
+    key of the compiler in it."""
+    try:
+        about = json.loads(record.read_text(encoding="utf-8"))
+        is_own = record.name == f"{key(compiler=about['compiler'])}.json"
+        return str(about["sha256"]) if is_own else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _is_artifact(file: Path) -> bool:
+    """Whether it has the contents that it was written with, by its name. A truncated
+    library would end the process where it is mapped."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() == file.stem
+    except OSError:
+        return False
 
 
 def processor() -> str:
@@ -108,8 +151,7 @@ def _read(record: Path) -> Path | None:
     try:
         digest = json.loads(record.read_text(encoding="utf-8"))["sha256"]
         artifact = record.parent / f"{digest}.so"
-        # A truncated library would end the process where it is mapped.
-        if hashlib.sha256(artifact.read_bytes()).hexdigest() == digest:
+        if _is_artifact(artifact):
             return artifact
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
