@@ -2,6 +2,8 @@
 
 #include "Linker.h"
 
+#include "nm/Support/TemporaryPath.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,9 +15,13 @@
 
 #ifdef NM_HAVE_LLD
 #include "lld/Common/Driver.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/Parallel.h"
+#include "llvm/Support/Signals.h"
 LLD_HAS_DRIVER(elf)
 #endif
 
+#include <csignal>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -135,6 +141,29 @@ static ::nm::Error linkError(StringRef text) {
 }
 
 #ifdef NM_HAVE_LLD
+namespace {
+/// LLVM takes the program's signals for the sake of lld's temporary files, and
+/// gives them back here, unless it had them before.
+class SignalKeeper {
+public:
+  SignalKeeper() : before(getHandler()) {}
+  ~SignalKeeper() {
+    if (getHandler() != before)
+      sys::unregisterHandlers();
+  }
+
+private:
+  /// Of one of the signals that LLVM takes all at once.
+  static sighandler_t getHandler() {
+    struct sigaction action;
+    sigaction(SIGHUP, nullptr, &action);
+    return action.sa_handler;
+  }
+
+  sighandler_t before;
+};
+} // namespace
+
 /// None where lld cannot be used any more: it keeps global state, which an
 /// error deep inside of it may leave broken.
 static std::optional<Status> linkInProcess(ArrayRef<std::string> args) {
@@ -143,9 +172,15 @@ static std::optional<Status> linkInProcess(ArrayRef<std::string> args) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!canRun)
     return std::nullopt;
-  std::vector<const char *> argv = {"ld.lld"};
+  SignalKeeper signals;
+  // lld's pool of threads would not be there in a forked child, which then
+  // waits for it for ever.
+  std::vector<const char *> argv = {"ld.lld", "--threads=1"};
   for (const std::string &arg : args)
     argv.push_back(arg.c_str());
+  // lld sets it for the whole process.
+  scope_exit restore(
+      [before = parallel::strategy] { parallel::strategy = before; });
   std::string text;
   raw_string_ostream stream(text);
   lld::Result result =
@@ -174,10 +209,12 @@ static Status linkByProgram(ArrayRef<std::string> args) {
     return ::nm::Error{
         "expected ld.lld or ld on PATH to link the shared object, but "
         "found none; --emit=obj needs no linker"};
-  SmallString<128> log;
-  if (std::error_code error =
-          sys::fs::createTemporaryFile("nm-link", "log", log))
-    return ::nm::Error{"cannot write a temporary file: " + error.message()};
+  Result<::nm::TemporaryPath> file = ::nm::TemporaryPath::file(
+      ::nm::inTemporaryFolder("nm-link-"), ".log", 0600);
+  if (!file)
+    return ::nm::Error{"cannot write a temporary file: " +
+                       file.error().message};
+  std::string log = file->str();
   std::vector<StringRef> argv = {found};
   argv.insert(argv.end(), args.begin(), args.end());
   std::string reason;
@@ -187,7 +224,6 @@ static Status linkByProgram(ArrayRef<std::string> args) {
       sys::ExecuteAndWait(found, argv, std::nullopt, redirects,
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &reason);
   auto text = MemoryBuffer::getFile(log);
-  sys::fs::remove(log);
   if (code == 0)
     return Status::success();
   return linkError(text && !(*text)->getBuffer().empty() ? (*text)->getBuffer()

@@ -129,6 +129,44 @@ assert os.waitpid(child, 0)[1] == 0
 """)
 
 
+def test_a_child_compiles():
+    """The parent has compiled, and so has had the linker's threads."""
+    run(f"""
+import multiprocessing, os, signal
+text = {TEXT!r}
+os.environ["NM_CACHE_DIR"] = "/dev/null/none"
+import warnings
+warnings.simplefilter("ignore")
+nm.compile(text)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    nm.compile(text.replace("64", "128"))
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    pool.apply_async(nm.lower, (text, "so")).get(60)
+""")
+
+
+def test_compiling_leaves_signals_to_the_program():
+    run(f"""
+import signal
+def caught():
+    with open("/proc/self/status") as file:
+        return [line for line in file if line.startswith(("SigCgt", "SigIgn"))]
+def number(lines):
+    return [int(line.split()[1], 16) for line in lines]
+# LLVM's recovery of crashes keeps these.
+crashes = sum(1 << (s - 1) for s in (
+    signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV,
+    signal.SIGTRAP))
+before = number(caught())
+nm.lower({TEXT!r}, "so")
+assert [n & ~crashes for n in number(caught())] == before
+""")
+
+
 def test_threads_call_until_the_end():
     run("""
 import threading, time
