@@ -186,10 +186,30 @@ void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
   buildKernelHost(pm);
 }
 
+/// Parses the options and builds the pipeline. LLVM's back end would end the
+/// process for a PTX version that it or the chip has not.
+static LogicalResult
+buildFromText(OpPassManager &pm, StringRef text,
+              llvm::function_ref<LogicalResult(const Twine &)> fail) {
+  NMToNVVMOptions options;
+  if (failed(options.parseFromString(text)))
+    return failure();
+  if (options.ptxVersion != 0)
+    if (::nm::Status status =
+            getChip(options).checkPtxVersion(options.ptxVersion);
+        !status)
+      return fail(status.error().message);
+  buildNMToNVVMPipeline(pm, options);
+  return success();
+}
+
 void mlir::nm::registerNMToNVVMPipeline() {
-  PassPipelineRegistration<NMToNVVMOptions>(
+  registerPassPipeline(
       "nm-to-nvvm",
       "linalg with N:M weights to kernels for NVIDIA GPUs, and the LLVM "
       "dialect",
-      buildNMToNVVMPipeline);
+      buildFromText,
+      [](function_ref<void(const detail::PassOptions &)> handle) {
+        handle(NMToNVVMOptions());
+      });
 }

@@ -17,17 +17,55 @@ static constexpr GpuChip kChips[] = {
     {"sm_120", 87, 170, 128, 2.41, 1792, 101376, 102400, true},
 };
 
+namespace {
+struct Variant {
+  std::string_view name;
+  int64_t ptxVersion;
+};
+} // namespace
+
+// The PTX versions that, by the PTX ISA's table of .target, first have code
+// with the features of one chip (a) or of its family (f).
+static constexpr Variant kVariants[] = {
+    {"sm_90a", 80},  {"sm_100a", 86}, {"sm_100f", 88},
+    {"sm_120a", 87}, {"sm_120f", 88},
+};
+
+/// The chip that `name`, with its suffix or without, is of.
+static bool isOfChip(std::string_view name, const GpuChip &chip) {
+  return name.substr(0, chip.name.size()) == chip.name &&
+         name.size() <= chip.name.size() + 1;
+}
+
 Result<GpuChip> GpuChip::get(std::string_view name) {
-  std::string_view family = name;
-  if (!family.empty() && (family.back() == 'a' || family.back() == 'f'))
-    family.remove_suffix(1);
   std::string known;
-  for (const GpuChip &chip : kChips) {
-    if (chip.name == family)
+  auto isKnown = [&](std::string_view candidate) {
+    known += (known.empty() ? "" : ", ") + std::string(candidate);
+    return candidate == name;
+  };
+  for (GpuChip chip : kChips) {
+    if (isKnown(chip.name))
       return chip;
-    known += known.empty() ? "" : ", ";
-    known += chip.name;
+    for (const Variant &variant : kVariants) {
+      if (!isOfChip(variant.name, chip) || !isKnown(variant.name))
+        continue;
+      chip.ptxVersion = variant.ptxVersion;
+      return chip;
+    }
   }
   return Error{"expected a chip of " + known + ", but got '" +
                std::string(name) + "'"};
+}
+
+/// The newest that LLVM 22 writes.
+static constexpr int64_t kNewestPtx = 90;
+
+Status GpuChip::checkPtxVersion(int64_t version) const {
+  // 7.8 comes before 8.0.
+  if (version >= ptxVersion && version <= kNewestPtx && version % 10 != 9)
+    return Status::success();
+  return Error{"expected a PTX version between " + std::to_string(ptxVersion) +
+               ", the oldest for the chip, and " + std::to_string(kNewestPtx) +
+               " other than 79 and 89, which there are not" + ", but got " +
+               std::to_string(version)};
 }

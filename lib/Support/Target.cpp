@@ -3,8 +3,7 @@
 #include "nm/Support/Target.h"
 
 #include "nm/Support/Counted.h"
-#include "nm/Support/GpuSchedule.h"
-#include "nm/Support/KernelObjects.h"
+#include "nm/Support/GpuChip.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -31,31 +30,13 @@ static Error unknownTarget(std::string_view text) {
                "'; expected cpu, cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]"};
 }
 
-/// ptxas has features of one chip alone from sm_90a on, and those of a family
-/// from sm_100f on.
-static bool hasSuffix(const Chip &chip) {
-  if (chip.suffix == 0)
-    return true;
-  return chip.major >= (chip.suffix == 'a' ? 9 : 10);
-}
-
-static Status checkChip(std::string_view name) {
-  if (Result<GpuChip> known = GpuChip::get(name); !known)
-    return known.error();
-  std::optional<Chip> chip = Chip::parse(name);
-  if (chip && hasSuffix(*chip))
-    return Status::success();
-  return Error{"expected a chip as ptxas names it, but got '" +
-               std::string(name) + "'"};
-}
-
 /// Adds the chips of `text`, which are separated by commas.
 static Status addChips(std::string_view text, Target &target) {
   while (true) {
     size_t comma = text.find(',');
     std::string chip(text.substr(0, comma));
-    if (Status status = checkChip(chip); !status)
-      return status;
+    if (Result<GpuChip> known = GpuChip::get(chip); !known)
+      return known.error();
     if (std::find(target.chips.begin(), target.chips.end(), chip) !=
         target.chips.end())
       return Error{"expected each chip once, but got '" + chip + "' again"};

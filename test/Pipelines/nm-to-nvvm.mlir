@@ -3,6 +3,7 @@
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>/dev/null | FileCheck %s --check-prefix=LOCAL
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 ptx-version=78 opt-level=2 format=llvm" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 // RUN: not nm-opt %s --nm-to-nvvm="chip=sm_12" 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not nm-opt %s --nm-to-nvvm="chip=sm_90a ptx-version=78" 2>&1 | FileCheck %s --check-prefix=PTX-VERSION
 
 // The PTX: loads of A and stores of C by 16 bytes, asynchronous copies that
 // bypass L1, operands read from shared memory by 16 bytes; nothing in local
@@ -28,7 +29,8 @@
 // REMARK: remark: nm.spmm <16:32, block = 1x32> (50.0 % sparse), m = ?, taken to be 1024, n = 4096, k = 4096, f32: strategy simt on sm_90; estimated {{.*}} us, at least 256.8 us of multiplications and {{.*}} us of memory
 
 // OPTIONS: gpu.object<#nvvm.target<chip = "sm_80", features = "+ptx78">
-// CHIP: error: expected a chip of sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, but got 'sm_12'
+// CHIP: error: expected a chip of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_120, sm_120a, sm_120f, but got 'sm_12'
+// PTX-VERSION: error: expected a PTX version between 80, the oldest for the chip, and 90 other than 79 and 89, which there are not, but got 78
 
 #weights = #nm.encoding<16:32, block = 1x32>
 func.func @matmul(%a: tensor<?x4096xf32>, %b: tensor<4096x4096xf32, #weights>) -> tensor<?x4096xf32> {

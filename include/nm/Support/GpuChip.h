@@ -52,6 +52,8 @@ struct GpuChip {
 
   /// Finds the chip `sm_90`, `sm_90a` etc.; the error lists those there are.
   static Result<GpuChip> get(std::string_view name);
+  /// Whether there are kernels for the chip in a PTX version, 87 for 8.7.
+  Status checkPtxVersion(int64_t version) const;
 };
 
 } // namespace nm

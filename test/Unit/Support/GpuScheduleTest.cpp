@@ -12,8 +12,18 @@ TEST(GpuChip, FindsFamiliesOfChips) {
   Result<GpuChip> unknown = GpuChip::get("sm_12");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message,
-            "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, "
-            "but got 'sm_12'");
+            "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, "
+            "sm_100a, sm_100f, sm_120, sm_120a, sm_120f, but got 'sm_12'");
+}
+
+TEST(GpuChip, KnowsThePtxOfEachVariant) {
+  EXPECT_EQ(GpuChip::get("sm_100")->ptxVersion, 86);
+  EXPECT_EQ(GpuChip::get("sm_100f")->ptxVersion, 88);
+  GpuChip chip = *GpuChip::get("sm_120f");
+  EXPECT_TRUE(chip.checkPtxVersion(88));
+  EXPECT_TRUE(chip.checkPtxVersion(90));
+  for (int64_t version : {-5, 0, 87, 89, 91, 999})
+    EXPECT_FALSE(chip.checkPtxVersion(version)) << version;
 }
 
 TEST(GpuSchedule, PanelsSuitUnitsAndAccesses) {

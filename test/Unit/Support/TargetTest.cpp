@@ -24,7 +24,8 @@ TEST(Target, OthersAreRefused) {
   const std::string known =
       "; expected cpu, cuda[:sm_XX[,sm_YY...]] or sim[:sm_XX]";
   const std::string chips =
-      "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, but got ";
+      "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, "
+      "sm_100f, sm_120, sm_120a, sm_120f, but got ";
   const std::pair<std::string, std::string> cases[] = {
       {"", "unknown target ''" + known},
       {"tpu", "unknown target 'tpu'" + known},
@@ -33,10 +34,9 @@ TEST(Target, OthersAreRefused) {
       {"cuda:", "target 'cuda:': " + chips + "''"},
       {"cuda:gfx90", "target 'cuda:gfx90': " + chips + "'gfx90'"},
       {"cuda:sm_90,", "target 'cuda:sm_90,': " + chips + "''"},
-      {"cuda:sm_80a", "target 'cuda:sm_80a': expected a chip as ptxas names "
-                      "it, but got 'sm_80a'"},
-      {"cuda:sm_90f", "target 'cuda:sm_90f': expected a chip as ptxas names "
-                      "it, but got 'sm_90f'"},
+      {"cuda:sm_80a", "target 'cuda:sm_80a': " + chips + "'sm_80a'"},
+      {"cuda:sm_90f", "target 'cuda:sm_90f': " + chips + "'sm_90f'"},
+      {"cuda:sm_90af", "target 'cuda:sm_90af': " + chips + "'sm_90af'"},
       {"cuda:sm_80,sm_80", "target 'cuda:sm_80,sm_80': expected each chip "
                            "once, but got 'sm_80' again"},
       {"sim:sm_80,sm_90", "target 'sim:sm_80,sm_90': expected at most 1 chip, "
