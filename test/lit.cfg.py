@@ -1,6 +1,7 @@
 """Configuration of the lit tests."""
 
 import os
+import platform
 
 import lit.formats
 import lit.util
@@ -24,6 +25,9 @@ config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%nm_source_dir", config.nm_source_dir))
 config.substitutions.append(("%nm_lib_dir", config.nm_lib_dir))
 config.substitutions.append(("%nm_tools_dir", config.nm_tools_dir))
+
+# Processors whose features tests name.
+config.available_features.add(platform.machine())
 
 # Kernels are assembled where the CUDA toolkit is found.
 toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")

@@ -4,52 +4,13 @@
 
 #include "Compile.h"
 
+#include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 
-#include <unistd.h>
-
 using namespace nm;
-
-namespace {
-/// A file that is gone when this is.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(const std::string &suffix) {
-    std::error_code error;
-    std::string name = (std::filesystem::temp_directory_path(error) /
-                        ("nm-bench-XXXXXX" + suffix))
-                           .string();
-    int file = error ? -1 : mkstemps(name.data(), int(suffix.size()));
-    if (file < 0)
-      return;
-    close(file);
-    path = name;
-  }
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
-  ~TemporaryFile() {
-    if (!path.empty())
-      unlink(path.c_str());
-  }
-
-  bool write(const std::string &text) const {
-    std::ofstream stream(path, std::ios::binary);
-    stream << text;
-    return bool(stream.flush());
-  }
-
-  /// Empty where it could not be made.
-  std::string path;
-};
-} // namespace
-
-static Error noTemporaryFile() {
-  return Error{"cannot write a temporary file; set TMPDIR to a folder that "
-               "can be written"};
-}
 
 const OpInfo *CompiledCase::product() const {
   const std::vector<OpInfo> &ops = module.info(function).ops;
@@ -64,34 +25,53 @@ std::string CompiledCase::strategy() const {
   return op->strategy + (dense ? " dense" : "");
 }
 
-Result<double> nm::compileToFile(const BenchCase &bench,
-                                 const CompileSettings &settings,
-                                 const std::string &path) {
-  TemporaryFile source(".mlir");
-  if (source.path.empty() || !source.write(bench.moduleText()))
-    return noTemporaryFile();
+/// Compiles a case in a new folder whose name starts with `prefix`; gives the
+/// seconds it took, too.
+static Result<std::pair<CompiledFile, double>>
+compileIn(const BenchCase &bench, const CompileSettings &settings,
+          const std::string &prefix) {
+  Result<TemporaryPath> source = TemporaryPath::file(prefix, ".mlir", 0600);
+  if (!source)
+    return Error{"cannot write the temporary file " + prefix +
+                 "...mlir: " + source.error().message +
+                 "; set TMPDIR to a folder that can be written"};
+  std::ofstream stream(source->str(), std::ios::binary);
+  stream << bench.moduleText();
+  stream.close();
+  if (!stream)
+    return Error{source->str() + ": cannot write: " + std::strerror(errno)};
   std::string options = settings.options;
   if (!bench.schedule.empty())
     options += (options.empty() ? "" : " ") + bench.schedule;
   auto begin = std::chrono::steady_clock::now();
-  Result<std::string> warnings =
-      compileInChild(source.path, settings.target, options, path);
+  Result<CompiledFile> compiled =
+      compileInChild(source->str(), settings.target, options, prefix);
   std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - begin;
-  if (!warnings)
-    return warnings.error();
-  return spent.count();
+  if (!compiled)
+    return compiled.error();
+  return std::pair(std::move(*compiled), spent.count());
+}
+
+Result<double> nm::compileToFile(const BenchCase &bench,
+                                 const CompileSettings &settings,
+                                 const std::string &path) {
+  // Beside the module, so that a rename can move it.
+  auto compiled = compileIn(bench, settings, path + ".tmp.");
+  if (!compiled)
+    return compiled.error();
+  auto &[file, seconds] = *compiled;
+  if (std::rename(file.path.c_str(), path.c_str()) != 0)
+    return Error{path + ": cannot write: " + std::strerror(errno)};
+  return seconds;
 }
 
 Result<CompiledCase> nm::compileCase(const BenchCase &bench,
                                      const CompileSettings &settings) {
-  TemporaryFile file(".so");
-  if (file.path.empty())
-    return noTemporaryFile();
-  Result<double> seconds = compileToFile(bench, settings, file.path);
-  if (!seconds)
-    return seconds.error();
-  return loadCase(file.path, *seconds);
+  auto compiled = compileIn(bench, settings, inTemporaryFolder("nm-bench-"));
+  if (!compiled)
+    return compiled.error();
+  return loadCase(compiled->first.path, compiled->second);
 }
 
 Result<CompiledCase> nm::loadCase(const std::string &path, double seconds) {

@@ -4,11 +4,9 @@
 
 #include "nm/Compiler/Compiler.h"
 #include "nm/Compiler/OutputFile.h"
+#include "nm/Support/TemporaryPath.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdio>
@@ -70,12 +68,12 @@ static LogicalResult compileToMemory(const char *text, size_t size,
                                      const CompileOptions &options,
                                      NmCompilation &compilation) {
   Diagnostics &diagnostics = compilation.diagnostics;
-  llvm::SmallString<128> path;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("nm-compile", "out", path))
+  Result<::nm::TemporaryPath> file = ::nm::TemporaryPath::file(
+      ::nm::inTemporaryFolder("nm-compile-"), ".out", 0600);
+  if (!file)
     return diagnostics.fail("cannot write a temporary file: " +
-                            error.message());
-  llvm::FileRemover remover(path);
+                            file.error().message);
+  std::string path = file->str();
   LogicalResult result =
       text ? compileBuffer({StringRef(text, size), name ? name : "<text>"},
                            path, options, diagnostics)

@@ -2,6 +2,8 @@
 
 #include "CheckInput.h"
 
+#include "nm/Support/KernelObjects.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,7 +29,9 @@ static StringRef skipQuoted(StringRef text) {
   return text.substr(at == StringRef::npos ? at : at + 1);
 }
 
-std::optional<std::string> mlir::nm::whyTooDeep(llvm::MemoryBufferRef buffer) {
+/// Says where brackets are nested deeper than the parser, which calls itself
+/// for each, has stack for, if so.
+static std::optional<std::string> whyTooDeep(llvm::MemoryBufferRef buffer) {
   int64_t depth = 0;
   for (StringRef text = buffer.getBuffer(); !text.empty();) {
     StringRef rest = skipQuoted(text);
@@ -52,6 +56,15 @@ std::optional<std::string> mlir::nm::whyTooDeep(llvm::MemoryBufferRef buffer) {
     text = text.drop_front();
   }
   return std::nullopt;
+}
+
+std::optional<std::string> mlir::nm::whyNoText(llvm::MemoryBufferRef buffer) {
+  if (buffer.getBuffer().starts_with("\xEF\xBB\xBF"))
+    return (buffer.getBufferIdentifier() +
+            ":1: expected UTF-8 without a byte order mark, but got one; save "
+            "the file without it")
+        .str();
+  return whyTooDeep(buffer);
 }
 
 /// The bytes of `type`, of which dynamic and empty dimensions are taken to have
@@ -90,12 +103,44 @@ LogicalResult mlir::nm::checkSizes(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// What the compiler, MLIR or LLVM has a meaning of its own for.
+static bool isReserved(StringRef name) {
+  return name == "nm_manifest" || name.starts_with("_mlir_") ||
+         name.starts_with("llvm.");
+}
+
+/// Whether the compiler makes functions with the name `name` of one that is
+/// called what stands before its last dot.
+static bool isMade(StringRef name, ModuleOp module) {
+  auto [before, suffix] = name.rsplit('.');
+  return (suffix == "pack" || suffix == "reference" ||
+          ::nm::Chip::parse(suffix.str())) &&
+         module.lookupSymbol<func::FuncOp>(before);
+}
+
+static LogicalResult checkName(func::FuncOp function, ModuleOp module) {
+  StringRef name = function.getSymName();
+  if (name.contains('\0'))
+    return function.emitOpError()
+           << "expected a name without a zero byte, but got \""
+           << llvm::toHex(name) << "\" in hexadecimal";
+  if (isReserved(name))
+    return function.emitOpError()
+           << "expected a name other than nm_manifest and without the prefixes "
+              "_mlir_ and llvm., which compiled modules use, but got @"
+           << name;
+  if (isMade(name, module))
+    return function.emitOpError()
+           << "expected another name than @" << name
+           << ", which the compiler gives to what it makes of @"
+           << name.rsplit('.').first;
+  return success();
+}
+
 LogicalResult mlir::nm::checkFunctions(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.getSymName().contains('\0'))
-      return function.emitOpError()
-             << "expected a name without a zero byte, but got \""
-             << llvm::toHex(function.getSymName()) << "\" in hexadecimal";
+    if (failed(checkName(function, module)))
+      return failure();
     WalkResult result = function.walk([&](func::CallOp call) {
       if (call.getCallee() != function.getSymName())
         return WalkResult::advance();

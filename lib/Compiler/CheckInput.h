@@ -11,16 +11,17 @@
 
 namespace mlir::nm {
 
-/// Says where brackets are nested deeper than the parser, which calls itself
-/// for each, has stack for, if so.
-std::optional<std::string> whyTooDeep(llvm::MemoryBufferRef text);
+/// Says why the parser must not be given a text, if so: it starts with a mark
+/// that the parser does not know, or nests brackets deeper than there is stack
+/// for, as the parser calls itself for each.
+std::optional<std::string> whyNoText(llvm::MemoryBufferRef text);
 
 /// Emits an error for a tensor or memref that no process has addresses for:
 /// its size in bytes may not even be a number of 64 bits.
 LogicalResult checkSizes(ModuleOp module);
 
-/// Emits an error for a function that calls itself, or whose name the dynamic
-/// linker would cut: none of either kind can be called.
+/// Emits an error for a function that calls itself, and for one whose name the
+/// dynamic linker would cut or that of something else in a compiled module is.
 LogicalResult checkFunctions(ModuleOp module);
 
 } // namespace mlir::nm

@@ -71,11 +71,15 @@ static Status checkNames(const llvm::MCSubtargetInfo &info,
   SmallVector<StringRef> given;
   StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
   for (StringRef feature : given) {
-    StringRef name = feature.trim().ltrim("+-");
+    StringRef name = feature.trim();
+    if (name.starts_with("+") || name.starts_with("-"))
+      name = name.drop_front();
     bool known = llvm::any_of(info.getAllProcessorFeatures(),
                               [&](const llvm::SubtargetFeatureKV &entry) {
                                 return name == entry.Key;
                               });
+    // The width of addresses is the triple's.
+    known = known && !name.ends_with("bit-mode");
     if (!known)
       return ::nm::Error{
           "expected mattr to name features that LLVM knows, but got '" +
@@ -109,6 +113,9 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
       std::nullopt, llvm::CodeGenOptLevel(options.optLevel)));
   if (!host.machine)
     return ::nm::Error{"LLVM cannot make code for " + triple.str()};
+  if (triple.isX86() && triple.isArch64Bit() && !host.has("64bit"))
+    return ::nm::Error{"expected a processor with 64bit, but got " + cpu +
+                       "; see --mcpu and --mattr"};
   return host;
 }
 

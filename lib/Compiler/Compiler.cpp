@@ -9,6 +9,7 @@
 #include "Linker.h"
 #include "Manifest.h"
 #include "Ptxas.h"
+#include "Recovery.h"
 #include "Reference.h"
 #include "Signature.h"
 #include "Stages.h"
@@ -28,7 +29,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -143,7 +143,7 @@ LogicalResult Compilation::readTarget() {
 
 LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
   if (!isBytecode(input))
-    if (std::optional<std::string> reason = whyTooDeep(input))
+    if (std::optional<std::string> reason = whyNoText(input))
       return diagnostics.fail(*reason);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
@@ -370,14 +370,12 @@ LogicalResult Compilation::writeObject(StringRef output) {
   StringRef bytes(object.data(), object.size());
   if (options.emit == Emit::Object)
     return report(writeOutput(output, bytes));
-  return report(makeOutput(output, [&](StringRef sharedObject) {
+  return report(makeOutput(output, [&](StringRef sharedObject) -> Status {
     std::string path = (sharedObject + ".o").str();
-    Status status = writeOutput(path, bytes);
+    if (Status status = writeOutput(path, bytes); !status)
+      return status;
     diagnostics.setStep("the linker");
-    if (status)
-      status = linkSharedObject(path, sharedObject);
-    llvm::sys::fs::remove(path);
-    return status;
+    return linkSharedObject(path, sharedObject);
   }));
 }
 
@@ -417,22 +415,32 @@ LogicalResult mlir::nm::compileBuffer(llvm::MemoryBufferRef input,
                                       const CompileOptions &options,
                                       Diagnostics &diagnostics) {
   // Upstream's passes are not proof against every module, and a program that
-  // has this library loaded must survive them. What the compilation held is
-  // lost then.
+  // has this library loaded must survive them.
   LogicalResult result = failure();
-  llvm::CrashRecoveryContext::Enable();
-  llvm::CrashRecoveryContext recovery;
-  bool finished = recovery.RunSafely(
+  std::optional<std::string> reason = whyCrashed(
       [&] { result = Compilation(options, diagnostics).run(input, output); });
-  if (finished)
+  if (!reason)
     return result;
-  return diagnostics.fail("internal error: the compiler crashed in " +
+  return diagnostics.fail("internal error: " + *reason + " in " +
                           diagnostics.getStep());
+}
+
+/// Whether compiling `input` to `path` would put the result in its place.
+static bool isInput(StringRef path, StringRef input) {
+  StringRef read = input == "-" ? "/dev/stdin" : input;
+  bool isFile = llvm::sys::fs::is_regular_file(path);
+  return isFile && llvm::sys::fs::equivalent(path, read);
 }
 
 LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
                                     const CompileOptions &options,
                                     Diagnostics &diagnostics) {
+  for (StringRef path : {output, StringRef(options.reproducer)})
+    if (isInput(path, input))
+      return diagnostics.fail(
+          "expected to write to another file than the input "
+          "'" +
+          input + "', but got '" + path + "'");
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer)
     return diagnostics.fail("cannot read '" + input +

@@ -2,14 +2,17 @@
 
 #include "nm/Compiler/OutputFile.h"
 
+#include "nm/Support/TemporaryPath.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
+using ::nm::Result;
 using ::nm::Status;
+using ::nm::TemporaryPath;
 
 static ::nm::Error cannotWrite(StringRef path, std::error_code error) {
   return ::nm::Error{("cannot write '" + path + "': " + error.message()).str()};
@@ -57,30 +60,35 @@ static Status copyInto(StringRef path, StringRef from) {
   return mlir::nm::writeOutput(path, (*contents)->getBuffer());
 }
 
-/// A file of its own in the output's folder, so that a rename can move it.
-static std::error_code createTemporary(StringRef path, bool special,
-                                       SmallVectorImpl<char> &temporary) {
-  if (special)
-    return sys::fs::createTemporaryFile("nm-compile", "out", temporary);
-  return sys::fs::createUniqueFile(path + ".tmp%%%%%%%%", temporary);
+/// The file that `path` names, which a link leads to, so that a rename replaces
+/// the file and not the link.
+static std::string followLinks(StringRef path) {
+  SmallString<128> target;
+  return sys::fs::real_path(path, target) ? path.str() : target.str().str();
 }
 
 Status mlir::nm::makeOutput(StringRef path,
                             function_ref<Status(StringRef)> make) {
+  if (path.empty())
+    return ::nm::Error{"expected the name of a file to write, but got none"};
   if (sys::fs::is_directory(path))
     return ::nm::Error{("cannot write '" + path + "': it is a folder").str()};
   bool special = path == "-" || isSpecialFile(path);
-  SmallString<128> temporary;
-  if (std::error_code error = createTemporary(path, special, temporary))
-    return cannotWrite(path, error);
-  FileRemover remover(temporary);
-  if (Status status = make(temporary); !status)
+  std::string target = special ? path.str() : followLinks(path);
+  // A folder, in which a linker's own temporary files are, too; beside the
+  // output, so that a rename can move it.
+  Result<TemporaryPath> folder = TemporaryPath::folder(
+      special ? ::nm::inTemporaryFolder("nm-compile-") : target + ".tmp.");
+  if (!folder)
+    return ::nm::Error{"cannot write '" + path.str() +
+                       "': " + folder.error().message};
+  std::string made = folder->str() + "/output";
+  if (Status status = make(made); !status)
     return status;
   if (special)
-    return copyInto(path, temporary);
-  if (std::error_code error = sys::fs::rename(temporary, path))
+    return copyInto(path, made);
+  if (std::error_code error = sys::fs::rename(made, target))
     return cannotWrite(path, error);
-  remover.releaseFile();
   return Status::success();
 }
 

@@ -2,12 +2,13 @@
 
 #include "Ptxas.h"
 
+#include "nm/Support/TemporaryPath.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -46,43 +47,26 @@ Result<std::string> mlir::nm::findPtxas(StringRef toolkit) {
   return ::nm::Error{"found no ptxas in CUDA_ROOT, CUDA_HOME or PATH"};
 }
 
-namespace {
-/// A file that is gone when this is.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(StringRef extension) {
-    error = sys::fs::createTemporaryFile("nm-kernels", extension, path);
-    if (!error)
-      remover.setFile(path);
-  }
-
-  Status write(StringRef text) const {
-    std::error_code failed = error;
-    if (!failed) {
-      raw_fd_ostream stream(path, failed);
-      stream << text;
-      stream.close();
-      if (!failed)
-        failed = stream.error();
-      stream.clear_error();
-    }
-    if (!failed)
-      return Status::success();
-    return ::nm::Error{"cannot write a temporary file: " + failed.message()};
-  }
-  std::string read() const {
-    auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
-                                        /*RequiresNullTerminator=*/false);
-    return buffer ? (*buffer)->getBuffer().str() : std::string();
-  }
-  StringRef getPath() const { return path; }
-
-private:
-  SmallString<128> path;
+static Status writeSource(StringRef path, StringRef text) {
   std::error_code error;
-  FileRemover remover;
-};
-} // namespace
+  raw_fd_ostream stream(path, error);
+  if (!error) {
+    stream << text;
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  return error ? Status(::nm::Error{
+                     ("cannot write '" + path + "': " + error.message()).str()})
+               : Status::success();
+}
+
+/// Empty where there is no such file.
+static std::string readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
 
 /// The kernels of which the text that `ptxas -v` prints says that they spill:
 ///   ptxas info    : Compiling entry function 'a_kernel' for 'sm_80'
@@ -127,23 +111,41 @@ static int64_t countBytes(ArrayRef<SpilledKernel> kernels) {
   return bytes;
 }
 
+/// sys::ExecuteAndWait, whose child a signal to this process ends, too.
+static int runProgram(StringRef program, ArrayRef<StringRef> args,
+                      ArrayRef<std::optional<StringRef>> redirects,
+                      std::string &reason) {
+  bool failed = false;
+  sys::ProcessInfo child =
+      sys::ExecuteNoWait(program, args, std::nullopt, redirects,
+                         /*MemoryLimit=*/0, &reason, &failed);
+  if (failed || child.Pid == sys::ProcessInfo::InvalidPid)
+    return -1;
+  ::nm::ChildGuard guard(child.Pid);
+  return sys::Wait(child, /*SecondsToWait=*/std::nullopt, &reason).ReturnCode;
+}
+
 static Result<Assembly> runPtxas(StringRef ptxas, StringRef chip, StringRef ptx,
                                  unsigned optLevel) {
-  TemporaryFile source("ptx"), output("cubin"), log("log");
-  if (Status status = source.write(ptx); !status)
+  Result<::nm::TemporaryPath> folder =
+      ::nm::TemporaryPath::folder(::nm::inTemporaryFolder("nm-kernels-"));
+  if (!folder)
+    return ::nm::Error{"cannot make a temporary folder for ptxas: " +
+                       folder.error().message};
+  std::string source = folder->str() + "/kernels.ptx",
+              output = folder->str() + "/kernels.cubin",
+              log = folder->str() + "/log";
+  if (Status status = writeSource(source, ptx); !status)
     return status.error();
   std::string arch = ("-arch=" + chip).str();
   std::string level = "-O" + std::to_string(optLevel);
-  StringRef argv[] = {
-      ptxas, "-v", arch, level, source.getPath(), "-o", output.getPath()};
-  std::optional<StringRef> redirects[] = {std::nullopt, log.getPath(),
-                                          log.getPath()};
+  StringRef argv[] = {ptxas, "-v", arch, level, source, "-o", output};
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
+                                          StringRef(log)};
   std::string reason;
-  int code =
-      sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects,
-                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &reason);
-  std::string cubin = output.read();
-  std::string said = StringRef(log.read()).trim().str();
+  int code = runProgram(ptxas, argv, redirects, reason);
+  std::string cubin = readFile(output);
+  std::string said = StringRef(readFile(log)).trim().str();
   if (code == 0 && !cubin.empty())
     return Assembly{std::move(cubin), findSpills(said)};
   return ::nm::Error{("ptxas failed for " + chip + ": " +

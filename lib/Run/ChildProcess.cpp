@@ -2,6 +2,9 @@
 
 #include "ChildProcess.h"
 
+#include "nm/Runtime/Npy.h"
+#include "nm/Support/TemporaryPath.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -72,6 +75,8 @@ startChild(const std::function<int(std::string &text)> &work) {
                  std::strerror(reason)};
   }
   if (process == 0) {
+    cleanUpOnSignals();
+    cleanUpRuntimeOnSignals();
     close(ends[0]);
     std::string text;
     int exitCode = work(text);
@@ -88,6 +93,7 @@ nm::runInChild(const std::function<int(std::string &text)> &work) {
   Result<Child> child = startChild(work);
   if (!child)
     return child.error();
+  ChildGuard guard(child->process);
   ChildOutcome outcome;
   outcome.text = readAll(child->text);
   close(child->text);

@@ -22,29 +22,6 @@ struct Compiler {
   decltype(&nmCompileFile) compileFile;
   decltype(&nmFree) free;
 };
-
-/// A folder of its own under the system's one for temporary files.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string name =
-        (std::filesystem::temp_directory_path(error) / "nm-run-XXXXXX")
-            .string();
-    if (!error && mkdtemp(name.data()))
-      path = name;
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path.empty())
-      std::filesystem::remove_all(path, ignored);
-  }
-
-  /// Empty where it could not be made.
-  std::string path;
-};
 } // namespace
 
 static constexpr const char *kCompilerLibrary = "libnm_compiler.so";
@@ -117,30 +94,42 @@ static int compile(const std::string &model, const std::string &target,
   return failed ? 1 : 0;
 }
 
-Result<std::string> nm::compileInChild(const std::string &model,
-                                       const std::string &target,
-                                       const std::string &compileOptions,
-                                       const std::string &output) {
-  Result<ChildOutcome> compiled = runInChild([&](std::string &text) {
+/// What the compiler leaves there when it is ended goes with the folder.
+static Result<ChildOutcome> compileIn(const std::string &folder,
+                                      const std::string &model,
+                                      const std::string &target,
+                                      const std::string &compileOptions,
+                                      const std::string &output) {
+  return runInChild([&](std::string &text) {
+    setenv("TMPDIR", folder.c_str(), /*overwrite=*/1);
     return compile(model, target, compileOptions, output, text);
   });
+}
+
+Result<CompiledFile> nm::compileInChild(const std::string &model,
+                                        const std::string &target,
+                                        const std::string &compileOptions,
+                                        const std::string &prefix) {
+  Result<TemporaryPath> folder = TemporaryPath::folder(prefix);
+  if (!folder)
+    return Error{"cannot make the temporary folder " + prefix +
+                 "...: " + folder.error().message +
+                 "; set TMPDIR to a folder that can be written"};
+  std::string output = folder->str() + "/model.so";
+  Result<ChildOutcome> compiled =
+      compileIn(folder->str(), model, target, compileOptions, output);
   if (!compiled)
     return Error{"cannot compile " + model + ": " + compiled.error().message};
-  const std::string &text = compiled->text;
+  std::string &text = compiled->text;
   if (compiled->exitCode == kNoCompiler)
     return Error{text};
   if (compiled->exitCode != 0)
     return Error{"cannot compile " + model +
                  (text.empty() ? "" : ":\n" + text)};
-  return text;
+  return CompiledFile{std::move(*folder), std::move(output), std::move(text)};
 }
 
 static Result<Module> compileAndLoad(const RunOptions &options) {
-  TemporaryFolder folder;
-  if (folder.path.empty())
-    return Error{"cannot make a temporary folder; set TMPDIR to a folder that "
-                 "can be written"};
-  std::string output = folder.path + "/model.so";
   std::string compileOptions = options.compileOptions;
   if (options.check)
     compileOptions +=
@@ -148,16 +137,18 @@ static Result<Module> compileAndLoad(const RunOptions &options) {
   Result<std::string> target = completeTarget(options);
   if (!target)
     return target.error();
-  Result<std::string> warnings = [&] {
+  Result<CompiledFile> compiled = [&] {
     Progress progress("compiling " + options.model);
-    return compileInChild(options.model, *target, compileOptions, output);
+    return compileInChild(options.model, *target, compileOptions,
+                          inTemporaryFolder("nm-run-"));
   }();
-  if (!warnings)
-    return warnings.error();
-  if (!warnings->empty())
-    std::fprintf(stderr, "%s%s", warnings->c_str(),
-                 warnings->back() == '\n' ? "" : "\n");
-  return Module::load(output);
+  if (!compiled)
+    return compiled.error();
+  const std::string &warnings = compiled->warnings;
+  if (!warnings.empty())
+    std::fprintf(stderr, "%s%s", warnings.c_str(),
+                 warnings.back() == '\n' ? "" : "\n");
+  return Module::load(compiled->path);
 }
 
 /// Whether the name is that of MLIR, as text or bytecode.

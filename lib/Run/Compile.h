@@ -5,6 +5,7 @@
 
 #include "Options.h"
 #include "nm/Runtime/Module.h"
+#include "nm/Support/TemporaryPath.h"
 
 namespace nm {
 
@@ -13,13 +14,23 @@ namespace nm {
 /// the compiler go to stderr.
 Result<Module> loadModule(const RunOptions &options);
 
-/// Compiles `model` to a module at `output` and gives the compiler's warnings.
-/// It does so in a process of its own: the compiler's libraries are several
-/// times what a run may take beside its data. Threads may do so at once.
-Result<std::string> compileInChild(const std::string &model,
-                                   const std::string &target,
-                                   const std::string &compileOptions,
-                                   const std::string &output);
+/// A module that was compiled in a folder of its own.
+struct CompiledFile {
+  TemporaryPath folder;
+  /// The shared object, in that folder.
+  std::string path;
+  /// The compiler's.
+  std::string warnings;
+};
+
+/// Compiles `model` to a module in a new folder whose name starts with
+/// `prefix`. It does so in a process of its own: the compiler's libraries are
+/// several times what a run may take beside its data. Threads may do so at
+/// once.
+Result<CompiledFile> compileInChild(const std::string &model,
+                                    const std::string &target,
+                                    const std::string &compileOptions,
+                                    const std::string &prefix);
 
 } // namespace nm
 

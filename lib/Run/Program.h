@@ -3,7 +3,8 @@
 #ifndef NM_LIB_RUN_PROGRAM_H
 #define NM_LIB_RUN_PROGRAM_H
 
-#include "nm/Support/Error.h"
+#include "nm/Runtime/Npy.h"
+#include "nm/Support/TemporaryPath.h"
 
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct Program {
   /// Runs with the options that `parse` makes of the arguments.
   template <typename Parse, typename Run>
   int main(int argc, char **argv, Parse parse, Run run) const {
+    cleanUpOnSignals();
+    cleanUpRuntimeOnSignals();
     auto options = parse(std::vector<std::string>(argv + 1, argv + argc));
     return options ? finish(run(*options)) : failUsage(options.error());
   }

@@ -2,8 +2,10 @@
 
 #include "File.h"
 
+#include "nm/Runtime/Npy.h"
+#include "nm/Support/TemporaryPath.h"
+
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -55,19 +57,7 @@ static bool writeAndClose(FileDescriptor &fd,
   return fd.close();
 }
 
-/// Makes a file of its own beside `path`; `name` is what it is called.
-static int createTemporary(const std::string &path, std::string &name) {
-  static std::atomic<unsigned> serial{0};
-  int fd;
-  // One that is there may be that of a process of this number in another
-  // container, or was left by one that was killed.
-  do {
-    name = path + ".tmp." + std::to_string(::getpid()) + "." +
-           std::to_string(serial++);
-    fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EEXIST);
-  return fd;
-}
+void nm::cleanUpRuntimeOnSignals() { cleanUpOnSignals(); }
 
 Status nm::writeFile(const std::string &path,
                      std::initializer_list<std::string_view> parts) {
@@ -89,18 +79,19 @@ Status nm::writeFile(const std::string &path,
   std::string target = exists && ::realpath(path.c_str(), resolved)
                            ? std::string(resolved)
                            : path;
-  std::string temporary;
-  FileDescriptor fd(createTemporary(target, temporary));
-  if (fd.get() < 0)
-    return systemError(path + ": cannot write");
+  int descriptor = -1;
+  Result<TemporaryPath> temporary =
+      TemporaryPath::file(target + ".tmp.", "", 0666, &descriptor);
+  if (!temporary)
+    return Error{path + ": cannot write: " + temporary.error().message};
+  FileDescriptor fd(descriptor);
   // Whom the old file was kept from, the new one is; some file systems have no
   // modes.
   if (exists)
     (void)::fchmod(fd.get(), info.st_mode & 07777);
-  if (writeAndClose(fd, parts) &&
-      ::rename(temporary.c_str(), target.c_str()) == 0)
-    return Status::success();
-  Error error = systemError(path + ": cannot write");
-  ::unlink(temporary.c_str());
-  return error;
+  if (!writeAndClose(fd, parts) ||
+      ::rename(temporary->str().c_str(), target.c_str()) != 0)
+    return systemError(path + ": cannot write");
+  temporary->release();
+  return Status::success();
 }

@@ -11,15 +11,20 @@ from typing import BinaryIO
 
 @contextmanager
 def written_whole(path: str | os.PathLike, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of `path` when all has been
-    written. `mode` is what the process's mask then leaves of it.
+    """A file to write to, which takes the place of `path`, or of the file that
+    `path` links to, when all has been written. `mode` is what the process's mask
+    then leaves of it. A pipe or a device stays what it is and is written to.
 
     Raises:
         OSError: of `path`, also where the file beside it is meant.
     """
     path = os.fspath(path)
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}")
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    target = os.path.realpath(path)
+    temporary = f"{target}.tmp.{secrets.token_hex(8)}"
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
@@ -27,7 +32,7 @@ def written_whole(path: str | os.PathLike, mode: int = 0o666) -> Iterator[Binary
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except BaseException as error:
         os.unlink(temporary)
         if isinstance(error, OSError) and error.filename == temporary:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import nm
 import numpy as np
@@ -111,7 +112,7 @@ def test_failed_write_leaves_the_old_file(saved, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         w.save(tmp_path / "old")
     assert (tmp_path / "old").read_bytes() == before
-    assert not list(tmp_path.glob(".*"))
+    assert not list(tmp_path.glob("*.tmp.*"))
 
 
 def test_files_are_written_whole(tmp_path):
@@ -130,3 +131,21 @@ def test_files_are_written_whole(tmp_path):
             pass
         assert raised.value.filename == str(odd)
     assert sorted(os.listdir(tmp_path)) == ["a.bin", "folder"]
+
+
+def test_links_pipes_and_devices_stay(saved, tmp_path):
+    w, path = saved
+    (tmp_path / "link").symlink_to(path)
+    path.write_bytes(b"")
+    w.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and path.stat().st_size > 0
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_bytes)
+        w.save(pipe)
+        assert read.result() == path.read_bytes() and pipe.is_fifo()
+    w.save("/dev/null")
+    assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
+    with pytest.raises(OSError, match="No space left"):
+        w.save("/dev/full")

@@ -1,6 +1,7 @@
 //===- nm-compile.cpp - Compiles a module ---------------------------------===//
 
 #include "nm/Compiler/Compiler.h"
+#include "nm/Support/TemporaryPath.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -8,6 +9,7 @@
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
 #include <memory>
 #include <vector>
 
@@ -110,7 +112,7 @@ static StringRef getExtension(Emit stage) {
 
 /// Beside the input, as compilers do; text goes to stdout.
 std::string CommandLine::getOutput(Emit stage) const {
-  if (!output.empty())
+  if (output.getNumOccurrences() > 0)
     return output;
   StringRef extension = getExtension(stage);
   if (extension.empty())
@@ -154,7 +156,11 @@ static nm::Result<Request> readCommandLine(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
+  // Before LLVM's handlers, which call those that were there.
+  nm::cleanUpOnSignals();
+  InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  // LLVM's handler would print a stack trace; the write fails, too.
+  std::signal(SIGXFSZ, SIG_IGN);
   nm::Result<Request> request = readCommandLine(argc, argv);
   if (!request) {
     WithColor::error() << request.error().message << "\n";

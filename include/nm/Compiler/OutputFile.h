@@ -14,7 +14,8 @@ namespace mlir::nm {
 /// whole under its name or not at all.
 ::nm::Status writeOutput(llvm::StringRef path, llvm::StringRef contents);
 
-/// Calls `make` with the name of a file to make, which then becomes `path`.
+/// Calls `make` with the name of a file to make, which then becomes `path`, in
+/// a folder for it and for files with names that start with it.
 ::nm::Status makeOutput(llvm::StringRef path,
                         llvm::function_ref<::nm::Status(llvm::StringRef)> make);
 

@@ -68,6 +68,10 @@ private:
 /// at `path` as it was.
 NM_RUNTIME_API Status writeNpy(const std::string &path, const Tensor &tensor);
 
+/// Calls cleanUpOnSignals of nm/Support/TemporaryPath.h for the files that this
+/// library writes.
+NM_RUNTIME_API void cleanUpRuntimeOnSignals();
+
 } // namespace nm
 
 #endif // NM_RUNTIME_NPY_H

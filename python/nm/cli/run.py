@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import statistics
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from .. import Error, load, load_weights
 from .. import compile as compile_module
 from .._arrays import NUMPY_NAMES, numpy_dtype
+from .._files import written_whole
 from ..io._numpy import map_npy
 from .common import add_json_argument, print_json, shape_text
 
@@ -60,7 +62,11 @@ def run(args: argparse.Namespace) -> int:
         raise Error(f"{function}: expected at most {len(results)} times "
                     f"--output, but got {len(args.output)}")
     for path, result in zip(args.output, results):
-        np.save(path, result)
+        # numpy.save itself writes to no pipe.
+        contents = io.BytesIO()
+        np.save(contents, result)
+        with written_whole(path) as file:
+            file.write(contents.getbuffer())
     _report(args, results, times)
     return 0
 
