@@ -36,7 +36,7 @@ std::vector<BenchCase> nm::ablationCases() {
 
 /// A product, and how it was mapped; empty where the remark does not say.
 static std::string describe(const BenchCase &bench, const std::string &remark) {
-  size_t schedule = remark.rfind("#nm.schedule<");
+  size_t schedule = remark.rfind("#nm.simt<");
   if (bench.step.empty() || schedule == std::string::npos)
     return "";
   BenchCase product = bench;

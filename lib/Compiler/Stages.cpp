@@ -35,9 +35,8 @@ static void recordSchedules(func::FuncOp function,
     if (!op.getScheduleAttr())
       return;
     std::string place = getPlace(op.getLoc());
-    record.ops.push_back(
-        {stringifyStrategy(op.getScheduleAttr().getStrategy()).str(), place,
-         findRemark(diagnostics, place)});
+    record.ops.push_back({op.getScheduleAttr().getStrategyName().str(), place,
+                          findRemark(diagnostics, place)});
   });
   record.flops = countFlops(function);
 }

@@ -48,7 +48,7 @@ struct CpuProduct {
   static constexpr int64_t kTypicalRows = 256;
 };
 
-/// How one product is computed; the fields of #nm.schedule for `vector`.
+/// How one product is computed; the fields of #nm.vector.
 struct CpuSchedule {
   /// Whether vectors run along m; else along n.
   bool alongM = false;

@@ -50,7 +50,8 @@ struct GpuProduct {
 /// The strategies that have a cost model.
 enum class GpuStrategy { Simt, Gemv, Cublas };
 
-/// The fields of #nm.schedule, and the estimate that they were chosen by.
+/// The fields of #nm.simt or #nm.gemv, and the estimate that they were chosen
+/// by.
 struct GpuSchedule {
   GpuStrategy strategy = GpuStrategy::Simt;
   int64_t blockM = 0, blockN = 0, blockK = 0;

@@ -103,7 +103,7 @@ static Value createSpMV(OpBuilder &builder, Location loc,
   return SpMVOp::create(builder, loc, contraction.output.getType(),
                         weight.pattern, contraction.activations, weight.values,
                         weight.indices, contraction.output, PackingAttr(),
-                        ScheduleAttr())
+                        ScheduleAttrInterface())
       ->getResult(0);
 }
 
@@ -128,7 +128,7 @@ static Value createSpMM(OpBuilder &builder, Location loc,
   Value result =
       SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
                      weight.values, weight.indices, c, layout.transposeA,
-                     layout.transposeC, PackingAttr(), ScheduleAttr())
+                     layout.transposeC, PackingAttr(), ScheduleAttrInterface())
           ->getResult(0);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,

@@ -35,16 +35,13 @@ using namespace mlir::nm;
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createTileExpansion(SparseProductOpInterface op,
                               const GpuTile &tile) {
-  Strategy strategy = op.getScheduleAttr().getStrategy();
-  switch (strategy) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
 #define NM_STRATEGY(Name)                                                      \
-  case Strategy::Name:                                                         \
+  if (isa<Name##ScheduleAttr>(schedule))                                       \
     return create##Name##Expansion(op, tile);
 #include "Strategies.def"
-  default:
-    return op->emitOpError() << "has no expansion for strategy "
-                             << stringifyStrategy(strategy) << " on a GPU";
-  }
+  return op->emitOpError() << "has no expansion for strategy "
+                           << schedule.getStrategyName() << " on a GPU";
 }
 
 /// Whether one expansion can make both.

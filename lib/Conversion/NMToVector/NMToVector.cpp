@@ -40,7 +40,8 @@ static VectorSchedule defaultSchedule(const ProductTile &tile,
           chosen.packing.panel};
 }
 
-static VectorSchedule scheduleOf(const ProductTile &tile, ScheduleAttr attr,
+static VectorSchedule scheduleOf(const ProductTile &tile,
+                                 VectorScheduleAttr attr,
                                  const VectorTarget &target) {
   VectorSchedule schedule = defaultSchedule(tile, target);
   if (!attr || attr.getThread().size() != 2)
@@ -118,8 +119,12 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
     VectorEmitter emitter(rewriter, op.getLoc(), op.getAccumulatorType(),
                           target);
     ProductTile tile = describe(op, emitter);
-    expandBatches(emitter, tile, scheduleOf(tile, op.getScheduleAttr(), target),
-                  op.getNumBatchDims());
+    expandBatches(
+        emitter, tile,
+        scheduleOf(
+            tile, dyn_cast_if_present<VectorScheduleAttr>(op.getScheduleAttr()),
+            target),
+        op.getNumBatchDims());
     rewriter.eraseOp(op);
     return success();
   }
@@ -129,8 +134,8 @@ private:
                         PatternRewriter &rewriter) const {
     if (!isa<MemRefType>(op.getA().getType()))
       return rewriter.notifyMatchFailure(op, "operands are not memrefs");
-    ScheduleAttr schedule = op.getScheduleAttr();
-    if (schedule && schedule.getStrategy() != Strategy::Vector)
+    ScheduleAttrInterface schedule = op.getScheduleAttr();
+    if (schedule && !isa<VectorScheduleAttr>(schedule))
       return rewriter.notifyMatchFailure(op, "strategy is not `vector`");
     if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
       return rewriter.notifyMatchFailure(op,

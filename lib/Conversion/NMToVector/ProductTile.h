@@ -9,7 +9,7 @@
 
 namespace mlir::nm {
 
-/// How a product on memrefs is expanded: see #nm.schedule. Sizes in elements.
+/// How a product on memrefs is expanded: see #nm.vector. Sizes in elements.
 struct VectorSchedule {
   /// Whether vectors run along m; else along n.
   bool alongM = false;

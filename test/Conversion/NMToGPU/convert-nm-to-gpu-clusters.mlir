@@ -48,7 +48,7 @@ func.func @cluster(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x
   scf.forall (%p, %m, %n) = (0, 0, 0) to (3, 128, 256) step (1, 64, 128) {
     %ct = memref.subview %c[%m, %n] [64, 128] [1, 1] : memref<128x256xf32> to memref<64x128xf32, strided<[256, 1], offset: ?>>
     nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
-      schedule <simt, block = [64, 128, 32], warp = [32, 32], thread = [4, 8], split_k = 3, cluster_k = 3>
+      schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], split_k = 3, cluster_k = 3>
       ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
       outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
   } {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}

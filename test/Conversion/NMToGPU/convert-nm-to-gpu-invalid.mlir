@@ -4,7 +4,7 @@
 func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<64x64xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
     // expected-error @+1 {{expected operands in workgroup memory, with A k-major, as nm-stage-shared-memory makes them}}
-    nm.spmm <2:4> schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
+    nm.spmm <2:4> schedule #nm.simt<block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
       ins(%a, %v, %i : memref<32x128xf32>, memref<64x64xf32>, memref<64x64xi8>)
       outs(%c : memref<32x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -15,8 +15,8 @@ func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<
 
 func.func @strategy(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<64x64xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
-    // expected-error @+1 {{has no expansion for strategy wgmma on a GPU}}
-    nm.spmm <2:4> schedule <wgmma, block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
+    // expected-error @+1 {{expected a schedule with 'block', 'warp' and 'thread', but got #nm.vector<block = [32, 64, 128], thread = [8, 4]>}}
+    nm.spmm <2:4> schedule #nm.vector<block = [32, 64, 128], thread = [8, 4]>
       ins(%a, %v, %i : memref<32x128xf32>, memref<64x64xf32>, memref<64x64xi8>)
       outs(%c : memref<32x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -63,7 +63,7 @@ func.func @decompress(%v: memref<32x64xf32>, %i: memref<32x64xi8>, %w: memref<64
 func.func @gemv_condensed(%a: memref<8x128xf32>, %v: memref<64x32xf32>, %i: memref<64x32xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected packed weights for strategy gemv}}
-    nm.spmm <2:4> schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+    nm.spmm <2:4> schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<64x32xf32>, memref<64x32xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -76,7 +76,7 @@ func.func @gemv_rows(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected a thread to have all 8 rows of the block for strategy gemv, but got 4}}
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [4, 32], thread = [4, 1]>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [4, 32], thread = [4, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -89,7 +89,7 @@ func.func @gemv_chunks(%a: memref<8x128xf32>, %v: memref<1x64x32xf32>, %i: memre
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected chunks of the thread's 2 columns, of a power of two of rows, and of at most 16 bytes for strategy gemv, but got}}
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, index_rows = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x64x32xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -102,7 +102,7 @@ func.func @gemv_lists(%a: memref<8x128xf32>, %v: memref<1x12x32xf32>, %i: memref
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected packing without col_info for strategy gemv, but got #nm.packing<panel = 32, index_bits = 8, col_info = 32>}}
     nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x12x32xf32>, memref<2x12x1xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -116,7 +116,7 @@ func.func @simt_lists(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, %v: 
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected A's tile packed by the lists of col_info, as nm-stage-shared-memory does, but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
     nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 64>
-      schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4]>
+      schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4]>
       ins(%a, %v, %i : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<2x3x32xf32, #gpu.address_space<workgroup>>, memref<4x3x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -129,7 +129,7 @@ func.func @gemv_shared_indices(%a: memref<8x128xf32>, %v: memref<1x32x64xf32>, %
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected the thread's 2 columns to divide the block's 1, so that they share their indices}}
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 2, chunk_columns = 2, index_rows = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x32x64xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -142,7 +142,7 @@ func.func @on_tensors(%a: tensor<8x128xf32>, %v: tensor<1x16x128xf32>, %i: tenso
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected operands to be memrefs, which bufferization makes of tensors}}
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : tensor<8x128xf32>, tensor<1x16x128xf32>, tensor<1x2x256xi8>)
       outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -178,12 +178,12 @@ func.func @unlike(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x
   scf.forall (%n) in (1) {
     // expected-note @+1 {{see the first}}
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
     // expected-error @+1 {{expected all products of a block to have one schedule, pattern, packing and element type}}
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
-      schedule <gemv, block = [8, 32, 128], warp = [8, 32], thread = [8, 1], slice_k = 2>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1], slice_k = 2>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -196,7 +196,7 @@ func.func @gemv_shared_memory(%a: memref<8x16384xf32>, %v: memref<1x2048x128xf32
   // expected-error @+1 {{expected tiles of at most 232448 bytes of shared memory, but those of its schedule take 5}}
   scf.forall (%n) in (1) {
     nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
-      schedule <gemv, block = [8, 32, 16384], warp = [8, 32], thread = [8, 1]>
+      schedule #nm.gemv<block = [8, 32, 16384], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x16384xf32>, memref<1x2048x128xf32>, memref<1x256x256xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -208,7 +208,7 @@ func.func @gemv_shared_memory(%a: memref<8x16384xf32>, %v: memref<1x2048x128xf32
 func.func @simt_slices(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: memref<64x64xf32, #gpu.address_space<workgroup>>, %i: memref<64x64xi8, #gpu.address_space<workgroup>>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
     // expected-error @+1 {{expected slice_k to divide the 64 kept units of a tile along k, but got 3}}
-    nm.spmm <2:4> transpose_a schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 3>
+    nm.spmm <2:4> transpose_a schedule #nm.simt<block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 3>
       ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>)
       outs(%c : memref<32x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}

@@ -36,7 +36,7 @@ func.func @slices(%c: memref<32x64xf32>) {
     %a = memref.alloc() : memref<128x32xf32, #gpu.address_space<workgroup>>
     %v = memref.alloc() : memref<64x64xf32, #gpu.address_space<workgroup>>
     %i = memref.alloc() : memref<64x64xi8, #gpu.address_space<workgroup>>
-    nm.spmm <2:4> transpose_a schedule <simt, block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 2>
+    nm.spmm <2:4> transpose_a schedule #nm.simt<block = [32, 64, 128], warp = [32, 32], thread = [8, 4], slice_k = 2>
       ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>)
       outs(%c : memref<32x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}

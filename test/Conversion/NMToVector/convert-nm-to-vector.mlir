@@ -42,7 +42,7 @@ func.func @spmv(%x: memref<64xf32>, %v: memref<2x32x16xf32>, %i: memref<2x32x4xi
   // PLAIN: arith.andi %{{.*}}, %{{.*}} : vector<4xi32>
   // PLAIN: vector.gather
   nm.spmv <2:4> packing <panel = 16, index_bits = 2>
-    schedule <vector, block = [1, 24, 64], thread = [1, 16]>
+    schedule #nm.vector<block = [1, 24, 64], thread = [1, 16]>
     ins(%x, %v, %i : memref<64xf32>, memref<2x32x16xf32>, memref<2x32x4xi8>)
     outs(%y : memref<24xf32>)
   return
@@ -129,7 +129,7 @@ func.func @spmm(%a: memref<4x62xf16>, %v: memref<3x32x8xf16>, %i: memref<3x32x1x
   // PLAIN:   %[[ROUNDED:.*]] = arith.truncf %[[NEW]] : vector<4xf32> to vector<4xf16>
   // PLAIN:   vector.maskedstore %[[C]]{{.*}}, %[[ROUNDED]]
   nm.spmm <8:16, block = 1x8> packing <panel = 8, index_bits = 8>
-    schedule <vector, block = [4, 24, 32], thread = [4, 2]>
+    schedule #nm.vector<block = [4, 24, 32], thread = [4, 2]>
     ins(%a, %v, %i : memref<4x62xf16>, memref<3x32x8xf16>, memref<3x32x1xi8>)
     outs(%c : memref<4x24xf16>)
   return
@@ -144,8 +144,8 @@ func.func @left(%a: memref<4x16xf32>, %d: memref<4x?xf32>, %t: tensor<4x16xf32>,
                 %v: memref<8x24xf32>, %i: memref<8x24xi8>, %vt: tensor<8x24xf32>,
                 %it: tensor<8x24xi8>, %c: memref<4x24xf32>, %ct: tensor<4x24xf32>)
     -> tensor<4x24xf32> {
-  // CHECK: nm.spmm <2:4> schedule <loops>
-  nm.spmm <2:4> schedule <loops>
+  // CHECK: nm.spmm <2:4> schedule #nm.loops
+  nm.spmm <2:4> schedule #nm.loops
     ins(%a, %v, %i : memref<4x16xf32>, memref<8x24xf32>, memref<8x24xi8>) outs(%c : memref<4x24xf32>)
   // CHECK: nm.spmm
   // CHECK-SAME: memref<4x?xf32>

@@ -66,7 +66,7 @@ void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
     return "[" + text + "]";
   };
   schedule =
-      "vector, block = " +
+      "block = " +
       list({random.integer(1, 64), random.integer(1, 128),
             random.integer(1, 256)}) +
       ", thread = " + (alongM ? list({along, across}) : list({across, along}));
@@ -168,7 +168,7 @@ std::string ProductCase::operation() const {
   if (packing)
     text += " packing <" + packing->str() + ">";
   if (!schedule.empty())
-    text += " schedule <" + schedule + ">";
+    text += " schedule #nm.vector<" + schedule + ">";
   return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +
          matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")";
 }

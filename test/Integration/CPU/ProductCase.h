@@ -23,7 +23,7 @@ struct ProductCase {
   bool transposeA = false, transposeC = false;
   /// Whether batch and m are dynamic in the IR.
   bool dynamic = false;
-  /// Text of #nm.schedule's parameters; none if empty.
+  /// Text of #nm.vector's parameters; none if empty.
   std::string schedule;
   Layout layoutA, layoutValues, layoutIndices, layoutC;
 

@@ -3,16 +3,16 @@
 // Layers for NMGpuRunChain, whose kernels are short and depend on each other:
 // products of every strategy, sums of parts, elementwise ops.
 // CHECK-LABEL: func.func @vector
-// CHECK: schedule <gemv
-// CHECK: schedule <gemv
+// CHECK: schedule #nm.gemv
+// CHECK: schedule #nm.gemv
 // CHECK-LABEL: func.func @few_rows
-// CHECK: schedule <gemv
+// CHECK: schedule #nm.gemv
 // CHECK-LABEL: func.func @rows
-// CHECK: schedule <simt
-// CHECK: schedule <simt, {{.*}}split_k =
+// CHECK: schedule #nm.simt
+// CHECK: schedule #nm.simt<{{.*}}split_k =
 // CHECK-LABEL: func.func @with_dense
-// CHECK: schedule <simt
-// CHECK: schedule <cublas
+// CHECK: schedule #nm.simt
+// CHECK: schedule #nm.cublas
 
 func.func @vector(%x: tensor<1x1024xf32>, %up: tensor<1024x2048xf32, #nm.encoding<2:4>>, %down: tensor<2048x1024xf32, #nm.encoding<3:32, block = 1x8>>) -> tensor<1x1024xf32> {
   %zero = arith.constant 0.0 : f32

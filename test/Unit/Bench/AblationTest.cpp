@@ -26,13 +26,13 @@ TEST(StepSchedules, FindsStepsOfOneScheduleAndProduct) {
   BenchCase more = blocking;
   more.schedule = "";
   more.step = "+ more";
-  std::string remark = "taken: #nm.schedule<simt, stages = 2>";
+  std::string remark = "taken: #nm.simt<stages = 2>";
   StepSchedules measured;
   EXPECT_EQ(measured.find(blocking, remark), "");
   measured.add(blocking, remark);
-  EXPECT_EQ(measured.find(more, "for a reason: #nm.schedule<simt, stages = 2>"),
+  EXPECT_EQ(measured.find(more, "for a reason: #nm.simt<stages = 2>"),
             "blocking");
-  EXPECT_EQ(measured.find(more, "taken: #nm.schedule<simt, stages = 3>"), "");
+  EXPECT_EQ(measured.find(more, "taken: #nm.simt<stages = 3>"), "");
   BenchCase other = more;
   other.pattern.n = 4;
   EXPECT_EQ(measured.find(other, remark), "");

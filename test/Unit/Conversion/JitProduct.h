@@ -33,7 +33,7 @@ struct Product {
   bool transposeC = false;
   bool dynamicM = false;
   std::optional<PanelPacking> packing;
-  /// `#nm.schedule<…>`, or empty.
+  /// A schedule, as `#nm.vector<…>`, or empty.
   std::string schedule;
 
   std::vector<int64_t> shapeOfA() const;

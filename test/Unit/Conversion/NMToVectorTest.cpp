@@ -54,7 +54,7 @@ std::string drawSchedule(Random &random, int64_t lanes) {
     rows = draw(random, 1, 3);
     columns = lanes * draw(random, 1, 6);
   }
-  return "<vector, block = [64, 64, " + kRows + "], thread = [" +
+  return "#nm.vector<block = [64, 64, " + kRows + "], thread = [" +
          std::to_string(rows) + ", " + std::to_string(columns) + "]>";
 }
 

@@ -42,7 +42,7 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
       %as = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
       ...
       nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
-        schedule <simt, ...> ins(%as, %vs, %is : ...) outs(%c : ...)
+        schedule #nm.simt<...> ins(%as, %vs, %is : ...) outs(%c : ...)
     } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
     ```
     After:

@@ -87,14 +87,24 @@ static LogicalResult verifyStorage(SparseProductOpInterface op) {
   return verifyShape(op, "indices", op.getIndicesType(), shape.indices);
 }
 
+/// Checks that the weights can have the form that the schedule wants.
+static LogicalResult verifySchedule(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!schedule)
+    return success();
+  auto emitError = [&] { return op->emitOpError(); };
+  if (failed(schedule.verifyPattern(emitError, op.getPattern())))
+    return failure();
+  PackingAttr packing = schedule.getPackingOf(op.getPattern());
+  return packing ? verifyPacking(op, op.getPattern(), packing) : success();
+}
+
 /// What nm.spmm and nm.spmv have in common, after (C1).
 static LogicalResult verifyProduct(SparseProductOpInterface op) {
   if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)))
     return failure();
-  if (ScheduleAttr schedule = op.getScheduleAttr())
-    if (PackingAttr packing = schedule.getPackingOf(op.getPattern()))
-      if (failed(verifyPacking(op, op.getPattern(), packing)))
-        return failure();
+  if (failed(verifySchedule(op)))
+    return failure();
   // (C4).
   return verifyTensorsOrMemRefs(op);
 }

@@ -15,18 +15,12 @@ using namespace mlir::nm;
 // Schedules
 //===----------------------------------------------------------------------===//
 
-/// Of our own product: simt where there are tiles for it, else a thread for
-/// each element of C, which every product has.
-static ScheduleAttr getOwnSchedule(ScheduleAttr schedule) {
-  MLIRContext *context = schedule.getContext();
-  if (schedule.getBlock().empty())
-    return ScheduleAttr::get(context, Strategy::Loops);
-  return ScheduleAttr::get(context, Strategy::Simt, schedule.getBlock(),
-                           schedule.getWarp(), schedule.getThread(),
-                           schedule.getStages(), schedule.getSplitK(),
-                           schedule.getClusterK(), schedule.getSliceK(),
-                           schedule.getPacking(), schedule.getPrefetch(),
-                           /*pack=*/false);
+/// Of our own product: that which the schedule names, else a thread for each
+/// element of C, which every product has.
+static ScheduleAttrInterface getOwnSchedule(CublasScheduleAttr schedule) {
+  if (ScheduleAttrInterface own = schedule.getOwn())
+    return own;
+  return LoopsScheduleAttr::get(schedule.getContext());
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,7 +74,7 @@ public:
       : builder(builder), loc(op.getLoc()), op(op), fill(fill), output(output) {
   }
 
-  SparseProductOpInterface clone(ScheduleAttr schedule) {
+  SparseProductOpInterface clone(ScheduleAttrInterface schedule) {
     Value c = op.getC();
     if (fill)
       c = fillWith(fill.value(), output);
@@ -89,7 +83,8 @@ public:
 
   /// The product of the operands in f32, which holds them exactly and sums in
   /// f32 as all floats are; `result` is that in C's type.
-  SparseProductOpInterface cloneInF32(ScheduleAttr schedule, Value &result);
+  SparseProductOpInterface cloneInF32(ScheduleAttrInterface schedule,
+                                      Value &result);
 
 private:
   Value fillWith(Value value, Value into) {
@@ -101,7 +96,7 @@ private:
                        createLike(builder, loc, operand, f32));
   }
   SparseProductOpInterface cloneOn(Value a, Value values, Value c,
-                                   ScheduleAttr schedule) {
+                                   ScheduleAttrInterface schedule) {
     Operation *product = mlir::clone(builder, op, TypeRange{c.getType()},
                                      {a, values, op.getIndices(), c});
     cast<SparseProductOpInterface>(product).setScheduleAttr(schedule);
@@ -116,8 +111,8 @@ private:
 };
 } // namespace
 
-SparseProductOpInterface ProductCloner::cloneInF32(ScheduleAttr schedule,
-                                                   Value &result) {
+SparseProductOpInterface
+ProductCloner::cloneInF32(ScheduleAttrInterface schedule, Value &result) {
   Type f32 = builder.getF32Type();
   bool narrows = op.getCType().getElementType() != f32;
   Value c = narrows || !fill ? op.getC() : output;
@@ -135,8 +130,9 @@ SparseProductOpInterface ProductCloner::cloneInF32(ScheduleAttr schedule,
 }
 
 /// Whether strategy simt has the product only once its operands are f32.
-static bool needsF32(SparseProductOpInterface op, ScheduleAttr schedule) {
-  return schedule.getStrategy() == Strategy::Simt &&
+static bool needsF32(SparseProductOpInterface op,
+                     ScheduleAttrInterface schedule) {
+  return isa<SimtScheduleAttr>(schedule) &&
          !op.getAType().getElementType().isF32() &&
          isa<FloatType>(op.getAType().getElementType());
 }
@@ -159,11 +155,12 @@ mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
   ProductCloner cloner(rewriter, op, fill, output);
   rewriter.setInsertionPointToStart(branches.thenBlock());
   SparseProductOpInterface theirs =
-      cloner.clone(ScheduleAttr::get(op.getContext(), Strategy::Cublas));
+      cloner.clone(CublasScheduleAttr::get(op.getContext(), /*own=*/{}));
   scf::YieldOp::create(rewriter, loc, theirs->getResults());
 
   rewriter.setInsertionPointToStart(branches.elseBlock());
-  ScheduleAttr schedule = getOwnSchedule(op.getScheduleAttr());
+  ScheduleAttrInterface schedule =
+      getOwnSchedule(cast<CublasScheduleAttr>(op.getScheduleAttr()));
   Value result;
   SparseProductOpInterface own;
   if (needsF32(op, schedule)) {

@@ -142,8 +142,7 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
   void runOnOperation() override {
     SmallVector<SparseProductOpInterface> products;
     getOperation()->walk([&](SparseProductOpInterface product) {
-      ScheduleAttr schedule = product.getScheduleAttr();
-      if (schedule && schedule.getStrategy() == Strategy::Cublas)
+      if (isa_and_present<CublasScheduleAttr>(product.getScheduleAttr()))
         products.push_back(product);
     });
     if (available)

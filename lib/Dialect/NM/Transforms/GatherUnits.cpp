@@ -15,17 +15,18 @@ using namespace mlir::nm;
 
 /// The rows of a tile: a unit, or a part of one if the schedule asks for less.
 static int64_t rowsOfTile(SparseProductOpInterface op) {
-  return std::gcd(op.getPattern().bk, op.getScheduleAttr().getBlock()[2]);
+  return std::gcd(op.getPattern().bk,
+                  op.getScheduleAttr().getTiling().block[2]);
 }
 
 bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPackingAttr();
-  return op.getScheduleAttr().getStrategy() == Strategy::Simt && packing &&
+  return isa<SimtScheduleAttr>(op.getScheduleAttr()) && packing &&
          packing.getIndexBits() == 8 && packing.getPanel() == pattern.bn &&
          packing.getColInfo() == 0 && tile.n == pattern.bn &&
          ::nm::canGatherUnits(pattern) &&
-         op.getScheduleAttr().getBlock()[2] < pattern.windowRows() &&
+         op.getScheduleAttr().getTiling().block[2] < pattern.windowRows() &&
          ::nm::canGatherUnits({1, 2, rowsOfTile(op), pattern.bn});
 }
 

@@ -14,13 +14,9 @@ using namespace mlir::nm;
 /// CUDA's limit on the threads of a block.
 static constexpr int64_t kMaxThreads = 1024;
 
-bool mlir::nm::isGpuStrategy(Strategy strategy) {
-  return strategy != Strategy::Loops && strategy != Strategy::Vector;
-}
-
 bool mlir::nm::hasGpuSchedule(SparseProductOpInterface op) {
-  ScheduleAttr schedule = op.getScheduleAttr();
-  return schedule && isGpuStrategy(schedule.getStrategy());
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  return schedule && schedule.isForGPU();
 }
 
 static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
@@ -32,7 +28,8 @@ static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
                            << part;
 }
 
-static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
+static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
+                                bool leavesLanes) {
   if (failed(verifyMultiple(op, "the block tile's m", tile.m, "the warp's",
                             tile.warpM)) ||
       failed(verifyMultiple(op, "the block tile's n, in whole panels,", tile.n,
@@ -42,11 +39,7 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
       failed(verifyMultiple(op, "the warp tile's n", tile.warpN, "the thread's",
                             tile.threadN)))
     return failure();
-  // A panel that no multiple of a warp's columns fills leaves lanes idle.
-  bool fewer =
-      cast<SparseProductOpInterface>(op).getScheduleAttr().getStrategy() ==
-          Strategy::Gemv &&
-      tile.warpsN() == 1;
+  bool fewer = leavesLanes && tile.warpsN() == 1;
   int64_t lanes = tile.lanesM() * tile.lanesN();
   if (fewer ? lanes > kWarpSize : lanes != kWarpSize)
     return op->emitOpError()
@@ -63,11 +56,12 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile) {
 }
 
 FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
-  ScheduleAttr schedule = op.getScheduleAttr();
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule)
     return op->emitOpError() << "expected a schedule, but it has none";
-  ArrayRef<int64_t> block = schedule.getBlock(), warp = schedule.getWarp(),
-                    thread = schedule.getThread();
+  BlockTiling tiling = schedule.getTiling();
+  ArrayRef<int64_t> block = tiling.block, warp = tiling.warp,
+                    thread = tiling.thread;
   if (block.empty() || warp.empty() || thread.empty())
     return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
                                 "'thread', but got "
@@ -84,10 +78,10 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   tile.warpN = warp[1];
   tile.threadM = thread[0];
   tile.threadN = thread[1];
-  tile.stages = schedule.getStages();
-  tile.clusterK = schedule.getClusterK();
-  tile.sliceK = schedule.getSliceK();
-  if (failed(verifyTile(op, tile)))
+  tile.stages = tiling.stages;
+  tile.clusterK = tiling.clusterK;
+  tile.sliceK = tiling.sliceK;
+  if (failed(verifyTile(op, tile, tiling.leavesLanes)))
     return failure();
   return tile;
 }

@@ -3,14 +3,12 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMPACKWEIGHTS
@@ -57,30 +55,10 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   return {folded[0], folded[1], packing};
 }
 
-/// Whether the strategy of `op` can read weights of `packing`. On the CPU each
-/// can read any; a GPU's tiles are made for the form of their own schedule, but
-/// for panels of whole rows, which strategy simt can read if its warps fit
-/// them.
-static bool canRead(SparseProductOpInterface op, PackingAttr packing) {
-  ScheduleAttr schedule = op.getScheduleAttr();
-  PackingAttr wanted = schedule.getPackingOf(op.getPattern());
-  if (wanted.getColInfo() != packing.getColInfo())
-    return false;
-  if (wanted == packing || !hasGpuSchedule(op))
-    return true;
-  if (schedule.getStrategy() != Strategy::Simt || packing.getIndexBits() != 8 ||
-      !packing.getPacking().isRowWise() || schedule.getBlock().empty() ||
-      schedule.getWarp().empty())
-    return false;
-  int64_t step = std::max(packing.getPanel(), op.getPattern().bn);
-  return llvm::alignTo(schedule.getBlock()[1], step) % schedule.getWarp()[1] ==
-         0;
-}
-
 /// Whether `packed` can serve `op`, where it is.
 static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
                      DominanceInfo &dominance) {
-  return canRead(op, packed.packing) &&
+  return op.getScheduleAttr().canRead(op.getPattern(), packed.packing) &&
          dominance.properlyDominates(packed.values, op);
 }
 
@@ -89,9 +67,9 @@ static LogicalResult packWeights(func::FuncOp function) {
   DenseMap<std::tuple<Value, Value, Attribute>, SmallVector<PackedWeights>>
       packedForms;
   WalkResult result = function.walk([&](SparseProductOpInterface op) {
-    ScheduleAttr schedule = op.getScheduleAttr();
-    if (!schedule || !schedule.getPacking() || op.getPackingAttr() ||
-        !op.hasPureTensorSemantics())
+    ScheduleAttrInterface schedule = op.getScheduleAttr();
+    if (!schedule || !schedule.getPackingOf(op.getPattern()) ||
+        op.getPackingAttr() || !op.hasPureTensorSemantics())
       return WalkResult::advance();
     if (!op.getValuesType().hasStaticShape()) {
       op->emitOpError() << "expected weights of static shape to pack, but got "

@@ -470,7 +470,7 @@ static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
   FailureOr<StagedTile> tile = StagedTile::get(product);
   if (failed(tile))
     return failure();
-  int64_t stages = product.getScheduleAttr().getStages();
+  int64_t stages = product.getScheduleAttr().getTiling().stages;
   if (!loop || stages == 1) {
     awaitCopies(rewriter, *tile);
     return success();

@@ -38,7 +38,8 @@ FailureOr<std::optional<RowList>> RowList::takeFrom(SpMMOp op,
                                                     const GpuTile &tile) {
   PackingAttr packing = op.getPackingAttr();
   int64_t columns = packing ? packing.getColInfo() : 0;
-  if (columns == 0 && op.getScheduleAttr().getPack())
+  auto simt = dyn_cast<SimtScheduleAttr>(op.getScheduleAttr());
+  if (columns == 0 && simt && simt.packsRows())
     return op.emitOpError() << "expected weights with col_info, as "
                                "nm-pack-weights makes them where the schedule "
                                "says pack = true";

@@ -61,53 +61,91 @@ static GpuProduct getProduct(SparseProductOpInterface op) {
 }
 
 /// Strategies by the names that the cost models have for them.
-static constexpr std::pair<GpuStrategy, Strategy> kStrategies[] = {
-    {GpuStrategy::Simt, Strategy::Simt},
-    {GpuStrategy::Gemv, Strategy::Gemv},
-    {GpuStrategy::Cublas, Strategy::Cublas}};
+static constexpr std::pair<GpuStrategy, StringLiteral> kStrategies[] = {
+    {GpuStrategy::Simt, "simt"},
+    {GpuStrategy::Gemv, "gemv"},
+    {GpuStrategy::Cublas, "cublas"}};
 
-static Strategy toAttribute(GpuStrategy strategy) {
+static StringRef nameOf(GpuStrategy strategy) {
   return llvm::find_if(
              kStrategies,
              [&](const auto &entry) { return entry.first == strategy; })
       ->second;
 }
 
-static std::optional<GpuStrategy> fromAttribute(Strategy strategy) {
-  for (auto [modelled, attribute] : kStrategies)
-    if (attribute == strategy)
-      return modelled;
+static std::optional<GpuStrategy> findStrategy(StringRef name) {
+  for (auto [strategy, known] : kStrategies)
+    if (known == name)
+      return strategy;
   return std::nullopt;
 }
 
-/// Sizes that a strategy has no use for are absent.
-static SmallVector<int64_t> getSizes(ArrayRef<int64_t> sizes) {
-  if (llvm::is_contained(sizes, 0))
-    return {};
-  return SmallVector<int64_t>(sizes);
-}
+namespace {
+/// Makes the attributes of chosen schedules; null, and an error, where options
+/// have led to one that cannot be.
+class ScheduleMaker {
+public:
+  ScheduleMaker(Operation *op, const GpuSchedule &chosen, PackingAttr packing)
+      : op(op), chosen(chosen), packing(packing),
+        block({chosen.blockM, chosen.blockN, chosen.blockK}),
+        warp({chosen.warpM, chosen.warpN}),
+        thread({chosen.threadM, chosen.threadN}) {}
 
-/// The attribute for `op`; null, and an error, where options have led to one
-/// that cannot be.
-static ScheduleAttr toAttribute(Operation *op, const GpuSchedule &chosen,
-                                bool packs) {
-  MLIRContext *context = op->getContext();
+  ScheduleAttrInterface make() {
+    switch (chosen.strategy) {
+    case GpuStrategy::Simt:
+      return makeSimt();
+    case GpuStrategy::Gemv:
+      return makeGemv();
+    case GpuStrategy::Cublas:
+      return makeCublas();
+    }
+    return {};
+  }
+
+private:
+  template <typename AttrTy, typename... Args>
+  AttrTy getChecked(const Args &...args) {
+    if (failed(AttrTy::verify([&] { return op->emitOpError(); }, args...)))
+      return {};
+    return AttrTy::get(op->getContext(), args...);
+  }
+  SimtScheduleAttr makeSimt() {
+    return getChecked<SimtScheduleAttr>(
+        block, warp, thread, chosen.stages, chosen.splitK, chosen.clusterK,
+        chosen.sliceK, chosen.prefetch, chosen.pack, packing);
+  }
+  GemvScheduleAttr makeGemv() {
+    if (!chosen.prefetch || chosen.clusterK != 1) {
+      op->emitOpError() << "expected strategy simt with prefetch = false or "
+                           "cluster_k, but got gemv";
+      return {};
+    }
+    return getChecked<GemvScheduleAttr>(block, warp, thread, chosen.stages,
+                                        chosen.splitK, chosen.sliceK, packing);
+  }
+  /// Our own product is of strategy simt where that has tiles for it.
+  CublasScheduleAttr makeCublas() {
+    ScheduleAttrInterface own = LoopsScheduleAttr::get(op->getContext());
+    if (chosen.blockM != 0)
+      own = makeSimt();
+    return own ? CublasScheduleAttr::get(op->getContext(), own)
+               : CublasScheduleAttr();
+  }
+
+  Operation *op;
+  const GpuSchedule &chosen;
+  PackingAttr packing;
+  SmallVector<int64_t> block, warp, thread;
+};
+} // namespace
+
+static ScheduleAttrInterface
+toAttribute(Operation *op, const GpuSchedule &chosen, bool packs) {
   PackingAttr packing;
   if (packs)
-    packing = PackingAttr::get(context, chosen.packing);
-  Strategy strategy = toAttribute(chosen.strategy);
-  SmallVector<int64_t> block = getSizes(
-                           {chosen.blockM, chosen.blockN, chosen.blockK}),
-                       warp = getSizes({chosen.warpM, chosen.warpN}),
-                       thread = getSizes({chosen.threadM, chosen.threadN});
-  if (failed(ScheduleAttr::verify([&] { return op->emitOpError(); }, strategy,
-                                  block, warp, thread, chosen.stages,
-                                  chosen.splitK, chosen.clusterK, chosen.sliceK,
-                                  packing, chosen.prefetch, chosen.pack)))
-    return {};
-  return ScheduleAttr::get(
-      context, strategy, block, warp, thread, chosen.stages, chosen.splitK,
-      chosen.clusterK, chosen.sliceK, packing, chosen.prefetch, chosen.pack);
+    packing = PackingAttr::get(op->getContext(), chosen.packing);
+  return ScheduleMaker(op, chosen, packing).make();
 }
 
 namespace {
@@ -139,12 +177,12 @@ private:
   RowPacking getRowPacking(SparseProductOpInterface op);
   LogicalResult override(SparseProductOpInterface op, GpuSchedule &schedule);
   LogicalResult checkGiven(SparseProductOpInterface op) {
-    if (hasGpuSchedule(op) ||
-        op.getScheduleAttr().getStrategy() == Strategy::Loops)
+    ScheduleAttrInterface given = op.getScheduleAttr();
+    if (given.isForGPU() || isa<LoopsScheduleAttr>(given))
       return success();
     return op->emitOpError()
            << "expected a schedule of a GPU strategy, but got "
-           << stringifyStrategy(op.getScheduleAttr().getStrategy());
+           << given.getStrategyName();
   }
 
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
@@ -174,8 +212,7 @@ private:
 LogicalResult NMSelectGpuSchedule::readStrategy() {
   if (strategy.empty() || strategy == "loops")
     return success();
-  if (std::optional<Strategy> named = symbolizeStrategy(strategy))
-    only = fromAttribute(*named);
+  only = findStrategy(strategy);
   if (only)
     return success();
   return getOperation()->emitError()
@@ -192,7 +229,7 @@ LogicalResult NMSelectGpuSchedule::checkPack() {
 
 LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
                                                 const GpuChip &gpu) {
-  int64_t blocks = op.getScheduleAttr().getClusterK();
+  int64_t blocks = op.getScheduleAttr().getTiling().clusterK;
   if (blocks == 1 || gpu.hasClusters())
     return success();
   return op->emitOpError() << "expected a chip with thread block clusters, "
@@ -259,11 +296,11 @@ static LogicalResult packRows(SparseProductOpInterface op,
   if (schedule.strategy != GpuStrategy::Simt)
     return op->emitOpError()
            << "expected strategy simt to pack rows of A, but got "
-           << stringifyStrategy(toAttribute(schedule.strategy));
+           << nameOf(schedule.strategy);
   if (!packsWeights)
     return op->emitOpError() << "expected sparse weights to pack rows of A";
   schedule.pack = true;
-  ScheduleAttr attribute = toAttribute(op, schedule, /*packs=*/true);
+  ScheduleAttrInterface attribute = toAttribute(op, schedule, /*packs=*/true);
   if (!attribute)
     return failure();
   PackingAttr packing = attribute.getPackingOf(op.getPattern());
@@ -276,7 +313,7 @@ static LogicalResult packRows(SparseProductOpInterface op,
 /// The way that is right for every product and fast for none.
 void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
                                       const Twine &reason) {
-  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops));
+  op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
   emitWarning(op.getLoc()) << describeProduct(op)
                            << ": strategy loops, a thread for each element of "
                               "C, which is slow: "
@@ -360,8 +397,7 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
     reason += "as the strategy option says";
   else if (chosen)
     reason += "which is faster: " + describeTime(chosen->microseconds) +
-              " by strategy " +
-              stringifyStrategy(toAttribute(chosen->strategy)).str();
+              " by strategy " + nameOf(chosen->strategy).str();
   else
     reason +=
         "for no other strategy has this product: " + chosen.error().message;
@@ -414,17 +450,17 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
   // Strategy gemv reads packed weights alone, so that a dense matrix that comes
   // with each call is packed then.
   packs = !isCublas && (packs || chosen.strategy == GpuStrategy::Gemv);
-  ScheduleAttr byModel = toAttribute(op, chosen, packs);
+  ScheduleAttrInterface byModel = toAttribute(op, chosen, packs);
   if (failed(override(op, chosen)) ||
       (pack == "true" && failed(packRows(op, chosen, packs))))
     return failure();
-  ScheduleAttr schedule = toAttribute(op, chosen, packs);
+  ScheduleAttrInterface schedule = toAttribute(op, chosen, packs);
   if (!schedule)
     return failure();
   op.setScheduleAttr(schedule);
   InFlightDiagnostic remark = emitRemark(op.getLoc());
-  remark << name << ": strategy " << stringifyStrategy(schedule.getStrategy())
-         << " on " << gpu.name;
+  remark << name << ": strategy " << schedule.getStrategyName() << " on "
+         << gpu.name;
   if (schedule != byModel) {
     remark << ", with sizes that were given; schedule " << schedule;
     return success();

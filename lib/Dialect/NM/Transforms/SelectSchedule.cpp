@@ -72,14 +72,14 @@ private:
   LogicalResult checkOp(SparseProductOpInterface op);
   LogicalResult checkGiven(SparseProductOpInterface op);
   LogicalResult checkThreadTile(SparseProductOpInterface op,
-                                ScheduleAttr schedule);
+                                VectorScheduleAttr schedule);
   LogicalResult select(SparseProductOpInterface op);
   void selectLoops(SparseProductOpInterface op, StringRef reason);
   /// Falls back to dense weights where they are estimated to be faster, and
   /// gives the reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, CpuSchedule &chosen);
-  ScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
-                                 PackingAttr packing);
+  VectorScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
+                                       PackingAttr packing);
   std::string explain(const CpuProduct &product, const CpuSchedule &chosen);
 
   CpuTarget cpu;
@@ -124,7 +124,7 @@ LogicalResult NMSelectSchedule::checkOp(SparseProductOpInterface op) {
 
 /// A tile that does not fit in registers is no schedule that anyone wants.
 LogicalResult NMSelectSchedule::checkThreadTile(SparseProductOpInterface op,
-                                                ScheduleAttr schedule) {
+                                                VectorScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getThread();
   if (tile.empty())
     return success();
@@ -142,45 +142,38 @@ LogicalResult NMSelectSchedule::checkThreadTile(SparseProductOpInterface op,
 
 /// Checks a schedule that the op came with.
 LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
-  ScheduleAttr schedule = op.getScheduleAttr();
-  Strategy given = schedule.getStrategy();
-  if (given != Strategy::Vector && given != Strategy::Loops)
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!schedule.isForCPU())
     return op->emitOpError()
            << "expected a schedule of strategy vector or loops on the cpu, but "
               "got "
-           << stringifyStrategy(given);
-  if (!schedule.getWarp().empty() || schedule.getStages() != 1 ||
-      schedule.getSplitK() != 1 || schedule.getClusterK() != 1 ||
-      schedule.getSliceK() != 1)
-    return op->emitOpError()
-           << "expected a schedule without warp, stages, "
-              "split_k, cluster_k and slice_k on the cpu, but got "
-           << schedule;
-  PackingAttr packing = op.getPackingAttr();
-  if (packing && schedule.getPacking() && packing != schedule.getPacking())
+           << schedule.getStrategyName();
+  PackingAttr packing = op.getPackingAttr(),
+              wanted = schedule.getPackingOf(op.getPattern());
+  if (packing && wanted && packing != wanted)
     return op->emitOpError()
            << "expected a schedule with the packing " << packing
-           << " that the weights have, but got " << schedule.getPacking();
-  if (given == Strategy::Vector && failed(checkThreadTile(op, schedule)))
+           << " that the weights have, but got " << wanted;
+  if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
+      vector && failed(checkThreadTile(op, vector)))
     return failure();
   emitRemark(op.getLoc()) << describeProduct(op) << ": strategy "
-                          << stringifyStrategy(given)
+                          << schedule.getStrategyName()
                           << ", as the schedule it came with says";
   return success();
 }
 
-ScheduleAttr NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
-                                                 PackingAttr packing) {
+VectorScheduleAttr
+NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
+                                    PackingAttr packing) {
   SmallVector<int64_t> blockSizes{chosen.blockM, chosen.blockN, chosen.blockK};
   SmallVector<int64_t> threadSizes{chosen.threadM, chosen.threadN};
   if (!block.empty())
     blockSizes.assign(block.begin(), block.end());
   if (!thread.empty())
     threadSizes.assign(thread.begin(), thread.end());
-  return ScheduleAttr::get(&getContext(), Strategy::Vector, blockSizes,
-                           /*warp=*/{}, threadSizes, /*stages=*/1,
-                           /*splitK=*/1, /*clusterK=*/1, /*sliceK=*/1, packing,
-                           /*prefetch=*/true, /*pack=*/false);
+  return VectorScheduleAttr::get(&getContext(), blockSizes, threadSizes,
+                                 packing);
 }
 
 std::string NMSelectSchedule::explain(const CpuProduct &product,
@@ -224,7 +217,7 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
 
 void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
                                    StringRef reason) {
-  op.setScheduleAttr(ScheduleAttr::get(&getContext(), Strategy::Loops));
+  op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
   emitRemark(op.getLoc()) << describeProduct(op) << ": strategy loops, "
                           << reason;
 }
@@ -249,7 +242,7 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   PackingAttr packing = op.getPackingAttr();
   if (!packing && packs)
     packing = PackingAttr::get(&getContext(), chosen.packing);
-  ScheduleAttr schedule = getVectorSchedule(chosen, packing);
+  VectorScheduleAttr schedule = getVectorSchedule(chosen, packing);
   if (failed(checkThreadTile(op, schedule)))
     return failure();
   op.setScheduleAttr(schedule);

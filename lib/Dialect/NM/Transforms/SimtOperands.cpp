@@ -14,7 +14,7 @@ using namespace mlir::nm;
 /// Whether a panel of the weights has one unit, and a warp's columns one panel.
 static bool warpsShareUnits(SpMMOp op, const GpuTile &tile) {
   PackingAttr packing = op.getPackingAttr();
-  return op.getScheduleAttr().getStrategy() == Strategy::Simt && packing &&
+  return isa<SimtScheduleAttr>(op.getScheduleAttr()) && packing &&
          packing.getIndexBits() == 8 &&
          packing.getPanel() <= op.getPattern().getPattern().bn &&
          packing.getPanel() % tile.warpN == 0;
@@ -24,8 +24,9 @@ bool mlir::nm::readsIndicesInPlace(SpMMOp op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
   // A window of one unit has one position.
   if (pattern.m == 1 && pattern.bk % RowInterleave::kGroup == 0)
-    return op.getScheduleAttr().getStrategy() == Strategy::Simt;
-  if (!op.getScheduleAttr().getPrefetch())
+    return isa<SimtScheduleAttr>(op.getScheduleAttr());
+  auto simt = dyn_cast<SimtScheduleAttr>(op.getScheduleAttr());
+  if (!simt || !simt.prefetchesIndices())
     return false;
   int64_t units = tile.k / pattern.windowRows() * pattern.n;
   auto type = cast<MemRefType>(op.getIndices().getType());
@@ -52,9 +53,10 @@ bool mlir::nm::rowsOfAStay(SpMMOp op, const GpuTile &tile) {
       cast<MemRefType>(op.getA().getType()).getStridesAndOffset();
   bool isAligned = !ShapedType::isDynamic(strides[0]) &&
                    strides[0] % ChunkSwizzle::kGroup == 0;
-  return op.getScheduleAttr().getStrategy() == Strategy::Simt && isAligned &&
-         !op.getScheduleAttr().getPack() && !op.getTransposeA() &&
-         pattern.bn < tile.warpN && pattern.bk % ChunkSwizzle::kChunk == 0 &&
+  return isa<SimtScheduleAttr>(op.getScheduleAttr()) && isAligned &&
+         !cast<SimtScheduleAttr>(op.getScheduleAttr()).packsRows() &&
+         !op.getTransposeA() && pattern.bn < tile.warpN &&
+         pattern.bk % ChunkSwizzle::kChunk == 0 &&
          tile.k % ChunkSwizzle::kGroup == 0 &&
          tile.m % ChunkSwizzle::kGroup == 0 &&
          getAccessWidth(op.getA(), {tile.m, tile.k}) == ChunkSwizzle::kChunk;

@@ -162,7 +162,7 @@ uint64_t Staging::countBytes() {
 }
 
 void Staging::addPassage(int64_t maxBytes) {
-  hasPassage = op.getScheduleAttr().getStrategy() == Strategy::Simt &&
+  hasPassage = isa<SimtScheduleAttr>(op.getScheduleAttr()) &&
                isa<scf::ForOp>(op->getParentOp()) && !op.getTransposeA() &&
                !rows && usesPassage(describePassage(), maxBytes);
 }
@@ -257,7 +257,8 @@ void Staging::setPackedPattern(SpMMOp staged) {
   else
     pattern.m = rows->packing.unitsOfList(pattern);
   staged.setPatternAttr(PatternAttr::get(builder.getContext(), pattern));
-  staged.setScheduleAttr(staged.getScheduleAttr().withPack(false));
+  if (auto simt = dyn_cast<SimtScheduleAttr>(staged.getScheduleAttr()))
+    staged.setScheduleAttr(simt.withoutPack());
 }
 
 void Staging::emit() {
@@ -334,7 +335,7 @@ private:
   LogicalResult stage(OpBuilder &builder, SpMMOp op) {
     dropBatchDims(builder, op);
     // Its weights are read once, and A in a form of its own.
-    if (op.getScheduleAttr().getStrategy() == Strategy::Gemv)
+    if (isa<GemvScheduleAttr>(op.getScheduleAttr()))
       return success();
     FailureOr<GpuTile> tile = GpuTile::get(op);
     if (failed(tile))

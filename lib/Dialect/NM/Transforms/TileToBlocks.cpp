@@ -47,7 +47,7 @@ static int64_t dropWholeTile(int64_t tile, int64_t size) {
 
 /// Tiles of (batch..., m, n, k): one batch entry, the block's m and n, all k.
 static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
-  ArrayRef<int64_t> block = op.getScheduleAttr().getBlock();
+  ArrayRef<int64_t> block = op.getScheduleAttr().getTiling().block;
   int64_t columns = getColumnStep(op.getPattern(), op.getPackingAttr());
   SmallVector<int64_t> sizes;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
@@ -93,9 +93,9 @@ private:
 } // namespace
 
 /// Whether the schedule has tiles, or a library to look for.
-static bool isTiled(ScheduleAttr schedule) {
-  return schedule && (!schedule.getBlock().empty() ||
-                      schedule.getStrategy() == Strategy::Cublas);
+static bool isTiled(ScheduleAttrInterface schedule) {
+  return schedule && (!schedule.getTiling().block.empty() ||
+                      isa<CublasScheduleAttr>(schedule));
 }
 
 LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {

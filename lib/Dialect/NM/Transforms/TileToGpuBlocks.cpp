@@ -149,12 +149,12 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
 
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
-  if (op.getScheduleAttr().getStrategy() == Strategy::Cublas) {
+  if (isa<CublasScheduleAttr>(op.getScheduleAttr())) {
     FailureOr<SparseProductOpInterface> own = branchOnCublas(rewriter, op);
     if (failed(own))
       return failure();
     op = *own;
-    if (op.getScheduleAttr().getStrategy() == Strategy::Loops)
+    if (isa<LoopsScheduleAttr>(op.getScheduleAttr()))
       return success();
   }
   SparseProductOpInterface narrowed = narrowUnitsToPanels(rewriter, op);
@@ -162,7 +162,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   if (failed(tile))
     return failure();
   KParts parts(narrowed.getStaticK(), tile->k,
-               narrowed.getScheduleAttr().getSplitK(), tile->clusterK);
+               narrowed.getScheduleAttr().getTiling().splitK, tile->clusterK);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
   fillNewTensor(rewriter, narrowed);

@@ -1,7 +1,8 @@
 // RUN: nm-opt %s --split-input-file --verify-diagnostics
 // RUN: not nm-opt %s --split-input-file 2>/dev/null
 
-// Each case is named for the constraint in NMAttributes.td that it breaks.
+// Each case is named for the constraint in NMAttributes.td or
+// NMSchedules.td that it breaks.
 
 //===----------------------------------------------------------------------===//
 // #nm.pattern
@@ -166,116 +167,140 @@ func.func private @packing_c4_negative() attributes {p = #nm.packing<panel = 32,
 // -----
 
 //===----------------------------------------------------------------------===//
-// #nm.schedule
+// Schedules
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expected a strategy (loops, vector, simt, gemv, mma_sync, mma_sp, wgmma, wgmma_sp, cublas), but got 'fast'}}
-func.func private @schedule_strategy() attributes {s = #nm.schedule<fast>}
+// expected-error @+1 {{unknown attribute `fast` in dialect `nm`}}
+func.func private @strategy() attributes {s = #nm.fast}
 
 // -----
 
-// expected-error @+1 {{'block' is given twice}}
-func.func private @schedule_repeated() attributes {s = #nm.schedule<vector, block = [64, 64], block = [8]>}
+// expected-error @+1 {{duplicate or unknown struct parameter name: block}}
+func.func private @repeated() attributes {s = #nm.vector<block = [64, 64, 8], block = [8]>}
+
+// -----
+
+// expected-error @+1 {{duplicate or unknown struct parameter name: tile}}
+func.func private @syntax() attributes {s = #nm.simt<tile = [1]>}
+
+// -----
+
+// expected-error @+2 {{expected '['}}
+// expected-error @+1 {{failed to parse NM_SimtScheduleAttr parameter 'block'}}
+func.func private @syntax_sizes() attributes {s = #nm.simt<block = 64>}
+
+// -----
+
+// expected-error @+2 {{expected true or false, but got 'yes'}}
+// expected-error @+1 {{failed to parse NM_SimtScheduleAttr parameter 'pack'}}
+func.func private @syntax_choice() attributes {s = #nm.simt<pack = yes>}
+
+// -----
+
+// expected-error @+2 {{expected integer value}}
+// expected-error @+1 {{failed to parse NM_SimtScheduleAttr parameter 'stages'}}
+func.func private @syntax_count() attributes {s = #nm.simt<stages = two>}
 
 // -----
 
 // expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
-func.func private @schedule_c1_block() attributes {s = #nm.schedule<vector, block = [64, 64]>}
-
-// -----
-
-// expected-error @+1 {{expected 2 sizes in 'warp', but got 1}}
-func.func private @schedule_c1_warp() attributes {s = #nm.schedule<simt, warp = [64]>}
+func.func private @vector_c1_block() attributes {s = #nm.vector<block = [64, 64]>}
 
 // -----
 
 // expected-error @+1 {{expected 2 sizes in 'thread', but got 3}}
-func.func private @schedule_c1_thread() attributes {s = #nm.schedule<vector, thread = [1, 2, 3]>}
+func.func private @vector_c1_thread() attributes {s = #nm.vector<thread = [1, 2, 3]>}
 
 // -----
 
 // expected-error @+1 {{expected sizes in 'block' to be in 1..1099511627776, but got 0}}
-func.func private @schedule_c1_zero() attributes {s = #nm.schedule<vector, block = [64, 0, 8]>}
+func.func private @vector_c1_zero() attributes {s = #nm.vector<block = [64, 0, 8]>}
 
 // -----
 
 // expected-error @+1 {{expected sizes in 'block' to be in 1..1099511627776, but got 9223372036854775807}}
-func.func private @schedule_c1_huge() attributes {s = #nm.schedule<vector, block = [9223372036854775807, 1, 8]>}
+func.func private @vector_c1_huge() attributes {s = #nm.vector<block = [9223372036854775807, 1, 8]>}
 
 // -----
 
 // expected-error @+1 {{expected sizes in 'thread' to be in 1..1024, but got 1099511627776}}
-func.func private @schedule_c1_unrolled() attributes {s = #nm.schedule<vector, thread = [1, 1099511627776]>}
+func.func private @vector_c1_unrolled() attributes {s = #nm.vector<thread = [1, 1099511627776]>}
+
+// -----
+
+// expected-error @+1 {{expected a packing without col_info, which follows from 'pack = true', but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
+func.func private @vector_c2() attributes {s = #nm.vector<packing = <panel = 32, index_bits = 8, col_info = 64>>}
+
+// -----
+
+// expected-error @+1 {{duplicate or unknown struct parameter name: stages}}
+func.func private @vector_stages() attributes {s = #nm.vector<stages = 2>}
+
+// -----
+
+// expected-error @+1 {{expected 2 sizes in 'warp', but got 1}}
+func.func private @simt_c1_warp() attributes {s = #nm.simt<warp = [64]>}
 
 // -----
 
 // expected-error @+1 {{expected stages in 1..65536, but got 0}}
-func.func private @schedule_c2_stages() attributes {s = #nm.schedule<simt, stages = 0>}
+func.func private @simt_c2_stages() attributes {s = #nm.simt<stages = 0>}
 
 // -----
 
 // expected-error @+1 {{expected split_k in 1..65536, but got -4}}
-func.func private @schedule_c2_split_k() attributes {s = #nm.schedule<simt, split_k = -4>}
+func.func private @simt_c2_split_k() attributes {s = #nm.simt<split_k = -4>}
+
+// -----
+
+// expected-error @+1 {{expected slice_k in 1..32, but got 33}}
+func.func private @simt_c2_slice_k() attributes {s = #nm.simt<slice_k = 33>}
 
 // -----
 
 // expected-error @+1 {{expected cluster_k in 1..8, but got 0}}
-func.func private @schedule_c5_cluster_k() attributes {s = #nm.schedule<simt, cluster_k = 0>}
+func.func private @simt_c3_none() attributes {s = #nm.simt<cluster_k = 0>}
 
 // -----
 
 // expected-error @+1 {{expected cluster_k in 1..8, but got 16}}
-func.func private @schedule_c5_large() attributes {s = #nm.schedule<simt, split_k = 16, cluster_k = 16>}
+func.func private @simt_c3_large() attributes {s = #nm.simt<split_k = 16, cluster_k = 16>}
 
 // -----
 
 // expected-error @+1 {{expected cluster_k to divide split_k, 6, but got 4}}
-func.func private @schedule_c5_divides() attributes {s = #nm.schedule<simt, split_k = 6, cluster_k = 4>}
+func.func private @simt_c3_divides() attributes {s = #nm.simt<split_k = 6, cluster_k = 4>}
 
 // -----
 
-// expected-error @+1 {{expected strategy simt with cluster_k, but got gemv}}
-func.func private @schedule_c5_strategy() attributes {s = #nm.schedule<gemv, split_k = 4, cluster_k = 4>}
+// expected-error @+1 {{expected a packing without col_info, which follows from 'pack = true', but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
+func.func private @simt_c4_col_info() attributes {s = #nm.simt<packing = <panel = 32, index_bits = 8, col_info = 64>>}
 
 // -----
 
-// expected-error @+1 {{expected strategy simt with 'pack', but got gemv}}
-func.func private @schedule_c4_strategy() attributes {s = #nm.schedule<gemv, block = [1, 32, 4096], pack = true, packing = <panel = 32, index_bits = 8>>}
+// expected-error @+1 {{duplicate or unknown struct parameter name: cluster_k}}
+func.func private @gemv_cluster_k() attributes {s = #nm.gemv<split_k = 4, cluster_k = 4>}
 
 // -----
 
-// expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
-func.func private @schedule_c4_no_packing() attributes {s = #nm.schedule<simt, block = [64, 64, 32], pack = true>}
+// expected-error @+1 {{expected slice_k in 1..32, but got 0}}
+func.func private @gemv_c2_slice_k() attributes {s = #nm.gemv<slice_k = 0>}
 
 // -----
 
-// expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
-func.func private @schedule_c4_no_block() attributes {s = #nm.schedule<simt, pack = true, packing = <panel = 32, index_bits = 8>>}
+// expected-error @+1 {{expected 'own' to be a schedule of a GPU's kernels, but got #nm.cublas}}
+func.func private @cublas_c1_itself() attributes {s = #nm.cublas<own = #nm.cublas>}
 
 // -----
 
-// expected-error @+1 {{expected 'pack = true', from which col_info follows, but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
-func.func private @schedule_c4_col_info() attributes {s = #nm.schedule<simt, packing = <panel = 32, index_bits = 8, col_info = 64>>}
+// expected-error @+1 {{expected 'own' to be a schedule of a GPU's kernels, but got #nm.vector}}
+func.func private @cublas_c1_cpu() attributes {s = #nm.cublas<own = #nm.vector>}
 
 // -----
 
-// expected-error @+1 {{expected true or false, but got 'yes'}}
-func.func private @schedule_syntax_pack() attributes {s = #nm.schedule<simt, pack = yes>}
-
-// -----
-
-// expected-error @+1 {{expected 'block', 'warp', 'thread', 'stages', 'split_k', 'cluster_k', 'slice_k', 'packing', 'prefetch' or 'pack', but got 'tile'}}
-func.func private @schedule_syntax() attributes {s = #nm.schedule<simt, tile = [1]>}
-
-// -----
-
-// expected-error @+1 {{expected true or false, but got 'off'}}
-func.func private @schedule_prefetch_syntax() attributes {s = #nm.schedule<simt, prefetch = off>}
-
-// -----
-
-// expected-error @+1 {{expected strategy simt with prefetch = false, but got gemv}}
-func.func private @schedule_c3_prefetch() attributes {s = #nm.schedule<gemv, prefetch = false>}
+// expected-error @+2 {{invalid kind of attribute specified}}
+// expected-error @+1 {{failed to parse NM_CublasScheduleAttr parameter 'own'}}
+func.func private @cublas_syntax() attributes {s = #nm.cublas<own = 3>}
 
 // -----
 

@@ -153,7 +153,7 @@ func.func @spmm_packing_c2(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memr
 
 func.func @spmm_schedule_packing(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected 2 to 8 index bits for M = 4, but got 1}}
-  nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 1>>
+  nm.spmm <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 1>>
     ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -197,9 +197,36 @@ func.func @spmm_packing_c4_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %
 
 // -----
 
+func.func @spmm_schedule_pack_no_packing(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
+  nm.spmm <2:4> schedule #nm.simt<block = [64, 64, 32], pack = true>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_schedule_pack_no_block(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
+  nm.spmm <2:4> schedule #nm.simt<pack = true, packing = <panel = 32, index_bits = 8>>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_schedule_kind(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
+  // expected-error @+1 {{invalid kind of attribute specified}}
+  nm.spmm <2:4> schedule #nm.pattern<2:4>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
+  return
+}
+
+// -----
+
 func.func @spmm_schedule_pack(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected the 64 columns of col_info to keep fewer than the 4 units of a window between them, but 64 units of columns that keep 2 each may keep 128: no rows of A would be left out}}
-  nm.spmm <2:4> schedule <simt, block = [64, 64, 32], pack = true, packing = <panel = 64, index_bits = 8>>
+  nm.spmm <2:4> schedule #nm.simt<block = [64, 64, 32], pack = true, packing = <panel = 64, index_bits = 8>>
     ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
   return
 }

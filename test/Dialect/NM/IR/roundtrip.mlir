@@ -44,29 +44,34 @@ func.func @spmv_packed_in_chunks(%x: tensor<100xf32>, %v: tensor<2x16x128xf32>, 
 // CHECK-LABEL: func.func @spmm_packed
 func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4x32x4xi8>,
                        %c: tensor<3x50xi32>) -> tensor<3x50xi32> {
-  // CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule <vector, block = [64, 512, 128], thread = [16, 6], stages = 2, split_k = 4, packing = <panel = 16, index_bits = 2>> ins
+  // CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule #nm.vector<block = [64, 512, 128], thread = [16, 6], packing = <panel = 16, index_bits = 2>> ins
   %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2>
-      schedule <vector, block = [64, 512, 128], thread = [16, 6], stages = 2, split_k = 4, packing = <panel = 16, index_bits = 2>>
+      schedule #nm.vector<block = [64, 512, 128], thread = [16, 6], packing = <panel = 16, index_bits = 2>>
       ins(%a, %v, %i : tensor<3x64xi8>, tensor<4x32x16xi8>, tensor<4x32x4xi8>)
       outs(%c : tensor<3x50xi32>) -> tensor<3x50xi32>
   return %r : tensor<3x50xi32>
 }
 
 // CHECK-LABEL: func.func private @schedules
-// CHECK-SAME: #nm.schedule<simt, stages = 3, prefetch = false>
-// CHECK-SAME: #nm.schedule<simt>
-func.func private @schedules() attributes {a = #nm.schedule<simt, prefetch = false, stages = 3>, b = #nm.schedule<simt, prefetch = true>}
+// CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true>
+// CHECK-SAME: c = #nm.simt, d = #nm.loops, e = #nm.cublas
+// CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4>
+func.func private @schedules() attributes {
+  a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<prefetch = true>,
+  c = #nm.simt<>, d = #nm.loops, e = #nm.cublas,
+  f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<slice_k = 4, split_k = 2, stages = 2>
+}
 
 // CHECK-LABEL: func.func @spmm_col_info
 func.func @spmm_col_info(%a: tensor<3x64xf32>, %v: tensor<2x6x32xf32>, %i: tensor<4x6x1xi8>,
                          %c: tensor<3x50xf32>) -> tensor<3x50xf32> {
-  // CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins
+  // CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins
   %r = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64>
-      schedule <simt, block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>>
+      schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
       outs(%c : tensor<3x50xf32>) -> tensor<3x50xf32>
-  // CHECK: schedule <simt, stages = 2> ins
-  %s = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule <simt, stages = 2, pack = false>
+  // CHECK: schedule #nm.simt<stages = 2, pack = false> ins
+  %s = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<stages = 2, pack = false>
       ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
       outs(%r : tensor<3x50xf32>) -> tensor<3x50xf32>
   return %s : tensor<3x50xf32>
@@ -111,8 +116,8 @@ func.func @edge(%w: tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>) -> tensor<48x
 // Every field of a schedule and of a packing.
 // CHECK: func.func private @fields() attributes
 // CHECK-SAME: p = #nm.packing<panel = 64, index_bits = 5, chunk_rows = 4, chunk_columns = 2, index_rows = 32>
-// CHECK-SAME: s = #nm.schedule<simt, block = [8, 64, 512], warp = [8, 64], thread = [8, 2], stages = 2, split_k = 4, cluster_k = 2, slice_k = 8>
+// CHECK-SAME: s = #nm.simt<block = [8, 64, 512], warp = [8, 64], thread = [8, 2], stages = 2, split_k = 4, cluster_k = 2, slice_k = 8>
 func.func private @fields() attributes {
   p = #nm.packing<panel = 64, index_bits = 5, chunk_rows = 4, chunk_columns = 2, index_rows = 32>,
-  s = #nm.schedule<simt, slice_k = 8, cluster_k = 2, split_k = 4, stages = 2, thread = [8, 2], warp = [8, 64], block = [8, 64, 512]>
+  s = #nm.simt<slice_k = 8, cluster_k = 2, split_k = 4, stages = 2, thread = [8, 2], warp = [8, 64], block = [8, 64, 512]>
 }

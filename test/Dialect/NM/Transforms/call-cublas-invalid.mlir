@@ -3,7 +3,7 @@
 
 func.func @sparse(%a: memref<8x4xf32>, %v: memref<2x8xf32>, %i: memref<2x8xi8>, %c: memref<8x8xf32>) {
   // expected-error @+1 {{expected a pattern that keeps all weights for strategy cublas, but got 2:4}}
-  nm.spmm <2:4> schedule <cublas> ins(%a, %v, %i : memref<8x4xf32>, memref<2x8xf32>, memref<2x8xi8>) outs(%c : memref<8x8xf32>)
+  nm.spmm <2:4> schedule #nm.cublas ins(%a, %v, %i : memref<8x4xf32>, memref<2x8xf32>, memref<2x8xi8>) outs(%c : memref<8x8xf32>)
   return
 }
 
@@ -11,7 +11,7 @@ func.func @sparse(%a: memref<8x4xf32>, %v: memref<2x8xf32>, %i: memref<2x8xi8>, 
 
 func.func @packed(%a: memref<8x4xf32>, %v: memref<1x4x8xf32>, %i: memref<1x4x1xi8>, %c: memref<8x8xf32>) {
   // expected-error @+1 {{expected weights in condensed form for strategy cublas}}
-  nm.spmm <1:1, block = 1x8> packing <panel = 8, index_bits = 8> schedule <cublas>
+  nm.spmm <1:1, block = 1x8> packing <panel = 8, index_bits = 8> schedule #nm.cublas
     ins(%a, %v, %i : memref<8x4xf32>, memref<1x4x8xf32>, memref<1x4x1xi8>) outs(%c : memref<8x8xf32>)
   return
 }
@@ -20,7 +20,7 @@ func.func @packed(%a: memref<8x4xf32>, %v: memref<1x4x8xf32>, %i: memref<1x4x1xi
 
 func.func @type(%a: memref<8x4xf8E4M3FN>, %v: memref<4x8xf8E4M3FN>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
   // expected-error @+1 {{expected operands of element type f32, f16, bf16 or i8 for strategy cublas}}
-  nm.spmm <1:1, block = 1x8> schedule <cublas>
+  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
     ins(%a, %v, %i : memref<8x4xf8E4M3FN>, memref<4x8xf8E4M3FN>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
   return
 }
@@ -29,7 +29,7 @@ func.func @type(%a: memref<8x4xf8E4M3FN>, %v: memref<4x8xf8E4M3FN>, %i: memref<4
 
 func.func @batches(%a: memref<2x3x8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<2x3x8x8xf32>) {
   // expected-error @+1 {{expected at most one batch dimension for strategy cublas}}
-  nm.spmm <1:1, block = 1x8> schedule <cublas>
+  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
     ins(%a, %v, %i : memref<2x3x8x4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<2x3x8x8xf32>)
   return
 }
@@ -38,7 +38,7 @@ func.func @batches(%a: memref<2x3x8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1x
 
 func.func @rows(%a: memref<8x4xf32, strided<[8, 2]>>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
   // expected-error @+1 {{expected contiguous rows for strategy cublas}}
-  nm.spmm <1:1, block = 1x8> schedule <cublas>
+  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
     ins(%a, %v, %i : memref<8x4xf32, strided<[8, 2]>>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
   return
 }
@@ -47,7 +47,7 @@ func.func @rows(%a: memref<8x4xf32, strided<[8, 2]>>, %v: memref<4x8xf32>, %i: m
 
 func.func @tensors(%a: tensor<8x4xf32>, %v: tensor<4x8xf32>, %i: tensor<4x1xi8>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // expected-error @+1 {{expected memrefs to call cuBLAS with}}
-  %r = nm.spmm <1:1, block = 1x8> schedule <cublas>
+  %r = nm.spmm <1:1, block = 1x8> schedule #nm.cublas
     ins(%a, %v, %i : tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x1xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
@@ -56,7 +56,7 @@ func.func @tensors(%a: tensor<8x4xf32>, %v: tensor<4x8xf32>, %i: tensor<4x1xi8>,
 
 func.func @vector(%a: memref<4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8xf32>) {
   // expected-error @+1 {{expected nm.spmm for strategy cublas}}
-  nm.spmv <1:1, block = 1x8> schedule <cublas>
+  nm.spmv <1:1, block = 1x8> schedule #nm.cublas
     ins(%a, %v, %i : memref<4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8xf32>)
   return
 }

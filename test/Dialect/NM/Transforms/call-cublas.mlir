@@ -31,7 +31,7 @@ func.func @f32(%a: memref<?x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>,
   %loaded = nm.has_cublas
   scf.if %loaded {
     linalg.fill ins(%zero : f32) outs(%c : memref<?x90xf32>)
-    nm.spmm <1:1, block = 1x32> schedule <cublas>
+    nm.spmm <1:1, block = 1x32> schedule #nm.cublas
       ins(%a, %v, %i : memref<?x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<?x90xf32>)
   }
   return
@@ -49,7 +49,7 @@ func.func @f32(%a: memref<?x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>,
 // CHECK-DAG: %[[C128:.*]] = arith.constant 128 : index
 // CHECK: call @nmCublasMultiply(%[[C8]], %[[C16]], %[[C8]], %[[C2]], %{{.*}}, %{{.*}}, %{{.*}}, %[[C7]], %[[C6]], %[[C8]], %[[C16]], %[[C8]], %[[C64]], %[[C128]], %[[C1]], %[[C1]], %[[C1]])
 func.func @i8(%a: memref<2x8x8xi8>, %v: memref<8x16xi8>, %i: memref<8x1xi8>, %c: memref<2x16x8xi32>) {
-  nm.spmm <1:1, block = 1x16> transpose_a transpose_c schedule <cublas>
+  nm.spmm <1:1, block = 1x16> transpose_a transpose_c schedule #nm.cublas
     ins(%a, %v, %i : memref<2x8x8xi8>, memref<8x16xi8>, memref<8x1xi8>) outs(%c : memref<2x16x8xi32>)
   return
 }
@@ -67,33 +67,33 @@ func.func @i8(%a: memref<2x8x8xi8>, %v: memref<8x16xi8>, %i: memref<8x1xi8>, %c:
 // CHECK: %[[LEFT:.*]] = arith.cmpi eq, %[[QUEUED]], %[[C0]] : index
 // CHECK: scf.if %[[LEFT]] {
 // CHECK-NEXT: linalg.fill
-// CHECK-NEXT: nm.spmm {{.*}} schedule <loops>
+// CHECK-NEXT: nm.spmm {{.*}} schedule #nm.loops
 // CHECK-NEXT: }
 // CHECK: call @nmCublasIsLoaded()
 // CHECK: func.call @nmCublasTryMultiply(
-// CHECK: nm.spmm {{.*}} schedule <loops>
+// CHECK: nm.spmm {{.*}} schedule #nm.loops
 
 // WITHOUT-LABEL: func.func @two_branches
-// WITHOUT-NOT: schedule <cublas>
-// WITHOUT-COUNT-2: schedule <loops>
+// WITHOUT-NOT: schedule #nm.cublas
+// WITHOUT-COUNT-2: schedule #nm.loops
 func.func @two_branches(%a: memref<4x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %c: memref<4x96xf32>, %d: memref<4x96xf32>) {
   %zero = arith.constant 0.0 : f32
   %loaded = nm.has_cublas
   scf.if %loaded {
     linalg.fill ins(%zero : f32) outs(%c : memref<4x96xf32>)
-    nm.spmm <1:1, block = 1x32> schedule <cublas>
+    nm.spmm <1:1, block = 1x32> schedule #nm.cublas
       ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<4x96xf32>)
   } else {
     linalg.fill ins(%zero : f32) outs(%c : memref<4x96xf32>)
-    nm.spmm <1:1, block = 1x32> schedule <loops>
+    nm.spmm <1:1, block = 1x32> schedule #nm.loops
       ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<4x96xf32>)
   }
   %again = nm.has_cublas
   scf.if %again {
-    nm.spmm <1:1, block = 1x32> schedule <cublas>
+    nm.spmm <1:1, block = 1x32> schedule #nm.cublas
       ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%d : memref<4x96xf32>)
   } else {
-    nm.spmm <1:1, block = 1x32> schedule <loops>
+    nm.spmm <1:1, block = 1x32> schedule #nm.loops
       ins(%a, %v, %i : memref<4x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%d : memref<4x96xf32>)
   }
   return

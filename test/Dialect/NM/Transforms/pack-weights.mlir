@@ -13,7 +13,7 @@
 func.func @f(%a: tensor<5x64xf32>,
              %v: tensor<32x48xf32> {nm.values_of = 1 : i64}, %i: tensor<32x48xi8> {nm.indices_of = 1 : i64},
              %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
-  %r = nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+  %r = nm.spmm <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
     ins(%a, %v, %i : tensor<5x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
     outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
   return %r : tensor<5x48xf32>
@@ -25,15 +25,15 @@ func.func @f(%a: tensor<5x64xf32>,
 // block use. A product that stages all rows has a packed form of its own.
 // CHECK-LABEL: func.func private @lists
 // CHECK: nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8, col_info = 128> {{.*}} -> tensor<5x6x32xf32>, tensor<16x6x1xi8>
-// CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128> schedule <{{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
+// CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128> schedule #nm.simt<{{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
 // CHECK: nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8> {{.*}} -> tensor<5x6x32xf32>, tensor<5x6x1xi8>
 // CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule
 func.func private @lists(%a: tensor<64x64xf32>, %v: tensor<6x160xf32>, %i: tensor<6x5xi8>, %c: tensor<64x160xf32>) -> tensor<64x160xf32> {
   // expected-remark @+1 {{weights are packed at each call}}
-  %r = nm.spmm <3:32, block = 1x32> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+  %r = nm.spmm <3:32, block = 1x32> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<6x160xf32>, tensor<6x5xi8>) outs(%c : tensor<64x160xf32>) -> tensor<64x160xf32>
   // expected-remark @+1 {{weights are packed at each call}}
-  %s = nm.spmm <3:32, block = 1x32> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 32, index_bits = 8>>
+  %s = nm.spmm <3:32, block = 1x32> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 32, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<6x160xf32>, tensor<6x5xi8>) outs(%r : tensor<64x160xf32>) -> tensor<64x160xf32>
   return %s : tensor<64x160xf32>
 }
@@ -53,11 +53,11 @@ func.func @two(%v0: tensor<32x16xf32> {nm.values_of = 0 : i64}, %i0: tensor<32x1
                %a: tensor<64xf32>,
                %v2: tensor<32x16xf32> {nm.values_of = 2 : i64}, %i2: tensor<32x16xi8> {nm.indices_of = 2 : i64},
                %c: tensor<16xf32>) -> tensor<16xf32> {
-  %r0 = nm.spmv <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+  %r0 = nm.spmv <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
     ins(%a, %v0, %i0 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%c : tensor<16xf32>) -> tensor<16xf32>
-  %r1 = nm.spmv <2:4> schedule <vector, packing = <panel = 8, index_bits = 8>>
+  %r1 = nm.spmv <2:4> schedule #nm.vector<packing = <panel = 8, index_bits = 8>>
     ins(%a, %v2, %i2 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%r0 : tensor<16xf32>) -> tensor<16xf32>
-  %r2 = nm.spmv <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+  %r2 = nm.spmv <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
     ins(%a, %v0, %i0 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%r1 : tensor<16xf32>) -> tensor<16xf32>
   return %r2 : tensor<16xf32>
 }
@@ -72,7 +72,7 @@ func.func @two(%v0: tensor<32x16xf32> {nm.values_of = 0 : i64}, %i0: tensor<32x1
 func.func @constant(%a: tensor<4xf32>, %c: tensor<3xf32>) -> tensor<3xf32> {
   %v = arith.constant dense<[[1.0, 2.0, 3.0]]> : tensor<1x3xf32>
   %i = arith.constant dense<[[1, 2, 2]]> : tensor<1x3xi8>
-  %r = nm.spmv <1:4> schedule <vector, packing = <panel = 2, index_bits = 2>>
+  %r = nm.spmv <1:4> schedule #nm.vector<packing = <panel = 2, index_bits = 2>>
     ins(%a, %v, %i : tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>) outs(%c : tensor<3xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
@@ -84,7 +84,7 @@ func.func @constant(%a: tensor<4xf32>, %c: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK: nm.pack
 func.func @computed(%a: tensor<4xf32>, %v: tensor<1x3xf32>, %i: tensor<1x3xi8>, %c: tensor<3xf32>) -> tensor<3xf32> {
   // expected-remark @+1 {{weights are packed at each call}}
-  %r = nm.spmv <1:4> schedule <vector, packing = <panel = 2, index_bits = 2>>
+  %r = nm.spmv <1:4> schedule #nm.vector<packing = <panel = 2, index_bits = 2>>
     ins(%a, %v, %i : tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>) outs(%c : tensor<3xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
@@ -97,7 +97,7 @@ func.func @computed(%a: tensor<4xf32>, %v: tensor<1x3xf32>, %i: tensor<1x3xi8>, 
 // CHECK: nm.pack
 func.func @called(%a: tensor<4xf32>, %v: tensor<1x3xf32> {nm.values_of = 1 : i64}, %i: tensor<1x3xi8> {nm.indices_of = 1 : i64}, %c: tensor<3xf32>) -> tensor<3xf32> {
   // expected-remark @+1 {{weights are packed at each call}}
-  %r = nm.spmv <1:4> schedule <vector, packing = <panel = 2, index_bits = 2>>
+  %r = nm.spmv <1:4> schedule #nm.vector<packing = <panel = 2, index_bits = 2>>
     ins(%a, %v, %i : tensor<4xf32>, tensor<1x3xf32>, tensor<1x3xi8>) outs(%c : tensor<3xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
@@ -125,7 +125,7 @@ func.func @dense(%a: tensor<16x64xf32>, %v: tensor<32x48xf32> {nm.values_of = 1 
   %ev = tensor.empty() : tensor<64x64xf32>
   %ei = tensor.empty() : tensor<64x2xi8>
   %d:2 = nm.compress <1:1, block = 1x32> ins(%b : tensor<64x48xf32>) outs(%ev, %ei : tensor<64x64xf32>, tensor<64x2xi8>) -> tensor<64x64xf32>, tensor<64x2xi8>
-  %r = nm.spmm <1:1, block = 1x32> schedule <cublas>
+  %r = nm.spmm <1:1, block = 1x32> schedule #nm.cublas
     ins(%a, %d#0, %d#1 : tensor<16x64xf32>, tensor<64x64xf32>, tensor<64x2xi8>) outs(%c : tensor<16x48xf32>) -> tensor<16x48xf32>
   return %r : tensor<16x48xf32>
 }
@@ -136,19 +136,19 @@ func.func @dense(%a: tensor<16x64xf32>, %v: tensor<32x48xf32> {nm.values_of = 1 
 // form, gets weights in its own; the third can read those of the first.
 // CHECK-LABEL: func.func @unlike(
 // CHECK: %[[P:.*]]:2 = nm.pack <1:4> <panel = 32, index_bits = 8>
-// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule <simt, {{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
 // CHECK: %[[G:.*]]:2 = nm.pack <1:4> <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>
-// CHECK: nm.spmm {{.*}} schedule <gemv, {{.*}} ins(%{{.*}}, %[[G]]#0, %[[G]]#1
-// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule <simt, {{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+// CHECK: nm.spmm {{.*}} schedule #nm.gemv<{{.*}} ins(%{{.*}}, %[[G]]#0, %[[G]]#1
+// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
 func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64xf32> {nm.values_of = 2 : i64}, %i: tensor<16x64xi8> {nm.indices_of = 2 : i64},
                   %c: tensor<64x64xf32>, %y: tensor<2x64xf32>) -> (tensor<64x64xf32>, tensor<2x64xf32>) {
   // expected-remark @+1 {{weights are packed at each call: they are not constant, nor arguments of a function that only its callers outside the module see, nor wanted in one packed form}}
-  %0 = nm.spmm <1:4> schedule <simt, block = [32, 64, 32], warp = [32, 32], thread = [8, 4], packing = <panel = 32, index_bits = 8>>
+  %0 = nm.spmm <1:4> schedule #nm.simt<block = [32, 64, 32], warp = [32, 32], thread = [8, 4], packing = <panel = 32, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   // expected-remark @+1 {{weights are packed at each call}}
-  %1 = nm.spmm <1:4> schedule <gemv, block = [2, 32, 64], warp = [2, 32], thread = [2, 1], packing = <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>>
+  %1 = nm.spmm <1:4> schedule #nm.gemv<block = [2, 32, 64], warp = [2, 32], thread = [2, 1], packing = <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>>
     ins(%x, %v, %i : tensor<2x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%y : tensor<2x64xf32>) -> tensor<2x64xf32>
-  %2 = nm.spmm <1:4> schedule <simt, block = [32, 64, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 64, index_bits = 8>>
+  %2 = nm.spmm <1:4> schedule #nm.simt<block = [32, 64, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 64, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %2, %1 : tensor<64x64xf32>, tensor<2x64xf32>
 }
@@ -162,7 +162,7 @@ func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64x
 func.func @no_indices(%a: tensor<8x64xf32>, %c: tensor<8x48xf32>, %v: tensor<32x48xf32> {nm.values_of = 2 : i64}) -> tensor<8x48xf32> {
   %i = arith.constant dense<1> : tensor<32x48xi8>
   // expected-remark @+1 {{weights are packed at each call}}
-  %r = nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+  %r = nm.spmm <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
     ins(%a, %v, %i : tensor<8x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%c : tensor<8x48xf32>) -> tensor<8x48xf32>
   return %r : tensor<8x48xf32>
 }

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @dense
 // CHECK: %[[B:.*]] = nm.decompress <1:2>
 // CHECK: %[[V:.*]]:2 = nm.compress <1:1, block = 1x32> ins(%[[B]] :
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas, block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins(%{{.*}}, %[[V]]#0, %[[V]]#1 :
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.simt<block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins(%{{.*}}, %[[V]]#0, %[[V]]#1 :
 func.func @dense(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   // expected-remark @+1 {{f32: strategy cublas on sm_90; estimated 2693.2 us; calls cuBLAS with dense weights, which is faster: }}
   %r = nm.spmm <1:2>
@@ -29,7 +29,7 @@ func.func @not_loaded(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32>, %i: 
 
 // A dense matrix gets units that tiles can end between, and is not packed.
 // CHECK-LABEL: func.func @weights
-// CHECK: nm.spmm <1:1, block = 1x8> schedule <cublas, block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins({{.*}}tensor<512x125xi8>)
+// CHECK: nm.spmm <1:1, block = 1x8> schedule #nm.cublas<own = #nm.simt<block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins({{.*}}tensor<512x125xi8>)
 func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<512x20xi8>, %c: tensor<?x1000xf32>) -> tensor<?x1000xf32> {
   // expected-remark @+1 {{strategy cublas on sm_90; estimated 9.5 us; calls cuBLAS with dense weights, which is faster: }}
   %r = nm.spmm <1:1, block = 1x50>
@@ -42,11 +42,11 @@ func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<5
 
 // The sparse product is faster, unless an option says otherwise.
 // CHECK-LABEL: func.func @sparse
-// CHECK: schedule <simt,
+// CHECK: schedule #nm.simt<
 // GIVEN: error: {{.*}}its weights would have to be decompressed at each call
 // GIVEN: calls cuBLAS with dense weights, as the strategy option says
 // GIVEN-LABEL: func.func @sparse
-// GIVEN: nm.spmm <1:1, block = 1x32> schedule <cublas,
+// GIVEN: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<
 func.func @sparse(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<512x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   // expected-remark @+1 {{cuBLAS is estimated to take 2693.2 us with dense weights}}
   %r = nm.spmm <4:32, block = 1x64>
@@ -60,11 +60,11 @@ func.func @sparse(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32> {nm.values
 // Of short sums of bytes cuBLAS takes those of few columns only, which are our
 // rows where C is transposed. GIVEN asks all the same.
 // CHECK-LABEL: func.func @short_sums_of_bytes
-// CHECK: schedule <gemv
-// CHECK: schedule <cublas
-// CHECK: schedule <gemv
+// CHECK: schedule #nm.gemv
+// CHECK: schedule #nm.cublas
+// CHECK: schedule #nm.gemv
 // GIVEN-LABEL: func.func @short_sums_of_bytes
-// GIVEN-COUNT-3: schedule <cublas
+// GIVEN-COUNT-3: schedule #nm.cublas
 func.func @short_sums_of_bytes(%a: tensor<4096x132xi8>, %v: tensor<132x4096xi8>, %i: tensor<132x128xi8>, %c: tensor<4096x4096xi32>,
                                %a2: tensor<4096x136xi8>, %v2: tensor<136x4096xi8>, %i2: tensor<136x128xi8>, %c2: tensor<4096x4096xi32>,
                                %a3: tensor<28x132xi8>, %c3: tensor<4096x28xi32>) -> (tensor<4096x4096xi32>, tensor<4096x4096xi32>, tensor<4096x28xi32>) {
@@ -87,7 +87,7 @@ func.func @short_sums_of_bytes(%a: tensor<4096x132xi8>, %v: tensor<132x4096xi8>,
 
 // cuBLAS wants whole words of bytes, in sizes that are known.
 // CHECK-LABEL: func.func @rows_of_bytes
-// CHECK-NOT: schedule <cublas
+// CHECK-NOT: schedule #nm.cublas
 func.func @rows_of_bytes(%a: tensor<?x4096xi8>, %v: tensor<4096x4096xi8>, %i: tensor<4096x128xi8>, %c: tensor<?x4096xi32>) -> tensor<?x4096xi32> {
   // expected-remark @+1 {{cuBLAS multiplies i8 where all sizes are known multiples of 4}}
   %r = nm.spmm <1:1, block = 1x32>

@@ -2,13 +2,13 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=gemv slice-k=4 split-k=2" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 // RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a prefetch=false" 2>&1 | FileCheck %s --check-prefix=PREFETCH
 
-// PREFETCH: error: 'nm.spmv' op expected strategy simt with prefetch = false, but got gemv
+// PREFETCH: error: 'nm.spmv' op expected strategy simt with prefetch = false or cluster_k, but got gemv
 
 // Few rows, and types that simt does not have, take strategy gemv.
 // CHECK-LABEL: func.func @few_rows
-// CHECK: nm.spmv <8:32> schedule <gemv, block = [1, 32, 4096], warp = [1, 32], thread = [1, 1]{{.*}}slice_k = {{[0-9]+}}, packing = <panel = 32, index_bits = 5, chunk_rows = 8, index_rows = {{[0-9]+}}>>
+// CHECK: nm.spmv <8:32> schedule #nm.gemv<block = [1, 32, 4096], warp = [1, 32], thread = [1, 1]{{.*}}slice_k = {{[0-9]+}}, packing = <panel = 32, index_bits = 5, chunk_rows = 8, index_rows = {{[0-9]+}}>>
 // OPTIONS-LABEL: func.func @few_rows
-// OPTIONS: schedule <gemv, block = [1, 32, 4096], {{.*}}split_k = 2, slice_k = 4,
+// OPTIONS: schedule #nm.gemv<block = [1, 32, 4096], {{.*}}split_k = 2, slice_k = 4,
 func.func @few_rows(%x: tensor<4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x4096xi8>, %y: tensor<4096xf32>) -> tensor<4096xf32> {
   // expected-remark @+1 {{strategy gemv on sm_90; estimated}}
   %r = nm.spmv <8:32> ins(%x, %v, %i : tensor<4096xf16>, tensor<1024x4096xf16>, tensor<1024x4096xi8>)
@@ -19,7 +19,7 @@ func.func @few_rows(%x: tensor<4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<
 // A dense matrix that comes with each call is packed then: gemv, which alone
 // has f16, reads no other form.
 // CHECK-LABEL: func.func @dense
-// CHECK: nm.spmv <1:1, block = 1x16> schedule <gemv, {{.*}}packing = <panel = 32, {{.*}}>>
+// CHECK: nm.spmv <1:1, block = 1x16> schedule #nm.gemv<{{.*}}packing = <panel = 32, {{.*}}>>
 func.func @dense(%x: tensor<48xf16>, %v: tensor<48x48xf16>, %i: tensor<48x1xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-remark @+1 {{strategy gemv on sm_90; estimated}}
   %r = nm.spmv <1:1, block = 1x48> ins(%x, %v, %i : tensor<48xf16>, tensor<48x48xf16>, tensor<48x1xi8>)

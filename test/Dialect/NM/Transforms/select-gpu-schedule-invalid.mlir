@@ -14,7 +14,7 @@ func.func @dynamic(%x: tensor<?xf32>, %v: tensor<?x8xf32>, %i: tensor<?x8xi8>, %
 
 func.func @strategy(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // expected-error @+1 {{expected a schedule of a GPU strategy, but got vector}}
-  %r = nm.spmm <2:4> schedule <vector, block = [8, 8, 4]>
+  %r = nm.spmm <2:4> schedule #nm.vector<block = [8, 8, 4]>
     ins(%a, %v, %i : tensor<8x4xf32>, tensor<2x8xf32>, tensor<2x8xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }

@@ -3,7 +3,7 @@
 
 // A block that is given may leave rows out where none of the cost model's does.
 // CHECK-LABEL: func.func @narrow
-// CHECK: schedule <simt, block = [64, 16, 32], {{.*}}pack = true, packing = <panel = 16, index_bits = 8>>
+// CHECK: schedule #nm.simt<block = [64, 16, 32], {{.*}}pack = true, packing = <panel = 16, index_bits = 8>>
 // MODEL: error: {{.*}}expected a tile whose columns keep fewer than all units
 func.func @narrow(%a: tensor<1024x1024xf32>, %v: tensor<512x1024xf32>, %i: tensor<512x64xi8>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %r = nm.spmm <16:32, block = 1x16>

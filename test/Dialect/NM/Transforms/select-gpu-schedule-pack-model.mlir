@@ -8,7 +8,7 @@
 // Six of 32 rows would be staged for 256 columns, but one element at a time from
 // rows of m, where all go by way of a passage 16 bytes at a time.
 // CHECK-LABEL: func.func @few_rows
-// CHECK: schedule <simt, block = [128, 256, 128]
+// CHECK: schedule #nm.simt<block = [128, 256, 128]
 // CHECK-NOT: pack = true
 func.func @few_rows(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x32xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <3:32, block = 1x128>
@@ -29,7 +29,7 @@ func.func @row_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.val
 
 // And copied by 16 bytes from rows of k.
 // CHECK-LABEL: func.func @k_major
-// CHECK: schedule <simt, block = [128, {{128|256}}, 128], {{.*}}, pack = true
+// CHECK: schedule #nm.simt<block = [128, {{128|256}}, 128], {{.*}}, pack = true
 func.func @k_major(%a: tensor<4096x4096xf32>, %v: tensor<384x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<384x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %r = nm.spmm <3:32, block = 1x64> transpose_a
     ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<384x4096xf32>, tensor<384x64xi8>)

@@ -6,7 +6,7 @@
 // Only where it is asked for; a tile is chosen whose columns leave rows of A out:
 // of 64, of 128 the units could keep all 32 of a window.
 // CHECK-LABEL: func.func @select
-// CHECK: nm.spmm <8:32, block = 1x32> schedule <simt, block = [{{[0-9]+}}, {{32|64}}, {{[0-9]+}}], {{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
+// CHECK: nm.spmm <8:32, block = 1x32> schedule #nm.simt<block = [{{[0-9]+}}, {{32|64}}, {{[0-9]+}}], {{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
 // PLAIN-LABEL: func.func @select
 // PLAIN-NOT: pack = true
 // BLOCK: error: 'nm.spmm' op expected the 128 columns of col_info to keep fewer than the 32 units of a window between them, but 4 units of columns that keep 8 each may keep 32: no rows of A would be left out

@@ -19,15 +19,7 @@ func.func @element_type(%x: tensor<64xf8E4M3FN>, %v: tensor<32x48xf8E4M3FN>, %i:
 
 func.func @strategy(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-error @+1 {{expected a schedule of strategy vector or loops on the cpu, but got simt}}
-  %r = nm.spmv <2:4> schedule <simt> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
-  return %r : tensor<48xf32>
-}
-
-// -----
-
-func.func @gpu_fields(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
-  // expected-error @+1 {{expected a schedule without warp, stages, split_k, cluster_k and slice_k on the cpu, but got #nm.schedule<vector, slice_k = 2>}}
-  %r = nm.spmv <2:4> schedule <vector, slice_k = 2> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  %r = nm.spmv <2:4> schedule #nm.simt ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }
 
@@ -35,7 +27,7 @@ func.func @gpu_fields(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x4
 
 func.func @thread_tile(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-error @+1 {{expected the schedule's thread tile to fit in 32 registers of 16 lanes, but got 1x528}}
-  %r = nm.spmv <2:4> schedule <vector, thread = [1, 528]> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
+  %r = nm.spmv <2:4> schedule #nm.vector<thread = [1, 528]> ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }
 
@@ -43,7 +35,7 @@ func.func @thread_tile(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x
 
 func.func @packing(%x: tensor<64xf32>, %v: tensor<3x32x16xf32>, %i: tensor<3x32x4xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-error @+1 {{expected a schedule with the packing #nm.packing<panel = 16, index_bits = 2> that the weights have, but got #nm.packing<panel = 8, index_bits = 2>}}
-  %r = nm.spmv <2:4> packing <panel = 16, index_bits = 2> schedule <vector, packing = <panel = 8, index_bits = 2>>
+  %r = nm.spmv <2:4> packing <panel = 16, index_bits = 2> schedule #nm.vector<packing = <panel = 8, index_bits = 2>>
     ins(%x, %v, %i : tensor<64xf32>, tensor<3x32x16xf32>, tensor<3x32x4xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }

@@ -10,10 +10,10 @@
 // LOOPS-LABEL: func.func @along_m
 // GIVEN-LABEL: func.func @along_m
 func.func @along_m(%a: tensor<256x64xf32>, %v: tensor<32x96xf32> {nm.values_of = 1 : i64}, %i: tensor<32x96xi8> {nm.indices_of = 1 : i64}, %c: tensor<256x96xf32>) -> tensor<256x96xf32> {
-  // CHECK: nm.spmm <2:4> schedule <vector, block = [{{[0-9]+, [0-9]+, [0-9]+}}], thread = [{{[0-9]+, [0-9]+}}], packing = <panel = {{[0-9]+}}, index_bits = {{[0-9]+}}>>
-  // LOOPS: nm.spmm <2:4> schedule <loops> ins
-  // GIVEN: nm.spmm <2:4> schedule <vector, block = [32, 64, 128], thread = [16, 8], packing
-  // expected-remark-re @+1 {{nm.spmm <2:4> (50.0 % sparse), m = 256, n = 96, k = 64, f32: strategy vector, vectors of 16 lanes along m, because m = 256 fills them; estimated {{[0-9.]+}} us beside {{[0-9.]+}} us for a dense BLAS ({{[0-9.]+}}x) on 2 threads; the product with its zeros skipped is faster; schedule #nm.schedule<vector, {{.*}}>}}
+  // CHECK: nm.spmm <2:4> schedule #nm.vector<block = [{{[0-9]+, [0-9]+, [0-9]+}}], thread = [{{[0-9]+, [0-9]+}}], packing = <panel = {{[0-9]+}}, index_bits = {{[0-9]+}}>>
+  // LOOPS: nm.spmm <2:4> schedule #nm.loops ins
+  // GIVEN: nm.spmm <2:4> schedule #nm.vector<block = [32, 64, 128], thread = [16, 8], packing
+  // expected-remark-re @+1 {{nm.spmm <2:4> (50.0 % sparse), m = 256, n = 96, k = 64, f32: strategy vector, vectors of 16 lanes along m, because m = 256 fills them; estimated {{[0-9.]+}} us beside {{[0-9.]+}} us for a dense BLAS ({{[0-9.]+}}x) on 2 threads; the product with its zeros skipped is faster; schedule #nm.vector<{{.*}}>}}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<256x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>) outs(%c : tensor<256x96xf32>) -> tensor<256x96xf32>
   return %r : tensor<256x96xf32>
 }
@@ -23,7 +23,7 @@ func.func @along_m(%a: tensor<256x64xf32>, %v: tensor<32x96xf32> {nm.values_of =
 // AVX2: vectors of 8 lanes along n, because m = 1 does not fill them;
 // CHECK-LABEL: func.func @along_n
 func.func @along_n(%x: tensor<64xf16>, %v: tensor<16x96xf16> {nm.values_of = 1 : i64}, %i: tensor<16x96xi8> {nm.indices_of = 1 : i64}, %y: tensor<96xf32>) -> tensor<96xf32> {
-  // CHECK: nm.spmv <1:4> schedule <vector, {{.*}} thread = [1, {{[0-9]+}}],
+  // CHECK: nm.spmv <1:4> schedule #nm.vector<{{.*}} thread = [1, {{[0-9]+}}],
   // expected-remark @+1 {{nm.spmv <1:4> (75.0 % sparse), m = 1, n = 96, k = 64, f16: strategy vector, vectors of 16 lanes along n, because m = 1 does not fill them;}}
   %r = nm.spmv <1:4> ins(%x, %v, %i : tensor<64xf16>, tensor<16x96xf16>, tensor<16x96xi8>) outs(%y : tensor<96xf32>) -> tensor<96xf32>
   return %r : tensor<96xf32>
@@ -49,7 +49,7 @@ func.func @dense_fallback(%a: tensor<256x64xf32>, %v: tensor<63x90xf32> {nm.valu
                           %i: tensor<63x90xi8> {nm.indices_of = 1 : i64}, %c: tensor<256x90xf32>) -> tensor<256x90xf32> {
   // CHECK: %[[D:.*]] = nm.decompress <63:64> ins(%[[V]], %[[I]] : {{.*}}) outs(%{{.*}} : tensor<64x90xf32>)
   // CHECK: %[[P:.*]]:2 = nm.compress <1:1, block = 1x16> ins(%[[D]] : {{.*}}) outs(%{{.*}}, %{{.*}} : tensor<64x96xf32>, tensor<64x6xi8>)
-  // CHECK: nm.spmm <1:1, block = 1x16> schedule <vector, {{.*}}> ins(%[[A]], %[[P]]#0, %[[P]]#1 :
+  // CHECK: nm.spmm <1:1, block = 1x16> schedule #nm.vector<{{.*}}> ins(%[[A]], %[[P]]#0, %[[P]]#1 :
   // GIVEN-NOT: nm.decompress
   // GIVEN: nm.spmm <63:64>
   // expected-remark-re @+1 {{nm.spmm <63:64> (1.6 % sparse), {{.*}} falls back to dense weights, which are faster: {{[0-9.]+}} us with the zeros skipped;}}
@@ -75,7 +75,7 @@ func.func @dense_constant(%a: tensor<256x8xf32>, %c: tensor<256x2xf32>) -> tenso
 
 // CHECK-LABEL: func.func @dense_at_each_call
 func.func @dense_at_each_call(%a: tensor<256x64xf32>, %v: tensor<63x90xf32>, %i: tensor<63x90xi8>, %c: tensor<256x90xf32>) -> tensor<256x90xf32> {
-  // CHECK: nm.spmm <63:64> schedule <vector, block = [{{[0-9, ]+}}], thread = [{{[0-9, ]+}}]> ins
+  // CHECK: nm.spmm <63:64> schedule #nm.vector<block = [{{[0-9, ]+}}], thread = [{{[0-9, ]+}}]> ins
   // expected-remark @+1 {{; dense would be faster, but its weights would have to be decompressed at each call; weights stay condensed, for they would be packed at each call;}}
   %r = nm.spmm <63:64> ins(%a, %v, %i : tensor<256x64xf32>, tensor<63x90xf32>, tensor<63x90xi8>) outs(%c : tensor<256x90xf32>) -> tensor<256x90xf32>
   return %r : tensor<256x90xf32>
@@ -89,8 +89,8 @@ func.func @dense_at_each_call(%a: tensor<256x64xf32>, %v: tensor<63x90xf32>, %i:
 func.func @shared(%a: tensor<256x64xf32>, %x: tensor<64xf32>, %v: tensor<63x90xf32> {nm.values_of = 2 : i64},
                   %i: tensor<63x90xi8> {nm.indices_of = 2 : i64}, %c: tensor<256x90xf32>, %y: tensor<90xf32>)
     -> (tensor<256x90xf32>, tensor<90xf32>) {
-  // CHECK: nm.spmm <63:64> schedule <{{.*}} packing =
-  // CHECK: nm.spmv <63:64> schedule <{{.*}} packing =
+  // CHECK: nm.spmm <63:64> schedule #nm.vector<{{.*}} packing =
+  // CHECK: nm.spmv <63:64> schedule #nm.vector<{{.*}} packing =
   // expected-remark @+1 {{; dense would be faster, but other ops use its weights too;}}
   %r = nm.spmm <63:64> ins(%a, %v, %i : tensor<256x64xf32>, tensor<63x90xf32>, tensor<63x90xi8>) outs(%c : tensor<256x90xf32>) -> tensor<256x90xf32>
   // expected-remark @+1 {{nm.spmv}}
@@ -114,10 +114,10 @@ func.func @every_weight(%a: tensor<256x64xf32>, %v: tensor<64x96xf32>, %c: tenso
 // CHECK-LABEL: func.func @written
 // LOOPS-LABEL: func.func @written
 func.func @written(%a: tensor<256x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96xi8>, %c: tensor<256x96xf32>) -> tensor<256x96xf32> {
-  // CHECK: nm.spmm <2:4> schedule <vector, block = [64, 96, 32], thread = [16, 4]> ins
-  // LOOPS: nm.spmm <2:4> schedule <vector, block = [64, 96, 32], thread = [16, 4]> ins
+  // CHECK: nm.spmm <2:4> schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]> ins
+  // LOOPS: nm.spmm <2:4> schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]> ins
   // expected-remark @+1 {{: strategy vector, as the schedule it came with says}}
-  %r = nm.spmm <2:4> schedule <vector, block = [64, 96, 32], thread = [16, 4]>
+  %r = nm.spmm <2:4> schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]>
     ins(%a, %v, %i : tensor<256x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>) outs(%c : tensor<256x96xf32>) -> tensor<256x96xf32>
   return %r : tensor<256x96xf32>
 }
@@ -127,7 +127,7 @@ func.func @written(%a: tensor<256x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x
 // Weights that are packed already decide the packing.
 // CHECK-LABEL: func.func @packed
 func.func @packed(%x: tensor<64xf32>, %v: tensor<3x32x16xf32>, %i: tensor<3x32x4xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
-  // CHECK: schedule <vector, {{.*}} packing = <panel = 16, index_bits = 2>> ins
+  // CHECK: schedule #nm.vector<{{.*}} packing = <panel = 16, index_bits = 2>> ins
   // expected-remark @+1 {{strategy vector}}
   %r = nm.spmv <2:4> packing <panel = 16, index_bits = 2>
     ins(%x, %v, %i : tensor<64xf32>, tensor<3x32x16xf32>, tensor<3x32x4xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>

@@ -31,7 +31,7 @@
 func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-      schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -54,7 +54,7 @@ func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16
 func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-      schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8]>
+      schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8]>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -76,7 +76,7 @@ func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: me
 func.func @no_prefetch(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-      schedule <simt, block = [64, 128, 32], warp = [64, 32], thread = [8, 8], prefetch = false>
+      schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], prefetch = false>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -100,7 +100,7 @@ func.func @no_prefetch(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memre
 // CHECK: memref.cast %{{.*}} : memref<?x100xf32> to memref<?x?xf32, strided<[100, 1]>>
 func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100xi8>, %c: memref<?x100xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:4> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+    nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
       ins(%a, %v, %i : memref<?x30xf32>, memref<16x100xf32>, memref<16x100xi8>)
       outs(%c : memref<?x100xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -116,7 +116,7 @@ func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100x
 // CHECK-NOT: memref.store
 func.func @transposed(%a: memref<32x64xf32>, %v: memref<16x128xf32>, %i: memref<16x128xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:4> transpose_a schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+    nm.spmm <2:4> transpose_a schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
       ins(%a, %v, %i : memref<32x64xf32>, memref<16x128xf32>, memref<16x128xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -132,7 +132,7 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
   scf.forall (%b) in (2) {
     %at = memref.subview %a[%b, 0, 0] [1, %size, 32] [1, 1, 1] : memref<2x?x32xf32> to memref<1x?x32xf32, strided<[?, 32, 1], offset: ?>>
     %ct = memref.subview %c[%b, 0, 0] [1, %size, 128] [1, 1, 1] : memref<2x?x128xf32> to memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>
-    nm.spmm <2:4> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+    nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
       ins(%at, %v, %i : memref<1x?x32xf32, strided<[?, 32, 1], offset: ?>>, memref<16x128xf32>, memref<16x128xi8>)
       outs(%ct : memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -171,7 +171,7 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
 func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
-      schedule <simt, block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+      schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -198,7 +198,7 @@ func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x
 func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
-      schedule <simt, block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+      schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -225,7 +225,7 @@ func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: m
 func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x64> packing <panel = 64, index_bits = 8, col_info = 64>
-      schedule <simt, block = [64, 64, 64], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 64, index_bits = 8>>
+      schedule #nm.simt<block = [64, 64, 64], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 64, index_bits = 8>>
       ins(%a, %v, %i : memref<64x?xf32>, memref<1x?x64xf32>, memref<?x?x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -249,7 +249,7 @@ func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<
 func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
-      schedule <simt, block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
+      schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
       ins(%a, %v, %i : memref<64x64xf32>, memref<1x16x64xf32>, memref<1x4x16xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -266,7 +266,7 @@ func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<
 func.func @rows_apart(%a: memref<64x64xf32, strided<[68, 1]>>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
-      schedule <simt, block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
+      schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
       ins(%a, %v, %i : memref<64x64xf32, strided<[68, 1]>>, memref<1x16x64xf32>, memref<1x4x16xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

@@ -9,11 +9,11 @@
 // CHECK-DAG: tensor.extract_slice %[[V]][0, %[[N]]] [32, 32] [1, 1]
 // CHECK-DAG: tensor.extract_slice %[[I]][0, %[[N]]] [32, 32] [1, 1]
 // CHECK-DAG: tensor.extract_slice %[[OUT]][%[[M]], %[[N]]] [64, 32] [1, 1]
-// CHECK: %[[T:.*]] = nm.spmm <2:4> schedule <vector, block = [64, 32, 64]>
+// CHECK: %[[T:.*]] = nm.spmm <2:4> schedule #nm.vector<block = [64, 32, 64]>
 // CHECK: tensor.parallel_insert_slice %[[T]] into %[[OUT]][%[[M]], %[[N]]]
 // TASKS-LABEL: func.func @spmm
 func.func @spmm(%a: tensor<128x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96xi8>, %c: tensor<128x96xf32>) -> tensor<128x96xf32> {
-  %r = nm.spmm <2:4> schedule <vector, block = [64, 32, 64]>
+  %r = nm.spmm <2:4> schedule #nm.vector<block = [64, 32, 64]>
     ins(%a, %v, %i : tensor<128x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
     outs(%c : tensor<128x96xf32>) -> tensor<128x96xf32>
   return %r : tensor<128x96xf32>
@@ -30,7 +30,7 @@ func.func @spmm(%a: tensor<128x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96x
 // CHECK: nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2>
 // TASKS-LABEL: func.func @packed_batch
 func.func @packed_batch(%a: tensor<3x61x7xf32>, %v: tensor<6x32x16xf32>, %i: tensor<6x32x4xi8>, %c: tensor<3x7x90xf32>) -> tensor<3x7x90xf32> {
-  %r = nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2> schedule <vector, block = [64, 17, 64]>
+  %r = nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2> schedule #nm.vector<block = [64, 17, 64]>
     ins(%a, %v, %i : tensor<3x61x7xf32>, tensor<6x32x16xf32>, tensor<6x32x4xi8>)
     outs(%c : tensor<3x7x90xf32>) -> tensor<3x7x90xf32>
   return %r : tensor<3x7x90xf32>
@@ -43,7 +43,7 @@ func.func @packed_batch(%a: tensor<3x61x7xf32>, %v: tensor<6x32x16xf32>, %i: ten
 // CHECK-NOT: scf.forall
 // TASKS-LABEL: func.func @whole
 func.func @whole(%a: tensor<64xf32>, %v: tensor<32x90xf32>, %i: tensor<32x90xi8>, %c: tensor<90xf32>) -> tensor<90xf32> {
-  %r = nm.spmv <2:4> schedule <vector, block = [1, 96, 64]>
+  %r = nm.spmv <2:4> schedule #nm.vector<block = [1, 96, 64]>
     ins(%a, %v, %i : tensor<64xf32>, tensor<32x90xf32>, tensor<32x90xi8>) outs(%c : tensor<90xf32>) -> tensor<90xf32>
   return %r : tensor<90xf32>
 }

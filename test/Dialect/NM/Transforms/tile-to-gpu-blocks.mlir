@@ -17,7 +17,7 @@ func.func @fill(%a: tensor<256x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x
   %e = tensor.empty() : tensor<256x256xf32>
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<256x256xf32>) -> tensor<256x256xf32>
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
     ins(%a, %v, %i : tensor<256x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %r : tensor<256x256xf32>
@@ -34,7 +34,7 @@ func.func @fill(%a: tensor<256x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x
 // CHECK: {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
 func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %c: tensor<3x?x250xf32>) -> tensor<3x?x250xf32> {
   %r = nm.spmm <2:4, block = 1x64> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
     ins(%a, %v, %i : tensor<3x?x30xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
     outs(%c : tensor<3x?x250xf32>) -> tensor<3x?x250xf32>
   return %r : tensor<3x?x250xf32>
@@ -62,7 +62,7 @@ func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x
 // CHECK-COUNT-4: arith.addf
 func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
     ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
@@ -87,7 +87,7 @@ func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: te
   %one = arith.constant 1.0 : f32
   %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
     ins(%a, %v, %i : tensor<2x?x150xf32>, tensor<8x80x32xf32>, tensor<8x80x1xi8>)
     outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
   return %r : tensor<2x?x256xf32>
@@ -111,7 +111,7 @@ func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: te
 // CHECK: return
 func.func @cluster(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
     ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
@@ -135,7 +135,7 @@ func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: 
   %one = arith.constant 1.0 : f32
   %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
     ins(%a, %v, %i : tensor<2x?x150xf32>, tensor<8x80x32xf32>, tensor<8x80x1xi8>)
     outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
   return %r : tensor<2x?x256xf32>
@@ -160,7 +160,7 @@ func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: 
 // CHECK-NOT: arith.addf
 func.func @clusters(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-    schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 2>
+    schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 2>
     ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
@@ -200,7 +200,7 @@ func.func @gather(%a: tensor<64x300xf32>, %v: tensor<2x192x64xf32>, %i: tensor<2
   %e = tensor.empty() : tensor<64x128xf32>
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
   %r = nm.spmm <1:2, block = 64x64> packing <panel = 64, index_bits = 8>
-    schedule <simt, block = [64, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2>
+    schedule #nm.simt<block = [64, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2>
     ins(%a, %v, %i : tensor<64x300xf32>, tensor<2x192x64xf32>, tensor<2x3x1xi8>)
     outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
   return %r : tensor<64x128xf32>
@@ -214,15 +214,15 @@ func.func @gather(%a: tensor<64x300xf32>, %v: tensor<2x192x64xf32>, %i: tensor<2
 // CHECK: %[[LOADED:.*]] = nm.has_cublas
 // CHECK: scf.if %[[LOADED]]
 // CHECK: %[[FILL:.*]] = linalg.fill {{.*}} outs(%[[E]] :
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas> {{.*}} outs(%[[FILL]] :
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas {{.*}} outs(%[[FILL]] :
 // CHECK: } else {
 // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[E]])
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <simt, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
 func.func @cublas(%a: tensor<128x64xf32>, %v: tensor<64x256xf32>, %i: tensor<64x8xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
   %r = nm.spmm <1:1, block = 1x32>
-    schedule <cublas, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    schedule #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>>
     ins(%a, %v, %i : tensor<128x64xf32>, tensor<64x256xf32>, tensor<64x8xi8>)
     outs(%f : tensor<128x256xf32>) -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
@@ -232,20 +232,20 @@ func.func @cublas(%a: tensor<128x64xf32>, %v: tensor<64x256xf32>, %i: tensor<64x
 // CHECK-LABEL: func.func @cublas_f16
 // CHECK-SAME: %[[A:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<64x256xf16>, {{.*}}%[[C:[^:]*]]: tensor<?x256xf16>
 // CHECK: scf.if
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas> {{.*}} outs(%[[C]] :
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas {{.*}} outs(%[[C]] :
 // CHECK: } else {
 // CHECK: %[[C32:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<?x256xf16>) outs(%{{.*}} : tensor<?x256xf32>)
 // CHECK: arith.extf
 // CHECK: linalg.generic {{.*}} ins(%[[A]] : tensor<?x64xf16>)
 // CHECK: linalg.generic {{.*}} ins(%[[V]] : tensor<64x256xf16>)
 // CHECK: %[[SUMS:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[C32]])
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <simt, {{.*}}xf32>
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.simt<{{.*}}xf32>
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[SUMS]] : tensor<?x256xf32>) outs(%[[C]] : tensor<?x256xf16>)
 // CHECK: arith.truncf
 // CHECK: scf.yield %[[R]]
 func.func @cublas_f16(%a: tensor<?x64xf16>, %v: tensor<64x256xf16>, %i: tensor<64x8xi8>, %c: tensor<?x256xf16>) -> tensor<?x256xf16> {
   %r = nm.spmm <1:1, block = 1x32>
-    schedule <cublas, block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    schedule #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>>
     ins(%a, %v, %i : tensor<?x64xf16>, tensor<64x256xf16>, tensor<64x8xi8>)
     outs(%c : tensor<?x256xf16>) -> tensor<?x256xf16>
   return %r : tensor<?x256xf16>
@@ -254,12 +254,12 @@ func.func @cublas_f16(%a: tensor<?x64xf16>, %v: tensor<64x256xf16>, %i: tensor<6
 // Without tiles, a thread makes each element of C.
 // CHECK-LABEL: func.func @cublas_i8
 // CHECK: scf.if
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <cublas>
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas
 // CHECK: } else {
 // CHECK-NOT: scf.forall
-// CHECK: nm.spmm <1:1, block = 1x32> schedule <loops>
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.loops
 func.func @cublas_i8(%a: tensor<128x64xi8>, %v: tensor<64x256xi8>, %i: tensor<64x8xi8>, %c: tensor<128x256xi32>) -> tensor<128x256xi32> {
-  %r = nm.spmm <1:1, block = 1x32> schedule <cublas>
+  %r = nm.spmm <1:1, block = 1x32> schedule #nm.cublas
     ins(%a, %v, %i : tensor<128x64xi8>, tensor<64x256xi8>, tensor<64x8xi8>)
     outs(%c : tensor<128x256xi32>) -> tensor<128x256xi32>
   return %r : tensor<128x256xi32>

@@ -3,6 +3,7 @@
 #ifndef NM_DIALECT_NM_IR_NM_H
 #define NM_DIALECT_NM_IR_NM_H
 
+#include "nm/Dialect/NM/IR/NMScheduleInterface.h"
 #include "nm/Support/PackedForm.h"
 #include "nm/Support/Pattern.h"
 
@@ -18,7 +19,6 @@
 #include "mlir/Interfaces/TilingInterface.h"
 
 #include "nm/Dialect/NM/IR/NMDialect.h.inc"
-#include "nm/Dialect/NM/IR/NMEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMAttributes.h.inc"

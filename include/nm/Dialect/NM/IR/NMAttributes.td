@@ -4,7 +4,6 @@
 #define NM_DIALECT_NM_IR_NMATTRIBUTES_TD
 
 include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
 include "nm/Dialect/NM/IR/NMDialect.td"
 
@@ -136,90 +135,6 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
               getIndexRows(), getColInfo()};
     }
-  }];
-}
-
-def NM_Strategy : I32EnumAttr<"Strategy", "how a product is expanded", [
-    I32EnumAttrCase<"Loops", 0, "loops">,
-    I32EnumAttrCase<"Vector", 1, "vector">,
-    I32EnumAttrCase<"Simt", 2, "simt">,
-    I32EnumAttrCase<"Gemv", 3, "gemv">,
-    I32EnumAttrCase<"MmaSync", 4, "mma_sync">,
-    I32EnumAttrCase<"MmaSp", 5, "mma_sp">,
-    I32EnumAttrCase<"Wgmma", 6, "wgmma">,
-    I32EnumAttrCase<"WgmmaSp", 7, "wgmma_sp">,
-    I32EnumAttrCase<"Cublas", 8, "cublas">]> {
-  let cppNamespace = "::mlir::nm";
-  let genSpecializedAttr = 0;
-}
-
-def NM_ScheduleAttr : NM_Attr<"Schedule", "schedule"> {
-  let summary = "how one op is mapped to one chip";
-  let description = [{
-    `block` is the tile [m, n, k] that one thread block (a CPU task) makes,
-    `warp` the tile [m, n] of a warp, `thread` the register tile [m, n] of a
-    thread; each may be absent where a strategy has no use for it. `stages` is
-    the number of buffers that copies into shared memory rotate through,
-    `split_k` the number of parts that k is cut into, `cluster_k` the number of
-    those that the blocks of one thread block cluster sum over distributed
-    shared memory (CUDA programming guide, 5.2.1 and 5.2.9; compute capability
-    9.0), `slice_k` the number of warps of a block that take the same tile of C
-    and turns along k, and `packing` the packed form that the weights take, if
-    any. All sizes are in elements. Strategy `simt` loads the indices that all of a warp's columns
-    share to registers, a tile ahead; with `prefetch = false` it copies them to
-    shared memory, as the others and as the values.
-
-    With `pack = true` a block of strategy `simt` stages only the rows of A that
-    its columns use, which `nm-pack-weights` lists for it: the packed form gets
-    `col_info`, the columns of a block tile.
-
-    Constraints:
-    * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
-      two or none, each 1 to 1024.
-    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
-    * (C3) `prefetch = false` is of strategy `simt`, or `cublas`, which may become it.
-    * (C4) `pack` comes with strategy `simt`, a `block` and a `packing`, which has
-      no `col_info` of its own; where the schedule meets a pattern, `#nm.packing`
-      (C4) holds for what it makes of that.
-    * (C5) 1 ≤ cluster_k ≤ 8 divides split_k; more than 1 is of strategy `simt`,
-      or `cublas`, which may become it.
-
-    ```mlir
-    #nm.schedule<vector, block = [64, 512, 128], thread = [64, 6],
-                 packing = <panel = 16, index_bits = 8>>
-    #nm.schedule<simt, block = [128, 128, 128], warp = [64, 32], thread = [8, 8],
-                 stages = 2, pack = true, packing = <panel = 32, index_bits = 8>>
-    ```
-  }];
-  let parameters = (ins
-    "::mlir::nm::Strategy":$strategy,
-    OptionalArrayRefParameter<"int64_t">:$block,
-    OptionalArrayRefParameter<"int64_t">:$warp,
-    OptionalArrayRefParameter<"int64_t">:$thread,
-    DefaultValuedParameter<"int64_t", "1">:$stages,
-    DefaultValuedParameter<"int64_t", "1">:$splitK,
-    DefaultValuedParameter<"int64_t", "1">:$clusterK,
-    DefaultValuedParameter<"int64_t", "1">:$sliceK,
-    OptionalParameter<"::mlir::nm::PackingAttr">:$packing,
-    DefaultValuedParameter<"bool", "true">:$prefetch,
-    DefaultValuedParameter<"bool", "false">:$pack);
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-  let builders = [
-    // Of a strategy that says nothing more.
-    AttrBuilder<(ins "::mlir::nm::Strategy":$strategy), [{
-      return $_get($_ctxt, strategy, ArrayRef<int64_t>(), ArrayRef<int64_t>(),
-                   ArrayRef<int64_t>(), /*stages=*/1, /*splitK=*/1,
-                   /*clusterK=*/1, /*sliceK=*/1, PackingAttr(),
-                   /*prefetch=*/true, /*pack=*/false);
-    }]>
-  ];
-  let extraClassDeclaration = [{
-    /// The packing of weights of `pattern`, with the lists of rows that `pack`
-    /// asks for; null where there is none.
-    PackingAttr getPackingOf(const ::nm::Pattern &pattern) const;
-    /// The same for weights that are staged whole.
-    ScheduleAttr withPack(bool pack) const;
   }];
 }
 

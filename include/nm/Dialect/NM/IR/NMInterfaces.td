@@ -25,11 +25,11 @@ def NM_SparseProductOpInterface
     InterfaceMethod<"The packed form the weights are in; null if condensed.",
                     "::mlir::nm::PackingAttr", "getPackingAttr">,
     InterfaceMethod<"The schedule; null before one is selected.",
-                    "::mlir::nm::ScheduleAttr", "getScheduleAttr">,
+                    "::mlir::nm::ScheduleAttrInterface", "getScheduleAttr">,
     InterfaceMethod<"Sets the packed form.", "void", "setPackingAttr",
                     (ins "::mlir::nm::PackingAttr":$packing)>,
     InterfaceMethod<"Sets the schedule.", "void", "setScheduleAttr",
-                    (ins "::mlir::nm::ScheduleAttr":$schedule)>,
+                    (ins "::mlir::nm::ScheduleAttrInterface":$schedule)>,
     InterfaceMethod<[{
         The dimension of A that is k.
       }], "int64_t", "getKDimOfA">,

@@ -9,6 +9,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/TilingInterface.td"
 include "nm/Dialect/NM/IR/NMAttributes.td"
 include "nm/Dialect/NM/IR/NMInterfaces.td"
+include "nm/Dialect/NM/IR/NMSchedules.td"
 
 def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN]>;
 def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32]>;
@@ -132,7 +133,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
                        NM_Indices:$indices, NM_Output:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_c,
                        OptionalAttr<NM_PackingAttr>:$packing,
-                       OptionalAttr<NM_ScheduleAttr>:$schedule);
+                       OptionalAttr<NM_ScheduleAttrInterface>:$schedule);
   let assemblyFormat = [{
     $pattern (`transpose_a` $transpose_a^)? (`transpose_c` $transpose_c^)?
     (`packing` $packing^)? (`schedule` $schedule^)?
@@ -164,7 +165,7 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
                        NM_Activations:$a, NM_Values:$values,
                        NM_Indices:$indices, NM_Output:$c,
                        OptionalAttr<NM_PackingAttr>:$packing,
-                       OptionalAttr<NM_ScheduleAttr>:$schedule);
+                       OptionalAttr<NM_ScheduleAttrInterface>:$schedule);
   let assemblyFormat = [{
     $pattern (`packing` $packing^)? (`schedule` $schedule^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`

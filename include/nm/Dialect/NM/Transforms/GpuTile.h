@@ -14,9 +14,6 @@ namespace mlir::nm {
 /// Threads of a warp, on every chip there is.
 inline constexpr int64_t kWarpSize = 32;
 
-/// Whether ops of this strategy become GPU kernels.
-bool isGpuStrategy(Strategy strategy);
-
 /// Whether `op` has a schedule for a GPU.
 bool hasGpuSchedule(SparseProductOpInterface op);
 

@@ -74,7 +74,7 @@ def NMMaterializeStorage
 def NMSelectSchedule : Pass<"nm-select-schedule"> {
   let summary = "chooses how each product is mapped to the CPU";
   let description = [{
-    Every `nm.spmm` and `nm.spmv` gets an `#nm.schedule` from the cost model of
+    Every `nm.spmm` and `nm.spmv` gets a schedule from the cost model of
     the CPU. One that it came with is kept, where it fits a CPU, and is an error
     where it does not. A remark for every op gives the strategy, the
     estimated time beside that of a dense BLAS, the schedule and the reasons. A
@@ -101,7 +101,7 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     After:
     ```mlir
     %r = nm.spmm <2:4>
-      schedule <vector, block = [256, 48, 128], thread = [64, 4],
+      schedule #nm.vector<block = [256, 48, 128], thread = [64, 4],
                 packing = <panel = 4, index_bits = 8>>
       ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<256x96xf32>
     ```
@@ -130,8 +130,8 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
 def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   let summary = "chooses how each product is mapped to a GPU";
   let description = [{
-    Every product gets an `#nm.schedule` from the cost models of the chip: of
-    strategy `simt`, or of `gemv`, which takes `nm.spmv` and types other than f32
+    Every product gets a schedule from the cost models of the chip: `#nm.simt`
+    or `#nm.gemv`, which takes `nm.spmv` and types other than f32
     too, whichever is faster by estimate. One that it came with is kept; one of
     strategy `vector` is an error. A remark for every op gives the estimated time
     beside the two floors, the chip's multipliers and its memory, and the
@@ -152,7 +152,7 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     After:
     ```mlir
     %r = nm.spmm <16:32, block = 1x32>
-      schedule <simt, block = [128, 128, 32], warp = [128, 32], thread = [16, 8],
+      schedule #nm.simt<block = [128, 128, 32], warp = [128, 32], thread = [16, 8],
                 stages = 2, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
     ```
@@ -216,7 +216,7 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     ```mlir
     func.func @f(%a: ..., %v: tensor<32x48xf32> {nm.values_of = 1 : i64},
                           %i: tensor<32x48xi8> {nm.indices_of = 1 : i64}, ...) {
-      %r = nm.spmm <2:4> schedule <vector, packing = <panel = 16, index_bits = 2>>
+      %r = nm.spmm <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
         ins(%a, %v, %i : ...)
     ```
     After:
@@ -228,7 +228,7 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     }
     func.func @f(%a: ..., %pv: tensor<3x32x16xf32> {nm.packed_values_of = 1 : i64},
                           %pi: tensor<3x32x4xi8> {nm.packed_indices_of = 1 : i64}, ...) {
-      %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule <...>
+      %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule #nm.vector<...>
         ins(%a, %pv, %pi : ...)
     ```
   }];
@@ -259,9 +259,8 @@ def NMTileToBlocks
 
     A product of strategy `cublas` is made twice, in the branches of
     `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one call, and as our
-    own. That is of strategy `simt` where the schedule has tiles, with operands
-    that are widened to f32 where they are narrower floats, else of strategy
-    `loops`.
+    own, by the schedule that `#nm.cublas` has for it: where that is `#nm.simt`,
+    operands that are narrower floats are widened to f32.
 
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that
@@ -269,7 +268,7 @@ def NMTileToBlocks
 
     Before:
     ```mlir
-    %r = nm.spmm <2:4> schedule <vector, block = [64, 32, 64]>
+    %r = nm.spmm <2:4> schedule #nm.vector<block = [64, 32, 64]>
       ins(%a, %v, %i : tensor<128x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>)
       outs(%c : tensor<128x96xf32>) -> tensor<128x96xf32>
     ```
@@ -279,7 +278,7 @@ def NMTileToBlocks
         shared_outs(%out = %c) -> (tensor<128x96xf32>) {
       %at = tensor.extract_slice %a[%m, 0] [64, 64] [1, 1] : ...
       ...
-      %t = nm.spmm <2:4> schedule <...> ins(%at, %vt, %it : ...) outs(%ct : ...)
+      %t = nm.spmm <2:4> schedule #nm.vector<...> ins(%at, %vt, %it : ...) outs(%ct : ...)
       scf.forall.in_parallel { tensor.parallel_insert_slice %t into %out... }
     }
     ```
@@ -298,7 +297,7 @@ def NMTileToBlocks
 def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
   let summary = "products of strategy cublas to calls of the runtime";
   let description = [{
-    Every product on memrefs whose schedule is `#nm.schedule<cublas>` keeps all
+    Every product on memrefs whose schedule is `#nm.cublas` keeps all
     weights (N = M), in the condensed form that is the dense matrix itself, and
     becomes a call of the runtime's `nmCublasMultiply`, which queues cuBLAS'
     product on the current stream, in f32 throughout where the operands are. A
@@ -317,9 +316,9 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     ```mlir
     %loaded = nm.has_cublas
     scf.if %loaded {
-      nm.spmm <1:1, block = 1x32> schedule <cublas> ins(%a, %v, %i : ...) outs(%c : ...)
+      nm.spmm <1:1, block = 1x32> schedule #nm.cublas ins(%a, %v, %i : ...) outs(%c : ...)
     } else {
-      nm.spmm <1:1, block = 1x32> schedule <loops> ins(%a, %v, %i : ...) outs(%c : ...)
+      nm.spmm <1:1, block = 1x32> schedule #nm.loops ins(%a, %v, %i : ...) outs(%c : ...)
     }
     ```
     After:
@@ -334,7 +333,7 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     }
     %left = arith.cmpi eq, %queued, %c0 : index
     scf.if %left {
-      nm.spmm <1:1, block = 1x32> schedule <loops> ins(%a, %v, %i : ...) outs(%c : ...)
+      nm.spmm <1:1, block = 1x32> schedule #nm.loops ins(%a, %v, %i : ...) outs(%c : ...)
     }
     ```
   }];
@@ -414,7 +413,7 @@ def NMStageSharedMemory
 
     Before:
     ```mlir
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule <simt, ...>
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule #nm.simt<...>
       ins(%a, %v, %i : memref<64x32xf32, ...>, memref<4x16x32xf32, ...>, memref<4x16x1xi8, ...>)
       outs(%c : memref<64x128xf32, ...>)
     ```
@@ -431,7 +430,7 @@ def NMStageSharedMemory
     vector.transfer_write %vx, %vs[%p, %r, %c] : ...
     ...
     gpu.barrier
-    nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule <simt, ...>
+    nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule #nm.simt<...>
       ins(%as, %vs, %is : ...) outs(%c : memref<64x128xf32, ...>)
     gpu.barrier
     ```
@@ -460,7 +459,7 @@ def NMStageSharedMemory
     %ax = vector.transfer_read %a[%row, %am], ... : ..., vector<4xf32>
     vector.transfer_write %ax, %as[%place, %am] : ...
     ...
-    nm.spmm <3:12, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule <...>
+    nm.spmm <3:12, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule #nm.simt<...>
       ins(%as, %vs, %is : ...) outs(%c : ...)
     ```
   }];

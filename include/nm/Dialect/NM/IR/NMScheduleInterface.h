@@ -1,0 +1,33 @@
+//===- NMScheduleInterface.h - What all schedules say -----------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
+#define NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
+
+#include "nm/Support/Pattern.h"
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace mlir::nm {
+
+class PackingAttr;
+
+/// How a strategy cuts a product: sizes that it has no use for are empty, and
+/// counts are 1.
+struct BlockTiling {
+  /// [m, n, k] of a block, [m, n] of a warp and of a thread.
+  ArrayRef<int64_t> block = {}, warp = {}, thread = {};
+  /// Buffers that copies to shared memory take turns in.
+  int64_t stages = 1;
+  /// Parts of k, those of them that the blocks of a cluster sum, and the warps
+  /// of a block that take turns along k of one tile.
+  int64_t splitK = 1, clusterK = 1, sliceK = 1;
+  /// Whether a warp may have fewer threads' tiles than threads.
+  bool leavesLanes = false;
+};
+
+} // namespace mlir::nm
+
+#include "nm/Dialect/NM/IR/NMScheduleInterface.h.inc"
+
+#endif // NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H

@@ -1,0 +1,50 @@
+//===- NMScheduleInterface.td - What all schedules say -----*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_TD
+#define NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_TD
+
+include "mlir/IR/Interfaces.td"
+
+def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
+  let cppNamespace = "::mlir::nm";
+  let description = [{
+    How one product is mapped to one chip. Each strategy has an attribute of its
+    own, which holds every decision that changes the code it makes; passes that
+    treat all strategies alike go through this interface.
+  }];
+  let methods = [
+    InterfaceMethod<"The strategy's name: `simt`, `vector`, ...",
+                    "::llvm::StringRef", "getStrategyName">,
+    InterfaceMethod<"Whether a CPU can run it.", "bool", "isForCPU", (ins), "",
+                    "return false;">,
+    InterfaceMethod<"Whether it becomes a GPU's kernels or library calls.",
+                    "bool", "isForGPU", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        The tiles of blocks (tasks of a CPU), warps and threads, and the parts
+        that k is cut into.
+      }], "::mlir::nm::BlockTiling", "getTiling", (ins), "", "return {};">,
+    InterfaceMethod<[{
+        The packed form that weights of `pattern` take; null where they stay
+        condensed.
+      }], "::mlir::Attribute", "getPackedForm",
+      (ins "const ::nm::Pattern &":$pattern), "", "return {};">,
+    InterfaceMethod<[{
+        Whether weights of `pattern` that another op's schedule has packed can
+        be read, too.
+      }], "bool", "canRead",
+      (ins "const ::nm::Pattern &":$pattern,
+           "::mlir::Attribute":$packedForm), "",
+      "return $_attr.getPackedForm(pattern) == packedForm;">,
+    InterfaceMethod<"Checks that products of `pattern` can have the schedule.",
+      "::llvm::LogicalResult", "verifyPattern",
+      (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
+           "const ::nm::Pattern &":$pattern), "",
+      "return ::mlir::success();">,
+  ];
+  let extraClassDeclaration = [{
+    /// The packed form, which is an `#nm.packing` whatever the strategy.
+    PackingAttr getPackingOf(const ::nm::Pattern &pattern) const;
+  }];
+}
+
+#endif // NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_TD

@@ -1,0 +1,205 @@
+//===- NMSchedules.td - A schedule for each strategy -------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMSCHEDULES_TD
+#define NM_DIALECT_NM_IR_NMSCHEDULES_TD
+
+include "nm/Dialect/NM/IR/NMAttributes.td"
+include "nm/Dialect/NM/IR/NMScheduleInterface.td"
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+/// Sizes in elements, as in `[64, 128, 32]`; may be left out.
+def NM_Sizes : OptionalArrayRefParameter<"int64_t"> {
+  let parser = "parseSizes($_parser)";
+  let printer = "printSizes($_printer, $_self)";
+}
+
+/// A number that may be left out.
+def NM_Count : OptionalParameter<"std::optional<int64_t>"> {
+  let parser = "parseCount($_parser)";
+  let printer = "$_printer << *$_self";
+}
+
+/// `true` or `false`, or neither where it is left out.
+def NM_Choice : OptionalParameter<"std::optional<bool>"> {
+  let parser = "parseChoice($_parser)";
+  let printer = "$_printer << *$_self";
+}
+
+def NM_OptionalPacking : OptionalParameter<"::mlir::nm::PackingAttr">;
+
+class NM_ScheduleAttr<string name, string strategy>
+    : NM_Attr<name # "Schedule", strategy, [NM_ScheduleAttrInterface]> {
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
+  let genVerifyDecl = 1;
+  code strategyName = "::llvm::StringRef getStrategyName() const { return \""
+              # strategy # "\"; }";
+}
+
+//===----------------------------------------------------------------------===//
+// Strategies
+//===----------------------------------------------------------------------===//
+
+def NM_LoopsScheduleAttr : NM_Attr<"LoopsSchedule", "loops",
+                                   [NM_ScheduleAttrInterface]> {
+  let summary = "the reference: one loop for each dimension";
+  let description = [{
+    It makes every product, on a CPU and on a GPU, where a thread makes one
+    element of C, and none fast.
+
+    ```mlir
+    #nm.loops
+    ```
+  }];
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getStrategyName() const { return "loops"; }
+    bool isForCPU() const { return true; }
+  }];
+}
+
+def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
+  let summary = "vectors of a CPU";
+  let description = [{
+    `block` is the tile [m, n, k] that one task makes, and `thread` the tile
+    [m, n] that is summed in registers; vectors run along its longer side.
+    `packing` is the packed form that the weights take. What is left out, the
+    cost model chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40; `thread` two or
+      none, each 1 to 1024.
+    * (C2) `packing` has no `col_info`.
+
+    ```mlir
+    #nm.vector<block = [64, 512, 128], thread = [64, 6],
+               packing = <panel = 16, index_bits = 8>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$thread,
+                        NM_OptionalPacking:$packing);
+  let extraClassDeclaration = strategyName # [{
+    bool isForCPU() const { return true; }
+    BlockTiling getTiling() const;
+    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    bool canRead(const ::nm::Pattern &pattern, Attribute packedForm) const;
+  }];
+}
+
+def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
+  let summary = "tiles in shared memory, multiplied on a GPU's CUDA cores";
+  let description = [{
+    `block` is the tile [m, n, k] that one thread block makes, `warp` the tile
+    [m, n] of a warp, and `thread` that of a thread, which it sums in
+    registers. `stages` is the number of buffers that copies to shared memory
+    take turns in, and `split_k` the number of parts that k is cut into.
+    `cluster_k` of those are summed by the blocks of one thread block cluster
+    over distributed shared memory (CUDA programming guide, 5.2.1 and 5.2.9;
+    compute capability 9.0), and `slice_k` warps of a block take the same tile of
+    C and turns along k.
+
+    Indices that all of a warp's columns share are loaded to registers, a tile
+    ahead; with `prefetch = false` they are copied to shared memory, as the
+    others and as the values.
+
+    `packing` is the packed form that the weights take. With `pack = true` a
+    block stages only the rows of A that its columns use, which
+    `nm-pack-weights` lists for it: the packed form gets `col_info`, the columns
+    of a block tile.
+
+    What is left out of a schedule that an option gives, the cost model chooses.
+    What an op's own leaves out is one or none, and `split_k` what `cluster_k`
+    is.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
+      two or none, each 1 to 1024.
+    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
+    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
+    * (C4) `packing` has no `col_info` of its own. On an op, `pack = true` comes
+      with a `block` and a `packing`, and `#nm.packing` (C4) holds for what it
+      makes of that.
+
+    ```mlir
+    #nm.simt<block = [128, 128, 128], warp = [64, 32], thread = [8, 8],
+             stages = 2, pack = true, packing = <panel = 32, index_bits = 8>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
+                        NM_Count:$stages, NM_Count:$split_k,
+                        NM_Count:$cluster_k, NM_Count:$slice_k,
+                        NM_Choice:$prefetch, NM_Choice:$pack,
+                        NM_OptionalPacking:$packing);
+  let extraClassDeclaration = strategyName # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    /// The packing of weights of `pattern`, with the lists of rows that `pack`
+    /// asks for.
+    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    /// Panels of whole rows can be read where warps fit them.
+    bool canRead(const ::nm::Pattern &pattern, Attribute packedForm) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+
+    bool prefetchesIndices() const { return getPrefetch().value_or(true); }
+    bool packsRows() const { return getPack().value_or(false); }
+    /// The same for weights that are staged whole.
+    SimtScheduleAttr withoutPack() const;
+  }];
+}
+
+def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
+  let summary = "few rows of A, on a GPU";
+  let description = [{
+    Weights go from global memory to registers, and the rows of A to shared
+    memory. `block`, `warp` and `thread` are the tiles of a block, a warp and a
+    thread, as in `#nm.simt`. With `stages = 2` the next step's weights are
+    loaded before this one's are used. `split_k` is the number of parts that k
+    is cut into, `slice_k` the number of warps that take the same tile of C and
+    turns along k, and `packing` the packed form that the weights take. What is
+    left out is as in `#nm.simt`.
+
+    Constraints: (C1), (C2) as for `#nm.simt`; `packing` has no `col_info`.
+
+    ```mlir
+    #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2,
+             slice_k = 4, packing = <panel = 32, index_bits = 2, chunk_rows = 4,
+                                     index_rows = 8>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
+                        NM_Count:$stages, NM_Count:$split_k, NM_Count:$slice_k,
+                        NM_OptionalPacking:$packing);
+  let extraClassDeclaration = strategyName # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+  }];
+}
+
+def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
+  let summary = "a call of cuBLAS with dense weights";
+  let description = [{
+    `own` is the schedule of our own product, for machines where the library
+    cannot be loaded and for products that it refuses; `#nm.loops` where it is
+    left out.
+
+    Constraints:
+    * (C1) `own` is a schedule for a GPU other than `#nm.cublas`, or
+      `#nm.loops`.
+
+    ```mlir
+    #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64],
+                              thread = [8, 8], stages = 2>>
+    ```
+  }];
+  let parameters = (ins
+      OptionalParameter<"::mlir::nm::ScheduleAttrInterface">:$own);
+  let extraClassDeclaration = strategyName # [{
+    bool isForGPU() const { return true; }
+  }];
+}
+
+#endif // NM_DIALECT_NM_IR_NMSCHEDULES_TD

@@ -1,0 +1,229 @@
+//===- NMSchedules.cpp - A schedule for each strategy ---------------------===//
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+PackingAttr
+ScheduleAttrInterface::getPackingOf(const ::nm::Pattern &pattern) const {
+  return cast_if_present<PackingAttr>(getPackedForm(pattern));
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+/// The longest side of a warp's or a thread's tile, which is unrolled; no chip
+/// has the registers for more.
+static constexpr int64_t kMaxTile = 1024;
+/// The most buffers of a pipeline, and the most parts of k.
+static constexpr int64_t kMaxParts = 1 << 16;
+/// The most warps of a block.
+static constexpr int64_t kMaxWarps = 32;
+/// The most blocks of a cluster that every chip with clusters has.
+static constexpr int64_t kMaxCluster = 8;
+
+static LogicalResult verifySizes(EmitError emitError, StringRef name,
+                                 ArrayRef<int64_t> sizes, size_t rank,
+                                 int64_t most) {
+  if (!sizes.empty() && sizes.size() != rank)
+    return emitError() << "expected " << rank << " sizes in '" << name
+                       << "', but got " << sizes.size();
+  for (int64_t size : sizes)
+    if (size < 1 || size > most)
+      return emitError() << "expected sizes in '" << name << "' to be in 1.."
+                         << most << ", but got " << size;
+  return success();
+}
+
+static LogicalResult verifyTiles(EmitError emitError, ArrayRef<int64_t> block,
+                                 ArrayRef<int64_t> warp,
+                                 ArrayRef<int64_t> thread) {
+  return failure(
+      failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
+      failed(verifySizes(emitError, "warp", warp, 2, kMaxTile)) ||
+      failed(verifySizes(emitError, "thread", thread, 2, kMaxTile)));
+}
+
+static LogicalResult verifyCount(EmitError emitError, StringRef name,
+                                 std::optional<int64_t> count, int64_t most) {
+  if (!count || (*count >= 1 && *count <= most))
+    return success();
+  return emitError() << "expected " << name << " in 1.." << most << ", but got "
+                     << *count;
+}
+
+static LogicalResult verifyCounts(EmitError emitError,
+                                  std::optional<int64_t> stages,
+                                  std::optional<int64_t> splitK,
+                                  std::optional<int64_t> sliceK) {
+  return failure(failed(verifyCount(emitError, "stages", stages, kMaxParts)) ||
+                 failed(verifyCount(emitError, "split_k", splitK, kMaxParts)) ||
+                 failed(verifyCount(emitError, "slice_k", sliceK, kMaxWarps)));
+}
+
+/// Lists of rows follow from `pack`, and only strategy simt reads them.
+static LogicalResult verifyNoLists(EmitError emitError, PackingAttr packing) {
+  if (!packing || packing.getColInfo() == 0)
+    return success();
+  return emitError() << "expected a packing without col_info, which follows "
+                        "from 'pack = true', but got "
+                     << packing;
+}
+
+//===----------------------------------------------------------------------===//
+// Vector
+//===----------------------------------------------------------------------===//
+
+LogicalResult VectorScheduleAttr::verify(EmitError emitError,
+                                         ArrayRef<int64_t> block,
+                                         ArrayRef<int64_t> thread,
+                                         PackingAttr packing) {
+  // (C1), (C2).
+  return failure(failed(verifyTiles(emitError, block, /*warp=*/{}, thread)) ||
+                 failed(verifyNoLists(emitError, packing)));
+}
+
+BlockTiling VectorScheduleAttr::getTiling() const {
+  BlockTiling tiling;
+  tiling.block = getBlock();
+  tiling.thread = getThread();
+  return tiling;
+}
+
+Attribute VectorScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return getPacking();
+}
+
+/// A CPU's code is made for the packing that it finds.
+bool VectorScheduleAttr::canRead(const ::nm::Pattern &,
+                                 Attribute packedForm) const {
+  return cast<PackingAttr>(packedForm).getColInfo() == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Simt
+//===----------------------------------------------------------------------===//
+
+LogicalResult SimtScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
+    ArrayRef<int64_t> thread, std::optional<int64_t> stages,
+    std::optional<int64_t> splitK, std::optional<int64_t> clusterK,
+    std::optional<int64_t> sliceK, std::optional<bool> prefetch,
+    std::optional<bool> pack, PackingAttr packing) {
+  // (C1), (C2).
+  if (failed(verifyTiles(emitError, block, warp, thread)) ||
+      failed(verifyCounts(emitError, stages, splitK, sliceK)))
+    return failure();
+  // (C3).
+  if (failed(verifyCount(emitError, "cluster_k", clusterK, kMaxCluster)))
+    return failure();
+  if (splitK && clusterK && *splitK % *clusterK != 0)
+    return emitError() << "expected cluster_k to divide split_k, " << *splitK
+                       << ", but got " << *clusterK;
+  // (C4).
+  return verifyNoLists(emitError, packing);
+}
+
+BlockTiling SimtScheduleAttr::getTiling() const {
+  BlockTiling tiling;
+  tiling.block = getBlock();
+  tiling.warp = getWarp();
+  tiling.thread = getThread();
+  tiling.stages = getStages().value_or(1);
+  tiling.clusterK = getClusterK().value_or(1);
+  tiling.splitK = getSplitK().value_or(tiling.clusterK);
+  tiling.sliceK = getSliceK().value_or(1);
+  return tiling;
+}
+
+Attribute SimtScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
+  if (!packsRows() || !getPacking() || getBlock().empty())
+    return getPacking();
+  ::nm::PanelPacking packing = getPacking().getPacking();
+  // A panel narrower than a unit has the unit to itself.
+  int64_t columns =
+      packing.panel < pattern.bn ? packing.panel : packing.columnStep(pattern);
+  packing.colInfo = llvm::alignTo(getBlock()[1], columns);
+  return PackingAttr::get(getContext(), packing);
+}
+
+bool SimtScheduleAttr::canRead(const ::nm::Pattern &pattern,
+                               Attribute packedForm) const {
+  auto packing = cast<PackingAttr>(packedForm);
+  auto wanted = cast_if_present<PackingAttr>(getPackedForm(pattern));
+  if (wanted == packing)
+    return true;
+  if (!wanted || wanted.getColInfo() != packing.getColInfo() ||
+      packing.getIndexBits() != 8 || !packing.getPacking().isRowWise() ||
+      getBlock().empty() || getWarp().empty())
+    return false;
+  int64_t step = std::max(packing.getPanel(), pattern.bn);
+  return llvm::alignTo(getBlock()[1], step) % getWarp()[1] == 0;
+}
+
+LogicalResult SimtScheduleAttr::verifyPattern(EmitError emitError,
+                                              const ::nm::Pattern &) const {
+  // (C4).
+  if (packsRows() && (getBlock().empty() || !getPacking()))
+    return emitError() << "expected 'block' and 'packing' with 'pack'";
+  return success();
+}
+
+SimtScheduleAttr SimtScheduleAttr::withoutPack() const {
+  return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
+             getSplitK(), getClusterK(), getSliceK(), getPrefetch(),
+             /*pack=*/false, getPacking());
+}
+
+//===----------------------------------------------------------------------===//
+// Gemv
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+GemvScheduleAttr::verify(EmitError emitError, ArrayRef<int64_t> block,
+                         ArrayRef<int64_t> warp, ArrayRef<int64_t> thread,
+                         std::optional<int64_t> stages,
+                         std::optional<int64_t> splitK,
+                         std::optional<int64_t> sliceK, PackingAttr packing) {
+  return failure(failed(verifyTiles(emitError, block, warp, thread)) ||
+                 failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
+                 failed(verifyNoLists(emitError, packing)));
+}
+
+BlockTiling GemvScheduleAttr::getTiling() const {
+  BlockTiling tiling;
+  tiling.block = getBlock();
+  tiling.warp = getWarp();
+  tiling.thread = getThread();
+  tiling.stages = getStages().value_or(1);
+  tiling.splitK = getSplitK().value_or(1);
+  tiling.sliceK = getSliceK().value_or(1);
+  // A panel that no multiple of a warp's columns fills leaves lanes idle.
+  tiling.leavesLanes = true;
+  return tiling;
+}
+
+Attribute GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return getPacking();
+}
+
+//===----------------------------------------------------------------------===//
+// Cublas
+//===----------------------------------------------------------------------===//
+
+LogicalResult CublasScheduleAttr::verify(EmitError emitError,
+                                         ScheduleAttrInterface own) {
+  // (C1).
+  if (!own || isa<LoopsScheduleAttr>(own) ||
+      (own.isForGPU() && !isa<CublasScheduleAttr>(own)))
+    return success();
+  return emitError() << "expected 'own' to be a schedule of a GPU's kernels, "
+                        "but got "
+                     << own;
+}
