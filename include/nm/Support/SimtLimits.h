@@ -39,6 +39,16 @@ inline constexpr int64_t kMaxUnrolledFMAs = 2048;
 /// registers.
 inline constexpr int64_t kMaxUnrolledStepsPerSum = 4;
 
+/// Whether a thread has registers for totals beside its sums (see SumChains.h)
+/// at no cost in blocks that share a multiprocessor: those of 256 threads with
+/// tiles of 8 x 8 have it to themselves, with a quarter of its registers to
+/// spare, and blocks of few small tiles are seldom as many as fit.
+constexpr bool hasRegistersForTotals(int64_t sums, int64_t threads,
+                                     bool gathers) {
+  return (sums <= 32 && threads <= 128) ||
+         (sums <= 64 && threads == 256 && !gathers);
+}
+
 } // namespace nm
 
 #endif // NM_SUPPORT_SIMTLIMITS_H

@@ -21,6 +21,10 @@ namespace nm {
 /// multiply-adds in it.
 inline constexpr int64_t kChainRows = 64;
 
+/// The same where it costs more to end a chain, since the sums of others are in
+/// memory, or branches are taken to.
+inline constexpr int64_t kLongChainRows = 2 * kChainRows;
+
 /// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
 /// many items each has, or 0 where the sum is one chain, or too short for
 /// whole items to be parts of it.

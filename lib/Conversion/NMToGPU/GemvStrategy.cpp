@@ -8,12 +8,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChainedSums.h"
 #include "ElementWords.h"
 #include "GemvActivations.h"
 #include "GemvPrefetch.h"
 #include "GemvSums.h"
 #include "GemvWeights.h"
 #include "TileExpansion.h"
+
+#include "nm/Support/SumChains.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -58,8 +61,17 @@ private:
                                     const GemvWeights &weights, Value step,
                                     ArrayRef<Value> words, int64_t unit) const;
   SmallVector<Value> walk(ThreadEmitter &emitter, const GemvWeights &weights,
-                          Value steps, ArrayRef<Value> first,
+                          Value steps, ArrayRef<Value> first, bool isLong,
                           ArrayRef<Value> sums) const;
+  SmallVector<Value> walkSteps(ThreadEmitter &emitter,
+                               const GemvWeights &weights, Value steps,
+                               ArrayRef<Value> first, ArrayRef<Value> totals,
+                               ArrayRef<Value> sums) const;
+  bool hasLongSums(const GemvWeights &weights, Value steps,
+                   bool isInLoop) const;
+  int64_t stepsPerChain(const GemvWeights &weights) const;
+  Value endsChain(ThreadEmitter &emitter, const GemvWeights &weights,
+                  Value step) const;
 
   GpuTile tile;
   ::nm::Pattern pattern;
@@ -219,14 +231,64 @@ static void keepLoadsTogether(ThreadEmitter &emitter) {
       arith::ConstantIntOp::create(emitter.builder, emitter.loc, -1, 32));
 }
 
-/// The steps of the thread's warp: `first`, where given, is its first one,
-/// loaded already, and each then loads the next before it multiplies.
+/// Whether a thread adds more rows than a chain has, of this tile of k or with
+/// others.
+bool GemvExpansion::hasLongSums(const GemvWeights &weights, Value steps,
+                                bool isInLoop) const {
+  if (!isa<FloatType>(accumulator))
+    return false;
+  std::optional<int64_t> known = getConstantIntValue(steps);
+  return isInLoop || !known ||
+         int64_t(llvm::divideCeil(*known, tile.sliceK)) >
+             stepsPerChain(weights);
+}
+
+int64_t GemvExpansion::stepsPerChain(const GemvWeights &weights) const {
+  return std::max<int64_t>(1, ::nm::kChainRows / weights.rowsPerStep());
+}
+
+/// Whether `step` is the last of a chain of the thread.
+Value GemvExpansion::endsChain(ThreadEmitter &emitter,
+                               const GemvWeights &weights, Value step) const {
+  int64_t steps = stepsPerChain(weights);
+  Value number = emitter.div(step, tile.sliceK);
+  return arith::CmpIOp::create(
+      emitter.builder, emitter.loc, arith::CmpIPredicate::eq,
+      emitter.rem(number, steps), emitter.index(steps - 1));
+}
+
+/// Adds the steps of the thread's warp to `sums`, where `isLong` in chains.
 SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
                                        const GemvWeights &weights, Value steps,
-                                       ArrayRef<Value> first,
+                                       ArrayRef<Value> first, bool isLong,
                                        ArrayRef<Value> sums) const {
+  size_t chained = isLong ? size_t(tile.m) : 0;
+  ChainedSums start =
+      ChainedSums::start(emitter.builder, sums.take_front(chained));
+  SmallVector<Value> carried(start.chain);
+  llvm::append_range(carried, sums.drop_front(chained));
+  SmallVector<Value> results =
+      walkSteps(emitter, weights, steps, first, start.totals, carried);
+  ChainedSums last{
+      SmallVector<Value>(ArrayRef(results).take_front(chained)),
+      SmallVector<Value>(ArrayRef(results).drop_front(sums.size()))};
+  results.truncate(sums.size());
+  llvm::copy(last.finish(emitter.builder, emitter.loc), results.begin());
+  return results;
+}
+
+/// The loop over the steps: `first`, where given, is its first one, loaded
+/// already, and each then loads the next before it multiplies. Carries `sums`,
+/// of which the first have `totals`, and returns both.
+SmallVector<Value> GemvExpansion::walkSteps(ThreadEmitter &emitter,
+                                            const GemvWeights &weights,
+                                            Value steps, ArrayRef<Value> first,
+                                            ArrayRef<Value> totals,
+                                            ArrayRef<Value> sums) const {
   SmallVector<Value> carried(sums);
-  carried.append(first.begin(), first.end());
+  llvm::append_range(carried, totals);
+  size_t sumsAndTotals = carried.size();
+  llvm::append_range(carried, first);
   Value slices = emitter.index(tile.sliceK);
   std::optional<int64_t> known = getConstantIntValue(steps);
   bool hasManySteps = !known || *known > tile.sliceK;
@@ -234,7 +296,7 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
       emitter.builder, emitter.loc, slice, steps, slices, carried,
       [&](OpBuilder &builder, Location loc, Value step, ValueRange carried) {
         ThreadEmitter body{builder, loc};
-        SmallVector<Value> loaded(carried.drop_front(sums.size())), next;
+        SmallVector<Value> loaded(carried.drop_front(sumsAndTotals)), next;
         if (first.empty()) {
           loaded = weights.load(body, step);
           if (hasManySteps)
@@ -246,10 +308,17 @@ SmallVector<Value> GemvExpansion::walk(ThreadEmitter &emitter,
         SmallVector<Value> result =
             multiply(body, weights, step, loaded,
                      SmallVector<Value>(carried.take_front(sums.size())));
+        ChainedSums state{
+            SmallVector<Value>(ArrayRef(result).take_front(totals.size())),
+            SmallVector<Value>(carried.slice(sums.size(), totals.size()))};
+        if (!totals.empty())
+          state.endChainIf(builder, loc, endsChain(body, weights, step));
+        llvm::copy(state.chain, result.begin());
+        llvm::append_range(result, state.totals);
         llvm::append_range(result, next);
         scf::YieldOp::create(builder, loc, result);
       });
-  return SmallVector<Value>(loop.getResults().take_front(sums.size()));
+  return SmallVector<Value>(loop.getResults().take_front(sumsAndTotals));
 }
 
 GemvWeights GemvExpansion::getWeights(ThreadEmitter &emitter,
@@ -300,14 +369,16 @@ SmallVector<Value> GemvExpansion::expand(OpBuilder &builder,
     first = loadIfAny(emitter, weights, slice, steps);
   }
   // Of the tile before, some warps may still read.
-  if (isa<scf::ForOp>(op->getParentOp()))
+  bool isInLoop = isa<scf::ForOp>(op->getParentOp());
+  if (isInLoop)
     gpu::BarrierOp::create(builder, op.getLoc());
   if (lines.empty())
     activations->stage(emitter, op, thread, tile.threads());
   else
     activations->storeLoaded(emitter, lines, thread, tile.threads());
   gpu::BarrierOp::create(builder, op.getLoc());
-  return walk(emitter, weights, steps, first, sums);
+  bool isLong = hasLongSums(weights, steps, isInLoop);
+  return walk(emitter, weights, steps, first, isLong, sums);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 
+#include "ChainedSums.h"
 #include "ElementwiseBlocks.h"
 #include "LaunchBlocks.h"
 #include "SpreadCopies.h"
@@ -121,8 +122,35 @@ static Value cloneView(OpBuilder &builder, Value view, Block *block,
   return mapping.lookup(view);
 }
 
-/// Replaces a loop over k by one that carries the sums of its product, and what
-/// the expansion loads a tile ahead.
+/// The sums that a loop over k adds to totals at the end of each chain: see
+/// SumChains.h.
+static size_t countChainedSums(scf::ForOp loop, SparseProductOpInterface op,
+                               const TileExpansion &expansion) {
+  std::optional<APInt> tiles = loop.getStaticTripCount();
+  if (tiles && tiles->sle(expansion.tilesPerChain(op)))
+    return 0;
+  return expansion.countChainedSums();
+}
+
+/// Whether a tile of `loop` is the last of a chain of `tilesPerChain`.
+static Value isLastOfChain(OpBuilder &builder, scf::ForOp loop,
+                           int64_t tilesPerChain) {
+  Location loc = loop.getLoc();
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value offset = builder.createOrFold<arith::SubIOp>(
+      loc, loop.getInductionVar(), loop.getLowerBound());
+  Value tile =
+      builder.createOrFold<arith::DivUIOp>(loc, offset, loop.getStep());
+  Value place =
+      builder.createOrFold<arith::RemUIOp>(loc, tile, constant(tilesPerChain));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place,
+                               constant(tilesPerChain - 1));
+}
+
+/// Replaces a loop over k by one that carries the sums of its product, totals
+/// of chains, and what the expansion loads a tile ahead.
 static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
                                        SparseProductOpInterface op,
                                        TileExpansion &expansion,
@@ -136,9 +164,15 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
     });
   };
   rewriter.setInsertionPoint(loop);
-  SmallVector<Value> carried(sums);
+  size_t chained = countChainedSums(loop, op, expansion);
+  // In front: the sums of a chain, what else `begin` gave, the totals.
+  ChainedSums first = ChainedSums::start(rewriter, sums.take_front(chained));
+  SmallVector<Value> carried(first.chain);
+  llvm::append_range(carried, sums.drop_front(chained));
+  llvm::append_range(carried, first.totals);
+  size_t inTile = carried.size();
   llvm::append_range(carried, prefetchAt(loop.getLowerBound()));
-  bool prefetches = carried.size() > sums.size();
+  bool prefetches = carried.size() > inTile;
   auto expandProduct = [&](OpBuilder &, Location,
                            ArrayRef<BlockArgument> arguments) {
     OpBuilder::InsertionGuard guard(rewriter);
@@ -154,18 +188,35 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
     }
     rewriter.setInsertionPoint(op);
     expansion.prefetched =
-        llvm::to_vector_of<Value>(arguments.drop_front(sums.size()));
+        llvm::to_vector_of<Value>(arguments.drop_front(inTile));
     SmallVector<Value> result = expansion.expand(
         rewriter, op,
         llvm::to_vector_of<Value>(arguments.take_front(sums.size())));
-    llvm::append_range(result, ahead);
     spreadCopies(rewriter, op, expansion.copyPlaces);
+    ChainedSums state{
+        SmallVector<Value>(ArrayRef(result).take_front(chained)),
+        llvm::to_vector_of<Value>(arguments.slice(sums.size(), chained))};
+    if (chained != 0) {
+      rewriter.setInsertionPoint(loop.getBody()->getTerminator());
+      state.endChainIf(
+          rewriter, loc,
+          isLastOfChain(rewriter, loop, expansion.tilesPerChain(op)));
+    }
+    llvm::copy(state.chain, result.begin());
+    llvm::append_range(result, state.totals);
+    llvm::append_range(result, ahead);
     return result;
   };
   rewriter.setInsertionPoint(loop);
   FailureOr<LoopLikeOpInterface> carrying = loop.replaceWithAdditionalYields(
       rewriter, carried, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
-  return SmallVector<Value>((*carrying)->getResults().take_front(sums.size()));
+  ValueRange results = (*carrying)->getResults();
+  SmallVector<Value> result(results.take_front(sums.size()));
+  ChainedSums last{SmallVector<Value>(results.take_front(chained)),
+                   SmallVector<Value>(results.slice(sums.size(), chained))};
+  rewriter.setInsertionPointAfter(*carrying);
+  llvm::copy(last.finish(rewriter, loc), result.begin());
+  return result;
 }
 
 /// The wait for the copies that `op` needs, or `op`.

@@ -6,6 +6,9 @@
 #include "TileStores.h"
 #include "WeightTile.h"
 
+#include "nm/Support/SimtLimits.h"
+#include "nm/Support/SumChains.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -90,6 +93,20 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
   // Copies are issued once, not in each round.
   copyPlaces.clear();
   return SmallVector<Value>(loop.getResults());
+}
+
+size_t SimtTileExpansion::countChainedSums() const {
+  int64_t sums = tile.threadM * tile.threadN;
+  bool gathers = pattern.bn < tile.warpN;
+  return ::nm::hasRegistersForTotals(sums, tile.threads(), gathers)
+             ? size_t(sums)
+             : 0;
+}
+
+int64_t
+SimtTileExpansion::tilesPerChain(SparseProductOpInterface product) const {
+  int64_t rows = WeightTile(cast<SpMMOp>(*product)).rows() / tile.sliceK;
+  return std::max<int64_t>(1, ::nm::kLongChainRows / rows);
 }
 
 /// The sums of the 4 x 4 chunk at `row` and `column` of a thread's tile, as

@@ -22,6 +22,8 @@ public:
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) final;
+  size_t countChainedSums() const override;
+  int64_t tilesPerChain(SparseProductOpInterface product) const override;
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;
 

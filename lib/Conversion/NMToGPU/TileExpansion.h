@@ -47,6 +47,13 @@ public:
                                     SparseProductOpInterface op,
                                     ArrayRef<Value> sums) = 0;
 
+  /// How many of the values that `begin` returns are sums of f32 that are to be
+  /// added to totals, which take as many registers, after every
+  /// `tilesPerChain` tiles like that of `op`; none where the expansion keeps
+  /// long sums precise itself, or has no registers to. See SumChains.h.
+  virtual size_t countChainedSums() const { return 0; }
+  virtual int64_t tilesPerChain(SparseProductOpInterface op) const { return 1; }
+
   /// Stores `sums` to C, added to `initial`, a scalar that C was filled with,
   /// or to C's elements where that is null.
   virtual void end(OpBuilder &builder, SparseProductOpInterface op,

@@ -33,11 +33,6 @@ namespace {
 /// Iterations that are worth having in one body beside each other.
 constexpr int64_t kUnroll = 4;
 
-/// Kept rows of a tile of k that is one chain: twice kChainRows, since adding
-/// the registers to the scratch tile twice for each took 5 % of the time of
-/// 8:32 with blocks of 1x32, whose tiles keep as many.
-constexpr int64_t kMostRowsOfChain = 2 * ::nm::kChainRows;
-
 class AlongM {
 public:
   AlongM(VectorEmitter &emitter, const ProductTile &tile,
@@ -106,7 +101,10 @@ private:
   void sumTile(const RegisterTile &registers, const KTile &kTile,
                const Scratch &scratch);
   int64_t chainWindows() const {
-    bool isOne = windowsPerTile * tile.pattern.keptRows() <= kMostRowsOfChain;
+    // Adding registers to the scratch tile twice for each tile of k took 5 % of
+    // the time of 8:32 with blocks of 1x32, whose tiles keep 128 rows.
+    bool isOne =
+        windowsPerTile * tile.pattern.keptRows() <= ::nm::kLongChainRows;
     return isOne ? windowsPerTile
                  : windowsOf(::nm::kChainRows, 1, windowsPerTile);
   }

@@ -1,0 +1,30 @@
+//===- ChainedSums.h - Sums of a thread in chains ---------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_CHAINEDSUMS_H
+#define NM_CONVERSION_NMTOGPU_CHAINEDSUMS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::nm {
+
+/// A thread's sums of f32, scalars or vectors, while they are made in chains
+/// (see nm/Support/SumChains.h): those of the chain, and the totals of the
+/// chains before it. A loop carries both, the chain's first.
+struct ChainedSums {
+  SmallVector<Value> chain, totals;
+
+  /// A first chain, of zeros, beside `totals`.
+  static ChainedSums start(OpBuilder &builder, ValueRange totals);
+  /// What a loop carried.
+  static ChainedSums unpack(ValueRange carried);
+  SmallVector<Value> pack() const;
+
+  /// Where `isLast` holds, adds the chain to the totals and starts another.
+  void endChainIf(OpBuilder &builder, Location loc, Value isLast);
+  /// The chain added to the totals.
+  SmallVector<Value> finish(OpBuilder &builder, Location loc) const;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_CHAINEDSUMS_H
