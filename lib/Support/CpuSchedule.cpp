@@ -219,11 +219,25 @@ static double sparseTime(const CpuProduct &product, const CpuTarget &target,
                   readTime(weightBytes(product, schedule.packing), target));
 }
 
+double CpuTarget::denseRate(ElementType type) const {
+  switch (type) {
+  case ElementType::BF16:
+    return bf16Rate;
+  case ElementType::F16:
+    return f16Rate;
+  case ElementType::I8:
+    return i8Rate;
+  default:
+    return 1;
+  }
+}
+
 static double denseTime(const CpuProduct &product, const CpuTarget &target) {
   double elements = double(product.k) * product.n;
   double read = readTime(elements * elementSize(product.type), target);
-  double compute =
-      2 * elements * rowsOf(product) / (peakFlopsPerMicrosecond(target) * 0.93);
+  double flopsPerMicrosecond =
+      peakFlopsPerMicrosecond(target) * target.denseRate(product.type) * 0.93;
+  double compute = 2 * elements * rowsOf(product) / flopsPerMicrosecond;
   if (rowsOf(product) == 1)
     return std::max(compute, read);
   // A matrix product lays B out before it computes, half a nanosecond an

@@ -4,6 +4,8 @@ import copy
 import gc
 import io
 import pickle
+import time
+import warnings
 import weakref
 
 import numpy as np
@@ -195,7 +197,29 @@ class Model(nn.Module):
         return self.blocks[0](self.second(torch.relu(self.first(x))))
 
 
-def test_sparsify():
+def time_calls(calls):
+    """As other programs may keep times from repeating."""
+    times = []
+    for call in calls:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def test_rules_without_effect():
+    with pytest.warns(UserWarning, match="'frist' has no effect: it fits none of first"):
+        sparsify(Model(), {"frist": "2:4", "*": None})
+    with pytest.warns(UserWarning, match="rules before it take all that it fits, first"):
+        sparsify(Model(), {"*": None, "first": "2:4"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sparsify(Model(), {"first": "2:4", "*": None})
+
+
+def test_sparsify(monkeypatch):
+    from nm.torch import _sparsify
+    monkeypatch.setattr(_sparsify, "host_times", time_calls)
     model, x = Model().eval(), torch.randn(33, 128)
     names = []
     report = sparsify(model, {"blocks.*": None, "*": "2:4"}, x, force=True,
@@ -225,16 +249,22 @@ def test_estimates_of_remarks():
     assert _estimate("strategy simt on sm_90; estimated 2.5 us, at least",
                      5e-6) == pytest.approx(2)
     assert _estimate("strategy loops", 1.0) is None
+    assert _estimate("strategy simt on sm_90; estimated 2.5 us, at least", None) is None
 
 
 def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):
     from nm.torch import _sparsify
     model, x = Model().train(), torch.randn(4, 128)
-    monkeypatch.setattr(_sparsify, "_host_times", lambda calls: [1.0, 2.0])
+    monkeypatch.setattr(_sparsify, "host_times", lambda calls: [1.0, 2.0])
     report = sparsify(model, "1:4", x, prune=True)
     assert [layer.reason for layer in report][:3] == ["dense is faster"] * 3
     assert type(model.first) is nn.Linear and model.training
-    monkeypatch.setattr(_sparsify, "_host_times", lambda calls: [3.0, 2.0])
+    monkeypatch.setattr(_sparsify, "host_times", lambda calls: None)
+    report = sparsify(model, "1:4", x, prune=True)
+    assert ["did not repeat" in layer.reason for layer in report][:3] == [True] * 3
+    assert [layer.kernel for layer in report][:3] == ["dense"] * 3
+    assert type(model.first) is nn.Linear
+    monkeypatch.setattr(_sparsify, "host_times", lambda calls: [3.0, 2.0])
     report = sparsify(model, "1:4", x, prune=True)
     assert [layer.measured for layer in report][:3] == [1.5] * 3
     assert model.second.pattern == nm.Pattern(1, 4, axis=1)

@@ -26,12 +26,18 @@ struct CpuTarget {
   double gigahertz = 3.7;
   /// Bits of fused multiply-adds begun in a cycle, over all units.
   double fmaBitsPerCycle = 512;
+  /// Multiply-adds of a type that a tuned BLAS does in the time of one of f32,
+  /// on the best unit for that type: 2 of bf16 by AVX512_BF16.
+  double bf16Rate = 1;
+  double f16Rate = 1;
+  double i8Rate = 1;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
 
   /// 32-bit lanes of a vector.
   int64_t lanes() const { return vectorBits / 32; }
+  double denseRate(ElementType type) const;
 };
 
 /// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
@@ -60,7 +66,8 @@ struct CpuSchedule {
   int64_t threadM = 1;
   int64_t threadN = 1;
   PanelPacking packing;
-  /// Estimates of this schedule, and of the dense product by a tuned BLAS.
+  /// Estimates of this schedule, and of the dense product by a tuned BLAS of
+  /// the same element type.
   double sparseMicroseconds = 0;
   double denseMicroseconds = 0;
 };

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import statistics
-import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from .._formats import check
 from .._matmul import prepare
 from .._pattern import Pattern, parse_pattern
 from ._linear import NMLinear
+from ._timing import cuda_times, host_times
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,10 @@ class LayerReport:
         rows: of its input in the example.
         pattern: that a rule gave, or None.
         kernel: the strategy that was chosen, or "dense".
-        estimated, measured: speed-up over the dense layer; None where it was not
-            estimated or measured. On a GPU the estimate is of our time, beside
-            the measured one of the dense layer.
+        estimated, measured: speed-up over the dense layer of the same type; None
+            where it was not estimated, or not measured, or no two measurements
+            agreed. On a GPU the estimate is of our time, beside the measured one
+            of the dense layer.
         dropped: the share of non-zeros that pruning took.
         replaced: whether the layer is an NMLinear now.
         reason: why, or why not.
@@ -91,7 +92,8 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
     Args:
         model: any module.
         rules: a pattern for all layers, or patterns by globs of layer names, of
-            which the first that fits counts; None leaves a layer dense.
+            which the first that fits counts; None leaves a layer dense. A warning
+            tells of a glob that decides about no layer.
         example: the model's input, a tuple of them, or a dict by name: its shapes
             are those that kernels are chosen and timed for. Without it nothing is
             timed.
@@ -109,18 +111,33 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         Error: the model has no nn.Linear.
         PatternError: a rule is no pattern.
     """
+    layers = {name: layer for name, layer in model.named_modules()
+              if type(layer) is nn.Linear}
+    if not layers:
+        raise Error("expected a model with nn.Linear layers, but it has none")
+    _warn_of_idle_rules(rules, list(layers))
     inputs = _record_inputs(model, example, run)
     reports = []
-    for name, layer in list(model.named_modules()):
-        if type(layer) is not nn.Linear:
-            continue
+    for name, layer in layers.items():
         if progress:
             progress(name)
         reports.append(_sparsify_layer(model, name, layer, rules,
                                        inputs.get(name), prune, force))
-    if not reports:
-        raise Error("expected a model with nn.Linear layers, but it has none")
     return SparsifyReport(tuple(reports))
+
+
+def _warn_of_idle_rules(rules: Any, names: list[str]) -> None:
+    """Tells of globs that decide about no layer, as a misspelt one does."""
+    if not isinstance(rules, Mapping):
+        return
+    taken: set[str] = set()
+    for glob in rules:
+        fitting = set(fnmatch.filter(names, glob))
+        if not fitting - taken:
+            why = (f"rules before it take all that it fits, {', '.join(sorted(fitting))}"
+                   if fitting else f"it fits none of {', '.join(names)}")
+            warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=3)
+        taken |= fitting
 
 
 def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
@@ -145,15 +162,25 @@ def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
             _measure(facts, layer, sparse, x)
     except Error as error:
         return LayerReport(**facts, reason=f"no kernel: {str(error).splitlines()[0]}")
-    measured = facts.get("measured")
-    if measured is not None and measured < 1 and not force:
+    replaced, reason = _decide(facts.get("measured"), x is not None, force)
+    if replaced:
+        sparse.train(layer.training)
+        _replace(model, name, sparse)
+    else:
         facts["kernel"] = "dense"
-        return LayerReport(**facts, reason="dense is faster")
-    sparse.train(layer.training)
-    _replace(model, name, sparse)
-    reason = ("not timed: no example reached it" if measured is None else
-              "faster" if measured >= 1 else "slower, but forced")
-    return LayerReport(**facts, replaced=True, reason=reason)
+    return LayerReport(**facts, replaced=replaced, reason=reason)
+
+
+def _decide(measured: float | None, has_input: bool, force: bool) -> tuple[bool, str]:
+    """Whether a layer is replaced, and why, or why not."""
+    if not has_input:
+        return True, "not timed: no example reached it"
+    if measured is None:
+        reason = "its times did not repeat, as other programs ran"
+        return (True, f"forced: {reason}") if force else (False, f"dense: {reason}")
+    if measured >= 1:
+        return True, "faster"
+    return force, "slower, but forced" if force else "dense is faster"
 
 
 def _find_pattern(name: str, rules: Any) -> Pattern | None:
@@ -221,21 +248,21 @@ def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tenso
         prepared = prepare(x, sparse.sparse_weight(), bias)
         remark = prepared.remark
         facts["kernel"] = _search(r"strategy (\w+)", remark) or "?"
-        timed = [lambda: dense(x), lambda: sparse(x)]
-        times = ([_cuda_times(call) for call in timed] if x.is_cuda
-                 else _host_times(timed))
-        facts["measured"] = times[0] / times[1]
-        facts["estimated"] = _estimate(remark, times[0])
+        timed: list[Any] = [lambda: dense(x), lambda: sparse(x)]
+        times = cuda_times(timed) if x.is_cuda else host_times(timed)
+        if times is not None:
+            facts["measured"] = times[0] / times[1]
+        facts["estimated"] = _estimate(remark, times and times[0])
 
 
-def _estimate(remark: str, dense: float) -> float | None:
+def _estimate(remark: str, dense: float | None) -> float | None:
     """The speed-up that a remark estimates; where it estimates our time alone,
     that beside the measured dense one."""
     speedup = _search(r"\((\d+(?:\.\d+)?)x\)", remark)
     if speedup:
         return float(speedup)
     found = re.search(r"estimated (\d+(?:\.\d+)?) (us|ms|s)\b", remark)
-    if found is None or float(found[1]) == 0:
+    if dense is None or found is None or float(found[1]) == 0:
         return None
     return dense / (float(found[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[found[2]])
 
@@ -243,39 +270,3 @@ def _estimate(remark: str, dense: float) -> float | None:
 def _search(pattern: str, text: str) -> str | None:
     found = re.search(pattern, text)
     return found.group(1) if found else None
-
-
-def _host_times(calls: list, budget: float = 0.2) -> list[float]:
-    """The least, in turns: what other programs take of the machine only adds, and
-    to two threads that wait for each other many times over."""
-    times: list[list[float]] = [[] for _ in calls]
-    for call in calls:
-        call()
-    end = time.perf_counter() + budget
-    while time.perf_counter() < end or len(times[0]) < 5:
-        for call, taken in zip(calls, times):
-            start = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - start)
-    return [min(taken) for taken in times]
-
-
-def _cuda_times(call: Callable[[], Any], calls: int = 20) -> float:
-    """The seconds of a call on the device: the median of replays of a graph."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        call()
-        stream.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for _ in range(calls):
-                call()
-        times = []
-        for _ in range(9):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record(stream)
-            graph.replay()
-            end.record(stream)
-            end.synchronize()
-            times.append(begin.elapsed_time(end) * 1e-3 / calls)
-    return statistics.median(times)

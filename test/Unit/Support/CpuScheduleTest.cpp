@@ -106,4 +106,17 @@ TEST(CpuSchedule, DenseIsNoSlowerWhereNothingIsPruned) {
   CpuSchedule schedule = selectCpuSchedule(product, CpuTarget());
   EXPECT_LE(schedule.denseMicroseconds, schedule.sparseMicroseconds);
 }
+
+TEST(CpuSchedule, DenseIsEstimatedForItsTypeOnItsUnit) {
+  CpuProduct product{{2, 4, 1, 1}, ElementType::BF16, 4096, 4096, 4096};
+  CpuTarget plain, dots;
+  dots.bf16Rate = 2;
+  CpuSchedule slow = selectCpuSchedule(product, plain);
+  CpuSchedule fast = selectCpuSchedule(product, dots);
+  EXPECT_NEAR(slow.denseMicroseconds / fast.denseMicroseconds, 2, 0.1);
+  EXPECT_EQ(slow.sparseMicroseconds, fast.sparseMicroseconds);
+  product.type = ElementType::F32;
+  EXPECT_EQ(selectCpuSchedule(product, plain).denseMicroseconds,
+            selectCpuSchedule(product, dots).denseMicroseconds);
+}
 } // namespace

@@ -30,6 +30,18 @@ static Result<StringMap<bool>> parseFeatures(StringRef text) {
   return features;
 }
 
+/// What the units for small types do beside f32. A tile unit does 512
+/// multiply-adds of 16 bits in a cycle, where one AVX-512 unit does 16 of f32;
+/// half of that is what libraries reach.
+static void setDenseRates(const StringMap<bool> &features, CpuTarget &target) {
+  constexpr double kTiles16 = 16, kTiles8 = 32;
+  auto has = [&](StringRef name) { return features.lookup(name); };
+  target.bf16Rate = has("amx-bf16") ? kTiles16 : has("avx512bf16") ? 2 : 1;
+  target.f16Rate = has("amx-fp16") ? kTiles16 : has("avx512fp16") ? 2 : 1;
+  bool dots = has("avx512vnni") || has("avxvnni");
+  target.i8Rate = has("amx-int8") ? kTiles8 : dots ? 4 : 1;
+}
+
 Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   if (threads < 0)
     return Error{"expected a number of threads of at least 0, but got " +
@@ -44,6 +56,7 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   CpuTarget target;
   target.threads =
       threads > 0 ? threads : hardware_concurrency().compute_thread_count();
+  setDenseRates(features, target);
   if (features.lookup("avx512f"))
     return target;
   target.vectorBits = 256;

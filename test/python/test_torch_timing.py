@@ -1,0 +1,62 @@
+"""The times that nm.torch.sparsify decides by."""
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("torch")
+from nm.torch import _timing  # noqa: E402
+
+
+@pytest.fixture
+def times_of(monkeypatch):
+    """Has blocks take given times, those of the calls in turns."""
+    def set_times(*sequences):
+        turns = itertools.cycle([itertools.chain(given, itertools.repeat(given[-1]))
+                                 for given in map(list, sequences)])
+        monkeypatch.setattr(_timing, "_best_of_block", lambda call: next(next(turns)))
+        return [lambda: None] * len(sequences)
+    return set_times
+
+
+def test_the_best_time_counts_where_it_repeats(times_of):
+    calls = times_of([9.0, 1.0, 70.0, 1.1, 1.05, 30.0], [None, 2.0, 2.0, 2.0])
+    assert _timing.host_times(calls) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("times", [
+    [100.0, 60.0, 40.0, 25.0, 16.0, 10.0, 7.0, 5.0, 3.0, 2.0, 1.0, None],
+    [1.0] + [100.0] * 20 + [None], [None]])
+def test_times_that_do_not_repeat_are_rejected(times_of, times):
+    assert _timing.host_times(times_of([2.0], times), budget=0.05) is None
+
+
+def test_blocks_that_were_held_up_do_not_count(monkeypatch):
+    calls = [lambda: time.sleep(1e-4)] * 2
+    found = _timing.host_times(calls)
+    assert found is None or min(found) > 1e-4
+    monkeypatch.setattr(_timing, "_waiting_time", time.perf_counter)
+    assert _timing.host_times(calls, budget=0.05) is None
+
+
+def test_waiting_for_a_processor_is_seen():
+    """A thread that shares its only processor with another program waits."""
+    if not os.path.exists("/proc/self/schedstat"):
+        pytest.skip("this system does not tell how long threads wait")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [min(allowed)])
+    try:
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+            time.sleep(0.2)
+            waited, end = _timing._waiting_time(), time.perf_counter() + 0.3
+            while time.perf_counter() < end:
+                pass
+            waited = _timing._waiting_time() - waited
+            other.kill()
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert waited > 0.05
