@@ -109,6 +109,11 @@ static bool isReserved(StringRef name) {
          name.starts_with("llvm.");
 }
 
+/// What the host's code on the simulator calls of C, by its name.
+static bool isCalledBySim(StringRef name) {
+  return name == "malloc" || name == "aligned_alloc" || name == "free";
+}
+
 /// Whether the compiler makes functions with the name `name` of one that is
 /// called what stands before its last dot.
 static bool isMade(StringRef name, ModuleOp module) {
@@ -118,7 +123,8 @@ static bool isMade(StringRef name, ModuleOp module) {
          module.lookupSymbol<func::FuncOp>(before);
 }
 
-static LogicalResult checkName(func::FuncOp function, ModuleOp module) {
+static LogicalResult checkName(func::FuncOp function, ModuleOp module,
+                               ::nm::Target::Kind target) {
   StringRef name = function.getSymName();
   if (name.contains('\0'))
     return function.emitOpError()
@@ -129,6 +135,12 @@ static LogicalResult checkName(func::FuncOp function, ModuleOp module) {
            << "expected a name other than nm_manifest and without the prefixes "
               "_mlir_ and llvm., which compiled modules use, but got @"
            << name;
+  if (target == ::nm::Target::Kind::Sim && isCalledBySim(name))
+    return function.emitOpError()
+           << "expected a name other than malloc, aligned_alloc and free on "
+              "the "
+              "sim target, whose code calls the functions of C, but got @"
+           << name;
   if (isMade(name, module))
     return function.emitOpError()
            << "expected another name than @" << name
@@ -137,9 +149,10 @@ static LogicalResult checkName(func::FuncOp function, ModuleOp module) {
   return success();
 }
 
-LogicalResult mlir::nm::checkFunctions(ModuleOp module) {
+LogicalResult mlir::nm::checkFunctions(ModuleOp module,
+                                       ::nm::Target::Kind target) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (failed(checkName(function, module)))
+    if (failed(checkName(function, module, target)))
       return failure();
     WalkResult result = function.walk([&](func::CallOp call) {
       if (call.getCallee() != function.getSymName())

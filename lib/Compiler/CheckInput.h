@@ -3,6 +3,8 @@
 #ifndef NM_LIB_COMPILER_CHECKINPUT_H
 #define NM_LIB_COMPILER_CHECKINPUT_H
 
+#include "nm/Support/Target.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
@@ -22,7 +24,7 @@ LogicalResult checkSizes(ModuleOp module);
 
 /// Emits an error for a function that calls itself, and for one whose name the
 /// dynamic linker would cut or that of something else in a compiled module is.
-LogicalResult checkFunctions(ModuleOp module);
+LogicalResult checkFunctions(ModuleOp module, ::nm::Target::Kind target);
 
 } // namespace mlir::nm
 

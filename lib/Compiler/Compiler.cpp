@@ -153,7 +153,7 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
     return success(succeeded(checkSizes(*module)) &&
-                   succeeded(checkFunctions(*module)));
+                   succeeded(checkFunctions(*module, target.kind)));
   return diagnostics.hasErrors()
              ? failure()
              : diagnostics.fail("'" + input.getBufferIdentifier() +

@@ -94,11 +94,17 @@ Result<Module> Module::load(const std::string &path) {
     return failure("nm_manifest: " + manifest.error().message);
   impl->manifestText = text;
   impl->manifest = std::move(*manifest);
-  for (const std::string &feature : impl->manifest.processorFeatures)
-    if (!processorHas(feature))
+  for (const std::string &feature : impl->manifest.processorFeatures) {
+    std::optional<bool> has = processorHas(feature);
+    if (!has)
+      return failure("nm_manifest: expected processor_features that this "
+                     "runtime can look for, but got '" +
+                     feature + "'");
+    if (!*has)
       return failure("expected a processor with " + feature +
                      ", for which the module was compiled, but this one has "
                      "none");
+  }
   for (const FunctionInfo &function : impl->manifest.functions)
     if (Status status = checkSymbols(impl->handle, function); !status)
       return failure(status.error().message);

@@ -4,7 +4,7 @@
 
 using namespace nm;
 
-bool nm::processorHas(std::string_view feature) {
+std::optional<bool> nm::processorHas(std::string_view feature) {
 #if defined(__x86_64__)
 // __builtin_cpu_supports takes a literal only.
 #define NM_FEATURE(NAME)                                                       \
@@ -24,5 +24,5 @@ bool nm::processorHas(std::string_view feature) {
   NM_FEATURE("avx512bf16")
 #undef NM_FEATURE
 #endif
-  return true;
+  return std::nullopt;
 }

@@ -3,13 +3,14 @@
 #ifndef NM_LIB_RUNTIME_PROCESSORFEATURES_H
 #define NM_LIB_RUNTIME_PROCESSORFEATURES_H
 
+#include <optional>
 #include <string_view>
 
 namespace nm {
 
-/// Whether this processor has `feature`, named as LLVM does. A name that this
-/// library does not know is taken to be there.
-bool processorHas(std::string_view feature);
+/// Whether this processor has `feature`, named as LLVM does; nothing where this
+/// library does not know the name.
+std::optional<bool> processorHas(std::string_view feature);
 
 } // namespace nm
 

@@ -439,32 +439,50 @@ class CupyKind(Kind):
         return self.cupy.cuda.get_current_stream().ptr
 
 
+def _from_interface(array: Any) -> np.ndarray:
+    """The memory that __array_interface__ describes, as NumPy's array."""
+    try:
+        return np.asarray(array)
+    except (TypeError, ValueError) as error:
+        interface = getattr(array, "__array_interface__", None)
+        data = interface.get("data") if isinstance(interface, dict) else None
+        reason = str(error)
+        if isinstance(data, tuple) and data and not data[0]:
+            reason = f"its data is a null pointer, with shape {interface.get('shape')}"
+        raise Error("expected __array_interface__ to describe an array's memory, but "
+                    f"that of {type(array).__name__} does not: {reason}") from None
+
+
 class InterfaceKind(NumpyKind):
     """Anything else with __array_interface__; results are NumPy's."""
 
     name = "array interface"
     must_be_held = True
 
+    def view(self, array):
+        return super().view(_from_interface(array))
+
     def hold(self, array):
-        return np.asarray(array)
+        return _from_interface(array)
 
     def signature(self, array):
-        return super().signature(np.asarray(array))
+        return super().signature(_from_interface(array))
 
     def store_out(self, array, shape, element, device, slot, i):
-        return super().store_out(np.asarray(array), shape, element, device, slot, i)
+        return super().store_out(_from_interface(array), shape, element, device, slot,
+                                 i)
 
     def needs_copy(self, array):
-        return super().needs_copy(np.asarray(array))
+        return super().needs_copy(_from_interface(array))
 
     def empty(self, shape, element, like):
         return np.empty(shape, numpy_dtype(element))
 
     def contiguous(self, array):
-        return np.ascontiguousarray(np.asarray(array))
+        return np.ascontiguousarray(_from_interface(array))
 
     def check_writable(self, array):
-        if not np.asarray(array).flags.writeable:
+        if not _from_interface(array).flags.writeable:
             raise Error("expected out to be writable, but it is read-only")
 
 

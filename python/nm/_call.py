@@ -10,6 +10,8 @@ import ctypes
 import math
 from typing import TYPE_CHECKING, Any, Sequence
 
+import numpy as np
+
 from . import _arrays
 from . import _library as lib
 from ._arrays import Slot
@@ -257,6 +259,8 @@ class PreparedCall:
         if view.dtype != self._result_types[i]:
             raise DTypeError(f"expected out of {self._result_types[i]}, but got "
                              f"{view.dtype}")
+        if not view.is_row_major or kind.needs_copy(array):
+            _check_elements_apart(array, view, kind)
         if view.shape != self._result_shapes[i]:
             raise ShapeError(f"expected out of shape {self._result_shapes[i]}, "
                              f"but got {view.shape}")
@@ -274,6 +278,40 @@ class PreparedCall:
             if begin < (data or 0) + high and (data or 0) + low < end:
                 return True
         return False
+
+
+def _check_elements_apart(array: Any, view: _arrays.View, kind: _arrays.Kind) -> None:
+    """Refuses an array some of whose elements are in the same memory."""
+    strides, width = view.strides, 1
+    if kind.needs_copy(array):
+        # The view is of a copy; only the array's own strides, in bytes, tell.
+        given = array if hasattr(array, "strides") else np.asarray(array)
+        strides, width = given.strides, given.itemsize
+    if _are_apart(view.shape, strides, width):
+        return
+    raise Error("expected out with memory of its own for each element, but with shape "
+                f"{view.shape} and strides {strides} some share theirs")
+
+
+def _are_apart(shape: Sequence[int], strides: Sequence[int], width: int) -> bool:
+    steps = sorted((abs(stride), size) for size, stride in zip(shape, strides)
+                   if size > 1)
+    if 0 in shape:
+        return True
+    reach = width
+    for step, size in steps:
+        if step < reach:
+            break
+        reach += step * (size - 1)
+    else:
+        return True
+    if not steps[0][0]:
+        return False
+    # Steps that cross, as of a window that slides, or of rows between each other.
+    places = np.zeros(1, np.int64)
+    for step, size in steps:
+        places = np.add.outer(places, np.arange(size) * step).ravel()
+    return bool((np.diff(np.sort(places)) >= width).all())
 
 
 def _check_apart(outs: Sequence[Any]) -> None:

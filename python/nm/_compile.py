@@ -11,6 +11,8 @@ from . import _library as lib
 from ._errors import CompileError, CompilerNotFoundError, Diagnostic, Error
 from ._module import Module
 
+# Options that take no value: nm.compile_options() has no value in their texts.
+_FLAGS = ("with-reference",)
 _SEVERITIES = ("error", "warning", "remark", "note")
 
 
@@ -127,7 +129,10 @@ def _settings(options: dict) -> dict[str, str | None]:
     settings: dict[str, str | None] = {}
     for name, value in options.items():
         name = name.replace("_", "-")
-        if name == "with-reference":
+        if name in _FLAGS:
+            if not isinstance(value, bool):
+                raise Error(f"expected {name} to be True or False, as it is a flag, "
+                            f"but got {value!r}")
             if value:
                 settings[name] = None
         elif isinstance(value, bool):

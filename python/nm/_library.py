@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -176,10 +177,22 @@ def compiler() -> CDLL:
             try:
                 _compiler = _open("libnm_compiler.so", _COMPILER)
             except OSError as error:
-                _compiler_error = str(error)
+                _compiler_error = f"{error}{_what_to_install(str(error))}"
     if _compiler is None:
         raise CompilerNotFoundError(_compiler_error)
     return _compiler
+
+
+def _what_to_install(reason: str) -> str:
+    """Of the libraries that libnm_compiler.so itself did not find, if those are."""
+    missing = re.search(r"lib(MLIR|LLVM)[-.\w]*: cannot open shared object", reason)
+    if missing is None:
+        return ""
+    return ("\nCompiling needs LLVM and MLIR 22, which this machine has not: on Debian "
+            "and Ubuntu, `apt-get install libmlir-22`; elsewhere a package with "
+            "libMLIR.so.22.1 and libLLVM.so.22.1, in a folder that the dynamic linker "
+            "searches or LD_LIBRARY_PATH names. Loading and running compiled modules, "
+            "and kernels in the cache, need neither")
 
 
 def has_compiler() -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -394,3 +395,27 @@ def test_without_a_compiler(own_cache, draw, tmp_path):
     assert "expected libnm_compiler.so" in output
     assert "no kernel for 3 rows in the cache" in output
     assert y.shape == (3, 48)
+
+
+@pytest.mark.parametrize("value", ["no", "false", 1, None])
+def test_flags_take_no_values(value):
+    with pytest.raises(nm.Error, match="with-reference to be True or False"):
+        nm.compile(TEXT, with_reference=value)
+    for given in (False, True):
+        assert nm.compile(TEXT, with_reference=given).functions
+    flags = {name for name, text in nm.compile_options().items()
+             if not re.match(r"[^ ]+: ", text)}
+    assert flags == {"with_reference"}
+
+
+def test_missing_llvm_says_what_to_install(monkeypatch):
+    def fail(name, functions):
+        raise OSError("expected libnm_compiler.so, but found none that loads:\n  "
+                      "libMLIR.so.22.1: cannot open shared object file: No such file")
+    from nm import _library
+    monkeypatch.setattr(_library, "_compiler", None)
+    monkeypatch.setattr(_library, "_compiler_error", None)
+    monkeypatch.setattr(_library, "_open", fail)
+    assert not nm.has_compiler()
+    with pytest.raises(nm.CompilerNotFoundError, match="apt-get install libmlir-22"):
+        nm.compile(TEXT, cache=False)

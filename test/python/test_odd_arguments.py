@@ -167,3 +167,47 @@ def test_numbers_of_threads():
     assert nm.get_num_threads() == default
     with pytest.raises(TypeError):
         nm.set_num_threads(1.5)
+
+
+def strided(shape, strides, offset=0):
+    memory = np.zeros(64, np.float32)
+    return np.lib.stride_tricks.as_strided(memory[offset:], shape, strides)
+
+
+@pytest.mark.parametrize("strides", [(0, 4), (4, 4), (8, 4), (12, 0), (2, 20), (-4, 4)])
+def test_out_must_have_memory_for_each_element(draw, strides):
+    w = nm.compress(draw.weight((8, 4), "2:4"), "2:4", axis=0)
+    x = np.ones((3, 8), np.float32)
+    out = strided((3, 4), strides, 8)
+    for call in (lambda: nm.matmul(x, w, out=out), lambda: nm.prepare(x, w)(x, out)):
+        with pytest.raises(nm.Error, match="memory of its own for each element"):
+            call()
+    assert not out.any()
+
+
+@pytest.mark.parametrize("strides", [
+    (16, 4), (4, 12), (32, 8), (8, 28), (-16, 4), (18, 4), (8, 12)])
+def test_out_may_have_any_other_strides(draw, strides):
+    w = nm.compress(draw.weight((8, 2), "2:4"), "2:4", axis=0)
+    x = draw.array(3, 8)
+    out = strided((3, 2), strides, 16)
+    np.testing.assert_array_equal(nm.matmul(x, w, out=out), nm.matmul(x, w))
+
+
+class Interface:
+    def __init__(self, **parts):
+        self.__array_interface__ = {"shape": (3, 8), "typestr": "<f4", "version": 3,
+                                    **parts}
+
+
+def test_interfaces_without_memory(draw):
+    w = nm.compress(draw.weight((8, 4), "2:4"), "2:4", axis=0)
+    null = Interface(data=(0, False))
+    for call in (lambda: nm.matmul(null, w), lambda: nm.check(null, "2:4", axis=0),
+                 lambda: nm.matmul(np.ones((3, 8), np.float32), w, out=null)):
+        with pytest.raises(nm.Error, match=r"null pointer, with shape \(3, 8\)"):
+            call()
+    with pytest.raises(nm.Error, match="that of Interface does not"):
+        nm.matmul(Interface(data=None), w)
+    empty = Interface(data=(0, False), shape=(0, 8))
+    assert nm.matmul(empty, w).shape == (0, 4)

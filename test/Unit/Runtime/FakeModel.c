@@ -152,6 +152,9 @@ void big(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref1 *y) {
 #ifndef FAKE_VERSION
 #define FAKE_VERSION "1"
 #endif
+#ifndef FAKE_FEATURES
+#define FAKE_FEATURES ""
+#endif
 #ifndef FAKE_FFN_SYMBOL
 #define FAKE_FFN_SYMBOL "_mlir_ciface_ffn"
 #endif
@@ -165,7 +168,7 @@ void big(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref1 *y) {
 #ifndef FAKE_NO_MANIFEST
 __attribute__((visibility("default"))) const char nm_manifest[] =
     "{ \"version\": " FAKE_VERSION ", \"target\": \"cpu\","
-    "  \"processor_features\": [], \"functions\": ["
+    "  \"processor_features\": [" FAKE_FEATURES "], \"functions\": ["
     "  { \"name\": \"ffn\", \"symbol\": \"" FAKE_FFN_SYMBOL "\","
     "    \"args\": ["
     "      {\"dtype\": \"f32\", \"shape\": [-1, 4]},"

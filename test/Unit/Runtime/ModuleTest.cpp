@@ -226,6 +226,10 @@ TEST(ModuleLoad, SaysWhatIsWrongWithAFile) {
                 .find("nm_manifest: version: expected version 1, but got "
                       "version 7"),
             std::string::npos);
+  EXPECT_NE(loadError(NM_FAKE_MODEL_FEATURES)
+                .find("nm_manifest: expected processor_features that this "
+                      "runtime can look for, but got 'avx2000'"),
+            std::string::npos);
   EXPECT_NE(loadError(NM_FAKE_MODEL_SYMBOL)
                 .find("expected the symbol _mlir_ciface_none of the manifest"),
             std::string::npos);
