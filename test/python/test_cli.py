@@ -110,6 +110,31 @@ def test_compile_run(model, draw, capsys, tmp_path):
     assert "strategy" in capsys.readouterr().out
 
 
+def test_run_picks_a_weight(model, draw, capsys, tmp_path):
+    path, weights = model
+    source, out = tmp_path / "linear.mlir", tmp_path / "out.npy"
+    source.write_text(MODULE)
+    x, y = draw.array(5, 64), np.zeros((5, 48), np.float32)
+    np.savez(tmp_path / "xy.npz", x=x, y=y)
+    sparse = nm.compress(weights["sparse.weight"], "2:4", axis=1)
+    several = tmp_path / "a:b.safetensors"
+    nm.save_weights(several, {"one": sparse, "x:y": sparse})
+    expected = reference(x, weights["sparse.weight"], 1)
+    for weight in (f"{path}:sparse.weight", f"{several}:one", f"{several}:x:y"):
+        inputs = [f"{tmp_path / 'xy.npz'}:x", weight, f"{tmp_path / 'xy.npz'}:y"]
+        assert main(["run", str(source), f"--output={out}",
+                     *(f"--input={each}" for each in inputs)]) == 0
+        assert relative_error(np.load(out), expected) < 1e-6
+    for weight, text in ((several, "the name of a weight in it, one of one, x:y"),
+                         (f"{several}:two", "but got two"),
+                         (path, "expected the name of one of its weights"),
+                         (f"{path}:none", "expected the name of a tensor in it")):
+        inputs[1] = str(weight)
+        capsys.readouterr()
+        assert main(["run", str(source), *(f"--input={each}" for each in inputs)]) == 1
+        assert text in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("args,text", [
     (["check", "none.safetensors"], "none.safetensors"),
     (["check", "MODEL", "--name=x*"], "expected weights named x*"),

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
+import re
 import statistics
 import time
 from pathlib import Path
 
 import numpy as np
 
-from .. import Error, load, load_weights
+from .. import Error, load
 from .. import compile as compile_module
 from .._arrays import NUMPY_NAMES, numpy_dtype
 from .._files import written_whole
+from .._safetensors import SafetensorsFile
+from .._weightfile import is_weight_file, load_weight
+from ..io import load_dense
 from ..io._numpy import map_npy
 from .common import add_json_argument, print_json, shape_text
 
@@ -23,8 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--function", help="its name; not needed where there is "
                         "one")
     parser.add_argument("--input", action="append", default=[],
-                        help="an argument in order: .npy, for a weight also "
-                        "condensed .safetensors; may be repeated")
+                        metavar="FILE[:NAME]",
+                        help="an argument in order: .npy, or a file of weights, "
+                        "condensed or dense, with the NAME of one where it has "
+                        "several, as in model.safetensors:fc1.weight; may be "
+                        "repeated")
     parser.add_argument("--output", action="append", default=[],
                         help=".npy for a result in order; may be repeated")
     parser.add_argument("--repeat", type=int, default=1,
@@ -71,17 +79,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: str, type_):
-    if type_.pattern and path.endswith(".safetensors"):
-        weights = load_weights(path)
-        if len(weights) != 1:
-            raise Error(f"{path}: expected one weight, but it has "
-                        f"{', '.join(weights)}")
-        return next(iter(weights.values()))
-    array = map_npy(path)
+def _read(text: str, type_):
+    """The array or condensed weight that --input names."""
+    path, name = _split(text)
+    if path.endswith(".npy") and name is None:
+        array = map_npy(path)
+    elif path.endswith(".safetensors") and is_weight_file(
+            SafetensorsFile(path).metadata):
+        w = load_weight(path, name)
+        return w if type_.pattern else w.decompress()
+    else:
+        array = load_dense(path, name)
     if array.dtype.kind == "V" and type_.dtype in NUMPY_NAMES:
         return array.view(numpy_dtype(type_.dtype))
     return array
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """FILE and NAME, at the first colon that a file stands before."""
+    path, name = text, None
+    for found in re.finditer(":", text):
+        if not os.path.exists(path) and os.path.exists(text[:found.start()]):
+            path, name = text[:found.start()], text[found.end():]
+    return path, name
 
 
 def _report(args: argparse.Namespace, results: tuple, times: list[float]) -> None:
