@@ -175,7 +175,7 @@ def test_lower_and_options(tmp_path):
     path = tmp_path / "linear.mlir"
     path.write_text(TEXT)
     assert "nm.spmm <2:4>" in nm.lower(path)
-    assert "schedule <vector" in nm.lower(str(path), emit="schedule")
+    assert "schedule #nm.vector<" in nm.lower(str(path), emit="schedule")
     assert nm.lower(TEXT, emit="obj")[:4] == b"\x7fELF"
     assert "0..3" in nm.compile_options()["opt_level"]
 
