@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import OrderedDict
 
 import nm
 import numpy as np
@@ -19,7 +20,8 @@ def add_torch_names(names, dense):
     linear = torch.nn.Linear(384, 1536)
     linear.weight.data = torch.from_numpy(dense)
     names["linear"] = linear
-    names["model"] = torch.nn.Sequential(linear, torch.nn.Linear(1536, 8))
+    names["model"] = torch.nn.Sequential(OrderedDict(
+        fc=linear, head=torch.nn.Linear(1536, 8)))
     names["example"] = torch.zeros(4, 384)
     return True
 

@@ -215,6 +215,7 @@ def test_rules_without_effect():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sparsify(Model(), {"first": "2:4", "*": None})
+        sparsify(nn.Sequential(dense_layer()), {"0": "2:4", "*": None})
 
 
 def test_sparsify(monkeypatch):

@@ -127,13 +127,14 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
 
 
 def _warn_of_idle_rules(rules: Any, names: list[str]) -> None:
-    """Tells of globs that decide about no layer, as a misspelt one does."""
+    """Tells of globs that decide about no layer, as a misspelt one does, but not of a
+    `*` for the rest where nothing is left."""
     if not isinstance(rules, Mapping):
         return
     taken: set[str] = set()
     for glob in rules:
         fitting = set(fnmatch.filter(names, glob))
-        if not fitting - taken:
+        if not fitting - taken and glob != "*":
             why = (f"rules before it take all that it fits, {', '.join(sorted(fitting))}"
                    if fitting else f"it fits none of {', '.join(names)}")
             warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=3)
