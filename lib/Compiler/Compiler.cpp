@@ -14,14 +14,15 @@
 #include "Signature.h"
 #include "Stages.h"
 
+#include "nm/CheckText.h"
 #include "nm/Compiler/OutputFile.h"
+#include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Pipelines/SharedStages.h"
 #include "nm/Support/KernelObjects.h"
 #include "nm/Support/Target.h"
 
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -142,9 +143,8 @@ LogicalResult Compilation::readTarget() {
 }
 
 LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
-  if (!isBytecode(input))
-    if (std::optional<std::string> reason = whyNoText(input))
-      return diagnostics.fail(*reason);
+  if (std::optional<std::string> reason = whyNoText(input))
+    return diagnostics.fail(*reason);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBufferCopy(input.getBuffer(),
@@ -153,6 +153,8 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
     return success(succeeded(checkSizes(*module)) &&
+                   succeeded(checkDivisors(*module)) &&
+                   succeeded(checkConstants(*module)) &&
                    succeeded(checkFunctions(*module, target.kind)));
   return diagnostics.hasErrors()
              ? failure()

@@ -264,6 +264,11 @@ WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
                                     << "expected operand " << position
                                     << ", which carries " << encoding
                                     << ", to be the weight of a contraction";
+    if (isa<arith::SelectOp>(op)) {
+      diagnostic << "; an scf.if or arith.select has to choose between the "
+                    "results of two products, not between their weights";
+      return WalkResult::interrupt();
+    }
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       if (auto contraction = WeightContraction::match(linalgOp); !contraction)
         diagnostic << ": " << contraction.error().message;

@@ -8,6 +8,7 @@
 #include "SpreadCopies.h"
 #include "TileExpansion.h"
 
+#include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Support/GpuChip.h"
 
@@ -356,6 +357,8 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
   void runOnOperation() override {
     if (!getOperation()->hasAttr(kHostFunction) &&
         failed(refuseFormatOps(getOperation())))
+      return signalPassFailure();
+    if (failed(checkDivisors(getOperation())))
       return signalPassFailure();
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) {

@@ -60,3 +60,12 @@ func.func @unsigned(%a: tensor<5x64xi8>, %w: tensor<64x48xi8, #nm.encoding<2:4>>
     ins(%a, %w : tensor<5x64xi8>, tensor<64x48xi8, #nm.encoding<2:4>>) outs(%c : tensor<5x48xi32>) -> tensor<5x48xi32>
   return %r : tensor<5x48xi32>
 }
+
+// -----
+
+func.func @chosen_weight(%x: tensor<8x64xf32>, %p: i1, %v: tensor<64x48xf32, #nm.encoding<2:4>>, %w: tensor<64x48xf32, #nm.encoding<2:4>>, %y: tensor<8x48xf32>) -> tensor<8x48xf32> {
+  // expected-error @+1 {{expected operand 1, which carries #nm.encoding<2:4>, to be the weight of a contraction; an scf.if or arith.select has to choose between the results of two products, not between their weights}}
+  %c = arith.select %p, %v, %w : tensor<64x48xf32, #nm.encoding<2:4>>
+  %r = linalg.matmul ins(%x, %c : tensor<8x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>) outs(%y : tensor<8x48xf32>) -> tensor<8x48xf32>
+  return %r : tensor<8x48xf32>
+}

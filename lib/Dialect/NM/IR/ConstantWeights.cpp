@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -63,6 +64,30 @@ std::optional<ConstantArray> ConstantArray::get(Attribute attribute) {
     return array;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> mlir::nm::whyNoBytes(Attribute constant) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant);
+  if (!resource)
+    return std::nullopt;
+  std::string name = ("'" + getConstantName(constant) + "'").str();
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  if (!blob)
+    return "expected the resource " + name +
+           " in the file's dialect_resources, but there is none";
+  ShapedType type = resource.getShapedType();
+  if (!type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  uint64_t expected = llvm::divideCeil(
+      llvm::SaturatingMultiply<uint64_t>(type.getNumElements(),
+                                         type.getElementTypeBitWidth()),
+      8);
+  // A boolean of a resource takes a byte.
+  if (type.getElementType().isInteger(1) || blob->getData().size() == expected)
+    return std::nullopt;
+  return "expected the resource " + name + " to have the " +
+         std::to_string(expected) + " bytes of " + debugString(type) +
+         ", but got " + std::to_string(blob->getData().size());
 }
 
 ArrayRef<char> ConstantArray::getBytes() const {

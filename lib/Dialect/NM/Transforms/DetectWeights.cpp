@@ -117,8 +117,10 @@ Value NMDetectWeights::detect(ConstantSource source, int64_t kDim) {
   std::optional<ConstantArray> array =
       ConstantArray::get(source.constant.getValue());
   if (!array)
-    return leaveDense("its value is not a dense or dense_resource array of "
-                      "the type's size");
+    return leaveDense(
+        whyNoBytes(source.constant.getValue())
+            .value_or("its value is not a dense or dense_resource array of at "
+                      "most 4 GiB"));
   ::nm::DetectOptions options;
   options.minSparsity = minSparsity;
   ::nm::Detection detection = ::nm::detectPattern(

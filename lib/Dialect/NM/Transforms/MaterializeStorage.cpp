@@ -29,12 +29,15 @@ static LogicalResult condenseConstant(arith::ConstantOp constant) {
       constant->getUsers(), llvm::IsaPred<DisassembleOp>));
   if (parts.empty())
     return success();
+  // An error on the op itself would print the whole constant.
+  if (std::optional<std::string> reason = whyNoBytes(constant.getValue()))
+    return emitError(constant.getLoc()) << *reason;
   std::optional<ConstantArray> dense = ConstantArray::get(constant.getValue());
   if (!dense)
-    // An error on the op itself would print the whole constant.
     return emitError(constant.getLoc())
-           << "expected a dense or dense_resource value of the type's size, "
-              "and at most 4 GiB";
+           << "expected a dense or dense_resource value of at most 4 GiB, but "
+              "got one of "
+           << constant.getType();
   EncodingAttr encoding = getEncoding(constant.getType());
   ::nm::Result<CondensedConstant> condensed =
       compressConstant(*dense, encoding.getPattern().getPattern(),
@@ -221,6 +224,24 @@ static void joinParts(ModuleOp module) {
   });
 }
 
+/// Refuses weights that are neither arguments, nor constants, nor compressed.
+static LogicalResult verifyNoDisassemble(ModuleOp module) {
+  WalkResult result = module.walk([](DisassembleOp op) {
+    Operation *source = op.getEncoded().getDefiningOp();
+    InFlightDiagnostic diagnostic =
+        emitError(source ? source->getLoc() : op.getLoc())
+        << "expected a weight with " << getEncoding(op.getEncoded().getType())
+        << " to be an argument of a function, a constant or what nm.compress "
+           "gives, but it comes from ";
+    if (source)
+      diagnostic << "'" << source->getName() << "'";
+    else
+      diagnostic << "the argument of a block";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static void eraseUnusedSources(ModuleOp module) {
   module.walk([](Operation *op) {
     bool isEncodedSource =
@@ -242,7 +263,8 @@ struct NMMaterializeStorage
     if (failed(condenseConstants(module)))
       return signalPassFailure();
     eraseUnusedSources(module);
-    if (failed(verifyNoEncodings(
+    if (failed(verifyNoDisassemble(module)) ||
+        failed(verifyNoEncodings(
             module, "where storage is materialized",
             [](Attribute encoding) { return isa<EncodingAttr>(encoding); })))
       signalPassFailure();

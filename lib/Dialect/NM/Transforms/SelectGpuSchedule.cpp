@@ -4,6 +4,7 @@
 
 #include "DenseFallback.h"
 #include "DescribeProduct.h"
+#include "SplitK.h"
 #include "WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
@@ -188,6 +189,8 @@ private:
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const Twine &reason);
+  /// Says where k is not cut into as many parts as the option asks for.
+  void warnOfParts(SparseProductOpInterface op, const GpuSchedule &chosen);
   /// Sets the schedule, and says in a remark on the product `name` why.
   LogicalResult setSchedule(SparseProductOpInterface op, const GpuChip &gpu,
                             GpuSchedule chosen, bool packs, StringRef name,
@@ -441,6 +444,18 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   return setSchedule(op, gpu, *chosen, packs, name, reason);
 }
 
+void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op,
+                                      const GpuSchedule &chosen) {
+  if (splitK == 0 || chosen.strategy == GpuStrategy::Cublas)
+    return;
+  KParts parts(op.getStaticK(), chosen.blockK, splitK, chosen.clusterK);
+  if (parts.count != splitK)
+    emitWarning(op.getLoc())
+        << "expected k = " << op.getStaticK() << " to have "
+        << splitK.getValue() << " parts of whole tiles of " << chosen.blockK
+        << ", as split-k asks for, but it is cut into " << parts.count;
+}
+
 LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
                                                const GpuChip &gpu,
                                                GpuSchedule chosen, bool packs,
@@ -458,6 +473,7 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
   if (!schedule)
     return failure();
   op.setScheduleAttr(schedule);
+  warnOfParts(op, chosen);
   InFlightDiagnostic remark = emitRemark(op.getLoc());
   remark << name << ": strategy " << schedule.getStrategyName() << " on "
          << gpu.name;

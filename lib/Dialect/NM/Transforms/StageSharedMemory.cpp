@@ -5,6 +5,7 @@
 #include "PassageCopy.h"
 #include "TileCopy.h"
 
+#include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/AccessWidth.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
@@ -319,6 +320,8 @@ struct NMStageSharedMemory
   using NMStageSharedMemoryBase::NMStageSharedMemoryBase;
 
   void runOnOperation() override {
+    if (failed(checkDivisors(getOperation())))
+      return signalPassFailure();
     SmallVector<SpMMOp> products;
     getOperation()->walk([&](SpMMOp op) {
       if (hasGpuSchedule(op) && op.hasPureBufferSemantics() &&

@@ -36,3 +36,11 @@ func.func @narrow_lists(%a: memref<64x32xf32>, %v: memref<4x3x32xf32>, %i: memre
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @division_by_zero(%i: index) -> index {
+  // expected-error @+1 {{expected a divisor other than 0, but got affine_map<(d0) -> (d0 floordiv 0)>}}
+  %p = affine.apply affine_map<(d0) -> (d0 floordiv 0)>(%i)
+  return %p : index
+}

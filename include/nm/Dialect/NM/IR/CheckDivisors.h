@@ -1,0 +1,21 @@
+//===- CheckDivisors.h - Divisions by zero in affine maps -------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_CHECKDIVISORS_H
+#define NM_DIALECT_NM_IR_CHECKDIVISORS_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// Emits an error for an affine map of `root`, or of an op in it, that divides
+/// by the constant 0. Upstream folds one to poison where its operands are
+/// constants, and then crashes in views that have it as an offset or a size.
+LogicalResult checkDivisors(Operation *root);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_IR_CHECKDIVISORS_H
