@@ -6,9 +6,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
   cmake ninja-build ccache g++ git
-  clang-22 clang-format-22 lld-22 liblld-22-dev
+  clang-22 clang-format-22 clang-tidy-22 lld-22 liblld-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
-  libopenblas-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev
+  libopenblas-dev libgtest-dev nlohmann-json3-dev
   libzstd-dev zlib1g-dev
   python3 python3-venv shellcheck
 )
