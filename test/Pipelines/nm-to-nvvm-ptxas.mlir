@@ -1,10 +1,7 @@
 // REQUIRES: ptxas
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 format=isa" | %python %S/Inputs/assemble.py %ptxas sm_80 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_86 format=isa" | %python %S/Inputs/assemble.py %ptxas sm_86 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_89 format=isa" | %python %S/Inputs/assemble.py %ptxas sm_89 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_100a format=isa" | %python %S/Inputs/assemble.py %ptxas sm_100a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_120 format=isa" | %python %S/Inputs/assemble.py %ptxas sm_120 | FileCheck %s
+
+// The other chips are in nm-to-nvvm-ptxas-*.test, which run beside this.
 
 // Every granularity becomes a kernel that ptxas takes, with all it has in
 // registers, on every chip at the schedule that is chosen for it.

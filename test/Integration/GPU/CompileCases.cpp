@@ -1,6 +1,8 @@
 //===- CompileCases.cpp - Compiles the drawn cases ------------------------===//
 //
-// usage: NMGpuCompileCases FOLDER TARGET [COUNT [OPTIONS]]
+// usage: NMGpuCompileCases FOLDER TARGET [COUNT [OPTIONS [PART PARTS]]]
+//
+// With PART, from 0 to PARTS - 1, only that part of the cases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +25,7 @@ struct Request {
   /// Three of each kind.
   int64_t count = 87;
   std::string options;
+  Part part;
   bool hasClusters = true;
 };
 } // namespace
@@ -79,7 +82,8 @@ static int reportFailures(const GpuGroup &group, const Request &request) {
 
 int main(int argc, char **argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s FOLDER TARGET [COUNT [OPTIONS]]\n",
+    std::fprintf(stderr,
+                 "usage: %s FOLDER TARGET [COUNT [OPTIONS [PART PARTS]]]\n",
                  argv[0]);
     return 2;
   }
@@ -90,14 +94,19 @@ int main(int argc, char **argv) {
     request.count = std::atoll(argv[3]);
   if (argc > 4)
     request.options = argv[4];
+  if (argc > 6)
+    request.part = {std::atoll(argv[5]), std::atoll(argv[6])};
   request.hasClusters = hasClusters(request.target);
   std::filesystem::remove_all(request.folder);
   std::filesystem::create_directories(request.folder);
   std::ofstream(request.folder + "/cases.txt")
-      << runSeed() << " " << request.count << "\n";
+      << runSeed() << " " << request.count << " " << request.part.index << " "
+      << request.part.count << "\n";
   int failures = 0;
-  int64_t cases = 0;
+  int64_t cases = 0, turn = 0;
   for (const GpuGroup &group : drawGpuGroups(request.count)) {
+    if (!request.part.has(turn++))
+      continue;
     cases += int64_t(group.cases.size());
     if (!compile(group, request).empty())
       failures += reportFailures(group, request);

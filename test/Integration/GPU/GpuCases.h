@@ -34,6 +34,14 @@ struct GpuGroup {
 /// strategy comes up.
 std::vector<GpuGroup> drawGpuGroups(int64_t count);
 
+/// One of `count` parts of the groups, so that several processes share them.
+struct Part {
+  int64_t index = 0, count = 1;
+
+  /// Whether group `turn` is of this part.
+  bool has(int64_t turn) const { return turn % count == index; }
+};
+
 } // namespace nm::test
 
 #endif // NM_TEST_INTEGRATION_GPU_GPUCASES_H

@@ -157,7 +157,9 @@ int main(int argc, char **argv) {
   }
   std::string folder = argv[1], seed;
   int64_t count = 0;
-  if (!(std::ifstream(folder + "/cases.txt") >> seed >> count)) {
+  Part part;
+  if (!(std::ifstream(folder + "/cases.txt") >> seed >> count >> part.index >>
+        part.count)) {
     std::fprintf(stderr, "%s: expected cases.txt of NMGpuCompileCases\n",
                  argv[1]);
     return 2;
@@ -165,8 +167,10 @@ int main(int argc, char **argv) {
   // Before the first draw.
   setenv("NM_TEST_SEED", seed.c_str(), /*overwrite=*/1);
   int failures = 0;
-  int64_t cases = 0;
+  int64_t cases = 0, turn = 0;
   for (const GpuGroup &group : drawGpuGroups(count)) {
+    if (!part.has(turn++))
+      continue;
     cases += int64_t(group.cases.size());
     failures += runGroup(group, folder);
   }
