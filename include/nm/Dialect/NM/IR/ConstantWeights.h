@@ -46,8 +46,8 @@ private:
 /// A constant of `type` with the row-major elements `bytes`.
 DenseElementsAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
 
-/// Why the bytes of `constant` are not known, if so: its resource is missing, or
-/// has another size than its type.
+/// Why the bytes of `constant` are not known, if so: its resource is missing,
+/// or has another size than its type.
 std::optional<std::string> whyNoBytes(Attribute constant);
 
 /// What a message calls a constant: its resource's key, if it has one.
