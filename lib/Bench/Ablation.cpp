@@ -7,19 +7,19 @@ using namespace nm;
 namespace {
 struct Step {
   const char *name;
-  /// Options of nm-compile; what they do not say is the cost model's choice.
+  /// What it does not say is the cost model's choice.
   const char *schedule;
 };
 } // namespace
 
 static const Step kSteps[] = {
-    {"blocking", "stages=1 split-k=1 prefetch=false"},
-    {"+ double buffering", "stages=2 split-k=1 prefetch=false"},
-    {"+ index prefetch", "stages=2 split-k=1"},
-    {"+ as many buffers as fit", "split-k=1"},
+    {"blocking", "simt<stages = 1, split_k = 1, prefetch = false>"},
+    {"+ double buffering", "simt<stages = 2, split_k = 1, prefetch = false>"},
+    {"+ index prefetch", "simt<stages = 2, split_k = 1>"},
+    {"+ as many buffers as fit", "simt<split_k = 1>"},
     {"+ split-k", ""},
     // Last, as the cost model chooses it for none of these.
-    {"+ packing", "pack=true"},
+    {"+ packing", "simt<pack = true>"},
 };
 
 std::vector<BenchCase> nm::ablationCases() {

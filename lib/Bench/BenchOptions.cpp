@@ -84,10 +84,9 @@ static const OptionEntry<Given> kOptions[] = {
        return append(g.types, parseBenchType(v));
      }},
     {{"schedule", Takes::Value, "TEXT",
-      "Measure every case with this schedule, options of nm-compile such as\n"
-      "\"block=128,128,32 stages=2\"; may be given several times. An empty "
-      "one\n"
-      "is that of the cost model"},
+      "Measure every case with this schedule, whole or in part, such as\n"
+      "\"simt<block = [128, 128, 32], stages = 2>\"; may be given several\n"
+      "times. An empty one is that of the cost model"},
      [](Given &g, const std::string &v) {
        g.schedules.push_back(v);
        return Status::success();

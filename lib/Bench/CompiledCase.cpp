@@ -42,7 +42,7 @@ compileIn(const BenchCase &bench, const CompileSettings &settings,
     return Error{source->str() + ": cannot write: " + std::strerror(errno)};
   std::string options = settings.options;
   if (!bench.schedule.empty())
-    options += (options.empty() ? "" : " ") + bench.schedule;
+    options += (options.empty() ? "schedule=" : " schedule=") + bench.schedule;
   auto begin = std::chrono::steady_clock::now();
   Result<CompiledFile> compiled =
       compileInChild(source->str(), settings.target, options, prefix);

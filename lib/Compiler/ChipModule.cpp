@@ -43,16 +43,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
                                 Diagnostics &diagnostics) {
   NMToNVVMOptions pipeline;
   pipeline.chip = chip;
-  pipeline.strategy = options.strategy;
-  pipeline.block = options.block;
-  pipeline.warp = options.warp;
-  pipeline.thread = options.thread;
-  pipeline.stages = options.stages;
-  pipeline.splitK = options.splitK;
-  pipeline.clusterK = options.clusterK;
-  pipeline.sliceK = options.sliceK;
-  pipeline.prefetch = options.prefetch;
-  pipeline.pack = options.pack;
+  pipeline.schedule = options.schedule;
   pipeline.overlapKernels = options.overlapKernels;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;

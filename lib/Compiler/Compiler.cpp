@@ -115,12 +115,9 @@ LogicalResult Compilation::readTarget() {
     if (options.emit >= Emit::GPU && options.emit < Emit::LLVM)
       return diagnostics.fail("expected emit to be one of nm, schedule, llvm, "
                               "obj, so for the target cpu");
-    if (!options.warp.empty() || options.stages != 0 || options.splitK != 0 ||
-        options.clusterK != 0 || options.sliceK != 0 || !options.prefetch ||
-        !options.pack.empty() || !options.overlapKernels)
-      return diagnostics.fail("expected the target cuda with warp, stages, "
-                              "split-k, cluster-k, slice-k, prefetch, pack or "
-                              "overlap-kernels, but got cpu");
+    if (!options.overlapKernels)
+      return diagnostics.fail("expected the target cuda with overlap-kernels, "
+                              "but got cpu");
     return success();
   }
   if (target.kind == ::nm::Target::Kind::Sim &&
@@ -181,9 +178,7 @@ LogicalResult Compilation::readSignatures() {
 
 LogicalResult Compilation::lowerForCpu() {
   NMToCPUOptions pipeline;
-  pipeline.strategy = options.strategy;
-  pipeline.block = options.block;
-  pipeline.thread = options.thread;
+  pipeline.schedule = options.schedule;
   pipeline.denseFallback = options.denseFallback;
   pipeline.threads = options.threads;
   pipeline.features = host->getFeatureText();

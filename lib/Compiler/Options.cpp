@@ -38,33 +38,6 @@ static Status setOptLevel(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
-static Status setStrategy(CompileOptions &options, StringRef value) {
-  static constexpr StringLiteral kStrategies[] = {"vector", "loops", "simt",
-                                                  "gemv", "cublas"};
-  if (!value.empty() && !is_contained(kStrategies, value))
-    return expected("strategy vector, loops, simt, gemv or cublas", value);
-  options.strategy = value.str();
-  return Status::success();
-}
-
-/// Parses `256,512,128`.
-static Status setSizes(SmallVector<int64_t, 3> &option, size_t count,
-                       StringRef value, const Twine &what) {
-  SmallVector<StringRef> words;
-  value.split(words, ',');
-  option.clear();
-  for (StringRef word : words)
-    if (word.getAsInteger(10, option.emplace_back()) || option.back() < 1)
-      return expected(what, value);
-  return option.size() == count ? Status::success() : expected(what, value);
-}
-
-static Status setCount(int64_t &option, const Twine &name, StringRef value) {
-  if (value.getAsInteger(10, option) || option < 1 || option > 65536)
-    return expected(name + " between 1 and 65536", value);
-  return Status::success();
-}
-
 static Status setReproducer(CompileOptions &options, StringRef value) {
   if (value.empty())
     return expected("reproducer to be a file", value);
@@ -84,71 +57,20 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.detectWeights, "detect-weights", value);
      }},
-    {"strategy", "name",
+    {"schedule", "attribute",
      "how every product without a schedule is expanded, in place of the cost "
-     "model's choice: vector or loops on the cpu, simt, gemv or cublas on a "
-     "GPU",
-     setStrategy},
-    {"block", "M,N,K",
-     "the tile that one task or thread block makes, in place of the cost "
-     "model's",
+     "model's choice: vector or loops on the cpu, simt, gemv, cublas or loops "
+     "on a GPU, with parameters as in 'simt<block = [128, 128, 32], stages = "
+     "3>'; the cost model chooses those that are left out",
      [](CompileOptions &options, StringRef value) {
-       return setSizes(options.block, 3, value, "block to be sizes m,n,k");
-     }},
-    {"warp", "M,N", "the tile of a GPU's warp, in place of the cost model's",
-     [](CompileOptions &options, StringRef value) {
-       return setSizes(options.warp, 2, value, "warp to be sizes m,n");
-     }},
-    {"stages", "count",
-     "the buffers of a GPU's shared memory that copies rotate through, in "
-     "place of the cost model's choice",
-     [](CompileOptions &options, StringRef value) {
-       return setCount(options.stages, "stages", value);
-     }},
-    {"split-k", "count",
-     "the parts that k is cut into on a GPU, in place of the cost model's "
-     "choice",
-     [](CompileOptions &options, StringRef value) {
-       return setCount(options.splitK, "split-k", value);
-     }},
-    {"cluster-k", "count",
-     "the parts of k that the blocks of a GPU's cluster sum, a divisor of "
-     "those there are, in place of the cost model's choice",
-     [](CompileOptions &options, StringRef value) {
-       return setCount(options.clusterK, "cluster-k", value);
-     }},
-    {"slice-k", "count",
-     "the warps of a GPU's block that take the same tile and turns along k, in "
-     "place of the cost model's choice",
-     [](CompileOptions &options, StringRef value) {
-       return setCount(options.sliceK, "slice-k", value);
-     }},
-    {"prefetch", "true|false",
-     "load the indices that a GPU's warp shares to registers, a tile ahead "
-     "(default true)",
-     [](CompileOptions &options, StringRef value) {
-       return setBool(options.prefetch, "prefetch", value);
-     }},
-    {"pack", "true|false",
-     "stage only the rows of A that a block's columns use, or never, in place "
-     "of the cost model's choice",
-     [](CompileOptions &options, StringRef value) {
-       bool packs;
-       Status status = setBool(packs, "pack", value);
-       if (status)
-         options.pack = packs ? "true" : "false";
-       return status;
+       options.schedule = value.str();
+       return Status::success();
      }},
     {"overlap-kernels", "true|false",
      "let a GPU's kernel start while the one before it ends, on sm_90 and "
      "newer (default true)",
      [](CompileOptions &options, StringRef value) {
        return setBool(options.overlapKernels, "overlap-kernels", value);
-     }},
-    {"thread", "M,N",
-     "the tile that is summed in registers, in place of the cost model's",
-     [](CompileOptions &options, StringRef value) {
-       return setSizes(options.thread, 2, value, "thread to be sizes m,n");
      }},
     {"dense-fallback", "true|false",
      "use dense weights where they are estimated to be faster (default true)",
@@ -200,10 +122,27 @@ Status mlir::nm::setOption(CompileOptions &options, StringRef name,
   return found->set(options, value.value_or(""));
 }
 
+/// The option that `text` begins with, and what follows it: the first space
+/// that is in no brackets ends it.
+static std::pair<StringRef, StringRef> splitOption(StringRef text) {
+  int64_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<' || text[i] == '[')
+      ++depth;
+    else if (text[i] == '>' || text[i] == ']')
+      --depth;
+    else if (text[i] == ' ' && depth <= 0)
+      return {text.take_front(i), text.drop_front(i + 1)};
+  }
+  return {text, ""};
+}
+
 Status mlir::nm::parseOptions(StringRef text, CompileOptions &options) {
-  SmallVector<StringRef> words;
-  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef word : words) {
+  while (!text.empty()) {
+    auto [word, rest] = splitOption(text);
+    text = rest;
+    if (word.empty())
+      continue;
     auto [name, given] = word.split('=');
     std::optional<StringRef> value;
     if (word.contains('='))

@@ -19,9 +19,7 @@ using namespace mlir::nm;
 void mlir::nm::buildScheduleForCPU(OpPassManager &pm,
                                    const NMToCPUOptions &options) {
   NMSelectScheduleOptions schedule;
-  schedule.strategy = options.strategy;
-  schedule.block.assign(options.block.begin(), options.block.end());
-  schedule.thread.assign(options.thread.begin(), options.thread.end());
+  schedule.schedule = options.schedule;
   schedule.denseFallback = options.denseFallback;
   schedule.threads = options.threads;
   schedule.features = options.features;

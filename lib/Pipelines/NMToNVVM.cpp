@@ -42,16 +42,7 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   NMSelectGpuScheduleOptions schedule;
   schedule.chip = options.chip;
   schedule.denseFallback = options.denseFallback;
-  schedule.strategy = options.strategy;
-  schedule.block.assign(options.block.begin(), options.block.end());
-  schedule.warp.assign(options.warp.begin(), options.warp.end());
-  schedule.thread.assign(options.thread.begin(), options.thread.end());
-  schedule.stages = options.stages;
-  schedule.splitK = options.splitK;
-  schedule.clusterK = options.clusterK;
-  schedule.sliceK = options.sliceK;
-  schedule.prefetch = options.prefetch;
-  schedule.pack = options.pack;
+  schedule.schedule = options.schedule;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 

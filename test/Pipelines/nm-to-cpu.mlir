@@ -1,7 +1,7 @@
 // RUN: nm-opt %s --nm-to-cpu="threads=2 features=+avx512f" 2>&1 | FileCheck %s
-// RUN: nm-opt %s --nm-to-cpu="strategy=loops" 2>&1 | FileCheck %s --check-prefix=LOOPS
-// RUN: nm-opt %s --nm-to-cpu="block=32,64,128 thread=16,8 dense-fallback=false" 2>&1 | FileCheck %s --check-prefix=TILES
-// RUN: not nm-opt %s --nm-to-cpu="strategy=simt" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: nm-opt %s --nm-to-cpu="schedule=loops" 2>&1 | FileCheck %s --check-prefix=LOOPS
+// RUN: nm-opt %s --nm-to-cpu="dense-fallback=false schedule='vector<block = [32, 64, 128], thread = [16, 8]>'" 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not nm-opt %s --nm-to-cpu="schedule=simt" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // One remark for each product, also for the dense one, which is a product with
 // N = M.
@@ -9,7 +9,7 @@
 // CHECK: remark: nm.spmm <1:1, block = 1x40> {{.*}} strategy vector
 // LOOPS: remark: nm.spmm <2:4> {{.*}} strategy loops
 // TILES: dense was not considered; schedule #nm.vector<block = [32, 64, 128], thread = [16, 8],
-// UNKNOWN: error: expected strategy vector or loops on the cpu, but got 'simt'
+// UNKNOWN: error: expected a schedule of strategy vector or loops on the cpu, but got #nm.simt
 
 // Weights are packed by a function of their own; both functions have a C entry;
 // the caller brings the result's memory.

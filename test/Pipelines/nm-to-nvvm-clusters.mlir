@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa strategy=simt block=64,64,32 warp=32,32 thread=4,8 stages=2 split-k=4 cluster-k=4" 2>/dev/null | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa strategy=simt block=64,64,32 warp=32,32 thread=4,8 stages=2 split-k=4 cluster-k=4" 2>/dev/null | FileCheck %s --check-prefix=LOCAL
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='simt<block = [64, 64, 32], warp = [32, 32], thread = [4, 8], stages = 2, split_k = 4, cluster_k = 4>'" 2>/dev/null | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='simt<block = [64, 64, 32], warp = [32, 32], thread = [4, 8], stages = 2, split_k = 4, cluster_k = 4>'" 2>/dev/null | FileCheck %s --check-prefix=LOCAL
 
 // Parts of k are summed by the blocks of clusters, in one kernel: all meet, read
 // from each other's shared memory by 16 bytes, and meet before they end.

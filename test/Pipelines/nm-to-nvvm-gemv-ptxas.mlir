@@ -1,10 +1,10 @@
 // REQUIRES: ptxas
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 strategy=gemv format=isa" | %python %S/Inputs/assemble.py %ptxas sm_80 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_86 strategy=gemv format=isa" | %python %S/Inputs/assemble.py %ptxas sm_86 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_89 strategy=gemv format=isa" | %python %S/Inputs/assemble.py %ptxas sm_89 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a strategy=gemv format=isa" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_100a strategy=gemv format=isa" | %python %S/Inputs/assemble.py %ptxas sm_100a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_120 strategy=gemv format=isa" | %python %S/Inputs/assemble.py %ptxas sm_120 | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 format=isa schedule=gemv" | %python %S/Inputs/assemble.py %ptxas sm_80 | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_86 format=isa schedule=gemv" | %python %S/Inputs/assemble.py %ptxas sm_86 | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_89 format=isa schedule=gemv" | %python %S/Inputs/assemble.py %ptxas sm_89 | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=gemv" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_100a format=isa schedule=gemv" | %python %S/Inputs/assemble.py %ptxas sm_100a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_120 format=isa schedule=gemv" | %python %S/Inputs/assemble.py %ptxas sm_120 | FileCheck %s
 
 // Products of few rows, of every type, are kernels that ptxas takes, with all
 // they have in registers, on every chip at the schedule that is chosen for it.

@@ -1,7 +1,7 @@
 // REQUIRES: ptxas
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 format=isa pack=true" | %python %S/Inputs/assemble.py %ptxas sm_80 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa pack=true" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa pack=true" | FileCheck %s --check-prefix=PTX
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 format=isa schedule='simt<pack = true>'" | %python %S/Inputs/assemble.py %ptxas sm_80 | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='simt<pack = true>'" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='simt<pack = true>'" | FileCheck %s --check-prefix=PTX
 
 // Kernels that stage only the rows of A that their columns use have all that
 // they hold in registers. A column-major A goes by cp.async of 16 bytes, from

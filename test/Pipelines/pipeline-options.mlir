@@ -16,8 +16,8 @@
 // WHOLE-NOT: llvm.call @nmParallelFor
 // WHOLE: llvm.return
 
-// RUN: nm-opt %s --nm-to-nvvm="strategy=cublas format=llvm" 2>/dev/null | FileCheck %s --check-prefix=CUBLAS
-// RUN: nm-opt %s --nm-to-nvvm="strategy=cublas cublas=false format=llvm" 2>/dev/null | FileCheck %s --check-prefix=OURS --implicit-check-not=nmCublas
+// RUN: nm-opt %s --nm-to-nvvm="format=llvm schedule=cublas" 2>/dev/null | FileCheck %s --check-prefix=CUBLAS
+// RUN: nm-opt %s --nm-to-nvvm="cublas=false format=llvm schedule=cublas" 2>/dev/null | FileCheck %s --check-prefix=OURS --implicit-check-not=nmCublas
 // CUBLAS: llvm.call @nmCublasTryMultiply
 // OURS: gpu.launch_func {{.*}}@kernels::@product_kernel
 

@@ -6,7 +6,6 @@
 #include "nm/Support/Error.h"
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -36,23 +35,9 @@ struct CompileOptions {
   /// LLVM's names; `native` is the host's processor with all it has.
   std::string cpu = "native";
   std::string features;
-  /// Empty leaves the choice to the cost model.
-  std::string strategy;
-  /// Tiles in place of the cost model's: [m, n, k] of a block or a task, [m, n]
-  /// of a warp and of a thread's registers.
-  llvm::SmallVector<int64_t, 3> block;
-  llvm::SmallVector<int64_t, 3> warp;
-  llvm::SmallVector<int64_t, 3> thread;
-  /// 0 leaves the choice to the cost model.
-  int64_t stages = 0;
-  int64_t splitK = 0;
-  int64_t clusterK = 0;
-  int64_t sliceK = 0;
-  /// Whether the indices that a GPU's warp shares are loaded a tile ahead.
-  bool prefetch = true;
-  /// Whether blocks stage only the rows of A that their columns use: true or
-  /// false; empty leaves the choice to the cost model.
-  std::string pack;
+  /// Of every product that has none, whole or in part; see parseSchedule. Empty
+  /// leaves the choice to the cost model.
+  std::string schedule;
   /// Whether a GPU's kernel starts while the one before it ends.
   bool overlapKernels = true;
   /// Whether products fall back to dense weights where those are estimated to
@@ -83,7 +68,8 @@ llvm::ArrayRef<OptionInfo> getOptionInfos();
 ::nm::Status setOption(CompileOptions &options, llvm::StringRef name,
                        std::optional<llvm::StringRef> value);
 
-/// Parses `with-reference opt-level=2`.
+/// Parses `with-reference schedule=simt<stages = 3> opt-level=2`: spaces in
+/// brackets separate no options.
 ::nm::Status parseOptions(llvm::StringRef text, CompileOptions &options);
 
 ::nm::Result<Emit> parseEmit(llvm::StringRef name);

@@ -16,17 +16,11 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       *this, "detect-weights",
       llvm::cl::desc("find constants that obey an N:M pattern"),
       llvm::cl::init(true)};
-  Option<std::string> strategy{
-      *this, "strategy",
-      llvm::cl::desc("expand every product by this strategy: vector or loops; "
-                     "empty leaves the choice to the cost model"),
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("the schedule of every product that has none; the cost "
+                     "model chooses what is left out"),
       llvm::cl::init("")};
-  ListOption<int64_t> block{
-      *this, "block",
-      llvm::cl::desc("tile [m, n, k] of a task, in place of the cost model's")};
-  ListOption<int64_t> thread{
-      *this, "thread",
-      llvm::cl::desc("register tile [m, n], in place of the cost model's")};
   Option<bool> denseFallback{
       *this, "dense-fallback",
       llvm::cl::desc("use dense weights where they are estimated to be faster"),

@@ -20,50 +20,11 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       *this, "chip",
       llvm::cl::desc("the chip to compile for, as ptxas names it"),
       llvm::cl::init("sm_90a")};
-  Option<std::string> strategy{
-      *this, "strategy",
-      llvm::cl::desc(
-          "expand every product by this strategy: simt, gemv or cublas; "
-          "empty leaves the choice to the cost model"),
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("the schedule of every product that has none; the cost "
+                     "model chooses what is left out"),
       llvm::cl::init("")};
-  ListOption<int64_t> block{
-      *this, "block",
-      llvm::cl::desc(
-          "tile [m, n, k] of a block, in place of the cost model's")};
-  ListOption<int64_t> warp{
-      *this, "warp",
-      llvm::cl::desc("tile [m, n] of a warp, in place of the cost model's")};
-  ListOption<int64_t> thread{
-      *this, "thread",
-      llvm::cl::desc("tile [m, n] of a thread, in place of the cost model's")};
-  Option<int64_t> stages{
-      *this, "stages",
-      llvm::cl::desc("buffers of shared memory; 0 leaves the choice to the "
-                     "cost model"),
-      llvm::cl::init(0)};
-  Option<int64_t> splitK{
-      *this, "split-k",
-      llvm::cl::desc("parts of k; 0 leaves the choice to the cost model"),
-      llvm::cl::init(0)};
-  Option<int64_t> clusterK{
-      *this, "cluster-k",
-      llvm::cl::desc("parts of k that the blocks of a cluster sum; 0 leaves "
-                     "the choice to the cost model"),
-      llvm::cl::init(0)};
-  Option<int64_t> sliceK{
-      *this, "slice-k",
-      llvm::cl::desc("warps of a block that take turns along k; 0 leaves the "
-                     "choice to the cost model"),
-      llvm::cl::init(0)};
-  Option<bool> prefetch{
-      *this, "prefetch",
-      llvm::cl::desc("load the indices that a warp shares to registers, a tile "
-                     "ahead"),
-      llvm::cl::init(true)};
-  Option<std::string> pack{
-      *this, "pack",
-      llvm::cl::desc("whether to stage only the rows of A that a block's "
-                     "columns use; empty leaves the choice to the cost model")};
   Option<bool> denseFallback{
       *this, "dense-fallback",
       llvm::cl::desc("fall back to dense weights and cuBLAS where that is "

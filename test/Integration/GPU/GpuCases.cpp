@@ -19,7 +19,10 @@ struct Block {
 /// What a group's cases have in common.
 struct GroupKind {
   const char *name;
-  const char *options;
+  /// The strategy of all, and what its schedule says; empty for the cost
+  /// model's choice.
+  const char *strategy;
+  const char *parameters;
   ElementType type;
   /// Rows of A at most; 0 for vectors.
   int64_t maxRows;
@@ -44,58 +47,74 @@ static constexpr int64_t kWindows[] = {2, 4, 5, 8, 12, 16, 32, 64};
 
 // The schedules that the cost model chooses, and some that it does not.
 static constexpr GroupKind kKinds[] = {
-    {"simt", "strategy=simt", ElementType::F32, 300, 256},
-    {"gemv", "strategy=gemv", ElementType::F32, 16, 64},
-    {"simt-one-stage", "strategy=simt stages=1", ElementType::F32, 150, 256},
-    {"simt-pack",
-     "strategy=simt block=64,128,32 warp=64,32 thread=8,8 stages=2 pack=true",
+    {"simt", "simt", "", ElementType::F32, 300, 256},
+    {"gemv", "gemv", "", ElementType::F32, 16, 64},
+    {"simt-one-stage", "simt", "stages = 1", ElementType::F32, 150, 256},
+    {"simt-pack", "simt",
+     "block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2, "
+     "pack = true",
      ElementType::F32, 200, 128, false, 128},
-    {"vector", "", ElementType::F32, 0, 64},
-    {"gemv-f16", "", ElementType::F16, 16, 64},
-    {"simt-four-stages", "strategy=simt stages=4", ElementType::F32, 150, 64},
-    {"gemv-bf16", "", ElementType::BF16, 16, 64},
-    {"simt-split-k", "strategy=simt split-k=3", ElementType::F32, 60, 256},
-    {"gemv-i8", "", ElementType::I8, 16, 64},
-    {"simt-no-prefetch", "strategy=simt prefetch=false", ElementType::F32, 150,
+    {"vector", "", "", ElementType::F32, 0, 64},
+    {"gemv-f16", "", "", ElementType::F16, 16, 64},
+    {"simt-four-stages", "simt", "stages = 4", ElementType::F32, 150, 64},
+    {"gemv-bf16", "", "", ElementType::BF16, 16, 64},
+    {"simt-split-k", "simt", "split_k = 3", ElementType::F32, 60, 256},
+    {"gemv-i8", "", "", ElementType::I8, 16, 64},
+    {"simt-no-prefetch", "simt", "prefetch = false", ElementType::F32, 150,
      256},
-    {"loops", "strategy=loops", ElementType::F16, 40, 256},
-    {"gemv-f8", "", ElementType::F8E4M3, 16, 64},
-    {"free", "", ElementType::F32, 200, 256},
-    {"gemv-split-k", "strategy=gemv split-k=2", ElementType::F32, 20, 64},
-    {"gemv-vector-f16", "strategy=gemv", ElementType::F16, 0, 4096},
-    {"gemv-vector-split-k", "strategy=gemv split-k=3", ElementType::F32, 0, 64},
-    {"gemv-vector-f8", "strategy=gemv slice-k=3", ElementType::F8E4M3, 0, 256},
-    {"gemv-vector-i8", "strategy=gemv", ElementType::I8, 0, 4096},
-    {"cublas", "strategy=cublas", ElementType::F32, 200, 256, true},
-    {"cublas-f16", "strategy=cublas", ElementType::F16, 200, 256, true},
-    {"cublas-bf16", "strategy=cublas", ElementType::BF16, 40, 256, true},
-    {"cublas-i8", "strategy=cublas", ElementType::I8, 40, 256, true},
-    {"simt-pack-one-stage",
-     "strategy=simt block=64,64,64 warp=32,32 thread=4,8 stages=1 pack=true",
+    {"loops", "loops", "", ElementType::F16, 40, 256},
+    {"gemv-f8", "", "", ElementType::F8E4M3, 16, 64},
+    {"free", "", "", ElementType::F32, 200, 256},
+    {"gemv-split-k", "gemv", "split_k = 2", ElementType::F32, 20, 64},
+    {"gemv-vector-f16", "gemv", "", ElementType::F16, 0, 4096},
+    {"gemv-vector-split-k", "gemv", "split_k = 3", ElementType::F32, 0, 64},
+    {"gemv-vector-f8", "gemv", "slice_k = 3", ElementType::F8E4M3, 0, 256},
+    {"gemv-vector-i8", "gemv", "", ElementType::I8, 0, 4096},
+    {"cublas", "cublas", "", ElementType::F32, 200, 256, true},
+    {"cublas-f16", "cublas", "", ElementType::F16, 200, 256, true},
+    {"cublas-bf16", "cublas", "", ElementType::BF16, 40, 256, true},
+    {"cublas-i8", "cublas", "", ElementType::I8, 40, 256, true},
+    {"simt-pack-one-stage", "simt",
+     "block = [64, 64, 64], warp = [32, 32], thread = [4, 8], stages = 1, pack "
+     "= true",
      ElementType::F32, 150, 256, false, 64},
-    {"simt-pack-four-stages",
-     "strategy=simt block=32,64,64 warp=32,32 thread=8,4 stages=4 pack=true",
+    {"simt-pack-four-stages", "simt",
+     "block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, pack "
+     "= true",
      ElementType::F32, 150, 64, false, 64},
-    {"simt-pack-split-k",
-     "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=3 split-k=3 "
-     "pack=true",
+    {"simt-pack-split-k", "simt",
+     "block = [32, 32, 32], warp = [32, 32], thread = [4, 8], stages = 3, "
+     "split_k = 3, pack = true",
      ElementType::F32, 60, 128, false, 32},
-    {"simt-cluster", "strategy=simt", ElementType::F32, 60, 128, false, 0,
-     true},
-    {"simt-cluster-tile",
-     "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=2",
+    {"simt-cluster", "simt", "", ElementType::F32, 60, 128, false, 0, true},
+    {"simt-cluster-tile", "simt",
+     "block = [32, 32, 32], warp = [32, 32], thread = [4, 8], stages = 2",
      ElementType::F32, 100, 32, false, 0, true},
-    {"simt-cluster-pack",
-     "strategy=simt block=32,32,32 warp=32,32 thread=4,8 stages=2 pack=true",
+    {"simt-cluster-pack", "simt",
+     "block = [32, 32, 32], warp = [32, 32], thread = [4, 8], stages = 2, pack "
+     "= true",
      ElementType::F32, 60, 128, false, 32, true},
 };
 
-/// One part for each block of a cluster, or a few.
-static std::string drawClusters(Random &random) {
+/// The option of nm-compile that gives `kind` its schedule.
+static std::string describeSchedule(const GroupKind &kind,
+                                    const std::string &parameters) {
+  std::string strategy = kind.strategy;
+  if (strategy.empty())
+    return "";
+  return "schedule=" + strategy +
+         (parameters.empty() ? "" : "<" + parameters + ">");
+}
+
+/// The parameters of `kind` with one part for each block of a cluster, or a
+/// few.
+static std::string drawClusters(const GroupKind &kind, Random &random) {
   int64_t blocks = random.oneOf({2, 3, 4, 8});
   int64_t clusters = random.chance(0.5) ? 1 : random.integer(2, 3);
-  return "split-k=" + std::to_string(blocks * clusters) +
-         " cluster-k=" + std::to_string(blocks);
+  std::string parameters = kind.parameters;
+  return parameters + (parameters.empty() ? "" : ", ") +
+         "split_k = " + std::to_string(blocks * clusters) +
+         ", cluster_k = " + std::to_string(blocks);
 }
 
 /// Whether lists for a block of `columns` leave out rows of A.
@@ -207,10 +226,10 @@ std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
     const GroupKind &kind = kKinds[turn % std::size(kKinds)];
     GpuGroup &group = groups.emplace_back();
     group.name = "group" + std::to_string(turn) + "-" + kind.name;
-    group.options = kind.options;
+    group.options = describeSchedule(kind, kind.parameters);
     if (kind.hasClusters) {
       Random random(7000000 + int64_t(turn));
-      group.clusterOptions = drawClusters(random);
+      group.clusterOptions = describeSchedule(kind, drawClusters(kind, random));
     }
     for (int64_t i = 0; i < casesOfGroup; ++i)
       group.cases.push_back(drawCase(number++, kind));

@@ -6,7 +6,7 @@
 // DEFINE:   nm-opt %t.mlir --pass-pipeline="builtin.module(convert-kernels-to-sim,func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,arith-expand,gpu-to-llvm,reconcile-unrealized-casts)" -o %t.llvm && \
 // DEFINE:   env NM_SIM_PRINT=1 mlir-runner %t.llvm --entry-point-result=void -e main --shared-libs=%nm_lib_dir/libnm_sim.so,%nm_lib_dir/libnm_runtime.so 2>&1 | FileCheck %s
 
-// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=32,32,32 --thread=4,4 --stages=2 --split-k=1 --emit=nvvm -o %t.nvvm 2>/dev/null
+// RUN: nm-compile %s --target=sim:sm_90a --schedule='simt<block = [32, 32, 32], thread = [4, 4], stages = 2, split_k = 1>' --emit=nvvm -o %t.nvvm 2>/dev/null
 
 // REDEFINE: %{mutation} = no-change
 // RUN: %{run} --check-prefix=NONE --implicit-check-not=error
@@ -93,7 +93,7 @@
 
 // How much of a copy there is: the weights have three panels of 32 columns, and
 // blocks take two. The second one is copied before the loop and in it.
-// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=32,64,32 --thread=4,4 --stages=2 --split-k=1 --emit=nvvm -o %t.nvvm 2>/dev/null
+// RUN: nm-compile %s --target=sim:sm_90a --schedule='simt<block = [32, 64, 32], thread = [4, 4], stages = 2, split_k = 1>' --emit=nvvm -o %t.nvvm 2>/dev/null
 // REDEFINE: %{mutation} = no-change
 // RUN: %{run} --check-prefix=WIDE --implicit-check-not=error
 // WIDE: simulated matmul_kernel: 4 blocks of 128 threads
@@ -106,7 +106,7 @@
 // A goes by way of a passage, one piece a warp. What lanes load of it others
 // have copied, and they copy over what others have loaded; the first tile's is
 // in the slot of the second.
-// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=64,128,32 --warp=64,32 --thread=8,8 --stages=2 --split-k=1 --emit=nvvm -o %t.nvvm 2>/dev/null
+// RUN: nm-compile %s --target=sim:sm_90a --schedule='simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2, split_k = 1>' --emit=nvvm -o %t.nvvm 2>/dev/null
 // REDEFINE: %{mutation} = no-change
 // RUN: %{run} --check-prefix=PASSAGE --implicit-check-not=error
 // PASSAGE: simulated matmul_kernel: 1 blocks of 128 threads
@@ -129,7 +129,7 @@
 
 // Blocks of a cluster sum what each has over a part of k: the barriers before they
 // read from each other, and before they end.
-// RUN: nm-compile %s --target=sim:sm_90a --strategy=simt --block=32,32,32 --thread=4,4 --stages=2 --split-k=4 --cluster-k=4 --emit=nvvm -o %t.nvvm 2>/dev/null
+// RUN: nm-compile %s --target=sim:sm_90a --schedule='simt<block = [32, 32, 32], thread = [4, 4], stages = 2, split_k = 4, cluster_k = 4>' --emit=nvvm -o %t.nvvm 2>/dev/null
 // REDEFINE: %{mutation} = no-change
 // RUN: %{run} --check-prefix=CLUSTER --implicit-check-not=error
 // CLUSTER: simulated matmul_kernel: 24 blocks of 64 threads in clusters of 4

@@ -2,10 +2,25 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+
+FailureOr<ScheduleAttrInterface>
+mlir::nm::parseSchedule(StringRef text, MLIRContext *context,
+                        function_ref<InFlightDiagnostic()> emitError) {
+  StringRef trimmed = text.trim();
+  std::string whole = (trimmed.starts_with("#") ? "" : "#nm.") + trimmed.str();
+  auto schedule = dyn_cast_if_present<ScheduleAttrInterface>(
+      parseAttribute(whole, context));
+  if (!schedule)
+    return emitError() << "expected a schedule, such as 'simt' or "
+                          "'simt<stages = 3>', but got '"
+                       << text << "'";
+  return schedule;
+}
 
 PackingAttr
 ScheduleAttrInterface::getPackingOf(const ::nm::Pattern &pattern) const {

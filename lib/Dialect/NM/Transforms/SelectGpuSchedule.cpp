@@ -4,6 +4,7 @@
 
 #include "DenseFallback.h"
 #include "DescribeProduct.h"
+#include "GpuScheduleAttr.h"
 #include "SplitK.h"
 #include "WeightOrigin.h"
 
@@ -61,94 +62,6 @@ static GpuProduct getProduct(SparseProductOpInterface op) {
   return product;
 }
 
-/// Strategies by the names that the cost models have for them.
-static constexpr std::pair<GpuStrategy, StringLiteral> kStrategies[] = {
-    {GpuStrategy::Simt, "simt"},
-    {GpuStrategy::Gemv, "gemv"},
-    {GpuStrategy::Cublas, "cublas"}};
-
-static StringRef nameOf(GpuStrategy strategy) {
-  return llvm::find_if(
-             kStrategies,
-             [&](const auto &entry) { return entry.first == strategy; })
-      ->second;
-}
-
-static std::optional<GpuStrategy> findStrategy(StringRef name) {
-  for (auto [strategy, known] : kStrategies)
-    if (known == name)
-      return strategy;
-  return std::nullopt;
-}
-
-namespace {
-/// Makes the attributes of chosen schedules; null, and an error, where options
-/// have led to one that cannot be.
-class ScheduleMaker {
-public:
-  ScheduleMaker(Operation *op, const GpuSchedule &chosen, PackingAttr packing)
-      : op(op), chosen(chosen), packing(packing),
-        block({chosen.blockM, chosen.blockN, chosen.blockK}),
-        warp({chosen.warpM, chosen.warpN}),
-        thread({chosen.threadM, chosen.threadN}) {}
-
-  ScheduleAttrInterface make() {
-    switch (chosen.strategy) {
-    case GpuStrategy::Simt:
-      return makeSimt();
-    case GpuStrategy::Gemv:
-      return makeGemv();
-    case GpuStrategy::Cublas:
-      return makeCublas();
-    }
-    return {};
-  }
-
-private:
-  template <typename AttrTy, typename... Args>
-  AttrTy getChecked(const Args &...args) {
-    if (failed(AttrTy::verify([&] { return op->emitOpError(); }, args...)))
-      return {};
-    return AttrTy::get(op->getContext(), args...);
-  }
-  SimtScheduleAttr makeSimt() {
-    return getChecked<SimtScheduleAttr>(
-        block, warp, thread, chosen.stages, chosen.splitK, chosen.clusterK,
-        chosen.sliceK, chosen.prefetch, chosen.pack, packing);
-  }
-  GemvScheduleAttr makeGemv() {
-    if (!chosen.prefetch || chosen.clusterK != 1) {
-      op->emitOpError() << "expected strategy simt with prefetch = false or "
-                           "cluster_k, but got gemv";
-      return {};
-    }
-    return getChecked<GemvScheduleAttr>(block, warp, thread, chosen.stages,
-                                        chosen.splitK, chosen.sliceK, packing);
-  }
-  /// Our own product is of strategy simt where that has tiles for it.
-  CublasScheduleAttr makeCublas() {
-    ScheduleAttrInterface own = LoopsScheduleAttr::get(op->getContext());
-    if (chosen.blockM != 0)
-      own = makeSimt();
-    return own ? CublasScheduleAttr::get(op->getContext(), own)
-               : CublasScheduleAttr();
-  }
-
-  Operation *op;
-  const GpuSchedule &chosen;
-  PackingAttr packing;
-  SmallVector<int64_t> block, warp, thread;
-};
-} // namespace
-
-static ScheduleAttrInterface
-toAttribute(Operation *op, const GpuSchedule &chosen, bool packs) {
-  PackingAttr packing;
-  if (packs)
-    packing = PackingAttr::get(op->getContext(), chosen.packing);
-  return ScheduleMaker(op, chosen, packing).make();
-}
-
 namespace {
 struct NMSelectGpuSchedule
     : mlir::nm::impl::NMSelectGpuScheduleBase<NMSelectGpuSchedule> {
@@ -160,7 +73,7 @@ struct NMSelectGpuSchedule
       getOperation()->emitError() << found.error().message;
       return signalPassFailure();
     }
-    if (failed(readStrategy()) || failed(checkPack()))
+    if (failed(readGiven()))
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
       bool isGiven = op.getScheduleAttr() != nullptr;
@@ -173,10 +86,12 @@ struct NMSelectGpuSchedule
   }
 
 private:
-  LogicalResult readStrategy();
-  LogicalResult checkPack();
+  /// Parses the option `schedule`.
+  LogicalResult readGiven();
+  /// What it says of strategy simt; null where it is of another.
+  SimtScheduleAttr getGivenSimt();
+  bool mustPack() { return getGivenSimt() && getGivenSimt().packsRows(); }
   RowPacking getRowPacking(SparseProductOpInterface op);
-  LogicalResult override(SparseProductOpInterface op, GpuSchedule &schedule);
   LogicalResult checkGiven(SparseProductOpInterface op) {
     ScheduleAttrInterface given = op.getScheduleAttr();
     if (given.isForGPU() || isa<LoopsScheduleAttr>(given))
@@ -195,39 +110,33 @@ private:
   LogicalResult setSchedule(SparseProductOpInterface op, const GpuChip &gpu,
                             GpuSchedule chosen, bool packs, StringRef name,
                             StringRef reason);
-  /// Whether options say how products are tiled.
-  bool hasGivenSizes() const {
-    return !block.empty() || !warp.empty() || !thread.empty() || stages != 0 ||
-           splitK != 0 || clusterK != 0 || sliceK != 0 || !prefetch ||
-           pack == "true";
-  }
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
   /// reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, const GpuChip &gpu,
                           ::nm::Result<GpuSchedule> &chosen);
 
-  /// What the option `strategy` says.
+  /// What the option `schedule` says, and the strategy that it names where that
+  /// has a cost model.
+  ScheduleAttrInterface given;
   std::optional<GpuStrategy> only;
 };
 } // namespace
 
-LogicalResult NMSelectGpuSchedule::readStrategy() {
-  if (strategy.empty() || strategy == "loops")
+LogicalResult NMSelectGpuSchedule::readGiven() {
+  if (schedule.empty())
     return success();
-  only = findStrategy(strategy);
-  if (only)
+  auto emitError = [&] { return getOperation()->emitError(); };
+  FailureOr<ScheduleAttrInterface> parsed =
+      parseSchedule(schedule, &getContext(), emitError);
+  if (failed(parsed))
+    return failure();
+  given = *parsed;
+  only = findGpuStrategy(given.getStrategyName());
+  if (only || isa<LoopsScheduleAttr>(given))
     return success();
-  return getOperation()->emitError()
-         << "expected a strategy of GPUs, but got '" << strategy << "'";
-}
-
-LogicalResult NMSelectGpuSchedule::checkPack() {
-  if (pack.empty() || pack == "true" || pack == "false")
-    return success();
-  return getOperation()->emitError()
-         << "expected pack to be true, false or empty, but got '" << pack
-         << "'";
+  return emitError() << "expected a schedule of a GPU strategy, but got "
+                     << given;
 }
 
 LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
@@ -240,70 +149,30 @@ LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
                            << blocks << ", but got " << gpu.name;
 }
 
+SimtScheduleAttr NMSelectGpuSchedule::getGivenSimt() {
+  return dyn_cast_if_present<SimtScheduleAttr>(given);
+}
+
 /// What the cost model may do for `op`.
 RowPacking NMSelectGpuSchedule::getRowPacking(SparseProductOpInterface op) {
-  // Of a block that is given, packRows says whether it leaves rows out.
-  if (pack == "true")
-    return block.empty() ? RowPacking::Always : RowPacking::Never;
+  SimtScheduleAttr simt = getGivenSimt();
+  // Of a block that is given, checkLists says whether it leaves rows out.
+  if (mustPack())
+    return simt.getBlock().empty() ? RowPacking::Always : RowPacking::Never;
   // Lists take long to find: they must serve more than one call.
-  bool isFree = pack.empty() && block.empty() && warp.empty() && thread.empty();
+  bool isFree = !simt || (!simt.getPack() && simt.getBlock().empty() &&
+                          simt.getWarp().empty() && simt.getThread().empty());
   return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
                                         : RowPacking::Never;
 }
 
-/// Puts the sizes that the options give in place of the chosen ones.
-LogicalResult NMSelectGpuSchedule::override(SparseProductOpInterface op,
-                                            GpuSchedule &schedule) {
-  auto set = [&](ArrayRef<int64_t> sizes, StringRef name,
-                 ArrayRef<int64_t *> fields) -> LogicalResult {
-    if (sizes.empty())
-      return success();
-    if (sizes.size() != fields.size() || llvm::any_of(sizes, [](int64_t size) {
-          return size < 1 || size > ::nm::kMaxSize;
-        }))
-      return op->emitOpError()
-             << "expected " << name << " to be " << fields.size()
-             << " sizes from 1 to " << ::nm::kMaxSize;
-    for (auto [field, size] : llvm::zip(fields, sizes))
-      *field = size;
-    return success();
-  };
-  if (failed(set(block, "block",
-                 {&schedule.blockM, &schedule.blockN, &schedule.blockK})) ||
-      failed(set(warp, "warp", {&schedule.warpM, &schedule.warpN})) ||
-      failed(set(thread, "thread", {&schedule.threadM, &schedule.threadN})))
-    return failure();
-  // The panels of simt are cut to the block.
-  if (!block.empty() && schedule.strategy == GpuStrategy::Simt)
-    schedule.packing.panel =
-        ::nm::choosePanel(op.getPattern(), schedule.blockN, schedule.warpN);
-  if (stages != 0)
-    schedule.stages = stages;
-  // Parts that are given are the blocks of a cluster only where that is, too.
-  if (splitK != 0) {
-    schedule.splitK = splitK;
-    schedule.clusterK = 1;
-  }
-  if (clusterK != 0)
-    schedule.clusterK = clusterK;
-  // Those chosen may not divide what a tile keeps that is given.
-  if (sliceK != 0 || !block.empty())
-    schedule.sliceK = std::max<int64_t>(sliceK, 1);
-  schedule.prefetch = prefetch;
-  return success();
-}
-
-/// Lets blocks stage only the rows of A that they use.
-static LogicalResult packRows(SparseProductOpInterface op,
-                              GpuSchedule &schedule, bool packsWeights) {
-  if (schedule.strategy != GpuStrategy::Simt)
-    return op->emitOpError()
-           << "expected strategy simt to pack rows of A, but got "
-           << nameOf(schedule.strategy);
-  if (!packsWeights)
+/// Checks that blocks that are to stage only the rows of A that they use leave
+/// some out.
+static LogicalResult checkLists(SparseProductOpInterface op,
+                                const GpuSchedule &schedule, bool packs) {
+  if (!packs)
     return op->emitOpError() << "expected sparse weights to pack rows of A";
-  schedule.pack = true;
-  ScheduleAttrInterface attribute = toAttribute(op, schedule, /*packs=*/true);
+  ScheduleAttrInterface attribute = toAttribute(op, schedule, packs);
   if (!attribute)
     return failure();
   PackingAttr packing = attribute.getPackingOf(op.getPattern());
@@ -397,10 +266,10 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
     makeDense(op, getDensePattern(kDenseColumns));
   std::string reason = "calls cuBLAS with dense weights, ";
   if (only)
-    reason += "as the strategy option says";
+    reason += "as the schedule option says";
   else if (chosen)
     reason += "which is faster: " + describeTime(chosen->microseconds) +
-              " by strategy " + nameOf(chosen->strategy).str();
+              " by strategy " + getStrategyName(chosen->strategy).str();
   else
     reason +=
         "for no other strategy has this product: " + chosen.error().message;
@@ -410,8 +279,8 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
 
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
-  if (strategy == "loops") {
-    selectLoops(op, "as the strategy option says");
+  if (given && !only) {
+    selectLoops(op, "as the schedule option says");
     return success();
   }
   if (std::optional<std::string> reason = whyUnknown(op)) {
@@ -428,14 +297,13 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   std::string name = describeProduct(op, GpuProduct::kTypicalRows);
   GpuProduct product = getProduct(op);
   product.rowPacking = getRowPacking(op);
-  bool mustPack = pack == "true";
-  ::nm::Result<GpuSchedule> chosen = ::nm::selectGpuSchedule(
-      product, gpu, mustPack && !only ? GpuStrategy::Simt : only);
+  ::nm::Result<GpuSchedule> chosen =
+      ::nm::selectGpuSchedule(product, gpu, only);
   std::string reason = "dense was not considered";
   bool onlyCublas = only == GpuStrategy::Cublas;
-  if (onlyCublas || (denseFallback && !only && !hasGivenSizes()))
+  if (onlyCublas || (denseFallback && !only))
     reason = chooseDense(op, gpu, chosen);
-  if (!chosen && (only || mustPack))
+  if (!chosen && only)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
     selectLoops(op, chosen.error().message);
@@ -446,14 +314,14 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
 
 void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op,
                                       const GpuSchedule &chosen) {
-  if (splitK == 0 || chosen.strategy == GpuStrategy::Cublas)
+  if (!given || given.getTiling().splitK == 1)
     return;
-  KParts parts(op.getStaticK(), chosen.blockK, splitK, chosen.clusterK);
-  if (parts.count != splitK)
+  KParts parts(op.getStaticK(), chosen.blockK, chosen.splitK, chosen.clusterK);
+  if (parts.count != chosen.splitK)
     emitWarning(op.getLoc())
-        << "expected k = " << op.getStaticK() << " to have "
-        << splitK.getValue() << " parts of whole tiles of " << chosen.blockK
-        << ", as split-k asks for, but it is cut into " << parts.count;
+        << "expected k = " << op.getStaticK() << " to have " << chosen.splitK
+        << " parts of whole tiles of " << chosen.blockK
+        << ", as split_k asks for, but it is cut into " << parts.count;
 }
 
 LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
@@ -466,8 +334,11 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
   // with each call is packed then.
   packs = !isCublas && (packs || chosen.strategy == GpuStrategy::Gemv);
   ScheduleAttrInterface byModel = toAttribute(op, chosen, packs);
-  if (failed(override(op, chosen)) ||
-      (pack == "true" && failed(packRows(op, chosen, packs))))
+  if (given) {
+    takeGiven(given, op.getPattern(), chosen);
+    packs |= !isCublas && given.getPackingOf(op.getPattern());
+  }
+  if (mustPack() && failed(checkLists(op, chosen, packs)))
     return failure();
   ScheduleAttrInterface schedule = toAttribute(op, chosen, packs);
   if (!schedule)

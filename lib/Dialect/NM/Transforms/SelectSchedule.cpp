@@ -83,28 +83,25 @@ private:
   std::string explain(const CpuProduct &product, const CpuSchedule &chosen);
 
   CpuTarget cpu;
+  /// What the option `schedule` says; null where it is empty.
+  ScheduleAttrInterface given;
 };
 } // namespace
 
 LogicalResult NMSelectSchedule::checkOptions() {
   Operation *root = getOperation();
-  if (!strategy.empty() && strategy != "vector" && strategy != "loops")
-    return root->emitError() << "expected strategy vector or loops on the cpu, "
-                                "but got '"
-                             << strategy << "'";
-  auto checkSizes = [&](ArrayRef<int64_t> sizes, size_t rank, StringRef name) {
-    if ((sizes.empty() || sizes.size() == rank) &&
-        llvm::all_of(sizes, [](int64_t size) {
-          return size > 0 && size <= ::nm::kMaxSize;
-        }))
-      return success();
-    return LogicalResult(root->emitError()
-                         << "expected " << name << " to be " << rank
-                         << " sizes from 1 to " << ::nm::kMaxSize);
-  };
-  if (failed(checkSizes(block, 3, "block")) ||
-      failed(checkSizes(thread, 2, "thread")))
-    return failure();
+  auto emitError = [&] { return root->emitError(); };
+  if (!schedule.empty()) {
+    FailureOr<ScheduleAttrInterface> parsed =
+        parseSchedule(schedule, &getContext(), emitError);
+    if (failed(parsed))
+      return failure();
+    given = *parsed;
+  }
+  if (given && !given.isForCPU())
+    return emitError() << "expected a schedule of strategy vector or loops on "
+                          "the cpu, but got "
+                       << given;
   ::nm::Result<CpuTarget> found = getCpuTarget(features, threads);
   if (!found)
     return root->emitError() << found.error().message;
@@ -168,10 +165,14 @@ NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
                                     PackingAttr packing) {
   SmallVector<int64_t> blockSizes{chosen.blockM, chosen.blockN, chosen.blockK};
   SmallVector<int64_t> threadSizes{chosen.threadM, chosen.threadN};
-  if (!block.empty())
-    blockSizes.assign(block.begin(), block.end());
-  if (!thread.empty())
-    threadSizes.assign(thread.begin(), thread.end());
+  if (auto vector = dyn_cast_if_present<VectorScheduleAttr>(given)) {
+    if (!vector.getBlock().empty())
+      blockSizes.assign(vector.getBlock().begin(), vector.getBlock().end());
+    if (!vector.getThread().empty())
+      threadSizes.assign(vector.getThread().begin(), vector.getThread().end());
+    if (vector.getPacking() && packing)
+      packing = vector.getPacking();
+  }
   return VectorScheduleAttr::get(&getContext(), blockSizes, threadSizes,
                                  packing);
 }
@@ -224,8 +225,8 @@ void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
 
 LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   std::optional<StringRef> unknown = whyUnknown(op);
-  if (unknown || strategy == "loops") {
-    selectLoops(op, unknown ? *unknown : "as the strategy option says");
+  if (unknown || isa_and_present<LoopsScheduleAttr>(given)) {
+    selectLoops(op, unknown ? *unknown : "as the schedule option says");
     return success();
   }
   std::string name = describeProduct(op);

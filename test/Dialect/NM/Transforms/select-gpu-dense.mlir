@@ -1,5 +1,5 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: not nm-opt %s --nm-select-gpu-schedule="strategy=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
+// RUN: not nm-opt %s --nm-select-gpu-schedule="schedule=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
 
 // Where dense is faster, weights that are loaded become dense.
 // CHECK-LABEL: func.func @dense
@@ -44,7 +44,7 @@ func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<5
 // CHECK-LABEL: func.func @sparse
 // CHECK: schedule #nm.simt<
 // GIVEN: error: {{.*}}its weights would have to be decompressed at each call
-// GIVEN: calls cuBLAS with dense weights, as the strategy option says
+// GIVEN: calls cuBLAS with dense weights, as the schedule option says
 // GIVEN-LABEL: func.func @sparse
 // GIVEN: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<
 func.func @sparse(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<512x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {

@@ -1,8 +1,5 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --verify-diagnostics | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a strategy=gemv slice-k=4 split-k=2" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a prefetch=false" 2>&1 | FileCheck %s --check-prefix=PREFETCH
-
-// PREFETCH: error: 'nm.spmv' op expected strategy simt with prefetch = false or cluster_k, but got gemv
+// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='gemv<slice_k = 4, split_k = 2>'" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // Few rows, and types that simt does not have, take strategy gemv.
 // CHECK-LABEL: func.func @few_rows

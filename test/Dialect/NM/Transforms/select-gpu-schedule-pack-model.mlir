@@ -1,9 +1,9 @@
 // RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false" 2>/dev/null | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false pack=false" 2>/dev/null | FileCheck %s --check-prefix=NEVER --implicit-check-not="pack = true"
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a pack=some" 2>&1 | FileCheck %s --check-prefix=VALUE
+// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false schedule='simt<pack = false>'" 2>/dev/null | FileCheck %s --check-prefix=NEVER --implicit-check-not="pack = true"
+// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<pack = some>'" 2>&1 | FileCheck %s --check-prefix=VALUE
 
 // NEVER: func.func @few_rows
-// VALUE: expected pack to be true, false or empty, but got 'some'
+// VALUE: error: expected true or false, but got 'some'
 
 // Six of 32 rows would be staged for 256 columns, but one element at a time from
 // rows of m, where all go by way of a passage 16 bytes at a time.

@@ -1,13 +1,13 @@
 // RUN: nm-opt %s --nm-select-schedule=features=+avx512f --split-input-file --verify-diagnostics
 // RUN: not nm-opt %s --nm-select-schedule --split-input-file 2>/dev/null
-// RUN: not nm-opt %s --nm-select-schedule=strategy=simt 2>&1 | FileCheck %s --check-prefix=STRATEGY
+// RUN: not nm-opt %s --nm-select-schedule=schedule=simt 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // RUN: not nm-opt %s --nm-select-schedule=threads=-1 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: not nm-opt %s --nm-select-schedule=features=avx2,,fma 2>&1 | FileCheck %s --check-prefix=FEATURES
-// RUN: not nm-opt %s --nm-select-schedule=block=64,64 2>&1 | FileCheck %s --check-prefix=BLOCK
-// STRATEGY: error: expected strategy vector or loops on the cpu, but got 'simt'
+// RUN: not nm-opt %s --nm-select-schedule="schedule=vector<block=[0,1,1]>" 2>&1 | FileCheck %s --check-prefix=BLOCK
+// STRATEGY: error: expected a schedule of strategy vector or loops on the cpu, but got #nm.simt
 // THREADS: error: expected a number of threads of at least 0, but got -1
 // FEATURES: error: expected features separated by commas, such as +avx2,+fma, but got 'avx2,,fma'
-// BLOCK: error: expected block to be 3 sizes from 1 to 1099511627776
+// BLOCK: error: expected sizes in 'block' to be in 1..1099511627776, but got 0
 
 func.func @element_type(%x: tensor<64xf8E4M3FN>, %v: tensor<32x48xf8E4M3FN>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-error @+1 {{expected operands of element type f32, f16, bf16 or i8 on the cpu, but got 'f8E4M3FN'}}

@@ -1,11 +1,11 @@
 // RUN: nm-opt %s --nm-select-schedule="threads=2 features=+avx512f" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: nm-opt %s --nm-select-schedule="threads=1 features=avx2,fma" --split-input-file 2>&1 | FileCheck %s --check-prefix=AVX2
-// RUN: nm-opt %s --nm-select-schedule="strategy=loops" --split-input-file 2>&1 | FileCheck %s --check-prefix=LOOPS
-// RUN: nm-opt %s --nm-select-schedule="features=+avx512f block=32,64,128 thread=16,8 dense-fallback=false" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=GIVEN
+// RUN: nm-opt %s --nm-select-schedule="schedule=loops" --split-input-file 2>&1 | FileCheck %s --check-prefix=LOOPS
+// RUN: nm-opt %s --nm-select-schedule="features=+avx512f dense-fallback=false schedule='vector<block = [32, 64, 128], thread = [16, 8]>'" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=GIVEN
 
 // The example of the pass's description.
 // AVX2: vectors of 8 lanes along m, because m = 256 fills them; {{.*}} on 1 thread;
-// LOOPS: remark: nm.spmm <2:4> (50.0 % sparse), m = 256, n = 96, k = 64, f32: strategy loops, as the strategy option says
+// LOOPS: remark: nm.spmm <2:4> (50.0 % sparse), m = 256, n = 96, k = 64, f32: strategy loops, as the schedule option says
 // CHECK-LABEL: func.func @along_m
 // LOOPS-LABEL: func.func @along_m
 // GIVEN-LABEL: func.func @along_m

@@ -30,4 +30,15 @@ struct BlockTiling {
 
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h.inc"
 
+namespace mlir::nm {
+
+/// Parses a schedule, whole or in part, as options give it: `simt`,
+/// `simt<stages = 3>` or `#nm.simt<stages = 3>`. Says what is wrong with `text`
+/// where it is none.
+FailureOr<ScheduleAttrInterface>
+parseSchedule(StringRef text, MLIRContext *context,
+              function_ref<InFlightDiagnostic()> emitError);
+
+} // namespace mlir::nm
+
 #endif // NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H

@@ -83,13 +83,16 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     Weights that are constant, or arguments that only callers outside the module
     pass, get a packing; others would be packed at each call and stay condensed.
 
+    With `schedule=vector<...>` or `loops` every product that has no schedule gets
+    that one, and what is left out of it is chosen.
+
     Where the dense product is estimated to be faster, the op falls back to it:
     it gets the same weights with the pattern `1:1`, which keeps every one. For
     constants they are computed here; for arguments nm-pack-weights moves the
     format ops to where weights are loaded.
 
-    Operands are f32, f16, bf16 or i8. The strategy is `vector`, or
-    `loops` where it is asked for or where k or n is dynamic. With m of at least
+    Operands are f32, f16, bf16 or i8. The strategy is `vector`, or `loops` where
+    it is asked for or where k or n is dynamic. With m of at least
     a vector's lanes, vectors run along m, else along n.
 
     Before:
@@ -107,18 +110,15 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
     ```
   }];
   let options = [
-    Option<"strategy", "strategy", "std::string", /*default=*/"\"\"",
-           "the strategy of every product without a schedule: vector or loops; "
-           "empty leaves the choice to the cost model">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
+           "the schedule of every product that has none, as in "
+           "'vector<thread = [16, 8]>': the cost model chooses what is left "
+           "out">,
     Option<"threads", "threads", "int64_t", /*default=*/"0",
            "threads to schedule for; 0 takes as many as this process may run">,
     Option<"features", "features", "std::string", /*default=*/"\"\"",
            "processor features to schedule for, as LLVM names them, separated "
            "by commas; empty takes the host's">,
-    ListOption<"block", "block", "int64_t",
-               "tile [m, n, k] of a task, in place of the cost model's">,
-    ListOption<"thread", "thread", "int64_t",
-               "register tile [m, n], in place of the cost model's">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "fall back to dense weights where they are estimated to be faster">
   ];
@@ -137,9 +137,14 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     beside the two floors, the chip's multipliers and its memory, and the
     schedule. A dynamic m is scheduled for a typical one, which the remark names.
 
+    With `schedule=simt<...>` every product that has no schedule gets that one:
+    what it leaves out is chosen, of that strategy. `pack = true` stages only
+    the rows of A that a block's columns use, and is an error where none would
+    be left out.
+
     A product that no strategy has is expanded by `loops`, one thread for each
-    element of C, and a warning says why; where `strategy` names one that cannot
-    take it, that is an error.
+    element of C, and a warning says why; where `schedule` is of a strategy that
+    cannot take it, that is an error.
 
     Where cuBLAS is estimated to be faster with dense weights, these take the
     sparse ones' place and the strategy is `cublas`, with the tiles of our own
@@ -153,40 +158,17 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     ```mlir
     %r = nm.spmm <16:32, block = 1x32>
       schedule #nm.simt<block = [128, 128, 32], warp = [128, 32], thread = [16, 8],
-                stages = 2, packing = <panel = 32, index_bits = 8>>
+                stages = 2, ..., packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
     ```
   }];
   let options = [
     Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
            "the chip to schedule for, as ptxas names it">,
-    Option<"strategy", "strategy", "std::string", /*default=*/"",
-           "expand every product by this strategy; empty leaves the choice to "
-           "the cost model">,
-    ListOption<"block", "block", "int64_t",
-               "tile [m, n, k] of a block, in place of the cost model's">,
-    ListOption<"warp", "warp", "int64_t",
-               "tile [m, n] of a warp, in place of the cost model's">,
-    ListOption<"thread", "thread", "int64_t",
-               "tile [m, n] of a thread, in place of the cost model's">,
-    Option<"stages", "stages", "int64_t", /*default=*/"0",
-           "buffers of shared memory, in place of the cost model's; 0 leaves "
-           "the choice to it">,
-    Option<"splitK", "split-k", "int64_t", /*default=*/"0",
-           "parts of k, in place of the cost model's; 0 leaves the choice to "
-           "it">,
-    Option<"clusterK", "cluster-k", "int64_t", /*default=*/"0",
-           "parts of k that the blocks of a cluster sum, in place of the cost "
-           "model's; 0 leaves the choice to it">,
-    Option<"sliceK", "slice-k", "int64_t", /*default=*/"0",
-           "warps of a block that take turns along k, in place of the cost "
-           "model's; 0 leaves the choice to it">,
-    Option<"prefetch", "prefetch", "bool", /*default=*/"true",
-           "load the indices that a warp shares to registers, a tile ahead">,
-    Option<"pack", "pack", "std::string", /*default=*/"\"\"",
-           "true: stage only the rows of A that a block's columns use; an error "
-           "where no row would be left out; false: never; empty leaves the "
-           "choice to the cost model">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
+           "the schedule of every product that has none, as in "
+           "'simt<block = [128, 128, 32], stages = 3>': the cost model chooses "
+           "what is left out">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "fall back to dense weights and cuBLAS where that is estimated to be "
            "faster, or has the only product of these types">
