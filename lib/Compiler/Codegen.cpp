@@ -48,8 +48,11 @@ static void initializeTarget() {
   });
 }
 
-/// The features that `options` add to the processor's own.
-static std::string getFeatures(const CompileOptions &options) {
+/// The features that `options` add to the processor's own, without the
+/// instructions that round to bf16: they take subnormal numbers for zero, which
+/// neither IEEE 754 nor a GPU does.
+static std::string getFeatures(const CompileOptions &options,
+                               const llvm::Triple &triple) {
   llvm::SubtargetFeatures features;
   if (options.cpu == "native")
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
@@ -58,6 +61,9 @@ static std::string getFeatures(const CompileOptions &options) {
   StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
   for (StringRef feature : given)
     features.AddFeature(feature.trim());
+  if (triple.isX86())
+    for (StringRef feature : {"avx512bf16", "avxneconvert"})
+      features.AddFeature(feature, /*Enable=*/false);
   return features.getString();
 }
 
@@ -109,8 +115,9 @@ Result<HostTarget> HostTarget::create(const CompileOptions &options) {
       options.cpu == "native" ? llvm::sys::getHostCPUName().str() : options.cpu;
   HostTarget host;
   host.machine.reset(target->createTargetMachine(
-      triple, cpu, getFeatures(options), targetOptions, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel(options.optLevel)));
+      triple, cpu, getFeatures(options, triple), targetOptions,
+      llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel(options.optLevel)));
   if (!host.machine)
     return ::nm::Error{"LLVM cannot make code for " + triple.str()};
   if (triple.isX86() && triple.isArch64Bit() && !host.has("64bit"))

@@ -100,8 +100,10 @@ static std::vector<double> drawOperands(const ProductCase &product,
                                         GuardedArray &a, GuardedArray &c,
                                         Weights &weights, Random &random) {
   while (true) {
-    random.fill(a);
-    random.fill(c);
+    double scale = random.scale(product.type);
+    random.fill(a, scale);
+    random.fill(c, scale);
+    random.addNonFinite(a);
     weights = drawWeights(product, random);
     std::vector<double> activations = asDoubles(a, product.transposeA),
                         values = asDoubles(weights, product.type),

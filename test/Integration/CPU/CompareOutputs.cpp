@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace nm;
 
@@ -22,11 +21,26 @@ static double toleranceOf(ElementType type) {
   }
 }
 
+/// Whether an infinite or NaN result is the one that was expected.
+static bool isSameNonFinite(double got, double expected) {
+  return std::isnan(expected) ? std::isnan(got) : got == expected;
+}
+
+static std::string describeElement(size_t i, double got, double expected) {
+  return "element " + std::to_string(i) + " is " + std::to_string(got) +
+         ", expected " + std::to_string(expected);
+}
+
 std::string nm::test::compareOutputs(const std::vector<double> &got,
                                      const std::vector<double> &expected,
                                      ElementType type) {
   double tolerance = toleranceOf(type), error = 0, norm = 0;
   for (size_t i = 0; i < got.size(); ++i) {
+    if (!std::isfinite(expected[i])) {
+      if (!isSameNonFinite(got[i], expected[i]))
+        return describeElement(i, got[i], expected[i]);
+      continue;
+    }
     error += (got[i] - expected[i]) * (got[i] - expected[i]);
     norm += expected[i] * expected[i];
   }
@@ -36,10 +50,10 @@ std::string nm::test::compareOutputs(const std::vector<double> &got,
            " is above " + std::to_string(tolerance);
   double typical = std::sqrt(norm / std::max<size_t>(1, got.size()));
   for (size_t i = 0; i < got.size(); ++i)
-    if (!(std::fabs(got[i] - expected[i]) <=
+    if (std::isfinite(expected[i]) &&
+        !(std::fabs(got[i] - expected[i]) <=
           tolerance * (std::fabs(expected[i]) + typical)))
-      return "element " + std::to_string(i) + " is " + std::to_string(got[i]) +
-             ", expected " + std::to_string(expected[i]);
+      return describeElement(i, got[i], expected[i]);
   return {};
 }
 
@@ -53,8 +67,12 @@ bool nm::test::cancels(const std::vector<double> &sums,
                        const std::vector<double> &squaresOfTerms) {
   // Terms of random signs make the two equal on average.
   constexpr double kLeastShare = 1.0 / 16;
-  auto sum = [](const std::vector<double> &elements) {
-    return std::accumulate(elements.begin(), elements.end(), 0.0);
-  };
-  return sum(squared(sums)) < kLeastShare * sum(squaresOfTerms);
+  double squares = 0, terms = 0;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (!std::isfinite(sums[i]))
+      continue;
+    squares += sums[i] * sums[i];
+    terms += squaresOfTerms[i];
+  }
+  return squares < kLeastShare * terms;
 }

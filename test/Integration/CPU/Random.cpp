@@ -3,8 +3,10 @@
 #include "Random.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 
 using namespace nm;
@@ -31,9 +33,30 @@ double Random::element(ElementType type) {
   return std::uniform_real_distribution<double>(-1, 1)(engine);
 }
 
-void Random::fill(GuardedArray &array) {
+void Random::fill(GuardedArray &array, double scale) {
   for (int64_t i = 0; i < array.numElements(); ++i)
-    array.store(i, element(array.type()));
+    array.store(i, element(array.type()) * scale);
+}
+
+double Random::scale(ElementType type) {
+  bool isWide = type == ElementType::F32 || type == ElementType::BF16;
+  if (!(isWide || type == ElementType::F16) || chance(0.6))
+    return 1;
+  bool isHuge = chance(0.5);
+  return std::ldexp(1, isWide ? (isHuge ? 100 : -100) : (isHuge ? 6 : -8));
+}
+
+bool Random::addNonFinite(GuardedArray &array) {
+  bool hasInfinity =
+      isFloat(array.type()) && array.type() != ElementType::F8E4M3;
+  if (!hasInfinity || array.numElements() == 0 || chance(0.7))
+    return false;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double values[] = {kInfinity, -kInfinity,
+                           std::numeric_limits<double>::quiet_NaN()};
+  for (int64_t count = integer(1, 3); count > 0; --count)
+    array.store(integer(0, array.numElements() - 1), values[integer(0, 2)]);
+  return true;
 }
 
 Pattern Random::pattern() {

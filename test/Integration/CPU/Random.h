@@ -53,7 +53,14 @@ public:
 
   /// An element: some zeros and, for floats, -0.0 among them.
   double element(ElementType type);
-  void fill(GuardedArray &array);
+  /// Elements times `scale`, a power of two.
+  void fill(GuardedArray &array, double scale = 1);
+  /// 1, or in some cases what makes elements of `type`, and the products of
+  /// one and a weight, huge or tiny; sums of them do not overflow.
+  double scale(ElementType type);
+  /// Makes a few elements infinite or NaN, in some cases, where floats of its
+  /// type can be. Whether it did.
+  bool addNonFinite(GuardedArray &array);
 
   /// Any N:M up to 256, element-wise, vector-wise or block-wise.
   Pattern pattern();

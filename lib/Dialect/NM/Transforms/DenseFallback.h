@@ -18,6 +18,11 @@ bool isDense(SparseProductOpInterface op);
 /// power of two: tiles can then end between any of them.
 void narrowDenseUnits(SparseProductOpInterface op, int64_t columns);
 
+/// What dense weights change in results, for remarks: see nm.spmm.
+inline constexpr llvm::StringLiteral kDenseMeetsNonFinite =
+    "pruned weights then turn infinite and NaN activations into NaN, which "
+    "dense-fallback=false prevents";
+
 /// Why makeDense would cost `op` more than it gains, if so.
 std::optional<StringRef> whyNotDense(SparseProductOpInterface op);
 

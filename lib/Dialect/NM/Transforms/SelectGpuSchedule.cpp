@@ -262,6 +262,7 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   if (chosen && chosen->microseconds <= dense)
     return "cuBLAS is estimated to take " + describeTime(dense) +
            " with dense weights";
+  bool losesPattern = !isDense(op) && isa<FloatType>(op.getAccumulatorType());
   if (!isDense(op))
     makeDense(op, getDensePattern(kDenseColumns));
   std::string reason = "calls cuBLAS with dense weights, ";
@@ -273,6 +274,8 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   else
     reason +=
         "for no other strategy has this product: " + chosen.error().message;
+  if (losesPattern)
+    reason += "; " + kDenseMeetsNonFinite.str();
   chosen = getDenseSchedule(product, gpu, dense);
   return reason;
 }

@@ -212,6 +212,8 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
       "falls back to dense weights, which are faster: " +
       describeTime(chosen.sparseMicroseconds * countBatches(op)) +
       " with the zeros skipped";
+  if (isa<FloatType>(op.getAccumulatorType()))
+    reason += "; " + kDenseMeetsNonFinite.str();
   chosen = dense;
   return reason;
 }

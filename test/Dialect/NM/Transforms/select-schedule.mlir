@@ -52,7 +52,7 @@ func.func @dense_fallback(%a: tensor<256x64xf32>, %v: tensor<63x90xf32> {nm.valu
   // CHECK: nm.spmm <1:1, block = 1x16> schedule #nm.vector<{{.*}}> ins(%[[A]], %[[P]]#0, %[[P]]#1 :
   // GIVEN-NOT: nm.decompress
   // GIVEN: nm.spmm <63:64>
-  // expected-remark-re @+1 {{nm.spmm <63:64> (1.6 % sparse), {{.*}} falls back to dense weights, which are faster: {{[0-9.]+}} us with the zeros skipped;}}
+  // expected-remark-re @+1 {{nm.spmm <63:64> (1.6 % sparse), {{.*}} falls back to dense weights, which are faster: {{[0-9.]+}} us with the zeros skipped; pruned weights then turn infinite and NaN activations into NaN, which dense-fallback=false prevents;}}
   %r = nm.spmm <63:64> ins(%a, %v, %i : tensor<256x64xf32>, tensor<63x90xf32>, tensor<63x90xi8>) outs(%c : tensor<256x90xf32>) -> tensor<256x90xf32>
   return %r : tensor<256x90xf32>
 }

@@ -104,6 +104,20 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     is added to C, and the result is rounded once, at the end. k-rows that B
     has in its padding (a ragged last window) contribute nothing.
 
+    Long sums in f32 are made of chains of 64 or 128 kept rows, whose sums are
+    added up in the same way, so that their error grows with log(k). Some GPU
+    schedules have no registers for it: see `nm/Support/SimtLimits.h`.
+
+    A pruned weight contributes nothing, whatever activation it meets: the
+    other columns of a row with an infinite or NaN activation stay as they are.
+    A value that is stored is a kept weight, also where it is zero, and zero
+    times infinity is NaN. `nm.compress` stores such zeros where a window has
+    fewer than N non-zero units, at the lowest positions that are free. Dense
+    weights, which `nm-select-schedule` and `nm-select-gpu-schedule` fall back
+    to where they are estimated to be faster, store all zeros: there, an
+    infinite or NaN activation makes every column of its row infinite or NaN.
+    Their option `dense-fallback=false` forbids it.
+
     With `transpose_a`, A is given as [k×m]; with `transpose_c`, C is given as
     [n×m]. A and C may have equal leading batch dimensions, all multiplied by
     the same B. m, and the batch, may be dynamic.

@@ -1,0 +1,83 @@
+"""Infinite, NaN and subnormal numbers, the same on every target."""
+
+import nm
+import numpy as np
+import pytest
+from test_cuda import no_device
+
+TEXT = """
+func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>)
+    -> tensor<MxNxf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<MxNxf32>
+  %y = linalg.fill ins(%zero : f32) outs(%e : tensor<MxNxf32>) -> tensor<MxNxf32>
+  %r = linalg.matmul
+    ins(%x, %w : tensor<MxKxf32>, tensor<KxNxf32, #nm.encoding<PATTERN>>)
+    outs(%y : tensor<MxNxf32>) -> tensor<MxNxf32>
+  return %r : tensor<MxNxf32>
+}
+"""
+
+
+def text_of(m, k, n, pattern):
+    text = TEXT.replace("PATTERN", pattern)
+    for name, size in zip("MKN", (m, k, n)):
+        text = text.replace(f"{name}x", f"{size}x")
+    return text
+
+
+def exact_product(x, w):
+    """Sums over the weights that are not zero alone."""
+    terms = x.astype(np.float64)[:, :, None] * w[None]
+    with np.errstate(invalid="ignore"):
+        return np.where(w[None] != 0, terms, 0).sum(axis=1)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("target, strategy", [
+    ("cpu", ""), ("cpu", "loops"), ("sim:sm_90a", "simt"),
+    ("sim:sm_90a", "gemv"), ("sim:sm_90a", "loops")])
+@pytest.mark.parametrize("pattern", ["3:4", "2:4", "8:32, block = 1x32"])
+def test_drawn_activations(draw, rng, target, strategy, pattern):
+    m, k, n = (4 if strategy == "gemv" else 33), 62, 64
+    w = draw.weight((k, n), pattern, axis=0)
+    x = draw.array(m, k)
+    for value in (np.inf, -np.inf, np.nan):
+        x[rng.integers(m), rng.integers(k)] = value
+    module = nm.compile(text_of(m, k, n, pattern), target=target,
+                        schedule=strategy, dense_fallback=False)
+    result, exact = module(x, w), exact_product(x, w)
+    finite = np.isfinite(exact)
+    assert not finite.all() and finite.any()
+    np.testing.assert_array_equal(result[~finite], exact[~finite])
+    np.testing.assert_allclose(result[finite], exact[finite], atol=1e-5)
+
+
+def test_dense_fallback_says_so(draw):
+    text = text_of(128, 256, 256, "63:64")
+    note = "dense-fallback=false prevents"
+    assert any(note in remark for remark in nm.compile(text).remarks)
+    sparse = nm.compile(text, dense_fallback=False)
+    assert not any(note in remark for remark in sparse.remarks)
+    w, x = draw.weight((256, 256), "63:64", axis=0), draw.array(128, 256)
+    x[0, 0] = np.inf
+    pruned = w[0] == 0
+    assert pruned.any()
+    assert np.isfinite(sparse(x, w)[0, pruned]).all()
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a", "cuda"])
+@pytest.mark.parametrize("m", [1, 32])
+def test_subnormal_bfloat16(target, m):
+    """Results are rounded to subnormal numbers, not to zero."""
+    kind = pytest.importorskip("ml_dtypes").bfloat16
+    if target == "cuda" and no_device():
+        pytest.skip("no CUDA device")
+    text = text_of(m, 64, 32, "2:4").replace("f32", "bf16")
+    module = nm.compile(text, target=target, dense_fallback=False)
+    w = np.zeros((64, 32), kind)
+    w[0] = 2.0 ** -64
+    x = np.zeros((m, 64), kind)
+    x[:, 0] = 2.0 ** -65
+    result = np.asarray(module(x, w), dtype=np.float64)
+    np.testing.assert_array_equal(result, 2.0 ** -129)
