@@ -227,8 +227,7 @@ struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
 
 private:
   static bool hasEncodedOperand(linalg::LinalgOp op) {
-    return llvm::any_of(op->getOperandTypes(),
-                        [](Type type) { return bool(getEncoding(type)); });
+    return llvm::any_of(op->getOperands(), isEncodedMatrix);
   }
 };
 
@@ -242,14 +241,25 @@ struct ConvertLinalgToNM
     if (denseProducts)
       populateDenseLinalgToNMPatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    eraseTranspositions();
     if (getOperation()->walk(checkOperands).wasInterrupted())
       signalPassFailure();
   }
 
 private:
   static WalkResult checkOperands(Operation *op);
+  void eraseTranspositions();
 };
 } // namespace
+
+/// Erases transpositions of weights that products took in their place.
+void ConvertLinalgToNM::eraseTranspositions() {
+  getOperation()->walk([](linalg::LinalgOp op) {
+    if (op->getNumResults() == 1 && op->use_empty() &&
+        getTransposedMatrix(op->getResult(0)))
+      op->erase();
+  });
+}
 
 /// An encoded tensor may only be passed on, or be the weight of a contraction.
 WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {

@@ -113,6 +113,38 @@ func.func @dense(%a: tensor<5x64xf32>, %w: tensor<64x48xf32>, %c: tensor<5x48xf3
   return %r : tensor<5x48xf32>
 }
 
+// A weight behind a transposition, as PyTorch's exporters write it: the
+// condensed form does not depend on the order of its dimensions.
+// CHECK-LABEL: func.func @transposed_argument
+// CHECK-SAME: %[[A:[^:]*]]: tensor<5x64xf32>, %[[W:[^:]*]]: tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>
+// CHECK-NOT: linalg.transpose
+// CHECK: %[[V:.*]], %[[I:.*]] = nm.disassemble %[[W]]
+// CHECK: nm.spmm <2:4> ins(%[[A]], %[[V]], %[[I]] :
+func.func @transposed_argument(%a: tensor<5x64xf32>, %w: tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>,
+                               %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  %e = tensor.empty() : tensor<64x48xf32>
+  %t = linalg.transpose ins(%w : tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>)
+                        outs(%e : tensor<64x48xf32>) permutation = [1, 0]
+  %r = linalg.matmul ins(%a, %t : tensor<5x64xf32>, tensor<64x48xf32>) outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// CHECK-LABEL: func.func @transposed_by_generic
+// CHECK-NOT: linalg.generic
+// CHECK: nm.spmm <2:4>
+func.func @transposed_by_generic(%a: tensor<5x64xf32>, %w: tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>,
+                                 %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  %e = tensor.empty() : tensor<64x48xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%w : tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>) outs(%e : tensor<64x48xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<64x48xf32>
+  %r = linalg.matmul ins(%a, %t : tensor<5x64xf32>, tensor<64x48xf32>) outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
 // With dense-products, a dense matrix is its own condensed form.
 // DENSE-LABEL: func.func @dense
 // DENSE-SAME: %[[A:[^:]*]]: tensor<5x64xf32>, %[[W:[^:]*]]: tensor<64x48xf32>

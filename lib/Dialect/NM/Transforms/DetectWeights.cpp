@@ -41,11 +41,10 @@ static ConstantSource findConstant(Value value) {
     return {};
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     return {constant};
-  auto transpose = value.getDefiningOp<linalg::TransposeOp>();
-  if (!transpose || transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
+  Value source = getTransposedMatrix(value);
+  if (!source)
     return {};
-  return {transpose.getInput().getDefiningOp<arith::ConstantOp>(),
-          /*isTransposed=*/true};
+  return {source.getDefiningOp<arith::ConstantOp>(), /*isTransposed=*/true};
 }
 
 /// The elements of a matrix, columns first.
@@ -177,7 +176,7 @@ void NMDetectWeights::visit(linalg::LinalgOp op) {
     return;
   OpOperand *lhs = op.getDpsInputOperand(0), *rhs = op.getDpsInputOperand(1);
   // Weights that already carry an encoding need no search.
-  if (getEncoding(lhs->get().getType()) || getEncoding(rhs->get().getType()))
+  if (isEncodedMatrix(lhs->get()) || isEncodedMatrix(rhs->get()))
     return;
   ConstantSource lhsSource = findConstant(lhs->get());
   ConstantSource rhsSource = findConstant(rhs->get());
@@ -201,7 +200,8 @@ void NMDetectWeights::eraseReplaced() {
       replaced.insert(std::get<0>(key));
   for (Operation *constant : replaced) {
     for (Operation *user : llvm::make_early_inc_range(constant->getUsers()))
-      if (isa<linalg::TransposeOp>(user) && user->use_empty())
+      if (user->getNumResults() == 1 && user->use_empty() &&
+          getTransposedMatrix(user->getResult(0)))
         user->erase();
     if (constant->use_empty())
       constant->erase();

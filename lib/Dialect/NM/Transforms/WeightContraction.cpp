@@ -62,17 +62,74 @@ static std::optional<Error> checkContraction(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
+/// Whether `op` yields its one input, a matrix, with rows and columns swapped.
+/// Upstream's isaTransposeOpInterface wants the output in the loops' order;
+/// torch-mlir writes the input so.
+static bool swapsDimensions(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumLoops() != 2 || op.getNumParallelLoops() != 2)
+    return false;
+  Operation &last = op.getBody()->front();
+  if (!isa<linalg::YieldOp>(last) ||
+      last.getOperand(0) != op.getBody()->getArgument(0))
+    return false;
+  AffineMap input = op.getMatchingIndexingMap(op.getDpsInputOperand(0)),
+            output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  return input.isPermutation() && output.isPermutation() && input != output;
+}
+
+Value mlir::nm::getTransposedMatrix(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() != 2)
+    return {};
+  if (auto transpose = value.getDefiningOp<linalg::TransposeOp>())
+    return transpose.getPermutation() == ArrayRef<int64_t>{1, 0}
+               ? transpose.getInput()
+               : Value();
+  auto generic = value.getDefiningOp<linalg::GenericOp>();
+  return generic && swapsDimensions(generic)
+             ? generic.getDpsInputOperand(0)->get()
+             : Value();
+}
+
+namespace {
+/// A value with an encoding, and which dimension of the operand that it is, or
+/// that is its transposition, is k.
+struct EncodedWeight {
+  Value value;
+  int64_t kDim = 0;
+};
+} // namespace
+
+/// The weight behind an operand; null if there is none.
+static EncodedWeight findEncoded(Value operand) {
+  if (EncodingAttr encoding = getEncoding(operand.getType()))
+    return {operand, encoding.getDim()};
+  Value source = getTransposedMatrix(operand);
+  EncodingAttr encoding = source ? getEncoding(source.getType()) : nullptr;
+  if (encoding)
+    return {source, 1 - encoding.getDim()};
+  return {};
+}
+
+bool mlir::nm::isEncodedMatrix(Value value) {
+  return bool(findEncoded(value).value);
+}
+
 ::nm::Result<WeightContraction> WeightContraction::match(linalg::LinalgOp op) {
   if (std::optional<Error> error = checkContraction(op))
     return *error;
   OpOperand *lhs = op.getDpsInputOperand(0), *rhs = op.getDpsInputOperand(1);
-  EncodingAttr lhsEncoding = getEncoding(lhs->get().getType());
-  EncodingAttr rhsEncoding = getEncoding(rhs->get().getType());
-  if (bool(lhsEncoding) == bool(rhsEncoding))
-    return Error{lhsEncoding ? "both operands carry an #nm.encoding"
-                             : "no operand carries an #nm.encoding"};
-  return lhsEncoding ? matchWeight(op, *lhs, lhsEncoding.getDim())
-                     : matchWeight(op, *rhs, rhsEncoding.getDim());
+  EncodedWeight left = findEncoded(lhs->get()), right = findEncoded(rhs->get());
+  if (bool(left.value) == bool(right.value))
+    return Error{left.value ? "both operands carry an #nm.encoding"
+                            : "no operand carries an #nm.encoding"};
+  const EncodedWeight &weight = left.value ? left : right;
+  ::nm::Result<WeightContraction> contraction =
+      matchWeight(op, left.value ? *lhs : *rhs, weight.kDim);
+  if (contraction)
+    contraction->weight = weight.value;
+  return contraction;
 }
 
 /// Sets the loops of k and n from the weight's two dimensions.

@@ -71,6 +71,30 @@ func.func @through_transpose(%a: tensor<3x4xf32>, %c: tensor<3x2xf32>) -> tensor
 
 // -----
 
+// torch-mlir writes a transposition as a linalg.generic.
+// CHECK-LABEL: func.func @through_generic
+// NM-LABEL: func.func @through_generic
+func.func @through_generic(%a: tensor<3x4xf32>, %c: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  // CHECK: %[[W:.*]] = arith.constant dense<{{\[\[}}1.000000e+00, 0.000000e+00], [0.000000e+00, 3.000000e+00], [0.000000e+00, 4.000000e+00], [2.000000e+00, 0.000000e+00]]> : tensor<4x2xf32, #nm.encoding<1:2>>
+  // CHECK-NOT: linalg.generic
+  // CHECK: linalg.matmul ins(%{{.*}}, %[[W]] :
+  // NM: nm.spmm <1:2>
+  // expected-remark @+1 {{weight 'constant' (tensor<2x4xf32>) is taken as N:M-sparse: the sparsest pattern that holds is 1:2 (50.0 % sparse)}}
+  %w = arith.constant dense<[[1.0, 0.0, 0.0, 2.0], [0.0, 3.0, 4.0, 0.0]]> : tensor<2x4xf32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%w : tensor<2x4xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x2xf32>
+  %r = linalg.matmul ins(%a, %t : tensor<3x4xf32>, tensor<4x2xf32>)
+                     outs(%c : tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+
+// -----
+
 // Weights on the left, used twice and by another op as well: one remark, and
 // the other op keeps the plain constant.
 // CHECK-LABEL: func.func @shared
