@@ -6,6 +6,7 @@
 #include "BenchOptions.h"
 #include "Blas.h"
 #include "CompiledCase.h"
+#include "DenseTimes.h"
 #include "Report.h"
 
 #include <chrono>
@@ -13,6 +14,8 @@
 #include <string>
 
 namespace nm {
+
+class Workload;
 
 /// What this host was measured to reach so far: what else it does can only
 /// lower a measurement.
@@ -44,10 +47,12 @@ public:
 
 private:
   explicit CpuBench(const BenchOptions &options) : options(options) {}
+  Status timeUntilItRepeats(Workload &workload, CaseResult &result);
 
   const BenchOptions &options;
   HostCeilings ceilings;
   std::optional<Blas> blas;
+  DenseTimes denseTimes;
 };
 
 } // namespace nm

@@ -77,10 +77,13 @@ static const Column kColumns[] = {
        return ofDense(r, [](D d) { return integer(int64_t(d.timings.runs)); });
      }},
     {"speedup",
-     [](R r) { return r.dense ? format("%.4f", r.speedup()) : std::string(); }},
+     [](R r) {
+       return r.speedup() > 0 ? format("%.4f", r.speedup()) : std::string();
+     }},
     {"relative_error", [](R r) { return format("%.3e", r.relativeError); }},
     {"tolerance", [](R r) { return format("%.3e", r.tolerance); }},
     {"accurate", [](R r) { return integer(r.isAccurate()); }},
+    {"disturbed", [](R r) { return integer(r.isDisturbed); }},
     {"blas_relative_error",
      [](R r) {
        return ofDense(r, [](D d) { return format("%.3e", d.relativeError); });

@@ -66,7 +66,7 @@ static void printRow(const CaseResult &result) {
   std::string dense = "-", ratio = "-";
   if (result.dense) {
     dense = timeText(result.dense->timings);
-    ratio = format("%.2fx", result.speedup());
+    ratio = result.isDisturbed ? "-" : format("%.2fx", result.speedup());
   }
   std::string what = result.strategy;
   if (!bench.step.empty())
@@ -75,6 +75,8 @@ static void printRow(const CaseResult &result) {
     what += " (" + bench.schedule + ")";
   std::string strategy =
       what + format(", compiled in %.2f s", result.compileSeconds);
+  if (result.isDisturbed)
+    strategy += ", DISTURBED: BLAS took less in other cases of the shape";
   if (!result.isAccurate())
     strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
   printColumns(

@@ -38,6 +38,9 @@ struct CaseResult {
   std::optional<DenseResult> dense;
   double relativeError = 0;
   double tolerance = 0;
+  /// Whether the dense product took longer, each time, than in other cases of
+  /// the shape: the machine did something else.
+  bool isDisturbed = false;
   /// What one call reads and writes.
   double bytes = 0;
   /// How many copies of the weights the calls took in turn.
@@ -56,9 +59,9 @@ struct CaseResult {
   /// The share of the time that no implementation could do without.
   double rooflineShare() const;
   const char *rooflineBound() const;
-  /// The BLAS's time over ours, 0 without one.
+  /// The BLAS's time over ours, 0 without one, or where they were disturbed.
   double speedup() const {
-    return dense ? dense->timings.median / timings.median : 0;
+    return dense && !isDisturbed ? dense->timings.median / timings.median : 0;
   }
 
   /// Written so that a NaN is not accurate.
