@@ -61,9 +61,10 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
           buildKernels(pm, pipeline);
         if (options.emit >= Emit::NVVM && !isSimulated)
           buildDeviceMemory(pm);
-        if (options.emit >= Emit::PTX)
-          (isSimulated ? buildSimulatedKernels : buildKernelBinary)(pm,
-                                                                    pipeline);
+        if (options.emit >= Emit::PTX && isSimulated)
+          buildSimulatedKernels(pm);
+        else if (options.emit >= Emit::PTX)
+          buildKernelBinary(pm, pipeline);
         if (options.emit >= Emit::LLVM)
           buildKernelHost(pm);
       },

@@ -30,39 +30,39 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::GpuChip;
 
-/// What is known of the chip. An unknown one is nm-select-gpu-schedule's to
-/// report, which stands first.
-static GpuChip getChip(const NMToNVVMOptions &options) {
+/// The PTX version of kernels. None is known of an unknown chip, which
+/// nm-attach-chip reports before it matters.
+static int64_t getPtxVersion(const NMToNVVMOptions &options) {
+  if (options.ptxVersion != 0)
+    return options.ptxVersion;
   ::nm::Result<GpuChip> chip = GpuChip::get(options.chip);
-  return chip ? *chip : *GpuChip::get("sm_80");
+  return chip ? chip->ptxVersion : 0;
 }
 
 void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
                                    const NMToNVVMOptions &options) {
+  // First of all that depends on it.
+  NMAttachChipOptions chip;
+  chip.chip = options.chip;
+  pm.addPass(createNMAttachChip(chip));
   NMSelectGpuScheduleOptions schedule;
-  schedule.chip = options.chip;
   schedule.denseFallback = options.denseFallback;
   schedule.schedule = options.schedule;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }
 
 /// Products to tiles in shared memory, and those to what threads do.
-static void buildProducts(OpPassManager &pm, const NMToNVVMOptions &options) {
+static void buildProducts(OpPassManager &pm) {
   // While a product's operands are still its own, not tiles of them.
   pm.addNestedPass<func::FuncOp>(createNMAlignOperands());
   // Copies need memory to copy between.
-  NMStageSharedMemoryOptions stage;
-  stage.maxSharedMemory = getChip(options).sharedPerBlock;
-  pm.addNestedPass<func::FuncOp>(createNMStageSharedMemory(stage));
+  pm.addNestedPass<func::FuncOp>(createNMStageSharedMemory());
   // While a product is one op, which copies move past whole.
   pm.addNestedPass<func::FuncOp>(createNMPipelineCopies());
   // The loops of a single tile that pipelining leaves, and subscripts of slots.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  ConvertNMToGPUOptions expand;
-  expand.maxSharedMemory = stage.maxSharedMemory;
-  expand.earlyBlocks = getChip(options).earlyBlocks();
-  pm.addNestedPass<func::FuncOp>(createConvertNMToGPU(expand));
+  pm.addNestedPass<func::FuncOp>(createConvertNMToGPU());
 }
 
 void mlir::nm::buildLaunches(OpPassManager &pm,
@@ -80,7 +80,7 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   NMCallCublasOptions cublas;
   cublas.available = options.cublas;
   pm.addPass(createNMCallCublas(cublas));
-  buildProducts(pm, options);
+  buildProducts(pm);
   // Packing, which runs on the host where weights are loaded, and on the device
   // where they come with each call; and products that no strategy takes.
   ConvertNMToLoopsOptions loops;
@@ -105,11 +105,9 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   pm.addPass(createGpuKernelOutliningPass());
   // ...which are assembled together.
   pm.addPass(createNMGatherKernels());
-  int64_t version = options.ptxVersion != 0 ? options.ptxVersion
-                                            : getChip(options).ptxVersion;
   GpuNVVMAttachTargetOptions target;
   target.chip = options.chip;
-  target.features = "+ptx" + std::to_string(version);
+  target.features = "+ptx" + std::to_string(getPtxVersion(options));
   target.optLevel = options.optLevel;
   pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
@@ -164,6 +162,10 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
   pm.addPass(createGpuToLLVMConversionPass());
   // The casts that the passes have left between each other cancel.
   pm.addPass(createReconcileUnrealizedCastsPass());
+  // Nothing reads it any more, and tools that lack the dialect refuse it.
+  NMAttachChipOptions none;
+  none.chip = "";
+  pm.addPass(createNMAttachChip(none));
 }
 
 void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
@@ -185,9 +187,11 @@ buildFromText(OpPassManager &pm, StringRef text,
   NMToNVVMOptions options;
   if (failed(options.parseFromString(text)))
     return failure();
+  ::nm::Result<GpuChip> chip = GpuChip::get(options.chip);
+  if (!chip)
+    return fail(chip.error().message);
   if (options.ptxVersion != 0)
-    if (::nm::Status status =
-            getChip(options).checkPtxVersion(options.ptxVersion);
+    if (::nm::Status status = chip->checkPtxVersion(options.ptxVersion);
         !status)
       return fail(status.error().message);
   buildNMToNVVMPipeline(pm, options);

@@ -10,12 +10,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-void mlir::nm::buildSimulatedKernels(OpPassManager &pm,
-                                     const NMToNVVMOptions &options) {
+void mlir::nm::buildSimulatedKernels(OpPassManager &pm) {
   // While launches still name memrefs, whose sizes the simulator checks.
-  ConvertKernelsToSimOptions sim;
-  sim.chip = options.chip;
-  pm.addPass(createConvertKernelsToSim(sim));
+  pm.addPass(createConvertKernelsToSim());
 }
 
 void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
@@ -29,7 +26,7 @@ void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
   buildScheduleForGPU(pm, simulated);
   buildLaunches(pm, simulated);
   buildKernels(pm, options);
-  buildSimulatedKernels(pm, options);
+  buildSimulatedKernels(pm);
   buildKernelHost(pm);
 }
 

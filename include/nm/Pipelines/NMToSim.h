@@ -9,7 +9,7 @@ namespace mlir::nm {
 
 /// After buildKernels, in place of what is for a device: kernels become host
 /// code for the simulator.
-void buildSimulatedKernels(OpPassManager &pm, const NMToNVVMOptions &options);
+void buildSimulatedKernels(OpPassManager &pm);
 
 /// `nm-to-sim`: as `nm-to-nvvm`, with its options, but for that.
 void buildNMToSimPipeline(OpPassManager &pm, const NMToNVVMOptions &options);

@@ -4,7 +4,7 @@
 
 #include "ConvertKernel.h"
 
-#include "nm/Support/GpuChip.h"
+#include "nm/Dialect/NM/IR/Chip.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,11 +23,9 @@ struct ConvertKernelsToSim
   using Base::Base;
 
   void runOnOperation() override {
-    ::nm::Result<::nm::GpuChip> found = ::nm::GpuChip::get(chip);
-    if (!found) {
-      emitError(getOperation().getLoc()) << found.error().message;
+    FailureOr<ChipAttr> chip = getChipAttr(getOperation());
+    if (failed(chip))
       return signalPassFailure();
-    }
     SmallVector<gpu::LaunchFuncOp> launches;
     getOperation().walk(
         [&](gpu::LaunchFuncOp launch) { launches.push_back(launch); });
@@ -37,8 +35,8 @@ struct ConvertKernelsToSim
         return signalPassFailure();
     for (gpu::GPUModuleOp kernels :
          llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))
-      if (failed(convertKernels(getOperation(), kernels, chip,
-                                found->sharedPerBlock)))
+      if (failed(convertKernels(getOperation(), kernels, chip->getName(),
+                                chip->getChip().sharedPerBlock)))
         return signalPassFailure();
     getOperation()->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   }

@@ -9,6 +9,7 @@
 #include "TileExpansion.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Support/GpuChip.h"
 
@@ -365,9 +366,15 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
       if (isMappedToBlocks(loop))
         loops.push_back(loop);
     });
+    if (loops.empty())
+      return;
+    FailureOr<::nm::GpuChip> chip = getChip(getOperation());
+    if (failed(chip))
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      if (failed(convertLoop(rewriter, loop, maxSharedMemory, earlyBlocks)))
+      if (failed(convertLoop(rewriter, loop, chip->sharedPerBlock,
+                             chip->earlyBlocks())))
         return signalPassFailure();
   }
 };

@@ -1,6 +1,6 @@
-// RUN: nm-opt %s --convert-kernels-to-sim --split-input-file --verify-diagnostics
-// RUN: not nm-opt %s --convert-kernels-to-sim --split-input-file
-// RUN: not nm-opt %s --convert-kernels-to-sim=chip=sm_12 --split-input-file 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --convert-kernels-to-sim --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --convert-kernels-to-sim --split-input-file
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_12 --convert-kernels-to-sim --split-input-file 2>&1 | FileCheck %s --check-prefix=CHIP
 
 // CHIP: error: expected a chip of sm_80, {{.*}}, but got 'sm_12'
 

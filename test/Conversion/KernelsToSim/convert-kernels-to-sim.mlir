@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --convert-kernels-to-sim | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --convert-kernels-to-sim | FileCheck %s
 
 // Before, after: pointers into shared memory are the block's, accesses ask the
 // simulator where to go, instructions are its functions, each with its number

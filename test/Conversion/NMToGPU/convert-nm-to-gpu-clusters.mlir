@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse | FileCheck %s
 
 // Blocks of clusters of three: when all products are summed, a thread's eight
 // lines go to shared memory, where the tiles were, which no warp may read any

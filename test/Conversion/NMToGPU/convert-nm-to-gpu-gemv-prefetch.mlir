@@ -1,10 +1,9 @@
-// RUN: nm-opt %s --convert-nm-to-gpu=early-blocks=1 --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: nm-opt %s --convert-nm-to-gpu=early-blocks=3 --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=PART
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=OLD --implicit-check-not=nvvm.cp.async.bulk.prefetch
 
 // Each warp's first lane asks for a part of the weights before anything is read,
 // so that it may be done before the kernel before has ended.
-// PART-LABEL: func.func @vector
-// PART: nvvm.cp.async.bulk.prefetch
+// OLD-LABEL: func.func @vector
 // CHECK-LABEL: func.func @vector
 // CHECK: gpu.launch
 // CHECK-NOT: vector.load
@@ -45,20 +44,16 @@ func.func @odd_rows(%x: memref<64xi8>, %v: memref<1x8x60xi8>, %i: memref<1x4x1xi
 
 // -----
 
-// Two blocks are too many for one multiprocessor, and neither half nor nearly
-// all of three.
-// PART-LABEL: func.func @two_blocks
-// PART-NOT: nvvm.cp.async.bulk.prefetch
-// PART: gpu.terminator
-// CHECK-LABEL: func.func @two_blocks
+// A hundred blocks are neither half nor nearly all of 132 multiprocessors.
+// CHECK-LABEL: func.func @hundred_blocks
 // CHECK-NOT: nvvm.cp.async.bulk.prefetch
 // CHECK: gpu.terminator
-func.func @two_blocks(%x: memref<64xf32>, %v: memref<2x4x128xf32>, %i: memref<2x1x384xi8>, %y: memref<64xf32>) {
-  scf.forall (%n) = (0) to (64) step (32) {
+func.func @hundred_blocks(%x: memref<64xf32>, %v: memref<100x4x128xf32>, %i: memref<100x1x384xi8>, %y: memref<3200xf32>) {
+  scf.forall (%n) = (0) to (3200) step (32) {
     %panel = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%n)
-    %vt = memref.subview %v[%panel, 0, 0] [1, 4, 128] [1, 1, 1] : memref<2x4x128xf32> to memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>
-    %it = memref.subview %i[%panel, 0, 0] [1, 1, 384] [1, 1, 1] : memref<2x1x384xi8> to memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>
-    %yt = memref.subview %y[%n] [32] [1] : memref<64xf32> to memref<32xf32, strided<[1], offset: ?>>
+    %vt = memref.subview %v[%panel, 0, 0] [1, 4, 128] [1, 1, 1] : memref<100x4x128xf32> to memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>
+    %it = memref.subview %i[%panel, 0, 0] [1, 1, 384] [1, 1, 1] : memref<100x1x384xi8> to memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>
+    %yt = memref.subview %y[%n] [32] [1] : memref<3200xf32> to memref<32xf32, strided<[1], offset: ?>>
     nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
       ins(%x, %vt, %it : memref<64xf32>, memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>, memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>) outs(%yt : memref<32xf32, strided<[1], offset: ?>>)

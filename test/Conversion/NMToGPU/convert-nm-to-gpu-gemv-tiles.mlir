@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --convert-nm-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --convert-nm-to-gpu --canonicalize --cse | FileCheck %s
 
 // Of several tiles of k, the rows of A and the first weights are loaded a tile
 // ahead, and A's are stored when all warps are done with those before.

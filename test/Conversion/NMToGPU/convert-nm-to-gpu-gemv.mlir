@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // A warp's lanes take a column each; its first weights are on their way before
 // x is staged. Indices of 5 bits are shifted out of words, and pick x from

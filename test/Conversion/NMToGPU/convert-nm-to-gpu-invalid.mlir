@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --convert-nm-to-gpu --split-input-file --verify-diagnostics
-// RUN: not nm-opt %s --convert-nm-to-gpu --split-input-file
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --convert-nm-to-gpu --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --convert-nm-to-gpu --split-input-file
 
 func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<64x64xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {

@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory=max-shared-memory=200000 --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // A's pieces are moved among the rows of weights, of which each begins with a
 // barrier of the warp: a matrix load, and its store a row later. When all of a

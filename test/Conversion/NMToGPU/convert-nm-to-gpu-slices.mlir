@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // The second half of a block's threads multiplies the second half of a tile's
 // kept rows, for the same sums as the first.

@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // One launch of a block for each tile; buffers are views of dynamic shared
 // memory; positions of a panel come in one load; all operands of a row are

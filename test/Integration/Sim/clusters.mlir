@@ -2,8 +2,8 @@
 // they can have. What the simulator says is printed where no caller collects
 // errors.
 
-// RUN: nm-opt %s --pass-pipeline="builtin.module(convert-kernels-to-sim{chip=sm_90}, convert-scf-to-cf, expand-strided-metadata, gpu-to-llvm, reconcile-unrealized-casts)" -o %t
-// RUN: nm-opt %s --pass-pipeline="builtin.module(convert-kernels-to-sim{chip=sm_80}, convert-scf-to-cf, expand-strided-metadata, gpu-to-llvm, reconcile-unrealized-casts)" -o %t.old
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_90}, convert-kernels-to-sim, nm-attach-chip{chip=}, convert-scf-to-cf, expand-strided-metadata, gpu-to-llvm, reconcile-unrealized-casts)" -o %t
+// RUN: nm-opt %s --pass-pipeline="builtin.module(nm-attach-chip{chip=sm_80}, convert-kernels-to-sim, nm-attach-chip{chip=}, convert-scf-to-cf, expand-strided-metadata, gpu-to-llvm, reconcile-unrealized-casts)" -o %t.old
 // DEFINE: %{function} =
 // DEFINE: %{module} = %t
 // DEFINE: %{run} = env NM_SIM_PRINT=1 mlir-runner %{module} --entry-point-result=void -e %{function} --shared-libs=%nm_lib_dir/libnm_sim.so,%nm_lib_dir/libnm_runtime.so 2>&1 | FileCheck %s

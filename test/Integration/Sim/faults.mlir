@@ -1,7 +1,7 @@
 // Each class of fault, in a kernel that has it and little else. What the
 // simulator says is printed where no caller collects errors.
 
-// RUN: nm-opt %s --pass-pipeline="builtin.module(gpu-kernel-outlining, gpu.module(convert-nvgpu-to-nvvm, convert-scf-to-cf, expand-strided-metadata, lower-affine, convert-gpu-to-nvvm, canonicalize, reconcile-unrealized-casts), convert-kernels-to-sim, convert-scf-to-cf, expand-strided-metadata, gpu-to-llvm, reconcile-unrealized-casts)" -o %t
+// RUN: nm-opt %s --pass-pipeline="builtin.module(gpu-kernel-outlining, gpu.module(convert-nvgpu-to-nvvm, convert-scf-to-cf, expand-strided-metadata, lower-affine, convert-gpu-to-nvvm, canonicalize, reconcile-unrealized-casts), nm-attach-chip, convert-kernels-to-sim, nm-attach-chip{chip=}, convert-scf-to-cf, expand-strided-metadata, gpu-to-llvm, reconcile-unrealized-casts)" -o %t
 // DEFINE: %{function} =
 // DEFINE: %{run} = mlir-runner %t --entry-point-result=void -e %{function} --shared-libs=%nm_lib_dir/libnm_sim.so,%nm_lib_dir/libnm_runtime.so 2>&1 | FileCheck %s
 

@@ -53,10 +53,6 @@ def ConvertKernelsToSim : Pass<"convert-kernels-to-sim", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [
-    Option<"chip", "chip", "std::string", "\"sm_90a\"",
-           "the chip whose limits a launch must keep">
-  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 

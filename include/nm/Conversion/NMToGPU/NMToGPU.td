@@ -61,15 +61,6 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     }
     ```
   }];
-  let options = [
-    Option<"maxSharedMemory", "max-shared-memory", "int64_t",
-           /*default=*/"232448",
-           "bytes of shared memory that a block may use">,
-    Option<"earlyBlocks", "early-blocks", "int64_t", /*default=*/"0",
-           "multiprocessors on which kernels start before the one before them "
-           "has ended: `gemv` first asks for weights where a grid takes half "
-           "of them or nearly all">
-  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect",

@@ -8,6 +8,7 @@
 #include "SplitK.h"
 #include "WeightOrigin.h"
 
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
@@ -68,12 +69,8 @@ struct NMSelectGpuSchedule
   using NMSelectGpuScheduleBase::NMSelectGpuScheduleBase;
 
   void runOnOperation() override {
-    ::nm::Result<GpuChip> found = GpuChip::get(chip);
-    if (!found) {
-      getOperation()->emitError() << found.error().message;
-      return signalPassFailure();
-    }
-    if (failed(readGiven()))
+    FailureOr<GpuChip> found = getChip(getOperation());
+    if (failed(found) || failed(readGiven()))
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
       bool isGiven = op.getScheduleAttr() != nullptr;

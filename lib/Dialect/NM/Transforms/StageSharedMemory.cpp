@@ -6,6 +6,7 @@
 #include "TileCopy.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/AccessWidth.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
@@ -341,17 +342,17 @@ private:
     if (isa<GemvScheduleAttr>(op.getScheduleAttr()))
       return success();
     FailureOr<GpuTile> tile = GpuTile::get(op);
-    if (failed(tile))
+    FailureOr<::nm::GpuChip> chip = getChip(op);
+    if (failed(tile) || failed(chip))
       return failure();
     FailureOr<std::optional<RowList>> rows = RowList::takeFrom(op, *tile);
     if (failed(rows))
       return failure();
     Staging staging(builder, op, *tile, std::move(*rows));
-    uint64_t bytes = staging.countBytes(),
-             maxBytes = std::max<int64_t>(0, maxSharedMemory);
+    uint64_t bytes = staging.countBytes(), maxBytes = chip->sharedPerBlock;
     if (bytes > maxBytes)
       return op.emitOpError()
-             << "expected tiles of at most " << maxSharedMemory.getValue()
+             << "expected tiles of at most " << maxBytes
              << " bytes of shared memory, but " << tile->stages
              << " stages of a " << staging.countRows() << " x " << tile->m
              << " tile of A with its weights take " << bytes;

@@ -307,3 +307,17 @@ func.func private @cublas_syntax() attributes {s = #nm.cublas<own = 3>}
 // An element type that cannot be parsed, before an encoding.
 // expected-error @+1 {{expected '<' in tensor type}}
 func.func private @encoding_no_type(tensor<64x48xtensor, #nm.encoding<2:4>>)
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #nm.chip
+//===----------------------------------------------------------------------===//
+
+// expected-error-re @+1 {{expected a chip of sm_80, {{.*}}, but got 'sm_12'}}
+module attributes {nm.chip = #nm.chip<"sm_12">} {}
+
+// -----
+
+// expected-error @+1 {{expected nm.chip to be an #nm.chip, but got "sm_90a"}}
+module attributes {nm.chip = "sm_90a"} {}

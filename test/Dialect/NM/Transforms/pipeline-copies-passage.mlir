@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory=max-shared-memory=200000 --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
 
 // The first tile goes all the way before the loop, by a passage in the slot that
 // is free, while the second one is copied to the passage, each of a warp's two

@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory=max-shared-memory=200000 --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
 
 // Two stages: the first tile is copied before the loop; in it, the next one's
 // loads to registers are issued before the barrier and its copies after, and

@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: not nm-opt %s --nm-select-gpu-schedule="schedule=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
 
 // Where dense is faster, weights that are loaded become dense.
 // CHECK-LABEL: func.func @dense

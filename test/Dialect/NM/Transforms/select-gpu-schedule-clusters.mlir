@@ -1,6 +1,6 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_80" --verify-diagnostics
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_80"
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --nm-select-gpu-schedule --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_80 --nm-select-gpu-schedule
 
 // A chip without thread block clusters cannot have them.
 // CHECK: schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], split_k = 2, cluster_k = 2>

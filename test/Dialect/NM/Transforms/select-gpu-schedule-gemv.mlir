@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --verify-diagnostics | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='gemv<slice_k = 4, split_k = 2>'" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --verify-diagnostics | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='gemv<slice_k = 4, split_k = 2>'" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // Few rows, and types that simt does not have, take strategy gemv.
 // CHECK-LABEL: func.func @few_rows

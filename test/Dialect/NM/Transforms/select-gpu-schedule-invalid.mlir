@@ -1,6 +1,6 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="schedule=simt" --split-input-file --verify-diagnostics
-// RUN: not nm-opt %s --nm-select-gpu-schedule="schedule=simt" --split-input-file
-// RUN: not nm-opt %S/select-gpu-schedule.mlir --nm-select-gpu-schedule="schedule='simt<stages = -3>'" 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule=simt" --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule=simt" --split-input-file
+// RUN: not nm-opt %S/select-gpu-schedule.mlir --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<stages = -3>'" 2>&1 | FileCheck %s --check-prefix=STAGES
 // STAGES: error: expected stages in 1..65536, but got -3
 
 func.func @dynamic(%x: tensor<?xf32>, %v: tensor<?x8xf32>, %i: tensor<?x8xi8>, %y: tensor<8xf32>) -> tensor<8xf32> {

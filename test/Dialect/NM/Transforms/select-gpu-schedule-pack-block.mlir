@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<pack = true, block = [64, 16, 32], warp = [64, 16], thread = [8, 4]>'" 2>/dev/null | FileCheck %s
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<pack = true>'" 2>&1 | FileCheck %s --check-prefix=MODEL
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<pack = true, block = [64, 16, 32], warp = [64, 16], thread = [8, 4]>'" 2>/dev/null | FileCheck %s
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<pack = true>'" 2>&1 | FileCheck %s --check-prefix=MODEL
 
 // A block that is given may leave rows out where none of the cost model's does.
 // CHECK-LABEL: func.func @narrow

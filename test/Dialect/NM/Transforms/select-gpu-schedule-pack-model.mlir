@@ -1,6 +1,6 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false" 2>/dev/null | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a dense-fallback=false schedule='simt<pack = false>'" 2>/dev/null | FileCheck %s --check-prefix=NEVER --implicit-check-not="pack = true"
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<pack = some>'" 2>&1 | FileCheck %s --check-prefix=VALUE
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="dense-fallback=false" 2>/dev/null | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="dense-fallback=false schedule='simt<pack = false>'" 2>/dev/null | FileCheck %s --check-prefix=NEVER --implicit-check-not="pack = true"
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<pack = some>'" 2>&1 | FileCheck %s --check-prefix=VALUE
 
 // NEVER: func.func @few_rows
 // VALUE: error: expected true or false, but got 'some'

@@ -1,7 +1,7 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<pack = true>'" --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=PLAIN
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<pack = true, block = [128, 128, 32]>'" --split-input-file 2>&1 | FileCheck %s --check-prefix=BLOCK
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='gemv<pack = true>'" --split-input-file 2>&1 | FileCheck %s --check-prefix=GEMV
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<pack = true>'" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file 2>/dev/null | FileCheck %s --check-prefix=PLAIN
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<pack = true, block = [128, 128, 32]>'" --split-input-file 2>&1 | FileCheck %s --check-prefix=BLOCK
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='gemv<pack = true>'" --split-input-file 2>&1 | FileCheck %s --check-prefix=GEMV
 
 // Only where it is asked for; a tile is chosen whose columns leave rows of A out:
 // of 64, of 128 the units could keep all 32 of a window.

@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-select-gpu-schedule="chip=sm_90a" --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: not nm-opt %s --nm-select-gpu-schedule="chip=sm_90a schedule='simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, prefetch = false>'" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, prefetch = false>'" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // A schedule whose tiles are whole windows and panels.
 // CHECK-LABEL: func.func @select

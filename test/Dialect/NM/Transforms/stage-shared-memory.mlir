@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
 
 // A goes through registers to a k-major tile, as squares of 4 x 4: a load takes
 // four elements of a row, a store four of a column; weights go as they are,

@@ -4,6 +4,7 @@
 #define NM_DIALECT_NM_IR_NM_H
 
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
+#include "nm/Support/GpuChip.h"
 #include "nm/Support/PackedForm.h"
 #include "nm/Support/Pattern.h"
 

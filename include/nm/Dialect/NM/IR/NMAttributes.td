@@ -138,4 +138,26 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
   }];
 }
 
+def NM_ChipAttr : NM_Attr<"Chip", "chip"> {
+  let summary = "the GPU that a module is compiled for";
+  let description = [{
+    A module has it as `nm.chip`, which `nm-attach-chip` sets. Passes read from
+    it what blocks may use, and the cost models what the chip can do.
+
+    Constraints:
+    * (C1) the name is that of a chip that the compiler knows, as ptxas has it.
+
+    ```mlir
+    module attributes {nm.chip = #nm.chip<"sm_90a">} {
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name);
+  let assemblyFormat = "`<` $name `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What is known of it.
+    ::nm::GpuChip getChip() const;
+  }];
+}
+
 #endif // NM_DIALECT_NM_IR_NMATTRIBUTES_TD

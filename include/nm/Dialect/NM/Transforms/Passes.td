@@ -127,10 +127,33 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NMAttachChip : Pass<"nm-attach-chip", "::mlir::ModuleOp"> {
+  let summary = "names the GPU that a module is compiled for";
+  let description = [{
+    The module gets the attribute `nm.chip`, which the passes for GPUs read. A
+    chip that is not known is an error that names those that are.
+
+    Before:
+    ```mlir
+    module {
+    ```
+    After:
+    ```mlir
+    module attributes {nm.chip = #nm.chip<"sm_90a">} {
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
+           "the chip to compile for, as ptxas names it; empty takes the "
+           "attribute away">
+  ];
+  let dependentDialects = ["::mlir::nm::NMDialect"];
+}
+
 def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   let summary = "chooses how each product is mapped to a GPU";
   let description = [{
-    Every product gets a schedule from the cost models of the chip: `#nm.simt`
+    Every product gets a schedule from the cost models of the module's chip: `#nm.simt`
     or `#nm.gemv`, which takes `nm.spmv` and types other than f32
     too, whichever is faster by estimate. One that it came with is kept; one of
     strategy `vector` is an error. A remark for every op gives the estimated time
@@ -163,8 +186,6 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
-           "the chip to schedule for, as ptxas names it">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
            "the schedule of every product that has none, as in "
            "'simt<block = [128, 128, 32], stages = 3>': the cost model chooses "
@@ -445,11 +466,6 @@ def NMStageSharedMemory
       ins(%as, %vs, %is : ...) outs(%c : ...)
     ```
   }];
-  let options = [
-    Option<"maxSharedMemory", "max-shared-memory", "int64_t",
-           /*default=*/"49152",
-           "bytes of shared memory that a block may use">
-  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::memref::MemRefDialect",
