@@ -34,23 +34,23 @@ std::vector<BenchCase> nm::ablationCases() {
   return cases;
 }
 
-/// A product, and how it was mapped; empty where the remark does not say.
-static std::string describe(const BenchCase &bench, const std::string &remark) {
-  size_t schedule = remark.rfind("#nm.simt<");
-  if (bench.step.empty() || schedule == std::string::npos)
+/// A product, and how it was mapped; empty where that is not known.
+static std::string describe(const BenchCase &bench,
+                            const std::string &schedule) {
+  if (bench.step.empty() || schedule.empty())
     return "";
   BenchCase product = bench;
   product.schedule.clear();
-  return product.str() + " " + remark.substr(schedule);
+  return product.str() + " " + schedule;
 }
 
-void StepSchedules::add(const BenchCase &bench, const std::string &remark) {
-  if (std::string key = describe(bench, remark); !key.empty())
+void StepSchedules::add(const BenchCase &bench, const std::string &schedule) {
+  if (std::string key = describe(bench, schedule); !key.empty())
     steps.emplace(key, bench.step);
 }
 
 std::string StepSchedules::find(const BenchCase &bench,
-                                const std::string &remark) const {
-  auto known = steps.find(describe(bench, remark));
+                                const std::string &schedule) const {
+  auto known = steps.find(describe(bench, schedule));
   return known == steps.end() ? "" : known->second;
 }

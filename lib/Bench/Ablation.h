@@ -19,10 +19,10 @@ std::vector<BenchCase> ablationCases();
 /// for one step may be what another says.
 class StepSchedules {
 public:
-  /// `remark` says how `bench` was mapped.
-  void add(const BenchCase &bench, const std::string &remark);
+  /// `bench` was mapped by `schedule`.
+  void add(const BenchCase &bench, const std::string &schedule);
   /// The step that has measured the schedule of `bench`; empty if none has.
-  std::string find(const BenchCase &bench, const std::string &remark) const;
+  std::string find(const BenchCase &bench, const std::string &schedule) const;
 
 private:
   /// By product and schedule.

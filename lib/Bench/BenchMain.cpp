@@ -91,8 +91,8 @@ Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   if (!compiled)
     return compiled.error();
   const OpInfo *product = compiled->product();
-  std::string remark = product ? product->remark : "";
-  if (std::string step = measured.find(which, remark); !step.empty()) {
+  std::string schedule = product ? product->schedule : "";
+  if (std::string step = measured.find(which, schedule); !step.empty()) {
     CaseResult same;
     same.bench = which;
     same.sameAs = step;
@@ -101,10 +101,10 @@ Result<CaseResult> BenchRunner<Bench>::run(const BenchCase &which) {
   Result<CaseResult> result = bench.measure(which, *compiled);
   if (!result)
     return result;
-  measured.add(which, remark);
+  measured.add(which, schedule);
   result->compileSeconds = compiled->seconds;
   result->strategy = compiled->strategy();
-  result->remark = remark;
+  result->remark = product ? product->remark : "";
   return result;
 }
 

@@ -21,7 +21,7 @@ std::string CompiledCase::strategy() const {
   const OpInfo *op = product();
   if (!op)
     return "";
-  bool dense = op->remark.find("falls back to dense") != std::string::npos;
+  bool dense = op->fallsBack && op->strategy != "cublas";
   return op->strategy + (dense ? " dense" : "");
 }
 

@@ -100,13 +100,30 @@ static Signature widen(Signature signature) {
   return signature;
 }
 
+static void writeChoice(OStream &json, const ProductRecord &choice) {
+  auto writeTime = [&](StringRef key, std::optional<double> time) {
+    if (time)
+      json.attribute(key, *time);
+  };
+  json.attribute("remark", choice.remark);
+  json.attribute("reason", choice.reason);
+  json.attribute("falls_back", choice.fallsBack);
+  writeTime("estimate_us", choice.estimate);
+  writeTime("dense_us", choice.denseEstimate);
+  writeTime("multiply_floor_us", choice.multiplyFloor);
+  writeTime("memory_floor_us", choice.memoryFloor);
+  if (choice.sharedBytes)
+    json.attribute("shared_bytes", *choice.sharedBytes);
+}
+
 static void writeOps(OStream &json, const FunctionRecord &function) {
   json.attributeArray("ops", [&] {
     for (const OpRecord &op : function.ops)
       json.object([&] {
         json.attribute("strategy", op.strategy);
+        json.attribute("schedule", op.schedule);
         json.attribute("loc", op.place);
-        json.attribute("remark", op.remark);
+        writeChoice(json, op.choice);
       });
   });
 }

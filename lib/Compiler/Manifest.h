@@ -9,6 +9,8 @@
 
 #include "Signature.h"
 
+#include "nm/Dialect/NM/Transforms/ProductRecord.h"
+
 #include <string>
 #include <vector>
 
@@ -24,8 +26,10 @@ struct PackedWeight {
 /// How one op was compiled.
 struct OpRecord {
   std::string strategy;
+  /// The attribute, as text.
+  std::string schedule;
   std::string place;
-  std::string remark;
+  ProductRecord choice;
 };
 
 /// Operations of a call: `fixed`, and `perRow` for each of the first dynamic

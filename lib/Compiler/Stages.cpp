@@ -9,6 +9,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -17,26 +18,15 @@ using namespace mlir::nm;
 // The manifest's records
 //===----------------------------------------------------------------------===//
 
-/// The last remark at `place` that speaks of a strategy.
-static std::string findRemark(const Diagnostics &diagnostics, StringRef place) {
-  std::string found;
-  for (const Diagnostics::Entry &entry : diagnostics.getEntries())
-    if (entry.severity == DiagnosticSeverity::Remark && entry.place == place &&
-        StringRef(entry.message).contains("strategy"))
-      found = entry.message;
-  return found;
-}
-
-static void recordSchedules(func::FuncOp function,
-                            const Diagnostics &diagnostics,
-                            FunctionRecord &record) {
+static void recordSchedules(func::FuncOp function, FunctionRecord &record) {
   record.ops.clear();
   function.walk([&](SparseProductOpInterface op) {
-    if (!op.getScheduleAttr())
+    ScheduleAttrInterface schedule = op.getScheduleAttr();
+    if (!schedule)
       return;
-    std::string place = getPlace(op.getLoc());
-    record.ops.push_back({op.getScheduleAttr().getStrategyName().str(), place,
-                          findRemark(diagnostics, place)});
+    record.ops.push_back({schedule.getStrategyName().str(),
+                          debugString(schedule), getPlace(op.getLoc()),
+                          getRecord(op).value_or(ProductRecord())});
   });
   record.flops = countFlops(function);
 }
@@ -92,7 +82,7 @@ public:
         continue;
       if (pass->getArgument() == "nm-select-schedule" ||
           pass->getArgument() == "nm-select-gpu-schedule")
-        recordSchedules(function, diagnostics, record);
+        recordSchedules(function, record);
       if (pass->getArgument() == "nm-pack-weights")
         recordPackedWeights(function, record);
     }

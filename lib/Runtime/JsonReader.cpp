@@ -68,6 +68,13 @@ double JsonReader::number() const {
   return 0;
 }
 
+bool JsonReader::flag() const {
+  if (value && value->is_boolean())
+    return value->get<bool>();
+  fail("expected true or false");
+  return false;
+}
+
 std::string JsonReader::text() const {
   if (value && value->is_string())
     return value->get<std::string>();

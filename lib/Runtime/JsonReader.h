@@ -50,6 +50,7 @@ public:
   bool isInteger() const { return value && value->is_number_integer(); }
   int64_t integer() const;
   double number() const;
+  bool flag() const;
   std::string text() const;
 
   /// Records that this value is wrong.

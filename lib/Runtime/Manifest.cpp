@@ -190,6 +190,18 @@ static VariantInfo readVariant(JsonReader json, const Signature &signature) {
   return variant;
 }
 
+static OpInfo readOp(JsonReader json) {
+  OpInfo op;
+  op.strategy = json.member("strategy").text();
+  op.loc = json.member("loc").text();
+  op.remark = json.member("remark").text();
+  if (JsonReader schedule = json.optionalMember("schedule"))
+    op.schedule = schedule.text();
+  if (JsonReader fallsBack = json.optionalMember("falls_back"))
+    op.fallsBack = fallsBack.flag();
+  return op;
+}
+
 static void readOptional(JsonReader json, FunctionInfo &function) {
   if (JsonReader equal = json.optionalMember("equal_dims"))
     for (JsonReader list : equal.items()) {
@@ -208,9 +220,7 @@ static void readOptional(JsonReader json, FunctionInfo &function) {
   }
   if (JsonReader ops = json.optionalMember("ops"))
     for (JsonReader op : ops.items())
-      function.ops.push_back({op.member("strategy").text(),
-                              op.member("loc").text(),
-                              op.member("remark").text()});
+      function.ops.push_back(readOp(op));
   if (JsonReader flops = json.optionalMember("flops"))
     function.flops = flops.number();
   if (JsonReader perRow = json.optionalMember("flops_per_row"))

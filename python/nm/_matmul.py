@@ -89,11 +89,12 @@ def _signature(array: Any) -> tuple:
 class PreparedMatmul:
     """A product that nm.prepare made: call it on arrays like `x`."""
 
-    def __init__(self, call: PreparedCall, constants: tuple, remark: str):
+    def __init__(self, call: PreparedCall, constants: tuple,
+                 record: dict[str, Any]):
         self._call, self._constants = call, constants
         self._type, self._signature = call._types[0], call._signatures[0]
         self._get, self._run = call._kinds[0].signature, call.run
-        self.remark = remark
+        self.record, self.remark = record, record.get("remark", "")
 
     def __call__(self, x: Any, out: Any = None) -> Any:
         """The product with `x`, which has the type, shape, strides and device of
@@ -113,7 +114,8 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
     """Compiles and packs for ``nm.matmul(x, w, bias, activation)`` and gives a
     callable for arrays like `x`, which has the least overhead.
 
-    Its `remark` says which kernel was chosen, its estimate beside dense, and why.
+    Its `remark` says which kernel was chosen, its estimate beside dense, and why;
+    its `record` has the same as a dict: see nm.Function.ops.
     `bias` and `scale` are kept, not copied.
 
     Raises:
@@ -125,8 +127,8 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
         constants.append(_scale_array(scale, w, x, call._on_cuda))
     if bias is not None:
         constants.append(bias)
-    remarks = [op["remark"] for op in call._bound.function.ops]
-    return PreparedMatmul(call, tuple(constants), remarks[0] if remarks else "")
+    records = call._bound.function.ops
+    return PreparedMatmul(call, tuple(constants), records[0] if records else {})
 
 
 def _scale_array(scale: Any, w: SparseTensor, x: Any, on_cuda: bool) -> Any:

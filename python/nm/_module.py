@@ -134,7 +134,10 @@ class Function:
     Attributes:
         name: its name.
         args, results: their types.
-        ops: of every product ``{"strategy", "loc", "remark"}``.
+        ops: of every product a dict: ``strategy``, ``schedule``, ``loc``,
+            ``reason``, ``falls_back`` (to dense weights), ``remark``, and of the
+            estimates those there are: ``estimate_us``, ``dense_us``,
+            ``multiply_floor_us``, ``memory_floor_us``, ``shared_bytes``.
     """
 
     def __init__(self, module: _LoadedModule, entry: dict):

@@ -43,6 +43,10 @@ def test_compile_text(draw):
     module = nm.compile(TEXT)
     assert module.target == "cpu"
     assert any("2:4" in remark for remark in module.remarks)
+    (op,) = module["linear"].ops
+    assert op["strategy"] == "vector" and op["schedule"].startswith("#nm.vector<")
+    assert op["estimate_us"] > 0 and op["dense_us"] > 0 and op["reason"]
+    assert not op["falls_back"] and op["schedule"] in op["remark"]
     function = module["linear"]
     assert str(function) == (
         "@linear(tensor<?x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>, "

@@ -243,14 +243,12 @@ def test_sparsify(monkeypatch):
                               expected.double().numpy()) < 1e-5
 
 
-def test_estimates_of_remarks():
+def test_estimates_of_records():
     from nm.torch._sparsify import _estimate
-    assert _estimate("estimated 10 us beside 15 us for a dense BLAS (1.5x)",
-                     9.0) == 1.5
-    assert _estimate("strategy simt on sm_90; estimated 2.5 us, at least",
-                     5e-6) == pytest.approx(2)
-    assert _estimate("strategy loops", 1.0) is None
-    assert _estimate("strategy simt on sm_90; estimated 2.5 us, at least", None) is None
+    assert _estimate({"estimate_us": 10.0, "dense_us": 15.0}, 9.0) == 1.5
+    assert _estimate({"estimate_us": 2.5}, 5e-6) == pytest.approx(2)
+    assert _estimate({"strategy": "loops"}, 1.0) is None
+    assert _estimate({"estimate_us": 2.5}, None) is None
 
 
 def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):

@@ -24,7 +24,11 @@
 //       "reference": { "symbol": "_mlir_ciface_ffn.reference",
 //                      "args": [...], "results": [...] },
 //       "ops": [ { "strategy": "vector", "loc": "ffn.mlir:4:8",
-//                  "remark": "..." } ],
+//                  "remark": "...", "schedule": "#nm.vector<...>",
+//                  "reason": "...", "falls_back": false,
+//                  "estimate_us": 787.9, "dense_us": 3332.4,
+//                  "multiply_floor_us": 2.3, "memory_floor_us": 0.9,
+//                  "shared_bytes": 13568 } ],
 //       "flops": 0, "flops_per_row": 32768, "constant_bytes": 0 } ] }
 //
 // A size of -1 is dynamic. `symbol` takes one pointer to a memref descriptor
@@ -139,6 +143,10 @@ struct OpInfo {
   std::string strategy;
   std::string loc;
   std::string remark;
+  /// The attribute, as text.
+  std::string schedule = {};
+  /// Whether dense weights took the sparse ones' place.
+  bool fallsBack = false;
 };
 
 /// A function's code for one chip.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -247,27 +246,21 @@ def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tenso
     with torch.no_grad():
         bias = None if sparse.bias is None else sparse.bias.detach()
         prepared = prepare(x, sparse.sparse_weight(), bias)
-        remark = prepared.remark
-        facts["kernel"] = _search(r"strategy (\w+)", remark) or "?"
+        record = prepared.record
+        facts["kernel"] = record.get("strategy", "?")
         timed: list[Any] = [lambda: dense(x), lambda: sparse(x)]
         times = cuda_times(timed) if x.is_cuda else host_times(timed)
         if times is not None:
             facts["measured"] = times[0] / times[1]
-        facts["estimated"] = _estimate(remark, times and times[0])
+        facts["estimated"] = _estimate(record, times and times[0])
 
 
-def _estimate(remark: str, dense: float | None) -> float | None:
-    """The speed-up that a remark estimates; where it estimates our time alone,
-    that beside the measured dense one."""
-    speedup = _search(r"\((\d+(?:\.\d+)?)x\)", remark)
-    if speedup:
-        return float(speedup)
-    found = re.search(r"estimated (\d+(?:\.\d+)?) (us|ms|s)\b", remark)
-    if dense is None or found is None or float(found[1]) == 0:
+def _estimate(record: dict[str, Any], dense: float | None) -> float | None:
+    """The speed-up that is estimated; where our time alone is, that beside the
+    measured dense one."""
+    estimate = record.get("estimate_us")
+    if not estimate:
         return None
-    return dense / (float(found[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[found[2]])
-
-
-def _search(pattern: str, text: str) -> str | None:
-    found = re.search(pattern, text)
-    return found.group(1) if found else None
+    if record.get("dense_us") is not None:
+        return record["dense_us"] / estimate
+    return None if dense is None else dense / (estimate * 1e-6)

@@ -26,20 +26,19 @@ TEST(StepSchedules, FindsStepsOfOneScheduleAndProduct) {
   BenchCase more = blocking;
   more.schedule = "";
   more.step = "+ more";
-  std::string remark = "taken: #nm.simt<stages = 2>";
+  std::string schedule = "#nm.simt<stages = 2>";
   StepSchedules measured;
-  EXPECT_EQ(measured.find(blocking, remark), "");
-  measured.add(blocking, remark);
-  EXPECT_EQ(measured.find(more, "for a reason: #nm.simt<stages = 2>"),
-            "blocking");
-  EXPECT_EQ(measured.find(more, "taken: #nm.simt<stages = 3>"), "");
+  EXPECT_EQ(measured.find(blocking, schedule), "");
+  measured.add(blocking, schedule);
+  EXPECT_EQ(measured.find(more, schedule), "blocking");
+  EXPECT_EQ(measured.find(more, "#nm.simt<stages = 3>"), "");
   BenchCase other = more;
   other.pattern.n = 4;
-  EXPECT_EQ(measured.find(other, remark), "");
-  // Neither what is no step, nor what the remark does not say.
+  EXPECT_EQ(measured.find(other, schedule), "");
+  // Neither what is no step, nor what has no schedule.
   other = blocking;
   other.step = "";
-  EXPECT_EQ(measured.find(other, remark), "");
-  measured.add(blocking, "no schedule");
-  EXPECT_EQ(measured.find(more, "no schedule"), "");
+  EXPECT_EQ(measured.find(other, schedule), "");
+  measured.add(blocking, "");
+  EXPECT_EQ(measured.find(more, ""), "");
 }

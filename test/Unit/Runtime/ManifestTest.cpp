@@ -25,7 +25,8 @@ static constexpr const char *kGood = R"({
                 {"dtype": "f64", "shape": [-1, 256]} ],
       "results": [ {"dtype": "f64", "shape": [-1, 256],
                     "dims": [ {"arg": 0, "dim": 0}, 256 ]} ] },
-    "ops": [ {"strategy": "vector", "loc": "a.mlir:1:2", "remark": "r"} ],
+    "ops": [ {"strategy": "vector", "loc": "a.mlir:1:2", "remark": "r",
+      "schedule": "#nm.vector", "falls_back": true, "estimate_us": 1.5} ],
     "flops_per_row": 16384 } ] })";
 
 /// kGood with the first `from` replaced by `to`.
@@ -83,6 +84,8 @@ TEST(Manifest, ReadsEverything) {
   EXPECT_EQ(ffn.reference->args[1].element, ElementType::F64);
   EXPECT_EQ(ffn.equalDims[0][1].arg, 2);
   EXPECT_EQ(ffn.ops[0].strategy, "vector");
+  EXPECT_EQ(ffn.ops[0].schedule, "#nm.vector");
+  EXPECT_TRUE(ffn.ops[0].fallsBack);
   EXPECT_EQ(ffn.flopsPerRow, 16384);
 }
 

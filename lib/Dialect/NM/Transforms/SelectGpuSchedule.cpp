@@ -12,6 +12,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/Transforms/ProductRecord.h"
 #include "nm/Support/GpuSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -106,7 +107,7 @@ private:
   /// Sets the schedule, and says in a remark on the product `name` why.
   LogicalResult setSchedule(SparseProductOpInterface op, const GpuChip &gpu,
                             GpuSchedule chosen, bool packs, StringRef name,
-                            StringRef reason);
+                            StringRef reason, bool wasDense);
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
   /// reason for what was done.
@@ -183,10 +184,14 @@ static LogicalResult checkLists(SparseProductOpInterface op,
 void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
                                       const Twine &reason) {
   op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
-  emitWarning(op.getLoc()) << describeProduct(op)
-                           << ": strategy loops, a thread for each element of "
-                              "C, which is slow: "
-                           << reason;
+  ProductRecord record;
+  record.reason = reason.str();
+  record.remark = describeProduct(op) +
+                  ": strategy loops, a thread for each element of C, which is "
+                  "slow: " +
+                  record.reason;
+  setRecord(op, record);
+  emitWarning(op.getLoc()) << record.remark;
 }
 
 /// The tiles of our own product with dense weights, which takes cuBLAS' place
@@ -290,7 +295,8 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     return success();
   }
   // A dense matrix that comes with each call is best left as it is.
-  bool packs = !isDense(op) || areWeightsLoaded(op);
+  bool wasDense = isDense(op);
+  bool packs = !wasDense || areWeightsLoaded(op);
   if (!packs && op.hasPureTensorSemantics() &&
       op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
@@ -309,7 +315,7 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     selectLoops(op, chosen.error().message);
     return success();
   }
-  return setSchedule(op, gpu, *chosen, packs, name, reason);
+  return setSchedule(op, gpu, *chosen, packs, name, reason, wasDense);
 }
 
 void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op,
@@ -324,11 +330,47 @@ void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op,
         << ", as split_k asks for, but it is cut into " << parts.count;
 }
 
+/// What the cost model says of `chosen`, and of cuBLAS.
+static void addEstimates(SparseProductOpInterface op, const GpuChip &gpu,
+                         const GpuSchedule &chosen, ProductRecord &record) {
+  record.estimate = chosen.microseconds;
+  double dense = ::nm::estimateCublas(getProduct(op), gpu);
+  if (dense >= 0)
+    record.denseEstimate = dense;
+  if (chosen.strategy == GpuStrategy::Cublas)
+    return;
+  record.multiplyFloor = chosen.fmaFloor;
+  record.memoryFloor = chosen.memoryFloor;
+  record.sharedBytes = chosen.sharedBytes;
+}
+
+/// The remark that `record` makes.
+static std::string describe(StringRef name, const GpuChip &gpu,
+                            ScheduleAttrInterface schedule,
+                            const ProductRecord &record, bool isByModel) {
+  std::string text;
+  llvm::raw_string_ostream remark(text);
+  remark << name << ": strategy " << schedule.getStrategyName() << " on "
+         << StringRef(gpu.name);
+  if (!isByModel) {
+    remark << ", with sizes that were given; schedule " << schedule;
+    return text;
+  }
+  remark << "; estimated " << describeTime(*record.estimate);
+  if (record.sharedBytes)
+    remark << ", at least " << describeTime(*record.multiplyFloor)
+           << " of multiplications and " << describeTime(*record.memoryFloor)
+           << " of memory; " << *record.sharedBytes
+           << " bytes of shared memory";
+  remark << "; " << record.reason << "; schedule " << schedule;
+  return text;
+}
+
 LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
                                                const GpuChip &gpu,
                                                GpuSchedule chosen, bool packs,
-                                               StringRef name,
-                                               StringRef reason) {
+                                               StringRef name, StringRef reason,
+                                               bool wasDense) {
   bool isCublas = chosen.strategy == GpuStrategy::Cublas;
   // Strategy gemv reads packed weights alone, so that a dense matrix that comes
   // with each call is packed then.
@@ -345,18 +387,14 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
     return failure();
   op.setScheduleAttr(schedule);
   warnOfParts(op, chosen);
-  InFlightDiagnostic remark = emitRemark(op.getLoc());
-  remark << name << ": strategy " << schedule.getStrategyName() << " on "
-         << gpu.name;
-  if (schedule != byModel) {
-    remark << ", with sizes that were given; schedule " << schedule;
-    return success();
-  }
-  remark << "; estimated " << describeTime(chosen.microseconds);
-  if (!isCublas)
-    remark << ", at least " << describeTime(chosen.fmaFloor)
-           << " of multiplications and " << describeTime(chosen.memoryFloor)
-           << " of memory; " << chosen.sharedBytes << " bytes of shared memory";
-  remark << "; " << reason << "; schedule " << schedule;
+  ProductRecord record;
+  record.reason = reason.str();
+  record.fallsBack = isCublas && !wasDense;
+  bool isByModel = schedule == byModel;
+  if (isByModel)
+    addEstimates(op, gpu, chosen, record);
+  record.remark = describe(name, gpu, schedule, record, isByModel);
+  setRecord(op, record);
+  emitRemark(op.getLoc()) << record.remark;
   return success();
 }

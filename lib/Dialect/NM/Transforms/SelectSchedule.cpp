@@ -9,6 +9,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
+#include "nm/Dialect/NM/Transforms/ProductRecord.h"
 #include "nm/Support/CpuSchedule.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -81,6 +82,10 @@ private:
   VectorScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
                                        PackingAttr packing);
   std::string explain(const CpuProduct &product, const CpuSchedule &chosen);
+  /// The remark that `record` makes.
+  std::string describe(StringRef name, StringRef why,
+                       VectorScheduleAttr schedule,
+                       const ProductRecord &record);
 
   CpuTarget cpu;
   /// What the option `schedule` says; null where it is empty.
@@ -154,9 +159,12 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
   if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
       vector && failed(checkThreadTile(op, vector)))
     return failure();
-  emitRemark(op.getLoc()) << describeProduct(op) << ": strategy "
-                          << schedule.getStrategyName()
-                          << ", as the schedule it came with says";
+  ProductRecord record;
+  record.reason = "as the schedule it came with says";
+  record.remark = describeProduct(op) + ": strategy " +
+                  schedule.getStrategyName().str() + ", " + record.reason;
+  setRecord(op, record);
+  emitRemark(op.getLoc()) << record.remark;
   return success();
 }
 
@@ -221,8 +229,30 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
 void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
                                    StringRef reason) {
   op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
-  emitRemark(op.getLoc()) << describeProduct(op) << ": strategy loops, "
-                          << reason;
+  ProductRecord record;
+  record.reason = reason.str();
+  record.remark = describeProduct(op) + ": strategy loops, " + record.reason;
+  setRecord(op, record);
+  emitRemark(op.getLoc()) << record.remark;
+}
+
+std::string NMSelectSchedule::describe(StringRef name, StringRef why,
+                                       VectorScheduleAttr schedule,
+                                       const ProductRecord &record) {
+  std::string text;
+  llvm::raw_string_ostream remark(text);
+  remark << name << ": strategy vector, " << why << "; estimated "
+         << describeTime(*record.estimate) << " beside "
+         << describeTime(*record.denseEstimate) << " for a dense BLAS ("
+         << llvm::formatv("{0:f2}x", *record.denseEstimate / *record.estimate)
+         << ") on " << cpu.threads
+         << (cpu.threads == 1 ? " thread" : " threads") << "; " << record.reason
+         << (schedule.getPacking()
+                 ? ""
+                 : "; weights stay condensed, for they would be packed at "
+                   "each call")
+         << "; schedule " << schedule;
+  return text;
 }
 
 LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
@@ -232,6 +262,7 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
     return success();
   }
   std::string name = describeProduct(op);
+  bool wasDense = isDense(op);
   CpuSchedule chosen = ::nm::selectCpuSchedule(getProduct(op), cpu);
   int64_t batches = countBatches(op);
   double denseTime = chosen.denseMicroseconds * batches;
@@ -249,17 +280,15 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   if (failed(checkThreadTile(op, schedule)))
     return failure();
   op.setScheduleAttr(schedule);
-  double time = chosen.sparseMicroseconds * batches;
-  emitRemark(op.getLoc())
-      << name << ": strategy vector, " << explain(getProduct(op), chosen)
-      << "; estimated " << describeTime(time) << " beside "
-      << describeTime(denseTime) << " for a dense BLAS ("
-      << llvm::formatv("{0:f2}x", denseTime / time) << ") on " << cpu.threads
-      << (cpu.threads == 1 ? " thread" : " threads") << "; " << reason
-      << (packing ? ""
-                  : "; weights stay condensed, for they would be packed at "
-                    "each call")
-      << "; schedule " << schedule;
+  ProductRecord record;
+  record.reason = reason;
+  record.fallsBack = !wasDense && isDense(op);
+  record.estimate = chosen.sparseMicroseconds * batches;
+  record.denseEstimate = denseTime;
+  record.remark =
+      describe(name, explain(getProduct(op), chosen), schedule, record);
+  setRecord(op, record);
+  emitRemark(op.getLoc()) << record.remark;
   return success();
 }
 

@@ -6,6 +6,7 @@
 // CHECK: %[[B:.*]] = nm.decompress <1:2>
 // CHECK: %[[V:.*]]:2 = nm.compress <1:1, block = 1x32> ins(%[[B]] :
 // CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.simt<block = [{{.*}}], warp = [{{.*}}], thread = [{{.*}}]{{.*}}> ins(%{{.*}}, %[[V]]#0, %[[V]]#1 :
+// CHECK-SAME: falls_back = true, reason = "calls cuBLAS with dense weights
 func.func @dense(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   // expected-remark @+1 {{f32: strategy cublas on sm_90; estimated 2693.2 us; calls cuBLAS with dense weights, which is faster: }}
   %r = nm.spmm <1:2>

@@ -1,9 +1,11 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file 2>/dev/null | FileCheck %s --check-prefix=RECORD
 // RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, prefetch = false>'" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // A schedule whose tiles are whole windows and panels.
 // CHECK-LABEL: func.func @select
 // CHECK: nm.spmm <4:32, block = 1x64> schedule #nm.simt<block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
+// RECORD: nm.record = {dense_us = {{.*}} : f64, estimate_us = {{.*}} : f64, falls_back = false, memory_floor_us = {{.*}} : f64, multiply_floor_us = {{.*}} : f64, reason = "{{.*}}", remark = "nm.spmm {{.*}}", shared_bytes = {{[0-9]+}} : i64}
 // OPTIONS-LABEL: func.func @select
 // OPTIONS: schedule #nm.simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, slice_k = 1, prefetch = false, pack = false, packing = <panel = 64, index_bits = 8>>
 // OPTIONS-LABEL: func.func @given
