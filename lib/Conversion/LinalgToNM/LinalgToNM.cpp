@@ -99,17 +99,20 @@ struct CondensedWeight {
 
 static Value createSpMV(OpBuilder &builder, Location loc,
                         const WeightContraction &contraction,
-                        const CondensedWeight &weight) {
+                        const CondensedWeight &weight, Arithmetic arithmetic) {
   return SpMVOp::create(builder, loc, contraction.output.getType(),
                         weight.pattern, contraction.activations, weight.values,
-                        weight.indices, contraction.output, PackingAttr(),
-                        ScheduleAttrInterface())
+                        weight.indices, /*epilogueOperands=*/ValueRange(),
+                        contraction.output, PackingAttr(),
+                        ScheduleAttrInterface(), arithmetic,
+                        /*epilogue_maps=*/builder.getArrayAttr({}),
+                        /*epiloguesCount=*/0)
       ->getResult(0);
 }
 
 static Value createSpMM(OpBuilder &builder, Location loc,
                         const WeightContraction &contraction,
-                        const CondensedWeight &weight) {
+                        const CondensedWeight &weight, Arithmetic arithmetic) {
   ProductLayout layout = chooseLayout(contraction);
   Value a = transposeLoops(builder, loc, contraction.activations,
                            contraction.activationLoops, layout.a);
@@ -127,8 +130,11 @@ static Value createSpMM(OpBuilder &builder, Location loc,
   }
   Value result =
       SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
-                     weight.values, weight.indices, c, layout.transposeA,
-                     layout.transposeC, PackingAttr(), ScheduleAttrInterface())
+                     weight.values, weight.indices,
+                     /*epilogueOperands=*/ValueRange(), c, layout.transposeA,
+                     layout.transposeC, PackingAttr(), ScheduleAttrInterface(),
+                     arithmetic, /*epilogue_maps=*/builder.getArrayAttr({}),
+                     /*epiloguesCount=*/0)
           ->getResult(0);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,
@@ -137,12 +143,23 @@ static Value createSpMM(OpBuilder &builder, Location loc,
                         contraction.outputLoops);
 }
 
+/// What `op` says of its arithmetic, or else `byDefault`, which is of products
+/// of f32 only.
+static Arithmetic getArithmetic(linalg::LinalgOp op, Arithmetic byDefault) {
+  if (auto given = op->getAttrOfType<ArithmeticAttr>(kArithmeticAttr))
+    return given.getValue();
+  bool isF32 =
+      getElementTypeOrSelf(op.getDpsInputOperand(0)->get().getType()).isF32();
+  return isF32 ? byDefault : Arithmetic::F32;
+}
+
 static Value createProduct(OpBuilder &builder, Location loc,
                            const WeightContraction &contraction,
-                           const CondensedWeight &weight) {
+                           const CondensedWeight &weight,
+                           Arithmetic arithmetic) {
   bool isVector = contraction.activationLoops.size() == 1;
-  return (isVector ? createSpMV : createSpMM)(builder, loc, contraction,
-                                              weight);
+  return (isVector ? createSpMV : createSpMM)(builder, loc, contraction, weight,
+                                              arithmetic);
 }
 
 /// How many columns of a dense matrix share an index. n has to be a multiple,
@@ -178,7 +195,8 @@ static CondensedWeight condenseDense(OpBuilder &builder, Location loc,
 
 namespace {
 struct ContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  ContractionToNM(MLIRContext *context, Arithmetic arithmetic)
+      : OpInterfaceRewritePattern(context), arithmetic(arithmetic) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
@@ -191,14 +209,19 @@ struct ContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
         DisassembleOp::create(rewriter, op.getLoc(), contraction->weight);
     rewriter.replaceOp(
         op, createProduct(rewriter, op.getLoc(), *contraction,
-                          {pattern, parts.getValues(), parts.getIndices()}));
+                          {pattern, parts.getValues(), parts.getIndices()},
+                          getArithmetic(op, arithmetic)));
     return success();
   }
+
+private:
+  Arithmetic arithmetic;
 };
 
 /// A dense product is a product with N = M.
 struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  DenseContractionToNM(MLIRContext *context, Arithmetic arithmetic)
+      : OpInterfaceRewritePattern(context), arithmetic(arithmetic) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
@@ -217,8 +240,9 @@ struct DenseContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
         continue;
       CondensedWeight condensed =
           condenseDense(rewriter, op.getLoc(), *contraction);
-      rewriter.replaceOp(
-          op, createProduct(rewriter, op.getLoc(), *contraction, condensed));
+      rewriter.replaceOp(op, createProduct(rewriter, op.getLoc(), *contraction,
+                                           condensed,
+                                           getArithmetic(op, arithmetic)));
       return success();
     }
     return rewriter.notifyMatchFailure(
@@ -229,6 +253,8 @@ private:
   static bool hasEncodedOperand(linalg::LinalgOp op) {
     return llvm::any_of(op->getOperands(), isEncodedMatrix);
   }
+
+  Arithmetic arithmetic;
 };
 
 struct ConvertLinalgToNM
@@ -236,10 +262,17 @@ struct ConvertLinalgToNM
   using ConvertLinalgToNMBase::ConvertLinalgToNMBase;
 
   void runOnOperation() override {
+    std::optional<Arithmetic> allowed = symbolizeArithmetic(arithmetic);
+    if (!allowed) {
+      getOperation()->emitError()
+          << "expected arithmetic f32, ieee, bf16x3 or tf32, but got '"
+          << arithmetic << "'";
+      return signalPassFailure();
+    }
     RewritePatternSet patterns(&getContext());
-    populateLinalgToNMPatterns(patterns);
+    populateLinalgToNMPatterns(patterns, *allowed);
     if (denseProducts)
-      populateDenseLinalgToNMPatterns(patterns);
+      populateDenseLinalgToNMPatterns(patterns, *allowed);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     eraseTranspositions();
     if (getOperation()->walk(checkOperands).wasInterrupted())
@@ -287,10 +320,12 @@ WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
   return WalkResult::advance();
 }
 
-void mlir::nm::populateLinalgToNMPatterns(RewritePatternSet &patterns) {
-  patterns.add<ContractionToNM>(patterns.getContext());
+void mlir::nm::populateLinalgToNMPatterns(RewritePatternSet &patterns,
+                                          Arithmetic arithmetic) {
+  patterns.add<ContractionToNM>(patterns.getContext(), arithmetic);
 }
 
-void mlir::nm::populateDenseLinalgToNMPatterns(RewritePatternSet &patterns) {
-  patterns.add<DenseContractionToNM>(patterns.getContext());
+void mlir::nm::populateDenseLinalgToNMPatterns(RewritePatternSet &patterns,
+                                               Arithmetic arithmetic) {
+  patterns.add<DenseContractionToNM>(patterns.getContext(), arithmetic);
 }

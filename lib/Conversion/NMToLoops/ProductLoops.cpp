@@ -3,6 +3,8 @@
 #include "Patterns.h"
 #include "WeightAccess.h"
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -30,10 +32,28 @@ private:
         weights.rows(), op.getAccumulatorType(), [&](Value row, Value partial) {
           return emitTerm(positionInC, row, column, partial);
         });
+    emitter.store(op.hasEpilogue() ? runEpilogue(positionInC, sum)
+                                   : addToC(positionInC, sum),
+                  op.getC(), positionInC);
+  }
+
+  Value addToC(ValueRange positionInC, Value sum) {
     Value before = emitter.toAccumulator(emitter.load(op.getC(), positionInC));
-    Value after = emitter.fromAccumulator(emitter.addElements(before, sum),
-                                          op.getCType().getElementType());
-    emitter.store(after, op.getC(), positionInC);
+    return emitter.fromAccumulator(emitter.addElements(before, sum),
+                                   op.getCType().getElementType());
+  }
+
+  Value runEpilogue(ValueRange positionInC, Value sum) {
+    SmallVector<Value> arguments = {sum};
+    for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands())) {
+      AffineMap map = getEpilogueMapOfC(op, i);
+      SmallVector<Value> position;
+      for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
+        position.push_back(positionInC[map.getDimPosition(dim)]);
+      arguments.push_back(emitter.load(operand, position));
+    }
+    return inlineElementwise(emitter.builder, emitter.loc, op.getEpilogue(),
+                             arguments);
   }
 
   /// `partial` and the term of one condensed row, which has none past k.

@@ -64,6 +64,8 @@ static ProductTile describe(SparseProductOpInterface op,
   tile.values = op.getValues();
   tile.indices = op.getIndices();
   tile.c = op.getC();
+  if (op.hasEpilogue())
+    tile.epilogue = op;
   tile.packing = op.getPackingAttr();
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation())) {
     tile.transposeA = spmm.getTransposeA();

@@ -31,6 +31,8 @@ struct ProductTile {
   Value values;
   Value indices;
   Value c;
+  /// What has an epilogue, and its operands; null where C is added to.
+  SparseProductOpInterface epilogue;
   /// Null for weights in condensed form.
   PackingAttr packing;
   bool transposeA = false;
@@ -53,7 +55,18 @@ struct ProductTile {
     return arrange(row, column, transposeC);
   }
 
+  /// Adds `sums`, of `lanes` neighbours, to C from (row, column) on, or stores
+  /// what the epilogue makes of them. They run along m if `alongM`, else along
+  /// n; the first `width` are stored.
+  void write(VectorEmitter &emitter, Value sums, Value row, Value column,
+             bool alongM, Value width) const;
+  /// The same for one element.
+  void writeScalar(VectorEmitter &emitter, Value sum, Value row,
+                   Value column) const;
+
 private:
+  /// The element's positions in the loops (batch..., m, n).
+  SmallVector<Value> positionsOf(Value row, Value column) const;
   SmallVector<Value> arrange(Value row, Value other, bool transposed) const {
     SmallVector<Value> indices(batch);
     if (isVector)

@@ -114,6 +114,30 @@ void VectorEmitter::store(Value vector, Value memref, ArrayRef<Value> indices) {
   vector::StoreOp::create(b, vector, memref, indices);
 }
 
+void VectorEmitter::maskedStore(Value vector, Value memref,
+                                ArrayRef<Value> indices, Value width) {
+  vector::MaskedStoreOp::create(b, memref, indices, mask(width), vector);
+}
+
+Value VectorEmitter::loadAlong(Value memref, ArrayRef<Value> indices,
+                               std::optional<int64_t> dim, Value width) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto rank = static_cast<unsigned>(type.getRank());
+  VectorType vector = memoryVector(memref, lanes);
+  if (!dim)
+    return vector::BroadcastOp::create(
+        b, vector, memref::LoadOp::create(b, memref, indices));
+  if (*dim == rank - 1 && type.isLastDimUnitStride())
+    return loadUnderMask(b, memref, indices, mask(width), lanes);
+  auto map = AffineMap::get(
+      rank, 0, b.getAffineDimExpr(static_cast<unsigned>(*dim)), b.getContext());
+  Value padding = arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getZeroAttr(type.getElementType())));
+  return vector::TransferReadOp::create(
+      b, vector, memref, indices, AffineMapAttr::get(map), padding, mask(width),
+      b.getBoolArrayAttr({true}));
+}
+
 void VectorEmitter::accumulate(Value vector, Value memref,
                                ArrayRef<Value> indices, Value width) {
   Value lanesUsed = mask(width);

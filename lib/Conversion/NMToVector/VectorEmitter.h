@@ -59,6 +59,13 @@ public:
   /// the others is not read. Any width is fine, negative ones are none.
   Value maskedLoad(Value memref, ArrayRef<Value> indices, Value width);
   void store(Value vector, Value memref, ArrayRef<Value> indices);
+  /// Stores the first `width` lanes.
+  void maskedStore(Value vector, Value memref, ArrayRef<Value> indices,
+                   Value width);
+  /// `width` elements as they are along dimension `dim`, or in all lanes the
+  /// one at `indices` where there is none.
+  Value loadAlong(Value memref, ArrayRef<Value> indices,
+                  std::optional<int64_t> dim, Value width);
   /// memref[indices…] += vector in the first `width` lanes, summed as
   /// accumulators and rounded once.
   void accumulate(Value vector, Value memref, ArrayRef<Value> indices,

@@ -424,7 +424,7 @@ void AlongM::writeRowMajorC(Value firstRow, const Scratch &scratch) {
       for (auto [lane, sums] : llvm::enumerate(e.transpose(block))) {
         Value row = e.add(firstRow, vector * e.lanes + lane);
         Value used = e.select(e.less(row, tile.m), width, e.index(0));
-        e.accumulate(sums, tile.c, tile.indicesOfC(row, column), used);
+        tile.write(e, sums, row, column, /*alongM=*/false, used);
       }
     }
   });
@@ -435,8 +435,7 @@ void AlongM::writeColumnMajorC(Value firstRow, const Scratch &scratch) {
     for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
       Value row = e.add(firstRow, vector * e.lanes);
       Value sums = e.load(scratch.totals, {column, e.index(vector * e.lanes)});
-      e.accumulate(sums, tile.c, tile.indicesOfC(row, column),
-                   e.sub(tile.m, row));
+      tile.write(e, sums, row, column, /*alongM=*/true, e.sub(tile.m, row));
     }
   });
 }

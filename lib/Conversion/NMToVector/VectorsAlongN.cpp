@@ -202,7 +202,7 @@ void AlongN::writeC(Value firstRow, Value panel, const Slot &slot,
     if (transposed)
       writeTransposedC(sum, row, column, used);
     else
-      e.accumulate(sum, tile.c, tile.indicesOfC(row, column), used);
+      tile.write(e, sum, row, column, /*alongM=*/false, used);
   }
 }
 
@@ -210,7 +210,7 @@ void AlongN::writeTransposedC(Value sums, Value row, Value column,
                               Value width) {
   e.loop(e.index(0), width, 1, [&](Value lane) {
     Value sum = vector::ExtractOp::create(e.b, sums, OpFoldResult(lane));
-    e.accumulateScalar(sum, tile.c, tile.indicesOfC(row, e.add(column, lane)));
+    tile.writeScalar(e, sum, row, e.add(column, lane));
   });
 }
 

@@ -69,3 +69,15 @@ func.func @chosen_weight(%x: tensor<8x64xf32>, %p: i1, %v: tensor<64x48xf32, #nm
   %r = linalg.matmul ins(%x, %c : tensor<8x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>) outs(%y : tensor<8x48xf32>) -> tensor<8x48xf32>
   return %r : tensor<8x48xf32>
 }
+
+// -----
+
+// Products of f16 have one arithmetic.
+
+func.func @arithmetic_of_f16(%a: tensor<5x64xf16>, %w: tensor<64x48xf16, #nm.encoding<2:4>>, %c: tensor<5x48xf16>) -> tensor<5x48xf16> {
+  // expected-error @+1 {{expected f32 operands for arithmetic tf32, but got 'f16'}}
+  %r = linalg.matmul {nm.arithmetic = #nm.arithmetic<tf32>}
+    ins(%a, %w : tensor<5x64xf16>, tensor<64x48xf16, #nm.encoding<2:4>>)
+    outs(%c : tensor<5x48xf16>) -> tensor<5x48xf16>
+  return %r : tensor<5x48xf16>
+}

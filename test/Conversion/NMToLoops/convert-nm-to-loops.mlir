@@ -323,3 +323,35 @@ func.func @pack(%v: memref<32x45xf32>, %i: memref<32x45xi8>, %pv: memref<3x32x16
     outs(%pv, %pi : memref<3x32x16xf32>, memref<3x32x6xi8>)
   return
 }
+
+// -----
+
+// What the epilogue makes of the sum is stored; C is not read. The residual
+// stands the other way round than C.
+
+// CHECK-LABEL: func.func @epilogue(
+// CHECK-SAME: %[[B:[^:]*]]: memref<48xf32>, %[[R:[^:]*]]: memref<48x5xf32>, %[[C:[^:]*]]: memref<5x48xf16>)
+func.func @epilogue(%a: memref<5x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %b: memref<48xf32>,
+                    %r: memref<48x5xf32>, %c: memref<5x48xf16>) {
+  // CHECK: scf.for %[[ROW:.*]] = {{.*}} {
+  // CHECK: scf.for %[[COLUMN:.*]] = {{.*}} {
+  // CHECK: %[[SUM:.*]] = scf.for
+  // CHECK-NOT: memref.load %[[C]]
+  // CHECK: %[[X:.*]] = memref.load %[[B]][%[[COLUMN]]]
+  // CHECK: %[[Y:.*]] = memref.load %[[R]][%[[COLUMN]], %[[ROW]]]
+  // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[X]]
+  // CHECK: %[[ALL:.*]] = arith.addf %[[BIASED]], %[[Y]]
+  // CHECK: %[[H:.*]] = arith.truncf %[[ALL]]
+  // CHECK: memref.store %[[H]], %[[C]][%[[ROW]], %[[COLUMN]]]
+  nm.spmm <2:4> ins(%a, %v, %i : memref<5x64xf32>, memref<32x48xf32>, memref<32x48xi8>)
+    outs(%c : memref<5x48xf16>)
+    epilogue ins(%b, %r : memref<48xf32>, memref<48x5xf32>)
+             maps [affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (n, m)>] {
+    ^bb0(%s: f32, %x: f32, %y: f32):
+      %p = arith.addf %s, %x : f32
+      %q = arith.addf %p, %y : f32
+      %h = arith.truncf %q : f32 to f16
+      nm.yield %h : f16
+    }
+  return
+}

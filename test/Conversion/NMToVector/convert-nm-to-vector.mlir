@@ -157,3 +157,39 @@ func.func @left(%a: memref<4x16xf32>, %d: memref<4x?xf32>, %t: tensor<4x16xf32>,
                      outs(%ct : tensor<4x24xf32>) -> tensor<4x24xf32>
   return %r : tensor<4x24xf32>
 }
+
+// -----
+
+// The epilogue takes vectors of sums: a bias along them, a column's scale the
+// same for all, a residual that stands the other way round by a transfer.
+
+// CHECK-LABEL: func.func @epilogue(
+// CHECK-SAME: %[[B:[^:]*]]: memref<48xf32>, %[[S:[^:]*]]: memref<2xf32>, %[[R:[^:]*]]: memref<48x2xf32>, %[[C:[^:]*]]: memref<2x48xf16>)
+func.func @epilogue(%a: memref<2x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %b: memref<48xf32>,
+                    %s: memref<2xf32>, %r: memref<48x2xf32>, %c: memref<2x48xf16>) {
+  // CHECK-NOT: vector.load %[[C]]
+  // CHECK: %[[BIAS:.*]] = vector.load %[[B]]
+  // CHECK: %[[ONE:.*]] = memref.load %[[S]]
+  // CHECK: %[[SCALE:.*]] = vector.broadcast %[[ONE]]
+  // CHECK: %[[RESIDUAL:.*]] = vector.transfer_read %[[R]]
+  // CHECK: %[[SCALED:.*]] = arith.mulf %{{.*}}, %[[SCALE]] : vector<16xf32>
+  // CHECK: %[[BIASED:.*]] = arith.addf %[[SCALED]], %[[BIAS]] : vector<16xf32>
+  // CHECK: %[[ALL:.*]] = arith.addf %[[BIASED]], %[[RESIDUAL]] : vector<16xf32>
+  // CHECK: %[[RELU:.*]] = arith.maximumf %[[ALL]], %{{.*}} : vector<16xf32>
+  // CHECK: %[[H:.*]] = arith.truncf %[[RELU]] : vector<16xf32> to vector<16xf16>
+  // CHECK: vector.store %[[H]], %[[C]]
+  nm.spmm <2:4> ins(%a, %v, %i : memref<2x64xf32>, memref<32x48xf32>, memref<32x48xi8>)
+    outs(%c : memref<2x48xf16>)
+    epilogue ins(%b, %s, %r : memref<48xf32>, memref<2xf32>, memref<48x2xf32>)
+             maps [affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m)>, affine_map<(m, n) -> (n, m)>] {
+    ^bb0(%sum: f32, %x: f32, %t: f32, %y: f32):
+      %zero = arith.constant 0.0 : f32
+      %o = arith.mulf %sum, %t : f32
+      %p = arith.addf %o, %x : f32
+      %q = arith.addf %p, %y : f32
+      %relu = arith.maximumf %q, %zero : f32
+      %h = arith.truncf %relu : f32 to f16
+      nm.yield %h : f16
+    }
+  return
+}

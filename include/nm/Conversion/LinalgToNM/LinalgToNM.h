@@ -3,6 +3,8 @@
 #ifndef NM_CONVERSION_LINALGTONM_LINALGTONM_H
 #define NM_CONVERSION_LINALGTONM_LINALGTONM_H
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
@@ -15,11 +17,14 @@ namespace mlir::nm {
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h.inc"
 
 /// Patterns that turn contractions with an encoded operand into nm ops.
-void populateLinalgToNMPatterns(RewritePatternSet &patterns);
+/// `arithmetic` is that of products of f32 that say nothing of it.
+void populateLinalgToNMPatterns(RewritePatternSet &patterns,
+                                Arithmetic arithmetic = Arithmetic::F32);
 
 /// Patterns that turn dense contractions with a static matrix operand into nm
 /// ops of pattern 1:1.
-void populateDenseLinalgToNMPatterns(RewritePatternSet &patterns);
+void populateDenseLinalgToNMPatterns(RewritePatternSet &patterns,
+                                     Arithmetic arithmetic = Arithmetic::F32);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h.inc"

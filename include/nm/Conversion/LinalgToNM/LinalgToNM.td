@@ -20,6 +20,9 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
     block as wide as a row: such a matrix is its own condensed form. Its kernels
     are those of the N:M products beside it, where upstream has loops.
 
+    What a product of f32 may be computed by is the `#nm.arithmetic` that the
+    contraction has as its attribute `nm.arithmetic`, or else the option's.
+
     Any encoded operand of another op is an error that says why the op is not
     such a contraction.
 
@@ -40,7 +43,10 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
   }];
   let options = [
     Option<"denseProducts", "dense-products", "bool", /*default=*/"false",
-           "Take dense contractions too, as products with N = M">
+           "Take dense contractions too, as products with N = M">,
+    Option<"arithmetic", "arithmetic", "std::string", /*default=*/"\"f32\"",
+           "What products of f32 may be computed by that do not say it: f32, "
+           "ieee, bf16x3 or tf32">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::nm::NMDialect",

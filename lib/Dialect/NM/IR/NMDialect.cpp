@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -26,4 +27,14 @@ void NMDialect::initialize() {
 Operation *NMDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                           Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+LogicalResult NMDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  if (attribute.getName() == kArithmeticAttr &&
+      !isa<ArithmeticAttr>(attribute.getValue()))
+    return op->emitOpError()
+           << "expected '" << kArithmeticAttr
+           << "' to be an #nm.arithmetic, but got " << attribute.getValue();
+  return success();
 }

@@ -1,7 +1,10 @@
 //===- ProductOps.cpp - nm.spmm and nm.spmv -------------------------------===//
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
 #include "VerifyStorage.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -58,7 +61,9 @@ static LogicalResult verifyElementTypes(SparseProductOpInterface op) {
            << op.getValuesType().getElementType();
   Type output = op.getCType().getElementType();
   Type accumulator = op.getAccumulatorType();
-  if (output == accumulator || (output == element && isa<FloatType>(element)))
+  // An epilogue makes whatever C has, which ODS has checked.
+  if (op.hasEpilogue() || output == accumulator ||
+      (output == element && isa<FloatType>(element)))
     return success();
   InFlightDiagnostic diagnostic =
       op->emitOpError() << "expected C to have element type " << accumulator;
@@ -99,9 +104,20 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
   return packing ? verifyPacking(op, op.getPattern(), packing) : success();
 }
 
+/// (C5): only f32 operands leave a choice.
+static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
+  Type element = op.getAType().getElementType();
+  if (op.getArithmetic() == Arithmetic::F32 || element.isF32())
+    return success();
+  return op->emitOpError() << "expected f32 operands for arithmetic "
+                           << stringifyArithmetic(op.getArithmetic())
+                           << ", but got " << element;
+}
+
 /// What nm.spmm and nm.spmv have in common, after (C1).
 static LogicalResult verifyProduct(SparseProductOpInterface op) {
-  if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)))
+  if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)) ||
+      failed(verifyArithmetic(op)) || failed(verifyEpilogue(op)))
     return failure();
   if (failed(verifySchedule(op)))
     return failure();
@@ -135,6 +151,9 @@ LogicalResult SpMVOp::verify() {
   return verifyProduct(*this);
 }
 
+LogicalResult SpMMOp::verifyRegions() { return verifyEpilogueRegion(*this); }
+LogicalResult SpMVOp::verifyRegions() { return verifyEpilogueRegion(*this); }
+
 //===----------------------------------------------------------------------===//
 // Effects and shapes
 //===----------------------------------------------------------------------===//
@@ -142,13 +161,13 @@ LogicalResult SpMVOp::verify() {
 void SpMMOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  getDestinationStyleEffects(*this, /*accumulates=*/true, effects);
+  getDestinationStyleEffects(*this, /*accumulates=*/!hasEpilogue(), effects);
 }
 
 void SpMVOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  getDestinationStyleEffects(*this, /*accumulates=*/true, effects);
+  getDestinationStyleEffects(*this, /*accumulates=*/!hasEpilogue(), effects);
 }
 
 LogicalResult SpMMOp::reifyResultShapes(OpBuilder &builder,
@@ -227,26 +246,95 @@ struct FoldEmptyProduct : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!llvm::is_contained(op.getCType().getShape(), 0) &&
-        op.getStaticK() != 0)
+    bool isEmpty = llvm::is_contained(op.getCType().getShape(), 0);
+    if (!isEmpty && op.getStaticK() != 0)
       return rewriter.notifyMatchFailure(op, "product is not empty");
+    if (!isEmpty && op.hasEpilogue())
+      return keepEpilogue(op, rewriter);
     if (op.hasPureTensorSemantics())
       rewriter.replaceOp(op, op.getC());
     else
       rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  /// Sums over no rows are zeros, which the epilogue still takes.
+  static LogicalResult keepEpilogue(OpTy op, PatternRewriter &rewriter) {
+    if (!op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "an epilogue has to run");
+    auto product = cast<SparseProductOpInterface>(*op);
+    splitEpilogue(rewriter, product, product.getAccumulatorType());
+    return success();
+  }
+};
+
+/// An epilogue takes only what it uses.
+template <typename OpTy>
+struct DropUnusedEpilogueOperands : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasEpilogue())
+      return rewriter.notifyMatchFailure(op, "no epilogue");
+    SmallVector<Value> operands;
+    SmallVector<Attribute> maps;
+    llvm::BitVector unused(op.getEpilogueOperands().size() + 1);
+    for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands())) {
+      unused[i + 1] = op.getEpilogue().getArgument(i + 1).use_empty();
+      if (unused[i + 1])
+        continue;
+      operands.push_back(operand);
+      maps.push_back(op.getEpilogueMaps()[i]);
+    }
+    if (unused.none())
+      return rewriter.notifyMatchFailure(op, "all operands are used");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getEpilogueOperandsMutable().assign(operands);
+      op.setEpilogueMapsAttr(rewriter.getArrayAttr(maps));
+      op.getEpilogue().eraseArguments(unused);
+    });
+    return success();
+  }
+};
+
+/// An epilogue that gives the sum is none: the sum is added to zeros.
+template <typename OpTy>
+struct DropIdentityEpilogue : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasEpilogue() || op.getEpilogue().getTerminator()->getOperand(0) !=
+                                 op.getEpilogue().getArgument(0))
+      return rewriter.notifyMatchFailure(op, "no epilogue that gives the sum");
+    Location loc = op.getLoc();
+    Value zero = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getZeroAttr(op.getCType().getElementType()));
+    auto fill = linalg::FillOp::create(rewriter, loc, zero, op.getC());
+    Value zeros =
+        op.hasPureTensorSemantics() ? fill.getResult(0) : Value(op.getC());
+    rewriter.replaceOp(op, cloneWithoutEpilogue(rewriter, op, zeros));
+    return success();
+  }
 };
 } // namespace
 
+template <typename OpTy>
+static void addProductPatterns(RewritePatternSet &patterns) {
+  patterns.add<FoldInputCast<OpTy>, FoldEmptyProduct<OpTy>,
+               DropUnusedEpilogueOperands<OpTy>, DropIdentityEpilogue<OpTy>>(
+      patterns.getContext());
+}
+
 void SpMMOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *context) {
-  patterns
-      .add<FoldInputCast<SpMMOp>, FoldTransposeOfA, FoldEmptyProduct<SpMMOp>>(
-          context);
+  addProductPatterns<SpMMOp>(patterns);
+  patterns.add<FoldTransposeOfA>(context);
 }
 
 void SpMVOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                         MLIRContext *context) {
-  patterns.add<FoldInputCast<SpMVOp>, FoldEmptyProduct<SpMVOp>>(context);
+                                         MLIRContext *) {
+  addProductPatterns<SpMVOp>(patterns);
 }

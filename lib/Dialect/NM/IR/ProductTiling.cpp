@@ -2,11 +2,16 @@
 //
 // The iteration domain is (batch..., m, n, k) for nm.spmm and (n, k) for
 // nm.spmv. A tile is the same op on slices: A and C are cut like any matrix,
-// the weights by whole windows and units.
+// the weights by whole windows and units. An epilogue runs after the last sum:
+// a product that has one is not cut along k.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TilingInterfaceImpl.h"
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -77,6 +82,33 @@ SliceRegion mlir::nm::detail::getProductRegionOfC(SparseProductOpInterface op,
                    op.getNDimOfC(), tile.offsets.size() - 2);
 }
 
+/// The part of epilogue operand `operand` that a tile needs.
+static SliceRegion getRegionOfEpilogue(SparseProductOpInterface op,
+                                       const SliceRegion &tile,
+                                       size_t operand) {
+  AffineMap map = getEpilogueMap(op, operand);
+  SliceRegion region;
+  for (unsigned i = 0; i < map.getNumResults(); ++i) {
+    unsigned loop = map.getDimPosition(i);
+    region.append({tile.offsets[loop], tile.sizes[loop]});
+  }
+  return region;
+}
+
+/// Fails with an error where the tile's sums would not be whole when an
+/// epilogue takes them.
+static LogicalResult verifyEpilogueTile(SparseProductOpInterface op,
+                                        const SliceRegion &tile) {
+  if (!op.hasEpilogue())
+    return success();
+  std::optional<int64_t> offset = getConstantIntValue(tile.offsets.back()),
+                         size = getConstantIntValue(tile.sizes.back());
+  if (offset == 0 && (!size || *size == op.getStaticK()))
+    return success();
+  return op->emitOpError() << "expected tiles of all of k, for the epilogue "
+                              "takes whole sums";
+}
+
 FailureOr<TilingResult>
 mlir::nm::detail::tileProduct(SparseProductOpInterface op, OpBuilder &builder,
                               const SliceRegion &tile) {
@@ -85,20 +117,28 @@ mlir::nm::detail::tileProduct(SparseProductOpInterface op, OpBuilder &builder,
   PackingAttr packing = op.getPackingAttr();
   size_t kLoop = tile.offsets.size() - 1, nLoop = kLoop - 1;
   if (failed(verifyTileOffsets(op, pattern, packing, tile.offsets[kLoop],
-                               tile.offsets[nLoop])))
+                               tile.offsets[nLoop])) ||
+      failed(verifyEpilogueTile(op, tile)))
     return failure();
   StorageRegion storage =
       getStorageRegion(builder, loc, pattern, packing, op.getIndices(),
                        {tile.offsets[kLoop], tile.sizes[kLoop]},
                        {tile.offsets[nLoop], tile.sizes[nLoop]});
-  SmallVector<Operation *> slices = {
-      createSlice(builder, loc, op.getA(), getRegionOfA(op, tile)),
-      createSlice(builder, loc, op.getValues(), storage.values),
-      createSlice(builder, loc, op.getIndices(), storage.indices),
-      createSlice(builder, loc, op.getC(), getProductRegionOfC(op, tile))};
+  SmallVector<Operation *> slices;
   SmallVector<Value> operands;
-  for (Operation *slice : slices)
-    operands.push_back(slice->getResult(0));
+  auto cut = [&](Value whole, const SliceRegion &region) {
+    // What has no dimensions, as a scale of the tensor, is the same for all.
+    if (region.offsets.empty())
+      return operands.push_back(whole);
+    slices.push_back(createSlice(builder, loc, whole, region));
+    operands.push_back(slices.back()->getResult(0));
+  };
+  cut(op.getA(), getRegionOfA(op, tile));
+  cut(op.getValues(), storage.values);
+  cut(op.getIndices(), storage.indices);
+  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
+    cut(operand, getRegionOfEpilogue(op, tile, i));
+  cut(op.getC(), getProductRegionOfC(op, tile));
   SmallVector<Type> resultTypes;
   if (op->getNumResults())
     resultTypes.push_back(operands.back().getType());

@@ -18,9 +18,10 @@ struct DestinationOpInterface
                                               OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    // Products accumulate into their destination; the format ops overwrite
-    // theirs.
-    return isa<mlir::nm::SparseProductOpInterface>(op) ||
+    // Products accumulate into their destination, unless an epilogue makes it;
+    // the format ops overwrite theirs.
+    auto product = dyn_cast<mlir::nm::SparseProductOpInterface>(op);
+    return (product && !product.hasEpilogue()) ||
            !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 

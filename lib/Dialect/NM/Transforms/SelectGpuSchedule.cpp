@@ -10,6 +10,7 @@
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
@@ -59,8 +60,10 @@ static GpuProduct getProduct(SparseProductOpInterface op) {
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
     product.isKMajor = spmm.getTransposeA();
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
-  product.outputType =
-      *mlir::nm::getElementType(op.getCType().getElementType());
+  // Of the sums, whatever an epilogue then makes of them.
+  product.outputType = *mlir::nm::getElementType(
+      op.hasEpilogue() ? getRoundedSumType(op)
+                       : op.getCType().getElementType());
   return product;
 }
 

@@ -11,6 +11,7 @@
 
 #include "TileToGpuBlocks.h"
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -58,6 +59,11 @@ static OpFoldResult getTileSize(OpBuilder &builder, Location loc, int64_t step,
 }
 
 namespace {
+/// A rectangle of loops, or of C.
+struct SliceRegion {
+  SmallVector<OpFoldResult> offsets, sizes;
+};
+
 class SplitProduct {
 public:
   SplitProduct(RewriterBase &rewriter, SparseProductOpInterface op,
@@ -87,6 +93,10 @@ private:
   Value createResult();
   FailureOr<Value> sumParts();
   LogicalResult sumPart(scf::ForallOp blocks);
+  FailureOr<Value> sumTiles(OpFoldResult part, ArrayRef<OpFoldResult> offsets,
+                            ArrayRef<OpFoldResult> sizes, Value sums);
+  LogicalResult sumWholeTile(scf::ForallOp blocks, OpFoldResult part,
+                             const SliceRegion &tile, const SliceRegion &ofC);
   FailureOr<Value> multiplyTile(OpFoldResult part, Value k,
                                 ArrayRef<OpFoldResult> offsets,
                                 ArrayRef<OpFoldResult> sizes, Value sums);
@@ -97,10 +107,13 @@ private:
   Value getResultTensor();
   Value addPartials(Value partials);
   void addTile(scf::ForallOp blocks, Value partials);
+  Value finish(OpBuilder &builder, ArrayRef<Value> parts, ValueRange others);
 
   RewriterBase &rewriter;
   Location loc;
   SparseProductOpInterface op;
+  /// `op` without its epilogue, which takes what the parts make together.
+  SparseProductOpInterface bare;
   const KParts &parts;
   ArrayRef<int64_t> outputTile;
 };
@@ -197,8 +210,8 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
   tileOffsets.push_back(offset);
   tileSizes.push_back(size);
   FailureOr<TilingResult> tiled =
-      cast<TilingInterface>(*op).getTiledImplementation(rewriter, tileOffsets,
-                                                        tileSizes);
+      cast<TilingInterface>(*bare).getTiledImplementation(rewriter, tileOffsets,
+                                                          tileSizes);
   if (failed(tiled))
     return failure();
   auto product = cast<SparseProductOpInterface>(tiled->tiledOps.front());
@@ -227,6 +240,52 @@ Value SplitProduct::createSums(Value result, OpFoldResult part,
               : tile;
 }
 
+/// A loop over a part's tiles of k, which adds to `sums`.
+FailureOr<Value> SplitProduct::sumTiles(OpFoldResult part,
+                                        ArrayRef<OpFoldResult> offsets,
+                                        ArrayRef<OpFoldResult> sizes,
+                                        Value sums) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  auto loop =
+      scf::ForOp::create(rewriter, loc, constant(0), constant(parts.rows()),
+                         constant(parts.tileK), sums);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  FailureOr<Value> next = multiplyTile(part, loop.getInductionVar(), offsets,
+                                       sizes, loop.getRegionIterArg(0));
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(rewriter, loc, *next);
+  rewriter.setInsertionPointAfter(loop);
+  return loop.getResult(0);
+}
+
+/// The same for a tile of C that one cluster sums, and the epilogue behind it.
+LogicalResult SplitProduct::sumWholeTile(scf::ForallOp blocks,
+                                         OpFoldResult part,
+                                         const SliceRegion &tile,
+                                         const SliceRegion &ofC) {
+  FailureOr<TilingResult> tiled =
+      cast<TilingInterface>(*op).getTiledImplementation(rewriter, tile.offsets,
+                                                        tile.sizes);
+  if (failed(tiled))
+    return failure();
+  auto product = cast<SparseProductOpInterface>(tiled->tiledOps.front());
+  product.getC().getDefiningOp()->setOperand(0,
+                                             blocks.getRegionOutArgs().front());
+  insertTile(blocks, product->getResult(0), ofC.offsets, ofC.sizes);
+  product = splitEpilogue(rewriter, product, product.getAccumulatorType());
+  rewriter.setInsertionPoint(product);
+  FailureOr<Value> sums =
+      sumTiles(part, ArrayRef(tile.offsets).drop_back(),
+               ArrayRef(tile.sizes).drop_back(), product.getC());
+  if (failed(sums))
+    return failure();
+  rewriter.replaceOp(product, *sums);
+  return success();
+}
+
 /// The body of one block: a tile of the sums of one part.
 LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
   auto tilingOp = cast<TilingInterface>(*op);
@@ -245,26 +304,19 @@ LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
   if (failed(tilingOp.getResultTilePosition(rewriter, 0, allOffsets, allSizes,
                                             cOffsets, cSizes)))
     return failure();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
-  Value sums =
+  if (sumsInClusters() && op.hasEpilogue())
+    return sumWholeTile(blocks, part, {allOffsets, allSizes},
+                        {cOffsets, cSizes});
+  Value zeros =
       createSums(blocks.getRegionOutArgs().front(), part, cOffsets, cSizes);
-  auto loop =
-      scf::ForOp::create(rewriter, loc, constant(0), constant(parts.rows()),
-                         constant(parts.tileK), sums);
-  rewriter.setInsertionPointToStart(loop.getBody());
-  FailureOr<Value> next = multiplyTile(part, loop.getInductionVar(), offsets,
-                                       sizes, loop.getRegionIterArg(0));
-  if (failed(next))
+  FailureOr<Value> sums = sumTiles(part, offsets, sizes, zeros);
+  if (failed(sums))
     return failure();
-  scf::YieldOp::create(rewriter, loc, *next);
   if (!sumsInClusters()) {
-    rewriter.setInsertionPointAfter(loop);
     cOffsets = prepend(getPlaceOfSum(part), cOffsets);
     cSizes = prepend(rewriter.getIndexAttr(1), cSizes);
   }
-  insertTile(blocks, loop.getResult(0), cOffsets, cSizes);
+  insertTile(blocks, *sums, cOffsets, cSizes);
   return success();
 }
 
@@ -327,6 +379,23 @@ static Value add(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
   return arith::AddIOp::create(builder, loc, lhs, rhs);
 }
 
+/// The part of an epilogue's operand that a region of C takes; `map` is from
+/// C's dimensions.
+static Value sliceOperand(OpBuilder &builder, Location loc, Value operand,
+                          AffineMap map, ArrayRef<OpFoldResult> offsets,
+                          ArrayRef<OpFoldResult> sizes) {
+  if (map.getNumResults() == 0)
+    return operand;
+  SmallVector<OpFoldResult> itsOffsets, itsSizes;
+  for (unsigned i = 0; i < map.getNumResults(); ++i) {
+    itsOffsets.push_back(offsets[map.getDimPosition(i)]);
+    itsSizes.push_back(sizes[map.getDimPosition(i)]);
+  }
+  SmallVector<OpFoldResult> strides(itsSizes.size(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(builder, loc, operand, itsOffsets,
+                                        itsSizes, strides);
+}
+
 /// Converts between C's type and the one that products are summed in.
 static Value convert(OpBuilder &builder, Location loc, Type type, Value value) {
   if (value.getType() == type)
@@ -334,6 +403,25 @@ static Value convert(OpBuilder &builder, Location loc, Type type, Value value) {
   if (type.getIntOrFloatBitWidth() > value.getType().getIntOrFloatBitWidth())
     return arith::ExtFOp::create(builder, loc, type, value);
   return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+/// An element of C of its partial sums. `others` is what C had, unless it was
+/// filled, or the operands of the epilogue.
+Value SplitProduct::finish(OpBuilder &builder, ArrayRef<Value> parts,
+                           ValueRange others) {
+  Value sum = parts.front();
+  for (Value part : parts.drop_front())
+    sum = add(builder, loc, sum, part);
+  if (op.hasEpilogue()) {
+    SmallVector<Value> arguments = {sum};
+    llvm::append_range(arguments, others);
+    return inlineElementwise(builder, loc, op.getEpilogue(), arguments);
+  }
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  Value before = fill ? fill.value() : others.front();
+  if (!fill || !matchPattern(before, m_AnyZeroFloat()))
+    sum = add(builder, loc, convert(builder, loc, sum.getType(), before), sum);
+  return convert(builder, loc, op.getCType().getElementType(), sum);
 }
 
 /// The body of one block: partial sums of some columns of C, added in the order
@@ -357,26 +445,30 @@ void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
   for (int64_t part = 0; part < parts.sums(); ++part)
     inputs.push_back(
         slicePartials(partials, rewriter.getIndexAttr(part), offsets, sizes));
-  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  bool isInPlace = isSummedInPlace();
-  if (!fill && !isInPlace)
+  bool readsC = !op.hasEpilogue() && !op.getC().getDefiningOp<linalg::FillOp>();
+  if (readsC && !isSummedInPlace())
     inputs.push_back(slice(op.getC()));
   Value tile = slice(result);
-  SmallVector<AffineMap> maps(inputs.size() + 1,
-                              rewriter.getMultiDimIdentityMap(rank));
+  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
+  SmallVector<AffineMap> maps(inputs.size(), identity);
+  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands())) {
+    AffineMap map = getEpilogueMapOfC(op, i);
+    inputs.push_back(sliceOperand(rewriter, loc, operand, map, offsets, sizes));
+    maps.push_back(map);
+  }
+  maps.push_back(identity);
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
-  Type sumType = op.getAccumulatorType(), element = type.getElementType();
   auto sum = linalg::GenericOp::create(
       rewriter, loc, tile.getType(), inputs, tile, maps, iterators,
       [&](OpBuilder &body, Location, ValueRange arguments) {
-        Value sum = arguments.front();
-        for (int64_t part = 1; part < parts.sums(); ++part)
-          sum = add(body, loc, sum, arguments[part]);
-        Value before = fill ? fill.value() : arguments[parts.sums()];
-        if (!fill || !matchPattern(before, m_AnyZeroFloat()))
-          sum = add(body, loc, convert(body, loc, sumType, before), sum);
-        linalg::YieldOp::create(body, loc, convert(body, loc, element, sum));
+        SmallVector<Value> elements(arguments);
+        ArrayRef<Value> all(elements);
+        if (op.hasEpilogue())
+          all = all.drop_back();
+        linalg::YieldOp::create(body, loc,
+                                finish(body, all.take_front(parts.sums()),
+                                       all.drop_front(parts.sums())));
       });
   insertTile(blocks, sum.getResult(0), offsets, sizes);
 }
@@ -413,10 +505,14 @@ LogicalResult SplitProduct::run() {
            << "expected k to be split into at most "
            << kMaxParts * parts.clusterK << " parts, but got " << parts.count;
   rewriter.setInsertionPoint(op);
+  bare = op.hasEpilogue() ? cloneWithoutEpilogue(rewriter, op, op.getC()) : op;
   FailureOr<Value> partials = sumParts();
   if (failed(partials))
     return failure();
-  rewriter.replaceOp(op, sumsInClusters() ? *partials : addPartials(*partials));
+  Value result = sumsInClusters() ? *partials : addPartials(*partials);
+  if (bare != op)
+    rewriter.eraseOp(bare);
+  rewriter.replaceOp(op, result);
   return success();
 }
 

@@ -5,6 +5,7 @@
 #include "GatherUnits.h"
 #include "SplitK.h"
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
@@ -75,6 +76,20 @@ static SmallVector<int64_t> getOutputTile(SparseProductOpInterface op,
   int64_t columns = llvm::alignTo(op.getStaticN(), step);
   sizes.push_back(std::min(tile.n, columns));
   return sizes;
+}
+
+/// What an epilogue writes is a new tensor, so that no copy of the old one is
+/// made.
+static void writeNewTensor(RewriterBase &rewriter,
+                           SparseProductOpInterface op) {
+  if (op.getC().getDefiningOp<tensor::EmptyOp>())
+    return;
+  rewriter.setInsertionPoint(op);
+  Value empty = tensor::EmptyOp::create(
+      rewriter, op.getLoc(),
+      tensor::getMixedSizes(rewriter, op.getLoc(), op.getC()),
+      op.getCType().getElementType());
+  rewriter.modifyOpInPlace(op, [&] { op.getDpsInitsMutable()[0].set(empty); });
 }
 
 /// What a fill overwrites is not needed: it fills a new tensor, so that no copy
@@ -150,6 +165,10 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
   if (isa<CublasScheduleAttr>(op.getScheduleAttr())) {
+    // The library's product has no epilogue, and either product is followed by
+    // the same.
+    if (op.hasEpilogue())
+      op = splitEpilogue(rewriter, op, getRoundedSumType(op));
     FailureOr<SparseProductOpInterface> own = branchOnCublas(rewriter, op);
     if (failed(own))
       return failure();
@@ -161,6 +180,8 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);
   if (failed(tile))
     return failure();
+  if (narrowed.hasEpilogue())
+    writeNewTensor(rewriter, narrowed);
   KParts parts(narrowed.getStaticK(), tile->k,
                narrowed.getScheduleAttr().getTiling().splitK, tile->clusterK);
   if (parts.count > 1)
@@ -170,6 +191,10 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))
     return failure();
+  // The sums of a tile are whole behind the loop over k.
+  if (outputTile->hasEpilogue())
+    outputTile =
+        splitEpilogue(rewriter, *outputTile, outputTile->getAccumulatorType());
   if (gathersUnits(*outputTile, *tile)) {
     gatherUnits(rewriter, *outputTile);
     return success();

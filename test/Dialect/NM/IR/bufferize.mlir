@@ -105,3 +105,25 @@ func.func @tiles(%a: tensor<6x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi
   }
   return %r : tensor<6x48xf32>
 }
+
+// -----
+
+// An epilogue makes C: what that had is not read, so that no copy is made of
+// it, though it is read later.
+
+// CHECK-LABEL: func.func @epilogue
+// CHECK-SAME: %[[C:[^:]*]]: memref<3x48xf32>, {{.*}}, %[[B:[^:]*]]: memref<48xf32>)
+func.func @epilogue(%c: tensor<3x48xf32>, %a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %b: tensor<48xf32>)
+    -> (tensor<3x48xf32>, tensor<3x48xf32>) {
+  // CHECK: %[[NEW:.*]] = memref.alloc()
+  // CHECK-NOT: memref.copy
+  // CHECK: nm.spmm <2:4> arithmetic <tf32> ins({{.*}}) outs(%[[NEW]] : {{.*}}) epilogue ins(%[[B]] : memref<48xf32>)
+  %r = nm.spmm <2:4> arithmetic <tf32> ins(%a, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+    epilogue ins(%b : tensor<48xf32>) maps [affine_map<(m, n) -> (n)>] {
+    ^bb0(%s: f32, %x: f32):
+      %y = arith.addf %s, %x : f32
+      nm.yield %y : f32
+    }
+  return %r, %c : tensor<3x48xf32>, tensor<3x48xf32>
+}

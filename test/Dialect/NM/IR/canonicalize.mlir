@@ -153,3 +153,73 @@ func.func @transposed_batch_and_matrix(%a: tensor<5x2x64x3xf32>, %v: tensor<32x4
     outs(%c : tensor<2x5x3x48xf32>) -> tensor<2x5x3x48xf32>
   return %r : tensor<2x5x3x48xf32>
 }
+
+// -----
+
+// An epilogue that gives the sum is none: the sum is added to zeros.
+
+// CHECK-LABEL: func.func @identity_epilogue
+// CHECK-SAME: %[[C:[^:]*]]: tensor<3x48xf32>)
+func.func @identity_epilogue(%a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %b: tensor<48xf32>,
+                             %c: tensor<3x48xf32>) -> tensor<3x48xf32> {
+  // CHECK: %[[ZERO:.*]] = arith.constant 0.0
+  // CHECK: %[[FILL:.*]] = linalg.fill ins(%[[ZERO]] : f32) outs(%[[C]] : {{.*}})
+  // CHECK: nm.spmm <2:4> ins({{.*}}) outs(%[[FILL]] : tensor<3x48xf32>) -> tensor<3x48xf32>
+  // CHECK-NOT: epilogue
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+    epilogue ins(%b : tensor<48xf32>) maps [affine_map<(m, n) -> (n)>] {
+    ^bb0(%s: f32, %x: f32):
+      nm.yield %s : f32
+    }
+  return %r : tensor<3x48xf32>
+}
+
+// -----
+
+// An operand that is not used goes. Constants stay in the region.
+
+// CHECK-LABEL: func.func @unused_epilogue_operand
+// CHECK-SAME: %[[B:[^:]*]]: tensor<48xf32>, %[[D:[^:]*]]: tensor<3x48xf16>
+func.func @unused_epilogue_operand(%a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %b: tensor<48xf32>,
+                                   %d: tensor<3x48xf16>, %c: tensor<3x48xf32>) -> tensor<3x48xf32> {
+  // CHECK: epilogue ins(%[[B]] : tensor<48xf32>) maps [#{{.*}}] {
+  // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[X:.*]]: f32):
+  // CHECK-NEXT: %[[TWO:.*]] = arith.constant 2.0
+  // CHECK-NEXT: %[[P:.*]] = arith.mulf %[[X]], %[[TWO]]
+  // CHECK-NEXT: arith.addf %[[S]], %[[P]]
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+    epilogue ins(%d, %b : tensor<3x48xf16>, tensor<48xf32>)
+             maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>] {
+    ^bb0(%s: f32, %h: f16, %x: f32):
+      %two = arith.constant 2.0 : f32
+      %p = arith.mulf %x, %two : f32
+      %y = arith.addf %s, %p : f32
+      nm.yield %y : f32
+    }
+  return %r : tensor<3x48xf32>
+}
+
+// -----
+
+// Sums over no rows of k are zeros, which the epilogue still takes.
+
+// CHECK-LABEL: func.func @epilogue_of_an_empty_sum
+func.func @epilogue_of_an_empty_sum(%a: tensor<3x0xf32>, %v: tensor<0x48xf32>, %i: tensor<0x48xi8>, %b: tensor<48xf32>,
+                                    %c: tensor<3x48xf16>) -> tensor<3x48xf16> {
+  // CHECK: linalg.fill
+  // CHECK-NOT: nm.spmm
+  // CHECK: linalg.generic
+  // CHECK: arith.addf
+  // CHECK: arith.truncf
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x0xf32>, tensor<0x48xf32>, tensor<0x48xi8>)
+    outs(%c : tensor<3x48xf16>) -> tensor<3x48xf16>
+    epilogue ins(%b : tensor<48xf32>) maps [affine_map<(m, n) -> (n)>] {
+    ^bb0(%s: f32, %x: f32):
+      %y = arith.addf %s, %x : f32
+      %h = arith.truncf %y : f32 to f16
+      nm.yield %h : f16
+    }
+  return %r : tensor<3x48xf16>
+}

@@ -80,3 +80,30 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// An epilogue takes whole sums.
+
+func.func @epilogue(%a: tensor<3x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<3x48xf32>) -> tensor<3x48xf32> {
+  // expected-error @below {{expected tiles of all of k, for the epilogue takes whole sums}}
+  // expected-error @below {{faild to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+    epilogue {
+    ^bb0(%s: f32):
+      %y = math.exp %s : f32
+      nm.yield %y : f32
+    }
+  return %r : tensor<3x48xf32>
+}
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["nm.spmm"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops = transform.structured.tile_using_for %op tile_sizes [0, 0, 8]
+      : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -211,3 +211,43 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// The operands of an epilogue are cut with C: a bias along n, a residual along
+// both, a scale not at all. C is transposed. The arithmetic stays.
+
+// CHECK-LABEL: func.func @epilogue
+// CHECK-SAME: %[[BIAS:[^:]*]]: tensor<45xf32>, %[[RES:[^:]*]]: tensor<?x45xf16>, %[[SCALE:[^:]*]]: tensor<f32>
+func.func @epilogue(%a: tensor<?x64xf32>, %v: tensor<32x45xf32>, %i: tensor<32x45xi8>, %bias: tensor<45xf32>,
+                    %res: tensor<?x45xf16>, %scale: tensor<f32>, %c: tensor<45x?xf16>) -> tensor<45x?xf16> {
+  // CHECK: scf.for %[[M:.*]] = {{.*}} iter_args
+  // CHECK: scf.for %[[N:.*]] = {{.*}} iter_args(%[[OUT:.*]] = {{.*}})
+  // CHECK-DAG: %[[BT:.*]] = tensor.extract_slice %[[BIAS]][%[[N]]] [%[[NSIZE:.*]]] [1]
+  // CHECK-DAG: %[[RT:.*]] = tensor.extract_slice %[[RES]][%[[M]], %[[N]]] [%[[MSIZE:.*]], %[[NSIZE]]] [1, 1]
+  // CHECK-DAG: %[[CT:.*]] = tensor.extract_slice %[[OUT]][%[[N]], %[[M]]] [%[[NSIZE]], %[[MSIZE]]] [1, 1]
+  // CHECK: nm.spmm <2:4> transpose_c arithmetic <ieee> ins({{.*}}) outs(%[[CT]] : tensor<?x?xf16>)
+  // CHECK-SAME: epilogue ins(%[[BT]], %[[RT]], %[[SCALE]] :
+  %r = nm.spmm <2:4> transpose_c arithmetic <ieee>
+    ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x45xf32>, tensor<32x45xi8>)
+    outs(%c : tensor<45x?xf16>) -> tensor<45x?xf16>
+    epilogue ins(%bias, %res, %scale : tensor<45xf32>, tensor<?x45xf16>, tensor<f32>)
+             maps [affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> ()>] {
+    ^bb0(%s: f32, %b: f32, %x: f16, %t: f32):
+      %p = arith.mulf %s, %t : f32
+      %q = arith.addf %p, %b : f32
+      %h = arith.truncf %q : f32 to f16
+      %y = arith.addf %h, %x : f16
+      nm.yield %y : f16
+    }
+  return %r : tensor<45x?xf16>
+}
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["nm.spmm"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [8, 16, 0]
+      : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

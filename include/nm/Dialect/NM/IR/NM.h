@@ -24,6 +24,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMAttributes.h.inc"
 
+namespace mlir::nm {
+/// The attribute by which a linalg op says its `#nm.arithmetic`.
+inline constexpr llvm::StringLiteral kArithmeticAttr = "nm.arithmetic";
+} // namespace mlir::nm
+
 namespace mlir::nm::detail {
 /// i32 for integers, f32 for floats.
 Type getProductAccumulatorType(Type elementType);

@@ -160,4 +160,38 @@ def NM_ChipAttr : NM_Attr<"Chip", "chip"> {
   }];
 }
 
+def NM_Arithmetic : I32EnumAttr<"Arithmetic", "what sums may be computed by", [
+    I32EnumAttrCase<"F32", 0, "f32">,
+    I32EnumAttrCase<"IEEE", 1, "ieee">,
+    I32EnumAttrCase<"BF16x3", 2, "bf16x3">,
+    I32EnumAttrCase<"TF32", 3, "tf32">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
+}
+
+def NM_ArithmeticAttr : EnumAttr<NM_Dialect, NM_Arithmetic, "arithmetic"> {
+  let summary = "what a product of f32 operands may be computed by";
+  let description = [{
+    * `ieee`: multiply-adds in f32, each rounded once.
+    * `f32`, the default: anything as accurate as f32. The error of a sum is at
+      most 1.5 times that of a chain of f32 multiply-adds in the order of k.
+    * `bf16x3`: operands as sums of bf16 terms, three products of which are
+      made; the error of a product is about 2^-16 of it.
+    * `tf32`: operands rounded to TensorFloat-32, of 10 bits of mantissa.
+
+    Sums are f32 in each. A strategy may be more accurate than it has to be, but
+    which strategy was estimated to be fastest never makes a result less
+    accurate than the product allows. Products of other types have one
+    arithmetic: their operands' products are exact in the type that they are
+    summed in.
+
+    A linalg op says it by the attribute `nm.arithmetic`:
+
+    ```mlir
+    linalg.matmul {nm.arithmetic = #nm.arithmetic<tf32>} ins(...) outs(...)
+    ```
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
 #endif // NM_DIALECT_NM_IR_NMATTRIBUTES_TD

@@ -29,7 +29,8 @@ def NM_Dialect : Dialect {
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect"
   ];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

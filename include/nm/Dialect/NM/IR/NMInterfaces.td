@@ -30,6 +30,18 @@ def NM_SparseProductOpInterface
                     (ins "::mlir::nm::PackingAttr":$packing)>,
     InterfaceMethod<"Sets the schedule.", "void", "setScheduleAttr",
                     (ins "::mlir::nm::ScheduleAttrInterface":$schedule)>,
+    InterfaceMethod<"What the sums may be computed by.",
+                    "::mlir::nm::Arithmetic", "getArithmetic">,
+    InterfaceMethod<"What the epilogue takes beside the sums.",
+                    "::mlir::OperandRange", "getEpilogueOperands">,
+    InterfaceMethod<"The same, to be changed.",
+                    "::mlir::MutableOperandRange",
+                    "getEpilogueOperandsMutable">,
+    InterfaceMethod<[{
+        Affine maps from (batch..., m, n) to the epilogue operands' dimensions.
+      }], "::mlir::ArrayAttr", "getEpilogueMaps">,
+    InterfaceMethod<"Sets these maps.", "void", "setEpilogueMapsAttr",
+                    (ins "::mlir::ArrayAttr":$maps)>,
     InterfaceMethod<[{
         The dimension of A that is k.
       }], "int64_t", "getKDimOfA">,
@@ -65,6 +77,14 @@ def NM_SparseProductOpInterface
     int64_t getStaticM() {
       std::optional<int64_t> dim = $_op.getMDimOfA();
       return dim ? getAType().getDimSize(*dim) : 1;
+    }
+    /// Whether C is made by an epilogue, and not added to.
+    bool hasEpilogue() { return $_op->getNumRegions() != 0; }
+    /// What makes C of the sums.
+    ::mlir::Block &getEpilogue() { return $_op->getRegion(0).front(); }
+    /// The dimensions of C: batch..., m, if there is one, and n.
+    int64_t getNumOutputLoops() {
+      return $_op.getNumBatchDims() + ($_op.getMDimOfC() ? 2 : 1);
     }
     /// The type that products are summed in: i32 for integers, else f32.
     ::mlir::Type getAccumulatorType() {

@@ -12,7 +12,11 @@ include "nm/Dialect/NM/IR/NMInterfaces.td"
 include "nm/Dialect/NM/IR/NMSchedules.td"
 
 def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN]>;
-def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32]>;
+def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32, I8]>;
+/// What an epilogue computes with.
+def NM_EpilogueElement : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
+def NM_EpilogueOperand : AnyTypeOf<[RankedTensorOf<[NM_EpilogueElement]>,
+                                    MemRefOf<[NM_EpilogueElement]>]>;
 
 /// A ranked tensor, or a memref in any memory space.
 class NM_Shaped<Type element, list<int> ranks>
@@ -48,10 +52,18 @@ class NM_DestinationOp<string mnemonic, list<Trait> traits = []>
 // Products
 //===----------------------------------------------------------------------===//
 
+def NM_AllowedArithmetic
+    : DefaultValuedAttr<NM_ArithmeticAttr, "::mlir::nm::Arithmetic::F32">;
+def NM_EpilogueMaps : DefaultValuedAttr<AffineMapArrayAttr, "{}">;
+
 class NM_ProductOp<string mnemonic>
     : NM_DestinationOp<mnemonic, [
+        IsolatedFromAbove,
         DeclareOpInterfaceMethods<NM_SparseProductOpInterface>]> {
+  // One, or none: upstream's clone of an op crashes on a region without blocks.
+  let regions = (region VariadicRegion<SizedRegion<1>>:$epilogues);
   let hasCanonicalizer = 1;
+  let hasRegionVerifier = 1;
   code productDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCMutable(); }
   }];
@@ -126,12 +138,14 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
       and m.
     * (C2) A and the values have the same element type; C has that type or
-      f32 for floats, and i32 for i8.
+      f32 for floats, and i32 for i8. With an epilogue, C has any of f32, f16,
+      bf16, i32 and i8.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
       `#nm.packing` says. Every size is at most 2^40.
     * (C4) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result, of C's type.
+    * (C5) an `arithmetic` other than `f32` has f32 operands.
 
     ```mlir
     %r = nm.spmm <2:4>
@@ -139,21 +153,64 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
     ```
 
+    An `epilogue` is a region that takes each sum, in the type that products
+    are summed in, and one element of each of its operands, and yields the
+    element of C. It runs once for each element of C, after its last product.
+    C = epilogue(A · B, operands) is then written and not read: what is to be
+    added to the sum (a residual, or what C had) is an operand like any other,
+    so that C may have a type that sums never have. Each operand has an affine
+    map from (batch..., m, n) to its dimensions; a dimension that the map leaves
+    out is one that the operand is broadcast along. The region does all
+    rounding itself.
+
+    ```mlir
+    %r = nm.spmm <2:4>
+      ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%c : tensor<?x48xf16>) -> tensor<?x48xf16>
+      epilogue ins(%bias : tensor<48xf32>) maps [affine_map<(m, n) -> (n)>] {
+      ^bb0(%sum: f32, %b: f32):
+        %zero = arith.constant 0.0 : f32
+        %biased = arith.addf %sum, %b : f32
+        %relu = arith.maximumf %biased, %zero : f32
+        %y = arith.truncf %relu : f32 to f16
+        nm.yield %y : f16
+      }
+    ```
+
+    Constraints of an epilogue:
+    * (E1) its arguments are the sum, f32 (i32 for i8), then an element of each
+      operand.
+    * (E2) there is one map for each operand. It takes (batch..., m, n), or (n)
+      of `nm.spmv`, to distinct ones of these, as many as the operand has
+      dimensions; sizes agree with C's.
+    * (E3) the region has constants and elementwise scalar ops without side
+      effects, and ends with `nm.yield` of C's element type. It uses no value
+      from outside of it.
+
+    `arithmetic` is what the sums may be computed by; see `#nm.arithmetic`.
+
     N:M SpMM is described in NM-SpMM (Ma et al., IPDPS 2025) and nmSPARSE
     (Lin et al., MLSys 2023).
   }];
   let arguments = (ins NM_PatternAttr:$pattern,
                        NM_Activations:$a, NM_Values:$values,
-                       NM_Indices:$indices, NM_Output:$c,
+                       NM_Indices:$indices,
+                       Variadic<NM_EpilogueOperand>:$epilogueOperands,
+                       NM_Output:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_c,
                        OptionalAttr<NM_PackingAttr>:$packing,
-                       OptionalAttr<NM_ScheduleAttrInterface>:$schedule);
+                       OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
+                       NM_AllowedArithmetic:$arithmetic,
+                       NM_EpilogueMaps:$epilogue_maps);
   let assemblyFormat = [{
     $pattern (`transpose_a` $transpose_a^)? (`transpose_c` $transpose_c^)?
     (`packing` $packing^)? (`schedule` $schedule^)?
+    (`arithmetic` $arithmetic^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
     `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
+    (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
+                 `maps` $epilogue_maps)? $epilogues^)?
   }];
   let extraClassDeclaration = productDeclaration;
 }
@@ -167,7 +224,7 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
 
     Constraints:
     * (C1) x and y have rank 1.
-    * (C2), (C3), (C4) as for `nm.spmm`.
+    * (C2), (C3), (C4), (C5) and the epilogue as for `nm.spmm`.
 
     ```mlir
     %y = nm.spmv <1:4>
@@ -177,16 +234,37 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
   }];
   let arguments = (ins NM_PatternAttr:$pattern,
                        NM_Activations:$a, NM_Values:$values,
-                       NM_Indices:$indices, NM_Output:$c,
+                       NM_Indices:$indices,
+                       Variadic<NM_EpilogueOperand>:$epilogueOperands,
+                       NM_Output:$c,
                        OptionalAttr<NM_PackingAttr>:$packing,
-                       OptionalAttr<NM_ScheduleAttrInterface>:$schedule);
+                       OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
+                       NM_AllowedArithmetic:$arithmetic,
+                       NM_EpilogueMaps:$epilogue_maps);
   let assemblyFormat = [{
     $pattern (`packing` $packing^)? (`schedule` $schedule^)?
+    (`arithmetic` $arithmetic^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
     `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
+    (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
+                 `maps` $epilogue_maps)? $epilogues^)?
   }];
   let extraClassDeclaration = productDeclaration;
+}
+
+def NM_YieldOp : NM_Op<"yield", [
+    Pure, Terminator, ParentOneOf<["SpMMOp", "SpMVOp"]>]> {
+  let summary = "ends an epilogue";
+  let description = [{
+    Gives the element of C that a product's epilogue makes.
+
+    ```mlir
+    nm.yield %y : f16
+    ```
+  }];
+  let arguments = (ins NM_EpilogueElement:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -71,6 +71,52 @@ def NMMaterializeStorage
                            "::mlir::nm::NMDialect"];
 }
 
+def NMFuseEpilogue : Pass<"nm-fuse-epilogue"> {
+  let summary = "takes what follows a product into its epilogue";
+  let description = [{
+    A linalg op that takes a product's only result, element by element, becomes
+    the product's epilogue, or the end of it: bias, scales, activations,
+    residuals, and the conversion to the type of the result, which C then has.
+    What the sums were added to becomes an operand of the epilogue, unless it
+    was zero. An operand that linalg.broadcast makes is taken before it is
+    broadcast. Ops after a tensor.expand_shape of the product are fused too,
+    and their result is expanded instead.
+
+    The rest stays as it is: an op in another block, one that reduces or
+    transposes, or takes a scalar that is not constant, and all where the
+    product's result is used by two ops. Ops that use it twice are to be made
+    one first, as linalg-fuse-elementwise-ops does.
+
+    Before:
+    ```mlir
+    %r = nm.spmm <2:4>
+      ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%zeros : tensor<?x48xf32>) -> tensor<?x48xf32>
+    %y = linalg.generic ... ins(%r, %bias : tensor<?x48xf32>, tensor<48xf32>)
+      outs(%e : tensor<?x48xf32>) {
+    ^bb0(%sum: f32, %b: f32, %out: f32):
+      %biased = arith.addf %sum, %b : f32
+      linalg.yield %biased : f32
+    } -> tensor<?x48xf32>
+    ```
+    After:
+    ```mlir
+    %y = nm.spmm <2:4>
+      ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+      outs(%e : tensor<?x48xf32>) -> tensor<?x48xf32>
+      epilogue ins(%bias : tensor<48xf32>) maps [affine_map<(m, n) -> (n)>] {
+      ^bb0(%sum: f32, %b: f32):
+        %biased = arith.addf %sum, %b : f32
+        nm.yield %biased : f32
+      }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMSelectSchedule : Pass<"nm-select-schedule"> {
   let summary = "chooses how each product is mapped to the CPU";
   let description = [{

@@ -1,0 +1,51 @@
+//===- Epilogue.h - What a product does with its sums -----------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_EPILOGUE_H
+#define NM_DIALECT_NM_IR_EPILOGUE_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// The map of epilogue operand `operand` from (batch..., m, n).
+AffineMap getEpilogueMap(SparseProductOpInterface op, size_t operand);
+
+/// The same from the dimensions of C, in C's order.
+AffineMap getEpilogueMapOfC(SparseProductOpInterface op, size_t operand);
+
+/// Whether `op` may stand in an epilogue: a constant, or an elementwise scalar
+/// op without side effects.
+bool isEpilogueOp(Operation *op);
+
+/// Emits the ops of `body`, which isEpilogueOp has, for `arguments`: scalars,
+/// or vectors of one shape. Returns what its terminator gives.
+Value inlineElementwise(OpBuilder &builder, Location loc, Block &body,
+                        ValueRange arguments);
+
+/// `op` without its epilogue, which adds to `c`.
+SparseProductOpInterface
+cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op, Value c);
+
+/// The type that an epilogue rounds each sum to before it does anything else;
+/// the accumulator's where it does not.
+Type getRoundedSumType(SparseProductOpInterface op);
+
+/// Replaces `op`, on tensors and with an epilogue, by a product that adds to
+/// zeros of `sumType`, which is returned, and a linalg.generic that does what
+/// the epilogue did. `sumType` is the accumulator's or getRoundedSumType's.
+SparseProductOpInterface splitEpilogue(RewriterBase &rewriter,
+                                       SparseProductOpInterface op,
+                                       Type sumType);
+
+/// (E1) to (E3) of nm.spmm; what its region has is checked by
+/// verifyEpilogueRegion, once the ops in it are valid.
+LogicalResult verifyEpilogue(SparseProductOpInterface op);
+LogicalResult verifyEpilogueRegion(SparseProductOpInterface op);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_IR_EPILOGUE_H

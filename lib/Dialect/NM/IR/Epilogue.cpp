@@ -1,0 +1,272 @@
+//===- Epilogue.cpp - What a product does with its sums -------------------===//
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
+#include "VerifyStorage.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Maps
+//===----------------------------------------------------------------------===//
+
+AffineMap mlir::nm::getEpilogueMap(SparseProductOpInterface op,
+                                   size_t operand) {
+  return cast<AffineMapAttr>(op.getEpilogueMaps()[operand]).getValue();
+}
+
+/// The dimension of C that each loop of (batch..., m, n) runs over.
+static SmallVector<int64_t> getDimsOfC(SparseProductOpInterface op) {
+  SmallVector<int64_t> dims =
+      llvm::to_vector(llvm::seq<int64_t>(0, op.getNumBatchDims()));
+  if (std::optional<int64_t> m = op.getMDimOfC())
+    dims.push_back(*m);
+  dims.push_back(op.getNDimOfC());
+  return dims;
+}
+
+AffineMap mlir::nm::getEpilogueMapOfC(SparseProductOpInterface op,
+                                      size_t operand) {
+  SmallVector<AffineExpr> dims;
+  for (int64_t dim : getDimsOfC(op))
+    dims.push_back(getAffineDimExpr(dim, op.getContext()));
+  return getEpilogueMap(op, operand)
+      .replaceDimsAndSymbols(dims, {}, dims.size(), /*numResultSyms=*/0);
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// (E1): the region's arguments.
+static LogicalResult verifyArguments(SparseProductOpInterface op) {
+  Block &body = op.getEpilogue();
+  SmallVector<Type> expected = {op.getAccumulatorType()};
+  for (Value operand : op.getEpilogueOperands())
+    expected.push_back(cast<ShapedType>(operand.getType()).getElementType());
+  if (body.getNumArguments() != expected.size())
+    return op->emitOpError()
+           << "expected the epilogue to take " << expected.size()
+           << " arguments, the sum and an element of each operand, but got "
+           << body.getNumArguments();
+  for (auto [i, type] : llvm::enumerate(expected))
+    if (body.getArgument(i).getType() != type)
+      return op->emitOpError()
+             << "expected argument " << i << " of the epilogue to be " << type
+             << ", but got " << body.getArgument(i).getType();
+  return success();
+}
+
+/// (E2): the map of one operand.
+static LogicalResult verifyMap(SparseProductOpInterface op, size_t operand) {
+  AffineMap map = getEpilogueMap(op, operand);
+  auto type = cast<ShapedType>(op.getEpilogueOperands()[operand].getType());
+  std::string name = "epilogue operand " + std::to_string(operand);
+  int64_t loops = op.getNumOutputLoops();
+  if (map.getNumDims() != loops || map.getNumSymbols() != 0 ||
+      !map.isProjectedPermutation())
+    return op->emitOpError()
+           << "expected the map of " << name << " to take the " << loops
+           << " dimensions (batch..., m, n) to distinct ones of them, but got "
+           << AffineMapAttr::get(map);
+  if (map.getNumResults() != type.getRank())
+    return op->emitOpError()
+           << "expected " << name << " to have rank " << map.getNumResults()
+           << ", as its map " << AffineMapAttr::get(map) << " says, but got "
+           << type;
+  SmallVector<int64_t> dimsOfC = getDimsOfC(op), sizes;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    sizes.push_back(op.getCType().getDimSize(dimsOfC[map.getDimPosition(i)]));
+  return verifyShape(op, name, type, sizes);
+}
+
+LogicalResult mlir::nm::verifyEpilogue(SparseProductOpInterface op) {
+  size_t operands = op.getEpilogueOperands().size(),
+         maps = op.getEpilogueMaps().size();
+  if (!op.hasEpilogue() && operands + maps == 0)
+    return success();
+  if (op->getNumRegions() != 1 || op.getEpilogue().empty())
+    return op->emitOpError() << "expected one epilogue, with a terminator, for "
+                             << operands << " operands";
+  if (maps != operands)
+    return op->emitOpError() << "expected a map for each of the " << operands
+                             << " epilogue operands, but got " << maps;
+  for (size_t i = 0; i < operands; ++i)
+    if (failed(verifyMap(op, i)))
+      return failure();
+  return verifyArguments(op);
+}
+
+/// Whether all types are scalars that an epilogue computes with.
+static bool areScalars(TypeRange types) {
+  return llvm::all_of(types, [](Type type) {
+    return isa<FloatType>(type) || type.isSignlessInteger();
+  });
+}
+
+bool mlir::nm::isEpilogueOp(Operation *op) {
+  bool isKnown = op->hasTrait<OpTrait::ConstantLike>() ||
+                 OpTrait::hasElementwiseMappableTraits(op);
+  return isKnown && op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+         isMemoryEffectFree(op) && areScalars(op->getOperandTypes()) &&
+         areScalars(op->getResultTypes());
+}
+
+// (E3).
+LogicalResult mlir::nm::verifyEpilogueRegion(SparseProductOpInterface op) {
+  if (!op.hasEpilogue())
+    return success();
+  Block &body = op.getEpilogue();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  if (!yield)
+    return op->emitOpError() << "expected the epilogue to end with nm.yield";
+  Type element = op.getCType().getElementType();
+  if (yield.getValue().getType() != element)
+    return yield.emitOpError()
+           << "expected a value of C's element type " << element << ", but got "
+           << yield.getValue().getType();
+  for (Operation &inner : body.without_terminator())
+    if (!isEpilogueOp(&inner))
+      return inner.emitOpError()
+             << "has no place in an epilogue, which takes constants and "
+                "elementwise scalar ops without side effects";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Inlining
+//===----------------------------------------------------------------------===//
+
+/// `value`, a scalar, in all elements of `type`.
+static Value splat(OpBuilder &builder, Location loc, VectorType type,
+                   Value value) {
+  TypedAttr constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return vector::BroadcastOp::create(builder, loc, type, value);
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(constant)));
+}
+
+Value mlir::nm::inlineElementwise(OpBuilder &builder, Location loc, Block &body,
+                                  ValueRange arguments) {
+  auto shape = dyn_cast<VectorType>(arguments.front().getType());
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  // Scalars are the constants, and what comes from outside.
+  auto lookup = [&](Value value) -> Value {
+    Value mapped = mapping.lookupOrDefault(value);
+    if (!shape || isa<VectorType>(mapped.getType()))
+      return mapped;
+    mapped = splat(builder, loc, shape.clone(value.getType()), mapped);
+    mapping.map(value, mapped);
+    return mapped;
+  };
+  for (Operation &op : body.without_terminator()) {
+    if (op.hasTrait<OpTrait::ConstantLike>()) {
+      builder.clone(op, mapping);
+      continue;
+    }
+    OperationState state(loc, op.getName());
+    for (Value operand : op.getOperands())
+      state.operands.push_back(lookup(operand));
+    for (Type type : op.getResultTypes())
+      state.types.push_back(shape ? Type(shape.clone(type)) : type);
+    state.attributes = op.getAttrDictionary().getValue();
+    mapping.map(op.getResults(), builder.create(state)->getResults());
+  }
+  return lookup(body.getTerminator()->getOperand(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+SparseProductOpInterface
+mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
+                               Value c) {
+  OperationState state(op.getLoc(), op->getName());
+  state.addOperands({op.getA(), op.getValues(), op.getIndices(), c});
+  if (isa<TensorType>(c.getType()))
+    state.addTypes(c.getType());
+  state.addAttributes(op->getAttrs());
+  auto bare = cast<SparseProductOpInterface>(builder.create(state));
+  bare.setEpilogueMapsAttr(builder.getArrayAttr({}));
+  return bare;
+}
+
+Type mlir::nm::getRoundedSumType(SparseProductOpInterface op) {
+  Type rounded;
+  for (Operation *user : op.getEpilogue().getArgument(0).getUsers()) {
+    auto trunc = dyn_cast<arith::TruncFOp>(user);
+    if (!trunc || (rounded && trunc.getType() != rounded))
+      return op.getAccumulatorType();
+    rounded = trunc.getType();
+  }
+  return rounded == op.getAType().getElementType() ? rounded
+                                                   : op.getAccumulatorType();
+}
+
+/// Zeros of `type`, in C's memory where that has the type.
+static Value createZeros(OpBuilder &builder, SparseProductOpInterface op,
+                         Type type) {
+  Location loc = op.getLoc();
+  Value c = op.getC();
+  if (op.getCType().getElementType() != type)
+    c = tensor::EmptyOp::create(builder, loc,
+                                tensor::getMixedSizes(builder, loc, c), type);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return linalg::FillOp::create(builder, loc, zero, c).getResult(0);
+}
+
+/// A linalg.generic that does on `sums` what the epilogue of `op` does: in
+/// place where C has their type.
+static Value createGeneric(OpBuilder &builder, SparseProductOpInterface op,
+                           Value sums) {
+  auto type = cast<RankedTensorType>(sums.getType());
+  auto rank = static_cast<unsigned>(type.getRank());
+  bool isInPlace = type.getElementType() == op.getCType().getElementType();
+  SmallVector<Value> inputs(op.getEpilogueOperands());
+  SmallVector<AffineMap> maps;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    maps.push_back(getEpilogueMapOfC(op, i));
+  maps.append(isInPlace ? 1 : 2, builder.getMultiDimIdentityMap(rank));
+  if (!isInPlace)
+    inputs.push_back(sums);
+  Value output = isInPlace ? sums : op.getC();
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  size_t operands = op.getEpilogueOperands().size();
+  auto emitBody = [&](OpBuilder &body, Location loc, ValueRange elements) {
+    Value sum = elements[operands];
+    if (sum.getType() != op.getAccumulatorType())
+      sum = arith::ExtFOp::create(body, loc, op.getAccumulatorType(), sum);
+    SmallVector<Value> arguments = {sum};
+    llvm::append_range(arguments, elements.take_front(operands));
+    linalg::YieldOp::create(
+        body, loc, inlineElementwise(body, loc, op.getEpilogue(), arguments));
+  };
+  return linalg::GenericOp::create(builder, op.getLoc(), output.getType(),
+                                   inputs, output, maps, iterators, emitBody)
+      .getResult(0);
+}
+
+SparseProductOpInterface mlir::nm::splitEpilogue(RewriterBase &rewriter,
+                                                 SparseProductOpInterface op,
+                                                 Type sumType) {
+  rewriter.setInsertionPoint(op);
+  SparseProductOpInterface product =
+      cloneWithoutEpilogue(rewriter, op, createZeros(rewriter, op, sumType));
+  rewriter.replaceOp(op, createGeneric(rewriter, op, product->getResult(0)));
+  return product;
+}

@@ -1,0 +1,329 @@
+//===- FuseEpilogue.cpp - What follows a product, into its epilogue -------===//
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMFUSEEPILOGUE
+#include "nm/Dialect/NM/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The only op that uses `value`, however often.
+static Operation *getOnlyUser(Value value) {
+  Operation *only = nullptr;
+  for (Operation *user : value.getUsers()) {
+    if (only && user != only)
+      return nullptr;
+    only = user;
+  }
+  return only;
+}
+
+//===----------------------------------------------------------------------===//
+// What can be fused
+//===----------------------------------------------------------------------===//
+
+/// Whether C may have elements of `type`.
+static bool isResultElement(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16() ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(8);
+}
+
+/// What stands between a product's element and that of the op after it.
+static bool isCloned(Operation *op) {
+  return isEpilogueOp(op) && llvm::all_of(op->getOperands(), [&](Value value) {
+           return value.getParentBlock() == op->getBlock() ||
+                  matchPattern(value, m_Constant());
+         });
+}
+
+/// Why the op that takes `sums` is not fused to the product of them; null if
+/// it can be.
+static const char *whyNotFused(linalg::LinalgOp consumer, Value sums) {
+  if (!consumer.hasPureTensorSemantics() || consumer.getNumDpsInits() != 1 ||
+      consumer->getNumResults() != 1)
+    return "has not one tensor as its result";
+  if (consumer->getBlock() != sums.getParentBlock())
+    return "is in another block";
+  if (consumer.getNumParallelLoops() != consumer.getNumLoops())
+    return "reduces what it takes";
+  OpOperand *init = consumer.getDpsInitOperand(0);
+  AffineMap output = consumer.getMatchingIndexingMap(init);
+  if (!output.isPermutation())
+    return "broadcasts what it takes";
+  if (!isResultElement(getElementTypeOrSelf(init->get().getType())))
+    return "has an element type that a product has not";
+  for (OpOperand &operand : consumer->getOpOperands()) {
+    AffineMap map = consumer.getMatchingIndexingMap(&operand);
+    if (operand.get() == sums && (&operand == init || map != output))
+      return "transposes what it takes, or writes to it";
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      return "takes a scalar that is not constant";
+    if (!map.isProjectedPermutation())
+      return "has an operand that is not one element for each of the result";
+  }
+  for (Operation &op : consumer.getBlock()->without_terminator())
+    if (!isCloned(&op))
+      return "has more than elementwise arithmetic on its operands and "
+             "constants";
+  if (consumer.getBlock()->getTerminator()->getOperand(0).getParentBlock() !=
+      consumer.getBlock())
+    return "has a result that does not depend on its operands";
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// The fused product
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds the product that makes what `consumer` makes of the result of `op`.
+class FusedProduct {
+public:
+  FusedProduct(RewriterBase &rewriter, SparseProductOpInterface op,
+               linalg::LinalgOp consumer)
+      : rewriter(rewriter), op(op), consumer(consumer),
+        loc(FusedLoc::get(op.getContext(), {op.getLoc(), consumer.getLoc()})) {}
+
+  SparseProductOpInterface create();
+
+private:
+  Value addOperand(Value value, AffineMap map);
+  AffineMap getMapFromLoops(AffineMap map);
+  Value emitSum();
+  Value emitSumWithC(Value sum);
+  Value emitConsumer(Value sum);
+  SparseProductOpInterface createProduct(Value yielded);
+
+  RewriterBase &rewriter;
+  SparseProductOpInterface op;
+  linalg::LinalgOp consumer;
+  Location loc;
+  Region region;
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+};
+} // namespace
+
+/// The element of an operand, in the region.
+Value FusedProduct::addOperand(Value value, AffineMap map) {
+  // A broadcast is the operand's map, and need not be made.
+  if (auto broadcast = value.getDefiningOp<linalg::BroadcastOp>()) {
+    SmallVector<AffineExpr> kept;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+      if (!llvm::is_contained(broadcast.getDimensions(), int64_t(dim)))
+        kept.push_back(expr);
+    value = broadcast.getInput();
+    map = AffineMap::get(map.getNumDims(), 0, kept, op.getContext());
+  }
+  operands.push_back(value);
+  maps.push_back(map);
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return region.front().addArgument(element, loc);
+}
+
+/// `map`, of the consumer's loops, from (batch..., m, n).
+AffineMap FusedProduct::getMapFromLoops(AffineMap map) {
+  AffineMap output =
+      consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
+  int64_t loops = op.getNumOutputLoops();
+  SmallVector<AffineExpr> dims(consumer.getNumLoops());
+  for (int64_t loop = 0; loop < loops; ++loop) {
+    int64_t dimOfC = loop < op.getNumBatchDims() ? loop
+                     : loop == loops - 1         ? op.getNDimOfC()
+                                                 : *op.getMDimOfC();
+    dims[output.getDimPosition(dimOfC)] = rewriter.getAffineDimExpr(loop);
+  }
+  return map.replaceDimsAndSymbols(dims, {}, loops, /*numResultSyms=*/0);
+}
+
+/// C plus the sum, as a product without an epilogue makes it: rounded once.
+Value FusedProduct::emitSumWithC(Value sum) {
+  Type accumulator = sum.getType(), element = op.getCType().getElementType();
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  Attribute constant;
+  bool isConstant = fill && matchPattern(fill.value(), m_Constant(&constant)) &&
+                    fill.value().getType() == element;
+  bool isZero = isConstant && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
+                               matchPattern(fill.value(), m_Zero()));
+  if (!isZero) {
+    Value before;
+    if (isConstant) {
+      before =
+          arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(constant));
+    } else {
+      AffineMap map =
+          consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
+      before = addOperand(op.getC(), getMapFromLoops(map));
+    }
+    if (element != accumulator)
+      before = arith::ExtFOp::create(rewriter, loc, accumulator, before);
+    sum = isa<FloatType>(accumulator)
+              ? arith::AddFOp::create(rewriter, loc, before, sum).getResult()
+              : arith::AddIOp::create(rewriter, loc, before, sum).getResult();
+  }
+  if (element != accumulator)
+    sum = arith::TruncFOp::create(rewriter, loc, element, sum);
+  return sum;
+}
+
+/// The element that `op` gives.
+Value FusedProduct::emitSum() {
+  Block &body = region.emplaceBlock();
+  rewriter.setInsertionPointToStart(&body);
+  SmallVector<Value> arguments = {
+      body.addArgument(op.getAccumulatorType(), loc)};
+  if (!op.hasEpilogue())
+    return emitSumWithC(arguments.front());
+  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
+    arguments.push_back(addOperand(operand, getEpilogueMap(op, i)));
+  return inlineElementwise(rewriter, loc, op.getEpilogue(), arguments);
+}
+
+/// What `consumer` makes of it.
+Value FusedProduct::emitConsumer(Value sum) {
+  IRMapping mapping;
+  for (OpOperand &operand : consumer->getOpOperands()) {
+    BlockArgument element = consumer.getMatchingBlockArgument(&operand);
+    if (operand.get() == op->getResult(0))
+      mapping.map(element, sum);
+    else if (!element.use_empty())
+      mapping.map(element,
+                  addOperand(operand.get(),
+                             getMapFromLoops(
+                                 consumer.getMatchingIndexingMap(&operand))));
+  }
+  auto cloneConstant = [&](Value value) {
+    if (value.getParentBlock() != consumer.getBlock() &&
+        !mapping.contains(value))
+      mapping.map(value, rewriter.clone(*value.getDefiningOp())->getResult(0));
+  };
+  for (Operation &inner : consumer.getBlock()->without_terminator()) {
+    for (Value operand : inner.getOperands())
+      cloneConstant(operand);
+    rewriter.clone(inner, mapping);
+  }
+  return mapping.lookup(consumer.getBlock()->getTerminator()->getOperand(0));
+}
+
+SparseProductOpInterface FusedProduct::createProduct(Value yielded) {
+  YieldOp::create(rewriter, loc, yielded);
+  rewriter.setInsertionPoint(consumer);
+  Value c = consumer.getDpsInits()[0];
+  OperationState state(loc, op->getName());
+  state.addOperands({op.getA(), op.getValues(), op.getIndices()});
+  state.addOperands(operands);
+  state.addOperands(c);
+  state.addTypes(c.getType());
+  state.addAttributes(op->getAttrs());
+  state.addRegion()->takeBody(region);
+  auto fused = cast<SparseProductOpInterface>(rewriter.create(state));
+  fused.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  return fused;
+}
+
+SparseProductOpInterface FusedProduct::create() {
+  SparseProductOpInterface fused = createProduct(emitConsumer(emitSum()));
+  rewriter.replaceOp(consumer, fused->getResults());
+  rewriter.eraseOp(op);
+  return fused;
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+/// A consumer of a product whose m was split into several dimensions takes it
+/// as it was, and its result is split instead.
+static LogicalResult takeBeforeReshape(RewriterBase &rewriter,
+                                       tensor::ExpandShapeOp expand) {
+  auto consumer = dyn_cast_or_null<linalg::LinalgOp>(getOnlyUser(expand));
+  if (!consumer || whyNotFused(consumer, expand.getResult()))
+    return rewriter.notifyMatchFailure(expand, "is not used elementwise");
+  SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
+  AffineMap output =
+      consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
+  if (!output.isIdentity() || !linalg::areDimSequencesPreserved(
+                                  consumer.getIndexingMapsArray(), groups))
+    return rewriter.notifyMatchFailure(
+        expand, "an operand is broadcast along a part of m");
+  rewriter.setInsertionPoint(consumer);
+  if (!isa<linalg::GenericOp>(*consumer)) {
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, consumer);
+    if (failed(generic))
+      return failure();
+    consumer = *generic;
+    rewriter.setInsertionPoint(consumer);
+  }
+  FailureOr<linalg::CollapseResult> collapsed =
+      linalg::collapseOpIterationDims(consumer, groups, rewriter);
+  if (failed(collapsed))
+    return failure();
+  rewriter.replaceOp(consumer, collapsed->results);
+  // Collapsed again, the operand is what it was before it was expanded.
+  for (Operation *user : llvm::make_early_inc_range(expand->getUsers())) {
+    auto collapse = dyn_cast<tensor::CollapseShapeOp>(user);
+    if (collapse && collapse.getReassociationIndices() == groups)
+      rewriter.replaceOp(collapse, expand.getSrc());
+  }
+  if (!expand->use_empty())
+    return rewriter.notifyMatchFailure(expand, "has other uses");
+  rewriter.eraseOp(expand);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Fuses what takes the result of `op`, and returns the product that gives it.
+static FailureOr<SparseProductOpInterface>
+fuseConsumer(RewriterBase &rewriter, SparseProductOpInterface op) {
+  Value sums = op->getResult(0);
+  Operation *user = getOnlyUser(sums);
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(user)) {
+    if (failed(takeBeforeReshape(rewriter, expand)))
+      return failure();
+    user = getOnlyUser(sums);
+  }
+  auto consumer = dyn_cast_or_null<linalg::LinalgOp>(user);
+  if (!consumer)
+    return rewriter.notifyMatchFailure(
+        op, "its result is not used by just one linalg op");
+  if (const char *reason = whyNotFused(consumer, sums))
+    return rewriter.notifyMatchFailure(op, Twine("what follows it ") + reason);
+  return FusedProduct(rewriter, op, consumer).create();
+}
+
+namespace {
+struct NMFuseEpilogue : mlir::nm::impl::NMFuseEpilogueBase<NMFuseEpilogue> {
+  void runOnOperation() override {
+    SmallVector<SparseProductOpInterface> products;
+    getOperation()->walk([&](SparseProductOpInterface op) {
+      if (op.hasPureTensorSemantics())
+        products.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (SparseProductOpInterface op : products) {
+      FailureOr<SparseProductOpInterface> fused = op;
+      while (succeeded(fused))
+        fused = fuseConsumer(rewriter, *fused);
+    }
+  }
+};
+} // namespace

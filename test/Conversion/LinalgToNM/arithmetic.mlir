@@ -1,0 +1,42 @@
+// RUN: nm-opt %s --convert-linalg-to-nm=dense-products | FileCheck %s --check-prefixes=CHECK,DEFAULT
+// RUN: nm-opt %s --convert-linalg-to-nm="dense-products arithmetic=tf32" | FileCheck %s --check-prefixes=CHECK,TF32
+// RUN: not nm-opt %s --convert-linalg-to-nm=arithmetic=f64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: expected arithmetic f32, ieee, bf16x3 or tf32, but got 'f64'
+
+// What the contraction says holds, whatever the option says.
+
+// CHECK-LABEL: func.func @said
+func.func @said(%a: tensor<5x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>, %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  // CHECK: nm.spmm <2:4> arithmetic <ieee> ins
+  %r = linalg.matmul {nm.arithmetic = #nm.arithmetic<ieee>}
+    ins(%a, %w : tensor<5x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// The option is for those that say nothing...
+
+// CHECK-LABEL: func.func @unsaid
+func.func @unsaid(%a: tensor<64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>, %d: tensor<64x48xf32>, %c: tensor<48xf32>)
+    -> (tensor<48xf32>, tensor<48xf32>) {
+  // DEFAULT: nm.spmv <2:4> ins
+  // TF32: nm.spmv <2:4> arithmetic <tf32> ins
+  %r = linalg.vecmat ins(%a, %w : tensor<64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>)
+    outs(%c : tensor<48xf32>) -> tensor<48xf32>
+  // DEFAULT: nm.spmv <1:1, block = 1x48> ins
+  // TF32: nm.spmv <1:1, block = 1x48> arithmetic <tf32> ins
+  %s = linalg.vecmat ins(%a, %d : tensor<64xf32>, tensor<64x48xf32>)
+    outs(%c : tensor<48xf32>) -> tensor<48xf32>
+  return %r, %s : tensor<48xf32>, tensor<48xf32>
+}
+
+// ...and of f32.
+
+// CHECK-LABEL: func.func @f16
+func.func @f16(%a: tensor<64xf16>, %w: tensor<64x48xf16, #nm.encoding<2:4>>, %c: tensor<48xf32>) -> tensor<48xf32> {
+  // CHECK: nm.spmv <2:4> ins
+  %r = linalg.vecmat ins(%a, %w : tensor<64xf16>, tensor<64x48xf16, #nm.encoding<2:4>>)
+    outs(%c : tensor<48xf32>) -> tensor<48xf32>
+  return %r : tensor<48xf32>
+}
