@@ -3,7 +3,9 @@
 #include "ElementwiseBlocks.h"
 
 #include "LaunchBlocks.h"
+#include "TileEpilogue.h"
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
@@ -13,7 +15,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -73,7 +74,7 @@ private:
   }
   Value isInside(Value column);
   SmallVector<Value> getIndices(Value column);
-  Value load(Value buffer, Value column, int64_t width);
+  Value load(OpOperand &operand, Value column, int64_t width);
   /// Computes `width` elements from `column` on.
   void compute(Value column, int64_t width);
   void computeOneByOne(Value first, Value step);
@@ -91,14 +92,20 @@ LogicalResult RowOfElements::verify(scf::ForallOp loop) {
   if (op.getNumLoops() == 0)
     return op.emitOpError() << "expected rows of elements in blocks without a "
                                "product, but got a scalar";
-  bool identities = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-    return map.isIdentity();
-  });
+  bool permutations =
+      llvm::all_of(op.getIndexingMapsArray(),
+                   [](AffineMap map) { return map.isProjectedPermutation(); });
+  bool readsOperands =
+      llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+        return op.payloadUsesValueFromOperand(&operand);
+      });
   bool mappable =
       llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
         return OpTrait::hasElementwiseMappableTraits(&inner);
       });
-  if (op.getNumDpsInits() != 1 || !identities || !mappable)
+  if (op.getNumDpsInits() != 1 || !permutations || !mappable ||
+      !readsOperands ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
     return op.emitOpError() << "expected elementwise arithmetic with one "
                                "result in blocks without a product";
   if (!llvm::all_of(getOutputType().getShape().drop_back(),
@@ -124,10 +131,14 @@ SmallVector<Value> RowOfElements::getIndices(Value column) {
   return indices;
 }
 
-Value RowOfElements::load(Value buffer, Value column, int64_t width) {
+Value RowOfElements::load(OpOperand &operand, Value column, int64_t width) {
+  Value buffer = operand.get();
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  if (width == 1)
-    return memref::LoadOp::create(rewriter, loc, buffer, getIndices(column));
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  if (width == 1 || !map.isIdentity())
+    return loadOperand(rewriter, loc, buffer, map, getIndices(column),
+                       width == 1 ? VectorType()
+                                  : VectorType::get(width, element));
   int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
   return vector::LoadOp::create(rewriter, loc, VectorType::get(width, element),
                                 buffer, getIndices(column),
@@ -135,33 +146,18 @@ Value RowOfElements::load(Value buffer, Value column, int64_t width) {
 }
 
 void RowOfElements::compute(Value column, int64_t width) {
-  auto typeOf = [&](Type type) -> Type {
-    return width == 1 ? type : Type(VectorType::get(width, type));
-  };
-  IRMapping mapping;
+  SmallVector<Value> arguments;
   for (OpOperand &operand : op->getOpOperands())
-    if (op.payloadUsesValueFromOperand(&operand))
-      mapping.map(op.getMatchingBlockArgument(&operand),
-                  load(operand.get(), column, width));
-  // What comes from outside is the same for all elements.
-  auto lookup = [&](Value value) -> Value {
-    if (Value mapped = mapping.lookupOrNull(value))
-      return mapped;
-    if (width == 1)
-      return value;
-    return vector::BroadcastOp::create(rewriter, loc, typeOf(value.getType()),
-                                       value);
-  };
-  for (Operation &inner : op.getBody()->without_terminator()) {
-    OperationState state(loc, inner.getName());
-    for (Value operand : inner.getOperands())
-      state.operands.push_back(lookup(operand));
-    for (Type type : inner.getResultTypes())
-      state.types.push_back(typeOf(type));
-    state.attributes = inner.getAttrDictionary().getValue();
-    mapping.map(inner.getResults(), rewriter.create(state)->getResults());
-  }
-  Value result = lookup(op.getBody()->getTerminator()->getOperand(0));
+    arguments.push_back(op.payloadUsesValueFromOperand(&operand)
+                            ? load(operand, column, width)
+                            : Value());
+  // What is not used may be anything, as all of one shape.
+  auto *used =
+      llvm::find_if(arguments, [](Value value) { return bool(value); });
+  for (Value &argument : arguments)
+    if (!argument)
+      argument = *used;
+  Value result = inlineElementwise(rewriter, loc, *op.getBody(), arguments);
   Value output = op.getDpsInits()[0];
   int64_t bytes = width * getOutputType().getElementTypeBitWidth() / 8;
   if (width == 1)
@@ -186,7 +182,12 @@ void RowOfElements::computeOneByOne(Value first, Value step) {
 void RowOfElements::expand(int64_t threads) {
   rewriter.setInsertionPoint(op);
   Value thread = gpu::ThreadIdOp::create(rewriter, loc, gpu::Dimension::x);
-  if (!llvm::all_of(op->getOperands(), hasAlignedRows))
+  // Others are loaded as they lie.
+  auto isAligned = [&](OpOperand &operand) {
+    return !op.getMatchingIndexingMap(&operand).isIdentity() ||
+           hasAlignedRows(operand.get());
+  };
+  if (!llvm::all_of(op->getOpOperands(), isAligned))
     return computeOneByOne(thread, constant(threads));
   Value column = arith::MulIOp::create(rewriter, loc, thread, constant(kWidth));
   Value last =

@@ -428,7 +428,7 @@ void GemvExpansion::end(OpBuilder &builder, SparseProductOpInterface op,
                         emitter.index(0), tile.threadN);
     result = finishF8(emitter, sums, weights.isScaledF8());
   }
-  GemvSums(emitter, op, tile, thread, initial).add(result);
+  GemvSums(emitter, op, tile, thread, initial, epilogue).add(result);
 }
 
 //===----------------------------------------------------------------------===//

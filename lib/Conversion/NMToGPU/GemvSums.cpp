@@ -34,6 +34,18 @@ int64_t GemvSums::rowsAtOnce(int64_t rows) const {
   return std::clamp<int64_t>(kMaxSumBytes / bytesPerRow, 1, rows);
 }
 
+/// Stores what the epilogue makes of `sum`, at `at` in the tile of C.
+void GemvSums::storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at,
+                                 Value sum) {
+  Value c = epilogue->getC();
+  SmallVector<bool> mayPassEnd(at.size(), false);
+  Value result = epilogue->apply(body.builder, sum, at, mayPassEnd);
+  SmallVector<Value> indices(
+      cast<MemRefType>(c.getType()).getRank() - at.size(), body.index(0));
+  llvm::append_range(indices, at);
+  memref::StoreOp::create(body.builder, body.loc, result, c, indices);
+}
+
 /// Adds `sum` to C[row, column], where C has that.
 void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
   OpBuilder &builder = body.builder;
@@ -44,13 +56,18 @@ void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
     at[dim] = position;
     if (!type.isDynamicDim(dim) && type.getDimSize(dim) >= positions)
       return;
-    Value size = builder.createOrFold<memref::DimOp>(body.loc, op.getC(), dim);
+    Value c = epilogue ? epilogue->getC() : op.getC();
+    int64_t leading = cast<MemRefType>(c.getType()).getRank() - type.getRank();
+    Value size =
+        builder.createOrFold<memref::DimOp>(body.loc, c, leading + dim);
     inside = body.both(inside, body.less(position, size));
   };
   if (std::optional<int64_t> dim = op.getMDimOfC())
     place(*dim, row, tile.m);
   place(op.getNDimOfC(), column, tile.n);
   body.onlyIf(inside, [&] {
+    if (epilogue)
+      return storeWithEpilogue(body, at, sum);
     Value before =
         initial ? initial
                 : memref::LoadOp::create(builder, body.loc, op.getC(), at)

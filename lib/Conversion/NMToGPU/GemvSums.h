@@ -4,6 +4,7 @@
 #define NM_CONVERSION_NMTOGPU_GEMVSUMS_H
 
 #include "ThreadEmitter.h"
+#include "TileEpilogue.h"
 
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
@@ -23,11 +24,12 @@ struct GemvPlace {
 /// Adds the sums of a block's warps, in their order, to C.
 class GemvSums {
 public:
-  /// `initial` as for TileExpansion::end.
+  /// `initial` and `epilogue` as for TileExpansion::end.
   GemvSums(ThreadEmitter &emitter, SparseProductOpInterface op,
-           const GpuTile &tile, Value thread, Value initial)
-      : emitter(emitter), op(op), tile(tile), thread(thread), initial(initial) {
-  }
+           const GpuTile &tile, Value thread, Value initial,
+           const std::optional<TileEpilogue> &epilogue)
+      : emitter(emitter), op(op), tile(tile), thread(thread), initial(initial),
+        epilogue(epilogue) {}
 
   /// `sums` has a vector of the thread's columns for each row.
   void add(ArrayRef<Value> sums);
@@ -36,11 +38,13 @@ private:
   int64_t rowsAtOnce(int64_t rows) const;
   void addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer);
   void store(ThreadEmitter &body, Value row, Value column, Value sum);
+  void storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at, Value sum);
 
   ThreadEmitter &emitter;
   SparseProductOpInterface op;
   GpuTile tile;
   Value thread, initial;
+  const std::optional<TileEpilogue> &epilogue;
 };
 
 } // namespace mlir::nm

@@ -284,6 +284,10 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   for (SparseProductOpInterface op : *products)
     sums = expandProduct(rewriter, op, **expansion, sums);
   linalg::FillOp fill = findFill(products->front());
+  FailureOr<std::optional<TileEpilogue>> epilogue = TileEpilogue::find(blocks);
+  if (failed(epilogue))
+    return failure();
+  (*expansion)->epilogue = *epilogue;
   rewriter.setInsertionPoint(blocks.getTerminator());
   (*expansion)
       ->end(rewriter, products->front(), sums, fill ? fill.value() : Value());
@@ -291,6 +295,8 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     rewriter.eraseOp(op);
   if (fill)
     rewriter.eraseOp(fill);
+  if (*epilogue)
+    (*epilogue)->erase(rewriter);
   int64_t bytes = countSharedBytes(blocks);
   if (bytes > maxSharedMemory)
     return blocks.emitOpError()

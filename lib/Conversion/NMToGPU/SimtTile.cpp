@@ -170,7 +170,7 @@ void SimtTileExpansion::end(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
-  TileStores stores(builder, op, initial);
+  TileStores stores(builder, op, initial, epilogue);
   bool isPart = PartSums::areNeeded(tile);
   SmallVector<Value> complete =
       isPart ? SmallVector<Value>(sums) : stores.completeSums(sums);

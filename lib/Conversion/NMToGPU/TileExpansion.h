@@ -3,6 +3,8 @@
 #ifndef NM_CONVERSION_NMTOGPU_TILEEXPANSION_H
 #define NM_CONVERSION_NMTOGPU_TILEEXPANSION_H
 
+#include "TileEpilogue.h"
+
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
@@ -53,6 +55,9 @@ public:
   /// long sums precise itself, or has no registers to. See SumChains.h.
   virtual size_t countChainedSums() const { return 0; }
   virtual int64_t tilesPerChain(SparseProductOpInterface op) const { return 1; }
+
+  /// What takes the sums before they are stored; C is then what it writes.
+  std::optional<TileEpilogue> epilogue;
 
   /// Stores `sums` to C, added to `initial`, a scalar that C was filled with,
   /// or to C's elements where that is null.

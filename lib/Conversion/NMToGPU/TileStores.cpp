@@ -17,10 +17,15 @@ using namespace mlir::nm;
 
 static constexpr int64_t kChunk = 4;
 
-TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial)
-    : builder(builder), loc(op.getLoc()), c(op.getC()), initial(initial),
+TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial,
+                       const std::optional<TileEpilogue> &epilogue)
+    : builder(builder), loc(op.getLoc()),
+      c(epilogue ? epilogue->getC() : op.getC()), initial(initial),
+      epilogue(epilogue), leading(cast<MemRefType>(c.getType()).getRank() - 2),
+      alignment(kChunk *
+                cast<MemRefType>(c.getType()).getElementTypeBitWidth() / 8),
       isTransposed(op.getTransposeC()) {
-  auto type = cast<MemRefType>(c.getType());
+  auto type = cast<MemRefType>(op.getC().getType());
   // The staged tile is whole, so C has a constant size only if it is too.
   for (int64_t dim : {0, 1})
     isWhole[dim] = !type.isDynamicDim(dim);
@@ -36,7 +41,7 @@ SmallVector<Value> TileStores::completeSums(ArrayRef<Value> sums) {
 Value TileStores::isInside(Value index, int64_t dim) {
   if (isWhole[dim])
     return {};
-  Value size = builder.createOrFold<memref::DimOp>(loc, c, dim);
+  Value size = builder.createOrFold<memref::DimOp>(loc, c, leading + dim);
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index,
                                size);
 }
@@ -52,7 +57,7 @@ void TileStores::storeIf(Value condition, llvm::function_ref<void()> store) {
 
 /// C plus the sum; or what it was filled with plus the sum.
 Value TileStores::addInitial(Value sum, ValueRange indices) {
-  if (initial && matchPattern(initial, m_AnyZeroFloat()))
+  if (epilogue || (initial && matchPattern(initial, m_AnyZeroFloat())))
     return sum;
   Value before;
   auto vectorType = dyn_cast<VectorType>(sum.getType());
@@ -61,9 +66,8 @@ Value TileStores::addInitial(Value sum, ValueRange indices) {
   else if (initial)
     before = initial;
   else if (vectorType)
-    before =
-        vector::LoadOp::create(builder, loc, vectorType, c, indices,
-                               /*nontemporal=*/false, llvm::MaybeAlign(16));
+    before = vector::LoadOp::create(builder, loc, vectorType, c, indices,
+                                    /*nontemporal=*/false, alignment);
   else
     before = memref::LoadOp::create(builder, loc, c, indices);
   return arith::AddFOp::create(builder, loc, before, sum);
@@ -71,21 +75,40 @@ Value TileStores::addInitial(Value sum, ValueRange indices) {
 
 void TileStores::storeElement(SmallVector<Value> indices, Value line,
                               int64_t i) {
-  indices[1] = builder.createOrFold<arith::AddIOp>(
-      loc, indices[1], arith::ConstantIndexOp::create(builder, loc, i));
-  storeIf(isInside(indices[1], 1), [&] {
+  indices.back() = builder.createOrFold<arith::AddIOp>(
+      loc, indices.back(), arith::ConstantIndexOp::create(builder, loc, i));
+  storeIf(isInside(indices.back(), 1), [&] {
     Value element = vector::ExtractOp::create(builder, loc, line, i);
     memref::StoreOp::create(builder, loc, addInitial(element, indices), c,
                             indices);
   });
 }
 
+SmallVector<Value> TileStores::getIndices(Value first, Value along) {
+  SmallVector<Value> indices;
+  if (leading != 0)
+    indices.assign(leading, arith::ConstantIndexOp::create(builder, loc, 0));
+  indices.append({first, along});
+  return indices;
+}
+
+TileLine TileStores::finish(const TileLine &line) {
+  if (!epilogue)
+    return line;
+  return {line.first, line.along,
+          epilogue->apply(builder, line.sums, {line.first, line.along},
+                          {!isWhole[0], !isWhole[1]})};
+}
+
 void TileStores::storeLine(const TileLine &line) {
-  SmallVector<Value> indices = {line.first, line.along};
+  storeFinished(finish(line));
+}
+
+void TileStores::storeFinished(const TileLine &line) {
+  SmallVector<Value> indices = getIndices(line.first, line.along);
   auto storeWhole = [&] {
     vector::StoreOp::create(builder, loc, addInitial(line.sums, indices), c,
-                            indices, /*nontemporal=*/false,
-                            llvm::MaybeAlign(16));
+                            indices, /*nontemporal=*/false, alignment);
   };
   auto storeElements = [&] {
     for (int64_t i = 0; i < kChunk; ++i)
@@ -111,10 +134,14 @@ void TileStores::storeLine(const TileLine &line) {
 
 void TileStores::storeAll(ArrayRef<TileLine> lines) {
   for (const TileLine &line : lines)
-    storeLine(line);
+    storeFinished(line);
 }
 
-void TileStores::store(ArrayRef<TileLine> lines, const GpuTile &tile) {
+void TileStores::store(ArrayRef<TileLine> sums, const GpuTile &tile) {
+  // Once for both branches.
+  SmallVector<TileLine> lines;
+  for (const TileLine &line : sums)
+    lines.push_back(finish(line));
   int64_t sizes[2] = {isTransposed ? tile.n : tile.m,
                       isTransposed ? tile.m : tile.n};
   Value whole;

@@ -3,6 +3,8 @@
 #ifndef NM_CONVERSION_NMTOGPU_TILESTORES_H
 #define NM_CONVERSION_NMTOGPU_TILESTORES_H
 
+#include "TileEpilogue.h"
+
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 
@@ -18,8 +20,9 @@ struct TileLine {
 /// columns, with 16-byte accesses where C's layout allows.
 class TileStores {
 public:
-  /// `initial` as for TileExpansion::end.
-  TileStores(OpBuilder &builder, SpMMOp op, Value initial);
+  /// `initial` and `epilogue` as for TileExpansion::end.
+  TileStores(OpBuilder &builder, SpMMOp op, Value initial,
+             const std::optional<TileEpilogue> &epilogue);
 
   /// The sums that are to be stored, once their products are all made.
   SmallVector<Value> completeSums(ArrayRef<Value> sums);
@@ -29,6 +32,11 @@ public:
 
 private:
   void storeAll(ArrayRef<TileLine> lines);
+  void storeFinished(const TileLine &line);
+  /// The line as it is stored, but for what C has.
+  TileLine finish(const TileLine &line);
+  /// The elements of C from there on.
+  SmallVector<Value> getIndices(Value first, Value along);
   void storeElement(SmallVector<Value> indices, Value line, int64_t i);
   Value addInitial(Value sum, ValueRange indices);
   /// `index < size of dim`; null if it always is.
@@ -39,6 +47,10 @@ private:
   OpBuilder &builder;
   Location loc;
   Value c, initial;
+  const std::optional<TileEpilogue> &epilogue;
+  /// Dimensions of C before the last two, of which a tile has one.
+  int64_t leading;
+  llvm::MaybeAlign alignment;
   bool isTransposed, isWhole[2], isAligned;
 };
 

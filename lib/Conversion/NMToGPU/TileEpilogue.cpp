@@ -1,0 +1,159 @@
+//===- TileEpilogue.cpp - What a block does with its sums -----------------===//
+
+#include "TileEpilogue.h"
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The memory of sums that do not go to C, which a block has of its own.
+static memref::AllocOp findOwnMemory(Value view) {
+  while (Operation *op = view.getDefiningOp()) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      return alloc->getParentOfType<scf::ForallOp>() ? alloc
+                                                     : memref::AllocOp();
+    if (!isa<memref::CastOp, memref::SubViewOp>(op))
+      return {};
+    view = op->getOperand(0);
+  }
+  return {};
+}
+
+OpOperand *TileEpilogue::getSums() const {
+  OpOperand *init = op.getDpsInitOperand(0);
+  if (op.payloadUsesValueFromOperand(init))
+    return init;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (findOwnMemory(input->get()))
+      return input;
+  return nullptr;
+}
+
+FailureOr<std::optional<TileEpilogue>>
+TileEpilogue::find(scf::ForallOp blocks) {
+  SmallVector<linalg::GenericOp> generics(
+      blocks.getBody()->getOps<linalg::GenericOp>());
+  if (generics.empty())
+    return std::optional<TileEpilogue>();
+  linalg::GenericOp op = generics.front();
+  bool isElementwise =
+      op.hasPureBufferSemantics() && op.getNumDpsInits() == 1 &&
+      op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
+      llvm::all_of(op.getBody()->without_terminator(),
+                   [](Operation &inner) { return isEpilogueOp(&inner); }) &&
+      llvm::all_of(op.getIndexingMapsArray(),
+                   [](AffineMap map) { return map.isProjectedPermutation(); });
+  if (generics.size() > 1 || !isElementwise)
+    return op.emitOpError() << "expected one elementwise op after the products "
+                               "of a block, which takes their sums";
+  return std::optional<TileEpilogue>(TileEpilogue(op));
+}
+
+/// Elements of `operand` from `offset` after `indices` on: one, or as many as
+/// `type` has, which have to be in bounds.
+static Value loadAt(OpBuilder &builder, Location loc, Value operand,
+                    AffineMap map, ArrayRef<Value> indices, int64_t offset,
+                    VectorType type,
+                    function_ref<Value(unsigned, Value)> clamp) {
+  SmallVector<Value> at;
+  for (unsigned i = 0; i < map.getNumResults(); ++i) {
+    unsigned loop = map.getDimPosition(i);
+    Value index = indices[loop];
+    if (loop == map.getNumDims() - 1 && offset != 0)
+      index = builder.createOrFold<arith::AddIOp>(
+          loc, index, arith::ConstantIndexOp::create(builder, loc, offset));
+    at.push_back(clamp ? clamp(loop, index) : index);
+  }
+  if (!type)
+    return memref::LoadOp::create(builder, loc, operand, at);
+  unsigned bits = type.getElementTypeBitWidth();
+  return vector::LoadOp::create(builder, loc, type, operand, at,
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(bits / 8));
+}
+
+Value mlir::nm::loadOperand(OpBuilder &builder, Location loc, Value operand,
+                            AffineMap map, ArrayRef<Value> indices,
+                            VectorType type,
+                            function_ref<Value(unsigned, Value)> clamp) {
+  auto memref = cast<MemRefType>(operand.getType());
+  auto load = [&](int64_t offset, VectorType type) {
+    return loadAt(builder, loc, operand, map, indices, offset, type, clamp);
+  };
+  if (!type)
+    return load(0, {});
+  type = type.clone(memref.getElementType());
+  unsigned along = map.getNumDims() - 1;
+  if (!map.isFunctionOfDim(along))
+    return vector::BroadcastOp::create(builder, loc, type, load(0, {}));
+  bool isContiguous = map.getDimPosition(map.getNumResults() - 1) == along &&
+                      memref.isLastDimUnitStride();
+  if (isContiguous && !clamp)
+    return load(0, type);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    elements.push_back(load(i, {}));
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+Value TileEpilogue::apply(OpBuilder &builder, Value sum,
+                          ArrayRef<Value> position,
+                          ArrayRef<bool> mayPassEnd) const {
+  Location loc = op.getLoc();
+  // A tile has one of each dimension that the position leaves out.
+  size_t leading = op.getNumLoops() - position.size();
+  SmallVector<Value> indices;
+  if (leading != 0)
+    indices.assign(leading, arith::ConstantIndexOp::create(builder, loc, 0));
+  llvm::append_range(indices, position);
+  auto clamp = [&](unsigned loop, Value index) -> Value {
+    if (loop < leading || !mayPassEnd[loop - leading])
+      return index;
+    Value size = builder.createOrFold<memref::DimOp>(loc, getC(), loop);
+    Value last = builder.createOrFold<arith::SubIOp>(
+        loc, size, arith::ConstantIndexOp::create(builder, loc, 1));
+    return builder.createOrFold<arith::MinUIOp>(loc, index, last);
+  };
+  auto type = dyn_cast<VectorType>(sum.getType());
+  OpOperand *sums = getSums();
+  SmallVector<Value> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isRead = &operand != sums && op.payloadUsesValueFromOperand(&operand);
+    Value element = sum;
+    if (isRead && llvm::is_contained(mayPassEnd, true))
+      element = loadOperand(builder, loc, operand.get(),
+                            op.getMatchingIndexingMap(&operand), indices, type,
+                            clamp);
+    else if (isRead)
+      element = loadOperand(builder, loc, operand.get(),
+                            op.getMatchingIndexingMap(&operand), indices, type);
+    arguments.push_back(element);
+  }
+  return inlineElementwise(builder, loc, *op.getBody(), arguments);
+}
+
+void TileEpilogue::erase(RewriterBase &rewriter) const {
+  OpOperand *sums = getSums();
+  memref::AllocOp memory =
+      sums ? findOwnMemory(sums->get()) : memref::AllocOp();
+  rewriter.eraseOp(op);
+  if (!memory)
+    return;
+  SmallVector<Operation *> users;
+  auto collect = [&](auto &&self, Operation *view) -> void {
+    for (Operation *user : view->getUsers())
+      self(self, user);
+    users.push_back(view);
+  };
+  collect(collect, memory);
+  for (Operation *user : users)
+    if (user->use_empty() &&
+        isa<memref::AllocOp, memref::CastOp, memref::SubViewOp,
+            memref::DeallocOp, memref::DimOp>(user))
+      rewriter.eraseOp(user);
+}
