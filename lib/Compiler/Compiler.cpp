@@ -185,7 +185,7 @@ LogicalResult Compilation::lowerForCpu() {
   return runPasses(
       *module, options, diagnostics,
       [&](OpPassManager &pm) {
-        buildConvertToNM(pm, options.detectWeights);
+        buildConvertToNM(pm, options.detectWeights, options.arithmetic);
         if (options.emit >= Emit::Schedule)
           buildScheduleForCPU(pm, pipeline);
         if (makesCode())
@@ -196,7 +196,7 @@ LogicalResult Compilation::lowerForCpu() {
 
 LogicalResult Compilation::lowerForGpu() {
   if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
-        buildConvertToNM(pm, options.detectWeights);
+        buildConvertToNM(pm, options.detectWeights, options.arithmetic);
       })))
     return failure();
   if (options.emit == Emit::NM)

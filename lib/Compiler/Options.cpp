@@ -38,6 +38,15 @@ static Status setOptLevel(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
+static Status setArithmetic(CompileOptions &options, StringRef value) {
+  static constexpr StringLiteral kArithmetics[] = {"f32", "ieee", "bf16x3",
+                                                   "tf32"};
+  if (!is_contained(kArithmetics, value))
+    return expected("arithmetic f32, ieee, bf16x3 or tf32", value);
+  options.arithmetic = value.str();
+  return Status::success();
+}
+
 static Status setReproducer(CompileOptions &options, StringRef value) {
   if (value.empty())
     return expected("reproducer to be a file", value);
@@ -57,6 +66,11 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.detectWeights, "detect-weights", value);
      }},
+    {"arithmetic", "name",
+     "what products of f32 may be computed by that do not say it: f32 (as "
+     "accurate as f32, the default), ieee (multiply-adds in f32), bf16x3 or "
+     "tf32",
+     setArithmetic},
     {"schedule", "attribute",
      "how every product without a schedule is expanded, in place of the cost "
      "model's choice: vector or loops on the cpu, simt, gemv, cublas or loops "

@@ -2,12 +2,14 @@
 
 #include "ReferenceProducts.h"
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -131,7 +133,10 @@ void mlir::nm::replaceSparseProducts(ModuleOp module) {
     if (isReplaceable(op))
       products.push_back(op);
   });
+  IRRewriter rewriter(module.getContext());
   for (SparseProductOpInterface op : products) {
+    if (op.hasEpilogue())
+      op = splitEpilogue(rewriter, op, op.getAccumulatorType());
     op->replaceAllUsesWith(ValueRange{ProductEmitter(op).emit()});
     op->erase();
   }

@@ -60,7 +60,7 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
 
 void mlir::nm::buildNMToCPUPipeline(OpPassManager &pm,
                                     const NMToCPUOptions &options) {
-  buildConvertToNM(pm, options.detectWeights);
+  buildConvertToNM(pm, options.detectWeights, options.arithmetic);
   buildScheduleForCPU(pm, options);
   buildLowerToCPU(pm, options);
 }

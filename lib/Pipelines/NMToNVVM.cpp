@@ -170,7 +170,7 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
 
 void mlir::nm::buildNMToNVVMPipeline(OpPassManager &pm,
                                      const NMToNVVMOptions &options) {
-  buildConvertToNM(pm, options.detectWeights);
+  buildConvertToNM(pm, options.detectWeights, options.arithmetic);
   buildScheduleForGPU(pm, options);
   buildLaunches(pm, options);
   buildKernels(pm, options);

@@ -17,7 +17,7 @@ void mlir::nm::buildSimulatedKernels(OpPassManager &pm) {
 
 void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
                                     const NMToNVVMOptions &options) {
-  buildConvertToNM(pm, options.detectWeights);
+  buildConvertToNM(pm, options.detectWeights, options.arithmetic);
   // Kernels work on memory of the host.
   NMToNVVMOptions simulated;
   simulated.copyOptionValuesFrom(options);

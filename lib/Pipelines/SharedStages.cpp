@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights) {
+void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
+                                StringRef arithmetic) {
   // A weight and its product may be in different functions; and results of
   // unknown size cannot cross the calls that are left.
   pm.addPass(createInlinerPass());
@@ -29,6 +30,7 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights) {
   // kernels, as products with N = M.
   ConvertLinalgToNMOptions convert;
   convert.denseProducts = true;
+  convert.arithmetic = arithmetic.str();
   pm.addPass(createConvertLinalgToNM(convert));
   // The last user of encodings is gone, so their storage can take their place.
   pm.addPass(createNMMaterializeStorage());
@@ -36,6 +38,12 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights) {
   // are chosen for the sizes that will run.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // What follows a product becomes one op, which a product can take...
+  buildElementwiseFusion(pm);
+  // ...before schedules are chosen, which count what C is made of.
+  pm.addNestedPass<func::FuncOp>(createNMFuseEpilogue());
+  // Constants and operands that fused ops have in common.
+  pm.addPass(createCanonicalizerPass());
 }
 
 void mlir::nm::buildElementwiseFusion(OpPassManager &pm) {

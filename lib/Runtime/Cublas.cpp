@@ -107,6 +107,14 @@ static bool isRefusal(int code) {
          code == kNotSupported;
 }
 
+/// The library's name of the sums, and of what f32 may be rounded to before.
+static int computeType(const DenseProduct &product) {
+  if (!isFloat(product.type))
+    return kComputeI32;
+  return product.type == ElementType::F32 && product.allowTF32 ? kComputeTF32
+                                                               : kComputeF32;
+}
+
 Result<Refusal> Cublas::multiply(const ContextScope &scope,
                                  const DenseProduct &product) const {
   if (product.m == 0 || product.n == 0 || product.batches == 0)
@@ -137,13 +145,12 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
   auto scalar = [&](bool one) -> const void * {
     return isInteger ? static_cast<const void *>(&onesI32[one]) : &ones[one];
   };
-  int code =
-      gemm(*handle, left.op, right.op, int(rows), int(columns), int(product.k),
-           scalar(true), left.data, left.type, left.leading, left.batch,
-           right.data, right.type, right.leading, right.batch,
-           scalar(product.accumulate), product.c, outputType,
-           int(product.rowOfC), product.batchOfC, int(product.batches),
-           isInteger ? kComputeI32 : kComputeF32, kDefaultAlgorithm);
+  int code = gemm(
+      *handle, left.op, right.op, int(rows), int(columns), int(product.k),
+      scalar(true), left.data, left.type, left.leading, left.batch, right.data,
+      right.type, right.leading, right.batch, scalar(product.accumulate),
+      product.c, outputType, int(product.rowOfC), product.batchOfC,
+      int(product.batches), computeType(product), kDefaultAlgorithm);
   if (code == 0)
     return Refusal();
   Error error = fail("cublasGemmStridedBatchedEx", code);
@@ -175,23 +182,28 @@ static Refusal multiplyOrRecord(const DenseProduct &product) {
 /// Of the thread's last product.
 static thread_local Refusal lastRefusal;
 
+/// Bits of the argument `flags`.
+static constexpr int64_t kAccumulate = 1, kAllowTF32 = 2;
+
 extern "C" {
 
 /// Whether cuBLAS can be loaded.
 NM_RUNTIME_API int64_t nmCublasIsLoaded() { return Cublas::get() ? 1 : 0; }
 
-/// The arguments are the members of DenseProduct; element types as in
-/// ElementType. Returns 0 where the library refuses the product and C is as it
-/// was. What fails otherwise is recorded, and leaves nothing to be done.
+/// The arguments are the members of DenseProduct, the last two of them as bits
+/// of `flags`; element types as in ElementType. Returns 0 where the library
+/// refuses the product and C is as it was. What fails otherwise is recorded,
+/// and leaves nothing to be done.
 NM_RUNTIME_API int64_t nmCublasTryMultiply(
     int64_t m, int64_t n, int64_t k, int64_t batches, const void *a,
     const void *b, void *c, int64_t type, int64_t outputType, int64_t rowOfA,
     int64_t rowOfB, int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
-    int64_t transposeA, int64_t transposeC, int64_t accumulate) {
+    int64_t transposeA, int64_t transposeC, int64_t flags) {
   lastRefusal = multiplyOrRecord(
       {m, n, k, batches, a, b, c, static_cast<ElementType>(type),
        static_cast<ElementType>(outputType), rowOfA, rowOfB, rowOfC, batchOfA,
-       batchOfC, transposeA != 0, transposeC != 0, accumulate != 0});
+       batchOfC, transposeA != 0, transposeC != 0, (flags & kAccumulate) != 0,
+       (flags & kAllowTF32) != 0});
   return lastRefusal.empty();
 }
 
@@ -201,10 +213,10 @@ nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                  const void *a, const void *b, void *c, int64_t type,
                  int64_t outputType, int64_t rowOfA, int64_t rowOfB,
                  int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
-                 int64_t transposeA, int64_t transposeC, int64_t accumulate) {
+                 int64_t transposeA, int64_t transposeC, int64_t flags) {
   if (!nmCublasTryMultiply(m, n, k, batches, a, b, c, type, outputType, rowOfA,
                            rowOfB, rowOfC, batchOfA, batchOfC, transposeA,
-                           transposeC, accumulate))
+                           transposeC, flags))
     recordError(Error{lastRefusal});
 }
 }

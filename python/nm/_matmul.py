@@ -16,7 +16,7 @@ from ._call import Layout, PreparedCall
 from ._compile import compile, resolve_target
 from ._errors import (CompilerNotFoundError, DeviceError, DTypeError, Error,
                       ShapeError)
-from ._matmul_text import ACTIVATIONS, Product
+from ._matmul_text import ACTIVATIONS, ARITHMETICS, Product
 from ._module import BoundFunction, Module
 from ._sparse import SparseTensor
 
@@ -33,7 +33,7 @@ _LARGEST_F32 = float(np.finfo(np.float32).max)
 
 def matmul(x: Any, w: SparseTensor, bias: Any = None,
            activation: str | None = None, out: Any = None, *,
-           scale: Any = None) -> Any:
+           scale: Any = None, arithmetic: str | None = None) -> Any:
     """``activation(scale · (x · W) + bias)``, summed over k.
 
     W is `w` as ``[k, n]``: for a weight that was compressed with ``axis=1``, a
@@ -47,6 +47,10 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
         activation: ``"relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"`` or None.
         out: ``[..., n]`` array that the result is written to.
         scale: ``[n]`` f32 factors of the columns, or one number for all.
+        arithmetic: what products of f32 may be computed by: ``"f32"`` or None for
+            anything as accurate as f32, ``"ieee"`` for multiply-adds in f32,
+            ``"bf16x3"`` or ``"tf32"`` for less accurate ones where they are
+            faster.
 
     Returns:
         ``[..., n]`` of the kind of `x`: of its type, of f32 for f8E4M3FN, of i32
@@ -59,7 +63,7 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
             not in the cache.
     """
     kind = _arrays.kind_of(x)
-    key = (type(x), kind.signature(x), activation,
+    key = (type(x), kind.signature(x), activation, arithmetic,
            None if bias is None else _signature(bias),
            None if scale is None else _signature(scale))
     try:
@@ -68,7 +72,7 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
         raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
                         f"makes, but got {type(w).__name__}") from None
     if call is None:
-        call = _prepare(x, w, bias, activation, scale)
+        call = _prepare(x, w, bias, activation, scale, arithmetic)
         w._prepared[key] = call
         if len(w._prepared) > _KEPT_CALLS:
             _pop_oldest(w._prepared)
@@ -109,8 +113,8 @@ class PreparedMatmul:
 
 
 def prepare(x: Any, w: SparseTensor, bias: Any = None,
-            activation: str | None = None, *, scale: Any = None
-            ) -> PreparedMatmul:
+            activation: str | None = None, *, scale: Any = None,
+            arithmetic: str | None = None) -> PreparedMatmul:
     """Compiles and packs for ``nm.matmul(x, w, bias, activation)`` and gives a
     callable for arrays like `x`, which has the least overhead.
 
@@ -121,7 +125,7 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
     Raises:
         Error: as nm.matmul.
     """
-    call = _prepare(x, w, bias, activation, scale)
+    call = _prepare(x, w, bias, activation, scale, arithmetic)
     constants = []
     if scale is not None:
         constants.append(_scale_array(scale, w, x, call._on_cuda))
@@ -156,15 +160,16 @@ def _check_finite(scale: Any) -> None:
 
 
 def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
-             scale: Any) -> PreparedCall:
+             scale: Any, arithmetic: str | None) -> PreparedCall:
     view = _arrays.kind_of(x).view(x)
-    _check_operands(view, w, activation)
+    _check_operands(view, w, activation, arithmetic)
     layout, rows = _flatten(view)
     if scale is not None:
         scale = _scale_array(scale, w, x, view.device[0] == lib.CUDA)
         _check_finite(scale)
         _check_column(scale, "scale", "f32", w, view)
-    product = Product(w, rows, activation, bias is not None, scale is not None)
+    product = Product(w, rows, activation, bias is not None, scale is not None,
+                      arithmetic)
     if bias is not None:
         _check_column(bias, "bias", product.result_type, w, view)
     bound = _bound_product(w, product, view.device)
@@ -180,7 +185,7 @@ def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
 
 
 def _check_operands(view: _arrays.View, w: SparseTensor,
-                    activation: str | None) -> None:
+                    activation: str | None, arithmetic: str | None) -> None:
     if not isinstance(w, SparseTensor):
         raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
                         f"makes, but got {type(w).__name__}")
@@ -195,6 +200,17 @@ def _check_operands(view: _arrays.View, w: SparseTensor,
         names = ", ".join(str(name) for name in ACTIVATIONS)
         raise Error(f"expected activation to be one of {names}, but got "
                     f"{activation!r}")
+    _check_arithmetic(arithmetic, w)
+
+
+def _check_arithmetic(arithmetic: str | None, w: SparseTensor) -> None:
+    if arithmetic not in ARITHMETICS:
+        names = ", ".join(str(name) for name in ARITHMETICS)
+        raise Error(f"expected arithmetic to be one of {names}, but got "
+                    f"{arithmetic!r}")
+    if arithmetic not in (None, "f32") and w.dtype != "f32":
+        raise DTypeError(f"expected a weight of f32 for arithmetic {arithmetic}, "
+                         f"but got {w.dtype}")
 
 
 def _check_column(array: Any, name: str, dtype: str, w: SparseTensor,
@@ -298,7 +314,8 @@ def _compile_product(product: Product, rows: int | None, target: str) -> Module:
 
 def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
                target: str = "cpu", *, bias: bool = False,
-               activation: str | None = None, scale: bool = False) -> list[str]:
+               activation: str | None = None, scale: bool = False,
+               arithmetic: str | None = None) -> list[str]:
     """Compiles the kernels of ``nm.matmul`` into the cache, for calls with these
     numbers of rows of x: so that the first one need not, or for a machine without
     a compiler, to which the cache folder is carried.
@@ -309,6 +326,7 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
             list of either.
         target: ``"cpu"``, ``"cuda"`` or ``"cuda:sm_90a"``.
         bias, activation, scale: whether the calls have them.
+        arithmetic: as for nm.matmul.
 
     Returns:
         how each kernel was compiled, with the estimate beside dense.
@@ -317,12 +335,13 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
         CompileError: there is no kernel for it.
         CompilerNotFoundError: nor a compiler, nor the kernel in the cache.
     """
+    _check_arithmetic(arithmetic, w)
     resolved = resolve_target(target)
     counts = [_row_count(count) for count in
               (rows if isinstance(rows, Sequence) else [rows])]
     remarks: list[str] = []
     for count in counts:
-        product = Product(w, count or 0, activation, bias, scale)
+        product = Product(w, count or 0, activation, bias, scale, arithmetic)
         if target == "cpu" and count is not None and count > _FEW_ROWS:
             count = None
         remarks += _compile_product(product, count, resolved).remarks

@@ -41,24 +41,32 @@ ACTIVATIONS = {None: None, "relu": _RELU, "gelu": _GELU,
                "gelu_tanh": _GELU_TANH, "silu": _SILU}
 
 
+# What products of f32 may be computed by; None is the compiler's default, f32.
+ARITHMETICS = (None, "f32", "ieee", "bf16x3", "tf32")
+
+
 class Product:
     """One product: the weight's type, the rows of x, and the epilogue."""
 
     def __init__(self, w: SparseTensor, rows: int, activation: str | None,
-                 bias: bool, scale: bool):
+                 bias: bool, scale: bool, arithmetic: str | None = None):
         self.w, self.rows = w, rows
         self.activation, self.bias, self.scale = activation, bias, scale
-        # What is computed on the sums is computed in f32.
+        self.arithmetic = arithmetic
+        self.has_epilogue = bias or scale or activation is not None
+        # What is computed on the sums is computed in f32, but for a bias of
+        # integers alone.
         floating = scale or activation is not None
         self.result_type = {"f8E4M3FN": "f32",
                             "i8": "f32" if floating else "i32"}.get(w.dtype,
                                                                     w.dtype)
         self.sum_type = "i32" if w.dtype == "i8" else (
-            "f32" if floating else self.result_type)
+            "f32" if self.has_epilogue else self.result_type)
 
     @property
     def epilogue(self) -> tuple:
-        return self.activation, self.bias, self.scale
+        """What tells the product's kernels from others of the weight."""
+        return self.activation, self.bias, self.scale, self.arithmetic
 
     def text(self, rows: int | None) -> str:
         """The module for `rows` rows, or for any number."""
@@ -72,11 +80,9 @@ class Product:
         scales = f"%scale: tensor<{w.n}xf32>"
         args = [f"%x: {x}", f"%w: {weight}"]
         args += [scales] * self.scale + [columns] * self.bias
-        fused = self.scale or self.activation is not None
-        body = self._start(rows, x, with_bias=self.bias and not fused)
-        body += self._product(x, weight)
+        body = self._start(rows, x) + self._product(x, weight)
         result = "%acc"
-        if fused:
+        if self.has_epilogue:
             body += self._epilogue(rows)
             result = "%result"
         return (f"func.func @matmul({', '.join(args)})"
@@ -90,19 +96,14 @@ class Product:
         size = "" if rows is not None else "%m"
         return f"  %{name} = tensor.empty({size}) : {self._type(element)}\n"
 
-    def _start(self, rows: int | None, x: str, with_bias: bool) -> str:
-        """What the product is added to: zeros, or the bias."""
+    def _start(self, rows: int | None, x: str) -> str:
+        """The zeros that the product is added to."""
         text = ""
         if rows is None:
             text += ("  %c0 = arith.constant 0 : index\n"
                      f"  %m = tensor.dim %x, %c0 : {x}\n")
         element = self.sum_type
         text += self._empty(rows, "empty", element)
-        if with_bias:
-            return text + (
-                f"  %init = linalg.broadcast ins(%bias : tensor<{self.w.n}x"
-                f"{element}>) outs(%empty : {self._type(element)}) "
-                "dimensions = [0]\n")
         zero = "0" if element == "i32" else "0.0"
         return text + (
             f"  %zero_{element} = arith.constant {zero} : {element}\n"
@@ -115,11 +116,13 @@ class Product:
                 "affine_map<(m, n, k) -> (n, k)>, "
                 "affine_map<(m, n, k) -> (m, n)>]")
         type_ = self._type(self.sum_type)
-        return (f"  %acc = linalg.matmul{maps} ins(%x, %w : {x}, {weight})\n"
+        allowed = ("" if self.arithmetic is None else
+                   f" {{nm.arithmetic = #nm.arithmetic<{self.arithmetic}>}}")
+        return (f"  %acc = linalg.matmul{maps}{allowed} ins(%x, %w : {x}, {weight})\n"
                 f"    outs(%init : {type_}) -> {type_}\n")
 
     def _epilogue(self, rows: int | None) -> str:
-        """One pass over the sums, in f32."""
+        """What the compiler makes the product's epilogue."""
         n = self.w.n
         inputs = [("%acc", self._type(self.sum_type), "s", self.sum_type, "m, n")]
         if self.scale:
@@ -145,6 +148,8 @@ class Product:
 
     def _scalar_code(self) -> str:
         lines, value = "", "%s_in"
+        if self.result_type == "i32":
+            return "\n    %y = arith.addi %s_in, %b_in : i32"
         if self.sum_type == "i32":
             lines += "\n    %f = arith.sitofp %s_in : i32 to f32"
             value = "%f"

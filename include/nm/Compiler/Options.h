@@ -32,6 +32,8 @@ struct CompileOptions {
   Emit emit = Emit::SharedObject;
   bool withReference = false;
   bool detectWeights = true;
+  /// What products of f32 may be computed by that do not say it.
+  std::string arithmetic = "f32";
   /// LLVM's names; `native` is the host's processor with all it has.
   std::string cpu = "native";
   std::string features;

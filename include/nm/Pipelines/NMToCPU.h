@@ -16,6 +16,11 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       *this, "detect-weights",
       llvm::cl::desc("find constants that obey an N:M pattern"),
       llvm::cl::init(true)};
+  Option<std::string> arithmetic{
+      *this, "arithmetic",
+      llvm::cl::desc("what products of f32 may be computed by that do not say "
+                     "it: f32, ieee, bf16x3 or tf32"),
+      llvm::cl::init("f32")};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("the schedule of every product that has none; the cost "

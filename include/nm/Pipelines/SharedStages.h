@@ -3,6 +3,8 @@
 #ifndef NM_PIPELINES_SHAREDSTAGES_H
 #define NM_PIPELINES_SHAREDSTAGES_H
 
+#include "llvm/ADT/StringRef.h"
+
 namespace mlir {
 class OpPassManager;
 } // namespace mlir
@@ -10,8 +12,10 @@ class OpPassManager;
 namespace mlir::nm {
 
 /// Up to ops with an #nm.encoding replaced by nm ops (`--emit=nm`).
-/// `detectWeights` says whether constants that obey a pattern are among them.
-void buildConvertToNM(OpPassManager &pm, bool detectWeights);
+/// `detectWeights` says whether constants that obey a pattern are among them,
+/// `arithmetic` what products of f32 may be computed by that do not say it.
+void buildConvertToNM(OpPassManager &pm, bool detectWeights,
+                      llvm::StringRef arithmetic = "f32");
 
 /// What stands between products becomes linalg ops that can be cut, of
 /// neighbours as few as there can be.

@@ -13,7 +13,7 @@ namespace nm::cublas {
 // The values of cublas_api.h and library_types.h.
 inline constexpr int kNoTranspose = 0, kTranspose = 1;
 // f32 throughout: TensorFloat-32 has a compute type of its own.
-inline constexpr int kComputeF32 = 68, kComputeI32 = 72;
+inline constexpr int kComputeF32 = 68, kComputeI32 = 72, kComputeTF32 = 77;
 inline constexpr int kDefaultAlgorithm = -1;
 
 /// The library's number of a type; negative where it has no products of it.

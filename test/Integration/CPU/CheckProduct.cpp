@@ -5,6 +5,8 @@
 
 #include "nm/Support/ReferenceSpMM.h"
 
+#include <cmath>
+
 using namespace nm;
 using namespace nm::test;
 
@@ -95,6 +97,41 @@ static std::vector<double> makeReference(const ProductCase &product,
   return c;
 }
 
+/// No number, where C can hold that: what has an epilogue does not read it.
+static void poison(GuardedArray &array) {
+  for (int64_t i = 0; i < array.numElements(); ++i)
+    array.store(i, std::nan(""));
+}
+
+/// Operands of an epilogue, and what they have, with n last.
+namespace {
+struct EpilogueOperands {
+  std::vector<GuardedArray> arrays;
+  std::vector<std::vector<double>> values;
+};
+} // namespace
+
+static EpilogueOperands drawEpilogueOperands(const ProductCase &product,
+                                             Random &random) {
+  EpilogueOperands operands;
+  if (!product.epilogue)
+    return operands;
+  for (size_t i = 0; i < product.epilogue->operands.size(); ++i) {
+    const EpilogueCase::Operand &operand = product.epilogue->operands[i];
+    std::vector<int64_t> shape = product.shapeOfEpilogue(operand);
+    // A scalar's descriptor starts like that of one element.
+    if (shape.empty())
+      shape = {1};
+    operands.arrays.push_back(
+        product.epilogueLayouts[i].makeArray(operand.type, shape));
+    random.fill(operands.arrays.back());
+    bool transposed =
+        operand.kind == EpilogueCase::Residual && product.transposeResidual;
+    operands.values.push_back(asDoubles(operands.arrays.back(), transposed));
+  }
+  return operands;
+}
+
 /// Fills A and C and draws weights whose sums do not cancel; gives the result.
 static std::vector<double> drawOperands(const ProductCase &product,
                                         GuardedArray &a, GuardedArray &c,
@@ -108,6 +145,8 @@ static std::vector<double> drawOperands(const ProductCase &product,
     std::vector<double> activations = asDoubles(a, product.transposeA),
                         values = asDoubles(weights, product.type),
                         before = asDoubles(c, product.transposeC);
+    if (product.epilogue)
+      before.assign(before.size(), 0);
     std::vector<double> expected =
         makeReference(product, activations, values, weights.indices, before);
     if (!cancels(expected,
@@ -130,15 +169,24 @@ std::string nm::test::checkProduct(
       product.layoutC.makeArray(product.outputType, product.shapeOfC());
   Weights weights;
   std::vector<double> expected = drawOperands(product, a, c, weights, random);
+  EpilogueOperands operands = drawEpilogueOperands(product, random);
+  std::vector<double> magnitudes;
+  if (product.epilogue) {
+    poison(c);
+    magnitudes = product.epilogue->apply(
+        expected, product.batchSize() * product.m, product.n, operands.values);
+  }
+  std::vector<void *> descriptors = {a.descriptor(), values.descriptor(),
+                                     indices.descriptor(), c.descriptor()};
+  for (GuardedArray &array : operands.arrays)
+    descriptors.push_back(array.descriptor());
   values.setBytes(weights.storedValues);
   indices.setBytes(weights.storedIndices);
   std::vector<char> aBefore = a.bytes();
 
   bool called = false;
-  callGuarded(product.describe(), [&] {
-    called = call(product.name(), {a.descriptor(), values.descriptor(),
-                                   indices.descriptor(), c.descriptor()});
-  });
+  callGuarded(product.describe(),
+              [&] { called = call(product.name(), descriptors); });
   if (!called)
     return "the function could not be called";
   if (!c.surroundingsAreUntouched())
@@ -146,6 +194,6 @@ std::string nm::test::checkProduct(
   if (a.bytes() != aBefore || values.bytes() != weights.storedValues ||
       indices.bytes() != weights.storedIndices)
     return "an input was written";
-  return compareOutputs(asDoubles(c, product.transposeC), expected,
+  return compareOutputs(asDoubles(c, product.transposeC), expected, magnitudes,
                         product.outputType);
 }

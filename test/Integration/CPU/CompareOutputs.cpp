@@ -57,6 +57,17 @@ std::string nm::test::compareOutputs(const std::vector<double> &got,
   return {};
 }
 
+std::string nm::test::compareOutputs(std::vector<double> got,
+                                     std::vector<double> expected,
+                                     const std::vector<double> &magnitudes,
+                                     ElementType type) {
+  for (size_t i = 0; i < magnitudes.size(); ++i) {
+    got[i] += magnitudes[i];
+    expected[i] += magnitudes[i];
+  }
+  return compareOutputs(got, expected, type);
+}
+
 std::vector<double> nm::test::squared(std::vector<double> elements) {
   for (double &element : elements)
     element *= element;

@@ -17,6 +17,12 @@ std::string compareOutputs(const std::vector<double> &got,
                            const std::vector<double> &expected,
                            ElementType type);
 
+/// The same where an element's error is relative to its magnitude, too.
+std::string compareOutputs(std::vector<double> got,
+                           std::vector<double> expected,
+                           const std::vector<double> &magnitudes,
+                           ElementType type);
+
 /// The squares of `elements`.
 std::vector<double> squared(std::vector<double> elements);
 

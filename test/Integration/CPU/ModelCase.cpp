@@ -36,6 +36,33 @@ ModelCase ModelCase::draw(int64_t number, ElementType type, Random &random) {
   return drawn;
 }
 
+void ModelCase::drawEpilogue(Random &random) {
+  if (!random.chance(0.5))
+    return;
+  epilogue = EpilogueCase::draw(type, !leading.empty(), random);
+  // What is rounded to a narrow type stays as far off. Sums of i8 are beyond
+  // f16.
+  std::vector<int64_t> types = {int64_t(ElementType::BF16)};
+  if (type != ElementType::I8 && outputType != ElementType::BF16)
+    types.push_back(int64_t(ElementType::F16));
+  if (outputType == ElementType::F32 || outputType == ElementType::I32)
+    types.push_back(int64_t(ElementType::F32));
+  epilogueType = static_cast<ElementType>(random.oneOf(types));
+}
+
+std::vector<int64_t>
+ModelCase::loopsOf(const EpilogueCase::Operand &operand) const {
+  if (operand.kind == EpilogueCase::Residual)
+    return outputLoops;
+  std::vector<int64_t> loops;
+  if (operand.hasRows())
+    for (int64_t loop = 0; loop < nLoop(); ++loop)
+      loops.push_back(loop);
+  if (operand.hasColumns())
+    loops.push_back(nLoop());
+  return loops;
+}
+
 int64_t ModelCase::loopSize(int64_t loop) const {
   if (loop == kLoop())
     return k;
@@ -120,6 +147,50 @@ std::string ModelCase::body() const {
          "\n    linalg.yield %s : " + out + "\n";
 }
 
+/// A linalg.generic over the output's dimensions, from %r to %result.
+std::string ModelCase::epilogueText() const {
+  std::string sums = tensorType(outputType, outputLoops, false),
+              result = tensorType(epilogueType, outputLoops, false);
+  std::string sizes, text, dims, iterators;
+  for (size_t dim = 0; dim < outputLoops.size(); ++dim) {
+    std::string number = std::to_string(dim);
+    dims += (dim ? ", d" : "d") + number;
+    iterators += dim ? ", \"parallel\"" : "\"parallel\"";
+    if (!dynamic || outputLoops[dim] >= nLoop())
+      continue;
+    text += "  %i" + number + " = arith.constant " + number + " : index\n  %d" +
+            number + " = tensor.dim %c, %i" + number + " : " + sums + "\n";
+    sizes += (sizes.empty() ? "%d" : ", %d") + number;
+  }
+  std::string names = "%r", types = sums,
+              maps = "affine_map<(" + dims + ") -> (" + dims + ")>",
+              identity = maps,
+              arguments = "%sum: " + std::string(elementName(outputType));
+  for (size_t i = 0; i < epilogue->operands.size(); ++i) {
+    const EpilogueCase::Operand &operand = epilogue->operands[i];
+    std::string results;
+    for (int64_t loop : loopsOf(operand)) {
+      size_t dim = 0;
+      while (outputLoops[dim] != loop)
+        ++dim;
+      results += (results.empty() ? "d" : ", d") + std::to_string(dim);
+    }
+    names += ", %m" + std::to_string(i);
+    types += ", " + tensorType(operand.type, loopsOf(operand), false);
+    maps += ", affine_map<(" + dims + ") -> (" + results + ")>";
+    arguments +=
+        ", " + operand.name() + ": " + std::string(elementName(operand.type));
+  }
+  return text + "  %e = tensor.empty(" + sizes + ") : " + result +
+         "\n  %result = linalg.generic {indexing_maps = [" + maps + ", " +
+         identity + "], iterator_types = [" + iterators + "]}\n    ins(" +
+         names + " : " + types + ") outs(%e : " + result + ") {\n  ^bb0(" +
+         arguments + ", %unused: " + std::string(elementName(epilogueType)) +
+         "):\n" + epilogue->body(outputType, epilogueType) +
+         "    linalg.yield %y : " + std::string(elementName(epilogueType)) +
+         "\n  } -> " + result + "\n";
+}
+
 std::string ModelCase::function() const {
   std::vector<int64_t> weightLoops = {kLoop(), nLoop()};
   if (weightDim == 1)
@@ -144,11 +215,21 @@ std::string ModelCase::function() const {
            "\n  %start = linalg.fill ins(%zero : " + element +
            ") outs(%c : " + c + ") -> " + c + "\n";
   }
-  return "func.func @" + name() + "(%a: " + a + ", %w: " + w + ", %c: " + c +
-         ") -> " + c + " {\n" + fill +
+  std::string arguments, result = c, last, name = "%r";
+  if (epilogue) {
+    for (size_t i = 0; i < epilogue->operands.size(); ++i)
+      arguments += ", %m" + std::to_string(i) + ": " +
+                   tensorType(epilogue->operands[i].type,
+                              loopsOf(epilogue->operands[i]), false);
+    result = tensorType(epilogueType, outputLoops, false);
+    last = epilogueText();
+    name = "%result";
+  }
+  return "func.func @" + this->name() + "(%a: " + a + ", %w: " + w +
+         ", %c: " + c + arguments + ") -> " + result + " {\n" + fill +
          "  %r = linalg.generic {indexing_maps = [" + maps + ", " +
          affineMap(outputLoops) + "], iterator_types = [" + iterators +
          "\"reduction\"]}\n    ins(" + operands + ") outs(" +
          (filled ? "%start" : "%c") + " : " + c + ") {\n" + body() + "  } -> " +
-         c + "\n  return %r : " + c + "\n}\n";
+         c + "\n" + last + "  return " + name + " : " + result + "\n}\n";
 }

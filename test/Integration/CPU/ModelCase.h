@@ -3,10 +3,11 @@
 #ifndef NM_TEST_INTEGRATION_CPU_MODELCASE_H
 #define NM_TEST_INTEGRATION_CPU_MODELCASE_H
 
-#include "Random.h"
+#include "EpilogueCase.h"
 
 #include "nm/Runtime/Tensor.h"
 
+#include <optional>
 #include <string>
 
 namespace nm::test {
@@ -34,10 +35,23 @@ struct ModelCase {
   /// The loop that each dimension runs over.
   std::vector<int64_t> activationLoops, outputLoops;
 
+  /// What follows the product, and the type of the result then.
+  std::optional<EpilogueCase> epilogue;
+  ElementType epilogueType = ElementType::F32;
+
+  /// Lets half of the cases have one.
+  void drawEpilogue(Random &random);
+  ElementType resultType() const {
+    return epilogue ? epilogueType : outputType;
+  }
+  /// The loops of an epilogue's operand.
+  std::vector<int64_t> loopsOf(const EpilogueCase::Operand &operand) const;
+
   static ModelCase draw(int64_t number, ElementType type, Random &random);
 
   std::string name() const { return "case" + std::to_string(number); }
-  /// A func.func (activations, weight, output before) -> output.
+  /// A func.func (activations, weight, output before, operands of the epilogue)
+  /// -> output.
   std::string function() const;
 
   int64_t nLoop() const { return int64_t(leading.size()); }
@@ -57,6 +71,7 @@ private:
                          bool encoded) const;
   std::string affineMap(const std::vector<int64_t> &loops) const;
   std::string body() const;
+  std::string epilogueText() const;
 };
 
 } // namespace nm::test

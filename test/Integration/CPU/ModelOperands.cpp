@@ -48,6 +48,26 @@ static std::vector<double> makeReference(const ModelCase &model,
   return c;
 }
 
+/// Draws what follows the product, and brings the reference up to it.
+Status ModelOperands::drawEpilogue(const ModelCase &model, Random &random) {
+  if (!model.epilogue)
+    return Status::success();
+  std::vector<std::vector<double>> values;
+  for (const EpilogueCase::Operand &operand : model.epilogue->operands) {
+    Result<Buffer> buffer =
+        drawTensor(operand.type, model.sizes(model.loopsOf(operand)), random);
+    if (!buffer)
+      return buffer.error();
+    values.push_back(
+        operand.kind == EpilogueCase::Residual
+            ? model.asMatrix(buffer->tensor(), model.outputLoops, model.nLoop())
+            : asDoubles(buffer->tensor()));
+    others.push_back(std::move(*buffer));
+  }
+  magnitudes = model.epilogue->apply(expected, model.rows(), model.n, values);
+  return Status::success();
+}
+
 Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
                                           Random &random) {
   Shape weightShape = {model.k, model.n};
@@ -74,9 +94,16 @@ Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
       std::fill(before.begin(), before.end(), 0.0);
     std::vector<double> expected =
         makeReference(model, activations, weight, before);
-    if (!cancels(expected, makeReference(model, squared(activations),
-                                         squared(weight), squared(before))))
-      return ModelOperands{std::move(*a), std::move(*w), std::move(*c),
-                           std::move(expected)};
+    if (cancels(expected, makeReference(model, squared(activations),
+                                        squared(weight), squared(before))))
+      continue;
+    ModelOperands operands;
+    operands.activation = std::move(*a);
+    operands.weight = std::move(*w);
+    operands.output = std::move(*c);
+    operands.expected = std::move(expected);
+    if (Status status = operands.drawEpilogue(model, random); !status)
+      return status.error();
+    return operands;
   }
 }

@@ -15,11 +15,18 @@ struct ModelOperands {
   /// Dense, and pruned to the case's pattern.
   Buffer weight;
   Buffer output;
+  /// Those of the epilogue.
+  std::vector<Buffer> others;
   /// The reference, as ModelCase::asMatrix gives a result.
   std::vector<double> expected;
+  /// What the errors are relative to, as EpilogueCase::apply gives it.
+  std::vector<double> magnitudes;
 
   /// Drawn anew until the sums do not cancel.
   static Result<ModelOperands> draw(const ModelCase &model, Random &random);
+
+private:
+  Status drawEpilogue(const ModelCase &model, Random &random);
 };
 
 } // namespace nm::test

@@ -51,7 +51,7 @@ static std::string checkModel(const ModelCase &model, const Module &module,
   if (!operands)
     return operands.error().message;
   Result<Buffer> result =
-      Buffer::allocate(model.outputType, model.sizes(model.outputLoops));
+      Buffer::allocate(model.resultType(), model.sizes(model.outputLoops));
   if (!result)
     return result.error().message;
   Result<Weight> condensed =
@@ -61,15 +61,17 @@ static std::string checkModel(const ModelCase &model, const Module &module,
   Result<std::vector<Weight>> packed = function->pack({*condensed});
   if (!packed)
     return packed.error().message;
-  Status status = function->call({Argument(operands->activation.tensor()),
-                                  Argument((*packed)[0]),
-                                  Argument(operands->output.tensor())},
-                                 {result->tensor()});
+  std::vector<Argument> arguments = {Argument(operands->activation.tensor()),
+                                     Argument((*packed)[0]),
+                                     Argument(operands->output.tensor())};
+  for (const Buffer &other : operands->others)
+    arguments.push_back(Argument(other.tensor()));
+  Status status = function->call(arguments, {result->tensor()});
   if (!status)
     return status.error().message;
   return compareOutputs(
       model.asMatrix(result->tensor(), model.outputLoops, model.nLoop()),
-      operands->expected, model.outputType);
+      operands->expected, operands->magnitudes, model.resultType());
 }
 
 TEST_P(ModelTest, AgreesWithFloat64) {
@@ -77,6 +79,7 @@ TEST_P(ModelTest, AgreesWithFloat64) {
   for (int64_t i = 0; i < kCases; ++i) {
     Random random(4000000 + i * 10 + int64_t(GetParam()));
     cases.push_back(ModelCase::draw(i, GetParam(), random));
+    cases.back().drawEpilogue(random);
   }
   TemporaryFolder folder;
   Result<Module> module = compileAndLoad(cases, folder);

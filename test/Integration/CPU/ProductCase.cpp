@@ -47,6 +47,21 @@ ProductCase ProductCase::draw(int64_t number, ElementType type, bool isVector,
   return drawn;
 }
 
+void ProductCase::drawEpilogue(Random &random) {
+  if (!random.chance(0.5))
+    return;
+  epilogue = EpilogueCase::draw(type, !isVector, random);
+  transposeResidual = !isVector && random.chance(0.3);
+  for (const EpilogueCase::Operand &operand : epilogue->operands)
+    epilogueLayouts.push_back(
+        operand.kind == EpilogueCase::TensorScale ? Layout() : random.layout());
+  // Sums of i8 are beyond f16.
+  outputType = static_cast<ElementType>(
+      random.oneOf({int64_t(ElementType::F32), int64_t(ElementType::BF16),
+                    int64_t(type == ElementType::I8 ? ElementType::F32
+                                                    : ElementType::F16)}));
+}
+
 void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
   // Strategy vector leaves weights in chunks to the loops.
   if (packing)
@@ -111,6 +126,33 @@ std::vector<int64_t> ProductCase::shapeOfIndices() const {
   return {pattern.unitRows(k), pattern.blockColumns(n)};
 }
 
+/// The dimensions of an epilogue's operand, of (batch..., m, n).
+static std::vector<int64_t> loopsOf(const ProductCase &product,
+                                    const EpilogueCase::Operand &operand) {
+  std::vector<int64_t> loops;
+  int64_t rows = product.isVector ? 0 : int64_t(product.batch.size()) + 1;
+  if (operand.hasRows())
+    for (int64_t loop = 0; loop < rows; ++loop)
+      loops.push_back(loop);
+  if (operand.hasColumns())
+    loops.push_back(rows);
+  if (operand.kind == EpilogueCase::Residual && product.transposeResidual)
+    std::swap(loops.back(), loops[loops.size() - 2]);
+  return loops;
+}
+
+std::vector<int64_t>
+ProductCase::shapeOfEpilogue(const EpilogueCase::Operand &operand) const {
+  std::vector<int64_t> sizes(batch);
+  if (!isVector)
+    sizes.push_back(m);
+  sizes.push_back(n);
+  std::vector<int64_t> shape;
+  for (int64_t loop : loopsOf(*this, operand))
+    shape.push_back(sizes[loop]);
+  return shape;
+}
+
 int64_t ProductCase::batchSize() const {
   int64_t size = 1;
   for (int64_t dim : batch)
@@ -154,6 +196,47 @@ static std::string matrixType(const ProductCase &product, ElementType type,
   return memrefType(type, sizes, layout);
 }
 
+std::string ProductCase::typeOfEpilogue(size_t operand) const {
+  const EpilogueCase::Operand &given = epilogue->operands[operand];
+  std::vector<int64_t> sizes = shapeOfEpilogue(given);
+  std::vector<int64_t> loops = loopsOf(*this, given);
+  int64_t nLoop = isVector ? 0 : int64_t(batch.size()) + 1;
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    if (dynamic && loops[dim] != nLoop)
+      sizes[dim] = kDynamic;
+  if (sizes.empty())
+    return "memref<" + std::string(elementName(given.type)) + ">";
+  return memrefType(given.type, sizes, epilogueLayouts[operand]);
+}
+
+std::string ProductCase::epilogueText() const {
+  if (!epilogue)
+    return "";
+  std::string dims = "d0", names, types, maps;
+  for (size_t loop = 1; loop < batch.size() + (isVector ? 1 : 2); ++loop)
+    dims += ", d" + std::to_string(loop);
+  ElementType sumType =
+      type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
+  std::string arguments = "%sum: " + std::string(elementName(sumType));
+  for (size_t i = 0; i < epilogue->operands.size(); ++i) {
+    const EpilogueCase::Operand &operand = epilogue->operands[i];
+    std::string separator = i ? ", " : "", results;
+    for (int64_t loop : loopsOf(*this, operand))
+      results += (results.empty() ? "d" : ", d") + std::to_string(loop);
+    names += separator + "%m" + std::to_string(i);
+    types += separator + typeOfEpilogue(i);
+    maps += separator + "affine_map<(" + dims + ") -> (" + results + ")>";
+    arguments +=
+        ", " + operand.name() + ": " + std::string(elementName(operand.type));
+  }
+  std::string text = "\n    epilogue ";
+  if (!epilogue->operands.empty())
+    text += "ins(" + names + " : " + types + ") maps [" + maps + "] ";
+  return text + "{\n  ^bb0(" + arguments + "):\n" +
+         epilogue->body(sumType, outputType) +
+         "    nm.yield %y : " + std::string(elementName(outputType)) + "\n  }";
+}
+
 std::string ProductCase::operation() const {
   std::string types =
       matrixType(*this, type, shapeOfA(), layoutA, transposeA) + ", " +
@@ -170,7 +253,8 @@ std::string ProductCase::operation() const {
   if (!schedule.empty())
     text += " schedule #nm.vector<" + schedule + ">";
   return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +
-         matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")";
+         matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")" +
+         epilogueText();
 }
 
 std::string ProductCase::function() const {
@@ -179,6 +263,9 @@ std::string ProductCase::function() const {
       ", %v: " + memrefType(type, shapeOfValues(), layoutValues) +
       ", %i: " + memrefType(ElementType::I8, shapeOfIndices(), layoutIndices) +
       ", %c: " + matrixType(*this, outputType, shapeOfC(), layoutC, transposeC);
+  if (epilogue)
+    for (size_t i = 0; i < epilogue->operands.size(); ++i)
+      arguments += ", %m" + std::to_string(i) + ": " + typeOfEpilogue(i);
   return "func.func @" + name() + "(" + arguments +
          ") attributes {llvm.emit_c_interface} {\n  " + operation() +
          "\n  return\n}\n";

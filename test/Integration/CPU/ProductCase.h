@@ -3,7 +3,7 @@
 #ifndef NM_TEST_INTEGRATION_CPU_PRODUCTCASE_H
 #define NM_TEST_INTEGRATION_CPU_PRODUCTCASE_H
 
-#include "Random.h"
+#include "EpilogueCase.h"
 
 #include <optional>
 #include <string>
@@ -26,11 +26,19 @@ struct ProductCase {
   /// Text of #nm.vector's parameters; none if empty.
   std::string schedule;
   Layout layoutA, layoutValues, layoutIndices, layoutC;
+  std::optional<EpilogueCase> epilogue;
+  /// Of its operands.
+  std::vector<Layout> epilogueLayouts;
+  /// Whether the residual has n before m.
+  bool transposeResidual = false;
 
   /// Draws case `number` of elements of `type`. Transposes, packing and batch
   /// follow from the number, so that every combination comes up.
   static ProductCase draw(int64_t number, ElementType type, bool isVector,
                           Random &random);
+
+  /// Draws an epilogue, and the type of C that it makes.
+  void drawEpilogue(Random &random);
 
   /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or
   /// leaves the choice to the strategy.
@@ -44,12 +52,15 @@ struct ProductCase {
 
   std::vector<int64_t> shapeOfA() const;
   std::vector<int64_t> shapeOfC() const;
+  std::vector<int64_t> shapeOfEpilogue(const EpilogueCase::Operand &) const;
   std::vector<int64_t> shapeOfValues() const;
   std::vector<int64_t> shapeOfIndices() const;
   int64_t batchSize() const;
 
 private:
   std::string operation() const;
+  std::string typeOfEpilogue(size_t operand) const;
+  std::string epilogueText() const;
 };
 
 /// Runs `call` (name, descriptors) on data drawn afresh; returns what is wrong

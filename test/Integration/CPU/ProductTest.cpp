@@ -78,6 +78,7 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
                   group.isVector);
     products.push_back(
         ProductCase::draw(i, group.type, group.isVector, random));
+    products.back().drawEpilogue(random);
     if (strategy.vectorBits)
       products.back().drawVectorSchedule(strategy.vectorBits / 32, random);
   }

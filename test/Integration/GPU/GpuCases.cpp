@@ -212,6 +212,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.isDense)
     limitToCublas(drawn);
   drawLoops(drawn, random);
+  drawn.drawEpilogue(random);
   return drawn;
 }
 

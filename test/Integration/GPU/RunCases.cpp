@@ -101,15 +101,22 @@ static Result<Buffer> call(const ModelCase &product, Function &function,
   Result<Place> aPlace = Place::copy(operands.activation.tensor(), device);
   Result<Place> cPlace = Place::copy(output, device);
   Result<Place> result =
-      Place::poisoned(product.outputType, output.shape, device);
+      Place::poisoned(product.resultType(), output.shape, device);
   for (const Result<Place> *place : {&aPlace, &cPlace, &result})
     if (!*place)
       return place->error();
-  if (Status status =
-          function.call({Argument(aPlace->tensor()), Argument((*packed)[0]),
-                         Argument(cPlace->tensor())},
-                        {result->tensor()});
-      !status)
+  std::vector<Argument> arguments = {Argument(aPlace->tensor()),
+                                     Argument((*packed)[0]),
+                                     Argument(cPlace->tensor())};
+  std::vector<Place> others;
+  for (const Buffer &other : operands.others) {
+    Result<Place> place = Place::copy(other.tensor(), device);
+    if (!place)
+      return place.error();
+    others.push_back(std::move(*place));
+    arguments.push_back(Argument(others.back().tensor()));
+  }
+  if (Status status = function.call(arguments, {result->tensor()}); !status)
     return status.error();
   return copyToHost(result->tensor());
 }
@@ -127,7 +134,7 @@ static std::string check(const ModelCase &product, const Module &module) {
     return result.error().message;
   return compareOutputs(
       product.asMatrix(result->tensor(), product.outputLoops, product.nLoop()),
-      operands->expected, product.outputType);
+      operands->expected, operands->magnitudes, product.resultType());
 }
 
 /// Returns how many cases fail.

@@ -16,13 +16,12 @@ int64_t nmCublasTryMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                             int64_t outputType, int64_t rowOfA, int64_t rowOfB,
                             int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
                             int64_t transposeA, int64_t transposeC,
-                            int64_t accumulate);
+                            int64_t flags);
 void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
                       const void *a, const void *b, void *c, int64_t type,
                       int64_t outputType, int64_t rowOfA, int64_t rowOfB,
                       int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
-                      int64_t transposeA, int64_t transposeC,
-                      int64_t accumulate);
+                      int64_t transposeA, int64_t transposeC, int64_t flags);
 }
 
 using namespace nm;
@@ -109,6 +108,17 @@ static int64_t tryOne(ElementType type) {
   static float c;
   return nmCublasTryMultiply(1, 1, 1, 1, &a, &b, &c, int64_t(type),
                              int64_t(ElementType::F32), 1, 1, 1, 0, 0, 0, 0, 0);
+}
+
+TEST_F(CublasTest, RoundsToTF32OnlyWhereThatIsAllowed) {
+  const float a = 1 + 0x1p-20f, b = 1;
+  for (auto [flags, expected] : {std::pair(0, 1 + 0x1p-20f), {2, 1.0f}}) {
+    float c = NAN;
+    nmCublasMultiply(1, 1, 1, 1, &a, &b, &c, int64_t(ElementType::F32),
+                     int64_t(ElementType::F32), 1, 1, 1, 0, 0, 0, 0, flags);
+    EXPECT_EQ(takeError(), "");
+    EXPECT_EQ(c, expected) << flags;
+  }
 }
 
 TEST_F(CublasTest, SaysWhatIsLeftForOthers) {

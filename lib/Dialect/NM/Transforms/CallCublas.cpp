@@ -80,6 +80,12 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, operand);
   }
   Value pointerTo(Value operand, memref::ExtractStridedMetadataOp metadata);
+  /// As lib/Runtime/Cublas.cpp takes them.
+  int64_t getFlags(bool accumulate) {
+    constexpr int64_t kAccumulate = 1, kAllowTF32 = 2;
+    return (accumulate ? kAccumulate : 0) +
+           (op.getArithmetic() == Arithmetic::TF32 ? kAllowTF32 : 0);
+  }
   /// Elements from one matrix of a batch to the next.
   Value batchStride(memref::ExtractStridedMetadataOp metadata) {
     auto strides = metadata.getStrides();
@@ -132,7 +138,7 @@ SmallVector<Value> CallBuilder::getArguments(bool accumulate) {
           batchStride(ofC),
           constant(op.getTransposeA()),
           constant(op.getTransposeC()),
-          constant(accumulate)};
+          constant(getFlags(accumulate))};
 }
 
 namespace {

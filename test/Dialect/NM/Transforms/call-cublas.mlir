@@ -98,3 +98,20 @@ func.func @two_branches(%a: memref<4x64xf32>, %v: memref<64x96xf32>, %i: memref<
   }
   return
 }
+
+// TensorFloat-32 is allowed only where the product says so.
+// CHECK-LABEL: func.func @arithmetic
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
+// CHECK: call @nmCublasMultiply({{.*}}, %[[C1]])
+// CHECK: call @nmCublasMultiply({{.*}}, %[[C3]])
+// CHECK: call @nmCublasMultiply({{.*}}, %[[C1]])
+func.func @arithmetic(%a: memref<8x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %c: memref<8x90xf32>) {
+  nm.spmm <1:1, block = 1x32> schedule #nm.cublas arithmetic <ieee>
+    ins(%a, %v, %i : memref<8x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<8x90xf32>)
+  nm.spmm <1:1, block = 1x32> schedule #nm.cublas arithmetic <tf32>
+    ins(%a, %v, %i : memref<8x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<8x90xf32>)
+  nm.spmm <1:1, block = 1x32> schedule #nm.cublas
+    ins(%a, %v, %i : memref<8x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<8x90xf32>)
+  return
+}

@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/TilingInterface.h"
 
 #include "nm/Dialect/NM/IR/NMDialect.h.inc"
+#include "nm/Dialect/NM/IR/NMEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMAttributes.h.inc"

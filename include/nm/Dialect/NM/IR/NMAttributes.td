@@ -4,6 +4,7 @@
 #define NM_DIALECT_NM_IR_NMATTRIBUTES_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
 include "nm/Dialect/NM/IR/NMDialect.td"
 
