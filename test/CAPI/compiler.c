@@ -94,8 +94,8 @@ static void testMemory(const char *path) {
 }
 
 static void testStage(const char *link) {
-  NmCompileOption emit = {"emit", "nm"};
-  NmCompilation *compilation = nmCompile(NULL, 0, model, &emit, 1);
+  NmCompileOption options[] = {{"emit", "nm"}, {"arithmetic", "ieee"}};
+  NmCompilation *compilation = nmCompile(NULL, 0, model, options, 2);
   EXPECT(!nmCompilationFailed(compilation));
   size_t size = 0;
   const char *text = nmCompilationGetArtifact(compilation, &size);
@@ -103,6 +103,7 @@ static void testStage(const char *link) {
   EXPECT(size < sizeof copy);
   memcpy(copy, text, size);
   EXPECT(strstr(copy, "nm.spmm"));
+  EXPECT(strstr(copy, "arithmetic <ieee>"));
   /* A device is written to, and what leads to it stays. */
   unlink(link);
   EXPECT(symlink("/dev/null", link) == 0);

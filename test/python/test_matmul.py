@@ -6,6 +6,7 @@ import nm
 import numpy as np
 import pytest
 from conftest import reference, relative_error
+from nm._matmul_text import Product
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -139,6 +140,35 @@ def test_errors(draw, change, error, text):
              "w": nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0)}
     with pytest.raises(error, match=text):
         nm.matmul(**change(given))
+
+
+@pytest.mark.parametrize("arithmetic", [None, "f32", "ieee", "bf16x3", "tf32"])
+def test_arithmetic(draw, arithmetic):
+    dense = draw.weight((32, 16), "2:4")
+    w = nm.compress(dense, "2:4", axis=0)
+    x = draw.array(5, 32)
+    y = nm.matmul(x, w, arithmetic=arithmetic)
+    assert relative_error(y, reference(x, dense, 0)) < 1e-6
+    assert nm.prepare(x, w, arithmetic=arithmetic)(x).tobytes() == y.tobytes()
+
+
+def test_arithmetic_is_on_the_product(draw):
+    w = nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0)
+    text = Product(w, 5, None, True, False, "tf32").text(5)
+    assert "arithmetic <tf32>" in nm.lower(text)
+    assert "arithmetic" not in nm.lower(Product(w, 5, None, True, False).text(5))
+    assert "arithmetic <ieee>" in nm.lower(
+        Product(w, 5, None, True, False).text(5), arithmetic="ieee")
+
+
+def test_refused_arithmetic(draw):
+    x = draw.array(5, 32)
+    w = nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0)
+    with pytest.raises(nm.Error, match="tf32, but got 'fp8'"):
+        nm.matmul(x, w, arithmetic="fp8")
+    half = nm.compress(draw.weight((32, 16), "2:4").astype("f2"), "2:4", axis=0)
+    with pytest.raises(nm.DTypeError, match="weight of f32 for arithmetic tf32"):
+        nm.matmul(x.astype("f2"), half, arithmetic="tf32")
 
 
 def test_prepare(draw):

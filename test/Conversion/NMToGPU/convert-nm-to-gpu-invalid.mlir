@@ -228,3 +228,21 @@ func.func @no_row(%a: memref<f32>) {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @reduction_of_sums(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: memref<64x64xf32, #gpu.address_space<workgroup>>, %i: memref<64x64xi8, #gpu.address_space<workgroup>>, %c: memref<32x64xf32>, %d: memref<64xf32>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> transpose_a schedule #nm.simt<block = [32, 64, 128], warp = [32, 32], thread = [8, 4]>
+      ins(%a, %v, %i : memref<128x32xf32, #gpu.address_space<workgroup>>, memref<64x64xf32, #gpu.address_space<workgroup>>, memref<64x64xi8, #gpu.address_space<workgroup>>)
+      outs(%c : memref<32x64xf32>)
+    // expected-error @+1 {{expected one elementwise op after the products of a block, which takes their sums}}
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>], iterator_types = ["reduction", "parallel"]}
+      ins(%c : memref<32x64xf32>) outs(%d : memref<64xf32>) {
+    ^bb0(%s: f32, %t: f32):
+      %y = arith.addf %s, %t : f32
+      linalg.yield %y : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

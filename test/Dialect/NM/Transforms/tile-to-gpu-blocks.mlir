@@ -264,3 +264,87 @@ func.func @cublas_i8(%a: tensor<128x64xi8>, %v: tensor<64x256xi8>, %i: tensor<64
     outs(%c : tensor<128x256xi32>) -> tensor<128x256xi32>
   return %r : tensor<128x256xi32>
 }
+
+// An epilogue stands behind the loop over k, where the sums of a tile are
+// whole, on slices of its operands; C is new, and what it had is not read.
+// CHECK-LABEL: func.func @epilogue
+// CHECK-SAME: %[[BIAS:[^:]*]]: tensor<256xf32>, %[[RES:[^:]*]]: tensor<128x256xf32>
+// CHECK: %[[NEW:.*]] = tensor.empty() : tensor<128x256xf32>
+// CHECK: scf.forall (%[[M:.*]], %[[N:.*]]) = {{.*}} shared_outs(%[[OUT:.*]] = %[[NEW]])
+// CHECK-DAG: %[[BT:.*]] = tensor.extract_slice %[[BIAS]][%[[N]]] [128] [1]
+// CHECK-DAG: %[[RT:.*]] = tensor.extract_slice %[[RES]][%[[M]], %[[N]]] [64, 128] [1, 1]
+// CHECK: %[[ZEROS:.*]] = linalg.fill
+// CHECK: %[[SUMS:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[ZEROS]])
+// CHECK: nm.spmm
+// CHECK-NOT: epilogue
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%[[BT]], %[[RT]] : {{.*}}) outs(%[[SUMS]] :
+// CHECK: tensor.parallel_insert_slice %[[Y]]
+func.func @epilogue(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %bias: tensor<256xf32>,
+                    %r: tensor<128x256xf32>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
+  %0 = nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2>
+    ins(%a, %v, %i : tensor<128x64xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
+    outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
+    epilogue ins(%bias, %r : tensor<256xf32>, tensor<128x256xf32>)
+             maps [affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>] {
+    ^bb0(%s: f32, %b: f32, %x: f32):
+      %1 = arith.addf %s, %b : f32
+      %2 = arith.addf %1, %x : f32
+      nm.yield %2 : f32
+    }
+  return %0 : tensor<128x256xf32>
+}
+
+// With parts of k, it stands where these are added up; C may then be narrow.
+// CHECK-LABEL: func.func @epilogue_split_k
+// CHECK-SAME: %[[BIAS:[^:]*]]: tensor<256xf32>
+// CHECK: %[[PARTS:.*]] = scf.forall {{.*}} -> (tensor<2x128x256xf32>)
+// CHECK: nm.spmm
+// CHECK-NOT: epilogue
+// CHECK: scf.forall {{.*}} -> (tensor<128x256xf16>)
+// CHECK-DAG: %[[P0:.*]] = tensor.extract_slice %[[PARTS]][0,
+// CHECK-DAG: %[[P1:.*]] = tensor.extract_slice %[[PARTS]][1,
+// CHECK: linalg.generic {{.*}} ins(%[[P0]], %[[P1]], %[[BIAS]] :
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f16):
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[X]], %[[Y]]
+// CHECK-NEXT: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[B]]
+// CHECK-NEXT: arith.truncf %[[BIASED]] : f32 to f16
+func.func @epilogue_split_k(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %bias: tensor<256xf32>,
+                            %c: tensor<128x256xf16>) -> tensor<128x256xf16> {
+  %0 = nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], split_k = 2>
+    ins(%a, %v, %i : tensor<128x64xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
+    outs(%c : tensor<128x256xf16>) -> tensor<128x256xf16>
+    epilogue ins(%bias : tensor<256xf32>) maps [affine_map<(m, n) -> (n)>] {
+    ^bb0(%s: f32, %b: f32):
+      %1 = arith.addf %s, %b : f32
+      %2 = arith.truncf %1 : f32 to f16
+      nm.yield %2 : f16
+    }
+  return %0 : tensor<128x256xf16>
+}
+
+// cuBLAS has none: it follows either product. Sums that it rounds at once are
+// rounded by the library.
+// CHECK-LABEL: func.func @epilogue_cublas
+// CHECK: %[[P:.*]] = scf.if {{.*}} -> (tensor<128x256xf16>)
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas
+// CHECK-NOT: epilogue
+// CHECK: } else {
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} outs(%[[P]] : tensor<128x256xf16>)
+// CHECK: arith.maximumf %{{.*}}, %{{.*}} : f16
+// CHECK: return %[[Y]]
+func.func @epilogue_cublas(%a: tensor<128x64xf16>, %v: tensor<64x256xf16>, %i: tensor<64x8xi8>, %c: tensor<128x256xf16>) -> tensor<128x256xf16> {
+  %r = nm.spmm <1:1, block = 1x32>
+    schedule #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>>
+    ins(%a, %v, %i : tensor<128x64xf16>, tensor<64x256xf16>, tensor<64x8xi8>)
+    outs(%c : tensor<128x256xf16>) -> tensor<128x256xf16>
+    epilogue {
+    ^bb0(%s: f32):
+      %zero = arith.constant 0.0 : f16
+      %h = arith.truncf %s : f32 to f16
+      %y = arith.maximumf %h, %zero : f16
+      nm.yield %y : f16
+    }
+  return %r : tensor<128x256xf16>
+}
