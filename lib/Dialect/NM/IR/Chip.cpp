@@ -31,12 +31,3 @@ FailureOr<GpuChip> mlir::nm::getChip(Operation *op) {
     return failure();
   return chip->getChip();
 }
-
-LogicalResult NMDialect::verifyOperationAttribute(Operation *op,
-                                                  NamedAttribute attribute) {
-  if (attribute.getName() != kChipAttr || isa<ChipAttr>(attribute.getValue()))
-    return success();
-  return op->emitOpError() << "expected " << kChipAttr
-                           << " to be an #nm.chip, but got "
-                           << attribute.getValue();
-}

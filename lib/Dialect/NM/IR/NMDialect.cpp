@@ -1,5 +1,6 @@
 //===- NMDialect.cpp - The nm dialect -------------------------------------===//
 
+#include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -30,12 +31,20 @@ Operation *NMDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
+/// The attribute `name`, which passes and users set, is an `AttrTy`.
+template <typename AttrTy>
+static LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute,
+                                     StringRef name, StringRef expected) {
+  if (attribute.getName() != name || isa<AttrTy>(attribute.getValue()))
+    return success();
+  return op->emitOpError() << "expected " << name << " to be an " << expected
+                           << ", but got " << attribute.getValue();
+}
+
 LogicalResult NMDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
-  if (attribute.getName() == kArithmeticAttr &&
-      !isa<ArithmeticAttr>(attribute.getValue()))
-    return op->emitOpError()
-           << "expected '" << kArithmeticAttr
-           << "' to be an #nm.arithmetic, but got " << attribute.getValue();
-  return success();
+  if (failed(verifyAttribute<ChipAttr>(op, attribute, kChipAttr, "#nm.chip")))
+    return failure();
+  return verifyAttribute<ArithmeticAttr>(op, attribute, kArithmeticAttr,
+                                         "#nm.arithmetic");
 }

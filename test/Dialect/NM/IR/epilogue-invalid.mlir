@@ -151,7 +151,7 @@ func.func @f(%a: tensor<5x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, 
 
 // A linalg op's arithmetic.
 func.func @f(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @+1 {{expected 'nm.arithmetic' to be an #nm.arithmetic, but got "tf32"}}
+  // expected-error @+1 {{expected nm.arithmetic to be an #nm.arithmetic, but got "tf32"}}
   %r = linalg.matmul {nm.arithmetic = "tf32"} ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>)
     outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
