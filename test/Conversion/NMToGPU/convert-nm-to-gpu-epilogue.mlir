@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // A thread does what an epilogue does to the lines of sums that it has in
 // registers, here in f16: the memory of sums in f32 goes. The bias is loaded as
