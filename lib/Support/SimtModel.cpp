@@ -7,6 +7,8 @@
 
 #include "SimtModel.h"
 
+#include "nm/Support/SumChains.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -296,6 +298,11 @@ bool SimtEstimate::fits(bool spares) const {
   int64_t needed = registers() + (spares ? spareRegisters() : 0);
   return needed <= std::min(kMaxRegisters, kRegisters / threads) &&
          blocksPerMultiprocessor() >= 1;
+}
+
+bool SimtEstimate::isPrecise() const {
+  return product.pattern.condensedRows(product.k) <= kLongSumRows ||
+         hasRegistersForTotals(tile.threadM * tile.threadN, threads, gathers());
 }
 
 /// Of a block's slices and a cluster's blocks, which write what they have of a

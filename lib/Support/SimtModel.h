@@ -26,6 +26,9 @@ public:
   /// `spares` registers for what may be needed besides.
   bool fits(bool spares) const;
   double microseconds() const;
+  /// Whether the product has few rows for one accumulator to add, or threads
+  /// add them in chains; see SumChains.h.
+  bool isPrecise() const;
   /// Whether all blocks run at a time.
   bool isOneWave() const;
 

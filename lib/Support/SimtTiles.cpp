@@ -231,17 +231,34 @@ static double getCost(const GpuSchedule &tile) {
          (tile.clusterK > 1 ? kClusterMargin : 1);
 }
 
-/// The best tile, with `isSure` of those that do not spill and whose times are
-/// known.
-static std::optional<GpuSchedule> findBest(const GpuProduct &product,
-                                           const GpuChip &chip, bool isSure) {
+namespace {
+/// What is asked of tiles besides that they fit.
+struct Demands {
+  /// Long sums are made in chains.
+  bool isPrecise;
+  /// Threads do not spill, and the time is known.
+  bool isSure;
+};
+} // namespace
+
+/// In the order in which they are given up: rather a tile that may spill than
+/// one whose sums lose digits, and rather that than none.
+static constexpr Demands kDemands[] = {
+    {true, true}, {true, false}, {false, true}, {false, false}};
+
+/// The best tile of those that meet `demands`.
+static std::optional<GpuSchedule>
+findBest(const GpuProduct &product, const GpuChip &chip, Demands demands) {
   std::optional<GpuSchedule> best;
   auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
-    bool mustKnow = isSure || product.rowPacking == RowPacking::WhereFaster;
+    bool mustKnow =
+        demands.isSure || product.rowPacking == RowPacking::WhereFaster;
     if (tile.pack && mustKnow && !isKnownPacked(product, tile))
       return;
     SimtEstimate estimate(estimated, chip, tile);
-    if (!estimate.fits(/*spares=*/isSure))
+    if (!estimate.fits(/*spares=*/demands.isSure))
+      return;
+    if (demands.isPrecise && !estimate.isPrecise())
       return;
     // A cluster waits for room for all its blocks, as long as others end.
     if (tile.clusterK > 1 && !estimate.isOneWave())
@@ -264,9 +281,8 @@ Result<GpuSchedule> nm::selectSimtSchedule(const GpuProduct &product,
   if (product.type != ElementType::F32 ||
       product.outputType != ElementType::F32)
     return Error{"expected f32 operands for strategy simt"};
-  // Rather a tile that may spill than none.
-  for (bool isSure : {true, false})
-    if (std::optional<GpuSchedule> best = findBest(product, chip, isSure))
+  for (Demands demands : kDemands)
+    if (std::optional<GpuSchedule> best = findBest(product, chip, demands))
       return *best;
   if (product.rowPacking == RowPacking::Always)
     return Error{"expected a tile whose columns keep fewer than all units of a "

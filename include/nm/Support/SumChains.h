@@ -7,6 +7,11 @@
 // so that no accumulator takes more than kChainRows values; the error then
 // grows with log(k).
 //
+// A thread of a GPU has registers for one total beside a chain, or for none. Of
+// long sums, of more than kLongSumRows, every thread has one, and what rounding
+// leaves out of it is where the next chain starts: the error is that of one
+// chain, whatever k.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_SUPPORT_SUMCHAINS_H
@@ -24,6 +29,11 @@ inline constexpr int64_t kChainRows = 64;
 /// The same where it costs more to end a chain, since the sums of others are in
 /// memory, or branches are taken to.
 inline constexpr int64_t kLongChainRows = 2 * kChainRows;
+
+/// Kept rows of a product that a thread of a GPU may add in one accumulator,
+/// where totals would cost speed. The relative error of as many equal terms is
+/// up to 3e-4; that of random ones is far less.
+inline constexpr int64_t kLongSumRows = 24 * 1024;
 
 /// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
 /// many items each has, or 0 where the sum is one chain, or too short for

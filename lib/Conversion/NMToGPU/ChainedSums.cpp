@@ -38,11 +38,30 @@ SmallVector<Value> ChainedSums::finish(OpBuilder &builder, Location loc) const {
   return sums;
 }
 
-void ChainedSums::endChainIf(OpBuilder &builder, Location loc, Value isLast) {
+SmallVector<Value> ChainedSums::remainder(OpBuilder &builder, Location loc,
+                                          ArrayRef<Value> sums) const {
+  SmallVector<Value> remainders;
+  for (auto [total, part, sum, zero] :
+       llvm::zip_equal(totals, chain, sums, zerosLike(builder, sums))) {
+    Value taken = arith::SubFOp::create(builder, loc, sum, total);
+    Value left = arith::SubFOp::create(builder, loc, part, taken);
+    // Infinite sums leave nothing, where the difference of two is NaN.
+    Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                        left, left);
+    remainders.push_back(
+        arith::SelectOp::create(builder, loc, isNan, zero, left));
+  }
+  return remainders;
+}
+
+void ChainedSums::endChainIf(OpBuilder &builder, Location loc, Value isLast,
+                             bool isCompensated) {
   auto choice = scf::IfOp::create(
       builder, loc, isLast,
       [&](OpBuilder &builder, Location loc) {
         ChainedSums next = start(builder, finish(builder, loc));
+        if (isCompensated)
+          next.chain = remainder(builder, loc, next.totals);
         scf::YieldOp::create(builder, loc, next.pack());
       },
       [&](OpBuilder &builder, Location loc) {

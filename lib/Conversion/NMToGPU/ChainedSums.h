@@ -19,10 +19,18 @@ struct ChainedSums {
   static ChainedSums unpack(ValueRange carried);
   SmallVector<Value> pack() const;
 
-  /// Where `isLast` holds, adds the chain to the totals and starts another.
-  void endChainIf(OpBuilder &builder, Location loc, Value isLast);
+  /// Where `isLast` holds, adds the chain to the totals and starts another: of
+  /// zeros, or where `isCompensated` of what the totals were too coarse to
+  /// take.
+  void endChainIf(OpBuilder &builder, Location loc, Value isLast,
+                  bool isCompensated = false);
   /// The chain added to the totals.
   SmallVector<Value> finish(OpBuilder &builder, Location loc) const;
+
+private:
+  /// What of the chain is not in `sums`, its rounded sum with the totals.
+  SmallVector<Value> remainder(OpBuilder &builder, Location loc,
+                               ArrayRef<Value> sums) const;
 };
 
 } // namespace mlir::nm

@@ -13,6 +13,8 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Support/GpuChip.h"
 
+#include "nm/Support/SumChains.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -124,14 +126,33 @@ static Value cloneView(OpBuilder &builder, Value view, Block *block,
   return mapping.lookup(view);
 }
 
-/// The sums that a loop over k adds to totals at the end of each chain: see
-/// SumChains.h.
-static size_t countChainedSums(scf::ForOp loop, SparseProductOpInterface op,
-                               const TileExpansion &expansion) {
-  std::optional<APInt> tiles = loop.getStaticTripCount();
-  if (tiles && tiles->sle(expansion.tilesPerChain(op)))
-    return 0;
-  return expansion.countChainedSums();
+namespace {
+/// How a loop over k makes long sums; see SumChains.h.
+struct Chains {
+  /// Of the values that it carries, the first that are made in chains.
+  size_t sums = 0;
+  int64_t tiles = 1;
+  bool areCompensated = false;
+
+  Chains(scf::ForOp loop, SparseProductOpInterface op,
+         const TileExpansion &expansion);
+};
+} // namespace
+
+Chains::Chains(scf::ForOp loop, SparseProductOpInterface op,
+               const TileExpansion &expansion) {
+  auto tilesOf = [&](int64_t rows) {
+    return std::max<int64_t>(1, rows / expansion.rowsOfTile(op));
+  };
+  std::optional<APInt> count = loop.getStaticTripCount();
+  BlockTiling tiling = op.getScheduleAttr().getTiling();
+  int64_t threads = tiling.splitK * tiling.sliceK;
+  areCompensated =
+      count && count->getSExtValue() * expansion.rowsOfTile(op) * threads >
+                   ::nm::kLongSumRows;
+  tiles = tilesOf(areCompensated ? ::nm::kChainRows : ::nm::kLongChainRows);
+  if (!count || count->sgt(tiles))
+    sums = expansion.countChainedSums();
 }
 
 /// Whether a tile of `loop` is the last of a chain of `tilesPerChain`.
@@ -166,7 +187,8 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
     });
   };
   rewriter.setInsertionPoint(loop);
-  size_t chained = countChainedSums(loop, op, expansion);
+  const Chains chains(loop, op, expansion);
+  size_t chained = chains.sums;
   // In front: the sums of a chain, what else `begin` gave, the totals.
   ChainedSums first = ChainedSums::start(rewriter, sums.take_front(chained));
   SmallVector<Value> carried(first.chain);
@@ -200,9 +222,9 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
         llvm::to_vector_of<Value>(arguments.slice(sums.size(), chained))};
     if (chained != 0) {
       rewriter.setInsertionPoint(loop.getBody()->getTerminator());
-      state.endChainIf(
-          rewriter, loc,
-          isLastOfChain(rewriter, loop, expansion.tilesPerChain(op)));
+      state.endChainIf(rewriter, loc,
+                       isLastOfChain(rewriter, loop, chains.tiles),
+                       chains.areCompensated);
     }
     llvm::copy(state.chain, result.begin());
     llvm::append_range(result, state.totals);
@@ -230,10 +252,33 @@ static Operation *findWait(SparseProductOpInterface op) {
   return op;
 }
 
+/// Whether `op` is in a loop over k whose sums are compensated.
+static bool isInLongSum(SparseProductOpInterface op,
+                        const TileExpansion &expansion) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  return loop && Chains(loop, op, expansion).areCompensated;
+}
+
+/// Expands the product of a tile outside of loops as a chain of its own.
+static SmallVector<Value> expandChain(RewriterBase &rewriter,
+                                      SparseProductOpInterface op,
+                                      TileExpansion &expansion,
+                                      ArrayRef<Value> sums) {
+  size_t chained = expansion.countChainedSums();
+  ChainedSums state = ChainedSums::start(rewriter, sums.take_front(chained));
+  SmallVector<Value> added(state.chain);
+  llvm::append_range(added, sums.drop_front(chained));
+  SmallVector<Value> result = expansion.expand(rewriter, op, added);
+  llvm::copy(ArrayRef(result).take_front(chained), state.chain.begin());
+  llvm::copy(state.finish(rewriter, op.getLoc()), result.begin());
+  return result;
+}
+
+/// Adds the product to `sums`, which are long ones where `isLong`.
 static SmallVector<Value> expandProduct(RewriterBase &rewriter,
                                         SparseProductOpInterface op,
                                         TileExpansion &expansion,
-                                        ArrayRef<Value> sums) {
+                                        ArrayRef<Value> sums, bool isLong) {
   if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
     return expandInLoop(rewriter, loop, op, expansion, sums);
   rewriter.setInsertionPoint(findWait(op));
@@ -242,7 +287,8 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter,
     return cloneView(rewriter, operand, op->getBlock(), mapping);
   });
   rewriter.setInsertionPoint(op);
-  return expansion.expand(rewriter, op, sums);
+  return isLong ? expandChain(rewriter, op, expansion, sums)
+                : expansion.expand(rewriter, op, sums);
 }
 
 /// The blocks that `loop` becomes, if that is known.
@@ -281,8 +327,11 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
       count && ::nm::gainsFromEarlyStart(*count, earlyBlocks);
   rewriter.setInsertionPointToStart(blocks.getBody());
   SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
+  bool isLong = llvm::any_of(*products, [&](SparseProductOpInterface op) {
+    return isInLongSum(op, **expansion);
+  });
   for (SparseProductOpInterface op : *products)
-    sums = expandProduct(rewriter, op, **expansion, sums);
+    sums = expandProduct(rewriter, op, **expansion, sums, isLong);
   linalg::FillOp fill = findFill(products->front());
   FailureOr<std::optional<TileEpilogue>> epilogue = TileEpilogue::find(blocks);
   if (failed(epilogue))

@@ -7,7 +7,6 @@
 #include "WeightTile.h"
 
 #include "nm/Support/SimtLimits.h"
-#include "nm/Support/SumChains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -103,10 +102,8 @@ size_t SimtTileExpansion::countChainedSums() const {
              : 0;
 }
 
-int64_t
-SimtTileExpansion::tilesPerChain(SparseProductOpInterface product) const {
-  int64_t rows = WeightTile(cast<SpMMOp>(*product)).rows() / tile.sliceK;
-  return std::max<int64_t>(1, ::nm::kLongChainRows / rows);
+int64_t SimtTileExpansion::rowsOfTile(SparseProductOpInterface product) const {
+  return WeightTile(cast<SpMMOp>(*product)).rows() / tile.sliceK;
 }
 
 /// The sums of the 4 x 4 chunk at `row` and `column` of a thread's tile, as

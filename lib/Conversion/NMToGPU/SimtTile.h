@@ -23,7 +23,7 @@ public:
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) final;
   size_t countChainedSums() const override;
-  int64_t tilesPerChain(SparseProductOpInterface product) const override;
+  int64_t rowsOfTile(SparseProductOpInterface product) const override;
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;
 

@@ -50,11 +50,12 @@ public:
                                     ArrayRef<Value> sums) = 0;
 
   /// How many of the values that `begin` returns are sums of f32 that are to be
-  /// added to totals, which take as many registers, after every
-  /// `tilesPerChain` tiles like that of `op`; none where the expansion keeps
-  /// long sums precise itself, or has no registers to. See SumChains.h.
+  /// added to totals at the end of each chain, which take as many registers;
+  /// none where the expansion keeps long sums precise itself, or has no
+  /// registers to. See SumChains.h.
   virtual size_t countChainedSums() const { return 0; }
-  virtual int64_t tilesPerChain(SparseProductOpInterface op) const { return 1; }
+  /// Products that `expand` adds to each of those sums.
+  virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
 
   /// What takes the sums before they are stored; C is then what it writes.
   std::optional<TileEpilogue> epilogue;

@@ -1,6 +1,8 @@
 //===- GpuScheduleTest.cpp - Tests of the GPU cost model ------------------===//
 
 #include "nm/Support/GpuSchedule.h"
+#include "nm/Support/SimtLimits.h"
+#include "nm/Support/SumChains.h"
 
 #include "gtest/gtest.h"
 
@@ -272,6 +274,49 @@ TEST(GpuSchedule, MaySpillRatherThanRefuse) {
     EXPECT_TRUE(selectGpuSchedule({pattern, 488, 160, 655},
                                   *GpuChip::get("sm_90a"), GpuStrategy::Simt))
         << pattern.str();
+}
+
+static bool hasRegistersForTotals(const Pattern &pattern,
+                                  const GpuSchedule &tile) {
+  return nm::hasRegistersForTotals(tile.threadM * tile.threadN,
+                                   countThreads(tile) * tile.sliceK,
+                                   pattern.bn < tile.warpN);
+}
+
+TEST(GpuSchedule, LongSumsHaveTotals) {
+  const Pattern patterns[] = {
+      {2, 4, 1, 1},     {16, 32, 1, 1},   {16, 32, 1, 4}, {8, 32, 1, 32},
+      {16, 32, 1, 128}, {2, 4, 4, 4},     {8, 32, 4, 4},  {16, 32, 64, 64},
+      {3, 5, 1, 1},     {5, 12, 2, 6},    {1, 1, 1, 32},  {15, 16, 16, 1},
+      {63, 64, 4, 4},   {255, 256, 1, 1}, {1, 2, 64, 128}};
+  for (const char *name : {"sm_80", "sm_86", "sm_90a", "sm_120"})
+    for (const Pattern &pattern : patterns)
+      for (int64_t m : {int64_t(2), int64_t(300), GpuProduct::kUnknown}) {
+        SCOPED_TRACE(pattern.str() + " " + std::to_string(m) + " " + name);
+        Result<GpuSchedule> tile = selectGpuSchedule(
+            {pattern, m, 1000, 100000}, *GpuChip::get(name), GpuStrategy::Simt);
+        ASSERT_TRUE(tile);
+        EXPECT_TRUE(hasRegistersForTotals(pattern, *tile))
+            << tile->blockM << " x " << tile->blockN << ", thread "
+            << tile->threadM << " x " << tile->threadN;
+      }
+}
+
+// Those that the model prefers for speed are given up where sums are longer
+// than it takes for them, and no sooner.
+TEST(GpuSchedule, ShorterSumsKeepTheirTiles) {
+  for (const Pattern &pattern :
+       {Pattern{2, 4, 1, 1}, Pattern{8, 32, 1, 32}, Pattern{2, 4, 4, 4}}) {
+    SCOPED_TRACE(pattern.str());
+    GpuProduct product{pattern, 4096, 4096,
+                       kLongSumRows / pattern.n * pattern.m};
+    GpuChip chip = *GpuChip::get("sm_90a");
+    EXPECT_FALSE(hasRegistersForTotals(
+        pattern, *selectGpuSchedule(product, chip, GpuStrategy::Simt)));
+    product.k += pattern.windowRows();
+    EXPECT_TRUE(hasRegistersForTotals(
+        pattern, *selectGpuSchedule(product, chip, GpuStrategy::Simt)));
+  }
 }
 
 TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {
