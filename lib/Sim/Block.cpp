@@ -272,6 +272,9 @@ void Block::finishGathering(size_t index) {
   gatherings.erase(gatherings.begin() + int64_t(index));
   if (gathering->function)
     gathering->function(&gathering->lanes);
+  if (const char *fault = gathering->lanes.fault)
+    report(threads[gathering->first], FaultClass::BadOperand, gathering->site,
+           fault);
   uint32_t warps = 0;
   for (uint32_t lane = 0; lane < gathering->width; ++lane)
     if (gathering->lanes.operands[lane]) {

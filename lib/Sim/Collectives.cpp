@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "nm/Sim/Abi.h"
+#include "nm/Support/MmaFragments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -168,24 +169,49 @@ void nmSimReduce(NmSimCollective *lanes) {
       *static_cast<uint32_t *>(lanes->results[lane]) = result;
 }
 
-/// Lane 8 i + r names row r of matrix i, and receives word l % 4 of row l / 4
-/// of each.
-void nmSimLoadMatrices(NmSimCollective *lanes) {
-  constexpr int kMatrices = 4, kRows = 8, kWords = 4;
-  struct Words {
-    uint32_t word[kMatrices];
-  };
+/// Element `place` of matrix `matrix`, whose row r lane 8 matrix + r names;
+/// null where that lane names none.
+static char *findElement(NmSimCollective *lanes, int matrix,
+                         nm::MmaPlace place) {
+  void *operand = lanes->operands[8 * matrix + place.row];
+  char *row = operand ? static_cast<NmSimMatrices *>(operand)->row : nullptr;
+  return row ? row + 2 * place.column : nullptr;
+}
+
+/// Visits both 16-bit elements of each lane's word of each matrix: where they
+/// are in the row's memory, the lane, the matrix, and 0 or 1.
+template <typename Visit>
+static void forEachMatrixElement(NmSimCollective *lanes, Visit visit) {
   for (int lane = 0; lane < lanes->width; ++lane) {
-    if (!lanes->results[lane])
+    auto *operands = static_cast<NmSimMatrices *>(lanes->operands[lane]);
+    if (!operands)
       continue;
-    auto *result = static_cast<Words *>(lanes->results[lane]);
-    for (int matrix = 0; matrix < kMatrices; ++matrix) {
-      void *operand = lanes->operands[matrix * kRows + lane / kWords];
-      // Undefined where no lane names the row.
-      result->word[matrix] = ~0u;
-      if (operand)
-        std::memcpy(&result->word[matrix],
-                    *static_cast<char **>(operand) + lane % kWords * 4, 4);
-    }
+    for (int matrix = 0; matrix < operands->count; ++matrix)
+      for (int i = 0; i < 2; ++i)
+        visit(findElement(
+                  lanes, matrix,
+                  nm::getMatrixPlace(lane, i, operands->isTransposed != 0)),
+              lane, matrix, i);
   }
+}
+
+void nmSimLoadMatrices(NmSimCollective *lanes) {
+  forEachMatrixElement(lanes, [&](const char *element, int lane, int matrix,
+                                  int i) {
+    // Undefined where no lane names the row.
+    uint16_t value = 0xffff;
+    if (element)
+      std::memcpy(&value, element, sizeof value);
+    std::memcpy(static_cast<char *>(lanes->results[lane]) + 4 * matrix + 2 * i,
+                &value, sizeof value);
+  });
+}
+
+void nmSimStoreMatrices(NmSimCollective *lanes) {
+  forEachMatrixElement(lanes, [&](char *element, int lane, int matrix, int i) {
+    auto *operands = static_cast<NmSimMatrices *>(lanes->operands[lane]);
+    auto value = uint16_t(operands->words[matrix] >> 16 * i);
+    if (element)
+      std::memcpy(element, &value, sizeof value);
+  });
 }

@@ -15,6 +15,12 @@ void *nmSimAccess(NmSimThread *thread, int32_t site, void *address) {
   return thread->block->access(*thread, site, static_cast<char *>(address));
 }
 
+void *nmSimAccessOfLanes(NmSimThread *thread, int32_t site, void *address,
+                         int32_t lanes) {
+  return int32_t(thread->lane()) < lanes ? nmSimAccess(thread, site, address)
+                                         : nullptr;
+}
+
 void *nmSimStaticShared(NmSimThread *thread, int32_t, int64_t offset) {
   return thread->block->sharedMemory() + offset;
 }

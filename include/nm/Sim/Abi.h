@@ -92,6 +92,10 @@ NM_SIM_API void nmSimLaunch(const NmSimKernel *kernel,
 /// Checks and counts an access of the site's bytes at `address`. Returns where
 /// to make it: there, or in memory of no meaning where it is out of bounds.
 NM_SIM_API void *nmSimAccess(NmSimThread *thread, int32_t site, void *address);
+/// The same for an instruction of a warp of which only the first `lanes` lanes
+/// access memory. Null in the others.
+NM_SIM_API void *nmSimAccessOfLanes(NmSimThread *thread, int32_t site,
+                                    void *address, int32_t lanes);
 
 /// Bytes of the block's shared memory: static at their offset, then dynamic.
 NM_SIM_API void *nmSimStaticShared(NmSimThread *thread, int32_t site,
@@ -192,6 +196,8 @@ struct NmSimCollective {
   /// Per lane, null where the lane takes no part.
   void *operands[128];
   void *results[128];
+  /// What the function finds wrong with the operands, or null.
+  const char *fault;
 };
 using NmSimCollectiveFunction = void (*)(NmSimCollective *lanes);
 
@@ -210,9 +216,45 @@ NM_SIM_API void nmSimCollective(NmSimThread *thread, int32_t site,
 NM_SIM_API void nmSimShuffle(NmSimCollective *lanes);
 NM_SIM_API void nmSimVote(NmSimCollective *lanes);
 NM_SIM_API void nmSimReduce(NmSimCollective *lanes);
-/// ldmatrix of four matrices. Each lane's operand is the address of a row, 16
-/// bytes that it has accessed; its result, four words.
+/// ldmatrix and stmatrix, of 1, 2 or 4 matrices of 8 x 8 elements of 16 bits.
+/// The operands are of type NmSimMatrices.
 NM_SIM_API void nmSimLoadMatrices(NmSimCollective *lanes);
+NM_SIM_API void nmSimStoreMatrices(NmSimCollective *lanes);
+/// mma.sync and mma.sp.sync. The operands are of type NmSimMultiply, the
+/// results the lane's four sums.
+NM_SIM_API void nmSimMultiplyMatrices(NmSimCollective *lanes);
+
+/// What a lane brings to ldmatrix and stmatrix.
+struct NmSimMatrices {
+  /// Of the 16 bytes of a row, which the lane has accessed; null in lanes that
+  /// name no row.
+  char *row;
+  int32_t count, isTransposed;
+  /// What stmatrix stores: a word of each matrix.
+  uint32_t words[4];
+};
+
+enum NmSimElement : int32_t {
+  NM_SIM_F16,
+  NM_SIM_BF16,
+  NM_SIM_TF32,
+  NM_SIM_E4M3,
+  NM_SIM_E5M2,
+  NM_SIM_S8,
+  NM_SIM_U8
+};
+
+/// What a lane brings to a product of matrices m16n8k`k`.
+struct NmSimMultiply {
+  NmSimElement a, b;
+  int32_t k;
+  int32_t isSparse;
+  /// Integer sums stop at the ends of their range; otherwise they wrap around.
+  int32_t saturates;
+  /// Registers of A, B and the sums; where A is sparse, the metadata and the
+  /// selector.
+  uint32_t words[14];
+};
 
 //===----------------------------------------------------------------------===//
 // Arithmetic that host instructions do not have

@@ -172,8 +172,10 @@ LogicalResult OpConverter::callCollective(Operation *op,
   Location loc = op->getLoc();
   SmallVector<Value> gathered(operands.drop_front());
   if (instruction.access) {
-    FailureOr<LLVM::CallOp> call = callSim(op, "nmSimAccess", pointer,
-                                           gathered[0], instruction.access(op));
+    SiteTable::Access access = instruction.access(op);
+    FailureOr<LLVM::CallOp> call =
+        callSim(op, "nmSimAccessOfLanes", pointer,
+                {gathered[0], constant(loc, i32, access.lanes)}, access);
     if (failed(call))
       return failure();
     gathered[0] = call->getResult();
@@ -212,8 +214,7 @@ LogicalResult OpConverter::callCollective(Operation *op,
 }
 
 LogicalResult OpConverter::convertInstruction(Operation *op) {
-  const Instruction *instruction =
-      findInstruction(op->getName().getStringRef());
+  const Instruction *instruction = findInstruction(op);
   if (!instruction)
     return op->emitOpError(
         "is an instruction that the simulator does not have");
@@ -294,6 +295,8 @@ LogicalResult OpConverter::convertLLVM(Operation *op) {
           [&](LLVM::AddressOfOp address) { return convertAddressOf(address); })
       .Case([&](LLVM::CallOp call) { return convertCall(call); })
       .Case([&](LLVM::InlineAsmOp text) {
+        if (findInstruction(text))
+          return convertInstruction(text);
         if (!isWithoutInstructions(text))
           return checkPlain(text);
         text->replaceAllUsesWith(text->getOperands());

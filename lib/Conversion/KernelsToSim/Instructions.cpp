@@ -2,6 +2,9 @@
 
 #include "Instructions.h"
 
+#include "InlineAsm.h"
+#include "MatrixInstructions.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -72,20 +75,6 @@ static Operands getReduction(const OperandBuilder &b) {
   return SmallVector<Value>{b.operand(1), b.operand(0),
                             b.integer(int64_t(op.getKind())),
                             b.integer(op.getAbs()), b.integer(op.getNan())};
-}
-
-static Operands getMatrices(const OperandBuilder &b) {
-  auto op = cast<NVVM::LdMatrixOp>(b.op);
-  if (op.getNum() != 4 || op.getLayout() != NVVM::MMALayout::row ||
-      op.getEltType() != NVVM::LdStMatrixEltType::B16)
-    return b.op->emitOpError("expected four matrices of b16 in row layout: the "
-                             "simulator has no others");
-  return SmallVector<Value>{b.integer(-1), b.operand(0)};
-}
-
-static SiteTable::Access getMatricesAccess(Operation *) {
-  // A lane names a row, which eight lanes at a time read of a matrix.
-  return {NM_SIM_LOAD, NM_SIM_SHARED, /*bytes=*/16, /*alignment=*/16};
 }
 
 template <typename OpTy>
@@ -173,16 +162,35 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.shfl.sync", Warp, "nmSimShuffle", getShuffle},
       {"nvvm.vote.sync", Warp, "nmSimVote", getVote},
       {"nvvm.redux.sync", Warp, "nmSimReduce", getReduction},
-      {"nvvm.ldmatrix", Warp, "nmSimLoadMatrices", getMatrices,
-       getMatricesAccess},
+      {"nvvm.ldmatrix", Warp, "nmSimLoadMatrices", getLoadedMatrices,
+       getLoadedMatricesAccess},
+      {"nvvm.stmatrix", Warp, "nmSimStoreMatrices", getStoredMatrices,
+       getStoredMatricesAccess},
+      {"nvvm.mma.sync", Warp, "nmSimMultiplyMatrices", getProduct},
+      {"nvvm.mma.sp.sync", Warp, "nmSimMultiplyMatrices", getSparseProduct},
       {"nvvm.rcp.approx.ftz.f", Thread, "nmSimReciprocal"},
   };
   return kTable;
 }
 
-const Instruction *mlir::nm::findInstruction(StringRef op) {
+/// Of inline PTX, by how the instruction's name begins.
+static ArrayRef<Instruction> getAsmInstructions() {
+  static const Instruction kTable[] = {
+      {"mma.", Execution::Warp, "nmSimMultiplyMatrices", getProductInAsm},
+  };
+  return kTable;
+}
+
+const Instruction *mlir::nm::findInstruction(Operation *op) {
+  if (auto text = dyn_cast<LLVM::InlineAsmOp>(op)) {
+    std::optional<AsmInstruction> parsed = parseInlineAsm(text);
+    for (const Instruction &instruction : getAsmInstructions())
+      if (parsed && parsed->name.starts_with(instruction.op))
+        return &instruction;
+    return nullptr;
+  }
   for (const Instruction &instruction : getInstructions())
-    if (instruction.op == op)
+    if (instruction.op == op->getName().getStringRef())
       return &instruction;
   return nullptr;
 }

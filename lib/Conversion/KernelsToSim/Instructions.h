@@ -54,7 +54,7 @@ struct Instruction {
 };
 
 /// Null where there is none.
-const Instruction *findInstruction(StringRef op);
+const Instruction *findInstruction(Operation *op);
 
 /// The host's function for one of libdevice's, or empty.
 std::string findMathFunction(StringRef name);

@@ -2,6 +2,8 @@
 
 #include "SiteTable.h"
 
+#include "InlineAsm.h"
+
 #include "nm/Dialect/NM/IR/SourcePlace.h"
 
 using namespace mlir;
@@ -15,6 +17,14 @@ static std::string describePlace(Operation *op) {
   return place.empty() ? "an unknown location" : place;
 }
 
+/// What a fault calls it: of inline PTX, the instruction's own name.
+static StringRef getInstructionName(Operation *op) {
+  if (auto text = dyn_cast<LLVM::InlineAsmOp>(op))
+    if (std::optional<AsmInstruction> instruction = parseInlineAsm(text))
+      return instruction->name;
+  return op->getName().getStringRef();
+}
+
 int32_t SiteTable::addText(StringRef line) {
   auto [entry, isNew] = offsets.try_emplace(line, int32_t(text.size()));
   if (isNew) {
@@ -26,7 +36,7 @@ int32_t SiteTable::addText(StringRef line) {
 
 int32_t SiteTable::add(Operation *op, const Access &access) {
   auto number = int32_t(size());
-  int32_t row[kColumns] = {addText(op->getName().getStringRef()),
+  int32_t row[kColumns] = {addText(getInstructionName(op)),
                            addText(describePlace(op)),
                            access.kind,
                            access.space,

@@ -46,9 +46,39 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  llvm.func @two_matrices(%rows: !llvm.ptr<3>) attributes {nvvm.kernel} {
-    // expected-error @+1 {{expected four matrices of b16 in row layout}}
-    %0 = nvvm.ldmatrix %rows {num = 2 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)>
+  llvm.func @matrices_of_bytes(%rows: !llvm.ptr<3>) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected matrices m8n8 of b16}}
+    %0 = nvvm.ldmatrix %rows {num = 1 : i32, layout = #nvvm.mma_layout<col>, shape = #nvvm.ld_st_matrix_shape<m = 16, n = 16>, eltType = #nvvm.ld_st_matrix_elt_type<b8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @sums_of_f16(%a: vector<2xf16>) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected a product m16n8 of f16, bf16, tf32, e4m3, e5m2, s8 or u8 with sums of f32 or s32}}
+    %0 = nvvm.mma.sync A[%a, %a, %a, %a] B[%a, %a] C[%a, %a] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (vector<2xf16>, vector<2xf16>, vector<2xf16>) -> !llvm.struct<(vector<2xf16>, vector<2xf16>)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @product_in_assembly(%a: i32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected 10 operands, but got 9}}
+    %0 = llvm.inline_asm "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {$0, $1, $2, $3}, {$4, $4, $4, $4}, {$4}, {$4, $4, $4, $4};", "=r,=r,=r,=r,r" %a : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @product_of_a_kind(%a: i32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{is a product that the simulator does not have}}
+    %0 = llvm.inline_asm "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {$0, $1, $2, $3}, {$4, $4, $4, $4}, {$4, $4}, {$4, $4, $4, $4};", "=r,=r,=r,=r,r" %a : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
     llvm.return
   }
 }

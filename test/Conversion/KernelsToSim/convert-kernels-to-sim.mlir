@@ -83,7 +83,7 @@ func.func @main(%x: memref<128xf32>) {
 // CHECK-NOT: llvm.inline_asm
 // CHECK: %[[SHUFFLE:.*]] = llvm.mlir.addressof @nmSimShuffle
 // CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[SHUFFLE]], %{{.*}}, %{{.*}})
-// CHECK: %[[ROW:.*]] = llvm.call @nmSimAccess(%[[THREAD]], %{{.*}}, %[[SLOT]])
+// CHECK: %[[ROW:.*]] = llvm.call @nmSimAccessOfLanes(%[[THREAD]], %{{.*}}, %[[SLOT]], %{{.*}})
 // CHECK: llvm.store %[[ROW]], %[[OPERANDS:.*]] : !llvm.ptr, !llvm.ptr
 // CHECK: %[[MATRICES:.*]] = llvm.mlir.addressof @nmSimLoadMatrices
 // CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[MATRICES]], %{{.*}}, %{{.*}})

@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace nm::sim;
@@ -171,25 +173,65 @@ TEST(LaunchTest, Shuffles) {
   EXPECT_EQ(shuffle(Down, 1, (24 << 8) | 7, 15), -1);
 }
 
-/// A lane receives a word of each matrix, of the row that a fourth of its
-/// number says, where lanes name them in no order.
-TEST(LaunchTest, Matrices) {
-  int32_t words[32][4], results[32][4];
-  char *rows[32];
-  NmSimCollective lanes{};
-  lanes.width = 32;
-  for (int lane = 0; lane < 32; ++lane) {
-    int row = lane * 5 % 32;
-    for (int word = 0; word < 4; ++word)
-      words[row][word] = 10 * lane + word;
-    rows[lane] = reinterpret_cast<char *>(words[row]);
-    lanes.operands[lane] = &rows[lane];
-    lanes.results[lane] = results[lane];
+namespace {
+/// 32 rows of 16 bytes, which the first lanes name in an order of their own.
+struct Matrices {
+  Matrices(int count, bool isTransposed) {
+    lanes.width = 32;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < 8; ++i)
+        rows[lane][i] = int16_t(10 * lane + i);
+      operands[lane] = {lane < 8 * count ? reinterpret_cast<char *>(named(lane))
+                                         : nullptr,
+                        count,
+                        isTransposed,
+                        {}};
+      lanes.operands[lane] = &operands[lane];
+      lanes.results[lane] = results[lane];
+    }
   }
-  nmSimLoadMatrices(&lanes);
-  for (int lane = 0; lane < 32; ++lane)
-    for (int matrix = 0; matrix < 4; ++matrix)
-      EXPECT_EQ(results[lane][matrix], 10 * (matrix * 8 + lane / 4) + lane % 4);
+  int16_t *named(int lane) { return rows[lane * 5 % 32]; }
+
+  int16_t rows[32][8], results[32][8] = {};
+  NmSimMatrices operands[32];
+  NmSimCollective lanes{};
+};
+} // namespace
+
+/// A lane receives a word of each matrix: of the row that a fourth of its
+/// number says, or of two rows at that column.
+TEST(LaunchTest, LoadsMatrices) {
+  for (int count : {1, 2, 4})
+    for (bool isTransposed : {false, true}) {
+      Matrices matrices(count, isTransposed);
+      nmSimLoadMatrices(&matrices.lanes);
+      for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < 8; ++i) {
+          int row = lane / 4, column = lane % 4 * 2 + i % 2;
+          if (isTransposed)
+            std::swap(row, column);
+          int16_t expected =
+              i / 2 < count ? matrices.named(i / 2 * 8 + row)[column] : 0;
+          EXPECT_EQ(matrices.results[lane][i], expected);
+        }
+    }
+}
+
+TEST(LaunchTest, StoresWhatItLoads) {
+  for (int count : {1, 2, 4})
+    for (bool isTransposed : {false, true}) {
+      Matrices from(count, isTransposed), to(count, isTransposed);
+      nmSimLoadMatrices(&from.lanes);
+      for (int lane = 0; lane < 32; ++lane) {
+        std::memcpy(to.operands[lane].words, from.results[lane], 16);
+        std::memset(to.named(lane), 0, 16);
+      }
+      nmSimStoreMatrices(&to.lanes);
+      for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < 8; ++i)
+          EXPECT_EQ(to.named(lane)[i],
+                    lane < 8 * count ? from.named(lane)[i] : 0);
+    }
 }
 
 static void addToOne(NmSimThread *thread, void *arguments) {
