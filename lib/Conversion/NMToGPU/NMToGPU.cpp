@@ -3,10 +3,12 @@
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 
 #include "ChainedSums.h"
+#include "CopyGroups.h"
 #include "ElementwiseBlocks.h"
 #include "LaunchBlocks.h"
 #include "SpreadCopies.h"
 #include "TileExpansion.h"
+#include "TilePlaces.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -49,6 +51,17 @@ mlir::nm::createTileExpansion(SparseProductOpInterface op,
                            << schedule.getStrategyName() << " on a GPU";
 }
 
+/// How a buffer's elements are permuted, at whatever offset; null for not.
+static Attribute getPermutation(Value buffer) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  auto layout =
+      type ? dyn_cast<TileLayoutAttr>(type.getLayout()) : TileLayoutAttr();
+  if (!layout)
+    return {};
+  return TileLayoutAttr::get(layout.getContext(), layout.getStrides(),
+                             /*hasDynamicOffset=*/true, layout.getLayout());
+}
+
 /// Whether one expansion can make both.
 static bool areAlike(SparseProductOpInterface lhs,
                      SparseProductOpInterface rhs) {
@@ -56,6 +69,7 @@ static bool areAlike(SparseProductOpInterface lhs,
          lhs.getScheduleAttr() == rhs.getScheduleAttr() &&
          lhs.getPatternAttr() == rhs.getPatternAttr() &&
          lhs.getPackingAttr() == rhs.getPackingAttr() &&
+         getPermutation(lhs.getA()) == getPermutation(rhs.getA()) &&
          lhs.getAType().getElementType() == rhs.getAType().getElementType();
 }
 
@@ -216,7 +230,6 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
     SmallVector<Value> result = expansion.expand(
         rewriter, op,
         llvm::to_vector_of<Value>(arguments.take_front(sums.size())));
-    spreadCopies(rewriter, op, expansion.copyPlaces);
     ChainedSums state{
         SmallVector<Value>(ArrayRef(result).take_front(chained)),
         llvm::to_vector_of<Value>(arguments.slice(sums.size(), chained))};
@@ -234,7 +247,8 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
   rewriter.setInsertionPoint(loop);
   FailureOr<LoopLikeOpInterface> carrying = loop.replaceWithAdditionalYields(
       rewriter, carried, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
-  ValueRange results = (*carrying)->getResults();
+  // Behind the tokens that the loop carried before.
+  ValueRange results = (*carrying)->getResults().take_back(carried.size());
   SmallVector<Value> result(results.take_front(sums.size()));
   ChainedSums last{SmallVector<Value>(results.take_front(chained)),
                    SmallVector<Value>(results.slice(sums.size(), chained))};
@@ -247,7 +261,7 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
 static Operation *findWait(SparseProductOpInterface op) {
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode())
-    if (isa<nvgpu::DeviceAsyncWaitOp>(before))
+    if (isa<AwaitOp>(before))
       return before;
   return op;
 }
@@ -291,6 +305,31 @@ static SmallVector<Value> expandProduct(RewriterBase &rewriter,
                 : expansion.expand(rewriter, op, sums);
 }
 
+/// Expands all copies of tiles in `blocks`: beside a product whose expansion
+/// has places for them, among its multiplications. Each list of `places` is of
+/// one product.
+static void expandAllCopies(RewriterBase &rewriter, scf::ForallOp blocks,
+                            int64_t threads,
+                            ArrayRef<SmallVector<Operation *>> places) {
+  rewriter.setInsertionPointToStart(blocks.getBody());
+  CopyThreads copying{
+      gpu::ThreadIdOp::create(rewriter, blocks.getLoc(), gpu::Dimension::x),
+      threads};
+  llvm::SmallDenseMap<Block *, ArrayRef<Operation *>> placesOf;
+  for (const SmallVector<Operation *> &list : places)
+    if (!list.empty())
+      placesOf[list.front()->getBlock()] = list;
+  SmallVector<Block *> all = {blocks.getBody()};
+  blocks.walk([&](scf::ForOp loop) { all.push_back(loop.getBody()); });
+  for (Block *block : all) {
+    ArrayRef<Operation *> ofProduct = placesOf.lookup(block);
+    spreadCopies(rewriter, expandCopies(rewriter, *block, copying, ofProduct),
+                 ofProduct);
+  }
+  lowerCopyGroups(rewriter, blocks);
+  lowerBuffers(rewriter, blocks);
+}
+
 /// The blocks that `loop` becomes, if that is known.
 static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
   int64_t blocks = 1;
@@ -330,8 +369,14 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   bool isLong = llvm::any_of(*products, [&](SparseProductOpInterface op) {
     return isInLongSum(op, **expansion);
   });
-  for (SparseProductOpInterface op : *products)
+  SmallVector<SmallVector<Operation *>> places;
+  for (SparseProductOpInterface op : *products) {
     sums = expandProduct(rewriter, op, **expansion, sums, isLong);
+    // Code without a loop has no tile after it.
+    bool isInLoop = isa<scf::ForOp>(op->getParentOp());
+    places.push_back(isInLoop ? (*expansion)->copyPlaces
+                              : SmallVector<Operation *>());
+  }
   linalg::FillOp fill = findFill(products->front());
   FailureOr<std::optional<TileEpilogue>> epilogue = TileEpilogue::find(blocks);
   if (failed(epilogue))
@@ -346,6 +391,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     rewriter.eraseOp(fill);
   if (*epilogue)
     (*epilogue)->erase(rewriter);
+  expandAllCopies(rewriter, blocks, tile->threads(), places);
   int64_t bytes = countSharedBytes(blocks);
   if (bytes > maxSharedMemory)
     return blocks.emitOpError()

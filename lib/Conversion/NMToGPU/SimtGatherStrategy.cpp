@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "SimtTile.h"
+#include "TilePlaces.h"
 #include "WeightTile.h"
 
-#include "nm/Dialect/NM/Transforms/SimtOperands.h"
 #include "nm/Support/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,6 +94,8 @@ private:
   ArrayRef<Value> rows, columns;
   int64_t columnsPerUnit;
   Value firstRow;
+  /// Where A's tile has its words.
+  ::nm::TileLayout layoutOfA;
   /// Of the first row: its unit row, its place in the unit, and the row of A's
   /// tile that its window starts at.
   Value firstUnit, firstInUnit, firstOfWindow;
@@ -176,7 +178,8 @@ KeptRows::KeptRows(OpBuilder &builder, SpMMOp op, ArrayRef<Value> rows,
                    Value firstRow)
     : builder(builder), loc(op.getLoc()), op(op), weights(op),
       pattern(op.getPattern().getPattern()), rows(rows), columns(columns),
-      columnsPerUnit(columnsPerUnit), firstRow(firstRow) {
+      columnsPerUnit(columnsPerUnit), firstRow(firstRow),
+      layoutOfA(getTileLayout(cast<MemRefType>(op.getA().getType()))) {
   firstUnit =
       builder.createOrFold<arith::DivUIOp>(loc, firstRow, constant(pattern.bk));
   firstInUnit =
@@ -247,7 +250,7 @@ SmallVector<SmallVector<Value>> KeptRows::loadA(const Step &step, Value k) {
   }
   for (int64_t m = step.firstM; m < step.firstM + step.countM; ++m) {
     Value row = rows[m / kChunk];
-    Value column = ChunkSwizzle::place(builder, loc, row, k);
+    Value column = placeElement(builder, loc, layoutOfA, {row, k})[1];
     for (auto [j, element] :
          llvm::enumerate(elementsOf(loadOfA(add(row, m % kChunk), column))))
       a[j].push_back(element);

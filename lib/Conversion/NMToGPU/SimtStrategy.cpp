@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SimtTile.h"
+#include "TilePlaces.h"
 #include "WeightTile.h"
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
@@ -43,7 +44,7 @@ class SimtExpansion : public SimtTileExpansion {
 public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
-        isInterleaved(op->hasAttr(kInterleavedRowsAttr)),
+        layoutOfA(getTileLayout(cast<MemRefType>(op.getA().getType()))),
         isShort(WeightTile(op).rows() / tile.sliceK <= ::nm::kMaxRowsToDefer) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
@@ -59,7 +60,7 @@ private:
   SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op, Value firstRow,
                                 int64_t count, ArrayRef<Value> sums) override;
   Value place(OpBuilder &builder, Location loc, Value row) {
-    return isInterleaved ? RowInterleave::place(builder, loc, row) : row;
+    return placeAlong(builder, loc, layoutOfA, /*dim=*/0, row);
   }
   Value placeUnit(OpBuilder &builder, Location loc, Value position);
   SmallVector<Value> placePrefetched(OpBuilder &builder, Location loc,
@@ -94,8 +95,10 @@ private:
   /// unit spans it, else all.
   bool hasUnitPerChunk() const { return pattern.bn % kChunk == 0; }
 
-  /// Whether A's rows stand where RowInterleave says.
-  bool isInterleaved;
+  bool isInterleaved() const { return !layoutOfA.order[0].empty(); }
+
+  /// Where A's tile [k x m] has its rows.
+  ::nm::TileLayout layoutOfA;
   /// Whether a tile has so few kept rows that a barrier costs much of its time.
   bool isShort;
 };
@@ -200,7 +203,7 @@ SmallVector<Value> SimtExpansion::placePrefetched(OpBuilder &builder,
   int64_t perWord = units / int64_t(prefetched.size());
   SmallVector<Value> places;
   for (Value word : prefetched) {
-    bool together = isInterleaved && pattern.bk == 1;
+    bool together = isInterleaved() && pattern.bk == 1;
     if (together)
       word = RowInterleave::placeBytes(builder, loc, word, pattern.m);
     for (int64_t i = 0; i < perWord; ++i) {
@@ -440,6 +443,17 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
 // What can be expanded
 //===----------------------------------------------------------------------===//
 
+/// Whether A's tile has the order of words that lanes read it in without
+/// conflicts.
+static bool hasSwizzledWords(SpMMOp op) {
+  auto layout = dyn_cast<TileLayoutAttr>(
+      cast<MemRefType>(op.getA().getType()).getLayout());
+  return layout &&
+         layout == TileLayoutAttr::get(op.getContext(), layout.getStrides(),
+                                       layout.getHasDynamicOffset(),
+                                       getWordSwizzle());
+}
+
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createSimtExpansion(SparseProductOpInterface product,
                               const GpuTile &tile) {
@@ -461,7 +475,7 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
   bool gathers = op.getPattern().getPattern().bn < tile.warpN;
   bool isStaged = op.getTransposeA() ||
                   (gathers && op.getPattern().getPattern().bk % kChunk == 0 &&
-                   op->hasAttr(kSwizzledChunksAttr));
+                   hasSwizzledWords(op));
   if (!isStaged || !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
                        cast<MemRefType>(op.getA().getType())))
     return op.emitOpError() << "expected operands in workgroup memory, with A "

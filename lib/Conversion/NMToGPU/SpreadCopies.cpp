@@ -21,70 +21,6 @@ static constexpr size_t kMaxAsyncCopiesAtOnce = 8;
 /// Places that stores need: between fewer, what they store has not arrived.
 static constexpr size_t kMinPlacesOfStores = 4;
 
-static bool isGuardedCopy(Operation *op) {
-  return isa<scf::IfOp>(op) && op->getNumResults() == 0;
-}
-
-/// The asynchronous copies between the barrier before `product` and `product`,
-/// and the end of their group.
-static SmallVector<Operation *> collectAsyncCopies(Operation *product) {
-  SmallVector<Operation *> copies;
-  for (Operation *before = product->getPrevNode();
-       before && !isa<gpu::BarrierOp>(before); before = before->getPrevNode())
-    if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::DeviceAsyncCreateGroupOp>(
-            before) ||
-        isGuardedCopy(before))
-      copies.push_back(before);
-  return llvm::to_vector(llvm::reverse(copies));
-}
-
-namespace {
-/// What a warp does to a piece of A that goes by way of a passage; see
-/// nm-pipeline-copies.
-struct Piece {
-  /// The wait for its copies, and the barrier behind it.
-  Operation *wait = nullptr, *arrived = nullptr;
-  SmallVector<Operation *> loads, stores;
-  /// The barrier before it is refilled.
-  Operation *moved = nullptr;
-  SmallVector<Operation *> copies;
-  /// The end of their group.
-  Operation *group = nullptr;
-};
-} // namespace
-
-/// The pieces that are moved after `product`.
-static SmallVector<Piece> collectPieces(Operation *product) {
-  SmallVector<Piece> pieces;
-  for (Operation *after = product; after; after = after->getNextNode()) {
-    if (isa<nvgpu::DeviceAsyncWaitOp>(after))
-      pieces.emplace_back().wait = after;
-    if (pieces.empty())
-      continue;
-    Piece &piece = pieces.back();
-    if (isa<NVVM::SyncWarpOp>(after))
-      (piece.arrived ? piece.moved : piece.arrived) = after;
-    else if (isa<nvgpu::LdMatrixOp>(after))
-      piece.loads.push_back(after);
-    else if (isa<vector::StoreOp>(after))
-      piece.stores.push_back(after);
-    else if (isa<nvgpu::DeviceAsyncCopyOp>(after))
-      piece.copies.push_back(after);
-    else if (isa<nvgpu::DeviceAsyncCreateGroupOp>(after))
-      piece.group = after;
-  }
-  return pieces;
-}
-
-/// The stores after `product`.
-static SmallVector<Operation *> collectStores(Operation *product) {
-  SmallVector<Operation *> stores;
-  for (Operation *after = product; after; after = after->getNextNode())
-    if (isa<vector::StoreOp, memref::StoreOp>(after) || isGuardedCopy(after))
-      stores.push_back(after);
-  return stores;
-}
-
 /// Moves `op` behind `place`, with all that it is computed from after `place`.
 static void moveBehind(RewriterBase &rewriter, Operation *op,
                        Operation *place) {
@@ -134,60 +70,44 @@ private:
 };
 } // namespace
 
-/// Lets the wait for each piece leave those groups under way that were ended
-/// since its own, one of each piece and of the other operands in each tile.
-static void setGroupsUnderWay(ArrayRef<Piece> pieces) {
-  size_t ended = 0, piece = 0;
-  for (Operation *op = &pieces.front().wait->getBlock()->front();
-       piece < pieces.size(); op = op->getNextNode()) {
-    if (isa<nvgpu::DeviceAsyncCreateGroupOp>(op))
-      ++ended;
-    if (op != pieces[piece].wait)
-      continue;
-    ++piece;
-    cast<nvgpu::DeviceAsyncWaitOp>(op).setNumGroups(
-        static_cast<int32_t>(pieces.size() - piece + ended));
-  }
-}
-
-/// Moves pieces from the first of `places` on, at most in half of them: at each
-/// a load, and a place later its store, as what it loads has then arrived. A
-/// piece is refilled as soon as all of it is loaded, so that its copies have
-/// most of a tile to arrive; all at once, as ptxas puts three instructions that
-/// do nothing before the first copy behind a barrier.
+/// Moves parts of a staging buffer on from the first of `places` on, at most in
+/// half of them: at each a load, and a place later its store, as what it loads
+/// has then arrived. A part is refilled as soon as all of it is loaded, so that
+/// its copies have most of a tile to arrive; all at once, as ptxas puts three
+/// instructions that do nothing before the first copy behind a barrier.
 ///
 /// The group of the other operands' copies has ended before the place `others`.
-static void spreadPieces(RewriterBase &rewriter, ArrayRef<Piece> pieces,
-                         ArrayRef<Operation *> places, size_t others) {
+static void spreadParts(RewriterBase &rewriter, ArrayRef<StagedPart> parts,
+                        ArrayRef<Operation *> places, size_t others) {
   Itinerary itinerary(places);
-  size_t perPiece = pieces.front().loads.size();
-  size_t all = pieces.size() * perPiece;
+  size_t perPart = parts.front().loads.size();
+  size_t all = parts.size() * perPart;
   auto placeOf = [&](size_t load) {
     return load * std::min(places.size() / 2, all) / all;
   };
-  for (auto [i, piece] : llvm::enumerate(pieces)) {
-    size_t first = i * perPiece, loaded = placeOf(first + perPiece - 1) + 1;
-    rewriter.moveOpBefore(piece.wait, places[placeOf(first)]);
-    for (auto [j, load] : llvm::enumerate(piece.loads))
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    size_t first = i * perPart, loaded = placeOf(first + perPart - 1) + 1;
+    rewriter.moveOpBefore(part.await, places[placeOf(first)]);
+    for (auto [j, load] : llvm::enumerate(part.loads))
       itinerary.add(load, placeOf(first + j));
-    for (auto [j, store] : llvm::enumerate(piece.stores))
+    for (auto [j, store] : llvm::enumerate(part.stores))
       itinerary.add(store, placeOf(first + j) + 1);
-    for (Operation *copy : piece.copies)
+    for (Operation *copy : part.copies)
       itinerary.add(copy, loaded);
     // Places are barriers of the warp.
-    rewriter.eraseOp(piece.arrived);
-    rewriter.eraseOp(piece.moved);
-    itinerary.add(piece.group, std::max(loaded, others));
+    cast<AwaitOp>(part.await).setScope(SyncScope::Thread);
+    rewriter.eraseOp(part.release);
+    itinerary.add(part.group, std::max(loaded, others));
   }
   itinerary.run(rewriter);
-  setGroupsUnderWay(pieces);
 }
 
-void mlir::nm::spreadCopies(RewriterBase &rewriter, Operation *product,
+void mlir::nm::spreadCopies(RewriterBase &rewriter,
+                            const CopyAccesses &accesses,
                             ArrayRef<Operation *> places) {
   if (places.empty())
     return;
-  SmallVector<Operation *> copies = collectAsyncCopies(product);
+  ArrayRef<Operation *> copies = accesses.copies;
   // Those of the first half arrive by the end of the tile.
   size_t half = places.size() / 2;
   bool isOnePlace = copies.size() <= kMaxAsyncCopiesAtOnce || half == 0;
@@ -195,8 +115,8 @@ void mlir::nm::spreadCopies(RewriterBase &rewriter, Operation *product,
   if (places.size() < kMinPlacesOfStores)
     return;
   // Loads that go before all places arrive by the second half.
-  if (SmallVector<Piece> pieces = collectPieces(product); !pieces.empty())
-    spreadPieces(rewriter, pieces, places, isOnePlace ? 1 : half);
+  if (!accesses.parts.empty())
+    spreadParts(rewriter, accesses.parts, places, isOnePlace ? 1 : half);
   else
-    spread(rewriter, collectStores(product), places.drop_front(half));
+    spread(rewriter, accesses.stores, places.drop_front(half));
 }

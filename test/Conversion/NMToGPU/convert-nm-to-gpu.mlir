@@ -51,7 +51,7 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
 // CHECK: %[[WORDS:.*]] = vector.bitcast %[[FIRST]] : vector<16xi8> to vector<4xi32>
 // CHECK: scf.for {{.*}} iter_args(%[[SUM:[^ ]*]] = %cst,
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<2x16xi8, strided<[48, 1], offset: ?>>, vector<16xi8>
-// CHECK: nvgpu.device_async_wait
+// CHECK: nvvm.cp.async.wait.group
 // CHECK-NEXT: gpu.barrier
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: arith.andi %{{.*}}, %c117901063_i32
@@ -60,7 +60,7 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: nvvm.bar.warp.sync
 // CHECK-COUNT-4: nvgpu.device_async_copy
-// CHECK-NEXT: nvgpu.device_async_create_group
+// CHECK-NEXT: nvvm.cp.async.commit.group
 // CHECK: llvm.intr.fma(%arg{{[0-9]+}}, %arg{{[0-9]+}}, %[[SUM]])
 // CHECK-NOT: vector.store
 // CHECK-COUNT-8: nvvm.bar.warp.sync
@@ -104,7 +104,7 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<2x48x32xf32>, %i: me
 // CHECK-NEXT: nvgpu.device_async_copy
 // CHECK: llvm.intr.fma
 // CHECK-COUNT-6: nvvm.bar.warp.sync
-// CHECK: nvgpu.device_async_create_group
+// CHECK: nvvm.cp.async.commit.group
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: scf.yield
 func.func @many_copies(%a: memref<96x128xf32>, %v: memref<2x48x32xf32>, %i: memref<2x48x1xi8>, %c: memref<128x64xf32>) {
@@ -135,7 +135,7 @@ func.func @many_copies(%a: memref<96x128xf32>, %v: memref<2x48x32xf32>, %i: memr
 // CHECK: gpu.launch blocks
 // CHECK: scf.for
 // CHECK-NOT: vector<16xi8>
-// CHECK: nvgpu.device_async_wait
+// CHECK: nvvm.cp.async.wait.group
 // CHECK-NEXT: gpu.barrier
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<4x16xi8, strided<[16, 1], offset: ?>, #gpu.address_space<workgroup>>, vector<16xi8>
 // CHECK: llvm.intr.fma

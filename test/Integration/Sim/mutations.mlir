@@ -103,16 +103,16 @@
 // RUN: %{run} --check-prefix=COPY-BOUNDS
 // COPY-BOUNDS: global access out of bounds: nvvm.cp.async.shared.global {{.*}} copies 16 bytes from
 
-// A goes by way of a passage, one piece a warp. What lanes load of it others
+// A goes by way of a staging buffer, one piece a warp. What lanes load of it others
 // have copied, and they copy over what others have loaded; the first tile's is
 // in the slot of the second.
 // RUN: nm-compile %s --target=sim:sm_90a --schedule='simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2, split_k = 1>' --emit=nvvm -o %t.nvvm 2>/dev/null
 // REDEFINE: %{mutation} = no-change
-// RUN: %{run} --check-prefix=PASSAGE --implicit-check-not=error
-// PASSAGE: simulated matmul_kernel: 1 blocks of 128 threads
-// PASSAGE: shared loads: {{.*}}, 0 bank conflicts
-// PASSAGE: shared stores: {{.*}}, 0 bank conflicts
-// PASSAGE: C[0, 0] = 23200
+// RUN: %{run} --check-prefix=STAGED --implicit-check-not=error
+// STAGED: simulated matmul_kernel: 1 blocks of 128 threads
+// STAGED: shared loads: {{.*}}, 0 bank conflicts
+// STAGED: shared stores: {{.*}}, 0 bank conflicts
+// STAGED: C[0, 0] = 23200
 // REDEFINE: %{mutation} = drop-wait 0
 // RUN: %{run} --check-prefix=UNAWAITED
 // REDEFINE: %{mutation} = drop-wait 2

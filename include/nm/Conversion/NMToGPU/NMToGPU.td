@@ -13,8 +13,12 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     of their schedule into what one thread does. A thread keeps its part of C in
     registers over all tiles of k, and adds it to C at the end; a fill of C
     before the products replaces the read of C. Rows and columns that C does
-    not have are not stored. Buffers in workgroup memory become views of
-    dynamic shared memory. Blocks without a product compute a row of elements,
+    not have are not stored. Copies of tiles become what each thread copies, by
+    the place that the layout of a buffer gives an element; those of the next
+    tile are spread among the multiplications. Waits for tokens become waits for
+    `cp.async` groups, of which as many may be under way as were ended after the
+    one that is awaited. Buffers in workgroup memory become views of dynamic
+    shared memory. Blocks without a product compute a row of elements,
     as those that add up partial sums: a thread takes four neighbours, with
     16-byte accesses where the rows are aligned.
 
@@ -66,6 +70,7 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::ub::UBDialect",
                            "::mlir::vector::VectorDialect"];

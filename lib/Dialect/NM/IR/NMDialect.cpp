@@ -20,6 +20,7 @@ using namespace mlir::nm;
 
 void NMDialect::initialize() {
   registerAttributes();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "nm/Dialect/NM/IR/NMOps.cpp.inc"

@@ -57,9 +57,11 @@ LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
       return op->emitOpError()
              << "expected operand " << position
              << " to be a plain tensor, but it carries " << encoding;
-    if (auto memref = dyn_cast<MemRefType>(type); memref && !memref.isStrided())
+    if (auto memref = dyn_cast<MemRefType>(type);
+        memref && !memref.isStrided() &&
+        !isa<TileLayoutAttr>(memref.getLayout()))
       return op->emitOpError() << "expected operand " << position
-                               << " to have a strided layout, but got " << type;
+                               << " to have a strided or tile layout, but got " << type;
   }
   auto destinations = cast<DestinationStyleOpInterface>(op).getDpsInits();
   size_t numResults = onTensors ? destinations.size() : 0;

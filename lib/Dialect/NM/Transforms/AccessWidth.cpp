@@ -57,3 +57,25 @@ int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
       width = std::gcd(width, factor);
   return width;
 }
+
+int64_t mlir::nm::getAccessWidth(CopyOp copy) {
+  auto type = cast<MemRefType>(copy.getDestination().getType());
+  return getAccessWidth(copy.getSource(), type.getShape());
+}
+
+SmallVector<int64_t> mlir::nm::getExtents(LoadTileOp load) {
+  SmallVector<int64_t> extents(
+      load.getFragment().getType().getDestination().getShape());
+  if (load.getTranspose())
+    std::swap(extents[0], extents[1]);
+  return extents;
+}
+
+int64_t mlir::nm::getAccessWidth(LoadTileOp load) {
+  int64_t width = getAccessWidth(load.getSource(), getExtents(load));
+  // Rows that are neighbours in a list need not be in A, but for a unit's.
+  RowListAttr rows = load.getRowListAttr();
+  return rows && load.getTranspose()
+             ? std::gcd(width, rows.getPattern().getPattern().bk)
+             : width;
+}

@@ -90,12 +90,7 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
 static constexpr int64_t kWorkgroupAlignment = 128;
 
 int64_t mlir::nm::getWorkgroupBytes(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  int64_t elements = 0;
-  for (auto [size, stride] : llvm::zip(type.getShape(), strides))
-    elements = std::max(elements, size * stride);
-  return llvm::alignTo(elements * type.getElementTypeBitWidth() / 8,
-                       kWorkgroupAlignment);
+  return llvm::alignTo(getBufferBytes(type), kWorkgroupAlignment);
 }
 
 bool mlir::nm::isMappedToBlocks(scf::ForallOp loop) {

@@ -1,8 +1,6 @@
-//===- PipelineCopies.cpp - Asynchronous, multi-buffered copies -----------===//
+//===- PipelineCopies.cpp - Copies that run ahead of their use ------------===//
 //
 // Upstream has parts of this, which do not fit:
-// * nvgpu::createAsyncGroups closes and awaits a group after each run of
-//   copies; here a group is a tile, whose copies may stand in scf.if.
 // * memref::multiBuffer gives the new buffer an identity layout and so drops
 //   the padding that keeps A's tile free of bank conflicts.
 // * scf::pipelineForLoop carries every value that crosses a stage, views of
@@ -18,15 +16,11 @@
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Support/SimtLimits.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
@@ -38,214 +32,105 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
-//===----------------------------------------------------------------------===//
-// Asynchronous copies
-//===----------------------------------------------------------------------===//
-
-/// cp.async of 16 bytes can bypass the L1 cache, which weights would only
-/// thrash.
-static constexpr int64_t kBypassBytes = 16;
-
-static void makeAsync(RewriterBase &rewriter, vector::TransferWriteOp write) {
-  auto read = write.getVector().getDefiningOp<vector::TransferReadOp>();
-  rewriter.setInsertionPoint(write);
-  VectorType type = read.getVectorType();
-  Value elements;
-  if (Value mask = read.getMask())
-    elements = mask.getDefiningOp<vector::CreateMaskOp>().getOperand(0);
-  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  nvgpu::DeviceAsyncCopyOp::create(
-      rewriter, write.getLoc(), write.getBase(), write.getIndices(),
-      read.getBase(), read.getIndices(),
-      rewriter.getIndexAttr(type.getNumElements()), elements,
-      bytes == kBypassBytes ? rewriter.getUnitAttr() : UnitAttr());
-  Operation *mask = read.getMask() ? read.getMask().getDefiningOp() : nullptr;
-  rewriter.eraseOp(write);
-  rewriter.eraseOp(read);
-  if (mask)
-    rewriter.eraseOp(mask);
-}
-
-static void makeCopiesAsync(RewriterBase &rewriter, SpMMOp product) {
-  SmallVector<vector::TransferWriteOp> writes;
-  product->getBlock()->walk([&](vector::TransferWriteOp write) {
-    auto read = write.getVector().getDefiningOp<vector::TransferReadOp>();
-    if (read && nvgpu::NVGPUDialect::hasSharedMemoryAddressSpace(
-                    cast<MemRefType>(write.getBase().getType())))
-      writes.push_back(write);
-  });
-  for (vector::TransferWriteOp write : writes)
-    makeAsync(rewriter, write);
-}
-
-static Value closeGroup(OpBuilder &builder, Location loc) {
-  // Every cp.async since the last commit is in the group, tokens or not. The
-  // mark keeps the op's text apart from the next line's: its list of tokens
-  // has no end of its own.
-  auto group =
-      nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, ValueRange());
-  group->setAttr("nm.tile", builder.getUnitAttr());
-  return group;
-}
-
-/// Waits until at most `pending` groups are under way.
-static void awaitOwnGroups(OpBuilder &builder, Location loc, Value group,
-                           int64_t pending) {
-  nvgpu::DeviceAsyncWaitOp::create(builder, loc, group,
-                                   builder.getI32IntegerAttr(pending));
-}
-
-/// The same for all threads.
-static void awaitGroups(OpBuilder &builder, Location loc, Value group,
-                        int64_t pending) {
-  awaitOwnGroups(builder, loc, group, pending);
-  gpu::BarrierOp::create(builder, loc);
-}
-
-//===----------------------------------------------------------------------===//
-// One buffer
-//===----------------------------------------------------------------------===//
-
-/// Copies, waits, computes. The loads to registers are under way while the
-/// asynchronous copies are issued.
-static void awaitCopies(RewriterBase &rewriter, StagedTile &tile) {
-  Location loc = tile.product.getLoc();
-  rewriter.setInsertionPoint(tile.copied);
-  Value group = closeGroup(rewriter, loc);
-  for (Operation *store : tile.stores)
-    rewriter.moveOpBefore(store, tile.copied);
-  awaitOwnGroups(rewriter, loc, group, 0);
-  for (const PassagePiece &piece : tile.pieces)
-    for (Operation *move : piece.moves)
-      rewriter.moveOpBefore(move, tile.copied);
-  // Nothing is copied over a tile that no loop renews.
-  if (!isa<scf::ForOp>(tile.product->getParentOp()))
-    rewriter.eraseOp(tile.used);
-}
-
-//===----------------------------------------------------------------------===//
-// Many buffers
-//===----------------------------------------------------------------------===//
-
 /// A thread of a larger block has 128 registers at most, and warps beside it
 /// that hide what loads take.
 static constexpr int64_t kMaxThreadsLoadingEarly = 256;
 
 namespace {
 /// Rewrites the loop over k so that the copies of a tile are issued
-/// stages - 1 tiles before it is used, into buffers that take turns.
+/// stages - 1 tiles before it is used, into rings of as many slots as stages.
 ///
-/// What goes by way of a passage is copied to it yet a tile earlier: in each
-/// tile a warp moves a piece on, and then refills it with what it moves in the
-/// next. No other warp touches a piece of the passage, so that a wait for the
-/// warp's own copies and its own barriers suffice there: one after the wait, as
-/// lanes read what others have copied, and one before the refill, as they copy
-/// over what others have read. The tile that pieces are moved to is read behind
-/// the block's barrier, and in a slot that all warps have left, as with any
-/// other copy.
-///
-/// Each piece's refill is a group. In each tile the groups are the other
-/// operands' of the tile after it, then the pieces', in order. So as many as
-/// there are pieces follow the other operands' group by the end of the tile,
-/// and any piece's by the time in the next when it is moved.
+/// What goes by way of a staging buffer is copied to that yet a tile earlier:
+/// in each tile a warp moves a part of it on, and then refills it with what it
+/// moves in the next. No other warp touches the part, so that it waits for its
+/// own copies only. The slot that parts are moved to is read behind the block's
+/// barrier, and all warps have left it, as with any other copy.
 class CopyPipeline {
 public:
   CopyPipeline(RewriterBase &rewriter, scf::ForOp loop, StagedTile &tile,
                int64_t stages)
       : rewriter(rewriter), loc(tile.product.getLoc()), loop(loop), tile(tile),
-        stages(stages), step(*getConstantIntValue(loop.getStep())),
+        ahead(stages - 1), stages(stages),
+        step(*getConstantIntValue(loop.getStep())),
         trips(llvm::divideCeil(*getConstantIntValue(loop.getUpperBound()),
                                step)) {}
 
   void run();
 
 private:
+  /// Tokens of copies that are under way: a group for each of the next
+  /// stages - 1 tiles, oldest first, and one for each part of the staging
+  /// buffer.
+  struct UnderWay {
+    SmallVector<Value> groups, parts;
+  };
+
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   }
-  void createBuffers();
+  void createRings();
   IRMapping mapTile(Value k, Value slot);
-  void cloneOps(ArrayRef<Operation *> ops, IRMapping &mapping);
-  void syncWarp();
-  void emitRefill(const PassagePiece &piece, IRMapping &mapping, Value isTile);
-  void fillPassage(IRMapping &mapping);
-  Value createFirstPassage();
-  void emitFirstMoves(Value group, IRMapping &mapping, int64_t nextTile);
-  void turnPassage(Value group, Value k, IRMapping &mapping);
-  Value slotOf(Value k);
-  Value emitPrologue();
-  int64_t countThreads() {
-    FailureOr<GpuTile> blockTile = GpuTile::get(tile.product);
-    return succeeded(blockTile) ? blockTile->threads() : 0;
+  void clone(Operation *op, IRMapping &mapping);
+  template <typename Op>
+  void cloneAll(ArrayRef<Op> ops, IRMapping &mapping) {
+    for (Op op : ops)
+      clone(op, mapping);
   }
-  void emitMainLoop(Value group);
-  void emitEpilogue(Value group);
-  scf::ForOp createLoop(int64_t firstTile, int64_t lastTile);
+  Value issueCopies(IRMapping &mapping);
+  Value refillPart(CopyOp copy, IRMapping &mapping, Value condition);
+  SmallVector<Value> fillStagingBuffer(IRMapping &mapping);
+  Value createFirstStagingBuffer();
+  void movePart(size_t part, Value token, IRMapping &mapping);
+  SmallVector<Value> turnStagingBuffer(ValueRange tokens, Value k,
+                                       IRMapping &mapping);
+  Value slotOf(Value k);
+  UnderWay emitPrologue();
+  UnderWay emitMainLoop(UnderWay before);
+  void emitEpilogue(const UnderWay &left);
   void emitProduct(Value k);
+  bool loadsEarly();
 
   RewriterBase &rewriter;
   Location loc;
   scf::ForOp loop;
   StagedTile &tile;
-  int64_t stages, step, trips;
-  /// One for each of the tile's buffers, with a leading dimension of slots.
-  SmallVector<Value> slotBuffers;
+  int64_t ahead, stages, step, trips;
+  /// One for each of the tile's buffers.
+  SmallVector<Value> rings;
 };
 } // namespace
 
-void CopyPipeline::createBuffers() {
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+/// A ring of `stages` buffers of `type`, padding included.
+static MemRefType getRingType(MemRefType type, int64_t stages) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), stages);
+  int64_t apart = getWorkgroupBytes(type) * 8 / type.getElementTypeBitWidth();
+  auto prepend = [&](ArrayRef<int64_t> strides) {
+    SmallVector<int64_t> all = {apart};
+    llvm::append_range(all, strides);
+    return all;
+  };
+  MemRefLayoutAttrInterface layout;
+  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
+    layout = tile.withLeadingDim(apart);
+  else
+    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
+                                    prepend(type.getStridesAndOffset().first));
+  return MemRefType::get(shape, type.getElementType(), layout,
+                         type.getMemorySpace());
+}
+
+void CopyPipeline::createRings() {
   rewriter.setInsertionPoint(loop);
-  for (memref::AllocOp buffer : tile.buffers) {
-    MemRefType type = buffer.getType();
-    auto [strides, offset] = type.getStridesAndOffset();
-    SmallVector<int64_t> shape(type.getShape());
-    shape.insert(shape.begin(), stages);
-    // Slots are apart by a whole buffer, padding included.
-    strides.insert(strides.begin(),
-                   getWorkgroupBytes(type) * 8 / type.getElementTypeBitWidth());
-    auto layout = StridedLayoutAttr::get(type.getContext(), 0, strides);
-    auto slots = MemRefType::get(shape, type.getElementType(), layout,
-                                 type.getMemorySpace());
-    slotBuffers.push_back(memref::AllocOp::create(rewriter, loc, slots));
-  }
-  if (tile.passage)
-    rewriter.moveOpBefore(tile.passage, loop);
-}
-
-/// The tile at `k` in buffer `slot`.
-IRMapping CopyPipeline::mapTile(Value k, Value slot) {
-  IRMapping mapping;
-  mapping.map(loop.getInductionVar(), k);
-  for (auto [buffer, slots] : llvm::zip(tile.buffers, slotBuffers)) {
-    ArrayRef<int64_t> shape = buffer.getType().getShape();
-    SmallVector<OpFoldResult> offsets(shape.size() + 1,
-                                      rewriter.getIndexAttr(0)),
-        sizes = getAsIndexOpFoldResult(rewriter.getContext(), shape),
-        strides(shape.size() + 1, rewriter.getIndexAttr(1));
-    offsets[0] = slot;
-    sizes.insert(sizes.begin(), rewriter.getIndexAttr(1));
-    auto type = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
-        shape, cast<MemRefType>(slots.getType()), offsets, sizes, strides));
-    Value slotView = memref::SubViewOp::create(rewriter, loc, type, slots,
-                                               offsets, sizes, strides);
-    mapping.map(buffer.getResult(), slotView);
-  }
-  return mapping;
-}
-
-void CopyPipeline::cloneOps(ArrayRef<Operation *> ops, IRMapping &mapping) {
-  for (Operation *op : ops) {
-    // A view of a slot has another offset than the view of the buffer.
-    auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
-    if (!collapse) {
-      rewriter.clone(*op, mapping);
-      continue;
-    }
-    Value view = memref::CollapseShapeOp::create(
-        rewriter, loc, mapping.lookupOrDefault(collapse.getSrc()),
-        collapse.getReassociationIndices());
-    mapping.map(collapse.getResult(), view);
-  }
+  for (memref::AllocOp buffer : tile.buffers)
+    rings.push_back(memref::AllocOp::create(
+        rewriter, loc, getRingType(buffer.getType(), stages)));
+  if (tile.stagingBuffer)
+    rewriter.moveOpBefore(tile.stagingBuffer, loop);
 }
 
 Value CopyPipeline::slotOf(Value k) {
@@ -253,63 +138,91 @@ Value CopyPipeline::slotOf(Value k) {
   return rewriter.createOrFold<arith::RemUIOp>(loc, index, constant(stages));
 }
 
-//===----------------------------------------------------------------------===//
-// The passage
-//===----------------------------------------------------------------------===//
-
-void CopyPipeline::syncWarp() {
-  NVVM::SyncWarpOp::create(rewriter, loc,
-                           arith::ConstantIntOp::create(rewriter, loc, -1, 32));
+/// The tile at `k` in slot `slot` of the rings.
+IRMapping CopyPipeline::mapTile(Value k, Value slot) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), k);
+  for (auto [buffer, ring] : llvm::zip(tile.buffers, rings))
+    mapping.map(buffer->getResult(0),
+                SlotOp::create(rewriter, loc, ring, slot).getSlot());
+  return mapping;
 }
 
-/// Refills what `piece` was moved from, as one group; with zeros, which takes
-/// no reads, unless `isTile`.
-void CopyPipeline::emitRefill(const PassagePiece &piece, IRMapping &mapping,
-                              Value isTile) {
-  for (Operation *op : piece.copies) {
-    auto copy = cast<nvgpu::DeviceAsyncCopyOp>(rewriter.clone(*op, mapping));
-    if (!isTile)
-      continue;
-    Value elements = copy.getSrcElements();
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(copy);
-    if (!elements)
-      elements = constant(copy.getDstElements().getSExtValue());
-    elements =
-        arith::SelectOp::create(rewriter, loc, isTile, elements, constant(0));
-    copy.getSrcElementsMutable().assign(elements);
+/// Clones `op`, and before it the views of the loop's body that it needs.
+void CopyPipeline::clone(Operation *op, IRMapping &mapping) {
+  for (Value operand : op->getOperands()) {
+    Operation *view = operand.getDefiningOp();
+    if (view && view->getBlock() == loop.getBody() &&
+        !mapping.contains(operand))
+      clone(view, mapping);
   }
-  closeGroup(rewriter, loc);
+  // A view of a slot has another offset than the view of the buffer.
+  auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
+  if (!collapse) {
+    rewriter.clone(*op, mapping);
+    return;
+  }
+  mapping.map(collapse.getResult(),
+              memref::CollapseShapeOp::create(
+                  rewriter, loc, mapping.lookupOrDefault(collapse.getSrc()),
+                  collapse.getReassociationIndices()));
 }
 
-/// Copies the tile of `mapping` to where that has the passage.
-void CopyPipeline::fillPassage(IRMapping &mapping) {
-  cloneOps(tile.sources, mapping);
-  for (const PassagePiece &piece : tile.pieces)
-    emitRefill(piece, mapping, /*isTile=*/Value());
+/// Copies the tile of `mapping`, but for what goes through registers or a
+/// staging buffer.
+Value CopyPipeline::issueCopies(IRMapping &mapping) {
+  cloneAll<CopyOp>(tile.copies, mapping);
+  clone(tile.group, mapping);
+  return mapping.lookup(tile.group.getGroup());
 }
 
-/// A passage in the last slot of A, which is free until the first tile is
-/// multiplied: by then, behind the block's barrier, no warp reads it any more.
-Value CopyPipeline::createFirstPassage() {
-  auto *place = llvm::find(
+//===----------------------------------------------------------------------===//
+// The staging buffer
+//===----------------------------------------------------------------------===//
+
+/// Refills a part of the staging buffer; with zeros, which takes no reads,
+/// unless `condition`.
+Value CopyPipeline::refillPart(CopyOp copy, IRMapping &mapping,
+                               Value condition) {
+  clone(copy, mapping);
+  Value token = mapping.lookup(copy.getToken());
+  if (condition)
+    token.getDefiningOp<CopyOp>().getConditionMutable().assign(condition);
+  return GroupOp::create(rewriter, loc, token);
+}
+
+/// Copies the tile of `mapping` to the staging buffer.
+SmallVector<Value> CopyPipeline::fillStagingBuffer(IRMapping &mapping) {
+  SmallVector<Value> tokens;
+  for (CopyOp copy : tile.partCopies)
+    tokens.push_back(refillPart(copy, mapping, /*condition=*/Value()));
+  return tokens;
+}
+
+/// A staging buffer in the last slot of A, which is free until the first tile
+/// is multiplied: by then, behind the block's barrier, no warp reads it.
+Value CopyPipeline::createFirstStagingBuffer() {
+  const auto *place = llvm::find(
       tile.buffers, tile.product.getA().getDefiningOp<memref::AllocOp>());
-  Value slots = slotBuffers[place - tile.buffers.begin()];
-  int64_t slotElements =
-      cast<MemRefType>(slots.getType()).getStridesAndOffset().first.front();
-  MemRefType type = tile.passage.getType();
-  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-  int64_t offset = (stages - 1) * slotElements;
-  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
-  auto view = MemRefType::get(type.getShape(), type.getElementType(), layout,
-                              type.getMemorySpace());
-  return memref::ReinterpretCastOp::create(rewriter, loc, view, slots, offset,
-                                           type.getShape(), strides);
+  Value slot = SlotOp::create(
+      rewriter, loc, rings[place - tile.buffers.begin()], constant(stages - 1));
+  memref::AllocOp buffer = tile.stagingBuffer;
+  return AliasOp::create(rewriter, loc, buffer.getType(), slot);
 }
 
-/// Moves the tile of `mapping` from the passage to its slot, and refills the
-/// passage with the tile at `k`, if there is one.
-void CopyPipeline::turnPassage(Value group, Value k, IRMapping &mapping) {
+/// Moves a part of the tile of `mapping`, which `token` stands for, from the
+/// staging buffer to its slot.
+void CopyPipeline::movePart(size_t part, Value token, IRMapping &mapping) {
+  AwaitOp::create(rewriter, loc, SyncScope::Warp, token);
+  clone(tile.partMoves[part], mapping);
+  Value buffer = mapping.lookupOrDefault(tile.partMoves[part].getSource());
+  ReleaseOp::create(rewriter, loc, SyncScope::Warp, buffer);
+}
+
+/// Moves the tile of `mapping` from the staging buffer to its slot, and refills
+/// the buffer with the tile at `k`, if there is one.
+SmallVector<Value> CopyPipeline::turnStagingBuffer(ValueRange tokens, Value k,
+                                                   IRMapping &mapping) {
   // Addresses are those of the last tile where there is none.
   Value last = constant((trips - 1) * step);
   Value isTile =
@@ -317,13 +230,12 @@ void CopyPipeline::turnPassage(Value group, Value k, IRMapping &mapping) {
   IRMapping refill;
   refill.map(loop.getInductionVar(),
              arith::SelectOp::create(rewriter, loc, isTile, k, last));
-  cloneOps(tile.sources, refill);
-  for (const PassagePiece &piece : tile.pieces) {
-    awaitOwnGroups(rewriter, loc, group, tile.pieces.size());
-    cloneOps(piece.moves, mapping);
-    syncWarp();
-    emitRefill(piece, refill, isTile);
+  SmallVector<Value> refilled;
+  for (auto [part, token] : llvm::enumerate(tokens)) {
+    movePart(part, token, mapping);
+    refilled.push_back(refillPart(tile.partCopies[part], refill, isTile));
   }
+  return refilled;
 }
 
 //===----------------------------------------------------------------------===//
@@ -331,114 +243,106 @@ void CopyPipeline::turnPassage(Value group, Value k, IRMapping &mapping) {
 //===----------------------------------------------------------------------===//
 
 /// Issues the copies of the first stages - 1 tiles. Those of the one after them
-/// that go by way of the passage are under way when the ones before are moved,
-/// which therefore take another.
-Value CopyPipeline::emitPrologue() {
-  Value group, firstPassage;
-  if (tile.passage)
-    firstPassage = createFirstPassage();
-  int64_t filled = std::min(stages - 1, trips);
-  for (int64_t i = 0; i < filled; ++i) {
+/// that go by way of the staging buffer are under way when the ones before are
+/// moved, which therefore take another.
+CopyPipeline::UnderWay CopyPipeline::emitPrologue() {
+  UnderWay underWay;
+  Value firstBuffer;
+  if (tile.stagingBuffer)
+    firstBuffer = createFirstStagingBuffer();
+  for (int64_t i = 0; i < std::min(ahead, trips); ++i) {
     IRMapping mapping = mapTile(constant(i * step), constant(i));
-    if (tile.passage) {
-      mapping.map(tile.passage.getResult(), firstPassage);
-      fillPassage(mapping);
+    SmallVector<Value> parts;
+    if (tile.stagingBuffer) {
+      mapping.map(tile.stagingBuffer->getResult(0), firstBuffer);
+      parts = fillStagingBuffer(mapping);
     }
-    cloneOps(tile.loads, mapping);
-    cloneOps(tile.asyncCopies, mapping);
-    group = closeGroup(rewriter, loc);
-    cloneOps(tile.stores, mapping);
-    if (tile.passage)
-      emitFirstMoves(group, mapping, /*nextTile=*/i + 1);
+    cloneAll<LoadTileOp>(tile.loads, mapping);
+    underWay.groups.push_back(issueCopies(mapping));
+    cloneAll<StoreTileOp>(tile.stores, mapping);
+    if (i + 1 == ahead && ahead < trips) {
+      IRMapping next;
+      next.map(loop.getInductionVar(), constant(ahead * step));
+      underWay.parts = fillStagingBuffer(next);
+    }
+    for (auto [part, token] : llvm::enumerate(parts))
+      movePart(part, token, mapping);
   }
-  return group;
-}
-
-/// Moves a tile before the loop. The last one's copies are followed by those of
-/// the tile after it to the passage.
-void CopyPipeline::emitFirstMoves(Value group, IRMapping &mapping,
-                                  int64_t nextTile) {
-  int64_t underWay = 1;
-  if (nextTile == stages - 1 && nextTile < trips) {
-    IRMapping next = mapTile(constant(nextTile * step), constant(0));
-    fillPassage(next);
-    underWay += tile.pieces.size();
-  }
-  awaitOwnGroups(rewriter, loc, group, underWay);
-  for (const PassagePiece &piece : tile.pieces)
-    cloneOps(piece.moves, mapping);
-  syncWarp();
-}
-
-scf::ForOp CopyPipeline::createLoop(int64_t firstTile, int64_t lastTile) {
-  return scf::ForOp::create(rewriter, loc, constant(firstTile * step),
-                            constant(lastTile * step), constant(step));
+  return underWay;
 }
 
 void CopyPipeline::emitProduct(Value k) {
   IRMapping mapping = mapTile(k, slotOf(k));
-  // What is not staged is seen at `k` itself.
-  llvm::SetVector<Operation *> views;
-  BackwardSliceOptions options;
-  options.filter = [&](Operation *op) {
-    return op->getBlock() == loop.getBody() && !isa<memref::AllocOp>(op);
-  };
-  (void)getBackwardSlice(tile.product.getOperation(), &views, options);
-  cloneOps(views.getArrayRef(), mapping);
-  rewriter.clone(*tile.product, mapping);
+  clone(tile.product, mapping);
 }
 
-/// While a tile is used, the one stages - 1 later is copied to the buffer of
-/// the one before, which all threads have left once they pass the barrier.
-void CopyPipeline::emitMainLoop(Value group) {
-  int64_t ahead = stages - 1;
+/// Loads to registers need no buffer. Before the barrier, which ptxas moves
+/// none past, they are under way for all of the product; after it ptxas puts
+/// them off to save registers, until too late. It is to do so where there are
+/// not enough registers.
+bool CopyPipeline::loadsEarly() {
+  FailureOr<GpuTile> blockTile = GpuTile::get(tile.product);
+  if (failed(blockTile))
+    return false;
+  int64_t threads = blockTile->threads();
+  return threads <= kMaxThreadsLoadingEarly &&
+         tile.countBytesOfLoads(threads) <= ::nm::kMaxEarlyBytes;
+}
+
+/// While a tile is used, the one stages - 1 later is copied to the slot of the
+/// one before, which all threads have left once they pass the barrier.
+CopyPipeline::UnderWay CopyPipeline::emitMainLoop(UnderWay before) {
   if (trips <= ahead)
-    return;
-  scf::ForOp main = createLoop(0, trips - ahead);
+    return before;
+  SmallVector<Value> tokens = before.groups;
+  llvm::append_range(tokens, before.parts);
+  auto main = scf::ForOp::create(rewriter, loc, constant(0),
+                                 constant((trips - ahead) * step),
+                                 constant(step), tokens);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(main.getBody());
-  Value next = arith::AddIOp::create(rewriter, loc, main.getInductionVar(),
-                                     constant(ahead * step));
+  ValueRange groups = main.getRegionIterArgs().take_front(ahead),
+             parts = main.getRegionIterArgs().drop_front(ahead);
+  Value k = main.getInductionVar();
+  Value next = arith::AddIOp::create(rewriter, loc, k, constant(ahead * step));
   IRMapping mapping = mapTile(next, slotOf(next));
-  // Loads to registers need no buffer. Before the barrier, which ptxas moves
-  // none past, they are under way for all of the product; after it ptxas puts
-  // them off to save registers, until too late. It is to do so where there are
-  // not enough registers.
-  bool loadEarly = tile.countBytes() <= ::nm::kMaxEarlyBytes &&
-                   countThreads() <= kMaxThreadsLoadingEarly;
-  if (loadEarly)
-    cloneOps(tile.loads, mapping);
-  int64_t pieces = tile.pieces.size();
-  awaitGroups(rewriter, loc, group, (ahead - 1) * (1 + pieces) + pieces);
-  if (!loadEarly)
-    cloneOps(tile.loads, mapping);
-  cloneOps(tile.asyncCopies, mapping);
-  closeGroup(rewriter, loc);
-  emitProduct(main.getInductionVar());
+  bool early = loadsEarly();
+  if (early)
+    cloneAll<LoadTileOp>(tile.loads, mapping);
+  AwaitOp::create(rewriter, loc, SyncScope::Block, groups.front());
+  if (!early)
+    cloneAll<LoadTileOp>(tile.loads, mapping);
+  SmallVector<Value> carried(groups.drop_front());
+  carried.push_back(issueCopies(mapping));
+  emitProduct(k);
   // By now the loads have arrived.
-  cloneOps(tile.stores, mapping);
-  if (tile.passage) {
-    Value afterNext = arith::AddIOp::create(
-        rewriter, loc, main.getInductionVar(), constant(stages * step));
-    turnPassage(group, afterNext, mapping);
+  cloneAll<StoreTileOp>(tile.stores, mapping);
+  if (tile.stagingBuffer) {
+    Value afterNext =
+        arith::AddIOp::create(rewriter, loc, k, constant(stages * step));
+    llvm::append_range(carried, turnStagingBuffer(parts, afterNext, mapping));
   }
+  scf::YieldOp::create(rewriter, loc, carried);
+  return {main.getResults().take_front(ahead),
+          main.getResults().drop_front(ahead)};
 }
 
 /// The last tiles, for which no copies are left to issue.
-void CopyPipeline::emitEpilogue(Value group) {
-  scf::ForOp rest =
-      createLoop(std::max<int64_t>(0, trips - (stages - 1)), trips);
+void CopyPipeline::emitEpilogue(const UnderWay &left) {
+  auto rest = scf::ForOp::create(
+      rewriter, loc, constant(std::max<int64_t>(0, trips - ahead) * step),
+      constant(trips * step), constant(step));
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(rest.getBody());
-  awaitGroups(rewriter, loc, group, 0);
+  SmallVector<Value> all = left.groups;
+  llvm::append_range(all, left.parts);
+  AwaitOp::create(rewriter, loc, SyncScope::Block, all);
   emitProduct(rest.getInductionVar());
 }
 
 void CopyPipeline::run() {
-  createBuffers();
-  Value group = emitPrologue();
-  emitMainLoop(group);
-  emitEpilogue(group);
+  createRings();
+  emitEpilogue(emitMainLoop(emitPrologue()));
   rewriter.eraseOp(loop);
 }
 
@@ -446,35 +350,31 @@ void CopyPipeline::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Whether `loop` does nothing but make the tile, from k = 0 in constant steps,
-/// with all else that the product needs computed before it.
+/// Whether `loop` does nothing but make the tile, from k = 0 in constant steps.
+/// It may read which unit the tile is of.
 static bool canPipeline(scf::ForOp loop, StagedTile &tile) {
-  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
-  if (lower != 0 || !getConstantIntValue(loop.getUpperBound()) ||
+  if (getConstantIntValue(loop.getLowerBound()) != 0 ||
+      !getConstantIntValue(loop.getUpperBound()) ||
       !getConstantIntValue(loop.getStep()) || loop.getNumResults() != 0)
     return false;
-  if (tile.used->getNextNode() != loop.getBody()->getTerminator())
-    return false;
-  return llvm::all_of(tile.product->getOperands(), [&](Value operand) {
-    return loop.isDefinedOutsideOfLoop(operand) ||
-           llvm::is_contained(tile.buffers, operand.getDefiningOp()) ||
-           llvm::is_contained(tile.loads, operand.getDefiningOp());
+  return llvm::all_of(loop.getBody()->without_terminator(), [&](Operation &op) {
+    return &op == tile.product || isMemoryEffectFree(&op) ||
+           isa<memref::AllocOp, memref::LoadOp, CopyOp, LoadTileOp, StoreTileOp,
+               GroupOp, AwaitOp, ReleaseOp>(op);
   });
 }
 
 static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
-  makeCopiesAsync(rewriter, product);
+  int64_t stages = product.getScheduleAttr().getTiling().stages;
   auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
+  // Views of C among others, which is stored behind the loop.
   if (loop)
     moveLoopInvariantCode(loop);
+  if (!loop || stages == 1)
+    return success();
   FailureOr<StagedTile> tile = StagedTile::get(product);
   if (failed(tile))
     return failure();
-  int64_t stages = product.getScheduleAttr().getTiling().stages;
-  if (!loop || stages == 1) {
-    awaitCopies(rewriter, *tile);
-    return success();
-  }
   if (!canPipeline(loop, *tile))
     return product.emitOpError()
            << "expected a loop over k of constant bounds that does nothing but "
@@ -492,7 +392,7 @@ struct NMPipelineCopies
     getOperation()->walk([&](SpMMOp op) {
       auto type = dyn_cast<MemRefType>(op.getA().getType());
       if (hasGpuSchedule(op) && type &&
-          nvgpu::NVGPUDialect::hasSharedMemoryAddressSpace(type))
+          gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type))
         products.push_back(op);
     });
     IRRewriter rewriter(&getContext());

@@ -11,6 +11,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// Elements of a 16-byte word, and of eight, which are swizzled together.
+static constexpr int64_t kWord = 4, kWordGroup = 8 * kWord;
+
 /// Whether a panel of the weights has one unit, and a warp's columns one panel.
 static bool warpsShareUnits(SpMMOp op, const GpuTile &tile) {
   PackingAttr packing = op.getPackingAttr();
@@ -51,39 +54,45 @@ bool mlir::nm::rowsOfAStay(SpMMOp op, const GpuTile &tile) {
   // Words of rows that start within 128 bytes would go to shared memory apart.
   auto [strides, offset] =
       cast<MemRefType>(op.getA().getType()).getStridesAndOffset();
-  bool isAligned = !ShapedType::isDynamic(strides[0]) &&
-                   strides[0] % ChunkSwizzle::kGroup == 0;
+  bool isAligned =
+      !ShapedType::isDynamic(strides[0]) && strides[0] % kWordGroup == 0;
   return isa<SimtScheduleAttr>(op.getScheduleAttr()) && isAligned &&
          !cast<SimtScheduleAttr>(op.getScheduleAttr()).packsRows() &&
          !op.getTransposeA() && pattern.bn < tile.warpN &&
-         pattern.bk % ChunkSwizzle::kChunk == 0 &&
-         tile.k % ChunkSwizzle::kGroup == 0 &&
-         tile.m % ChunkSwizzle::kGroup == 0 &&
-         getAccessWidth(op.getA(), {tile.m, tile.k}) == ChunkSwizzle::kChunk;
+         pattern.bk % kWord == 0 && tile.k % kWordGroup == 0 &&
+         tile.m % kWordGroup == 0 &&
+         getAccessWidth(op.getA(), {tile.m, tile.k}) == kWord;
 }
 
-Value ChunkSwizzle::place(OpBuilder &builder, Location loc, Value row,
-                          Value column) {
-  // Four rows are a lane's.
-  Value lane = builder.createOrFold<arith::AndIOp>(
-      loc, row, arith::ConstantIndexOp::create(builder, loc, kGroup - kChunk));
-  return builder.createOrFold<arith::XOrIOp>(loc, column, lane);
+::nm::TileLayout mlir::nm::getWordSwizzle() {
+  return {{{}, {}},
+          {{/*dim=*/1, /*bit=*/2, /*fromDim=*/0, /*fromBit=*/2, /*count=*/3}}};
 }
 
-Value RowInterleave::place(OpBuilder &builder, Location loc, Value k) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  auto mask = [&](Value value, int64_t bits) -> Value {
-    return builder.createOrFold<arith::AndIOp>(loc, value, constant(bits));
-  };
-  Value group = mask(k, ~(kGroup - 1));
-  Value quad = mask(builder.createOrFold<arith::ShRUIOp>(loc, k, constant(2)),
-                    kAhead - 1);
-  Value inQuad =
-      builder.createOrFold<arith::ShLIOp>(loc, mask(k, kSide - 1), constant(3));
-  return builder.createOrFold<arith::AddIOp>(
-      loc, builder.createOrFold<arith::AddIOp>(loc, group, quad), inQuad);
+::nm::TileLayout mlir::nm::getRowInterleave() {
+  return {{{2, 3, 4, 0, 1}, {}}, {}};
+}
+
+/// The side of the squares that a thread transposes in its registers: a row is
+/// one 16-byte load, a column one 16-byte store.
+static constexpr int64_t kSquare = 4;
+/// Rows of squares that a warp takes at once.
+static constexpr int64_t kWarpRows = 4;
+static constexpr int64_t kMaxThreadsWithSquares = 256;
+
+bool mlir::nm::canTransposeSquares(ArrayRef<int64_t> extents, int64_t width,
+                                   int64_t rowStride, int64_t threads,
+                                   bool interleaves) {
+  // Threads of a large block have 128 registers at most: a square would hold 16
+  // of them at once, and take those that operands are read ahead to.
+  if (!interleaves && threads > kMaxThreadsWithSquares)
+    return false;
+  // Interleaved rows are stored by whole warps.
+  if (interleaves && extents[0] % (kWarpRows * kSquare) != 0)
+    return false;
+  // The destination's rows start at multiples of a square.
+  return width == kSquare && extents[0] % kSquare == 0 &&
+         rowStride % kSquare == 0;
 }
 
 Value RowInterleave::placeBytes(OpBuilder &builder, Location loc, Value rows,

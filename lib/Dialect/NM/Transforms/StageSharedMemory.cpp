@@ -2,8 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
-#include "PassageCopy.h"
-#include "TileCopy.h"
+#include "RowsOfTile.h"
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
@@ -14,14 +13,10 @@
 #include "nm/Support/SimtLimits.h"
 #include "nm/Support/SimtPassage.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
 
@@ -33,46 +28,57 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
+/// The smallest copy that cp.async makes, in bytes.
+static constexpr int64_t kMinAsyncBytes = 4;
+
 namespace {
 /// The operand tiles of one product in workgroup memory.
 class Staging {
 public:
   Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
-          std::optional<RowList> rows)
+          std::optional<RowsOfTile> rows)
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
         rows(std::move(rows)) {}
 
   /// Bytes of all stages.
   uint64_t countBytes();
-  /// Lets A go by way of a passage where usesPassage says so.
-  void addPassage(int64_t maxBytes);
+  /// Lets A go by way of a staging buffer where usesPassage says so.
+  void addStagingBuffer(int64_t maxBytes);
   /// The rows of A's tile.
-  int64_t countRows() { return rows ? rows->rows() : tile.k; }
+  int64_t countRows() { return rows ? rows->count() : tile.k; }
   void emit();
 
 private:
   MemRefType typeOfA();
   MemRefType typeOfValues();
   MemRefType typeOfIndices();
-  MemRefType workgroupType(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
-                           Type element);
-  TileCopy describeCopyOfA();
+  MemRefType typeOfStagingBuffer();
+  MemRefType workgroupType(ArrayRef<int64_t> shape,
+                           MemRefLayoutAttrInterface layout, Type element);
   ::nm::PassageTile describePassage();
-  Value copyA(const CopyThreads &threads);
-  Value copyWeights(Value source, MemRefType type, const CopyThreads &threads);
-  Value copyIndices(const CopyThreads &threads);
+  int64_t elementBytes() {
+    return op.getValuesType().getElementTypeBitWidth() / 8;
+  }
+  int64_t widthOfA();
+  CopyWay wayThroughRegisters();
+  void copy(Value source, Value destination);
+  void copyA();
+  void copyToStagingBuffer();
+  void copyFromStagingBuffer();
+  Value stageWeights(Value source, MemRefType type);
+  Value stageIndices();
   Value castOutput();
   StorageShape weightShape();
   bool rowsStay() { return !rows && rowsOfAStay(op, tile); }
   bool interleaves() {
-    return !rows && !hasPassage && interleavesRows(op, tile);
+    return !rows && !hasStagingBuffer && interleavesRows(op, tile);
   }
   /// Whether the lists name one unit after the other: those that are kept.
   bool keepsAllRows() {
-    return rows && rows->packing.unitsOfList(rows->pattern) == rows->pattern.n;
+    return rows && rows->unitsOfList() == rows->getPattern().n;
   }
-  /// Those of the only unit that a window then has are read by no one, but are
-  /// as many as the tile has, which a ragged one's copy fills up.
+  /// A window of one unit has one position, which no thread reads: an index
+  /// tile need not be copied then, unless it is ragged.
   bool leavesIndices() {
     return (keepsAllRows() && op.getIndicesType().getShape() ==
                                   ArrayRef(weightShape().indices)) ||
@@ -85,29 +91,52 @@ private:
   SpMMOp op;
   const GpuTile &tile;
   /// The rows of A that are staged, if not all.
-  std::optional<RowList> rows;
-  bool hasPassage = false;
-  std::optional<PassageCopy> passage;
+  std::optional<RowsOfTile> rows;
+  bool hasStagingBuffer = false;
+
+  Value tileOfA, stagingBuffer;
+  /// Of copies that are awaited with the tile, and of parts of A that are on
+  /// their way to the staging buffer.
+  SmallVector<Value> tokens, partTokens;
+  /// What is in registers, and where it goes.
+  SmallVector<std::pair<Value, Value>> fragments;
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
 MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
-                                  ArrayRef<int64_t> strides, Type element) {
-  MLIRContext *context = builder.getContext();
-  auto layout = StridedLayoutAttr::get(context, /*offset=*/0, strides);
-  auto space =
-      gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
+                                  MemRefLayoutAttrInterface layout,
+                                  Type element) {
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
   return MemRefType::get(shape, element, layout, space);
 }
 
+static MemRefLayoutAttrInterface strided(MLIRContext *context,
+                                         ArrayRef<int64_t> strides) {
+  return StridedLayoutAttr::get(context, /*offset=*/0, strides);
+}
+
 MemRefType Staging::typeOfA() {
+  MLIRContext *context = builder.getContext();
+  Type element =
+      cast<SparseProductOpInterface>(*op).getAType().getElementType();
   if (rowsStay())
-    return workgroupType(
-        {tile.m, tile.k}, {tile.k, 1},
-        cast<SparseProductOpInterface>(*op).getAType().getElementType());
-  return workgroupType(
-      {countRows(), tile.m}, {tile.m + ::nm::kRowPadding, 1},
-      cast<SparseProductOpInterface>(*op).getAType().getElementType());
+    return workgroupType({tile.m, tile.k},
+                         TileLayoutAttr::get(context, {tile.k, 1},
+                                             /*hasDynamicOffset=*/false,
+                                             getWordSwizzle()),
+                         element);
+  int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
+  MemRefLayoutAttrInterface layout = strided(context, strides);
+  if (interleaves())
+    layout =
+        TileLayoutAttr::get(context, strides,
+                            /*hasDynamicOffset=*/false, getRowInterleave());
+  return workgroupType({countRows(), tile.m}, layout, element);
 }
 
 StorageShape Staging::weightShape() {
@@ -126,12 +155,32 @@ MemRefType Staging::typeOfValues() {
   SmallVector<int64_t> strides = {tile.n, 1};
   if (shape.size() == 3)
     strides.insert(strides.begin(), shape.back());
-  return workgroupType(shape, strides, op.getValuesType().getElementType());
+  return workgroupType(shape, strided(builder.getContext(), strides),
+                       op.getValuesType().getElementType());
 }
 
 MemRefType Staging::typeOfIndices() {
   SmallVector<int64_t, 3> shape = weightShape().indices;
-  return workgroupType(shape, computeStrides(shape), builder.getI8Type());
+  return workgroupType(shape,
+                       strided(builder.getContext(), computeStrides(shape)),
+                       builder.getI8Type());
+}
+
+/// Pieces of A's tile. Within one, the number of a 16-byte word is XORed with
+/// that of its row, so that lanes that read neighbouring words of rows four
+/// apart find them in different banks.
+MemRefType Staging::typeOfStagingBuffer() {
+  int64_t shape[4] = {tile.k / ::nm::kPassageColumns,
+                      tile.m / ::nm::kPassageRows, ::nm::kPassageRows,
+                      ::nm::kPassageColumns};
+  ::nm::TileLayout layout{{{}, {}, {}, {}},
+                          {{/*dim=*/3, /*bit=*/3, /*fromDim=*/2, /*fromBit=*/2,
+                            /*count=*/2}}};
+  return workgroupType(shape,
+                       TileLayoutAttr::get(builder.getContext(),
+                                           computeStrides(shape),
+                                           /*hasDynamicOffset=*/false, layout),
+                       builder.getF32Type());
 }
 
 uint64_t Staging::countBytes() {
@@ -143,9 +192,12 @@ uint64_t Staging::countBytes() {
   return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
 }
 
+//===----------------------------------------------------------------------===//
+// A's way
+//===----------------------------------------------------------------------===//
+
 ::nm::PassageTile Staging::describePassage() {
   ::nm::Pattern pattern = op.getPattern().getPattern();
-  auto type = cast<MemRefType>(op.getA().getType());
   ::nm::PassageTile passage;
   passage.m = tile.m;
   passage.k = tile.k;
@@ -156,77 +208,119 @@ uint64_t Staging::countBytes() {
   passage.stages = tile.stages;
   passage.isSparse = pattern.m > 1;
   passage.isAligned =
-      type.getElementType().isF32() &&
-      describeCopyOfA().width * sizeof(float) == kMaxAccessBytes;
+      cast<MemRefType>(op.getA().getType()).getElementType().isF32() &&
+      widthOfA() * sizeof(float) == kMaxAccessBytes;
   passage.isShared = pattern.bn % tile.warpN == 0;
   passage.otherBytes = countBytes();
   return passage;
 }
 
-void Staging::addPassage(int64_t maxBytes) {
-  hasPassage = isa<SimtScheduleAttr>(op.getScheduleAttr()) &&
-               isa<scf::ForOp>(op->getParentOp()) && !op.getTransposeA() &&
-               !rows && usesPassage(describePassage(), maxBytes);
+void Staging::addStagingBuffer(int64_t maxBytes) {
+  hasStagingBuffer = isa<SimtScheduleAttr>(op.getScheduleAttr()) &&
+                     isa<scf::ForOp>(op->getParentOp()) &&
+                     !op.getTransposeA() && !rows &&
+                     usesPassage(describePassage(), maxBytes);
 }
 
-TileCopy Staging::describeCopyOfA() {
-  TileCopy copy;
-  copy.source = op.getA();
-  copy.extents = {countRows(), tile.m};
+/// Elements that an access to A takes.
+int64_t Staging::widthOfA() {
+  SmallVector<int64_t> extents = {countRows(), tile.m};
   if (!op.getTransposeA())
-    std::swap(copy.extents[0], copy.extents[1]);
-  copy.width = getAccessWidth(op.getA(), copy.extents);
-  copy.interleaveRows = interleaves();
-  copy.rows = rows;
-  if (rows && !op.getTransposeA())
-    copy.width = std::gcd(copy.width, rows->pattern.bk);
-  copy.swizzleChunks = rowsStay();
-  return copy;
+    std::swap(extents[0], extents[1]);
+  int64_t width = getAccessWidth(op.getA(), extents);
+  // Rows that are neighbours in a list need not be in A, but for a unit's.
+  return rows && !op.getTransposeA() ? std::gcd(width, rows->getPattern().bk)
+                                     : width;
 }
 
-Value Staging::copyA(const CopyThreads &threads) {
-  Value buffer = memref::AllocOp::create(builder, loc, typeOfA());
-  TileCopy copy = describeCopyOfA();
-  copy.destination = buffer;
-  if (hasPassage) {
-    passage.emplace(builder, loc, copy, threads);
-    passage->emitCopies();
-  } else if (op.getTransposeA() || rowsStay()) {
-    emitCopy(builder, loc, copy, threads);
-  } else {
-    emitTransposingCopy(builder, loc, copy, threads);
+/// How a row-major A is transposed by threads.
+CopyWay Staging::wayThroughRegisters() {
+  int64_t rowStride = tile.m + ::nm::kRowPadding;
+  return canTransposeSquares({tile.m, countRows()}, widthOfA(), rowStride,
+                             tile.threads(), interleaves())
+             ? CopyWay::Squares
+             : CopyWay::Elements;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Copies a tile as it is: asynchronously, or by elements where those that are
+/// contiguous are too few for that.
+void Staging::copy(Value source, Value destination) {
+  auto type = cast<MemRefType>(destination.getType());
+  int64_t width = getAccessWidth(source, type.getShape());
+  if (width * type.getElementTypeBitWidth() / 8 >= kMinAsyncBytes) {
+    tokens.push_back(
+        CopyOp::create(builder, loc, CopyWay::Direct, source, destination)
+            .getToken());
+    return;
   }
-  return buffer;
+  Value loaded = LoadTileOp::create(builder, loc, CopyWay::Elements, source,
+                                    /*transpose=*/false, type);
+  fragments.push_back({loaded, destination});
 }
 
-Value Staging::copyWeights(Value source, MemRefType type,
-                           const CopyThreads &threads) {
+/// Where A stays as it is, or goes through registers because it is transposed
+/// or its rows are gathered by elements.
+void Staging::copyA() {
+  Value list = rows ? rows->list : Value();
+  RowListAttr listAttr = rows ? rows->attr : RowListAttr();
+  bool isTransposed = !op.getTransposeA() && !rowsStay();
+  if (!isTransposed && widthOfA() * elementBytes() >= kMinAsyncBytes) {
+    tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
+                                    tileOfA, /*part=*/ArrayRef<int64_t>(), list,
+                                    listAttr)
+                         .getToken());
+    return;
+  }
+  CopyWay way = isTransposed ? wayThroughRegisters() : CopyWay::Elements;
+  Value loaded = LoadTileOp::create(builder, loc, way, op.getA(), isTransposed,
+                                    typeOfA(), list, listAttr);
+  fragments.push_back({loaded, tileOfA});
+}
+
+/// Each warp copies pieces of A as they are, and is alone to read them: it
+/// need not wait for the others.
+void Staging::copyToStagingBuffer() {
+  stagingBuffer = memref::AllocOp::create(builder, loc, typeOfStagingBuffer());
+  int64_t parts = describePassage().piecesPerWarp();
+  for (int64_t part = 0; part < parts; ++part) {
+    auto copied = CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
+                                 stagingBuffer, {part, parts});
+    partTokens.push_back(
+        GroupOp::create(builder, loc, copied.getToken()).getGroup());
+  }
+}
+
+void Staging::copyFromStagingBuffer() {
+  int64_t parts = int64_t(partTokens.size());
+  for (int64_t part = 0; part < parts; ++part) {
+    AwaitOp::create(builder, loc, SyncScope::Warp, partTokens[part]);
+    CopyOp::create(builder, loc, CopyWay::Matrices, stagingBuffer, tileOfA,
+                   {part, parts});
+    ReleaseOp::create(builder, loc, SyncScope::Warp, stagingBuffer);
+  }
+}
+
+Value Staging::stageWeights(Value source, MemRefType type) {
   Value buffer = memref::AllocOp::create(builder, loc, type);
-  TileCopy copy;
-  copy.source = source;
-  copy.destination = buffer;
-  copy.extents = SmallVector<int64_t>(type.getShape());
-  copy.width = getAccessWidth(source, copy.extents);
-  emitCopy(builder, loc, copy, threads);
+  copy(source, buffer);
   return buffer;
 }
 
 /// A panel's indices are contiguous, and a unit row of one is a few bytes:
 /// panels are copied as rows of bytes.
-Value Staging::copyIndices(const CopyThreads &threads) {
+Value Staging::stageIndices() {
   MemRefType type = typeOfIndices();
   if (type.getRank() == 2)
-    return copyWeights(op.getIndices(), type, threads);
+    return stageWeights(op.getIndices(), type);
   Value buffer = memref::AllocOp::create(builder, loc, type);
   SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
-  TileCopy copy;
-  copy.source =
-      memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows);
-  copy.destination =
-      memref::CollapseShapeOp::create(builder, loc, buffer, panelRows);
-  copy.extents = {type.getDimSize(0), type.getDimSize(1) * type.getDimSize(2)};
-  copy.width = getAccessWidth(copy.source, copy.extents);
-  emitCopy(builder, loc, copy, threads);
+  copy(
+      memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows),
+      memref::CollapseShapeOp::create(builder, loc, buffer, panelRows));
   return buffer;
 }
 
@@ -253,11 +347,11 @@ Value Staging::castOutput() {
 /// Lets `staged` find units by their places in the lists: its windows are the
 /// lists.
 void Staging::setPackedPattern(SpMMOp staged) {
-  ::nm::Pattern pattern = rows->pattern;
+  ::nm::Pattern pattern = rows->getPattern();
   if (keepsAllRows())
     pattern.n = pattern.m = 1;
   else
-    pattern.m = rows->packing.unitsOfList(pattern);
+    pattern.m = rows->unitsOfList();
   staged.setPatternAttr(PatternAttr::get(builder.getContext(), pattern));
   if (auto simt = dyn_cast<SimtScheduleAttr>(staged.getScheduleAttr()))
     staged.setScheduleAttr(simt.withoutPack());
@@ -265,27 +359,26 @@ void Staging::setPackedPattern(SpMMOp staged) {
 
 void Staging::emit() {
   builder.setInsertionPoint(op);
-  CopyThreads threads{gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x),
-                      tile.threads()};
   // A's loads take longest to return, so they are issued first.
-  Value a = copyA(threads);
-  Value values = copyWeights(op.getValues(), typeOfValues(), threads);
-  Value indices = leavesIndices() ? op.getIndices() : copyIndices(threads);
-  SmallVector<Value> operands = {a, values, indices, castOutput()};
-  if (passage)
-    passage->emitMoves();
-  gpu::BarrierOp::create(builder, loc);
+  tileOfA = memref::AllocOp::create(builder, loc, typeOfA());
+  hasStagingBuffer ? copyToStagingBuffer() : copyA();
+  Value values = stageWeights(op.getValues(), typeOfValues());
+  Value indices = leavesIndices() ? op.getIndices() : stageIndices();
+  SmallVector<Value> operands = {tileOfA, values, indices, castOutput()};
+  Value group = GroupOp::create(builder, loc, tokens);
+  for (auto [loaded, buffer] : fragments)
+    StoreTileOp::create(builder, loc, loaded, buffer);
+  copyFromStagingBuffer();
+  AwaitOp::create(builder, loc, SyncScope::Block, group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setTransposeA(!rowsStay());
-  if (rowsStay())
-    staged->setAttr(kSwizzledChunksAttr, builder.getUnitAttr());
   if (rows)
     setPackedPattern(staged);
-  if (interleaves())
-    staged->setAttr(kInterleavedRowsAttr, builder.getUnitAttr());
   // The next tile is copied over this one.
-  gpu::BarrierOp::create(builder, loc);
+  if (isa<scf::ForOp>(op->getParentOp()))
+    ReleaseOp::create(builder, loc, SyncScope::Block,
+                      ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
   op.erase();
 }
 
@@ -345,7 +438,7 @@ private:
     FailureOr<::nm::GpuChip> chip = getChip(op);
     if (failed(tile) || failed(chip))
       return failure();
-    FailureOr<std::optional<RowList>> rows = RowList::takeFrom(op, *tile);
+    FailureOr<std::optional<RowsOfTile>> rows = RowsOfTile::takeFrom(op, *tile);
     if (failed(rows))
       return failure();
     Staging staging(builder, op, *tile, std::move(*rows));
@@ -356,7 +449,7 @@ private:
              << " bytes of shared memory, but " << tile->stages
              << " stages of a " << staging.countRows() << " x " << tile->m
              << " tile of A with its weights take " << bytes;
-    staging.addPassage(maxBytes);
+    staging.addStagingBuffer(maxBytes);
     staging.emit();
     return success();
   }

@@ -5,42 +5,30 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mlir::nm {
 
-/// A piece of A that a warp takes through the passage.
-struct PassagePiece {
-  /// Asynchronous copies to the passage.
-  SmallVector<Operation *> copies;
-  /// From a barrier of the warp on, matrix loads from the passage and stores.
-  SmallVector<Operation *> moves;
-};
-
-/// What nm-stage-shared-memory made of one product: copies, a barrier, the
-/// product, a barrier.
+/// What nm-stage-shared-memory has put around one product in its block.
 struct StagedTile {
   SpMMOp product;
-  gpu::BarrierOp copied, used;
   SmallVector<memref::AllocOp> buffers;
-  /// Loads to registers, with all index arithmetic.
-  SmallVector<Operation *> loads;
-  SmallVector<Operation *> asyncCopies;
-  /// Stores of what was loaded to registers.
-  SmallVector<Operation *> stores;
-  /// Where A goes by way of a passage, that, and A's pieces, of which the
-  /// copies are computed from `sources`.
-  memref::AllocOp passage;
-  SmallVector<Operation *> sources;
-  SmallVector<PassagePiece> pieces;
+  /// What goes through registers.
+  SmallVector<LoadTileOp> loads;
+  SmallVector<StoreTileOp> stores;
+  /// Asynchronous copies, and the group that they are awaited as.
+  SmallVector<CopyOp> copies;
+  GroupOp group;
+  /// Where A goes by way of a staging buffer, that, and the copies to it and
+  /// from it, one of each for every part.
+  memref::AllocOp stagingBuffer;
+  SmallVector<CopyOp> partCopies, partMoves;
 
-  /// The parts of `product`, whose copies are asynchronous. Emits an error
-  /// where it has no barriers around it.
+  /// The parts of `product`. Emits an error where its operands are not copied.
   static FailureOr<StagedTile> get(SpMMOp product);
 
-  /// Of all that a thread loads.
-  int64_t countBytes() const;
+  /// Of all that a thread of `threads` loads to registers.
+  int64_t countBytesOfLoads(int64_t threads) const;
 };
 
 } // namespace mlir::nm

@@ -330,7 +330,7 @@ func.func @spmm_c3_huge_m(%a: memref<9223372036854775807x64xf32>, %v: memref<32x
 // -----
 
 func.func @spmv_c4_layout(%x: memref<64xf32, affine_map<(i) -> (i floordiv 2)>>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %y: memref<48xf32>) {
-  // expected-error @+1 {{expected operand 0 to have a strided layout, but got 'memref<64xf32, affine_map<(d0) -> (d0 floordiv 2)>>'}}
+  // expected-error @+1 {{expected operand 0 to have a strided or tile layout, but got 'memref<64xf32, affine_map<(d0) -> (d0 floordiv 2)>>'}}
   nm.spmv <2:4> ins(%x, %v, %i : memref<64xf32, affine_map<(i) -> (i floordiv 2)>>, memref<32x48xf32>, memref<32x48xi8>)
     outs(%y : memref<48xf32>)
   return

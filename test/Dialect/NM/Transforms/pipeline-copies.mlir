@@ -4,26 +4,24 @@
 // loads to registers are issued before the barrier and its copies after, and
 // its stores follow the product; the last product stands after the loop.
 // CHECK-LABEL: func.func @two_stages
-// CHECK: memref.alloc() : memref<2x32x64xf32, strided<[2176, 68, 1]>, #gpu.address_space<workgroup>>
-// CHECK: vector.load
-// CHECK: nvgpu.device_async_copy {{.*}}, 4 {bypassL1}
-// CHECK: %[[GROUP:.*]] = nvgpu.device_async_create_group
-// CHECK: vector.store
-// CHECK: scf.for %{{.*}} = %c0 to %c96 step %c32
-// CHECK: vector.load
-// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
-// CHECK-NEXT: gpu.barrier
-// CHECK-NOT: vector.store
-// CHECK: nvgpu.device_async_copy
-// CHECK: nvgpu.device_async_create_group
+// CHECK: %[[RING:.*]] = memref.alloc() : memref<2x32x64xf32, strided<[2176, 68, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[FIRST:.*]] = nm.slot %[[RING]][%c0]
+// CHECK: %[[LOADED:.*]] = nm.load_tile <squares>
+// CHECK: nm.copy <direct>
+// CHECK: %[[GROUP:.*]] = nm.group
+// CHECK: nm.store_tile %[[LOADED]] to %[[FIRST]]
+// CHECK: %[[LAST:.*]] = scf.for %{{.*}} = %c0 to %c96 step %c32 iter_args(%[[CARRIED:.*]] = %[[GROUP]])
+// CHECK: %[[NEXT:.*]] = nm.load_tile
+// CHECK: nm.await <block> %[[CARRIED]]
+// CHECK-NOT: nm.store_tile
+// CHECK: nm.copy <direct>
+// CHECK: %[[ENDED:.*]] = nm.group
 // CHECK: nm.spmm
-// CHECK-NOT: gpu.barrier
-// CHECK: vector.store
-// CHECK: }
-// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
-// CHECK-NEXT: gpu.barrier
+// CHECK: nm.store_tile %[[NEXT]]
+// CHECK: scf.yield %[[ENDED]]
+// CHECK: nm.await <block> %[[LAST]]
 // CHECK: nm.spmm
-// CHECK-NOT: gpu.barrier
+// CHECK-NOT: nm.release
 func.func @two_stages(%a: memref<64x128xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
@@ -49,10 +47,8 @@ func.func @two_stages(%a: memref<64x128xf32>, %v: memref<4x64x32xf32>, %i: memre
 // bytes: they are issued before the barrier too.
 // CHECK-LABEL: func.func @single_elements
 // CHECK: scf.for
-// CHECK-COUNT-16: vector.load {{.*}}, vector<1xf32>
-// CHECK: nvgpu.device_async_wait
-// CHECK-NEXT: gpu.barrier
-// CHECK-NOT: vector.load
+// CHECK: nm.load_tile <elements>
+// CHECK: nm.await
 // CHECK: nm.spmm
 func.func @single_elements(%a: memref<64x129xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
   %c0 = arith.constant 0 : index
@@ -75,17 +71,19 @@ func.func @single_elements(%a: memref<64x129xf32>, %v: memref<4x64x32xf32>, %i: 
 
 // -----
 
-// Three stages: two groups are under way before the loop, and one may stay so
-// while a tile is used; two products follow the loop, in one of their own.
+// Three stages: two groups are under way before the loop, and the older one is
+// awaited in it; two products follow the loop, in one of their own.
 // CHECK-LABEL: func.func @three_stages
 // CHECK: memref.alloc() : memref<3x32x64xf32
-// CHECK: nvgpu.device_async_create_group
-// CHECK: nvgpu.device_async_create_group
-// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
-// CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
+// CHECK: %[[OLD:.*]] = nm.group
+// CHECK: %[[YOUNG:.*]] = nm.group
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32 iter_args(%[[FIRST:.*]] = %[[OLD]], %[[SECOND:.*]] = %[[YOUNG]])
+// CHECK: nm.await <block> %[[FIRST]]
+// CHECK: %[[NEW:.*]] = nm.group
 // CHECK: nm.spmm
+// CHECK: scf.yield %[[SECOND]], %[[NEW]]
 // CHECK: scf.for %{{.*}} = %c64 to %c128 step %c32
-// CHECK-NEXT: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+// CHECK-NEXT: nm.await <block> %{{.*}}#0, %{{.*}}#1
 // CHECK: nm.spmm
 func.func @three_stages(%a: memref<64x128xf32>, %v: memref<64x128xf32>, %i: memref<64x128xi8>, %c: memref<64x128xf32>) {
   %c0 = arith.constant 0 : index
@@ -107,17 +105,14 @@ func.func @three_stages(%a: memref<64x128xf32>, %v: memref<64x128xf32>, %i: memr
 
 // -----
 
-// One tile: copies, one wait, one barrier; rows past the weights' last are
-// filled with zeros by the copy.
+// One tile: what is staged stays as it is.
 // CHECK-LABEL: func.func @one_tile
-// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %c4, %c0 : index
-// CHECK: nvgpu.device_async_copy {{.*}}, 4, %[[COUNT]]
-// CHECK: nvgpu.device_async_create_group
-// CHECK: vector.store
-// CHECK: nvgpu.device_async_wait
-// CHECK-NEXT: gpu.barrier
+// CHECK: nm.load_tile
+// CHECK: %[[GROUP:.*]] = nm.group
+// CHECK: nm.store_tile
+// CHECK-NEXT: nm.await <block> %[[GROUP]]
 // CHECK-NEXT: nm.spmm
-// CHECK-NOT: gpu.barrier
+// CHECK-NOT: nm.release
 func.func @one_tile(%a: memref<64x32xf32>, %v: memref<16x100xf32>, %i: memref<16x100xi8>, %c: memref<64x100xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>

@@ -68,16 +68,16 @@ PLACE = re.compile(
     r"\s*(%\w+) = llvm\.and \1, %\w+ : i64\n"
     r"\s*(%\w+) = llvm\.lshr \1, %\w+ : i64\n"
     r"\s*(%\w+) = llvm\.and \3, %\w+ : i64\n"
-    r"\s*(%\w+) = llvm\.and \1, %\w+ : i64\n"
-    r"\s*(%\w+) = llvm\.shl \5, %\w+ : i64\n"
     r"\s*(%\w+) = llvm\.add \2, \4 : i64\n"
-    r"\s*(%\w+ = llvm\.add )\7, \6( : i64)")
+    r"\s*(%\w+) = llvm\.and \1, %\w+ : i64\n"
+    r"\s*(%\w+) = llvm\.shl \6, %\w+ : i64\n"
+    r"\s*(%\w+ = llvm\.add )\5, \7( : i64)")
 
 
 def load_in_order(lines, at):
     """Row k of A's tile is read from row k of shared memory."""
     text, count = PLACE.subn(
-        lambda place: place[0].replace(f"{place[8]}{place[7]}, {place[6]}",
+        lambda place: place[0].replace(f"{place[8]}{place[5]}, {place[7]}",
                                        f"{place[8]}{place[1]}, %nothing"),
         "\n".join(lines))
     if count == 0:

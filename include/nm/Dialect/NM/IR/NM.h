@@ -7,6 +7,7 @@
 #include "nm/Support/GpuChip.h"
 #include "nm/Support/PackedForm.h"
 #include "nm/Support/Pattern.h"
+#include "nm/Support/TileLayout.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -18,6 +19,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/TilingInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include "nm/Dialect/NM/IR/NMDialect.h.inc"
 #include "nm/Dialect/NM/IR/NMEnums.h.inc"
@@ -30,6 +32,9 @@ namespace mlir::nm {
 inline constexpr llvm::StringLiteral kArithmeticAttr = "nm.arithmetic";
 } // namespace mlir::nm
 
+#define GET_TYPEDEF_CLASSES
+#include "nm/Dialect/NM/IR/NMTypes.h.inc"
+
 namespace mlir::nm::detail {
 /// i32 for integers, f32 for floats.
 Type getProductAccumulatorType(Type elementType);
@@ -39,5 +44,12 @@ Type getProductAccumulatorType(Type elementType);
 
 #define GET_OP_CLASSES
 #include "nm/Dialect/NM/IR/NMOps.h.inc"
+
+namespace mlir::nm {
+/// The strides of a buffer of strided or tile layout, in elements.
+SmallVector<int64_t> getBufferStrides(MemRefType type);
+/// Its bytes, from its first element to its last row's end.
+int64_t getBufferBytes(MemRefType type);
+} // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_IR_NM_H

@@ -542,4 +542,6 @@ def NM_HasCublasOp : NM_Op<"has_cublas", []> {
   let assemblyFormat = "attr-dict";
 }
 
+include "nm/Dialect/NM/IR/NMTiles.td"
+
 #endif // NM_DIALECT_NM_IR_NMOPS_TD

@@ -434,31 +434,32 @@ def NMStageSharedMemory
   let summary = "copies the operand tiles of GPU products to workgroup memory";
   let description = [{
     Inside an `scf.forall` that is mapped to GPU blocks, the tiles that an
-    `nm.spmm` with a GPU schedule reads are copied to workgroup memory by all
-    threads of the block: A k-major, so that a row that an index picks is read
-    with wide loads, the weights as they are. Where units narrower than a warp
-    span four rows, so that a 16-byte word of a row of A has one's operands, and
-    rows of A start at multiples of 128 bytes, A stays row-major and comes by
-    asynchronous copies. The op itself then works on the
-    copies, which are always whole tiles: what the operands lack at the edges of
+    `nm.spmm` with a GPU schedule reads are copied to buffers in workgroup
+    memory, by ops on whole tiles that say how: `nm.copy`, and `nm.load_tile` and
+    `nm.store_tile` for what goes through registers. The product works on the
+    buffers. They are always whole tiles: what the operands lack at the edges of
     the matrix is zero there, and the sizes of C say what there is to store.
+
+    The weights are copied as they are. A's buffer is k-major, so that a row that
+    an index picks is read with wide loads. A row-major A is transposed on the
+    way: through registers, or by way of a staging buffer where the tile gains
+    from that and memory suffices (see nm/Support/SimtPassage.h): each warp
+    copies pieces of 16 x 32 elements there as they are, and then moves them to
+    the tile by `ldmatrix`, which gives a lane four rows of one column. Rows of A
+    are interleaved where threads transpose squares (`#nm.tile_layout`).
+
+    Where units narrower than a warp span four rows, a 16-byte word of a row of A
+    has a unit's operands: if rows of A start at multiples of 128 bytes, A stays
+    row-major, with its words swizzled, and is copied directly.
 
     Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
     are taken to be aligned to 16 bytes.
 
-    A row-major A is transposed on the way: through registers, or by way of a
-    passage, where the tile gains from that and memory suffices (see
-    nm/Support/SimtPassage.h). That is a buffer of pieces of 16 x 32 elements,
-    each of which one warp copies as it is, 16 bytes a lane, and then moves to
-    the tile by `nvgpu.ldmatrix`, which gives a lane four rows of one column.
-
     Of packed weights with `col_info`, which `pack = true` asks for, the lists
     that follow the tile's indices are split off. Only the rows of A that a list
-    names are copied, in its order, so that the op that is left has a window of
-    the list's R rows in place of M (or of one, where a tile's columns share all
-    units: what is staged is then what is kept). A k-major A is copied by
-    cp.async, threads taking rows of a window whose entries are in one panel of
-    the list; a row-major one element by element, as rows of a unit allow.
+    names are copied, in its order, so that the product that is left has a window
+    of the list's R rows in place of M (or of one, where a tile's columns share
+    all units: what is staged is then what is kept).
 
     Before:
     ```mlir
@@ -468,127 +469,94 @@ def NMStageSharedMemory
     ```
     After:
     ```mlir
-    %tid = gpu.thread_id x
-    %as = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
-    %ax = vector.load %a[%am, %ak] {alignment = 16 : i64} : ..., vector<4xf32>
-    %a0 = vector.extract %ax[0] : f32 from vector<4xf32>
-    memref.store %a0, %as[%ak, %am] : ...
-    ...
+    %as = memref.alloc() : memref<32x64xf32, #nm.tile_layout<[68, 1], order = [[2, 3, 4, 0, 1], []]>, #gpu.address_space<workgroup>>
+    %loaded = nm.load_tile <squares> %a transpose : ...
     %vs = memref.alloc() : memref<4x16x32xf32, strided<[32, 128, 1]>, #gpu.address_space<workgroup>>
-    %vx = vector.transfer_read %v[%p, %r, %c], ... : ..., vector<4xf32>
-    vector.transfer_write %vx, %vs[%p, %r, %c] : ...
-    ...
-    gpu.barrier
+    %t = nm.copy <direct> %v to %vs : ... -> !nm.token
+    %group = nm.group %t
+    nm.store_tile %loaded to %as : ...
+    nm.await <block> %group
     nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule #nm.simt<...>
-      ins(%as, %vs, %is : ...) outs(%c : memref<64x128xf32, ...>)
-    gpu.barrier
+      ins(%as, %vs, %i : ...) outs(%c : memref<64x128xf32, ...>)
+    nm.release <block> %as, %vs : ...
     ```
-    By way of a passage, A's copies are
+    By way of a staging buffer, A's copies are, for each of its parts,
     ```mlir
-    %passage = memref.alloc() : memref<8x16x32xf32, #gpu.address_space<workgroup>>
-    %ax = vector.transfer_read %a[%am, %ak], ... : ..., vector<4xf32>
-    vector.transfer_write %ax, %passage[%piece, %row, %slot] : ...
+    %staging = memref.alloc() : memref<1x4x16x32xf32, #nm.tile_layout<...>, #gpu.address_space<workgroup>>
+    %t = nm.copy <direct> %a to %staging part [0, 1] : ... -> !nm.token
+    %part = nm.group %t
     ...
-    <copies of the weights>
-    nvvm.bar.warp.sync %all : i32
-    %words = nvgpu.ldmatrix %passage[%piece, %lrow, %lslot] {numTiles = 4 : i32, transpose = false} : ... -> vector<4x1xf32>
-    vector.store %column, %as[%k, %m] {alignment = 16 : i64} : ..., vector<4xf32>
-    ...
-    gpu.barrier
+    nm.await <warp> %part
+    nm.copy <matrices> %staging to %as part [0, 1] : ...
+    nm.release <warp> %staging : ...
     ```
-    Where `packing` is `<panel = 32, index_bits = 8, col_info = 128>` and the
-    pattern `3:32`, a copy of A k-major is
+    With `col_info`, a copy of a k-major A is
     ```mlir
-    %is = memref.subview %i[0, 0, 0] [4, 6, 1] [1, 1, 1] : memref<8x6x1xi8, ...> to ...
-    %list = memref.subview %i[4, 0, 0] [4, 6, 1] [1, 1, 1] : memref<8x6x1xi8, ...> to ...
+    %list = memref.subview %i[4, 0, 0] [4, 6, 1] [1, 1, 1] : ...
     %as = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
-    %entry = memref.load %list[%panel, %unit, %c0] : ...
-    %position = arith.index_castui %entry : i8 to index
-    %row = arith.addi %position, %window_start : index
-    %ax = vector.transfer_read %a[%row, %am], ... : ..., vector<4xf32>
-    vector.transfer_write %ax, %as[%place, %am] : ...
-    ...
-    nm.spmm <3:12, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule #nm.simt<...>
-      ins(%as, %vs, %is : ...) outs(%c : ...)
+    %t = nm.copy <direct> %a to %as rows %list <pattern = <3:32, block = 1x32>,
+      packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2> : ... -> !nm.token
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::memref::MemRefDialect",
-                           "::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect",
-                           "::mlir::nvgpu::NVGPUDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect"];
+                           "::mlir::scf::SCFDialect"];
 }
 
 def NMPipelineCopies
     : Pass<"nm-pipeline-copies", "::mlir::func::FuncOp"> {
-  let summary = "makes copies to workgroup memory asynchronous, and overlaps them";
+  let summary = "lets copies to workgroup memory run ahead of their use";
   let description = [{
-    The copies that `nm-stage-shared-memory` made become `cp.async`, one group a
-    tile. With `stages = s` in the schedule, s > 1, the buffers get s slots that
-    take turns, and the copies of a tile are issued s - 1 tiles before it is
-    used: `stages = 2` is double buffering. A tile of A that goes through
-    registers is loaded before, and stored after, the product that hides its
-    latency. One that goes by way of a passage is copied to it a tile earlier
-    yet: after a product, each warp moves the next tile's pieces on, and refills
-    each with the tile after that, as a group of its own.
+    With `stages = s` in the schedule, s > 1, the buffers that
+    `nm-stage-shared-memory` made in a loop over k become rings of s slots, and
+    the copies of a tile are issued s - 1 tiles before it is used: `stages = 2`
+    is double buffering. Tokens of copies that are under way are carried by the
+    loop. A tile of A that goes through registers is loaded before, and stored
+    after, the product that hides its latency. One that goes by way of a staging
+    buffer is copied to it a tile earlier yet: after a product, each warp moves
+    the next tile's parts on, and refills each with the tile after that.
 
     Before:
     ```mlir
     scf.for %k = %c0 to %c256 step %c32 {
-      <copies of the tile at %k to %as, %vs, %is>
-      gpu.barrier
-      nm.spmm ... ins(%as, %vs, %is : ...) outs(%c : ...)
-      gpu.barrier
+      %loaded = nm.load_tile <squares> %a transpose : ...
+      %t = nm.copy <direct> %v to %vs : ...
+      %group = nm.group %t
+      nm.store_tile %loaded to %as : ...
+      nm.await <block> %group
+      nm.spmm ... ins(%as, %vs, %i : ...) outs(%c : ...)
+      nm.release <block> %as, %vs : ...
     }
     ```
     After, with two stages:
     ```mlir
-    <copies of the tile at 0 to slot 0>
-    %group = nvgpu.device_async_create_group {nm.tile}
-    scf.for %k = %c0 to %c224 step %c32 {
-      nvgpu.device_async_wait %group {numGroups = 0 : i32}
-      gpu.barrier
-      <loads and asynchronous copies of the tile at %k + 32>
-      nvgpu.device_async_create_group {nm.tile}
-      nm.spmm ... ins(<slot of %k>) outs(%c : ...)
-      <stores of what was loaded to the slot of %k + 32>
+    <%group: copies of the tile at 0 to slot 0>
+    %last = scf.for %k = %c0 to %c224 step %c32 iter_args(%carried = %group) -> (!nm.token) {
+      %loaded = nm.load_tile <squares> <A at %k + 32> transpose : ...
+      nm.await <block> %carried
+      %t = nm.copy <direct> <weights at %k + 32> to <slot of %k + 32> : ...
+      %next = nm.group %t
+      nm.spmm ... ins(<slots of %k>) outs(%c : ...)
+      nm.store_tile %loaded to <slot of %k + 32> : ...
+      scf.yield %next : !nm.token
     }
-    nvgpu.device_async_wait %group {numGroups = 0 : i32}
-    gpu.barrier
-    nm.spmm ... ins(<slot of 224>) outs(%c : ...)
+    nm.await <block> %last
+    nm.spmm ... ins(<slots of 224>) outs(%c : ...)
     ```
-    After, with a passage, of one piece a warp:
+    With a staging buffer, of one part, the loop's end is
     ```mlir
-    <copies of A at 0 to another passage, in slot 1>
-    nvgpu.device_async_create_group {nm.tile}
-    <copies of the weights at 0 to slot 0>
-    %group = nvgpu.device_async_create_group {nm.tile}
-    <copies of A at 32 to %passage>
-    nvgpu.device_async_create_group {nm.tile}
-    nvgpu.device_async_wait %group {numGroups = 2 : i32}
-    <moves of A to slot 0>
-    scf.for %k = %c0 to %c224 step %c32 {
-      nvgpu.device_async_wait %group {numGroups = 1 : i32}
-      gpu.barrier
-      <copies of the weights at %k + 32>
-      nvgpu.device_async_create_group {nm.tile}
-      nm.spmm ... ins(<slot of %k>) outs(%c : ...)
-      nvgpu.device_async_wait %group {numGroups = 1 : i32}
-      <moves of A from %passage to the slot of %k + 32>
-      nvvm.bar.warp.sync %all : i32
-      <copies of A at %k + 64, or zeros, to %passage>
-      nvgpu.device_async_create_group {nm.tile}
-    }
+      nm.await <warp> %carriedPart
+      nm.copy <matrices> %staging to <slot of %k + 32> part [0, 1] : ...
+      nm.release <warp> %staging : ...
+      %p = nm.copy <direct> <A at %k + 64> to %staging part [0, 1] where <there is a tile> : ...
+      %nextPart = nm.group %p
+      scf.yield %next, %nextPart : !nm.token, !nm.token
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::memref::MemRefDialect",
-                           "::mlir::NVVM::NVVMDialect",
-                           "::mlir::nvgpu::NVGPUDialect",
                            "::mlir::scf::SCFDialect"];
 }
 

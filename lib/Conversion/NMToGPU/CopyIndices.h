@@ -1,7 +1,7 @@
 //===- CopyIndices.h - Index arithmetic of copies ---------------*- C++ -*-===//
 
-#ifndef NM_DIALECT_NM_TRANSFORMS_COPYINDICES_H
-#define NM_DIALECT_NM_TRANSFORMS_COPYINDICES_H
+#ifndef NM_CONVERSION_NMTOGPU_COPYINDICES_H
+#define NM_CONVERSION_NMTOGPU_COPYINDICES_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -90,4 +90,4 @@ private:
 
 } // namespace mlir::nm
 
-#endif // NM_DIALECT_NM_TRANSFORMS_COPYINDICES_H
+#endif // NM_CONVERSION_NMTOGPU_COPYINDICES_H

@@ -1,12 +1,26 @@
 //===- CopyEmitter.h - What copies of tiles have in common ------*- C++ -*-===//
 
-#ifndef NM_DIALECT_NM_TRANSFORMS_COPYEMITTER_H
-#define NM_DIALECT_NM_TRANSFORMS_COPYEMITTER_H
+#ifndef NM_CONVERSION_NMTOGPU_COPYEMITTER_H
+#define NM_CONVERSION_NMTOGPU_COPYEMITTER_H
 
 #include "CopyIndices.h"
 #include "TileCopy.h"
+#include "TilePlaces.h"
 
 namespace mlir::nm {
+
+/// Where an access is in the tile that is copied to, and in the source.
+struct CopyPlace {
+  SmallVector<Value> tile, source;
+
+  explicit CopyPlace(size_t rank = 0) : tile(rank), source(rank) {}
+};
+
+/// One access on its way through registers.
+struct CopyAccess {
+  Value id, data;
+  CopyPlace place;
+};
 
 /// Emits one copy. Accesses are numbered in the order of the tile; threads take
 /// them in rounds, as many as there are threads at a time.
@@ -17,17 +31,8 @@ protected:
       : builder(builder), loc(loc), copy(copy), threads(threads),
         index(builder, loc) {}
 
-  /// Where an access is in the tile that is copied to, and in the source.
-  struct Place {
-    SmallVector<Value> tile, source;
-
-    explicit Place(size_t rank = 0) : tile(rank), source(rank) {}
-  };
-  /// One access on its way through registers.
-  struct Access {
-    Value id, data;
-    Place place;
-  };
+  using Place = CopyPlace;
+  using Access = CopyAccess;
 
   MemRefType sourceType() const {
     return cast<MemRefType>(copy.source.getType());
@@ -48,10 +53,9 @@ protected:
   /// The place of access `id` in a row-major tile.
   Place delinearize(OffsetIndex id);
 
-  /// Copies an access without registers, as a pair of vector.transfer_read and
-  /// vector.transfer_write: zeros where the source lacks it.
-  void copyDirectly(ArrayRef<Value> source, Value destination,
-                    ArrayRef<Value> indices);
+  /// Copies an access without registers, asynchronously: zeros where the source
+  /// lacks it.
+  void copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile);
 
   /// Whether the source has an element at `indices`; null if it always does.
   Value isInSource(ValueRange indices);
@@ -61,21 +65,6 @@ protected:
   /// What was loaded, if the source has it, else zeros.
   Value orZeros(const Access &access);
 
-  /// All of a thread's accesses, `count` of the block: `load(round)` gives one
-  /// on its way through registers, whose `id` is its number, and `store` ends
-  /// it. No load waits for a store.
-  template <typename Load, typename Store>
-  void emitRounds(int64_t count, Load load, Store store) {
-    SmallVector<decltype(load(int64_t(0)))> accesses;
-    for (int64_t round = 0; round * threads.count < count; ++round)
-      accesses.push_back(load(round));
-    for (auto [round, access] : llvm::enumerate(accesses)) {
-      OpBuilder::InsertionGuard guard(builder);
-      skipPastEnd(access.id, round, count);
-      store(access);
-    }
-  }
-
   OpBuilder &builder;
   Location loc;
   TileCopy copy;
@@ -83,10 +72,44 @@ protected:
   IndexBuilder index;
 
 private:
-  Value maskOf(ArrayRef<Value> indices);
+  Value countElements(ArrayRef<Value> indices);
   bool isInsideAlways(size_t dim) const;
+};
+
+/// A copy through registers of accesses, or of what stands for some, that
+/// `Derived` loads by `loadAccess(round)` and stores by `storeAccess(access)`.
+/// Each has the number `id` among those of the block. No load waits for a
+/// store.
+template <typename Derived, typename AccessType>
+class RoundsOfCopy : public RegisterCopy, protected CopyEmitter {
+public:
+  RoundsOfCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
+               const CopyThreads &threads)
+      : CopyEmitter(builder, loc, copy, threads) {}
+
+  void load() final {
+    for (int64_t round = 0; round * threads.count < count; ++round)
+      accesses.push_back(derived().loadAccess(round));
+  }
+  void store(Value destination) final {
+    copy.destination = destination;
+    for (auto [round, access] : llvm::enumerate(accesses)) {
+      OpBuilder::InsertionGuard guard(builder);
+      skipPastEnd(access.id, int64_t(round), count);
+      derived().storeAccess(access);
+    }
+  }
+
+protected:
+  /// Of the block.
+  int64_t count = 0;
+
+private:
+  Derived &derived() { return static_cast<Derived &>(*this); }
+
+  SmallVector<AccessType> accesses;
 };
 
 } // namespace mlir::nm
 
-#endif // NM_DIALECT_NM_TRANSFORMS_COPYEMITTER_H
+#endif // NM_CONVERSION_NMTOGPU_COPYEMITTER_H

@@ -1,13 +1,11 @@
 //===- RowList.h - The rows of a tile that its columns use ------*- C++ -*-===//
 
-#ifndef NM_DIALECT_NM_TRANSFORMS_ROWLIST_H
-#define NM_DIALECT_NM_TRANSFORMS_ROWLIST_H
+#ifndef NM_CONVERSION_NMTOGPU_ROWLIST_H
+#define NM_CONVERSION_NMTOGPU_ROWLIST_H
 
 #include "CopyIndices.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
-
-#include <optional>
+#include "nm/Dialect/NM/IR/NM.h"
 
 namespace mlir::nm {
 
@@ -27,15 +25,11 @@ struct RowList {
   /// differ by constants; see `order`.
   int64_t slots;
 
-  RowList(Value list, const ::nm::Pattern &pattern,
-          const ::nm::PanelPacking &packing, int64_t windows, size_t dim)
-      : list(list), pattern(pattern), packing(packing), windows(windows),
+  /// What `attr` says of `list`, for a source whose dimension `dim` is k.
+  RowList(Value list, RowListAttr attr, size_t dim)
+      : list(list), pattern(attr.getPattern().getPattern()),
+        packing(attr.getPacking().getPacking()), windows(attr.getWindows()),
         dim(dim), slots(rowsOfWindow()) {}
-
-  /// Takes the lists of `op` from its indices, which stay; none where A is
-  /// staged whole. Emits an error where schedule and packing do not agree.
-  static FailureOr<std::optional<RowList>> takeFrom(SpMMOp op,
-                                                    const GpuTile &tile);
 
   /// Of the tile in shared memory.
   int64_t rowsOfWindow() const {
@@ -63,4 +57,4 @@ private:
 
 } // namespace mlir::nm
 
-#endif // NM_DIALECT_NM_TRANSFORMS_ROWLIST_H
+#endif // NM_CONVERSION_NMTOGPU_ROWLIST_H

@@ -1,59 +1,51 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --canonicalize --cse --split-input-file | FileCheck %s
 
-// The first tile goes all the way before the loop, by a passage in the slot that
-// is free, while the second one is copied to the passage, each of a warp's two
-// pieces a group. In the loop the tile after the
-// one that is multiplied is moved from there, piece by piece, and each piece is
-// refilled with the tile after that, or zeros where there is none. The groups
-// of the pieces may be under way when the weights are awaited.
+// The first tile goes all the way before the loop, by a staging buffer in the
+// slot that is free, while the second one is copied to the buffer itself, each
+// of its two parts a group. In the loop the tile after the one that is
+// multiplied is moved from there, part by part, and each part is refilled with
+// the tile after that, or zeros where there is none.
 // CHECK-LABEL: func.func @two_stages
-// CHECK: %[[AS:.*]] = memref.alloc() : memref<2x64x64xf32, strided<[4352, 68, 1]>, #gpu.address_space<workgroup>>
-// CHECK: %[[PASSAGE:.*]] = memref.alloc() : memref<8x16x32xf32, #gpu.address_space<workgroup>>
-// CHECK: %[[FIRST:.*]] = memref.reinterpret_cast %[[AS]] to offset: [4352], sizes: [8, 16, 32], strides: [512, 32, 1]
-// CHECK-COUNT-4: nvgpu.device_async_copy %{{.*}}, %[[FIRST]][{{.*}}, 4 {bypassL1}
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK-COUNT-4: nvgpu.device_async_copy %{{.*}}, %[[FIRST]][{{.*}}, 4 {bypassL1}
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK: nvgpu.device_async_copy {{.*}} to memref<4x16x32xf32
-// CHECK: %[[GROUP:.*]] = nvgpu.device_async_create_group
-// CHECK-COUNT-4: nvgpu.device_async_copy %{{.*}}, %[[PASSAGE]][{{.*}}, 4 {bypassL1}
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK-COUNT-4: nvgpu.device_async_copy %{{.*}}, %[[PASSAGE]][{{.*}}, 4 {bypassL1}
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK-NEXT: nvgpu.device_async_wait %[[GROUP]] {numGroups = 3 : i32}
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-COUNT-4: nvgpu.ldmatrix %[[FIRST]]
-// CHECK: nvvm.bar.warp.sync
-// CHECK-COUNT-4: nvgpu.ldmatrix %[[FIRST]]
-// CHECK-COUNT-4: vector.store
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK: scf.for %[[K:.*]] = %c0 to %c192 step %c64
-// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 2 : i32}
-// CHECK-NEXT: gpu.barrier
-// CHECK-NOT: %[[PASSAGE]]
-// CHECK: nvgpu.device_async_create_group
+// CHECK: %[[RING:.*]] = memref.alloc() : memref<2x64x64xf32, strided<[4352, 68, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[BUFFER:.*]] = memref.alloc() : memref<2x4x16x32xf32, #nm.tile_layout
+// CHECK: %[[FREE:.*]] = nm.slot %[[RING]][%c1]
+// CHECK: %[[FIRST:.*]] = nm.alias %[[FREE]]
+// CHECK: %[[SLOT:.*]] = nm.slot %[[RING]][%c0]
+// CHECK: nm.copy <direct> %{{.*}} to %[[FIRST]] part [0, 2]
+// CHECK: %[[FIRST0:.*]] = nm.group
+// CHECK: nm.copy <direct> %{{.*}} to %[[FIRST]] part [1, 2]
+// CHECK: %[[FIRST1:.*]] = nm.group
+// CHECK: nm.copy <direct> %{{.*}} to memref<4x16x32xf32
+// CHECK: %[[WEIGHTS:.*]] = nm.group
+// CHECK: nm.copy <direct> %{{.*}} to %[[BUFFER]] part [0, 2]
+// CHECK: %[[PART0:.*]] = nm.group
+// CHECK: nm.copy <direct> %{{.*}} to %[[BUFFER]] part [1, 2]
+// CHECK: %[[PART1:.*]] = nm.group
+// CHECK: nm.await <warp> %[[FIRST0]]
+// CHECK-NEXT: nm.copy <matrices> %[[FIRST]] to %[[SLOT]] part [0, 2]
+// CHECK-NEXT: nm.release <warp> %[[FIRST]]
+// CHECK-NEXT: nm.await <warp> %[[FIRST1]]
+// CHECK-NEXT: nm.copy <matrices> %[[FIRST]] to %[[SLOT]] part [1, 2]
+// CHECK: %[[LEFT:.*]]:3 = scf.for %[[K:.*]] = %c0 to %c192 step %c64 iter_args(%[[W:.*]] = %[[WEIGHTS]], %[[P0:.*]] = %[[PART0]], %[[P1:.*]] = %[[PART1]])
+// CHECK: nm.await <block> %[[W]]
+// CHECK: nm.copy <direct> %{{.*}} to memref<4x16x32xf32
+// CHECK: %[[NEXTW:.*]] = nm.group
 // CHECK: nm.spmm
 // CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %c128
 // CHECK: %[[IS_TILE:.*]] = arith.cmpi ule, %[[NEXT]], %c192
 // CHECK: %[[FROM:.*]] = arith.select %[[IS_TILE]], %[[NEXT]], %c192
+// CHECK: nm.await <warp> %[[P0]]
+// CHECK-NEXT: nm.copy <matrices> %[[BUFFER]] to %{{.*}} part [0, 2]
+// CHECK-NEXT: nm.release <warp> %[[BUFFER]]
 // CHECK: %[[A:.*]] = memref.subview %{{.*}}[0, %[[FROM]]] [64, 64]
-// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 2 : i32}
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-COUNT-4: nvgpu.ldmatrix %[[PASSAGE]]
-// CHECK-COUNT-4: vector.store
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-NEXT: %[[ELEMENTS:.*]] = arith.select %[[IS_TILE]], %c4, %c0
-// CHECK-COUNT-4: nvgpu.device_async_copy %[[A]][{{.*}}], %[[PASSAGE]][{{.*}}], 4, %[[ELEMENTS]] {bypassL1}
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK-NEXT: nvgpu.device_async_wait %[[GROUP]] {numGroups = 2 : i32}
-// CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-COUNT-4: nvgpu.ldmatrix %[[PASSAGE]]
-// CHECK: nvvm.bar.warp.sync
-// CHECK-COUNT-4: nvgpu.device_async_copy %[[A]]
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
-// CHECK-NEXT: gpu.barrier
-// CHECK-NOT: nvgpu.ldmatrix
+// CHECK: nm.copy <direct> %[[A]] to %[[BUFFER]] part [0, 2] where %[[IS_TILE]]
+// CHECK: %[[NEXT0:.*]] = nm.group
+// CHECK: nm.await <warp> %[[P1]]
+// CHECK: nm.copy <direct> %{{.*}} to %[[BUFFER]] part [1, 2] where %[[IS_TILE]]
+// CHECK: %[[NEXT1:.*]] = nm.group
+// CHECK: scf.yield %[[NEXTW]], %[[NEXT0]], %[[NEXT1]]
+// CHECK: nm.await <block> %[[LEFT]]#0, %[[LEFT]]#1, %[[LEFT]]#2
+// CHECK-NOT: <matrices>
 // CHECK: nm.spmm
 func.func @two_stages(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
   %zero = arith.constant 0.0 : f32
@@ -78,19 +70,16 @@ func.func @two_stages(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: memre
 
 // -----
 
-// With a third slot a tile's groups may be under way beside them, and two tiles
-// go all the way before the loop.
+// With a third slot two tiles go all the way before the loop.
 // CHECK-LABEL: func.func @three_stages
 // CHECK: memref.alloc() : memref<3x64x64xf32
-// CHECK: memref.alloc() : memref<8x16x32xf32
-// CHECK-COUNT-16: nvgpu.ldmatrix
-// CHECK-NOT: nvgpu.ldmatrix
-// CHECK: scf.for %[[K:.*]] = %c0 to %c128 step %c64
-// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 5 : i32}
+// CHECK-COUNT-4: nm.copy <matrices>
+// CHECK-NOT: nm.copy <matrices>
+// CHECK: scf.for %[[K:.*]] = %c0 to %c128 step %c64 iter_args(%[[OLDEST:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
+// CHECK: nm.await <block> %[[OLDEST]]
 // CHECK: nm.spmm
 // CHECK: arith.addi %[[K]], %c192
-// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
-// CHECK-COUNT-8: nvgpu.ldmatrix
+// CHECK-COUNT-2: nm.copy <matrices>
 func.func @three_stages(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index

@@ -2,6 +2,7 @@
 
 #include "CopyEmitter.h"
 
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -118,32 +119,31 @@ Value CopyEmitter::orZeros(const Access &access) {
 // Copies that are made asynchronous
 //===----------------------------------------------------------------------===//
 
-/// All elements of an access, or none, where its source may lack them.
-Value CopyEmitter::maskOf(ArrayRef<Value> indices) {
-  Value inside = isInSource(indices);
-  if (!inside)
-    return {};
-  Value elements = arith::SelectOp::create(
-      builder, loc, inside, index.constant(copy.width), index.constant(0));
-  auto type = VectorType::get(copy.width, builder.getI1Type());
-  return vector::CreateMaskOp::create(builder, loc, type, elements);
+/// The elements of an access that are not zeros, where that is not all: its
+/// source may lack them.
+Value CopyEmitter::countElements(ArrayRef<Value> indices) {
+  Value elements;
+  auto keepIf = [&](Value condition) {
+    if (condition)
+      elements = arith::SelectOp::create(
+          builder, loc, condition,
+          elements ? elements : index.constant(copy.width), index.constant(0));
+  };
+  keepIf(isInSource(indices));
+  keepIf(copy.condition);
+  return elements;
 }
 
-void CopyEmitter::copyDirectly(ArrayRef<Value> source, Value destination,
-                               ArrayRef<Value> indices) {
-  Value mask = maskOf(source);
-  Type element = sourceType().getElementType();
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-  auto last = [&](size_t rank) {
-    return AffineMapAttr::get(AffineMap::getMinorIdentityMap(
-        static_cast<unsigned>(rank), 1, builder.getContext()));
-  };
-  ArrayAttr inBounds = builder.getBoolArrayAttr({true});
-  Value read = vector::TransferReadOp::create(
-      builder, loc, VectorType::get(copy.width, element), copy.source, source,
-      last(source.size()), zero, mask, inBounds);
-  vector::TransferWriteOp::create(builder, loc, Type(), read, destination,
-                                  indices, last(indices.size()),
-                                  /*mask=*/Value(), inBounds);
+/// cp.async of 16 bytes can bypass the L1 cache, which weights would only
+/// thrash.
+static constexpr int64_t kBypassBytes = 16;
+
+void CopyEmitter::copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile) {
+  SmallVector<Value> place = placeElement(builder, loc, copy.layout, tile);
+  int64_t bytes =
+      copy.width * sourceType().getElementType().getIntOrFloatBitWidth() / 8;
+  nvgpu::DeviceAsyncCopyOp::create(
+      builder, loc, copy.destination, place, copy.source, source,
+      builder.getIndexAttr(copy.width), countElements(source),
+      bytes == kBypassBytes ? builder.getUnitAttr() : UnitAttr());
 }

@@ -9,48 +9,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Leaves `op` its indices, and gives the lists that stand behind them.
-static RowList splitLists(SpMMOp op, const GpuTile &tile) {
-  OpBuilder builder(op);
-  ::nm::Pattern pattern = op.getPattern().getPattern();
-  ::nm::PanelPacking packing = op.getPackingAttr().getPacking();
-  Value both = op.getIndices();
-  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
-      strides(3, builder.getIndexAttr(1)),
-      sizes = memref::getMixedSizes(builder, op.getLoc(), both);
-  // Tiles are filled up, so that all have as many panels.
-  sizes[0] = builder.getIndexAttr(packing.panelsOfTile());
-  auto slice = [&] {
-    return memref::SubViewOp::create(builder, op.getLoc(), both, offsets, sizes,
-                                     strides);
-  };
-  Value indices = slice();
-  offsets[0] = sizes[0];
-  Value list = slice();
-  op.getIndicesMutable().assign(indices);
-  op.setPackingAttr(
-      PackingAttr::get(builder.getContext(), packing.withoutColInfo()));
-  return RowList(list, pattern, packing, tile.k / pattern.windowRows(),
-                 /*dim=*/op.getTransposeA() ? 0 : 1);
-}
-
-FailureOr<std::optional<RowList>> RowList::takeFrom(SpMMOp op,
-                                                    const GpuTile &tile) {
-  PackingAttr packing = op.getPackingAttr();
-  int64_t columns = packing ? packing.getColInfo() : 0;
-  auto simt = dyn_cast<SimtScheduleAttr>(op.getScheduleAttr());
-  if (columns == 0 && simt && simt.packsRows())
-    return op.emitOpError() << "expected weights with col_info, as "
-                               "nm-pack-weights makes them where the schedule "
-                               "says pack = true";
-  if (columns == 0)
-    return std::optional<RowList>();
-  if (columns != tile.n)
-    return op.emitOpError() << "expected col_info of the block tile's "
-                            << tile.n << " columns, but got " << packing;
-  return std::optional<RowList>(splitLists(op, tile));
-}
-
 void RowList::order(int64_t count) {
   int64_t windowsAtOnce = count / std::gcd(count, rowsOfWindow());
   slots = windows % windowsAtOnce == 0 ? count : rowsOfWindow();

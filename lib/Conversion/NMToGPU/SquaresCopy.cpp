@@ -1,7 +1,5 @@
 //===- SquaresCopy.cpp - Transposition by squares in registers ------------===//
 
-#include "RegisterCopies.h"
-
 #include "CopyEmitter.h"
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
@@ -19,36 +17,37 @@ static constexpr int64_t kSquare = 4;
 static constexpr int64_t kQuarterWarp = 8;
 /// Rows and columns of squares that a warp takes at once.
 static constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
-static constexpr int64_t kMaxThreadsWithSquares = 256;
 
 namespace {
-class SquaresCopy : CopyEmitter {
+/// A square on its way through registers.
+struct Square {
+  Value id, row, column;
+  /// The row of the destination that the first column goes to.
+  Value place;
+  SmallVector<CopyAccess> lines;
+};
+
+class SquaresCopy : public RoundsOfCopy<SquaresCopy, Square> {
 public:
   SquaresCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
               const CopyThreads &threads)
-      : CopyEmitter(builder, loc, copy, threads) {}
+      : RoundsOfCopy(builder, loc, copy, threads),
+        interleaves(copy.layout.order[0] == getRowInterleave().order[0]) {
+    count = copy.extents[0] * copy.extents[1] / (kSquare * kSquare);
+  }
 
-  void emit();
+  Square loadAccess(int64_t round);
+  void storeAccess(const Square &square);
 
 private:
-  /// A square on its way through registers.
-  struct Square {
-    Value id, row, column;
-    /// The row of the destination that the first column goes to.
-    Value place;
-    SmallVector<Access> lines;
-  };
-
   /// The columns of a quarter of a warp. In shared memory, where rows are 4
   /// words apart modulo 32, what a quarter stores meets each bank once: 8
   /// neighbouring rows where they are interleaved, else 2 x 64 bytes.
-  int64_t quarterColumns() const {
-    return copy.interleaveRows ? kWarpColumns : 2;
-  }
+  int64_t quarterColumns() const { return interleaves ? kWarpColumns : 2; }
   void placeByRows(OffsetIndex id, Square &square);
   void placeByWarps(OffsetIndex id, Square &square);
-  Square load(int64_t round, int64_t count);
-  void store(const Square &square);
+
+  bool interleaves;
 };
 } // namespace
 
@@ -82,10 +81,10 @@ void SquaresCopy::placeByWarps(OffsetIndex id, Square &square) {
                 index.mul(laneRow, kSquare));
   square.column = index.add(firstColumn, index.mul(laneColumn, kSquare));
   square.place =
-      copy.interleaveRows ? index.add(firstColumn, laneColumn) : square.column;
+      interleaves ? index.add(firstColumn, laneColumn) : square.column;
 }
 
-SquaresCopy::Square SquaresCopy::load(int64_t round, int64_t count) {
+Square SquaresCopy::loadAccess(int64_t round) {
   OffsetIndex id = idInRound(round);
   Square square;
   square.id = index.materialize(id);
@@ -93,10 +92,10 @@ SquaresCopy::Square SquaresCopy::load(int64_t round, int64_t count) {
   bool isWholeWarps = copy.extents[0] % (kWarpRows * kSquare) == 0 &&
                       copy.extents[1] % (kWarpColumns * kSquare) == 0;
   isWholeWarps ? placeByWarps(id, square) : placeByRows(id, square);
-  Place place(2);
+  CopyPlace place(2);
   setPlace(place, 1, {square.column, copy.extents[1]});
   for (int64_t i = 0; i < kSquare; ++i) {
-    Access line;
+    CopyAccess line;
     line.place = place;
     line.place.tile[0] = line.place.source[0] = index.add(square.row, i);
     line.data = loadClamped(line.place.source);
@@ -105,13 +104,13 @@ SquaresCopy::Square SquaresCopy::load(int64_t round, int64_t count) {
   return square;
 }
 
-void SquaresCopy::store(const Square &square) {
+void SquaresCopy::storeAccess(const Square &square) {
   SmallVector<Value> lines;
-  for (const Access &line : square.lines)
+  for (const CopyAccess &line : square.lines)
     lines.push_back(orZeros(line));
   auto type = cast<VectorType>(lines[0].getType());
   int64_t bytes = kSquare * type.getElementTypeBitWidth() / 8;
-  int64_t apart = copy.interleaveRows ? RowInterleave::kAhead : 1;
+  int64_t apart = interleaves ? RowInterleave::kAhead : 1;
   for (int64_t i = 0; i < kSquare; ++i) {
     SmallVector<Value> elements;
     for (Value line : lines)
@@ -124,31 +123,8 @@ void SquaresCopy::store(const Square &square) {
   }
 }
 
-void SquaresCopy::emit() {
-  int64_t count = copy.extents[0] * copy.extents[1] / (kSquare * kSquare);
-  emitRounds(
-      count, [&](int64_t round) { return load(round, count); },
-      [&](const Square &square) { store(square); });
-}
-
-bool mlir::nm::canCopySquares(const TileCopy &copy,
-                              const CopyThreads &threads) {
-  // Threads of a large block have 128 registers at most: a square would hold 16
-  // of them at once, and take those that operands are read ahead to.
-  if (!copy.interleaveRows && threads.count > kMaxThreadsWithSquares)
-    return false;
-  // Interleaved rows are stored by whole warps.
-  if (copy.interleaveRows && copy.extents[0] % (kWarpRows * kSquare) != 0)
-    return false;
-  // The destination's rows start at multiples of a square.
-  auto [strides, offset] =
-      cast<MemRefType>(copy.destination.getType()).getStridesAndOffset();
-  return copy.width == kSquare && copy.extents[0] % kSquare == 0 &&
-         strides[0] % kSquare == 0;
-}
-
-void mlir::nm::emitSquaresCopy(OpBuilder &builder, Location loc,
-                               const TileCopy &copy,
-                               const CopyThreads &threads) {
-  SquaresCopy(builder, loc, copy, threads).emit();
+std::unique_ptr<RegisterCopy>
+mlir::nm::createSquaresCopy(OpBuilder &builder, Location loc,
+                            const TileCopy &copy, const CopyThreads &threads) {
+  return std::make_unique<SquaresCopy>(builder, loc, copy, threads);
 }

@@ -1,11 +1,8 @@
 //===- ElementsCopy.cpp - Copies whose stores are of one element ----------===//
 
-#include "RegisterCopies.h"
-
 #include "CopyEmitter.h"
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
-#include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -15,18 +12,17 @@ using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-class ElementsCopy : CopyEmitter {
+class ElementsCopy : public RoundsOfCopy<ElementsCopy, CopyAccess> {
 public:
   ElementsCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
                const CopyThreads &threads, bool transpose);
 
-  void emit();
+  CopyAccess loadAccess(int64_t round);
+  void storeAccess(const CopyAccess &access);
 
 private:
   int64_t lanesPerRow() const;
-  Place getTransposedPlace(OffsetIndex id);
-  Access load(int64_t round, int64_t count);
-  void store(const Access &access);
+  CopyPlace getTransposedPlace(OffsetIndex id);
 
   bool transpose;
 };
@@ -35,7 +31,8 @@ private:
 ElementsCopy::ElementsCopy(OpBuilder &builder, Location loc,
                            const TileCopy &copy, const CopyThreads &threads,
                            bool transpose)
-    : CopyEmitter(builder, loc, copy, threads), transpose(transpose) {
+    : RoundsOfCopy(builder, loc, copy, threads), transpose(transpose) {
+  count = countAccesses();
   if (transpose && copy.rows)
     this->copy.rows->order(lanesPerRow() * copy.width);
 }
@@ -52,7 +49,7 @@ int64_t ElementsCopy::lanesPerRow() const {
 }
 
 /// Where an access of a copy that transposes stands.
-CopyEmitter::Place ElementsCopy::getTransposedPlace(OffsetIndex id) {
+CopyPlace ElementsCopy::getTransposedPlace(OffsetIndex id) {
   int64_t accessesPerRow = copy.extents[1] / copy.width;
   int64_t rowsPerWarp = kWarpSize / lanesPerRow();
   if (copy.extents[0] % rowsPerWarp != 0)
@@ -63,7 +60,7 @@ CopyEmitter::Place ElementsCopy::getTransposedPlace(OffsetIndex id) {
   auto [laneRow, laneAccess] = index.split(lane, lanesPerRow());
   Value row = index.add(index.materialize(index.scale(rowGroup, rowsPerWarp)),
                         index.materialize(laneRow));
-  Place place(2);
+  CopyPlace place(2);
   place.tile[0] = place.source[0] = row;
   // Groups of lanes follow one another as rounds of threads do, mostly.
   OffsetIndex access = laneAccess;
@@ -76,9 +73,9 @@ CopyEmitter::Place ElementsCopy::getTransposedPlace(OffsetIndex id) {
   return place;
 }
 
-CopyEmitter::Access ElementsCopy::load(int64_t round, int64_t count) {
+CopyAccess ElementsCopy::loadAccess(int64_t round) {
   OffsetIndex id = idInRound(round);
-  Access access;
+  CopyAccess access;
   access.id = index.materialize(id);
   id = clampId(id, access.id, count);
   access.place = transpose ? getTransposedPlace(id) : delinearize(id);
@@ -86,29 +83,22 @@ CopyEmitter::Access ElementsCopy::load(int64_t round, int64_t count) {
   return access;
 }
 
-void ElementsCopy::store(const Access &access) {
+void ElementsCopy::storeAccess(const CopyAccess &access) {
   Value data = orZeros(access);
   for (int64_t i = 0; i < copy.width; ++i) {
     SmallVector<Value> target(access.place.tile);
     target.back() = index.add(target.back(), i);
     if (transpose)
       std::swap(target[target.size() - 2], target.back());
-    if (copy.interleaveRows)
-      target[0] = RowInterleave::place(builder, loc, target[0]);
     Value element = vector::ExtractOp::create(builder, loc, data, i);
-    memref::StoreOp::create(builder, loc, element, copy.destination, target);
+    memref::StoreOp::create(builder, loc, element, copy.destination,
+                            placeElement(builder, loc, copy.layout, target));
   }
 }
 
-void ElementsCopy::emit() {
-  int64_t count = countAccesses();
-  emitRounds(
-      count, [&](int64_t round) { return load(round, count); },
-      [&](const Access &access) { store(access); });
-}
-
-void mlir::nm::emitElementsCopy(OpBuilder &builder, Location loc,
-                                const TileCopy &copy,
-                                const CopyThreads &threads, bool transpose) {
-  ElementsCopy(builder, loc, copy, threads, transpose).emit();
+std::unique_ptr<RegisterCopy>
+mlir::nm::createElementsCopy(OpBuilder &builder, Location loc,
+                             const TileCopy &copy, const CopyThreads &threads,
+                             bool transpose) {
+  return std::make_unique<ElementsCopy>(builder, loc, copy, threads, transpose);
 }

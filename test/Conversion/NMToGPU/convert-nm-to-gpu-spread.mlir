@@ -1,42 +1,42 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
-// A's pieces are moved among the rows of weights, of which each begins with a
-// barrier of the warp: a matrix load, and its store a row later. When all of a
-// piece is loaded, its refill follows, and the next piece. Each wait leaves the
-// groups under way that ended after its own.
+// Parts of A are moved from the staging buffer among the rows of weights, of
+// which each begins with a barrier of the warp: a matrix load, and its store a
+// row later. When all of a part is loaded, its refill follows, and the next
+// part. Each wait leaves the groups under way that ended after its own.
 // CHECK-LABEL: func.func @spread
 // CHECK: scf.for
-// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
+// CHECK: nvvm.cp.async.wait.group 2
 // CHECK-NEXT: gpu.barrier
 // CHECK-NOT: nvgpu.device_async_copy
-// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
+// CHECK: nvvm.cp.async.wait.group 1
 // CHECK-NEXT: nvvm.bar.warp.sync
-// CHECK-NEXT: nvgpu.ldmatrix
+// CHECK: nvgpu.ldmatrix
 // CHECK: nvgpu.device_async_copy {{.*}} to memref<4x16x32xf32
-// CHECK: nvgpu.device_async_create_group
+// CHECK: nvvm.cp.async.commit.group
 // CHECK-NOT: vector.store
 // CHECK: llvm.intr.fma
 // CHECK: nvvm.bar.warp.sync
-// CHECK-NEXT: nvgpu.ldmatrix
+// CHECK: nvgpu.ldmatrix
 // CHECK: vector.store
 // CHECK: nvvm.bar.warp.sync
-// CHECK-NEXT: nvgpu.ldmatrix
+// CHECK: nvgpu.ldmatrix
 // CHECK: vector.store
 // CHECK: nvvm.bar.warp.sync
-// CHECK-NEXT: nvgpu.ldmatrix
+// CHECK: nvgpu.ldmatrix
 // CHECK: vector.store
 // CHECK-NOT: nvgpu.device_async_copy
-// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
+// CHECK: nvvm.cp.async.wait.group 1
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: vector.store
-// CHECK-COUNT-4: nvgpu.device_async_copy {{.*}} to memref<8x16x32xf32
-// CHECK-NEXT: nvgpu.device_async_create_group
-// CHECK-NEXT: nvgpu.ldmatrix
+// CHECK-COUNT-4: nvgpu.device_async_copy {{.*}} to memref<2x4x16x32xf32
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvgpu.ldmatrix
 // CHECK-COUNT-4: nvvm.bar.warp.sync
 // CHECK-NOT: nvgpu.ldmatrix
 // CHECK: vector.store
-// CHECK-COUNT-4: nvgpu.device_async_copy {{.*}} to memref<8x16x32xf32
-// CHECK-NEXT: nvgpu.device_async_create_group
+// CHECK-COUNT-4: nvgpu.device_async_copy {{.*}} to memref<2x4x16x32xf32
+// CHECK: nvvm.cp.async.commit.group
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: scf.yield
 func.func @spread(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: memref<4x64x1xi8>, %c: memref<64x128xf32>) {

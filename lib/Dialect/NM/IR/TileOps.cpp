@@ -1,0 +1,365 @@
+//===- TileOps.cpp - Tiles on their way through a GPU ---------------------===//
+
+#include "VerifyStorage.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+#define GET_TYPEDEF_CLASSES
+#include "nm/Dialect/NM/IR/NMTypes.cpp.inc"
+
+void NMDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "nm/Dialect/NM/IR/NMTypes.cpp.inc"
+      >();
+}
+
+LogicalResult RowListAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  PatternAttr pattern, PackingAttr packing,
+                                  int64_t windows) {
+  if (windows < 1)
+    return emitError() << "expected at least one window, but got " << windows;
+  if (packing.getColInfo() == 0)
+    return emitError() << "expected a packing with col_info, but got "
+                       << packing;
+  if (::nm::Status status = packing.getPacking().verify(pattern.getPattern());
+      !status)
+    return emitError() << status.error().message;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Types of buffers
+//===----------------------------------------------------------------------===//
+
+static MemRefType getBufferType(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+static LogicalResult verifyIsInWorkgroup(Operation *op, StringRef name,
+                                         MemRefType type) {
+  if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type))
+    return op->emitOpError() << "expected the " << name
+                             << " in workgroup memory, but got " << type;
+  if (!type.hasStaticShape())
+    return op->emitOpError() << "expected the " << name
+                             << " to have a static shape, but got " << type;
+  return success();
+}
+
+static LogicalResult verifyElementTypes(Operation *op, MemRefType source,
+                                        MemRefType destination) {
+  if (source.getElementType() == destination.getElementType())
+    return success();
+  return op->emitOpError() << "expected source and destination of one element "
+                              "type, but got "
+                           << source.getElementType() << " and "
+                           << destination.getElementType();
+}
+
+/// The layout of a slot of a ring, or of `type` at an offset that is not known.
+static MemRefLayoutAttrInterface getLayoutAtOffset(MemRefType type,
+                                                   int64_t droppedDims) {
+  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout())) {
+    ::nm::TileLayout layout = tile.getLayout();
+    layout.order.erase(layout.order.begin(),
+                       layout.order.begin() + droppedDims);
+    for (::nm::BitXor &bits : layout.xors) {
+      bits.dim -= droppedDims;
+      bits.fromDim -= droppedDims;
+    }
+    return TileLayoutAttr::get(type.getContext(),
+                               tile.getStrides().drop_front(droppedDims),
+                               /*hasDynamicOffset=*/true, layout);
+  }
+  auto [strides, offset] = type.getStridesAndOffset();
+  return StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic,
+                                ArrayRef(strides).drop_front(droppedDims));
+}
+
+static MemRefType getTypeAtOffset(MemRefType type, int64_t droppedDims) {
+  return MemRefType::get(
+      type.getShape().drop_front(droppedDims), type.getElementType(),
+      getLayoutAtOffset(type, droppedDims), type.getMemorySpace());
+}
+
+static bool hasTileOrStridedLayout(MemRefType type) {
+  return type.isStrided() || isa<TileLayoutAttr>(type.getLayout());
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+MemRefType SlotOp::getSlotType(MemRefType ring) {
+  return getTypeAtOffset(ring, /*droppedDims=*/1);
+}
+
+void SlotOp::build(OpBuilder &builder, OperationState &state, Value ring,
+                   Value index) {
+  build(builder, state, getSlotType(getBufferType(ring)), ring, index);
+}
+
+Value SlotOp::getViewSource() { return getRing(); }
+
+LogicalResult SlotOp::verify() {
+  MemRefType ring = getBufferType(getRing());
+  // A permutation that slots take part in has none for one slot.
+  auto permutesSlots = [](TileLayoutAttr tile) {
+    ::nm::TileLayout layout = tile.getLayout();
+    return !layout.order[0].empty() ||
+           llvm::any_of(layout.xors, [](const ::nm::BitXor &bits) {
+             return bits.dim == 0 || bits.fromDim == 0;
+           });
+  };
+  auto tile = dyn_cast<TileLayoutAttr>(ring.getLayout());
+  if (ring.getRank() < 1 || !hasTileOrStridedLayout(ring) ||
+      (tile && permutesSlots(tile)))
+    return emitOpError() << "expected a ring of at least one dimension whose "
+                            "layout leaves the first alone, but got "
+                         << ring;
+  MemRefType expected = getSlotType(ring);
+  if (getSlot().getType() != expected)
+    return emitOpError() << "expected a slot of type " << expected
+                         << ", but got " << getSlot().getType();
+  return success();
+}
+
+Value AliasOp::getViewSource() { return getSource(); }
+
+SmallVector<int64_t> mlir::nm::getBufferStrides(MemRefType type) {
+  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
+    return SmallVector<int64_t>(tile.getStrides());
+  return type.getStridesAndOffset().first;
+}
+
+int64_t mlir::nm::getBufferBytes(MemRefType type) {
+  int64_t elements = 0;
+  for (auto [size, stride] : llvm::zip(type.getShape(), getBufferStrides(type)))
+    elements = std::max(elements, size * stride);
+  return elements * type.getElementTypeBitWidth() / 8;
+}
+
+LogicalResult AliasOp::verify() {
+  MemRefType source = getBufferType(getSource()),
+             view = getBufferType(getView());
+  if (failed(verifyIsInWorkgroup(*this, "source", source)) ||
+      failed(verifyIsInWorkgroup(*this, "view", view)))
+    return failure();
+  if (!hasTileOrStridedLayout(source) || !hasTileOrStridedLayout(view))
+    return emitOpError() << "expected strided or tile layouts, but got "
+                         << source << " and " << view;
+  if (getBufferBytes(view) > getBufferBytes(source))
+    return emitOpError() << "expected a view of at most the "
+                         << getBufferBytes(source) << " bytes of " << source
+                         << ", but got " << view << " of "
+                         << getBufferBytes(view);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+void CopyOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
+                   Value source, Value destination, ArrayRef<int64_t> part,
+                   Value rows, RowListAttr rowList) {
+  Type token = way == CopyWay::Direct
+                   ? Type(TokenType::get(builder.getContext()))
+                   : Type();
+  build(builder, state, token, way, source, destination, rows,
+        /*condition=*/Value(), rowList,
+        part.empty() ? DenseI64ArrayAttr()
+                     : builder.getDenseI64ArrayAttr(part));
+}
+
+void LoadTileOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
+                       Value source, bool transpose, MemRefType destination,
+                       Value rows, RowListAttr rowList) {
+  build(builder, state, FragmentType::get(builder.getContext(), destination),
+        way, source, transpose, rows, rowList);
+}
+
+static void getCopyEffects(
+    OpOperand *read, OpOperand *written,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (read)
+    effects.emplace_back(MemoryEffects::Read::get(), read,
+                         SideEffects::DefaultResource::get());
+  if (written)
+    effects.emplace_back(MemoryEffects::Write::get(), written,
+                         SideEffects::DefaultResource::get());
+}
+
+void CopyOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getCopyEffects(&getSourceMutable(), &getDestinationMutable(), effects);
+  if (getRows())
+    getCopyEffects(&getRowsMutable()[0], nullptr, effects);
+}
+
+void LoadTileOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getCopyEffects(&getSourceMutable(), nullptr, effects);
+  if (getRows())
+    getCopyEffects(&getRowsMutable()[0], nullptr, effects);
+}
+
+void StoreTileOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getCopyEffects(nullptr, &getDestinationMutable(), effects);
+}
+
+/// Rows of a piece of a staging buffer, and elements of such a row.
+static constexpr int64_t kPieceRows = 16, kPieceColumns = 32;
+
+static bool isStagingBuffer(MemRefType type) {
+  return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) &&
+         type.hasStaticShape() && type.getRank() == 4 &&
+         type.getDimSize(2) == kPieceRows &&
+         type.getDimSize(3) == kPieceColumns && type.getElementType().isF32();
+}
+
+/// The smallest copy that cp.async makes, in bytes.
+static constexpr int64_t kMinAsyncBytes = 4;
+
+static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
+  int64_t elementBytes = destination.getElementTypeBitWidth() / 8;
+  int64_t row = destination.getRank() == 0 ? 1 : destination.getShape().back();
+  if (row * elementBytes % kMinAsyncBytes == 0)
+    return success();
+  return op.emitOpError() << "expected accesses of at least " << kMinAsyncBytes
+                          << " bytes, but rows of " << destination
+                          << " are not multiples of that";
+}
+
+/// (C2).
+static LogicalResult verifyWay(CopyOp op, MemRefType source,
+                               MemRefType destination) {
+  bool isDirect = op.getWay() == CopyWay::Direct;
+  if (!isDirect && op.getWay() != CopyWay::Matrices)
+    return op.emitOpError()
+           << "expected 'direct' or 'matrices', but got '"
+           << stringifyCopyWay(op.getWay()) << "', which nm.load_tile has";
+  if (isDirect != bool(op.getToken()))
+    return op.emitOpError() << "expected " << (isDirect ? "a" : "no")
+                            << " token of a copy that goes '"
+                            << stringifyCopyWay(op.getWay()) << "'";
+  if (isDirect)
+    return verifyRowBytes(op, destination);
+  if (!isStagingBuffer(source))
+    return op.emitOpError()
+           << "expected a staging buffer of pieces of " << kPieceRows << " x "
+           << kPieceColumns << " f32 in workgroup memory, but got " << source;
+  int64_t k = source.getDimSize(0) * kPieceColumns,
+          m = source.getDimSize(1) * kPieceRows;
+  if (destination.getShape() != ArrayRef<int64_t>{k, m})
+    return op.emitOpError() << "expected a tile of " << k << " x " << m
+                            << " elements, but got " << destination;
+  return success();
+}
+
+static LogicalResult verifyRows(Operation *op, Value rows,
+                                RowListAttr rowList) {
+  if (bool(rows) != bool(rowList))
+    return op->emitOpError()
+           << "expected rows and what their list means together";
+  if (rows && (getBufferType(rows).getRank() != 3 ||
+               !getBufferType(rows).getElementType().isInteger(8)))
+    return op->emitOpError()
+           << "expected a list of rows [panels x unit rows x bytes] of i8, but "
+              "got "
+           << rows.getType();
+  return success();
+}
+
+/// (C3).
+static LogicalResult verifyPart(CopyOp op, MemRefType source,
+                                MemRefType destination) {
+  bool isStaged = isStagingBuffer(source) || isStagingBuffer(destination);
+  std::optional<ArrayRef<int64_t>> part = op.getPart();
+  if (!part && op.getWay() == CopyWay::Matrices)
+    return op.emitOpError()
+           << "expected the part of a staging buffer that is copied";
+  if (!part)
+    return success();
+  if (part->size() != 2 || (*part)[0] < 0 || (*part)[0] >= (*part)[1])
+    return op.emitOpError() << "expected a part [i, n] with 0 <= i < n, but "
+                               "got ["
+                            << *part << "]";
+  if (!isStaged)
+    return op.emitOpError() << "expected a staging buffer to copy a part of, "
+                               "but got "
+                            << source << " and " << destination;
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  MemRefType source = getBufferType(getSource()),
+             destination = getBufferType(getDestination());
+  // (C1).
+  if (failed(verifyElementTypes(*this, source, destination)) ||
+      failed(verifyIsInWorkgroup(*this, "destination", destination)))
+    return failure();
+  if (failed(verifyWay(*this, source, destination)) ||
+      failed(verifyRows(*this, getRows(), getRowListAttr())))
+    return failure();
+  if (failed(verifyPart(*this, source, destination)))
+    return failure();
+  if (!getPart() && source.getRank() != destination.getRank())
+    return emitOpError() << "expected source and destination of one rank, but "
+                            "got "
+                         << source << " and " << destination;
+  // (C4).
+  if (getRows() && getWay() != CopyWay::Direct)
+    return emitOpError() << "expected listed rows to be copied 'direct'";
+  return success();
+}
+
+LogicalResult LoadTileOp::verify() {
+  MemRefType source = getBufferType(getSource()),
+             destination = getFragment().getType().getDestination();
+  // (C1).
+  if (failed(verifyElementTypes(*this, source, destination)) ||
+      failed(
+          verifyIsInWorkgroup(*this, "fragment's destination", destination)) ||
+      failed(verifyRows(*this, getRows(), getRowListAttr())))
+    return failure();
+  if (source.getRank() != destination.getRank())
+    return emitOpError() << "expected source and destination of one rank, but "
+                            "got "
+                         << source << " and " << destination;
+  if (getTranspose() && source.getRank() != 2)
+    return emitOpError() << "expected two dimensions to transpose, but got "
+                         << source;
+  // (C2).
+  bool isSquares = getWay() == CopyWay::Squares;
+  if (!isSquares && getWay() != CopyWay::Elements)
+    return emitOpError() << "expected 'elements' or 'squares', but got '"
+                         << stringifyCopyWay(getWay())
+                         << "', which nm.copy has";
+  if (isSquares && !getTranspose())
+    return emitOpError() << "expected 'squares' to be transposed";
+  return success();
+}
+
+LogicalResult StoreTileOp::verify() {
+  MemRefType expected = getFragment().getType().getDestination(),
+             destination = getBufferType(getDestination());
+  // (C1).
+  if (hasTileOrStridedLayout(destination) && hasTileOrStridedLayout(expected) &&
+      getTypeAtOffset(destination, 0) == getTypeAtOffset(expected, 0))
+    return success();
+  return emitOpError() << "expected a fragment that was loaded for "
+                       << destination << ", but got one for " << expected;
+}

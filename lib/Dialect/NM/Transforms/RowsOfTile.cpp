@@ -1,0 +1,52 @@
+//===- RowsOfTile.cpp - The rows of A that a tile's columns use
+//------------===//
+
+#include "RowsOfTile.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Leaves `op` its indices, and gives the lists that stand behind them.
+static RowsOfTile splitLists(SpMMOp op, const GpuTile &tile) {
+  OpBuilder builder(op);
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  PackingAttr lists = op.getPackingAttr();
+  ::nm::PanelPacking packing = lists.getPacking();
+  Value both = op.getIndices();
+  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
+      strides(3, builder.getIndexAttr(1)),
+      sizes = memref::getMixedSizes(builder, op.getLoc(), both);
+  // Tiles are filled up, so that all have as many panels.
+  sizes[0] = builder.getIndexAttr(packing.panelsOfTile());
+  auto slice = [&] {
+    return memref::SubViewOp::create(builder, op.getLoc(), both, offsets, sizes,
+                                     strides);
+  };
+  Value indices = slice();
+  offsets[0] = sizes[0];
+  Value list = slice();
+  op.getIndicesMutable().assign(indices);
+  op.setPackingAttr(
+      PackingAttr::get(builder.getContext(), packing.withoutColInfo()));
+  return {list, RowListAttr::get(op.getContext(), op.getPattern(), lists,
+                                 tile.k / pattern.windowRows())};
+}
+
+FailureOr<std::optional<RowsOfTile>> RowsOfTile::takeFrom(SpMMOp op,
+                                                          const GpuTile &tile) {
+  PackingAttr packing = op.getPackingAttr();
+  int64_t columns = packing ? packing.getColInfo() : 0;
+  auto simt = dyn_cast<SimtScheduleAttr>(op.getScheduleAttr());
+  if (columns == 0 && simt && simt.packsRows())
+    return op.emitOpError() << "expected weights with col_info, as "
+                               "nm-pack-weights makes them where the schedule "
+                               "says pack = true";
+  if (columns == 0)
+    return std::optional<RowsOfTile>();
+  if (columns != tile.n)
+    return op.emitOpError() << "expected col_info of the block tile's "
+                            << tile.n << " columns, but got " << packing;
+  return std::optional<RowsOfTile>(splitLists(op, tile));
+}
