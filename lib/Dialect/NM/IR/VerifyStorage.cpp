@@ -60,8 +60,9 @@ LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
     if (auto memref = dyn_cast<MemRefType>(type);
         memref && !memref.isStrided() &&
         !isa<TileLayoutAttr>(memref.getLayout()))
-      return op->emitOpError() << "expected operand " << position
-                               << " to have a strided or tile layout, but got " << type;
+      return op->emitOpError()
+             << "expected operand " << position
+             << " to have a strided or tile layout, but got " << type;
   }
   auto destinations = cast<DestinationStyleOpInterface>(op).getDpsInits();
   size_t numResults = onTensors ? destinations.size() : 0;
