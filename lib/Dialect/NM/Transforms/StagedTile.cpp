@@ -4,6 +4,8 @@
 
 #include "nm/Dialect/NM/Transforms/AccessWidth.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -11,7 +13,10 @@ FailureOr<StagedTile> StagedTile::get(SpMMOp product) {
   StagedTile tile;
   tile.product = product;
   for (Operation &op : *product->getBlock()) {
-    if (auto buffer = dyn_cast<memref::AllocOp>(op))
+    // An epilogue's sums are a buffer too, but in no memory of the block's.
+    if (auto buffer = dyn_cast<memref::AllocOp>(op);
+        buffer &&
+        gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer.getType()))
       tile.buffers.push_back(buffer);
     else if (auto load = dyn_cast<LoadTileOp>(op))
       tile.loads.push_back(load);
