@@ -4,6 +4,7 @@
 
 #include "CompareOutputs.h"
 
+#include "nm/Support/Condensed.h"
 #include "nm/Support/Prune.h"
 #include "nm/Support/ReferenceSpMM.h"
 
@@ -12,14 +13,20 @@
 using namespace nm;
 using namespace nm::test;
 
-/// A tensor of drawn elements.
+/// A tensor of drawn elements, times `scale`.
 static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
-                                 Random &random) {
+                                 Random &random, double scale = 1) {
   Result<Buffer> buffer = Buffer::allocate(type, shape);
   if (buffer)
     for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
-      storeFromDouble(buffer->tensor().data, type, i, random.element(type));
+      storeFromDouble(buffer->tensor().data, type, i,
+                      random.element(type) * scale);
   return buffer;
+}
+
+static void addNonFinite(const Tensor &tensor, Random &random) {
+  for (auto [element, value] : random.nonFinite(tensor.type, tensor.elements()))
+    storeFromDouble(tensor.data, tensor.type, element, value);
 }
 
 static std::vector<double> asDoubles(const Tensor &tensor) {
@@ -37,14 +44,41 @@ static DenseView viewWeight(const ModelCase &model, const void *data,
       data, type, model.k, model.n, kFirst ? model.n : 1, kFirst ? 1 : model.k};
 }
 
-/// c + a·weight in float64.
+namespace {
+/// A weight's kept elements in float64.
+struct KeptWeight {
+  std::vector<double> values;
+  std::vector<uint8_t> indices;
+};
+} // namespace
+
+static Result<KeptWeight> condense(const ModelCase &model,
+                                   const Tensor &weight) {
+  const Pattern &pattern = model.pattern;
+  std::vector<double> dense = asDoubles(weight);
+  KeptWeight kept;
+  kept.values.resize(pattern.condensedRows(model.k) *
+                     pattern.paddedColumns(model.n));
+  kept.indices.resize(pattern.unitRows(model.k) *
+                      pattern.blockColumns(model.n));
+  if (Status status =
+          compress(viewWeight(model, dense.data(), ElementType::F64), pattern,
+                   "the weight", kept.values.data(), kept.indices.data());
+      !status)
+    return status.error();
+  return kept;
+}
+
+/// c + a·weight in float64, of kept weights alone.
 static std::vector<double> makeReference(const ModelCase &model,
                                          const std::vector<double> &a,
-                                         const std::vector<double> &weight,
+                                         const KeptWeight &weight,
                                          std::vector<double> c) {
-  referenceDense(ActivationView::rowMajor(a.data(), ElementType::F64,
-                                          model.rows(), model.k),
-                 viewWeight(model, weight.data(), ElementType::F64), c.data());
+  referenceSpMM(ActivationView::rowMajor(a.data(), ElementType::F64,
+                                         model.rows(), model.k),
+                {weight.values.data(), weight.indices.data(), ElementType::F64,
+                 model.pattern, model.k, model.n},
+                c.data());
   return c;
 }
 
@@ -69,33 +103,39 @@ Status ModelOperands::drawEpilogue(const ModelCase &model, Random &random) {
 }
 
 Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
-                                          Random &random) {
+                                          Random &random, bool hasSpecials) {
   Shape weightShape = {model.k, model.n};
   if (model.weightDim == 1)
     std::swap(weightShape[0], weightShape[1]);
   while (true) {
-    Result<Buffer> a =
-        drawTensor(model.type, model.sizes(model.activationLoops), random);
+    double scale = hasSpecials ? random.scale(model.type) : 1;
+    Result<Buffer> a = drawTensor(
+        model.type, model.sizes(model.activationLoops), random, scale);
     Result<Buffer> w = drawTensor(model.type, weightShape, random);
-    Result<Buffer> c =
-        drawTensor(model.outputType, model.sizes(model.outputLoops), random);
+    Result<Buffer> c = drawTensor(
+        model.outputType, model.sizes(model.outputLoops), random, scale);
     for (const Result<Buffer> *buffer : {&a, &w, &c})
       if (!*buffer)
         return buffer->error();
+    if (hasSpecials)
+      addNonFinite(a->tensor(), random);
     void *weightData = w->tensor().data;
     prune(viewWeight(model, weightData, model.type), model.pattern, weightData);
 
     std::vector<double> activations =
         model.asMatrix(a->tensor(), model.activationLoops, model.kLoop());
-    std::vector<double> weight = asDoubles(w->tensor());
+    Result<KeptWeight> weight = condense(model, w->tensor());
+    if (!weight)
+      return weight.error();
     std::vector<double> before =
         model.asMatrix(c->tensor(), model.outputLoops, model.nLoop());
     if (model.filled)
       std::fill(before.begin(), before.end(), 0.0);
     std::vector<double> expected =
-        makeReference(model, activations, weight, before);
-    if (cancels(expected, makeReference(model, squared(activations),
-                                        squared(weight), squared(before))))
+        makeReference(model, activations, *weight, before);
+    weight->values = squared(std::move(weight->values));
+    if (cancels(expected, makeReference(model, squared(activations), *weight,
+                                        squared(before))))
       continue;
     ModelOperands operands;
     operands.activation = std::move(*a);

@@ -22,8 +22,11 @@ struct ModelOperands {
   /// What the errors are relative to, as EpilogueCase::apply gives it.
   std::vector<double> magnitudes;
 
-  /// Drawn anew until the sums do not cancel.
-  static Result<ModelOperands> draw(const ModelCase &model, Random &random);
+  /// Drawn anew until the sums do not cancel. Where `hasSpecials`, elements of
+  /// some cases are huge or tiny, and a few activations infinite or NaN; a
+  /// product with dense weights would multiply those by pruned zeros.
+  static Result<ModelOperands> draw(const ModelCase &model, Random &random,
+                                    bool hasSpecials = false);
 
 private:
   Status drawEpilogue(const ModelCase &model, Random &random);

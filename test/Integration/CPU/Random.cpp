@@ -46,17 +46,27 @@ double Random::scale(ElementType type) {
   return std::ldexp(1, isWide ? (isHuge ? 100 : -100) : (isHuge ? 6 : -8));
 }
 
-bool Random::addNonFinite(GuardedArray &array) {
-  bool hasInfinity =
-      isFloat(array.type()) && array.type() != ElementType::F8E4M3;
-  if (!hasInfinity || array.numElements() == 0 || chance(0.7))
-    return false;
+std::vector<std::pair<int64_t, double>> Random::nonFinite(ElementType type,
+                                                          int64_t count) {
+  bool hasInfinity = isFloat(type) && type != ElementType::F8E4M3;
+  if (!hasInfinity || count == 0 || chance(0.7))
+    return {};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double values[] = {kInfinity, -kInfinity,
                            std::numeric_limits<double>::quiet_NaN()};
-  for (int64_t count = integer(1, 3); count > 0; --count)
-    array.store(integer(0, array.numElements() - 1), values[integer(0, 2)]);
-  return true;
+  std::vector<std::pair<int64_t, double>> elements;
+  for (int64_t left = integer(1, 3); left > 0; --left) {
+    int64_t element = integer(0, count - 1);
+    elements.emplace_back(element, values[integer(0, 2)]);
+  }
+  return elements;
+}
+
+bool Random::addNonFinite(GuardedArray &array) {
+  auto elements = nonFinite(array.type(), array.numElements());
+  for (auto [element, value] : elements)
+    array.store(element, value);
+  return !elements.empty();
 }
 
 Pattern Random::pattern() {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace nm::test {
@@ -61,6 +62,9 @@ public:
   /// Makes a few elements infinite or NaN, in some cases, where floats of its
   /// type can be. Whether it did.
   bool addNonFinite(GuardedArray &array);
+  /// The elements of `count` of `type` that it makes so, and what they become.
+  std::vector<std::pair<int64_t, double>> nonFinite(ElementType type,
+                                                    int64_t count);
 
   /// Any N:M up to 256, element-wise, vector-wise or block-wise.
   Pattern pattern();

@@ -2,17 +2,20 @@
 //
 // usage: NMGpuRunCases FOLDER
 //
-// FOLDER is what NMGpuCompileCases has written. Needs the runtime alone.
+// FOLDER is what NMGpuCompileCases has written. Needs the runtime alone. The
+// ways that cases took are left there for NMGpuCheckWays.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../CPU/CompareOutputs.h"
 #include "../CPU/ModelOperands.h"
 #include "GpuCases.h"
+#include "GpuWays.h"
 
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -121,14 +124,40 @@ static Result<Buffer> call(const ModelCase &product, Function &function,
   return copyToHost(result->tensor());
 }
 
-static std::string check(const ModelCase &product, const Module &module) {
+/// The record of the only op of `name`.
+static const OpInfo *findRecord(const Module &module, const std::string &name) {
+  for (const FunctionInfo &function : module.manifest().functions)
+    if (function.name == name && !function.ops.empty())
+      return &function.ops.front();
+  return nullptr;
+}
+
+static bool hasNonFinite(const Tensor &tensor) {
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    if (!std::isfinite(loadAsDouble(tensor.data, tensor.type, i)))
+      return true;
+  return false;
+}
+
+/// Checks the product, and counts the ways that it takes.
+static std::string check(const ModelCase &product, const Module &module,
+                         WayCounts &ways) {
   Random random(7000000 + product.number);
   Result<Function> function = module.function(product.name());
   if (!function)
     return function.error().message;
-  Result<ModelOperands> operands = ModelOperands::draw(product, random);
+  const OpInfo *record = findRecord(module, product.name());
+  if (!record)
+    return "expected a record of how its op was compiled";
+  for (const std::string &way : describeWays(product, *record))
+    ++ways[way];
+  bool hasSpecials = record->strategy != "cublas" && !product.epilogue;
+  Result<ModelOperands> operands =
+      ModelOperands::draw(product, random, hasSpecials);
   if (!operands)
     return operands.error().message;
+  if (hasNonFinite(operands->activation.tensor()))
+    ++ways[record->strategy + ": infinite or NaN activations"];
   Result<Buffer> result = call(product, *function, *operands);
   if (!result)
     return result.error().message;
@@ -138,7 +167,8 @@ static std::string check(const ModelCase &product, const Module &module) {
 }
 
 /// Returns how many cases fail.
-static int runGroup(const GpuGroup &group, const std::string &folder) {
+static int runGroup(const GpuGroup &group, const std::string &folder,
+                    WayCounts &ways) {
   std::string path = folder + "/" + group.name + ".so";
   Result<Module> module = Module::load(path);
   if (!module) {
@@ -147,7 +177,7 @@ static int runGroup(const GpuGroup &group, const std::string &folder) {
   }
   int failures = 0;
   for (const ModelCase &product : group.cases) {
-    std::string wrong = check(product, *module);
+    std::string wrong = check(product, *module, ways);
     if (wrong.empty())
       continue;
     std::printf("%s of %s: %s\n%s", product.name().c_str(), group.name.c_str(),
@@ -173,16 +203,22 @@ int main(int argc, char **argv) {
   }
   // Before the first draw.
   setenv("NM_TEST_SEED", seed.c_str(), /*overwrite=*/1);
+  WayCounts ways;
   int failures = 0;
   int64_t cases = 0, turn = 0;
   for (const GpuGroup &group : drawGpuGroups(count)) {
     if (!part.has(turn++))
       continue;
     cases += int64_t(group.cases.size());
-    failures += runGroup(group, folder);
+    failures += runGroup(group, folder, ways);
   }
   std::printf("%lld of %lld cases agree with float64, NM_TEST_SEED=%s\n",
               static_cast<long long>(cases - failures),
               static_cast<long long>(cases), seed.c_str());
+  printWays(ways);
+  if (!saveWays(folder, ways)) {
+    std::fprintf(stderr, "%s: expected to write ways.txt\n", argv[1]);
+    return 2;
+  }
   return failures != 0;
 }

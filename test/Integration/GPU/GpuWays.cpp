@@ -1,0 +1,141 @@
+//===- GpuWays.cpp - The ways that drawn products take --------------------===//
+
+#include "GpuWays.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+using namespace nm;
+using namespace nm::test;
+
+/// The text of field `name` of the schedule that a remark ends in: what stands
+/// behind `name = `, or nothing.
+static std::string getField(const std::string &remark,
+                            const std::string &name) {
+  size_t schedule = remark.find("schedule #nm.");
+  if (schedule == std::string::npos)
+    return "";
+  size_t place = remark.find(name + " = ", schedule);
+  return place == std::string::npos ? ""
+                                    : remark.substr(place + name.size() + 3);
+}
+
+static int64_t getNumber(const std::string &remark, const std::string &name) {
+  return std::atoll(getField(remark, name).c_str());
+}
+
+/// The last number of a list in brackets.
+static int64_t getLast(const std::string &remark, const std::string &name) {
+  std::string list = getField(remark, name);
+  list = list.substr(0, list.find(']'));
+  size_t comma = list.rfind(' ');
+  return comma == std::string::npos ? 0 : std::atoll(list.c_str() + comma);
+}
+
+static std::string describeRows(const Pattern &pattern,
+                                const std::string &remark) {
+  if (getLast(remark, "block") < pattern.windowRows())
+    return "kept units as tiles";
+  return pattern.bn < getLast(remark, "warp") ? "rows of a lane's own"
+                                              : "rows that a warp shares";
+}
+
+std::vector<std::string> nm::test::describeWays(const ModelCase &product,
+                                                const OpInfo &op) {
+  std::vector<std::string> ways;
+  auto add = [&](const std::string &way) {
+    ways.push_back(op.strategy + ": " + way);
+  };
+  add("all");
+  add(std::string(elementName(product.type)));
+  if (product.leading.empty())
+    add("vector");
+  else if (product.activationLoops.back() != product.kLoop())
+    add("column-major A");
+  if (product.nLoop() != product.outputLoops.back())
+    add("column-major C");
+  if (product.epilogue)
+    add("epilogue");
+  if (op.strategy == "simt")
+    add(describeRows(product.pattern, op.remark));
+  if (op.strategy != "simt" && op.strategy != "gemv")
+    return ways;
+  add("stages = " + std::to_string(getNumber(op.remark, "stages")));
+  for (const char *name : {"split_k", "cluster_k", "slice_k"})
+    if (getNumber(op.remark, name) > 1)
+      add(name);
+  for (const char *way : {"pack = true", "prefetch = false"}) {
+    std::string text = way;
+    size_t equals = text.find(" = ");
+    if (getField(op.remark, text.substr(0, equals))
+            .rfind(text.substr(equals + 3), 0) == 0)
+      add(text);
+  }
+  return ways;
+}
+
+void nm::test::printWays(const WayCounts &ways) {
+  for (const auto &[way, count] : ways)
+    std::printf("%6lld %s\n", static_cast<long long>(count), way.c_str());
+}
+
+const std::vector<std::string> &nm::test::expectedWays() {
+  static const std::vector<std::string> ways = {
+      "simt: rows of a lane's own",
+      "simt: rows that a warp shares",
+      "simt: kept units as tiles",
+      "simt: infinite or NaN activations",
+      "simt: column-major A",
+      "simt: column-major C",
+      "simt: epilogue",
+      "simt: stages = 1",
+      "simt: stages = 2",
+      "simt: stages = 4",
+      "simt: split_k",
+      "simt: cluster_k",
+      "simt: slice_k",
+      "simt: pack = true",
+      "simt: prefetch = false",
+      "gemv: f32",
+      "gemv: f16",
+      "gemv: bf16",
+      "gemv: i8",
+      "gemv: f8E4M3FN",
+      "gemv: vector",
+      "gemv: infinite or NaN activations",
+      "gemv: column-major A",
+      "gemv: column-major C",
+      "gemv: epilogue",
+      "gemv: split_k",
+      "gemv: slice_k",
+      "cublas: f32",
+      "cublas: f16",
+      "cublas: bf16",
+      "cublas: i8",
+      "cublas: column-major A",
+      "loops: f16",
+  };
+  return ways;
+}
+
+static std::string pathOf(const std::string &folder) {
+  return folder + "/ways.txt";
+}
+
+bool nm::test::saveWays(const std::string &folder, const WayCounts &ways) {
+  std::ofstream file(pathOf(folder));
+  for (const auto &[way, count] : ways)
+    file << count << " " << way << "\n";
+  return bool(file.flush());
+}
+
+bool nm::test::addWays(const std::string &folder, WayCounts &ways) {
+  std::ifstream file(pathOf(folder));
+  if (!file)
+    return false;
+  int64_t count = 0;
+  for (std::string way; file >> count && std::getline(file >> std::ws, way);)
+    ways[way] += count;
+  return true;
+}

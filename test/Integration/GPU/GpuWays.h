@@ -1,0 +1,44 @@
+//===- GpuWays.h - The ways that drawn products take ------------*- C++ -*-===//
+//
+// What a product was compiled to, as far as it decides which code of the
+// compiler was used: its strategy, what its schedule says, how its operands
+// lie. Read from the record that a module keeps of each op, so that a generator
+// that no longer reaches a way is seen.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_TEST_INTEGRATION_GPU_GPUWAYS_H
+#define NM_TEST_INTEGRATION_GPU_GPUWAYS_H
+
+#include "../CPU/ModelCase.h"
+
+#include "nm/Runtime/Manifest.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nm::test {
+
+/// How many products took each way.
+using WayCounts = std::map<std::string, int64_t>;
+
+/// The ways that `product` took, whose op has the record `op`.
+std::vector<std::string> describeWays(const ModelCase &product,
+                                      const OpInfo &op);
+
+/// Prints a line for each way.
+void printWays(const WayCounts &ways);
+
+/// Those that the drawn cases are meant to take for a chip with clusters.
+const std::vector<std::string> &expectedWays();
+
+/// The counts of a part of the cases, in the folder that it was run in.
+bool saveWays(const std::string &folder, const WayCounts &ways);
+/// Adds those of `folder`; false where there are none.
+bool addWays(const std::string &folder, WayCounts &ways);
+
+} // namespace nm::test
+
+#endif // NM_TEST_INTEGRATION_GPU_GPUWAYS_H
