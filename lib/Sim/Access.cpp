@@ -67,9 +67,12 @@ static const char *describeOther(Conflict conflict) {
 std::string Block::describeShared(const NmSimThread &thread, int32_t site,
                                   size_t offset) const {
   const NmSimSite &info = launch.kernel.sites[site];
-  std::string text = verb(info) + std::to_string(info.bytes) +
-                     " bytes at byte " + std::to_string(int64_t(offset)) +
-                     " of shared memory";
+  // How many bytes a bulk copy has, its operand says.
+  std::string text =
+      verb(info) +
+      (info.bytes ? std::to_string(info.bytes) + " bytes at byte " : "byte ") +
+      std::to_string(int64_t(offset)) +
+      (info.bytes ? "" : " and those after it") + " of shared memory";
   if (thread.block != this)
     text += " of block " + std::to_string(rank) + " of its cluster";
   return text;
@@ -284,13 +287,8 @@ void Block::checkPrefetch(NmSimThread &thread, int32_t site, const char *from,
 }
 
 void Block::land(NmSimThread &thread, const std::vector<PendingCopy> &copies) {
-  for (const PendingCopy &copy : copies) {
-    const NmSimSite &info = launch.kernel.sites[copy.site];
-    std::memcpy(copy.to, copy.from, size_t(copy.bytes));
-    std::memset(copy.to + copy.bytes, 0, size_t(info.bytes - copy.bytes));
-    shadow.landCopy(order, thread.index, copy.site, size_t(copy.to - shared),
-                    size_t(info.bytes));
-  }
+  for (const PendingCopy &copy : copies)
+    land({copy, order.now(thread.index), launch.kernel.sites[copy.site].bytes});
 }
 
 void Block::commitCopies(NmSimThread &thread) {

@@ -17,7 +17,6 @@ using namespace nm::sim;
 /// it is here.
 static constexpr size_t kStackBytes = 256 << 10;
 /// A thread's turn, and how long a block may go on without getting further.
-static constexpr int64_t kTurn = 1 << 16;
 static constexpr int64_t kMaxIdleSteps = int64_t(1) << 28;
 /// Of a loop over k, with two of them for each tile, this is 2^18 elements.
 static constexpr int64_t kMaxBarriers = int64_t(1) << 14;
@@ -103,6 +102,7 @@ void Block::start(const std::array<int64_t, 3> &place) {
   std::memset(shared, 0xff, sharedBytes);
   shadow.reset(sharedBytes);
   barriers.fill({});
+  mbarriers.clear();
   gatherings.clear();
   numDone = 0;
   idleSteps = 0;

@@ -6,12 +6,14 @@
 #include "Faults.h"
 #include "Fiber.h"
 #include "GlobalMemory.h"
+#include "Mbarrier.h"
 #include "SharedShadow.h"
 #include "WarpLog.h"
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -19,19 +21,13 @@ namespace nm::sim {
 class Block;
 class Cluster;
 
-/// A copy to shared memory that has not landed.
-struct PendingCopy {
-  char *to;
-  const char *from;
-  int32_t bytes, site;
-};
-
 enum class ThreadState {
   Ready,
   Yielded,
   AtBarrier,
   AtCollective,
   AtClusterBarrier,
+  AtMbarrier,
   Done
 };
 } // namespace nm::sim
@@ -45,6 +41,7 @@ struct NmSimThread {
   nm::sim::ThreadState state;
   /// Where it waits, and at which barrier.
   int32_t site, barrier;
+  char *mbarrier;
   /// The cluster's barrier that it has arrived at and not waited for, or -1.
   int64_t meeting;
   /// Accesses and iterations until somebody else has a turn.
@@ -78,6 +75,9 @@ struct Launch {
   /// Where dynamic shared memory starts.
   int64_t dynamicOffset() const;
 };
+
+/// Accesses and iterations of a thread's turn.
+inline constexpr int64_t kTurn = 1 << 16;
 
 /// Runs one block after the other, each as a part of a cluster.
 class Block {
@@ -115,6 +115,19 @@ public:
   void waitForCopies(NmSimThread &thread, size_t pending);
   void waitForAllCopies(NmSimThread &thread);
   void barrier(NmSimThread &thread, int32_t site, int32_t id, int32_t count);
+  void initMbarrier(NmSimThread &thread, int32_t site, char *address,
+                    int32_t count);
+  void invalidateMbarrier(NmSimThread &thread, int32_t site, char *address);
+  /// Expects `bytes` more of copies, then arrives. Returns the phase.
+  int64_t arriveMbarrier(NmSimThread &thread, int32_t site, char *address,
+                         int32_t count, int64_t bytes);
+  void waitMbarrier(NmSimThread &thread, int32_t site, char *address,
+                    int32_t parity);
+  /// The arrival of the thread's cp.async, which the count includes or not.
+  void trackCopies(NmSimThread &thread, int32_t site, char *address,
+                   bool counts);
+  void startBulkCopy(NmSimThread &thread, int32_t site, char *to,
+                     const char *from, char *address, int32_t bytes);
   void arriveCluster(NmSimThread &thread, int32_t site, bool aligned);
   void waitCluster(NmSimThread &thread, int32_t site, bool aligned);
   /// The address of another block's memory, or of this one's.
@@ -171,6 +184,11 @@ private:
   void leave(NmSimThread &thread) { Fiber::change(thread.fiber, scheduler); }
   void giveTurn(NmSimThread &thread, int32_t site);
   void land(NmSimThread &thread, const std::vector<PendingCopy> &copies);
+  void land(const TrackedCopy &tracked);
+  bool isMbarrierPlace(NmSimThread &thread, int32_t site, const char *address);
+  Mbarrier *findMbarrier(NmSimThread &thread, int32_t site, char *address);
+  void finishPhase(Mbarrier &barrier);
+  void wakeWaiting(const Mbarrier &barrier, const char *address);
   /// The last thread to arrive has.
   void releaseBarrier(const NmSimThread &thread);
   void finishGathering(size_t index);
@@ -215,6 +233,7 @@ private:
   std::array<RemoteAccess, kMaxClusterBlocks> remote;
   SharedShadow shadow;
   std::array<Barrier, 16> barriers;
+  std::map<char *, Mbarrier> mbarriers;
   std::vector<std::unique_ptr<Gathering>> gatherings;
   std::vector<WarpLog> logs;
   Counts counts;

@@ -83,8 +83,9 @@ void Cluster::run(int64_t index) {
 void Cluster::reportStuck() {
   // Other clusters would do the same.
   launch.faults.stop();
-  for (ThreadState state : {ThreadState::AtCollective, ThreadState::AtBarrier,
-                            ThreadState::AtClusterBarrier})
+  for (ThreadState state :
+       {ThreadState::AtCollective, ThreadState::AtBarrier,
+        ThreadState::AtMbarrier, ThreadState::AtClusterBarrier})
     for (const std::unique_ptr<Block> &block : blocks)
       if (block->reportStuck(state))
         return;

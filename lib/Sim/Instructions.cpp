@@ -68,6 +68,46 @@ void nmSimWaitForAllCopies(NmSimThread *thread, int32_t) {
 }
 
 //===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+void nmSimInitMbarrier(NmSimThread *thread, int32_t site, void *address,
+                       int32_t count) {
+  thread->block->initMbarrier(*thread, site, static_cast<char *>(address),
+                              count);
+}
+
+void nmSimInvalidateMbarrier(NmSimThread *thread, int32_t site, void *address) {
+  thread->block->invalidateMbarrier(*thread, site,
+                                    static_cast<char *>(address));
+}
+
+int64_t nmSimArriveMbarrier(NmSimThread *thread, int32_t site, void *address,
+                            int32_t count, int32_t bytes) {
+  return thread->block->arriveMbarrier(
+      *thread, site, static_cast<char *>(address), count, bytes);
+}
+
+void nmSimWaitMbarrier(NmSimThread *thread, int32_t site, void *address,
+                       int32_t parity) {
+  thread->block->waitMbarrier(*thread, site, static_cast<char *>(address),
+                              parity);
+}
+
+void nmSimTrackCopies(NmSimThread *thread, int32_t site, void *address,
+                      int32_t noinc) {
+  thread->block->trackCopies(*thread, site, static_cast<char *>(address),
+                             noinc != 0);
+}
+
+void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to, void *from,
+                   void *mbarrier, int32_t bytes) {
+  thread->block->startBulkCopy(*thread, site, static_cast<char *>(to),
+                               static_cast<char *>(from),
+                               static_cast<char *>(mbarrier), bytes);
+}
+
+//===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 

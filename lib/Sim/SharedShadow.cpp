@@ -40,6 +40,11 @@ void Order::raise(Clocks &clocks, const Clocks &others) {
     clocks[v] = std::max(clocks[v], others[v]);
 }
 
+void Order::release(uint32_t warp, Clocks &others) {
+  known[warp][warp] = clocks[warp]++;
+  raise(others, known[warp]);
+}
+
 /// What it does from here on until it waits is not before the barrier.
 void Order::arrive(uint32_t warp) {
   known[warp][warp] = clocks[warp]++;
@@ -184,11 +189,11 @@ SharedConflict SharedShadow::startCopy(const Order &order, uint32_t thread,
   });
 }
 
-void SharedShadow::landCopy(const Order &order, uint32_t thread, int32_t site,
-                            size_t offset, size_t size) {
+void SharedShadow::landCopy(Stamp writer, int32_t site, size_t offset,
+                            size_t size) {
   (void)forEachCell(offset, size, [&](Cell &cell) {
     cell.copier = 0;
-    cell.writer = order.now(thread);
+    cell.writer = writer;
     cell.writerSite = uint16_t(site);
     return SharedConflict();
   });

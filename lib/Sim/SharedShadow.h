@@ -39,6 +39,9 @@ private:
 /// What is ordered before what by the barriers of a block and its cluster.
 class Order {
 public:
+  static constexpr int kMaxClocks = kMaxWarps + kMaxClusterBlocks;
+  using Clocks = std::array<uint32_t, kMaxClocks>;
+
   /// For a block of `warps` warps in a cluster of `blocks`.
   void reset(int warps, int blocks = 1);
   Stamp now(uint32_t thread) const {
@@ -51,6 +54,12 @@ public:
   }
   /// The warps in `mask` have met: all of each is before all that follows.
   void join(uint32_t mask);
+  /// What the warp has done is added to `clocks`; what another warp that
+  /// acquires those does then, comes after it.
+  void release(uint32_t warp, Clocks &clocks);
+  void acquire(uint32_t warp, const Clocks &clocks) {
+    raise(known[warp], clocks);
+  }
 
   //===--------------------------------------------------------------------===//
   // Other blocks of the cluster
@@ -78,9 +87,6 @@ public:
   bool isBeforeAny(Stamp stamp) const;
 
 private:
-  static constexpr int kMaxClocks = kMaxWarps + kMaxClusterBlocks;
-  using Clocks = std::array<uint32_t, kMaxClocks>;
-
   static void raise(Clocks &clocks, const Clocks &others);
 
   /// Of the block, and with those that stand for other blocks.
@@ -128,8 +134,7 @@ public:
   /// An asynchronous copy by `thread` to there starts, or lands.
   SharedConflict startCopy(const Order &order, uint32_t thread, int32_t site,
                            size_t offset, size_t bytes);
-  void landCopy(const Order &order, uint32_t thread, int32_t site,
-                size_t offset, size_t bytes);
+  void landCopy(Stamp writer, int32_t site, size_t offset, size_t bytes);
 
 private:
   struct Cell {

@@ -127,6 +127,29 @@ NM_SIM_API void nmSimWaitForCopies(NmSimThread *thread, int32_t site,
 NM_SIM_API void nmSimWaitForAllCopies(NmSimThread *thread, int32_t site);
 
 //===----------------------------------------------------------------------===//
+// mbarriers
+//===----------------------------------------------------------------------===//
+
+NM_SIM_API void nmSimInitMbarrier(NmSimThread *thread, int32_t site,
+                                  void *address, int32_t count);
+NM_SIM_API void nmSimInvalidateMbarrier(NmSimThread *thread, int32_t site,
+                                        void *address);
+/// Expects `bytes` more of copies, then arrives `count` times. Returns the
+/// phase.
+NM_SIM_API int64_t nmSimArriveMbarrier(NmSimThread *thread, int32_t site,
+                                       void *address, int32_t count,
+                                       int32_t bytes);
+/// Waits until the phase of `parity` is over.
+NM_SIM_API void nmSimWaitMbarrier(NmSimThread *thread, int32_t site,
+                                  void *address, int32_t parity);
+/// cp.async.mbarrier.arrive; the mbarrier's count includes it where `noinc`.
+NM_SIM_API void nmSimTrackCopies(NmSimThread *thread, int32_t site,
+                                 void *address, int32_t noinc);
+/// cp.async.bulk from global memory, with complete_tx on the mbarrier.
+NM_SIM_API void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to,
+                              void *from, void *mbarrier, int32_t bytes);
+
+//===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 

@@ -41,7 +41,7 @@ LogicalResult OpConverter::replaceByCall(Operation *op, StringRef name,
   FailureOr<LLVM::CallOp> call = callSim(op, name, result, operands, access);
   if (failed(call))
     return failure();
-  Value value = call->getNumResults() ? call->getResult() : Value();
+  Value value = op->getNumResults() ? call->getResult() : Value();
   // Accesses through it must still find its address space.
   if (value && value.getType() != op->getResult(0).getType())
     value = LLVM::AddrSpaceCastOp::create(builder, op->getLoc(),
@@ -234,7 +234,9 @@ LogicalResult OpConverter::convertInstruction(Operation *op) {
     return callCollective(op, *instruction, operands);
   if (instruction->execution == Execution::Register)
     operands.push_back(constant(op->getLoc(), i32, instruction->reg));
-  Type result = LLVM::LLVMVoidType::get(op->getContext());
+  Type result = instruction->returnsState
+                    ? i64
+                    : LLVM::LLVMVoidType::get(op->getContext());
   if (op->getNumResults() != 0)
     result = isa<LLVM::LLVMPointerType>(op->getResult(0).getType())
                  ? pointer

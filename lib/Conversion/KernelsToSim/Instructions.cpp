@@ -83,6 +83,63 @@ static Operands getAligned(const OperandBuilder &b) {
       b.integer(cast<OpTy>(b.op).getAligned().value_or(false))};
 }
 
+/// An mbarrier's op whose operands are `values`; it may not have a predicate.
+template <typename OpTy>
+static Operands withoutPredicate(const OperandBuilder &b,
+                                 SmallVector<Value> values) {
+  if (cast<OpTy>(b.op).getPredicate())
+    return b.op->emitOpError("expected no predicate: the simulator has none "
+                             "for mbarriers");
+  return values;
+}
+
+static Operands getMbarrierInit(const OperandBuilder &b) {
+  return withoutPredicate<NVVM::MBarrierInitOp>(b,
+                                                {b.operand(0), b.operand(1)});
+}
+
+static Operands getArrival(const OperandBuilder &b) {
+  auto op = cast<NVVM::MBarrierArriveOp>(b.op);
+  if (op.getRelaxed())
+    return b.op->emitOpError("expected an arrival that is not relaxed: the "
+                             "simulator has no other");
+  Value count = op.getCount();
+  return SmallVector<Value>{b.operand(0), count ? count : b.integer(1),
+                            b.integer(0)};
+}
+
+static Operands getExpectingArrival(const OperandBuilder &b) {
+  if (cast<NVVM::MBarrierArriveExpectTxOp>(b.op).getRelaxed())
+    return b.op->emitOpError("expected an arrival that is not relaxed: the "
+                             "simulator has no other");
+  return withoutPredicate<NVVM::MBarrierArriveExpectTxOp>(
+      b, {b.operand(0), b.integer(1), b.operand(1)});
+}
+
+static Operands getPhaseWait(const OperandBuilder &b) {
+  return SmallVector<Value>{b.operand(0), b.operand(1)};
+}
+
+static Operands getTracked(const OperandBuilder &b) {
+  return SmallVector<Value>{
+      b.operand(0),
+      b.integer(cast<NVVM::CpAsyncMBarrierArriveOp>(b.op).getNoinc())};
+}
+
+static Operands getBulkCopy(const OperandBuilder &b) {
+  auto op = cast<NVVM::CpAsyncBulkGlobalToSharedClusterOp>(b.op);
+  if (op.getMulticastMask())
+    return b.op->emitOpError("expected a copy without multicast: the simulator "
+                             "has no other");
+  return SmallVector<Value>{op.getDstMem(), op.getSrcMem(), op.getMbar(),
+                            op.getSize()};
+}
+
+/// How many bytes it copies, an operand says.
+static SiteTable::Access getBulkCopyAccess(Operation *) {
+  return {NM_SIM_COPY, NM_SIM_SHARED, /*bytes=*/0, /*alignment=*/16};
+}
+
 static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
 
 //===----------------------------------------------------------------------===//
@@ -157,6 +214,19 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.cp.async.bulk.prefetch", Thread, "nmSimPrefetchBulk"},
       {"nvvm.cp.async.shared.global", Thread, "nmSimCopyAsync", getCopy,
        getCopyAccess},
+      {"nvvm.cp.async.bulk.shared.cluster.global", Thread, "nmSimCopyBulk",
+       getBulkCopy, getBulkCopyAccess},
+      {"nvvm.cp.async.mbarrier.arrive", Thread, "nmSimTrackCopies", getTracked},
+      {"nvvm.mbarrier.init", Thread, "nmSimInitMbarrier", getMbarrierInit},
+      {"nvvm.mbarrier.inval", Thread, "nmSimInvalidateMbarrier"},
+      {"nvvm.mbarrier.arrive", Thread, "nmSimArriveMbarrier", getArrival,
+       nullptr, 0, /*returnsState=*/true},
+      {"nvvm.mbarrier.arrive.expect_tx", Thread, "nmSimArriveMbarrier",
+       getExpectingArrival, nullptr, 0, /*returnsState=*/true},
+      {"nvvm.mbarrier.try_wait.parity", Thread, "nmSimWaitMbarrier",
+       getPhaseWait},
+      // Registers are not counted.
+      {"nvvm.setmaxregister", Thread, "nmSimFence", getNone},
       {"nvvm.cp.async.commit.group", Thread, "nmSimCommitCopies"},
       {"nvvm.cp.async.wait.group", Thread, "nmSimWaitForCopies", getWait},
       {"nvvm.shfl.sync", Warp, "nmSimShuffle", getShuffle},

@@ -51,6 +51,8 @@ struct Instruction {
   /// second operands, before all have come together.
   SiteTable::Access (*access)(Operation *) = nullptr;
   int32_t reg = 0;
+  /// Whether the function returns an i64 also where the op has no result.
+  bool returnsState = false;
 };
 
 /// Null where there is none.

@@ -24,7 +24,7 @@ protected:
     return shadow.startCopy(order, thread, /*site=*/3, offset, bytes).kind;
   }
   void land(uint32_t thread, size_t offset, size_t bytes) {
-    shadow.landCopy(order, thread, /*site=*/3, offset, bytes);
+    shadow.landCopy(order.now(thread), /*site=*/3, offset, bytes);
   }
   void barrier() { order.join(0xf); }
 

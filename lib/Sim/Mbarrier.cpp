@@ -1,0 +1,231 @@
+//===- Mbarrier.cpp - Barriers in shared memory ---------------------------===//
+
+#include "Mbarrier.h"
+
+#include "Block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+using namespace nm;
+using namespace nm::sim;
+
+static constexpr int64_t kMaxCount = (1 << 20) - 1;
+static constexpr size_t kObjectBytes = 8;
+
+//===----------------------------------------------------------------------===//
+// Objects
+//===----------------------------------------------------------------------===//
+
+bool Block::isMbarrierPlace(NmSimThread &thread, int32_t site,
+                            const char *address) {
+  size_t offset = size_t(uintptr_t(address) - uintptr_t(shared));
+  if (offset + kObjectBytes <= sharedBytes && offset < sharedBytes &&
+      offset % kObjectBytes == 0)
+    return true;
+  report(thread, FaultClass::SharedBounds, site,
+         "expected an mbarrier at a multiple of 8 in the block's " +
+             std::to_string(sharedBytes) +
+             " bytes of shared memory, but got byte " +
+             std::to_string(int64_t(offset)));
+  return false;
+}
+
+void Block::initMbarrier(NmSimThread &thread, int32_t site, char *address,
+                         int32_t count) {
+  step(thread, site);
+  if (!isMbarrierPlace(thread, site, address))
+    return;
+  if (count < 1 || count > kMaxCount)
+    return report(thread, FaultClass::BadOperand, site,
+                  "expected a count of 1 to " + std::to_string(kMaxCount) +
+                      ", but got " + std::to_string(count));
+  Mbarrier barrier;
+  barrier.init = order.now(thread.index);
+  barrier.count = barrier.pending = count;
+  mbarriers[address] = barrier;
+}
+
+void Block::invalidateMbarrier(NmSimThread &thread, int32_t site,
+                               char *address) {
+  if (findMbarrier(thread, site, address))
+    mbarriers.erase(address);
+}
+
+/// The mbarrier that a thread uses, or null where there is none.
+Mbarrier *Block::findMbarrier(NmSimThread &thread, int32_t site,
+                              char *address) {
+  step(thread, site);
+  if (!isMbarrierPlace(thread, site, address))
+    return nullptr;
+  auto found = mbarriers.find(address);
+  std::string place =
+      "uses an mbarrier at byte " + std::to_string(address - shared);
+  if (found == mbarriers.end()) {
+    report(thread, FaultClass::UninitializedShared, site,
+           place + ", which nobody has initialized");
+    return nullptr;
+  }
+  Mbarrier &barrier = found->second;
+  if (!order.isBefore(barrier.init, thread.index))
+    report(thread, FaultClass::SharedRace, site,
+           place + ", which thread " + std::to_string(barrier.init.thread()) +
+               " initializes, in no order");
+  return &barrier;
+}
+
+//===----------------------------------------------------------------------===//
+// Arriving
+//===----------------------------------------------------------------------===//
+
+int64_t Block::arriveMbarrier(NmSimThread &thread, int32_t site, char *address,
+                              int32_t count, int64_t bytes) {
+  Mbarrier *barrier = findMbarrier(thread, site, address);
+  if (!barrier)
+    return 0;
+  finishPhase(*barrier);
+  auto phase = int64_t(barrier->phase);
+  if (count < 0 || count > barrier->pending) {
+    report(thread, FaultClass::BadOperand, site,
+           "arrives " + std::to_string(count) +
+               " times at an mbarrier that expects " +
+               std::to_string(barrier->pending) + " more of " +
+               std::to_string(barrier->count) + " in its phase");
+    return phase;
+  }
+  barrier->expectedBytes += bytes;
+  barrier->pending -= count;
+  order.release(thread.warp(), barrier->arrived);
+  wakeWaiting(*barrier, address);
+  return phase;
+}
+
+/// Begins the next phase if this one is over. Done as late as can be, by who
+/// waits for its end or arrives next, so that copies are under way for long.
+void Block::finishPhase(Mbarrier &barrier) {
+  if (!barrier.isOver())
+    return;
+  for (const TrackedCopy &tracked : barrier.copies)
+    land(tracked);
+  barrier.copies.clear();
+  barrier.passed = barrier.arrived;
+  barrier.expectedBytes = barrier.startedBytes = 0;
+  barrier.pending = barrier.count;
+  ++barrier.phase;
+}
+
+void Block::wakeWaiting(const Mbarrier &barrier, const char *address) {
+  if (!barrier.isOver())
+    return;
+  idleSteps = 0;
+  for (NmSimThread &thread : threads)
+    if (thread.state == ThreadState::AtMbarrier && thread.mbarrier == address)
+      thread.state = ThreadState::Ready;
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+void Block::waitMbarrier(NmSimThread &thread, int32_t site, char *address,
+                         int32_t parity) {
+  Mbarrier *barrier = findMbarrier(thread, site, address);
+  if (barrier)
+    finishPhase(*barrier);
+  while (barrier && !barrier->hasPassed(uint32_t(parity) & 1)) {
+    thread.state = ThreadState::AtMbarrier;
+    thread.site = site;
+    thread.mbarrier = address;
+    thread.steps = kTurn;
+    leave(thread);
+    barrier = findMbarrier(thread, site, address);
+    if (barrier)
+      finishPhase(*barrier);
+  }
+  if (barrier)
+    order.acquire(thread.warp(), barrier->passed);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+void Block::land(const TrackedCopy &tracked) {
+  const PendingCopy &copy = tracked.copy;
+  if (copy.landed && std::exchange(*copy.landed, true))
+    return;
+  std::memcpy(copy.to, copy.from, size_t(copy.bytes));
+  std::memset(copy.to + copy.bytes, 0, size_t(tracked.size - copy.bytes));
+  shadow.landCopy(tracked.start, copy.site, size_t(copy.to - shared),
+                  size_t(tracked.size));
+}
+
+/// All that the thread's cp.async copy is there when the phase is over.
+void Block::trackCopies(NmSimThread &thread, int32_t site, char *address,
+                        bool counts) {
+  Mbarrier *barrier = findMbarrier(thread, site, address);
+  if (!barrier)
+    return;
+  finishPhase(*barrier);
+  Stamp now = order.now(thread.index);
+  auto track = [&](std::vector<PendingCopy> &copies) {
+    copies.erase(std::remove_if(copies.begin(), copies.end(),
+                                [](const PendingCopy &copy) {
+                                  return copy.landed && *copy.landed;
+                                }),
+                 copies.end());
+    for (PendingCopy &copy : copies) {
+      if (!copy.landed)
+        copy.landed = std::make_shared<bool>(false);
+      barrier->copies.push_back(
+          {copy, now, launch.kernel.sites[copy.site].bytes});
+    }
+  };
+  for (std::vector<PendingCopy> &group : thread.groups)
+    track(group);
+  track(thread.uncommitted);
+  // Without noinc, the arrival is one more than the count.
+  barrier->pending += !counts;
+  arriveMbarrier(thread, site, address, 1, 0);
+}
+
+void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
+                          const char *from, char *address, int32_t bytes) {
+  constexpr int32_t kUnit = 16;
+  Mbarrier *barrier = findMbarrier(thread, site, address);
+  size_t offset = size_t(uintptr_t(to) - uintptr_t(shared));
+  std::string what = "copies " + std::to_string(bytes) + " bytes to byte " +
+                     std::to_string(int64_t(offset)) + " of shared memory";
+  if (!barrier)
+    return;
+  finishPhase(*barrier);
+  if (bytes < kUnit || bytes % kUnit != 0)
+    return report(thread, FaultClass::BadOperand, site,
+                  what + ", expected a multiple of 16");
+  if (offset >= sharedBytes || size_t(bytes) > sharedBytes - offset)
+    return report(thread, FaultClass::SharedBounds, site,
+                  what + ", which has " + std::to_string(sharedBytes));
+  std::optional<size_t> extent = launch.global.find(from, size_t(bytes));
+  if (!extent)
+    return report(thread, FaultClass::GlobalBounds, site,
+                  what + " from " + launch.global.describe(from));
+  if (offset % kUnit != 0 || launch.global.getOffset(*extent, from) % kUnit)
+    report(thread, FaultClass::Misaligned, site,
+           what + " from " + launch.global.describe(from) +
+               ", where both must be multiples of 16");
+  GlobalConflict other = launch.global.read(*extent, blockOrder, thread.index,
+                                            from, size_t(bytes));
+  if (other.kind != Conflict::None)
+    reportGlobal(thread, site, from, other);
+  SharedConflict conflict =
+      shadow.startCopy(order, thread.index, site, offset, size_t(bytes));
+  if (conflict.kind != Conflict::None)
+    reportShared(thread, site, offset, conflict);
+  barrier->copies.push_back(
+      {{to, from, bytes, site, nullptr}, order.now(thread.index), bytes});
+  barrier->startedBytes += bytes;
+  // Only what was started, and not what this thread does after, is there.
+  order.release(thread.warp(), barrier->arrived);
+  wakeWaiting(*barrier, address);
+}
