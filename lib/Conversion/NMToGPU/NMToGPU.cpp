@@ -73,6 +73,19 @@ static bool areAlike(SparseProductOpInterface lhs,
          lhs.getAType().getElementType() == rhs.getAType().getElementType();
 }
 
+/// Moves the views that `view` is of out of `loop`, behind which it is used.
+static void hoistViews(scf::ForOp loop, Value view) {
+  Operation *op = view.getDefiningOp();
+  if (!isa_and_present<memref::CastOp, memref::SubViewOp>(op) ||
+      op->getBlock() != loop.getBody())
+    return;
+  hoistViews(loop, op->getOperand(0));
+  if (llvm::all_of(op->getOperands(), [&](Value operand) {
+        return loop.isDefinedOutsideOfLoop(operand);
+      }))
+    op->moveBefore(loop);
+}
+
 /// The products of a block, which all add to one tile of C, in order.
 static FailureOr<SmallVector<SparseProductOpInterface>>
 collectProducts(scf::ForallOp blocks) {
@@ -382,6 +395,10 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   if (failed(epilogue))
     return failure();
   (*expansion)->epilogue = *epilogue;
+  // C is stored behind the loop over k.
+  for (SparseProductOpInterface op : *products)
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+      hoistViews(loop, op.getC());
   rewriter.setInsertionPoint(blocks.getTerminator());
   (*expansion)
       ->end(rewriter, products->front(), sums, fill ? fill.value() : Value());
