@@ -139,9 +139,9 @@ bool Block::runWarp(uint32_t warp) {
   return ran;
 }
 
-void Block::giveTurn(NmSimThread &thread, int32_t site) {
+void Block::giveTurn(NmSimThread &thread, int32_t site, int64_t idle) {
   thread.steps = kTurn;
-  idleSteps += kTurn;
+  idleSteps += idle;
   if (idleSteps > kMaxIdleSteps) {
     report(thread, FaultClass::Hang, site,
            "the block's threads have made " + std::to_string(idleSteps) +

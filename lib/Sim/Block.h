@@ -123,6 +123,9 @@ public:
                          int32_t count, int64_t bytes);
   void waitMbarrier(NmSimThread &thread, int32_t site, char *address,
                     int32_t parity);
+  /// Others run before it returns false.
+  bool testMbarrier(NmSimThread &thread, int32_t site, char *address,
+                    uint64_t phase, bool isParity);
   /// The arrival of the thread's cp.async, which the count includes or not.
   void trackCopies(NmSimThread &thread, int32_t site, char *address,
                    bool counts);
@@ -182,7 +185,8 @@ private:
   void endThread(NmSimThread &thread);
   /// Lets others run until the thread's state is Ready again.
   void leave(NmSimThread &thread) { Fiber::change(thread.fiber, scheduler); }
-  void giveTurn(NmSimThread &thread, int32_t site);
+  /// After `idle` steps that have brought nobody further.
+  void giveTurn(NmSimThread &thread, int32_t site, int64_t idle = kTurn);
   void land(NmSimThread &thread, const std::vector<PendingCopy> &copies);
   void land(const TrackedCopy &tracked);
   bool isMbarrierPlace(NmSimThread &thread, int32_t site, const char *address);

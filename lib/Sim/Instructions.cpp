@@ -94,6 +94,13 @@ void nmSimWaitMbarrier(NmSimThread *thread, int32_t site, void *address,
                               parity);
 }
 
+bool nmSimTestMbarrier(NmSimThread *thread, int32_t site, void *address,
+                       int64_t phase, int32_t isParity) {
+  return thread->block->testMbarrier(*thread, site,
+                                     static_cast<char *>(address),
+                                     uint64_t(phase), isParity != 0);
+}
+
 void nmSimTrackCopies(NmSimThread *thread, int32_t site, void *address,
                       int32_t noinc) {
   thread->block->trackCopies(*thread, site, static_cast<char *>(address),

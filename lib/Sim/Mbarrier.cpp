@@ -96,7 +96,9 @@ int64_t Block::arriveMbarrier(NmSimThread &thread, int32_t site, char *address,
   }
   barrier->expectedBytes += bytes;
   barrier->pending -= count;
-  order.release(thread.warp(), barrier->arrived);
+  // To expect bytes is not to arrive.
+  if (count > 0)
+    order.release(thread.warp(), barrier->arrived);
   wakeWaiting(*barrier, address);
   return phase;
 }
@@ -145,6 +147,23 @@ void Block::waitMbarrier(NmSimThread &thread, int32_t site, char *address,
   }
   if (barrier)
     order.acquire(thread.warp(), barrier->passed);
+}
+
+bool Block::testMbarrier(NmSimThread &thread, int32_t site, char *address,
+                         uint64_t phase, bool isParity) {
+  // A test that fails is one of a loop: this many of them are a hang.
+  constexpr int64_t kIdle = kTurn / 64;
+  Mbarrier *barrier = findMbarrier(thread, site, address);
+  if (!barrier)
+    return true;
+  finishPhase(*barrier);
+  bool isOver = isParity ? barrier->hasPassed(uint32_t(phase) & 1)
+                         : barrier->phase > phase;
+  if (isOver)
+    order.acquire(thread.warp(), barrier->passed);
+  else
+    giveTurn(thread, site, kIdle);
+  return isOver;
 }
 
 //===----------------------------------------------------------------------===//

@@ -142,6 +142,10 @@ NM_SIM_API int64_t nmSimArriveMbarrier(NmSimThread *thread, int32_t site,
 /// Waits until the phase of `parity` is over.
 NM_SIM_API void nmSimWaitMbarrier(NmSimThread *thread, int32_t site,
                                   void *address, int32_t parity);
+/// Whether that phase is over, or the one that an arrival has returned.
+NM_SIM_API bool nmSimTestMbarrier(NmSimThread *thread, int32_t site,
+                                  void *address, int64_t phase,
+                                  int32_t isParity);
 /// cp.async.mbarrier.arrive; the mbarrier's count includes it where `noinc`.
 NM_SIM_API void nmSimTrackCopies(NmSimThread *thread, int32_t site,
                                  void *address, int32_t noinc);

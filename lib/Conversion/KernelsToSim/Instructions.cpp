@@ -120,6 +120,20 @@ static Operands getPhaseWait(const OperandBuilder &b) {
   return SmallVector<Value>{b.operand(0), b.operand(1)};
 }
 
+static Operands getExpectation(const OperandBuilder &b) {
+  return SmallVector<Value>{b.operand(0), b.integer(0), b.operand(1)};
+}
+
+/// The state that an arrival has returned, or a parity.
+static Operands getPhaseTest(const OperandBuilder &b) {
+  Value phase = b.operand(1);
+  bool isParity = phase.getType().isInteger(32);
+  if (isParity)
+    phase = LLVM::ZExtOp::create(b.builder, b.op->getLoc(),
+                                 b.builder.getI64Type(), phase);
+  return SmallVector<Value>{b.operand(0), phase, b.integer(isParity)};
+}
+
 static Operands getTracked(const OperandBuilder &b) {
   return SmallVector<Value>{
       b.operand(0),
@@ -223,6 +237,10 @@ static ArrayRef<Instruction> getInstructions() {
        nullptr, 0, /*returnsState=*/true},
       {"nvvm.mbarrier.arrive.expect_tx", Thread, "nmSimArriveMbarrier",
        getExpectingArrival, nullptr, 0, /*returnsState=*/true},
+      {"nvvm.mbarrier.expect_tx", Thread, "nmSimArriveMbarrier", getExpectation,
+       nullptr, 0, /*returnsState=*/true},
+      {"nvvm.mbarrier.test.wait", Thread, "nmSimTestMbarrier", getPhaseTest},
+      {"nvvm.mbarrier.try_wait", Thread, "nmSimTestMbarrier", getPhaseTest},
       {"nvvm.mbarrier.try_wait.parity", Thread, "nmSimWaitMbarrier",
        getPhaseWait},
       // Registers are not counted.
