@@ -11,6 +11,19 @@ func.func @f32(%x: f32) -> f32 {
   return %2 : f32
 }
 
+// GELU's function has no division and no choice, and passes NaN on.
+// CHECK-LABEL: func.func @erf(
+// CHECK-SAME:    %[[X:.*]]: vector<8xf32>
+// CHECK:         %[[LOW:.*]] = arith.maximumf %[[X]], %{{.*}} : vector<8xf32>
+// CHECK:         arith.minimumf %[[LOW]], %
+// CHECK-COUNT-16: math.fma
+// CHECK-NOT:     arith.{{divf|select|cmpf}}
+// CHECK:         return
+func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.erf %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
 // f16 is computed in f32.
 // CHECK-LABEL: func.func @f16(
 // CHECK:         arith.extf {{.*}} : f16 to f32

@@ -166,9 +166,10 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
   let summary = "f32 functions to polynomials that vectorize";
   let description = [{
     Replaces `math.erf`, `exp`, `tanh`, `log` and the like on f32 (f16 and bf16
-    through f32) by upstream's polynomial approximations, which are accurate to
-    a few units in the last place and, unlike calls of libm, leave the loops
-    around them vectorizable. Functions on f64 are left for libm.
+    through f32) by polynomials, which are accurate to a few units in the last
+    place and, unlike calls of libm, leave the loops around them vectorizable:
+    `erf` by one of our own without divisions and branches, the others by
+    upstream's approximations. Functions on f64 are left for libm.
 
     Before:
     ```mlir
