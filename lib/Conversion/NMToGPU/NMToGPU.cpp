@@ -179,7 +179,7 @@ Chains::Chains(scf::ForOp loop, SparseProductOpInterface op,
                    ::nm::kLongSumRows;
   tiles = tilesOf(areCompensated ? ::nm::kChainRows : ::nm::kLongChainRows);
   if (!count || count->sgt(tiles))
-    sums = expansion.countChainedSums();
+    sums = expansion.countChainedSums(areCompensated);
 }
 
 /// Whether a tile of `loop` is the last of a chain of `tilesPerChain`.
@@ -291,7 +291,7 @@ static SmallVector<Value> expandChain(RewriterBase &rewriter,
                                       SparseProductOpInterface op,
                                       TileExpansion &expansion,
                                       ArrayRef<Value> sums) {
-  size_t chained = expansion.countChainedSums();
+  size_t chained = expansion.countChainedSums(/*isLong=*/true);
   ChainedSums state = ChainedSums::start(rewriter, sums.take_front(chained));
   SmallVector<Value> added(state.chain);
   llvm::append_range(added, sums.drop_front(chained));

@@ -94,12 +94,13 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
   return SmallVector<Value>(loop.getResults());
 }
 
-size_t SimtTileExpansion::countChainedSums() const {
+size_t SimtTileExpansion::countChainedSums(bool isLong) const {
   int64_t sums = tile.threadM * tile.threadN;
   bool gathers = pattern.bn < tile.warpN;
-  return ::nm::hasRegistersForTotals(sums, tile.threads(), gathers)
-             ? size_t(sums)
-             : 0;
+  bool hasTotals =
+      isLong ? ::nm::hasRegistersForTotals(sums, tile.threads(), gathers)
+             : ::nm::hasFreeTotals(sums, tile.threads());
+  return hasTotals ? size_t(sums) : 0;
 }
 
 int64_t SimtTileExpansion::rowsOfTile(SparseProductOpInterface product) const {

@@ -22,7 +22,7 @@ public:
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) final;
-  size_t countChainedSums() const override;
+  size_t countChainedSums(bool isLong) const override;
   int64_t rowsOfTile(SparseProductOpInterface product) const override;
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;

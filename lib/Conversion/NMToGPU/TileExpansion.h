@@ -53,7 +53,7 @@ public:
   /// added to totals at the end of each chain, which take as many registers;
   /// none where the expansion keeps long sums precise itself, or has no
   /// registers to. See SumChains.h.
-  virtual size_t countChainedSums() const { return 0; }
+  virtual size_t countChainedSums(bool isLong) const { return 0; }
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
 
