@@ -39,18 +39,11 @@ inline constexpr int64_t kMaxUnrolledFMAs = 2048;
 /// registers.
 inline constexpr int64_t kMaxUnrolledStepsPerSum = 4;
 
-/// Whether totals beside a thread's sums (see SumChains.h) cost nothing: blocks
-/// of few small tiles are seldom as many as fit a multiprocessor.
-constexpr bool hasFreeTotals(int64_t sums, int64_t threads) {
-  return sums <= 32 && threads <= 128;
-}
-
-/// Whether a thread has registers for totals beside its sums. Tiles of 8 x 8 in
-/// blocks of 256 threads have, at 10 to 15 % of their speed on an H200: they are
-/// for long sums alone.
+/// Whether a thread has registers for totals beside its sums (see SumChains.h).
+/// They cost 6 to 15 % of the speed on an H200, and are for long sums alone.
 constexpr bool hasRegistersForTotals(int64_t sums, int64_t threads,
                                      bool gathers) {
-  return hasFreeTotals(sums, threads) ||
+  return (sums <= 32 && threads <= 128) ||
          (sums <= 64 && threads == 256 && !gathers);
 }
 

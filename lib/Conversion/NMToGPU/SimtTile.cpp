@@ -98,8 +98,7 @@ size_t SimtTileExpansion::countChainedSums(bool isLong) const {
   int64_t sums = tile.threadM * tile.threadN;
   bool gathers = pattern.bn < tile.warpN;
   bool hasTotals =
-      isLong ? ::nm::hasRegistersForTotals(sums, tile.threads(), gathers)
-             : ::nm::hasFreeTotals(sums, tile.threads());
+      isLong && ::nm::hasRegistersForTotals(sums, tile.threads(), gathers);
   return hasTotals ? size_t(sums) : 0;
 }
 

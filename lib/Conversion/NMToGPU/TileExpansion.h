@@ -51,8 +51,8 @@ public:
 
   /// How many of the values that `begin` returns are sums of f32 that are to be
   /// added to totals at the end of each chain, which take as many registers;
-  /// none where the expansion keeps long sums precise itself, or has no
-  /// registers to. See SumChains.h.
+  /// none where the expansion keeps long sums precise itself, has no registers
+  /// to, or the sum is not long enough for the cost. See SumChains.h.
   virtual size_t countChainedSums(bool isLong) const { return 0; }
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
