@@ -41,7 +41,7 @@
 
 // Which elements of C there are: one of a row after the last column is the next
 // row's, which another block writes.
-// REDEFINE: %{mutation} = drop-branch-predicate 3
+// REDEFINE: %{mutation} = drop-branch-predicate 2
 // RUN: %{run} --check-prefix=STORE
 // STORE-DAG: race on global memory: llvm.store at {{.*}}, where thread {{[0-9]+}} of block {{[0-9]+}} writes, in no order
 // STORE-DAG: global access out of bounds: llvm.store at
