@@ -3,9 +3,9 @@
 #ifndef NM_LIB_BENCH_BENCHCASE_H
 #define NM_LIB_BENCH_BENCHCASE_H
 
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
+#include "nm/Format/Pattern.h"
 #include "nm/Support/Error.h"
-#include "nm/Support/Pattern.h"
 
 #include <cstdint>
 #include <string>

@@ -4,7 +4,7 @@
 #define NM_LIB_BENCH_BENCHOPTIONS_H
 
 #include "BenchCase.h"
-#include "nm/Support/Target.h"
+#include "nm/Schedule/Target.h"
 
 #include <optional>
 #include <string>

@@ -6,7 +6,7 @@
 #include "Random.h"
 #include "RandomData.h"
 #include "nm-c/Runtime.h"
-#include "nm/Support/ReferenceSpMM.h"
+#include "nm/Format/ReferenceSpMM.h"
 
 #include <algorithm>
 #include <cstring>

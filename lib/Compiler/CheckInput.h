@@ -3,7 +3,7 @@
 #ifndef NM_LIB_COMPILER_CHECKINPUT_H
 #define NM_LIB_COMPILER_CHECKINPUT_H
 
-#include "nm/Support/Target.h"
+#include "nm/Schedule/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -20,8 +20,8 @@
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Pipelines/SharedStages.h"
+#include "nm/Schedule/Target.h"
 #include "nm/Support/KernelObjects.h"
-#include "nm/Support/Target.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

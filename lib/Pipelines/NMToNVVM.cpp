@@ -7,7 +7,7 @@
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/SharedStages.h"
-#include "nm/Support/GpuChip.h"
+#include "nm/Schedule/GpuChip.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"

@@ -3,8 +3,8 @@
 #ifndef NM_LIB_RUN_OPTIONS_H
 #define NM_LIB_RUN_OPTIONS_H
 
+#include "nm/Schedule/Target.h"
 #include "nm/Support/Error.h"
-#include "nm/Support/Target.h"
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 #define NM_LIB_RUNTIME_CUBLAS_H
 
 #include "CudaDriver.h"
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>

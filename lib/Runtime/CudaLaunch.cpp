@@ -2,7 +2,7 @@
 
 #include "CudaModule.h"
 
-#include "nm/Support/GpuChip.h"
+#include "nm/Support/EarlyStart.h"
 
 #include <algorithm>
 #include <climits>

@@ -3,12 +3,12 @@
 #include "nm-c/Format.h"
 
 #include "CApiTensor.h"
+#include "nm/Format/CheckPattern.h"
+#include "nm/Format/DetectPattern.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Prune.h"
 #include "nm/Runtime/Export.h"
 #include "nm/Runtime/Weight.h"
-#include "nm/Support/CheckPattern.h"
-#include "nm/Support/DetectPattern.h"
-#include "nm/Support/PackedForm.h"
-#include "nm/Support/Prune.h"
 
 using namespace nm;
 

@@ -3,7 +3,7 @@
 #include "nm/Runtime/Weight.h"
 
 #include "nm-c/Runtime.h"
-#include "nm/Support/Condensed.h"
+#include "nm/Format/Condensed.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "nm/Format/MmaFragments.h"
 #include "nm/Sim/Abi.h"
-#include "nm/Support/MmaFragments.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 
 #include "TensorCore.h"
 
-#include "nm/Support/MmaFragments.h"
+#include "nm/Format/MmaFragments.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- OverlapKernels.cpp - Start a kernel while another one ends ---------===//
 
-#include "nm/Support/GpuChip.h"
+#include "nm/Schedule/GpuChip.h"
 #include "nm/Support/KernelObjects.h"
 #include "nm/Transforms/Passes.h"
 

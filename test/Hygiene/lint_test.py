@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # In the tree, for the sake of its .clang-format and .clang-tidy.
 BUILD = os.environ.get("NM_BUILD_DIR", ROOT / "build")
-FILES = ["lib/Support/Pattern.cpp", "lib/Support/Target.cpp",
+FILES = ["lib/Format/Pattern.cpp", "lib/Schedule/Target.cpp",
          "lib/Support/TemporaryPath.cpp", "lib/Runtime/File.cpp"]
 
 

@@ -1,4 +1,4 @@
-"""Sums over a long k keep their precision: see nm/Support/SumChains.h."""
+"""Sums over a long k keep their precision: see nm/Schedule/SumChains.h."""
 
 import re
 

@@ -27,7 +27,7 @@ enum class Emit {
 };
 
 struct CompileOptions {
-  /// As nm/Support/Target.h reads it.
+  /// As nm/Schedule/Target.h reads it.
   std::string target = "cpu";
   Emit emit = Emit::SharedObject;
   bool withReference = false;

@@ -74,10 +74,10 @@
 #ifndef NM_RUNTIME_MANIFEST_H
 #define NM_RUNTIME_MANIFEST_H
 
+#include "nm/Format/ElementType.h"
+#include "nm/Format/Pattern.h"
 #include "nm/Runtime/Export.h"
-#include "nm/Support/ElementType.h"
 #include "nm/Support/Error.h"
-#include "nm/Support/Pattern.h"
 
 #include <cstdint>
 #include <optional>

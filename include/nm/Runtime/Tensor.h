@@ -3,9 +3,9 @@
 #ifndef NM_RUNTIME_TENSOR_H
 #define NM_RUNTIME_TENSOR_H
 
+#include "nm/Format/ElementType.h"
 #include "nm/Runtime/Device.h"
 #include "nm/Runtime/Export.h"
-#include "nm/Support/ElementType.h"
 #include "nm/Support/Error.h"
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #ifndef NM_SUPPORT_CUBLASLIBRARY_H
 #define NM_SUPPORT_CUBLASLIBRARY_H
 
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
 #include "nm/Support/Error.h"
 
 #include <string>

@@ -4,8 +4,8 @@
 
 #include "InlineAsm.h"
 
+#include "nm/Format/MmaFragments.h"
 #include "nm/Sim/Elements.h"
-#include "nm/Support/MmaFragments.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

@@ -8,7 +8,7 @@
 namespace mlir::nm {
 
 /// A thread's sums of f32, scalars or vectors, while they are made in chains
-/// (see nm/Support/SumChains.h): those of the chain, and the totals of the
+/// (see nm/Schedule/SumChains.h): those of the chain, and the totals of the
 /// chains before it. A loop carries both, the chain's first.
 struct ChainedSums {
   SmallVector<Value> chain, totals;

@@ -16,7 +16,7 @@
 #include "GemvWeights.h"
 #include "TileExpansion.h"
 
-#include "nm/Support/SumChains.h"
+#include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

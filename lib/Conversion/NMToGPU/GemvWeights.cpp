@@ -4,7 +4,7 @@
 
 #include "ElementWords.h"
 
-#include "nm/Support/GpuSchedule.h"
+#include "nm/Schedule/GpuSchedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -13,7 +13,7 @@
 #include "CopyEmitter.h"
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
-#include "nm/Support/SimtPassage.h"
+#include "nm/Schedule/SimtPassage.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"

@@ -13,9 +13,9 @@
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
-#include "nm/Support/GpuChip.h"
-
-#include "nm/Support/SumChains.h"
+#include "nm/Schedule/GpuChip.h"
+#include "nm/Schedule/SumChains.h"
+#include "nm/Support/EarlyStart.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -16,7 +16,7 @@
 #include "TilePlaces.h"
 #include "WeightTile.h"
 
-#include "nm/Support/SimtLimits.h"
+#include "nm/Schedule/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -12,7 +12,7 @@
 #include "WeightTile.h"
 
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
-#include "nm/Support/SimtLimits.h"
+#include "nm/Schedule/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -15,7 +15,7 @@ namespace mlir::nm {
 /// The expansion of a block's tile of C by one strategy, into what a thread
 /// does. A strategy is a class derived from this, in a file of its own, and a
 /// line in Strategies.def. Products have it where their schedule says so; to be
-/// chosen, it also needs a cost model, in lib/Support/GpuSchedule.cpp.
+/// chosen, it also needs a cost model, in lib/Schedule/GpuSchedule.cpp.
 class TileExpansion {
 public:
   virtual ~TileExpansion() = default;

@@ -11,7 +11,7 @@ namespace mlir::nm {
 
 /// The indices of packed weights with col_info. A window of a tile of columns
 /// has as many of them as its list has entries. Number i of either is in panel
-/// i % (T/P), as include/nm/Support/PackedForm.h says of entries.
+/// i % (T/P), as include/nm/Format/PackedForm.h says of entries.
 class ColInfo {
 public:
   ColInfo(LoopEmitter &emitter, const ::nm::Pattern &pattern,

@@ -5,7 +5,7 @@
 
 #include "LoopEmitter.h"
 
-#include "nm/Support/Pattern.h"
+#include "nm/Format/Pattern.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -4,7 +4,7 @@
 #include "ProductTile.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/Support/CpuSchedule.h"
+#include "nm/Schedule/CpuSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -2,7 +2,7 @@
 
 #include "VectorEmitter.h"
 
-#include "nm/Support/SumChains.h"
+#include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -18,7 +18,7 @@
 #include "ProductTile.h"
 #include "WeightAccess.h"
 
-#include "nm/Support/SumChains.h"
+#include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

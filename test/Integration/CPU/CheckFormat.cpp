@@ -1,8 +1,8 @@
-//===- CheckFormat.cpp - Format ops against lib/Support -------------------===//
+//===- CheckFormat.cpp - Format ops against lib/Format -------------------===//
 
 #include "FormatCase.h"
 
-#include "nm/Support/Prune.h"
+#include "nm/Format/Prune.h"
 
 #include <limits>
 
@@ -136,7 +136,7 @@ std::string nm::test::checkFormat(
   Buffers inputs = drawInputs(format, random);
   Buffers expected = expectedOutputs(format, inputs);
   if (expected.empty())
-    return "lib/Support refused the input";
+    return "lib/Format refused the input";
   // Outputs start as the complement of what is expected: every byte is wrong.
   Buffers poison = expected;
   for (std::vector<char> &buffer : poison)
@@ -162,7 +162,7 @@ std::string nm::test::checkFormat(
     if (!outputArrays[i].surroundingsAreUntouched())
       return "memory around output " + std::to_string(i) + " was written";
     if (outputArrays[i].bytes() != expected[i])
-      return "output " + std::to_string(i) + " differs from lib/Support's";
+      return "output " + std::to_string(i) + " differs from lib/Format's";
   }
   return {};
 }

@@ -3,7 +3,7 @@
 #include "CompareOutputs.h"
 #include "ProductCase.h"
 
-#include "nm/Support/ReferenceSpMM.h"
+#include "nm/Format/ReferenceSpMM.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #ifndef NM_TEST_INTEGRATION_CPU_COMPAREOUTPUTS_H
 #define NM_TEST_INTEGRATION_CPU_COMPAREOUTPUTS_H
 
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
 
 #include <string>
 #include <vector>

@@ -54,7 +54,7 @@ private:
 };
 
 /// Runs `call` (name, descriptors) on data drawn afresh and compares every byte
-/// with lib/Support; returns what is wrong, or nothing.
+/// with lib/Format; returns what is wrong, or nothing.
 std::string checkFormat(
     const FormatCase &format, Random &random,
     const std::function<bool(const std::string &, const std::vector<void *> &)>

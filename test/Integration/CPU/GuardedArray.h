@@ -3,7 +3,7 @@
 #ifndef NM_TEST_INTEGRATION_CPU_GUARDEDARRAY_H
 #define NM_TEST_INTEGRATION_CPU_GUARDEDARRAY_H
 
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
 
 #include <cstdint>
 #include <functional>

@@ -4,9 +4,9 @@
 
 #include "CompareOutputs.h"
 
-#include "nm/Support/Condensed.h"
-#include "nm/Support/Prune.h"
-#include "nm/Support/ReferenceSpMM.h"
+#include "nm/Format/Condensed.h"
+#include "nm/Format/Prune.h"
+#include "nm/Format/ReferenceSpMM.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 
 #include "GuardedArray.h"
 
-#include "nm/Support/PackedForm.h"
-#include "nm/Support/Pattern.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Pattern.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../RuntimeCalls.h"
+#include "nm/Format/MmaFragments.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Sim/Elements.h"
-#include "nm/Support/MmaFragments.h"
 
 #include <gtest/gtest.h>
 

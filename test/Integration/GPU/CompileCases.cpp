@@ -10,7 +10,7 @@
 
 #include "nm-c/Compiler.h"
 #include "nm-c/Runtime.h"
-#include "nm/Support/GpuChip.h"
+#include "nm/Schedule/GpuChip.h"
 
 #include <cstdio>
 #include <cstdlib>

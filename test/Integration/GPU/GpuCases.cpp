@@ -2,7 +2,7 @@
 
 #include "GpuCases.h"
 
-#include "nm/Support/GpuSchedule.h"
+#include "nm/Schedule/GpuSchedule.h"
 
 #include <algorithm>
 #include <iterator>

@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../RuntimeCalls.h"
+#include "nm/Format/Prune.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
-#include "nm/Support/Prune.h"
 #include "nm/Support/Store.h"
 
 #include <cmath>

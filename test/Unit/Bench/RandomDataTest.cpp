@@ -2,7 +2,7 @@
 
 #include "RandomData.h"
 
-#include "nm/Support/CheckPattern.h"
+#include "nm/Format/CheckPattern.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #ifndef NM_TEST_UNIT_CONVERSION_JITPRODUCT_H
 #define NM_TEST_UNIT_CONVERSION_JITPRODUCT_H
 
-#include "nm/Support/ElementType.h"
-#include "nm/Support/PackedForm.h"
-#include "nm/Support/Pattern.h"
+#include "nm/Format/ElementType.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Pattern.h"
 
 #include <cstdint>
 #include <memory>

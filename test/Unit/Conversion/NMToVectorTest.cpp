@@ -1,10 +1,10 @@
 //===- NMToVectorTest.cpp - The CPU fast path against float64 -------------===//
 
-#include "../Support/DrawMatrix.h"
+#include "../Format/DrawMatrix.h"
 #include "JitProduct.h"
 
-#include "nm/Support/CpuSchedule.h"
-#include "nm/Support/ReferenceSpMM.h"
+#include "nm/Format/ReferenceSpMM.h"
+#include "nm/Schedule/CpuSchedule.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "../../RuntimeCalls.h"
 #include "FakeCudaControl.h"
 
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
 
 #include <cmath>
 #include <vector>

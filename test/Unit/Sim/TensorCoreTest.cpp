@@ -2,7 +2,7 @@
 
 #include "TensorCore.h"
 
-#include "nm/Support/MmaFragments.h"
+#include "nm/Format/MmaFragments.h"
 
 #include <gtest/gtest.h>
 

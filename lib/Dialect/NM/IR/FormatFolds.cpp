@@ -8,8 +8,8 @@
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
-#include "nm/Support/PackedForm.h"
-#include "nm/Support/Prune.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Prune.h"
 
 using namespace mlir;
 using namespace mlir::nm;

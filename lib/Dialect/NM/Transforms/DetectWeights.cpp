@@ -6,7 +6,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/WeightContraction.h"
-#include "nm/Support/DetectPattern.h"
+#include "nm/Format/DetectPattern.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

@@ -2,7 +2,7 @@
 
 #include "GatherUnits.h"
 
-#include "nm/Support/GpuSchedule.h"
+#include "nm/Schedule/GpuSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

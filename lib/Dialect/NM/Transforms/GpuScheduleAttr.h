@@ -4,7 +4,7 @@
 #define NM_LIB_DIALECT_NM_TRANSFORMS_GPUSCHEDULEATTR_H
 
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/Support/GpuSchedule.h"
+#include "nm/Schedule/GpuSchedule.h"
 
 namespace mlir::nm {
 

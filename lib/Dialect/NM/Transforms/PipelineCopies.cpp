@@ -14,7 +14,7 @@
 #include "StagedTile.h"
 
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
-#include "nm/Support/SimtLimits.h"
+#include "nm/Schedule/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

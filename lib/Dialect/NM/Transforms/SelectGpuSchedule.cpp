@@ -14,7 +14,7 @@
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
-#include "nm/Support/GpuSchedule.h"
+#include "nm/Schedule/GpuSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -10,7 +10,7 @@
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
-#include "nm/Support/CpuSchedule.h"
+#include "nm/Schedule/CpuSchedule.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -3,7 +3,7 @@
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
 
 #include "nm/Dialect/NM/Transforms/AccessWidth.h"
-#include "nm/Support/SimtLimits.h"
+#include "nm/Schedule/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"

@@ -10,8 +10,8 @@
 #include "nm/Dialect/NM/Transforms/AccessWidth.h"
 #include "nm/Dialect/NM/Transforms/GpuTile.h"
 #include "nm/Dialect/NM/Transforms/SimtOperands.h"
-#include "nm/Support/SimtLimits.h"
-#include "nm/Support/SimtPassage.h"
+#include "nm/Schedule/SimtLimits.h"
+#include "nm/Schedule/SimtPassage.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

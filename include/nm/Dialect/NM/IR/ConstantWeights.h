@@ -3,7 +3,7 @@
 #ifndef NM_DIALECT_NM_IR_CONSTANTWEIGHTS_H
 #define NM_DIALECT_NM_IR_CONSTANTWEIGHTS_H
 
-#include "nm/Support/Condensed.h"
+#include "nm/Format/Condensed.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -3,7 +3,7 @@
 #ifndef NM_DIALECT_NM_IR_ELEMENTTYPES_H
 #define NM_DIALECT_NM_IR_ELEMENTTYPES_H
 
-#include "nm/Support/ElementType.h"
+#include "nm/Format/ElementType.h"
 
 #include "mlir/IR/Types.h"
 

@@ -4,10 +4,10 @@
 #define NM_DIALECT_NM_IR_NM_H
 
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
-#include "nm/Support/GpuChip.h"
-#include "nm/Support/PackedForm.h"
-#include "nm/Support/Pattern.h"
-#include "nm/Support/TileLayout.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Pattern.h"
+#include "nm/Format/TileLayout.h"
+#include "nm/Schedule/GpuChip.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -38,7 +38,7 @@ def NM_PatternAttr : NM_Attr<"Pattern", "pattern"> {
     }]>
   ];
   let extraClassDeclaration = [{
-    /// The pattern as the format arithmetic of lib/Support takes it.
+    /// The pattern as the format arithmetic of lib/Format takes it.
     ::nm::Pattern getPattern() const {
       return {getN(), getM(), getBk(), getBn()};
     }
@@ -89,7 +89,7 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
     A kernel whose threads each read many rows of few columns wants those side
     by side. Values then stand in chunks of `chunk_rows` × `chunk_columns`, the
     chunks of a row of chunks one after the other, and the `index_rows` indices
-    of a group of columns in one string of bits of its own; include/nm/Support/PackedForm.h
+    of a group of columns in one string of bits of its own; include/nm/Format/PackedForm.h
     has the layout to the bit. Values are
     `[⌈ñ/panel⌉ × w'/chunk_rows × panel·chunk_rows]` and indices
     `[⌈ñ/panel⌉ × ⌈w/bk/index_rows⌉ × s]` bytes, where w' is w, rounded up to
@@ -131,7 +131,7 @@ def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
     }]>
   ];
   let extraClassDeclaration = [{
-    /// The packing as the format arithmetic of lib/Support takes it.
+    /// The packing as the format arithmetic of lib/Format takes it.
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
               getIndexRows(), getColInfo()};

@@ -69,7 +69,7 @@ def NM_SparseProductOpInterface
     ::mlir::ShapedType getCType() {
       return ::llvm::cast<::mlir::ShapedType>($_op.getC().getType());
     }
-    /// The pattern as lib/Support takes it.
+    /// The pattern as lib/Format takes it.
     ::nm::Pattern getPattern() { return $_op.getPatternAttr().getPattern(); }
     /// Sizes; kDynamic where unknown. m of a matrix-vector product is 1.
     int64_t getStaticK() { return getAType().getDimSize($_op.getKDimOfA()); }

@@ -118,7 +118,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
 
     Long sums in f32 are made of chains of 64 or 128 kept rows, whose sums are
     added up in the same way, so that their error grows with log(k). Some GPU
-    schedules have no registers for it: see `nm/Support/SimtLimits.h`.
+    schedules have no registers for it: see `nm/Schedule/SimtLimits.h`.
 
     A pruned weight contributes nothing, whatever activation it meets: the
     other columns of a row with an infinite or NaN activation stay as they are.

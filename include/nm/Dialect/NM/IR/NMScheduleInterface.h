@@ -3,7 +3,7 @@
 #ifndef NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
 #define NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
 
-#include "nm/Support/Pattern.h"
+#include "nm/Format/Pattern.h"
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Diagnostics.h"

@@ -67,7 +67,7 @@ def NM_TileLayoutAttr
                      "const ::nm::TileLayout &":$layout)>
   ];
   let extraClassDeclaration = [{
-    /// The permutation as the format arithmetic of lib/Support takes it.
+    /// The permutation as the format arithmetic of lib/Format takes it.
     ::nm::TileLayout getLayout() const;
     /// The same without the permutation.
     StridedLayoutAttr getStridedLayout() const;

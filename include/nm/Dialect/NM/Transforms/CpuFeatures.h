@@ -3,7 +3,7 @@
 #ifndef NM_DIALECT_NM_TRANSFORMS_CPUFEATURES_H
 #define NM_DIALECT_NM_TRANSFORMS_CPUFEATURES_H
 
-#include "nm/Support/CpuSchedule.h"
+#include "nm/Schedule/CpuSchedule.h"
 #include "nm/Support/Error.h"
 
 #include "llvm/ADT/StringRef.h"

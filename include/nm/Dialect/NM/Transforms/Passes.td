@@ -443,7 +443,7 @@ def NMStageSharedMemory
     The weights are copied as they are. A's buffer is k-major, so that a row that
     an index picks is read with wide loads. A row-major A is transposed on the
     way: through registers, or by way of a staging buffer where the tile gains
-    from that and memory suffices (see nm/Support/SimtPassage.h): each warp
+    from that and memory suffices (see nm/Schedule/SimtPassage.h): each warp
     copies pieces of 16 x 32 elements there as they are, and then moves them to
     the tile by `ldmatrix`, which gives a lane four rows of one column. Rows of A
     are interleaved where threads transpose squares (`#nm.tile_layout`).

@@ -1,0 +1,30 @@
+//===- ElementType.h - Element types of operands ----------------*- C++ -*-===//
+
+#ifndef NM_FORMAT_ELEMENTTYPE_H
+#define NM_FORMAT_ELEMENTTYPE_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace nm {
+
+/// The element types that operands, weights and results may have.
+/// F8E4M3 is OCP e4m3fn (MLIR's f8E4M3FN): no infinities, NaN is S.1111.111.
+enum class ElementType { F64, F32, F16, BF16, F8E4M3, I64, I32, I8 };
+
+/// Bytes of one element.
+int64_t elementSize(ElementType type);
+/// MLIR's name: f32, f16, bf16, f8E4M3FN, i8, …
+std::string_view elementName(ElementType type);
+std::optional<ElementType> parseElementType(std::string_view name);
+bool isFloat(ElementType type);
+
+/// Reads element `i` of an array of `type` at `data`.
+double loadAsDouble(const void *data, ElementType type, int64_t i);
+/// Writes `value` to element `i`, rounded to nearest even; integers saturate.
+void storeFromDouble(void *data, ElementType type, int64_t i, double value);
+
+} // namespace nm
+
+#endif // NM_FORMAT_ELEMENTTYPE_H

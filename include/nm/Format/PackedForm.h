@@ -1,0 +1,187 @@
+//===- PackedForm.h - Condensed weights re-laid for a kernel ----*- C++ -*-===//
+//
+// Columns are cut into panels of P, and the rows of a panel into chunks of
+// V x T (rows x columns), each stored whole: the values one thread takes with
+// one access. Values are [panels x w'/V x P*V]: condensed value [r, p*P + c] is
+// element (p, r/V, c/T*V*T + r%V*T + c%T). They are zero beyond the padded
+// columns, and in rows w..w'-1, which fill up the last index row.
+//
+// Indices are [panels x u' x s] bytes, one index row for every D of the u =
+// unitRows(k) unit rows: u' = ceil(u/D), w' = u'*D*bk. An index has b bits,
+// and a panel G = max(1, P/bn) groups of columns that have indices of their
+// own. Fields are little-endian.
+// - D = 1: the row is one string of G fields, field g in bits [g*b, g*b + b),
+//   so s = ceil(G*b / 8).
+// - D > 1: each group has a string of D fields, field d in bits [d*b, d*b + b),
+//   of L = ceil(D*b / 8) bytes, rounded up to 1, 2 or a multiple of 4. Strings
+//   are cut into pieces of 16, 8, 4, 2 and 1 bytes, the widest first, and piece
+//   i of all groups stands before piece i + 1 of any: neighbouring threads
+//   read neighbouring words. s = G*L.
+//
+// A kernel that stages only the rows of A that a tile's columns use wants a
+// list of them, col_info. With T columns of a tile, P of them a panel, E =
+// (T/P)*G units of a tile's columns keep at most R = E*N < M units of a window
+// between them: the list of a window has R positions, ascending, the last one
+// repeated up to R, and an index is a place in the list. Lists have as many
+// entries as there are indices, and lie in panels of their own after the T/P
+// of their tile: indices are [ceil(panels / (T/P))*2*(T/P) x u x G], where the
+// last tile is filled up. Entry j of window w's list is in panel j % (T/P) of
+// those: threads that read neighbouring entries differ in the panel only. With
+// i = j / (T/P), it is in row w*N + i/G, byte i % G.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_FORMAT_PACKEDFORM_H
+#define NM_FORMAT_PACKEDFORM_H
+
+#include "nm/Format/Condensed.h"
+#include "nm/Format/Pattern.h"
+#include "nm/Support/Error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace nm {
+
+struct PanelPacking {
+  /// P, columns of a panel: a multiple or a divisor of the block's columns.
+  int64_t panel = 16;
+  /// b, bits of one index: 1 to 8.
+  int64_t indexBits = 8;
+  /// V and T, rows and columns of a chunk of values.
+  int64_t chunkRows = 1, chunkColumns = 1;
+  /// D, unit rows of one index row.
+  int64_t indexRows = 1;
+  /// The columns that share a list of rows; 0 for indices without lists.
+  int64_t colInfo = 0;
+
+  /// Checks them against `pattern`: P a multiple or a divisor of bn and a
+  /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
+  /// also that they are of whole panels, of bytes and shorter than a window.
+  Status verify(const Pattern &pattern) const;
+
+  /// The fields as #nm.packing has them: `panel = 32, index_bits = 5, ...`.
+  std::string str() const;
+
+  /// G, the indices of one unit row of one panel.
+  int64_t groups(const Pattern &pattern) const {
+    return panel > pattern.bn ? panel / pattern.bn : 1;
+  }
+  /// L, the bytes of the indices of one group of an index row; D > 1.
+  int64_t bytesPerGroup() const {
+    int64_t bytes = (indexRows * indexBits + 7) / 8;
+    return bytes <= 2 ? bytes : (bytes + 3) / 4 * 4;
+  }
+  /// s, the bytes of one index row of one panel.
+  int64_t bytesPerIndexRow(const Pattern &pattern) const {
+    int64_t count = groups(pattern);
+    return indexRows > 1 ? count * bytesPerGroup()
+                         : (count * indexBits + 7) / 8;
+  }
+  /// u', the index rows of weights with `units` unit rows.
+  int64_t indexRowsOf(int64_t units) const {
+    return (units + indexRows - 1) / indexRows;
+  }
+  /// w' / V, the rows of chunks of weights with `units` unit rows.
+  int64_t chunkRowsOf(const Pattern &pattern, int64_t units) const {
+    return indexRowsOf(units) * indexRows * pattern.bk / chunkRows;
+  }
+  /// Windows that packed weights can be cut at along k: the fewest that are
+  /// whole index rows.
+  int64_t windowStep(const Pattern &pattern) const;
+  /// Whether rows are stored one by one, as kernels that copy tiles want them.
+  bool isRowWise() const {
+    return chunkRows == 1 && chunkColumns == 1 && indexRows == 1;
+  }
+  /// T/P, the panels that share a list of rows.
+  int64_t panelsOfTile() const { return colInfo / panel; }
+  /// R, the entries of one window's list, in units of k.
+  int64_t unitsOfList(const Pattern &pattern) const {
+    return panelsOfTile() * groups(pattern) * pattern.n;
+  }
+  /// The panels of indices, and lists, beside `panels` of values.
+  int64_t indexPanelsOf(int64_t panels) const {
+    if (colInfo == 0)
+      return panels;
+    int64_t ofTile = panelsOfTile();
+    return (panels + ofTile - 1) / ofTile * 2 * ofTile;
+  }
+  /// Columns that packed weights can be cut at.
+  int64_t columnStep(const Pattern &pattern) const {
+    return std::max({pattern.bn, panel, colInfo});
+  }
+  /// The same without lists.
+  PanelPacking withoutColInfo() const {
+    PanelPacking plain = *this;
+    plain.colInfo = 0;
+    return plain;
+  }
+  /// Panels that cover `n` columns and their padding.
+  int64_t panels(const Pattern &pattern, int64_t n) const {
+    return (pattern.paddedColumns(n) + panel - 1) / panel;
+  }
+  /// [panels, w'/V, P*V], in elements.
+  std::array<int64_t, 3> valueShape(const Pattern &pattern, int64_t k,
+                                    int64_t n) const {
+    return {panels(pattern, n), chunkRowsOf(pattern, pattern.unitRows(k)),
+            panel * chunkRows};
+  }
+  /// [panels, u', s], in bytes, with the panels of lists.
+  std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
+                                    int64_t n) const {
+    return {indexPanelsOf(panels(pattern, n)), indexRowsOf(pattern.unitRows(k)),
+            bytesPerIndexRow(pattern)};
+  }
+  /// The position of row r, column c of a panel in its row of chunks.
+  int64_t positionInChunkRow(int64_t row, int64_t column) const {
+    return column / chunkColumns * chunkColumns * chunkRows +
+           row % chunkRows * chunkColumns + column % chunkColumns;
+  }
+  /// The place in an index row of byte `byte` of a group's string; D > 1.
+  int64_t byteOfGroup(const Pattern &pattern, int64_t group,
+                      int64_t byte) const;
+
+  bool operator==(const PanelPacking &other) const {
+    return panel == other.panel && indexBits == other.indexBits &&
+           chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
+           indexRows == other.indexRows && colInfo == other.colInfo;
+  }
+  bool operator!=(const PanelPacking &other) const { return !(*this == other); }
+
+private:
+  Status verifyColInfo(const Pattern &pattern) const;
+};
+
+/// Writes the packed values of `from` to `packed`, valueShape elements.
+/// `packing` must satisfy verify.
+void packValues(const CondensedView &from, const PanelPacking &packing,
+                void *packed);
+/// Writes the packed indices of `from` to `packed`, indexShape bytes. Bits
+/// that no group owns are zero. The indices must satisfy verifyIndices. With
+/// col_info, the lists of rows are written too, and indices are places in them.
+void packIndices(const CondensedView &from, const PanelPacking &packing,
+                 uint8_t *packed);
+
+/// The inverse: writes `to.values` [condensedRows(k) x paddedColumns(n)] from
+/// packed values of type `to.type`.
+void unpackValues(const void *packed, const PanelPacking &packing,
+                  const Pattern &pattern, ElementType type, int64_t k,
+                  int64_t n, void *values);
+/// The inverse: writes indices [unitRows(k) x blockColumns(n)].
+void unpackIndices(const uint8_t *packed, const PanelPacking &packing,
+                   const Pattern &pattern, int64_t k, int64_t n,
+                   uint8_t *indices);
+
+/// The bytes of the piece of a string of `bytes` that begins at `offset`.
+int64_t indexPieceBytes(int64_t bytes, int64_t offset);
+
+/// Reads the field of `bits` bits (1 to 8) at `group` of a unit row.
+uint8_t loadIndexField(const uint8_t *row, int64_t bits, int64_t group);
+/// Writes it; the row must hold zeros there.
+void storeIndexField(uint8_t *row, int64_t bits, int64_t group, uint8_t index);
+
+} // namespace nm
+
+#endif // NM_FORMAT_PACKEDFORM_H

@@ -1,0 +1,59 @@
+//===- TileLayout.h - Where a tile has its elements -------------*- C++ -*-===//
+//
+// Shared memory has 32 banks. A tile whose elements stood in plain rows would
+// often have those that a warp reads at once in few of them, so tiles permute
+// their elements: they interleave rows, or XOR the number of a word with that
+// of its row, as the 128-byte swizzle of tensor copies and wgmma does. All of
+// these are linear over the bits of an element's indices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_FORMAT_TILELAYOUT_H
+#define NM_FORMAT_TILELAYOUT_H
+
+#include "nm/Support/Error.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nm {
+
+/// Bits `bit` to `bit + count - 1` of index `dim` are XORed with as many of
+/// index `fromDim`, from `fromBit` on.
+struct BitXor {
+  int64_t dim = 0, bit = 0;
+  int64_t fromDim = 0, fromBit = 0;
+  int64_t count = 0;
+};
+
+/// Bits of an index that move together: those of `mask` go `shift` bits up, or
+/// down where `shift` is negative.
+struct BitMove {
+  int64_t mask = 0;
+  int64_t shift = 0;
+};
+
+/// The place of the element at some indices, one for each dimension. For
+/// example order = {{2, 3, 4, 0, 1}, {}} has row 5 = 0b00101 at place 0b01001:
+/// its bit 2 becomes bit 0, and its bit 0 becomes bit 3.
+struct TileLayout {
+  /// Bit i of the place in dimension d is bit order[d][i] of the index. Bits
+  /// past the list stay where they are.
+  std::vector<std::vector<int64_t>> order;
+  /// Applied before `order`.
+  std::vector<BitXor> xors;
+
+  /// Whether no two indices have one place.
+  Status verify() const;
+
+  /// The place of the element at `indices`.
+  std::vector<int64_t> place(std::vector<int64_t> indices) const;
+
+  /// What `order` does to an index of dimension `dim`, in runs of neighbouring
+  /// bits: the place is the sum of the moved runs. First comes what stays.
+  std::vector<BitMove> movesOf(int64_t dim) const;
+};
+
+} // namespace nm
+
+#endif // NM_FORMAT_TILELAYOUT_H

@@ -1,0 +1,80 @@
+//===- CpuSchedule.h - The CPU's schedules and what they cost ---*- C++ -*-===//
+//
+// Which loop order, register tile, packing and task size a product gets on a
+// CPU, and how long it and the dense product are estimated to take.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_SCHEDULE_CPUSCHEDULE_H
+#define NM_SCHEDULE_CPUSCHEDULE_H
+
+#include "nm/Format/ElementType.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Pattern.h"
+
+#include <cstdint>
+
+namespace nm {
+
+/// A CPU as the model sees it. The defaults are one core of an AMD EPYC 9004
+/// (Zen 4) at its boost clock.
+struct CpuTarget {
+  int64_t vectorBits = 512;
+  /// Whether tables can be looked up by permutes (AVX-512F, AVX2).
+  bool permutes = true;
+  int64_t threads = 1;
+  double gigahertz = 3.7;
+  /// Bits of fused multiply-adds begun in a cycle, over all units.
+  double fmaBitsPerCycle = 512;
+  /// Multiply-adds of a type that a tuned BLAS does in the time of one of f32,
+  /// on the best unit for that type: 2 of bf16 by AVX512_BF16.
+  double bf16Rate = 1;
+  double f16Rate = 1;
+  double i8Rate = 1;
+  /// What one core, and all of them together, read from memory, GB/s.
+  double coreBandwidth = 28;
+  double memoryBandwidth = 45;
+
+  /// 32-bit lanes of a vector.
+  int64_t lanes() const { return vectorBits / 32; }
+  double denseRate(ElementType type) const;
+};
+
+/// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
+struct CpuProduct {
+  Pattern pattern;
+  ElementType type = ElementType::F32;
+  /// Rows of A in all batches; kUnknown where dynamic.
+  int64_t m = 1;
+  int64_t n = 1;
+  int64_t k = 1;
+
+  static constexpr int64_t kUnknown = -1;
+  /// Rows that stand for an unknown m in estimates.
+  static constexpr int64_t kTypicalRows = 256;
+};
+
+/// How one product is computed; the fields of #nm.vector.
+struct CpuSchedule {
+  /// Whether vectors run along m; else along n.
+  bool alongM = false;
+  /// What one task makes, and the rows of k it takes at a time.
+  int64_t blockM = 1;
+  int64_t blockN = 1;
+  int64_t blockK = 1;
+  /// The register tile. Its longer side is the one vectors run along.
+  int64_t threadM = 1;
+  int64_t threadN = 1;
+  PanelPacking packing;
+  /// Estimates of this schedule, and of the dense product by a tuned BLAS of
+  /// the same element type.
+  double sparseMicroseconds = 0;
+  double denseMicroseconds = 0;
+};
+
+CpuSchedule selectCpuSchedule(const CpuProduct &product,
+                              const CpuTarget &target);
+
+} // namespace nm
+
+#endif // NM_SCHEDULE_CPUSCHEDULE_H

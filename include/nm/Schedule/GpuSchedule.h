@@ -1,0 +1,111 @@
+//===- GpuSchedule.h - How a product is mapped to a GPU ---------*- C++ -*-===//
+//
+// A product with N:M-sparse weights, the schedules that GPU strategies have for
+// it, and the choice among them by estimated time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_SCHEDULE_GPUSCHEDULE_H
+#define NM_SCHEDULE_GPUSCHEDULE_H
+
+#include "nm/Format/ElementType.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Pattern.h"
+#include "nm/Schedule/GpuChip.h"
+#include "nm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace nm {
+
+/// Whether blocks stage only the rows of A that their columns use.
+enum class RowPacking { Never, WhereFaster, Always };
+
+/// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
+struct GpuProduct {
+  /// m where it is not known.
+  static constexpr int64_t kUnknown = -1;
+  /// The m that an unknown one is scheduled for.
+  static constexpr int64_t kTypicalRows = 1024;
+
+  Pattern pattern;
+  /// Rows of A of one batch entry.
+  int64_t m = kUnknown;
+  int64_t n = 0;
+  int64_t k = 0;
+  /// Of A and B, and of C.
+  ElementType type = ElementType::F32;
+  ElementType outputType = ElementType::F32;
+  /// Whether A and C are vectors (nm.spmv); m is 1 then.
+  bool isVector = false;
+  /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
+  /// where they are read from.
+  bool isKMajor = false;
+  RowPacking rowPacking = RowPacking::Never;
+
+  int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
+};
+
+/// The strategies that have a cost model.
+enum class GpuStrategy { Simt, Gemv, Cublas };
+
+/// The fields of #nm.simt or #nm.gemv, and the estimate that they were chosen
+/// by.
+struct GpuSchedule {
+  GpuStrategy strategy = GpuStrategy::Simt;
+  int64_t blockM = 0, blockN = 0, blockK = 0;
+  int64_t warpM = 0, warpN = 0;
+  int64_t threadM = 0, threadN = 0;
+  int64_t stages = 1;
+  int64_t splitK = 1;
+  /// Of the parts of k, those that a cluster's blocks sum.
+  int64_t clusterK = 1;
+  int64_t sliceK = 1;
+  /// Whether a block stages only the rows of A that its columns use.
+  bool pack = false;
+  PanelPacking packing;
+  /// Whether strategy simt loads the indices that a warp shares to registers, a
+  /// tile ahead. The models know no schedules without.
+  bool prefetch = true;
+  /// Shared memory of a block, in bytes.
+  int64_t sharedBytes = 0;
+  /// The estimate, and the least that the chip's multipliers and its memory
+  /// allow.
+  double microseconds = 0;
+  double fmaFloor = 0;
+  double memoryFloor = 0;
+};
+
+/// The fastest schedule by estimate, over all strategies or of `only`. The
+/// error says why each of them cannot take the product.
+Result<GpuSchedule>
+selectGpuSchedule(const GpuProduct &product, const GpuChip &chip,
+                  std::optional<GpuStrategy> only = std::nullopt);
+
+/// Kept rows that strategy gemv takes in one step, of weights with index rows
+/// of `indexRowRows` kept rows: those, or a part of one that is no larger than
+/// can be unrolled.
+int64_t gemvStepRows(int64_t indexRowRows);
+
+/// The time of cuBLAS' product with dense weights; negative for types that it
+/// has none of.
+double estimateCublas(const GpuProduct &product, const GpuChip &chip);
+
+/// The panel that a tile's columns are packed in for a pattern: a unit's
+/// columns where a warp's lie in one and 16-byte accesses fit in, else the
+/// whole tile, if units do.
+int64_t choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN);
+
+/// Whether the kept units of `pattern` are worth a tile each along k, for which
+/// strategy `simt` reads their rows of A and no others.
+bool canGatherUnits(const Pattern &pattern);
+
+/// Words of the rows of A that a thread copies with one access in strategy
+/// gemv, and the accesses of which it has the data a tile ahead, at most.
+inline constexpr int64_t kGemvChunk = 4;
+inline constexpr int64_t kGemvChunksAhead = 8;
+
+} // namespace nm
+
+#endif // NM_SCHEDULE_GPUSCHEDULE_H

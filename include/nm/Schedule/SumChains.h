@@ -1,0 +1,52 @@
+//===- SumChains.h - How long sums are divided ------------------*- C++ -*-===//
+//
+// Adding k products one after another in one f32 accumulator has an error that
+// grows with k: at k = 100 000 equal products it is 5e-4. Sums are therefore
+// made of chains of few products, each in an accumulator that starts at zero.
+// As many chains are added to a part, as many parts to a larger one, and so on,
+// so that no accumulator takes more than kChainRows values; the error then
+// grows with log(k).
+//
+// A thread of a GPU has registers for one total beside a chain, or for none. Of
+// long sums, of more than kLongSumRows, every thread has one, and what rounding
+// leaves out of it is where the next chain starts: the error is that of one
+// chain, whatever k.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_SCHEDULE_SUMCHAINS_H
+#define NM_SCHEDULE_SUMCHAINS_H
+
+#include <cstdint>
+
+namespace nm {
+
+/// Kept rows of a chain, chains of a part, and so on. Of 64 equal products the
+/// relative error is at most 1e-6, and the sum of a chain costs 1/64 of the
+/// multiply-adds in it.
+inline constexpr int64_t kChainRows = 64;
+
+/// The same where it costs more to end a chain, since the sums of others are in
+/// memory, or branches are taken to.
+inline constexpr int64_t kLongChainRows = 2 * kChainRows;
+
+/// Kept rows of a product that a thread of a GPU may add in one accumulator,
+/// where totals would cost speed. The relative error of as many equal terms is
+/// up to 3e-4; that of random ones is far less.
+inline constexpr int64_t kLongSumRows = 24 * 1024;
+
+/// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
+/// many items each has, or 0 where the sum is one chain, or too short for
+/// whole items to be parts of it.
+constexpr int64_t itemsPerPart(int64_t items, int64_t rowsPerItem) {
+  int64_t part = 0;
+  for (int64_t rows = kChainRows; rows < items * rowsPerItem;
+       rows *= kChainRows)
+    if (rowsPerItem <= rows)
+      part = rows / rowsPerItem;
+  return part;
+}
+
+} // namespace nm
+
+#endif // NM_SCHEDULE_SUMCHAINS_H

@@ -1,0 +1,25 @@
+//===- EarlyStart.h - When kernels overlap the ones before ------*- C++ -*-===//
+
+#ifndef NM_SUPPORT_EARLYSTART_H
+#define NM_SUPPORT_EARLYSTART_H
+
+#include <cstdint>
+
+namespace nm {
+
+/// Whether a kernel of so many blocks gains from starting before the one before
+/// it is over. Its blocks go where those of the other have ended or have never
+/// been. That suits grids that find room beside another of their size, and
+/// those that take every multiprocessor once. With others some multiprocessors
+/// get more blocks than in a launch of its own, or pairs of them that share a
+/// path to memory, and that costs more than a launch does.
+constexpr bool gainsFromEarlyStart(int64_t blocks, int64_t multiprocessors) {
+  bool leavesHalf = 2 * blocks <= multiprocessors;
+  bool takesAll =
+      blocks <= multiprocessors && 10 * blocks >= 9 * multiprocessors;
+  return leavesHalf || takesAll;
+}
+
+} // namespace nm
+
+#endif // NM_SUPPORT_EARLYSTART_H

@@ -1,0 +1,101 @@
+//===- CheckPattern.cpp - Does a matrix obey its pattern ------------------===//
+
+#include "nm/Format/CheckPattern.h"
+
+#include "WindowScan.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace nm;
+using namespace nm::detail;
+
+/// `column 3` or `columns 0..31`, last included.
+static std::string range(const char *what, int64_t begin, int64_t end) {
+  std::string text = what;
+  if (end - begin == 1)
+    return text + " " + std::to_string(begin);
+  return text + "s " + std::to_string(begin) + ".." + std::to_string(end - 1);
+}
+
+std::string PatternReport::describe(std::string_view name) const {
+  std::string tensor = "'" + std::string(name) + "'";
+  if (holds)
+    return tensor + " obeys pattern " + pattern.str();
+  std::string unit = pattern.bk == 1 && pattern.bn == 1
+                         ? "non-zeros"
+                         : "non-zero " + std::to_string(pattern.bk) + "x" +
+                               std::to_string(pattern.bn) + " blocks";
+  std::string text = "expected " + tensor + " to have at most " +
+                     std::to_string(pattern.n) + " " + unit + " in every " +
+                     std::to_string(pattern.m) + " along k (pattern " +
+                     pattern.str() + "), but got " + std::to_string(count) +
+                     " in " + range("column", columnBegin, columnEnd) + ", k " +
+                     std::to_string(kBegin) + ".." + std::to_string(kEnd - 1);
+  if (violations > 1)
+    text += "; " + std::to_string(violations) + " of " +
+            std::to_string(windows) + " windows break it";
+  return text;
+}
+
+/// Adds the non-zeros and the -0.0 of `count` words.
+template <typename Word>
+static void countZeros(const Word *words, int64_t count, Word mask,
+                       PatternReport &report) {
+  Word sign = static_cast<Word>(~mask);
+  uint32_t nonZeros = 0, negativeZeros = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    nonZeros += (words[i] & mask) != 0;
+    negativeZeros += sign != 0 && words[i] == sign;
+  }
+  report.nonZeros += nonZeros;
+  report.negativeZeros += negativeZeros;
+}
+
+static void recordViolation(PatternReport &report, const DenseView &dense,
+                            int64_t window, int64_t block, int64_t count) {
+  const Pattern &pattern = report.pattern;
+  int64_t kBegin = window * pattern.windowRows();
+  bool first = report.holds || block < report.blockColumn ||
+               (block == report.blockColumn && kBegin < report.kBegin);
+  report.holds = false;
+  ++report.violations;
+  if (!first)
+    return;
+  report.blockColumn = block;
+  report.columnBegin = block * pattern.bn;
+  report.columnEnd = std::min(dense.n, report.columnBegin + pattern.bn);
+  report.kBegin = kBegin;
+  report.kEnd = std::min(dense.k, kBegin + pattern.windowRows());
+  report.count = count;
+}
+
+template <typename Word>
+static PatternReport checkWords(const DenseView &dense,
+                                const Pattern &pattern) {
+  PatternReport report;
+  report.pattern = pattern;
+  report.windows = pattern.windows(dense.k) * pattern.blockColumns(dense.n);
+  Word mask = nonZeroMask<Word>(dense.type);
+  WindowScan<Word> scan(dense, pattern);
+  std::vector<uint8_t> occupied(pattern.m * scan.sliceBlocks());
+  std::vector<uint16_t> counts(scan.sliceBlocks());
+  scan.forEach([&](const WindowSlice<Word> &slice) {
+    for (int64_t r = 0; r < slice.units * pattern.bk; ++r)
+      countZeros(slice.rows + r * slice.rowStride, slice.blocks * pattern.bn,
+                 mask, report);
+    findOccupied(slice, pattern, mask, occupied.data());
+    countOccupied(occupied.data(), slice.units, slice.blocks, counts.data());
+    for (int64_t b = 0; b < slice.blocks; ++b)
+      if (counts[b] > pattern.n)
+        recordViolation(report, dense, slice.window, slice.firstBlock + b,
+                        counts[b]);
+  });
+  return report;
+}
+
+PatternReport nm::checkPattern(const DenseView &dense, const Pattern &pattern) {
+  return dispatchWord(dense.type, [&](auto word) {
+    return checkWords<decltype(word)>(dense, pattern);
+  });
+}

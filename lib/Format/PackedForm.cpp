@@ -1,0 +1,278 @@
+//===- PackedForm.cpp - Condensed weights re-laid for a kernel -----------===//
+
+#include "nm/Format/PackedForm.h"
+
+#include "ColInfo.h"
+#include "WindowScan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace nm;
+using namespace nm::detail;
+
+Status PanelPacking::verify(const Pattern &pattern) const {
+  if (panel < 1 || panel > kMaxBlock ||
+      (panel % pattern.bn != 0 && pattern.bn % panel != 0))
+    return Error{"expected a panel of at most " + std::to_string(kMaxBlock) +
+                 " columns that is a multiple or a divisor of the block's " +
+                 std::to_string(pattern.bn) + ", but got " +
+                 std::to_string(panel)};
+  if (chunkColumns < 1 || panel % chunkColumns != 0)
+    return Error{"expected the columns of a chunk to divide the panel's " +
+                 std::to_string(panel) + ", but got " +
+                 std::to_string(chunkColumns)};
+  if (indexRows < 1 || indexRows > kMaxBlock)
+    return Error{"expected 1 to " + std::to_string(kMaxBlock) +
+                 " unit rows in an index row, but got " +
+                 std::to_string(indexRows)};
+  if (chunkRows < 1 || indexRows * pattern.bk % chunkRows != 0)
+    return Error{"expected the rows of a chunk to divide an index row's " +
+                 std::to_string(indexRows * pattern.bk) + ", but got " +
+                 std::to_string(chunkRows)};
+  int64_t needed = std::max<int64_t>(1, pattern.indexBits());
+  if (indexBits < needed || indexBits > 8)
+    return Error{"expected " + std::to_string(needed) +
+                 " to 8 index bits for M = " + std::to_string(pattern.m) +
+                 ", but got " + std::to_string(indexBits)};
+  return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
+}
+
+Status PanelPacking::verifyColInfo(const Pattern &pattern) const {
+  if (colInfo < 0 || colInfo > kMaxBlock || colInfo % panel != 0)
+    return Error{"expected col_info of at most " + std::to_string(kMaxBlock) +
+                 " columns in whole panels of " + std::to_string(panel) +
+                 ", but got " + std::to_string(colInfo)};
+  if (indexBits != 8 || !isRowWise())
+    return Error{"expected index_bits = 8 without chunks or index rows for "
+                 "col_info, but got " +
+                 str()};
+  if (unitsOfList(pattern) >= pattern.m)
+    return Error{"expected the " + std::to_string(colInfo) +
+                 " columns of col_info to keep fewer than the " +
+                 std::to_string(pattern.m) +
+                 " units of a window between them, but " +
+                 std::to_string(unitsOfList(pattern) / pattern.n) +
+                 " units of columns that keep " + std::to_string(pattern.n) +
+                 " each may keep " + std::to_string(unitsOfList(pattern)) +
+                 ": no rows of A would be left out"};
+  return Status::success();
+}
+
+std::string PanelPacking::str() const {
+  std::string text = "panel = " + std::to_string(panel) +
+                     ", index_bits = " + std::to_string(indexBits);
+  auto append = [&](const char *name, int64_t value) {
+    if (value != 1)
+      text += std::string(", ") + name + " = " + std::to_string(value);
+  };
+  append("chunk_rows", chunkRows);
+  append("chunk_columns", chunkColumns);
+  append("index_rows", indexRows);
+  if (colInfo != 0)
+    text += ", col_info = " + std::to_string(colInfo);
+  return text;
+}
+
+int64_t PanelPacking::windowStep(const Pattern &pattern) const {
+  return indexRows / std::gcd(indexRows, pattern.n);
+}
+
+int64_t nm::indexPieceBytes(int64_t bytes, int64_t offset) {
+  int64_t piece = 16;
+  while (piece > bytes - offset)
+    piece /= 2;
+  return piece;
+}
+
+int64_t PanelPacking::byteOfGroup(const Pattern &pattern, int64_t group,
+                                  int64_t byte) const {
+  int64_t bytes = bytesPerGroup(), begin = 0, piece;
+  while (begin + (piece = indexPieceBytes(bytes, begin)) <= byte)
+    begin += piece;
+  return groups(pattern) * begin + group * piece + byte - begin;
+}
+
+// Rows that are re-laid together: a panel's lines of one row are far apart on
+// one side, so both sides are walked in pieces that stay in the cache.
+static constexpr int64_t kRowsTogether = 32;
+
+/// Calls `fn(condensed, packed, count)` for runs of values that are contiguous
+/// on both sides, with their places there.
+template <typename Fn>
+static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
+                       int64_t k, int64_t n, Fn fn) {
+  int64_t rows = pattern.condensedRows(k), columns = pattern.paddedColumns(n);
+  auto [panels, chunkRows, width] = packing.valueShape(pattern, k, n);
+  int64_t together = std::lcm(kRowsTogether, packing.chunkRows);
+  // Chunks of one row stand side by side.
+  int64_t run = packing.chunkRows == 1 ? packing.panel : packing.chunkColumns;
+  for (int64_t r0 = 0; r0 < rows; r0 += together)
+    for (int64_t p = 0; p < panels; ++p)
+      for (int64_t r = r0; r < std::min(rows, r0 + together); ++r) {
+        int64_t packed = (p * chunkRows + r / packing.chunkRows) * width;
+        int64_t begin = p * packing.panel;
+        int64_t inside = std::min(packing.panel, columns - begin);
+        for (int64_t c = 0; c < inside; c += run)
+          fn(r * columns + begin + c, packed + packing.positionInChunkRow(r, c),
+             std::min(run, inside - c));
+      }
+}
+
+void nm::packValues(const CondensedView &from, const PanelPacking &packing,
+                    void *packed) {
+  dispatchWord(from.type, [&](auto word) {
+    using Word = decltype(word);
+    const Word *values = static_cast<const Word *>(from.values);
+    Word *out = static_cast<Word *>(packed);
+    auto [panels, rows, width] =
+        packing.valueShape(from.pattern, from.k, from.n);
+    std::fill_n(out, panels * rows * width, Word(0));
+    forEachRun(from.pattern, packing, from.k, from.n,
+               [&](int64_t from, int64_t to, int64_t count) {
+                 std::copy_n(values + from, count, out + to);
+               });
+  });
+}
+
+void nm::unpackValues(const void *packed, const PanelPacking &packing,
+                      const Pattern &pattern, ElementType type, int64_t k,
+                      int64_t n, void *values) {
+  dispatchWord(type, [&](auto word) {
+    using Word = decltype(word);
+    const Word *in = static_cast<const Word *>(packed);
+    Word *out = static_cast<Word *>(values);
+    forEachRun(pattern, packing, k, n,
+               [&](int64_t to, int64_t from, int64_t count) {
+                 std::copy_n(in + from, count, out + to);
+               });
+  });
+}
+
+uint8_t nm::loadIndexField(const uint8_t *row, int64_t bits, int64_t group) {
+  int64_t bit = group * bits;
+  int64_t shift = bit % 8;
+  unsigned word = row[bit / 8];
+  // A field spans two bytes at most; the second may not exist if it fits.
+  if (shift + bits > 8)
+    word |= unsigned(row[bit / 8 + 1]) << 8;
+  return static_cast<uint8_t>(word >> shift & ((1u << bits) - 1));
+}
+
+void nm::storeIndexField(uint8_t *row, int64_t bits, int64_t group,
+                         uint8_t index) {
+  int64_t bit = group * bits;
+  int64_t shift = bit % 8;
+  unsigned word = unsigned(index) << shift;
+  row[bit / 8] |= static_cast<uint8_t>(word);
+  if (shift + bits > 8)
+    row[bit / 8 + 1] |= static_cast<uint8_t>(word >> 8);
+}
+
+/// Calls `fn(panel, unitRow, group, blockColumn)` for every group that is no
+/// padding.
+template <typename Fn>
+static void forEachGroup(const Pattern &pattern, const PanelPacking &packing,
+                         int64_t k, int64_t n, Fn fn) {
+  int64_t units = pattern.unitRows(k);
+  int64_t blocks = pattern.blockColumns(n);
+  int64_t groups = packing.groups(pattern);
+  int64_t panels = packing.panels(pattern, n);
+  for (int64_t u0 = 0; u0 < units; u0 += kRowsTogether)
+    for (int64_t p = 0; p < panels; ++p) {
+      int64_t block = p * packing.panel / pattern.bn;
+      int64_t inside = std::min(groups, blocks - block);
+      for (int64_t u = u0; u < std::min(units, u0 + kRowsTogether); ++u)
+        for (int64_t g = 0; g < inside; ++g)
+          fn(p, u, g, block + g);
+    }
+}
+
+namespace {
+/// Reads and writes the fields of an index row.
+class IndexRow {
+public:
+  IndexRow(const Pattern &pattern, const PanelPacking &packing)
+      : packing(packing) {
+    if (packing.indexRows == 1)
+      return;
+    int64_t groups = packing.groups(pattern);
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t byte = 0; byte < packing.bytesPerGroup(); ++byte)
+        places.push_back(packing.byteOfGroup(pattern, g, byte));
+  }
+
+  uint8_t load(const uint8_t *row, int64_t unit, int64_t group) const {
+    if (packing.indexRows == 1)
+      return loadIndexField(row, packing.indexBits, group);
+    uint8_t bytes[2] = {};
+    Field field = fieldAt(unit, group);
+    for (int64_t i = 0; i < field.bytes; ++i)
+      bytes[i] = row[field.places[i]];
+    unsigned word = bytes[0] | unsigned(bytes[1]) << 8;
+    return static_cast<uint8_t>(word >> field.shift &
+                                ((1u << packing.indexBits) - 1));
+  }
+
+  void store(uint8_t *row, int64_t unit, int64_t group, uint8_t index) const {
+    if (packing.indexRows == 1)
+      return storeIndexField(row, packing.indexBits, group, index);
+    Field field = fieldAt(unit, group);
+    unsigned word = unsigned(index) << field.shift;
+    for (int64_t i = 0; i < field.bytes; ++i)
+      row[field.places[i]] |= static_cast<uint8_t>(word >> 8 * i);
+  }
+
+private:
+  struct Field {
+    const int64_t *places;
+    int64_t bytes, shift;
+  };
+
+  Field fieldAt(int64_t unit, int64_t group) const {
+    int64_t bit = unit % packing.indexRows * packing.indexBits;
+    int64_t shift = bit % 8;
+    return {&places[group * packing.bytesPerGroup() + bit / 8],
+            shift + packing.indexBits > 8 ? 2 : 1, shift};
+  }
+
+  PanelPacking packing;
+  /// Where the bytes of each group's string lie.
+  std::vector<int64_t> places;
+};
+} // namespace
+
+void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
+                     uint8_t *packed) {
+  const Pattern &pattern = from.pattern;
+  auto [panels, rows, bytes] = packing.indexShape(pattern, from.k, from.n);
+  int64_t blocks = pattern.blockColumns(from.n);
+  std::fill_n(packed, panels * rows * bytes, uint8_t(0));
+  if (packing.colInfo != 0)
+    return packIndicesAndLists(from, packing, packed);
+  IndexRow row(pattern, packing);
+  forEachGroup(pattern, packing, from.k, from.n,
+               [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
+                                               int64_t block) {
+                 row.store(packed + (p * rows + u / packing.indexRows) * bytes,
+                           u, g, from.indices[u * blocks + block]);
+               });
+}
+
+void nm::unpackIndices(const uint8_t *packed, const PanelPacking &packing,
+                       const Pattern &pattern, int64_t k, int64_t n,
+                       uint8_t *indices) {
+  if (packing.colInfo != 0)
+    return unpackIndicesAndLists(packed, packing, pattern, k, n, indices);
+  auto [panels, rows, bytes] = packing.indexShape(pattern, k, n);
+  int64_t blocks = pattern.blockColumns(n);
+  IndexRow row(pattern, packing);
+  forEachGroup(pattern, packing, k, n,
+               [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
+                                               int64_t block) {
+                 indices[u * blocks + block] = row.load(
+                     packed + (p * rows + u / packing.indexRows) * bytes, u, g);
+               });
+}

@@ -1,0 +1,84 @@
+//===- TileLayout.cpp - Where a tile has its elements ---------------------===//
+
+#include "nm/Format/TileLayout.h"
+
+#include <algorithm>
+
+using namespace nm;
+
+/// Bits of an index: those of sizes up to 2^40 (kMaxSize).
+static constexpr int64_t kIndexBits = 40;
+
+static int64_t lowBits(int64_t count) { return (int64_t(1) << count) - 1; }
+
+/// Whether `order` names each of its first bits once.
+static Status verifyOrder(const std::vector<int64_t> &order, size_t dim) {
+  std::vector<int64_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t bit = 0; bit < sorted.size(); ++bit)
+    if (sorted[bit] != int64_t(bit) || int64_t(bit) >= kIndexBits)
+      return Error{"expected the order of dimension " + std::to_string(dim) +
+                   " to name each bit from 0 to " +
+                   std::to_string(sorted.size() - 1) + " once"};
+  return Status::success();
+}
+
+static Status verifyXor(const BitXor &bits, int64_t rank) {
+  auto isIn = [](int64_t value, int64_t first, int64_t end) {
+    return value >= first && value < end;
+  };
+  if (!isIn(bits.dim, 0, rank) || !isIn(bits.fromDim, 0, rank))
+    return Error{"expected dimensions below the rank, " + std::to_string(rank) +
+                 ", to be XORed, but got " + std::to_string(bits.dim) +
+                 " with " + std::to_string(bits.fromDim)};
+  if (!isIn(bits.count, 1, kIndexBits) || !isIn(bits.bit, 0, kIndexBits) ||
+      !isIn(bits.fromBit, 0, kIndexBits) ||
+      std::max(bits.bit, bits.fromBit) + bits.count > kIndexBits)
+    return Error{"expected bits from 0 to " + std::to_string(kIndexBits - 1) +
+                 " to be XORed"};
+  return Status::success();
+}
+
+Status TileLayout::verify() const {
+  for (size_t dim = 0; dim < order.size(); ++dim)
+    if (Status status = verifyOrder(order[dim], dim); !status)
+      return status;
+  for (const BitXor &bits : xors)
+    if (Status status = verifyXor(bits, int64_t(order.size())); !status)
+      return status;
+  // What is XORed into others stays, so that doing it twice undoes it.
+  for (const BitXor &to : xors)
+    for (const BitXor &from : xors)
+      if (to.dim == from.fromDim)
+        return Error{"expected dimension " + std::to_string(to.dim) +
+                     ", which is XORed into another, not to be changed itself"};
+  return Status::success();
+}
+
+std::vector<int64_t> TileLayout::place(std::vector<int64_t> indices) const {
+  for (const BitXor &bits : xors)
+    indices[bits.dim] ^=
+        (indices[bits.fromDim] >> bits.fromBit & lowBits(bits.count))
+        << bits.bit;
+  for (size_t dim = 0; dim < order.size(); ++dim) {
+    int64_t moved = 0;
+    for (const BitMove &move : movesOf(int64_t(dim))) {
+      int64_t bits = indices[dim] & move.mask;
+      moved += move.shift < 0 ? bits >> -move.shift : bits << move.shift;
+    }
+    indices[dim] = moved;
+  }
+  return indices;
+}
+
+std::vector<BitMove> TileLayout::movesOf(int64_t dim) const {
+  const std::vector<int64_t> &bits = order[dim];
+  std::vector<BitMove> moves = {{~lowBits(int64_t(bits.size())), 0}};
+  for (size_t bit = 0; bit < bits.size(); ++bit) {
+    int64_t shift = int64_t(bit) - bits[bit];
+    if (bit == 0 || shift != moves.back().shift)
+      moves.push_back({0, shift});
+    moves.back().mask |= int64_t(1) << bits[bit];
+  }
+  return moves;
+}

@@ -1,0 +1,258 @@
+//===- CpuSchedule.cpp - The CPU's schedules and what they cost -----------===//
+
+#include "nm/Schedule/CpuSchedule.h"
+
+#include <algorithm>
+
+using namespace nm;
+
+static constexpr int64_t kTypicalRows = CpuProduct::kTypicalRows;
+/// A's tile is to stay in a 32 KB L1, and C's in half of a 1 MB L2.
+static constexpr int64_t kL1Bytes = 32 * 1024;
+static constexpr int64_t kL2Bytes = 256 * 1024;
+/// Columns that a stream of packed values is wide: 4 cache lines of f32.
+static constexpr int64_t kStreamColumns = 64;
+/// Fewer columns a task do not pay for laying A out again.
+static constexpr int64_t kLeastTaskColumns = 64;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+static int64_t rowsOf(const CpuProduct &product) {
+  return product.m == CpuProduct::kUnknown ? kTypicalRows : product.m;
+}
+
+/// Vectors of sums that registers hold beside operands.
+static int64_t accumulators(const CpuTarget &target) {
+  return target.vectorBits >= 512 ? 16 : 12;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along m
+//===----------------------------------------------------------------------===//
+
+/// A panel of about `columns` columns which register tiles of `columns` or
+/// whole units fit.
+static int64_t panelAlongM(const Pattern &pattern, int64_t columns) {
+  if (pattern.bn <= columns)
+    return columns / pattern.bn * pattern.bn;
+  return pattern.bn % columns == 0 ? columns : pattern.bn;
+}
+
+/// Columns of whole units, or a part of one, near `vectors` vectors.
+static int64_t panelAlongN(const Pattern &pattern, int64_t lanes,
+                           int64_t vectors) {
+  int64_t bn = pattern.bn;
+  if (bn <= lanes)
+    return lanes / bn * bn * vectors;
+  int64_t columns = lanes * vectors;
+  if (bn <= columns)
+    return columns / bn * bn;
+  return bn % columns == 0 ? columns : bn;
+}
+
+/// Cuts m, and n into equal parts of at most `most` columns, so that every
+/// thread gets the same number of tasks.
+static void chooseTasksAlongM(const CpuProduct &product,
+                              const CpuTarget &target, int64_t most,
+                              CpuSchedule &schedule) {
+  int64_t rows = rowsOf(product);
+  int64_t threads = std::max<int64_t>(1, target.threads);
+  bool whole = product.m != CpuProduct::kUnknown && rows <= 2 * kTypicalRows;
+  schedule.blockM = whole ? rows : roundUp(kTypicalRows, schedule.threadM);
+  int64_t mostColumnTasks = std::max<int64_t>(1, product.n / kLeastTaskColumns);
+  if (mostColumnTasks < threads) {
+    int64_t parts = ceilDiv(threads, mostColumnTasks);
+    schedule.blockM = std::min(schedule.blockM,
+                               roundUp(ceilDiv(rows, parts), schedule.threadM));
+  }
+  int64_t rowTasks = ceilDiv(rows, schedule.blockM);
+  int64_t columnTasks = ceilDiv(product.n, most);
+  if (rowTasks < threads)
+    columnTasks = std::min(roundUp(columnTasks, ceilDiv(threads, rowTasks)),
+                           mostColumnTasks);
+  schedule.blockN =
+      roundUp(ceilDiv(product.n, columnTasks), schedule.packing.panel);
+}
+
+static void scheduleAlongM(const CpuProduct &product, const CpuTarget &target,
+                           CpuSchedule &schedule) {
+  const Pattern &pattern = product.pattern;
+  int64_t lanes = target.lanes();
+  // Columns that share an index share loads of A, which pays for fewer vectors
+  // beside more columns; otherwise each multiplication loads A, and a weight
+  // should be used often.
+  bool shared = pattern.bn > 1;
+  int64_t mostVectors = !shared ? 4 : target.vectorBits >= 512 ? 2 : 3;
+  int64_t vectors = std::min(mostVectors, ceilDiv(rowsOf(product), lanes));
+  int64_t columns = std::min<int64_t>(8, accumulators(target) /
+                                             std::max<int64_t>(vectors, 1));
+
+  schedule.alongM = true;
+  schedule.threadM = vectors * lanes;
+  schedule.threadN = std::min(columns, schedule.threadM);
+  int64_t rowBytes = schedule.threadM * 4;
+  // Rows of A that a whole unit of columns shares may come from L2.
+  int64_t tileBytes = pattern.bn >= 8 ? 2 * kL1Bytes : kL1Bytes;
+  schedule.blockK =
+      roundUp(std::max<int64_t>(1, tileBytes / rowBytes), pattern.windowRows());
+  // With an unknown m the same packed form is read with vectors along n when m
+  // turns out to be small.
+  int64_t panel = product.m == CpuProduct::kUnknown
+                      ? panelAlongN(pattern, lanes, 2)
+                      : panelAlongM(pattern, schedule.threadN);
+  schedule.packing = {panel, 8};
+  chooseTasksAlongM(product, target,
+                    std::min<int64_t>(1024, kL2Bytes / rowBytes), schedule);
+}
+
+/// Cycles for one weight and all the rows of a register tile: loading and
+/// broadcasting the weight, and a multiplication for each vector of rows, which
+/// loads A where no other column of the tile has the same index.
+static double cyclesPerWeight(const CpuProduct &product,
+                              const CpuTarget &target, int64_t vectors) {
+  double multiply = target.vectorBits / target.fmaBitsPerCycle * 1.1 * vectors;
+  return product.pattern.bn > 1 ? std::max(2.0, multiply) : 1.5 + multiply;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along n
+//===----------------------------------------------------------------------===//
+
+static void scheduleAlongN(const CpuProduct &product, const CpuTarget &target,
+                           CpuSchedule &schedule) {
+  const Pattern &pattern = product.pattern;
+  int64_t lanes = target.lanes();
+  // Few rows beside many columns share tables and indices best; the weights of
+  // a task stay in L3 for the next rows.
+  int64_t passes = ceilDiv(std::max<int64_t>(1, rowsOf(product)), 4);
+  int64_t rows = std::max<int64_t>(1, ceilDiv(rowsOf(product), passes));
+  int64_t vectors = std::max<int64_t>(1, accumulators(target) / rows);
+  int64_t panelVectors =
+      std::min(vectors, std::max<int64_t>(1, kStreamColumns / lanes));
+
+  schedule.alongM = false;
+  schedule.threadM = rows;
+  schedule.threadN = vectors * lanes;
+  // With as many rows as lanes the longer side would not tell the direction.
+  schedule.threadM = std::min(schedule.threadM, schedule.threadN - 1);
+  schedule.blockM = rowsOf(product);
+  schedule.blockK = product.k;
+  schedule.packing = {
+      panelAlongN(pattern, lanes, panelVectors),
+      pattern.bn >= lanes ? 8 : std::max<int64_t>(1, pattern.indexBits())};
+  int64_t panel = schedule.packing.panel;
+  int64_t together = std::max<int64_t>(1, schedule.threadN / panel) * panel;
+  // A few tasks a thread even out what else the machine does.
+  int64_t tasks = std::max<int64_t>(1, 4 * target.threads);
+  schedule.blockN = roundUp(ceilDiv(product.n, tasks), together);
+}
+
+/// Cycles for one vector of values: spreading the indices, and looking up and
+/// multiplying for every row.
+static double cyclesPerVector(const CpuProduct &product,
+                              const CpuTarget &target) {
+  int64_t lanes = target.lanes();
+  double halves = target.vectorBits / target.fmaBitsPerCycle;
+  if (product.pattern.bn >= lanes)
+    return 1 + 2 * halves * rowsOf(product);
+  int64_t registers = ceilDiv(product.pattern.m, lanes);
+  bool inRegisters = target.permutes && lanes >= 8 && registers <= 8;
+  double lookUp = inRegisters ? 1.0 * registers : 1.5 * lanes;
+  return 1 + (lookUp + 2) * halves * rowsOf(product);
+}
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+/// Microseconds to read `bytes` from memory.
+static double readTime(double bytes, const CpuTarget &target) {
+  double bandwidth =
+      std::min(target.coreBandwidth * target.threads, target.memoryBandwidth);
+  return bytes / (bandwidth * 1e3);
+}
+
+static double peakFlopsPerMicrosecond(const CpuTarget &target) {
+  return target.fmaBitsPerCycle / 32 * 2 * target.gigahertz * 1e3 *
+         target.threads;
+}
+
+static double weightBytes(const CpuProduct &product,
+                          const PanelPacking &packing) {
+  const Pattern &pattern = product.pattern;
+  auto values = packing.valueShape(pattern, product.k, product.n);
+  auto indices = packing.indexShape(pattern, product.k, product.n);
+  return double(values[0]) * values[1] * values[2] * elementSize(product.type) +
+         double(indices[0]) * indices[1] * indices[2];
+}
+
+/// Microseconds that all tasks spend on laying A out k-major, and on moving the
+/// sums from and to L2 for each tile of k.
+static double layoutTime(const CpuProduct &product, const CpuTarget &target,
+                         const CpuSchedule &schedule) {
+  double rows = rowsOf(product);
+  double columnTasks = ceilDiv(product.n, schedule.blockN);
+  double kTiles = ceilDiv(product.k, schedule.blockK);
+  double layOut = rows * product.k * columnTasks * 0.3e-3;
+  double move = rows * product.n * kTiles * 0.07e-3;
+  return (layOut + move) / target.threads;
+}
+
+static double sparseTime(const CpuProduct &product, const CpuTarget &target,
+                         const CpuSchedule &schedule) {
+  double kept = double(product.pattern.condensedRows(product.k)) * product.n;
+  double compute;
+  if (schedule.alongM) {
+    int64_t tileVectors = schedule.threadM / target.lanes();
+    double tiles = double(ceilDiv(rowsOf(product), target.lanes())) /
+                   std::max<int64_t>(1, tileVectors);
+    compute = kept * std::max(1.0, tiles) *
+                  cyclesPerWeight(product, target, tileVectors) /
+                  (target.gigahertz * 1e3 * target.threads) +
+              layoutTime(product, target, schedule);
+  } else {
+    compute = kept / target.lanes() * cyclesPerVector(product, target) /
+              (target.gigahertz * 1e3 * target.threads);
+  }
+  return std::max(compute,
+                  readTime(weightBytes(product, schedule.packing), target));
+}
+
+double CpuTarget::denseRate(ElementType type) const {
+  switch (type) {
+  case ElementType::BF16:
+    return bf16Rate;
+  case ElementType::F16:
+    return f16Rate;
+  case ElementType::I8:
+    return i8Rate;
+  default:
+    return 1;
+  }
+}
+
+static double denseTime(const CpuProduct &product, const CpuTarget &target) {
+  double elements = double(product.k) * product.n;
+  double read = readTime(elements * elementSize(product.type), target);
+  double flopsPerMicrosecond =
+      peakFlopsPerMicrosecond(target) * target.denseRate(product.type) * 0.93;
+  double compute = 2 * elements * rowsOf(product) / flopsPerMicrosecond;
+  if (rowsOf(product) == 1)
+    return std::max(compute, read);
+  // A matrix product lays B out before it computes, half a nanosecond an
+  // element.
+  return std::max(compute + elements * 0.5e-3 / target.threads, read);
+}
+
+CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
+                                  const CpuTarget &target) {
+  CpuSchedule schedule;
+  if (rowsOf(product) >= target.lanes())
+    scheduleAlongM(product, target, schedule);
+  else
+    scheduleAlongN(product, target, schedule);
+  schedule.sparseMicroseconds = sparseTime(product, target, schedule);
+  schedule.denseMicroseconds = denseTime(product, target);
+  return schedule;
+}

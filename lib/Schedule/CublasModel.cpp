@@ -1,0 +1,57 @@
+//===- CublasModel.cpp - Times of cuBLAS' products ------------------------===//
+//
+// Fitted to times on an H200 in f32, which GpuScheduleTest has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nm/Schedule/GpuSchedule.h"
+
+#include <algorithm>
+
+using namespace nm;
+
+/// What it reaches of the multipliers' rate, and of the memory's.
+static constexpr double kEfficiency = 0.765, kMemoryEfficiency = 0.85;
+/// Before the first and after the last tile.
+static constexpr double kStartMicroseconds = 8, kVectorMicroseconds = 3;
+/// Rows up to which it streams the weights and does little else.
+static constexpr int64_t kVectorRows = 16;
+/// The same of more rows than one in f32, for which it has no such kernels.
+static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
+
+/// How much faster the tensor cores multiply f16, summed in f32, than the
+/// multipliers do f32; from the chips' data sheets.
+static double tensorRatio(const GpuChip &chip) {
+  if (chip.name == "sm_80" || chip.name == "sm_90")
+    return 15;
+  return chip.name == "sm_100" ? 28 : 2;
+}
+
+double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
+  double ratio = 1;
+  switch (product.type) {
+  case ElementType::F32:
+    break;
+  case ElementType::F16:
+  case ElementType::BF16:
+  case ElementType::I8:
+    ratio = tensorRatio(chip);
+    break;
+  default:
+    return -1;
+  }
+  double m = double(product.rows()), n = double(product.n),
+         k = double(product.k);
+  double multiply =
+      m * n * k / ratio /
+      (chip.multiprocessors * chip.fmaPerClock * chip.clockGHz * kEfficiency) /
+      1000;
+  double bytes = (m * k + k * n) * double(elementSize(product.type)) +
+                 m * n * double(elementSize(product.outputType));
+  if (product.type == ElementType::F32 && m > 1 && m <= kVectorRows)
+    return bytes / (chip.memoryGBs * kFewRowsEfficiency) / 1000 +
+           kFewRowsMicroseconds;
+  double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
+  return std::max(multiply, memory) +
+         (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
+}

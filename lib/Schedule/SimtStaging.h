@@ -1,0 +1,40 @@
+//===- SimtStaging.h - Tiles of strategy simt in shared memory --*- C++ -*-===//
+
+#ifndef NM_LIB_SCHEDULE_SIMTSTAGING_H
+#define NM_LIB_SCHEDULE_SIMTSTAGING_H
+
+#include "GpuModels.h"
+
+#include "nm/Schedule/SimtPassage.h"
+
+#include <optional>
+
+namespace nm {
+
+/// The packing that the weights of a tile get.
+PanelPacking getPacking(const GpuSchedule &tile);
+
+/// The rows of A that a tile stages.
+int64_t stagedRows(const Pattern &pattern, const GpuSchedule &tile);
+
+int64_t countThreads(const GpuSchedule &tile);
+
+/// Bytes of shared memory that a block's slices share their sums in.
+int64_t partBytes(const GpuSchedule &tile);
+
+/// Columns that share their rows of A.
+int64_t unitColumns(const Pattern &pattern, const GpuSchedule &tile);
+
+/// The passage that A goes by way of, if it does.
+std::optional<PassageTile> getPassage(const GpuProduct &product,
+                                      const GpuChip &chip,
+                                      const GpuSchedule &tile);
+
+/// Bytes of shared memory of all stages, and of what they share; sums of parts
+/// take their place.
+int64_t sharedBytes(const GpuProduct &product, const GpuChip &chip,
+                    const GpuSchedule &tile);
+
+} // namespace nm
+
+#endif // NM_LIB_SCHEDULE_SIMTSTAGING_H

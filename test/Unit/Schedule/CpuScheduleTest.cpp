@@ -1,0 +1,122 @@
+//===- CpuScheduleTest.cpp - What the CPU's cost model chooses ------------===//
+
+#include "../Format/DrawMatrix.h"
+
+#include "nm/Schedule/CpuSchedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace nm;
+using namespace nm::test;
+
+namespace {
+CpuProduct drawProduct(Random &random) {
+  CpuProduct product;
+  product.pattern = drawPattern(random);
+  const ElementType types[] = {ElementType::F32, ElementType::F16,
+                               ElementType::BF16, ElementType::I8};
+  product.type = types[draw(random, 0, 3)];
+  const int64_t rows[] = {CpuProduct::kUnknown, 1, 2, 7, 15, 16, 17, 100, 5000};
+  product.m = rows[draw(random, 0, 8)];
+  product.n = draw(random, 1, 5000);
+  product.k = draw(random, 1, 5000);
+  return product;
+}
+
+CpuTarget drawTarget(Random &random) {
+  CpuTarget target;
+  target.vectorBits = int64_t(128) << draw(random, 0, 2);
+  target.permutes = draw(random, 0, 1);
+  target.threads = draw(random, 1, 100);
+  return target;
+}
+
+TEST(CpuSchedule, IsValidForEveryProduct) {
+  Random random(1);
+  for (int i = 0; i < 5000; ++i) {
+    CpuProduct product = drawProduct(random);
+    CpuTarget target = drawTarget(random);
+    CpuSchedule schedule = selectCpuSchedule(product, target);
+    SCOPED_TRACE(product.pattern.str() + " m " + std::to_string(product.m) +
+                 " n " + std::to_string(product.n));
+    ASSERT_TRUE(bool(schedule.packing.verify(product.pattern)));
+    ASSERT_GT(std::min({schedule.blockM, schedule.blockN, schedule.blockK}), 0);
+    ASSERT_EQ(schedule.blockN % schedule.packing.panel, 0);
+    ASSERT_GT(schedule.sparseMicroseconds, 0);
+    ASSERT_GT(schedule.denseMicroseconds, 0);
+  }
+}
+
+// The longer side of the register tile tells the direction of vectors, which it
+// holds a whole number of, and the sums leave registers for operands.
+TEST(CpuSchedule, RegisterTileFits) {
+  Random random(2);
+  for (int i = 0; i < 5000; ++i) {
+    CpuProduct product = drawProduct(random);
+    CpuTarget target = drawTarget(random);
+    CpuSchedule schedule = selectCpuSchedule(product, target);
+    SCOPED_TRACE(std::to_string(schedule.threadM) + " x " +
+                 std::to_string(schedule.threadN));
+    ASSERT_EQ(schedule.alongM, schedule.threadM >= schedule.threadN);
+    int64_t longer = std::max(schedule.threadM, schedule.threadN);
+    int64_t shorter = std::min(schedule.threadM, schedule.threadN);
+    ASSERT_EQ(longer % target.lanes(), 0);
+    ASSERT_LE(longer / target.lanes() * shorter,
+              target.vectorBits >= 512 ? 16 : 12);
+  }
+}
+
+TEST(CpuSchedule, EveryThreadHasWork) {
+  CpuProduct product{{2, 4, 1, 1}, ElementType::F32, 256, 4096, 4096};
+  CpuTarget target;
+  for (target.threads = 1; target.threads <= 64; target.threads *= 2)
+    for (int64_t m : {1, 256}) {
+      product.m = m;
+      CpuSchedule schedule = selectCpuSchedule(product, target);
+      int64_t rowTasks = (m + schedule.blockM - 1) / schedule.blockM;
+      int64_t columnTasks = (product.n + schedule.blockN - 1) / schedule.blockN;
+      int64_t most = m == 1 ? 16 : 64;
+      EXPECT_GE(rowTasks * columnTasks, std::min(target.threads, most));
+    }
+}
+
+// The speed-ups that were measured over OpenBLAS on one Zen 4 core, roughly:
+// k = n = 4096, m = 256 and 1.
+TEST(CpuSchedule, EstimatesWhatWasMeasured) {
+  struct {
+    Pattern pattern;
+    int64_t m;
+    double speedup;
+  } measured[] = {{{16, 32, 1, 32}, 256, 2.0}, {{8, 32, 1, 32}, 256, 4.0},
+                  {{4, 32, 1, 32}, 256, 7.2},  {{2, 4, 1, 1}, 256, 1.55},
+                  {{1, 4, 1, 1}, 256, 2.9},    {{2, 4, 1, 1}, 1, 2.0},
+                  {{1, 4, 1, 1}, 1, 3.9}};
+  for (const auto &each : measured) {
+    CpuProduct product{each.pattern, ElementType::F32, each.m, 4096, 4096};
+    CpuSchedule schedule = selectCpuSchedule(product, CpuTarget());
+    double speedup = schedule.denseMicroseconds / schedule.sparseMicroseconds;
+    EXPECT_NEAR(speedup / each.speedup, 1, 0.25) << each.pattern.str();
+  }
+}
+
+TEST(CpuSchedule, DenseIsNoSlowerWhereNothingIsPruned) {
+  CpuProduct product{{4, 4, 1, 1}, ElementType::F32, 256, 4096, 4096};
+  CpuSchedule schedule = selectCpuSchedule(product, CpuTarget());
+  EXPECT_LE(schedule.denseMicroseconds, schedule.sparseMicroseconds);
+}
+
+TEST(CpuSchedule, DenseIsEstimatedForItsTypeOnItsUnit) {
+  CpuProduct product{{2, 4, 1, 1}, ElementType::BF16, 4096, 4096, 4096};
+  CpuTarget plain, dots;
+  dots.bf16Rate = 2;
+  CpuSchedule slow = selectCpuSchedule(product, plain);
+  CpuSchedule fast = selectCpuSchedule(product, dots);
+  EXPECT_NEAR(slow.denseMicroseconds / fast.denseMicroseconds, 2, 0.1);
+  EXPECT_EQ(slow.sparseMicroseconds, fast.sparseMicroseconds);
+  product.type = ElementType::F32;
+  EXPECT_EQ(selectCpuSchedule(product, plain).denseMicroseconds,
+            selectCpuSchedule(product, dots).denseMicroseconds);
+}
+} // namespace

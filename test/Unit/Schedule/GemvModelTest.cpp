@@ -1,0 +1,104 @@
+//===- GemvModelTest.cpp - Tests of the cost model of strategy gemv -------===//
+
+#include "nm/Schedule/GpuSchedule.h"
+
+#include "gtest/gtest.h"
+
+#include <optional>
+
+using namespace nm;
+
+static const ElementType kTypes[] = {ElementType::F32, ElementType::F16,
+                                     ElementType::BF16, ElementType::I8,
+                                     ElementType::F8E4M3};
+
+static Result<GpuSchedule> select(const Pattern &pattern, int64_t m, int64_t n,
+                                  int64_t k,
+                                  ElementType type = ElementType::F32,
+                                  const char *chip = "sm_90",
+                                  std::optional<GpuStrategy> only = {}) {
+  GpuProduct product;
+  product.pattern = pattern;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.type = type;
+  product.outputType =
+      type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
+  return selectGpuSchedule(product, *GpuChip::get(chip), only);
+}
+
+TEST(GemvModel, TilesAreWholeAndFit) {
+  const Pattern patterns[] = {{2, 4, 1, 1},     {16, 32, 1, 1}, {3, 32, 1, 1},
+                              {101, 256, 1, 1}, {8, 32, 1, 32}, {1, 2, 64, 64},
+                              {1, 4, 4, 4},     {5, 12, 2, 6},  {2, 5, 3, 37},
+                              {9, 64, 2, 6},    {11, 12, 2, 6}, {1, 2, 256, 1},
+                              {1, 1, 1, 1},     {1, 2, 131, 1}};
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
+    for (const Pattern &pattern : patterns)
+      for (ElementType type : kTypes)
+        for (int64_t m : {int64_t(1), int64_t(7), int64_t(16)}) {
+          SCOPED_TRACE(std::string(name) + ", " + pattern.str() + ", " +
+                       std::string(elementName(type)) +
+                       ", m = " + std::to_string(m));
+          Result<GpuSchedule> chosen =
+              select(pattern, m, 1000, 1030, type, name, GpuStrategy::Gemv);
+          ASSERT_TRUE(chosen) << chosen.error().message;
+          const PanelPacking &packing = chosen->packing;
+          Status packs = packing.verify(pattern);
+          ASSERT_TRUE(packs) << packs.error().message;
+          EXPECT_EQ(chosen->blockM, m);
+          EXPECT_EQ(chosen->blockN % packing.panel, 0);
+          EXPECT_EQ(chosen->blockN % chosen->warpN, 0);
+          EXPECT_LE(chosen->warpN / chosen->threadN, 32);
+          EXPECT_EQ(chosen->blockK %
+                        (pattern.windowRows() * packing.windowStep(pattern)),
+                    0);
+          EXPECT_LE(
+              packing.chunkRows * packing.chunkColumns * elementSize(type), 16);
+          // Only an index row of one unit is cut into steps.
+          int64_t rows = packing.indexRows * pattern.bk;
+          EXPECT_TRUE(packing.indexRows == 1 || gemvStepRows(rows) == rows);
+          EXPECT_EQ(gemvStepRows(packing.indexRows * pattern.bk) %
+                        packing.chunkRows,
+                    0);
+          EXPECT_LE(chosen->sharedBytes, GpuChip::get(name)->sharedPerBlock);
+          EXPECT_GE(chosen->microseconds, chosen->memoryFloor);
+        }
+}
+
+TEST(GemvModel, ReadsSixteenBytesAndTheNarrowestIndices) {
+  for (ElementType type : kTypes) {
+    Result<GpuSchedule> chosen = select({16, 32, 1, 1}, 1, 8192, 8192, type);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->packing.indexBits, 5);
+    EXPECT_EQ(chosen->packing.chunkRows * elementSize(type), 16);
+    // Values, and indices of 5 bits.
+    double bytes = 8192.0 * 4096 * (elementSize(type) + 5.0 / 8);
+    EXPECT_NEAR(chosen->memoryFloor, bytes / 4.8e6, 0.01 * bytes / 4.8e6);
+  }
+}
+
+TEST(GemvModel, TakesFewRowsOnly) {
+  EXPECT_EQ(select({8, 32, 1, 32}, 16, 4096, 4096)->strategy,
+            GpuStrategy::Gemv);
+  EXPECT_EQ(select({8, 32, 1, 32}, 256, 4096, 4096)->strategy,
+            GpuStrategy::Simt);
+  EXPECT_EQ(select({8, 32, 1, 32}, GpuProduct::kUnknown, 4096, 4096)->strategy,
+            GpuStrategy::Simt);
+  // Strategy simt has f32 alone.
+  EXPECT_EQ(select({8, 32, 1, 32}, 100, 4096, 4096, ElementType::F16)->strategy,
+            GpuStrategy::Gemv);
+  EXPECT_EQ(select({8, 32, 1, 32}, 100, 4096, 4096, ElementType::F16)->blockM,
+            16);
+}
+
+TEST(GemvModel, CutsKWhereAIsTooLarge) {
+  Result<GpuSchedule> chosen = select({2, 4, 1, 1}, 16, 4096, 20480);
+  ASSERT_TRUE(chosen);
+  EXPECT_LT(chosen->blockK, 20480);
+  EXPECT_EQ(gemvStepRows(64), 64);
+  EXPECT_EQ(gemvStepRows(256), 32);
+  EXPECT_EQ(gemvStepRows(131), 1);
+}

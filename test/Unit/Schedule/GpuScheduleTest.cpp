@@ -1,0 +1,371 @@
+//===- GpuScheduleTest.cpp - Tests of the GPU cost model ------------------===//
+
+#include "nm/Schedule/GpuSchedule.h"
+#include "nm/Schedule/SimtLimits.h"
+#include "nm/Schedule/SumChains.h"
+
+#include "gtest/gtest.h"
+
+using namespace nm;
+
+TEST(GpuChip, FindsFamiliesOfChips) {
+  EXPECT_EQ(GpuChip::get("sm_90a")->name, "sm_90");
+  EXPECT_EQ(GpuChip::get("sm_120")->sharedPerBlock, 101376);
+  Result<GpuChip> unknown = GpuChip::get("sm_12");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message,
+            "expected a chip of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, "
+            "sm_100a, sm_100f, sm_120, sm_120a, sm_120f, but got 'sm_12'");
+}
+
+TEST(GpuChip, KnowsThePtxOfEachVariant) {
+  EXPECT_EQ(GpuChip::get("sm_100")->ptxVersion, 86);
+  EXPECT_EQ(GpuChip::get("sm_100f")->ptxVersion, 88);
+  GpuChip chip = *GpuChip::get("sm_120f");
+  EXPECT_TRUE(chip.checkPtxVersion(88));
+  EXPECT_TRUE(chip.checkPtxVersion(90));
+  for (int64_t version : {-5, 0, 87, 89, 91, 999})
+    EXPECT_FALSE(chip.checkPtxVersion(version)) << version;
+}
+
+TEST(GpuSchedule, PanelsSuitUnitsAndAccesses) {
+  // A unit's columns, where a 16-byte access fits in.
+  EXPECT_EQ(choosePanel({16, 32, 1, 32}, 128, 32), 32);
+  EXPECT_EQ(choosePanel({16, 32, 1, 256}, 128, 32), 128);
+  // The tile, where lanes of a warp have units of their own.
+  EXPECT_EQ(choosePanel({2, 4, 1, 1}, 64, 32), 64);
+  EXPECT_EQ(choosePanel({2, 4, 1, 4}, 64, 32), 64);
+  EXPECT_EQ(choosePanel({16, 32, 1, 32}, 128, 64), 128);
+  EXPECT_EQ(choosePanel({2, 4, 1, 12}, 96, 32), 96);
+  // Units that fit neither are cut to a power of two.
+  EXPECT_EQ(choosePanel({16, 32, 1, 12}, 128, 32), 4);
+  EXPECT_EQ(choosePanel({2, 4, 1, 6}, 64, 32), 2);
+  EXPECT_EQ(choosePanel({2, 4, 1, 5}, 64, 32), 1);
+}
+
+static int64_t countThreads(const GpuSchedule &tile) {
+  return tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * 32;
+}
+
+TEST(GpuSchedule, OddBlocksHaveRegistersToSpare) {
+  // 128 registers a thread do where all sizes are powers of two.
+  GpuChip chip = *GpuChip::get("sm_90a");
+  EXPECT_EQ(countThreads(*selectGpuSchedule({{1, 4, 1, 4}, 1024, 8192, 4096},
+                                            chip, GpuStrategy::Simt)),
+            512);
+  EXPECT_LE(countThreads(*selectGpuSchedule({{1, 4, 5, 1}, 1024, 8192, 4096},
+                                            chip, GpuStrategy::Simt)),
+            256);
+  // A tile with edges takes registers for addresses: threads have fewer sums.
+  Pattern units = {26, 64, 1, 128};
+  EXPECT_LT(selectGpuSchedule({units, 1000, 20480, 512}, chip)->threadM,
+            selectGpuSchedule({units, 1024, 20480, 512}, chip)->threadM);
+}
+
+TEST(GpuSchedule, TilesAreWholeAndFit) {
+  const Pattern patterns[] = {{2, 4, 1, 1},    {3, 5, 1, 1},   {16, 32, 1, 32},
+                              {4, 32, 1, 128}, {1, 2, 64, 64}, {100, 256, 1, 4},
+                              {1, 4, 4, 4},    {5, 12, 2, 6}};
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"})
+    for (const Pattern &pattern : patterns)
+      for (int64_t m : {int64_t(1), int64_t(300), GpuProduct::kUnknown}) {
+        GpuChip chip = *GpuChip::get(name);
+        Result<GpuSchedule> tile = selectGpuSchedule({pattern, m, 1000, 1030},
+                                                     chip, GpuStrategy::Simt);
+        ASSERT_TRUE(tile) << pattern.str();
+        EXPECT_EQ(tile->blockM % tile->warpM, 0);
+        EXPECT_EQ(tile->blockN % tile->warpN, 0);
+        EXPECT_EQ(tile->blockN % tile->packing.panel, 0);
+        // Windows, or parts of units that a block's columns share.
+        if (tile->blockK < pattern.windowRows()) {
+          EXPECT_TRUE(canGatherUnits(pattern)) << pattern.str();
+          EXPECT_EQ(pattern.bk % tile->blockK, 0);
+          EXPECT_EQ(tile->blockN, pattern.bn);
+        } else {
+          EXPECT_EQ(tile->blockK % pattern.windowRows(), 0);
+        }
+        EXPECT_EQ(tile->warpM / tile->threadM * (tile->warpN / tile->threadN),
+                  32);
+        EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+        EXPECT_TRUE(tile->packing.verify(pattern));
+        EXPECT_GE(tile->microseconds, tile->memoryFloor);
+      }
+}
+
+TEST(GpuSchedule, PacksRowsWhereThatWasFaster) {
+  // Microseconds of the faster of both on an H200 at 4096 cubed.
+  struct Measured {
+    int64_t kept, columns;
+    bool isKMajor, packs;
+    double microseconds;
+  };
+  const Measured measured[] = {
+      {8, 128, false, false, 711}, {4, 128, false, false, 401},
+      {3, 128, false, false, 309}, {4, 64, false, false, 391},
+      {3, 64, false, false, 312},  {4, 32, false, false, 389},
+      {3, 32, false, false, 312},  {4, 128, true, true, 358},
+      {3, 128, true, true, 283},   {4, 64, true, true, 390},
+      {3, 64, true, true, 297},    {4, 32, true, false, 419}};
+  GpuChip chip = *GpuChip::get("sm_90a");
+  for (const Measured &one : measured) {
+    GpuProduct product{{one.kept, 32, 1, one.columns}, 4096, 4096, 4096};
+    product.isKMajor = one.isKMajor;
+    product.rowPacking = RowPacking::WhereFaster;
+    SCOPED_TRACE(product.pattern.str());
+    Result<GpuSchedule> chosen = selectGpuSchedule(product, chip);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->pack, one.packs);
+    EXPECT_NEAR(chosen->microseconds / one.microseconds, 1, 0.2);
+    product.rowPacking = RowPacking::Never;
+    EXPECT_FALSE(selectGpuSchedule(product, chip)->pack);
+  }
+}
+
+// Of the tiles that were measured in vectors of 32 on an H200, the fastest.
+TEST(GpuSchedule, TakesTheTileThatWasFastest) {
+  const struct {
+    int64_t m, n, k, kept, blockM, blockN, blockK, splitK, clusterK, sliceK;
+  } fastest[] = {{1024, 1024, 1024, 8, 64, 128, 128, 1, 1, 2},
+                 {1024, 1024, 1024, 4, 64, 128, 128, 1, 1, 2},
+                 {256, 4096, 1024, 4, 64, 128, 128, 1, 1, 2},
+                 {1024, 2048, 2048, 8, 128, 256, 64, 2, 2, 1},
+                 {1024, 2048, 2048, 4, 128, 256, 64, 2, 2, 1},
+                 {4096, 4096, 4096, 16, 128, 256, 32, 1, 1, 1},
+                 {4096, 4096, 4096, 3, 128, 256, 128, 1, 1, 1}};
+  for (const auto &one : fastest) {
+    SCOPED_TRACE(std::to_string(one.m) + " " + std::to_string(one.n) + " " +
+                 std::to_string(one.kept));
+    Result<GpuSchedule> chosen = selectGpuSchedule(
+        {{one.kept, 32, 1, 32}, one.m, one.n, one.k}, *GpuChip::get("sm_90a"));
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->blockM, one.blockM);
+    EXPECT_EQ(chosen->blockN, one.blockN);
+    EXPECT_EQ(chosen->blockK, one.blockK);
+    EXPECT_EQ(chosen->splitK, one.splitK);
+    EXPECT_EQ(chosen->clusterK, one.clusterK);
+    EXPECT_EQ(chosen->sliceK, one.sliceK);
+  }
+}
+
+// The same in narrow units, of 600 kernels. What lanes wait for shared memory
+// made small tiles look nearly twice as fast as they were.
+TEST(GpuSchedule, TakesTheGatheringTileThatWasFastest) {
+  const struct {
+    int64_t m, n, k, kept, bk, bn, blockM, blockN, blockK, splitK;
+    double microseconds;
+  } fastest[] = {{4096, 4096, 4096, 16, 1, 4, 128, 256, 64, 1, 1566},
+                 {4096, 4096, 4096, 8, 1, 4, 128, 256, 64, 1, 877},
+                 {4096, 4096, 4096, 3, 1, 4, 64, 512, 128, 1, 401},
+                 {256, 4096, 4096, 8, 1, 4, 128, 256, 64, 4, 66.0},
+                 {256, 20480, 5120, 8, 1, 4, 128, 256, 64, 4, 387.6},
+                 {256, 1024, 1024, 3, 1, 4, 32, 64, 128, 1, 6.8},
+                 {4096, 4096, 4096, 8, 1, 1, 128, 256, 64, 1, 2422},
+                 {256, 20480, 5120, 8, 1, 1, 128, 256, 64, 4, 996},
+                 {4096, 4096, 4096, 8, 1, 8, 64, 512, 128, 1, 740},
+                 {4096, 4096, 4096, 3, 1, 8, 64, 512, 128, 1, 345},
+                 {4096, 4096, 4096, 3, 1, 1, 64, 512, 128, 1, 981},
+                 {4096, 4096, 4096, 16, 4, 4, 64, 256, 128, 1, 1630},
+                 {4096, 4096, 4096, 8, 4, 4, 64, 256, 128, 1, 857},
+                 {4096, 4096, 4096, 3, 4, 4, 128, 256, 128, 1, 345.3},
+                 {1024, 1024, 1024, 8, 4, 4, 64, 128, 128, 1, 17.4},
+                 {256, 1024, 1024, 3, 4, 4, 32, 64, 128, 1, 5.0}};
+  for (const auto &one : fastest) {
+    GpuProduct product{{one.kept, 32, one.bk, one.bn}, one.m, one.n, one.k};
+    SCOPED_TRACE(product.pattern.str() + " " + std::to_string(one.m) + " " +
+                 std::to_string(one.n));
+    Result<GpuSchedule> chosen =
+        selectGpuSchedule(product, *GpuChip::get("sm_90a"), GpuStrategy::Simt);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->blockM, one.blockM);
+    EXPECT_EQ(chosen->blockN, one.blockN);
+    EXPECT_EQ(chosen->blockK, one.blockK);
+    EXPECT_EQ(chosen->splitK, one.splitK);
+    EXPECT_NEAR(chosen->microseconds / one.microseconds, 1, 0.15);
+  }
+}
+
+// Its threads would be two of a multiprocessor's four schedulers' (19.0 us), or
+// loop over more rows than are unrolled (15.4 us): others took 12.4 us.
+TEST(GpuSchedule, UsesAllSchedulersAndUnrollsRows) {
+  for (int64_t kept : {12, 16}) {
+    Result<GpuSchedule> chosen = selectGpuSchedule(
+        {{kept, 32, 1, 32}, 256, 1024, 1024}, *GpuChip::get("sm_90a"));
+    ASSERT_TRUE(chosen);
+    EXPECT_GE(chosen->blockM / chosen->warpM *
+                  (chosen->blockN / chosen->warpN) * chosen->sliceK,
+              4)
+        << kept;
+    EXPECT_LE(chosen->blockK / 32 * kept / chosen->sliceK, 32) << kept;
+  }
+}
+
+// Cold weights of few rows, in vectors of 8: strategy simt took 9.7 and 10.0 us
+// for an estimate of 5.7.
+TEST(GpuSchedule, TakesGemvForFewRows) {
+  for (auto [n, k] : {std::pair<int64_t, int64_t>(2048, 2048), {1024, 4096}}) {
+    Result<GpuSchedule> chosen =
+        selectGpuSchedule({{8, 32, 1, 8}, 8, n, k}, *GpuChip::get("sm_90a"));
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->strategy, GpuStrategy::Gemv) << n;
+  }
+}
+
+TEST(GpuSchedule, SplitsKWhereTilesAreFew) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
+    GpuChip chip = *GpuChip::get(name);
+    auto select = [&](int64_t m, int64_t n, int64_t k) {
+      return *selectGpuSchedule({{8, 32, 1, 32}, m, n, k}, chip);
+    };
+    GpuSchedule small = select(128, 512, 8192);
+    EXPECT_GT(small.splitK, 1) << name;
+    // Parts are whole tiles, all of them as many.
+    EXPECT_EQ(8192 % (small.splitK * small.blockK), 0) << name;
+    // Partial sums of a large product are traffic for nothing, but for those
+    // that fill a last wave of few blocks.
+    EXPECT_LE(select(4096, 4096, 4096).splitK, 4) << name;
+    EXPECT_EQ(select(16384, 16384, 4096).splitK, 1) << name;
+    // k that no number of parts divides is not split.
+    EXPECT_EQ(select(128, 512, 32).splitK, 1) << name;
+  }
+}
+
+TEST(GpuSchedule, HasClustersOnlyWhereTheChipHas) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
+    GpuChip chip = *GpuChip::get(name);
+    bool any = false;
+    for (int64_t m : {256, 1024})
+      for (int64_t size : {1024, 2048, 4096, 8192})
+        any |=
+            selectGpuSchedule({{8, 32, 1, 32}, m, size, size}, chip)->clusterK >
+            1;
+    EXPECT_EQ(any, chip.hasClusters()) << name;
+  }
+}
+
+// Clusters of eight blocks did not find room for 128 of them at a time, and
+// took twice as long as half of the blocks (56.6 and 51.0 us).
+TEST(GpuSchedule, LeavesRoomForClusters) {
+  for (int64_t kept : {16, 8, 4}) {
+    Result<GpuSchedule> chosen = selectGpuSchedule(
+        {{kept, 32, 1, 32}, 256, 2048, 2048}, *GpuChip::get("sm_90a"));
+    ASSERT_TRUE(chosen);
+    EXPECT_LE(chosen->clusterK, 2) << kept;
+  }
+}
+
+TEST(GpuSchedule, RefusesWindowsThatDoNotFit) {
+  Result<GpuSchedule> tile = selectGpuSchedule(
+      {{16, 32, 4095, 64}, 1024, 1024, 4096}, *GpuChip::get("sm_90"));
+  ASSERT_FALSE(tile);
+  EXPECT_EQ(tile.error().message,
+            "expected a window to fit in 232448 bytes of shared memory, but "
+            "one of 16:32, block = 4095x64 spans 131040 rows; expected a row "
+            "of a window to fit in 232448 bytes of shared memory, but one of "
+            "16:32, block = 4095x64 spans 131040 columns of A");
+}
+
+TEST(GpuSchedule, MaySpillRatherThanRefuse) {
+  // Long windows of odd sizes leave no tile registers to spare.
+  for (const Pattern &pattern :
+       {Pattern{15, 16, 16, 1}, Pattern{63, 64, 4, 4}, Pattern{255, 256, 1, 1}})
+    EXPECT_TRUE(selectGpuSchedule({pattern, 488, 160, 655},
+                                  *GpuChip::get("sm_90a"), GpuStrategy::Simt))
+        << pattern.str();
+}
+
+static bool hasRegistersForTotals(const Pattern &pattern,
+                                  const GpuSchedule &tile) {
+  return nm::hasRegistersForTotals(tile.threadM * tile.threadN,
+                                   countThreads(tile) * tile.sliceK,
+                                   pattern.bn < tile.warpN);
+}
+
+TEST(GpuSchedule, LongSumsHaveTotals) {
+  const Pattern patterns[] = {
+      {2, 4, 1, 1},     {16, 32, 1, 1},   {16, 32, 1, 4}, {8, 32, 1, 32},
+      {16, 32, 1, 128}, {2, 4, 4, 4},     {8, 32, 4, 4},  {16, 32, 64, 64},
+      {3, 5, 1, 1},     {5, 12, 2, 6},    {1, 1, 1, 32},  {15, 16, 16, 1},
+      {63, 64, 4, 4},   {255, 256, 1, 1}, {1, 2, 64, 128}};
+  for (const char *name : {"sm_80", "sm_86", "sm_90a", "sm_120"})
+    for (const Pattern &pattern : patterns)
+      for (int64_t m : {int64_t(2), int64_t(300), GpuProduct::kUnknown}) {
+        SCOPED_TRACE(pattern.str() + " " + std::to_string(m) + " " + name);
+        Result<GpuSchedule> tile = selectGpuSchedule(
+            {pattern, m, 1000, 100000}, *GpuChip::get(name), GpuStrategy::Simt);
+        ASSERT_TRUE(tile);
+        EXPECT_TRUE(hasRegistersForTotals(pattern, *tile))
+            << tile->blockM << " x " << tile->blockN << ", thread "
+            << tile->threadM << " x " << tile->threadN;
+      }
+}
+
+// Those that the model prefers for speed are given up where sums are longer
+// than it takes for them, and no sooner.
+TEST(GpuSchedule, ShorterSumsKeepTheirTiles) {
+  for (const Pattern &pattern :
+       {Pattern{2, 4, 1, 1}, Pattern{8, 32, 1, 32}, Pattern{2, 4, 4, 4}}) {
+    SCOPED_TRACE(pattern.str());
+    GpuProduct product{pattern, 4096, 4096,
+                       kLongSumRows / pattern.n * pattern.m};
+    GpuChip chip = *GpuChip::get("sm_90a");
+    EXPECT_FALSE(hasRegistersForTotals(
+        pattern, *selectGpuSchedule(product, chip, GpuStrategy::Simt)));
+    product.k += pattern.windowRows();
+    EXPECT_TRUE(hasRegistersForTotals(
+        pattern, *selectGpuSchedule(product, chip, GpuStrategy::Simt)));
+  }
+}
+
+TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {
+  const Pattern pattern{16, 32, 64, 64};
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"}) {
+    Result<GpuSchedule> tile = selectGpuSchedule(
+        {pattern, 1024, 1024, 4096}, *GpuChip::get(name), GpuStrategy::Simt);
+    ASSERT_TRUE(tile) << name;
+    EXPECT_EQ(tile->blockN, pattern.bn);
+    EXPECT_EQ(pattern.bk % tile->blockK, 0);
+    EXPECT_EQ(tile->splitK, 1);
+  }
+  EXPECT_FALSE(canGatherUnits({2, 4, 4, 4}));
+  EXPECT_FALSE(canGatherUnits({1, 1, 64, 64}));
+}
+
+TEST(GpuSchedule, FloorsFollowFromOperationsAndBytes) {
+  Result<GpuSchedule> tile = selectGpuSchedule(
+      {{16, 32, 1, 32}, 4096, 4096, 4096}, *GpuChip::get("sm_90"));
+  ASSERT_TRUE(tile);
+  // 4096^3 / 2 multiplications, 132 * 128 of them in each clock.
+  EXPECT_NEAR(tile->fmaFloor, 1027.1, 0.1);
+  // A and C, half of B, and an index for 32 weights.
+  EXPECT_NEAR(tile->memoryFloor, (2.5 * 4 + 0.5 / 32) * 4096 * 4096 / 4.8e6,
+              0.1);
+  EXPECT_GT(tile->microseconds, tile->fmaFloor);
+}
+
+// In f32 on an H200; of few rows, with weights cold in cache.
+TEST(CublasModel, EstimatesWhatWasMeasured) {
+  struct {
+    int64_t m, n, k;
+    double microseconds, error = 0.1;
+  } measured[] = {{256, 1024, 1024, 18.9},     {1024, 1024, 1024, 55.4},
+                  {256, 4096, 4096, 178},      {4096, 4096, 4096, 2682},
+                  {8, 1024, 1024, 7.9},        {16, 2048, 2048, 15.1},
+                  {8, 4096, 4096, 41.6},       {16, 4096, 4096, 49.3, 0.3},
+                  {16, 8192, 8192, 142.9},     {8, 5120, 20480, 221.7, 0.2},
+                  {1, 4096, 4096, 18.5, 0.15}, {1, 8192, 8192, 65.2, 0.15}};
+  for (const auto &each : measured) {
+    double estimate = estimateCublas({{1, 1}, each.m, each.n, each.k},
+                                     *GpuChip::get("sm_90"));
+    EXPECT_NEAR(estimate / each.microseconds, 1, each.error)
+        << each.m << " " << each.n;
+  }
+}
+
+TEST(CublasModel, HasNoProductsOfSomeTypes) {
+  GpuProduct product{{1, 1}, 256, 1024, 1024, ElementType::F8E4M3};
+  EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_90")), 0);
+}
