@@ -168,7 +168,6 @@ void Candidate::setDepth(int64_t kTiles, int64_t splitK) {
 bool Candidate::setTile(int64_t columns, int64_t indexRows, int64_t kTiles,
                         int64_t splitK) {
   schedule = GpuSchedule();
-  schedule.strategy = GpuStrategy::Gemv;
   if (!setColumns(columns) || !setRows(indexRows))
     return false;
   setDepth(kTiles, splitK);

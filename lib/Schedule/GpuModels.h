@@ -1,7 +1,4 @@
-//===- GpuModels.h - The cost models of GPU strategies ----------*- C++ -*-===//
-//
-// Each strategy has a file that names its candidates and estimates them. A new
-// one is declared here and listed in GpuSchedule.cpp.
+//===- GpuModels.h - What the GPU cost models share -------------*- C++ -*-===//
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,17 +13,6 @@ namespace nm {
 inline constexpr int64_t kWarp = 32;
 /// 32-bit words of the widest access.
 inline constexpr int64_t kChunk = 4;
-
-/// The best of strategy simt by estimate, or why there is none.
-Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
-                                       const GpuChip &chip);
-
-/// Rows of A whose sums fit in a thread's registers, in strategy gemv.
-inline constexpr int64_t kMaxGemvRows = 16;
-
-/// The best of strategy gemv.
-Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
-                                       const GpuChip &chip);
 
 /// Sets the least times that the chip allows for the product.
 void setFloors(const GpuProduct &product, const GpuChip &chip,

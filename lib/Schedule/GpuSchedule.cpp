@@ -5,8 +5,6 @@
 #include "GpuModels.h"
 
 #include <numeric>
-#include <optional>
-#include <string>
 
 using namespace nm;
 
@@ -34,41 +32,4 @@ void nm::setFloors(const GpuProduct &product, const GpuChip &chip,
   double bytes = 4 * (rows * product.k + kept * product.n + rows * product.n) +
                  kept / pattern.bk * product.n / pattern.bn;
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
-}
-
-namespace {
-/// A strategy, and what gives the best of its schedules.
-struct Model {
-  GpuStrategy strategy;
-  Result<GpuSchedule> (*select)(const GpuProduct &, const GpuChip &);
-};
-} // namespace
-
-static constexpr Model kModels[] = {{GpuStrategy::Simt, selectSimtSchedule},
-                                    {GpuStrategy::Gemv, selectGemvSchedule}};
-
-/// Whether other strategies come first, whatever the estimates: those of gemv
-/// are for the few rows that one of its blocks has.
-static bool isLastResort(const GpuProduct &product, GpuStrategy strategy) {
-  return strategy == GpuStrategy::Gemv && product.rows() > kMaxGemvRows;
-}
-
-Result<GpuSchedule> nm::selectGpuSchedule(const GpuProduct &product,
-                                          const GpuChip &chip,
-                                          std::optional<GpuStrategy> only) {
-  std::optional<GpuSchedule> best;
-  std::string reasons;
-  for (const Model &model : kModels) {
-    if (only ? model.strategy != *only
-             : best && isLastResort(product, model.strategy))
-      continue;
-    Result<GpuSchedule> found = model.select(product, chip);
-    if (!found)
-      reasons += (reasons.empty() ? "" : "; ") + found.error().message;
-    else if (!best || found->microseconds < best->microseconds)
-      best = *found;
-  }
-  if (best)
-    return *best;
-  return Error{reasons};
 }

@@ -1,7 +1,8 @@
 //===- GpuSchedule.h - How a product is mapped to a GPU ---------*- C++ -*-===//
 //
-// A product with N:M-sparse weights, the schedules that GPU strategies have for
-// it, and the choice among them by estimated time.
+// A product with N:M-sparse weights, and the schedules that the cost models of
+// strategies simt and gemv choose for it. Models of other strategies have a
+// result of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,6 @@
 #include "nm/Support/Error.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace nm {
 
@@ -47,13 +47,9 @@ struct GpuProduct {
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
 };
 
-/// The strategies that have a cost model.
-enum class GpuStrategy { Simt, Gemv, Cublas };
-
 /// The fields of #nm.simt or #nm.gemv, and the estimate that they were chosen
 /// by.
 struct GpuSchedule {
-  GpuStrategy strategy = GpuStrategy::Simt;
   int64_t blockM = 0, blockN = 0, blockK = 0;
   int64_t warpM = 0, warpN = 0;
   int64_t threadM = 0, threadN = 0;
@@ -77,11 +73,16 @@ struct GpuSchedule {
   double memoryFloor = 0;
 };
 
-/// The fastest schedule by estimate, over all strategies or of `only`. The
-/// error says why each of them cannot take the product.
-Result<GpuSchedule>
-selectGpuSchedule(const GpuProduct &product, const GpuChip &chip,
-                  std::optional<GpuStrategy> only = std::nullopt);
+/// The best of strategy simt by estimate, or why it has none.
+Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
+                                       const GpuChip &chip);
+
+/// Rows of A whose sums fit in a thread's registers, in strategy gemv.
+inline constexpr int64_t kMaxGemvRows = 16;
+
+/// The best of strategy gemv, or why it has none.
+Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
+                                       const GpuChip &chip);
 
 /// Kept rows that strategy gemv takes in one step, of weights with index rows
 /// of `indexRowRows` kept rows: those, or a part of one that is no larger than

@@ -43,10 +43,10 @@ FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createTileExpansion(SparseProductOpInterface op,
                               const GpuTile &tile) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
-#define NM_STRATEGY(Name)                                                      \
+#define NM_GPU_STRATEGY(Name)                                                  \
   if (isa<Name##ScheduleAttr>(schedule))                                       \
     return create##Name##Expansion(op, tile);
-#include "Strategies.def"
+#include "nm/Dialect/NM/Transforms/GpuStrategies.def"
   return op->emitOpError() << "has no expansion for strategy "
                            << schedule.getStrategyName() << " on a GPU";
 }

@@ -14,8 +14,7 @@ namespace mlir::nm {
 
 /// The expansion of a block's tile of C by one strategy, into what a thread
 /// does. A strategy is a class derived from this, in a file of its own, and a
-/// line in Strategies.def. Products have it where their schedule says so; to be
-/// chosen, it also needs a cost model, in lib/Schedule/GpuSchedule.cpp.
+/// line in GpuStrategies.def. Products have it where their schedule says so.
 class TileExpansion {
 public:
   virtual ~TileExpansion() = default;
@@ -71,10 +70,10 @@ public:
 FailureOr<std::unique_ptr<TileExpansion>>
 createTileExpansion(SparseProductOpInterface op, const GpuTile &tile);
 
-#define NM_STRATEGY(Name)                                                      \
+#define NM_GPU_STRATEGY(Name)                                                  \
   FailureOr<std::unique_ptr<TileExpansion>> create##Name##Expansion(           \
       SparseProductOpInterface op, const GpuTile &tile);
-#include "Strategies.def"
+#include "nm/Dialect/NM/Transforms/GpuStrategies.def"
 
 } // namespace mlir::nm
 

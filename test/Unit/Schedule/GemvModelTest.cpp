@@ -4,8 +4,6 @@
 
 #include "gtest/gtest.h"
 
-#include <optional>
-
 using namespace nm;
 
 static const ElementType kTypes[] = {ElementType::F32, ElementType::F16,
@@ -15,8 +13,7 @@ static const ElementType kTypes[] = {ElementType::F32, ElementType::F16,
 static Result<GpuSchedule> select(const Pattern &pattern, int64_t m, int64_t n,
                                   int64_t k,
                                   ElementType type = ElementType::F32,
-                                  const char *chip = "sm_90",
-                                  std::optional<GpuStrategy> only = {}) {
+                                  const char *chip = "sm_90") {
   GpuProduct product;
   product.pattern = pattern;
   product.m = m;
@@ -25,7 +22,7 @@ static Result<GpuSchedule> select(const Pattern &pattern, int64_t m, int64_t n,
   product.type = type;
   product.outputType =
       type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
-  return selectGpuSchedule(product, *GpuChip::get(chip), only);
+  return selectGemvSchedule(product, *GpuChip::get(chip));
 }
 
 TEST(GemvModel, TilesAreWholeAndFit) {
@@ -43,7 +40,7 @@ TEST(GemvModel, TilesAreWholeAndFit) {
                        std::string(elementName(type)) +
                        ", m = " + std::to_string(m));
           Result<GpuSchedule> chosen =
-              select(pattern, m, 1000, 1030, type, name, GpuStrategy::Gemv);
+              select(pattern, m, 1000, 1030, type, name);
           ASSERT_TRUE(chosen) << chosen.error().message;
           const PanelPacking &packing = chosen->packing;
           Status packs = packing.verify(pattern);
@@ -80,18 +77,18 @@ TEST(GemvModel, ReadsSixteenBytesAndTheNarrowestIndices) {
   }
 }
 
-TEST(GemvModel, TakesFewRowsOnly) {
-  EXPECT_EQ(select({8, 32, 1, 32}, 16, 4096, 4096)->strategy,
-            GpuStrategy::Gemv);
-  EXPECT_EQ(select({8, 32, 1, 32}, 256, 4096, 4096)->strategy,
-            GpuStrategy::Simt);
-  EXPECT_EQ(select({8, 32, 1, 32}, GpuProduct::kUnknown, 4096, 4096)->strategy,
-            GpuStrategy::Simt);
-  // Strategy simt has f32 alone.
-  EXPECT_EQ(select({8, 32, 1, 32}, 100, 4096, 4096, ElementType::F16)->strategy,
-            GpuStrategy::Gemv);
+TEST(GemvModel, BlocksHaveFewRows) {
   EXPECT_EQ(select({8, 32, 1, 32}, 100, 4096, 4096, ElementType::F16)->blockM,
             16);
+}
+
+TEST(GemvModel, RefusesWindowsThatDoNotFit) {
+  Result<GpuSchedule> chosen = select({16, 32, 4095, 64}, 1024, 1024, 4096);
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().message,
+            "expected a row of a window to fit in 232448 bytes of shared "
+            "memory, but one of 16:32, block = 4095x64 spans 131040 columns of "
+            "A");
 }
 
 TEST(GemvModel, CutsKWhereAIsTooLarge) {

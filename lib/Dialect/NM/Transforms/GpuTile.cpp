@@ -55,14 +55,37 @@ static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
   return success();
 }
 
+/// Sets the tiles of warps and threads, which fit one another.
+static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
+                              GpuTile &tile) {
+  if (tiling.threads == 0) {
+    tile.warpM = tiling.warp[0];
+    tile.warpN = tiling.warp[1];
+    tile.threadM = tiling.thread[0];
+    tile.threadN = tiling.thread[1];
+    return verifyTile(op, tile, tiling.leavesLanes);
+  }
+  tile.warpM = tile.threadM = tile.m;
+  tile.warpN = tile.threadN = tile.n;
+  tile.blockThreads = tiling.threads;
+  if (tiling.threads % kWarpSize == 0 && tiling.threads <= kMaxThreads)
+    return success();
+  return op->emitOpError() << "expected a multiple of " << kWarpSize
+                           << " threads a block, at most " << kMaxThreads
+                           << ", but got " << tiling.threads;
+}
+
 FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule)
     return op->emitOpError() << "expected a schedule, but it has none";
   BlockTiling tiling = schedule.getTiling();
-  ArrayRef<int64_t> block = tiling.block, warp = tiling.warp,
-                    thread = tiling.thread;
-  if (block.empty() || warp.empty() || thread.empty())
+  ArrayRef<int64_t> block = tiling.block;
+  if (tiling.threads && block.empty())
+    return op->emitOpError()
+           << "expected a schedule with 'block', but got " << schedule;
+  if (!tiling.threads &&
+      (block.empty() || tiling.warp.empty() || tiling.thread.empty()))
     return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
                                 "'thread', but got "
                              << schedule;
@@ -74,14 +97,10 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   tile.k = llvm::alignTo(block[2], rows);
   if (!ShapedType::isDynamic(op.getStaticK()))
     tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));
-  tile.warpM = warp[0];
-  tile.warpN = warp[1];
-  tile.threadM = thread[0];
-  tile.threadN = thread[1];
   tile.stages = tiling.stages;
   tile.clusterK = tiling.clusterK;
   tile.sliceK = tiling.sliceK;
-  if (failed(verifyTile(op, tile, tiling.leavesLanes)))
+  if (failed(setWarps(op, tiling, tile)))
     return failure();
   return tile;
 }

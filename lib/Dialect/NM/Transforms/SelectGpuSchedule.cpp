@@ -4,7 +4,7 @@
 
 #include "DenseFallback.h"
 #include "DescribeProduct.h"
-#include "GpuScheduleAttr.h"
+#include "GpuStrategy.h"
 #include "SplitK.h"
 #include "WeightOrigin.h"
 
@@ -30,9 +30,6 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::GpuChip;
 using ::nm::GpuProduct;
-using ::nm::GpuSchedule;
-using ::nm::GpuStrategy;
-using ::nm::RowPacking;
 
 /// Columns that share what little there is of an index of dense weights.
 static constexpr int64_t kDenseColumns = 32;
@@ -89,10 +86,6 @@ struct NMSelectGpuSchedule
 private:
   /// Parses the option `schedule`.
   LogicalResult readGiven();
-  /// What it says of strategy simt; null where it is of another.
-  SimtScheduleAttr getGivenSimt();
-  bool mustPack() { return getGivenSimt() && getGivenSimt().packsRows(); }
-  RowPacking getRowPacking(SparseProductOpInterface op);
   LogicalResult checkGiven(SparseProductOpInterface op) {
     ScheduleAttrInterface given = op.getScheduleAttr();
     if (given.isForGPU() || isa<LoopsScheduleAttr>(given))
@@ -106,21 +99,19 @@ private:
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const Twine &reason);
   /// Says where k is not cut into as many parts as the option asks for.
-  void warnOfParts(SparseProductOpInterface op, const GpuSchedule &chosen);
+  void warnOfParts(SparseProductOpInterface op);
   /// Sets the schedule, and says in a remark on the product `name` why.
   LogicalResult setSchedule(SparseProductOpInterface op, const GpuChip &gpu,
-                            GpuSchedule chosen, bool packs, StringRef name,
+                            const ScheduleChoice &chosen, StringRef name,
                             StringRef reason, bool wasDense);
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
   /// reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, const GpuChip &gpu,
-                          ::nm::Result<GpuSchedule> &chosen);
+                          ::nm::Result<ScheduleChoice> &chosen);
 
-  /// What the option `schedule` says, and the strategy that it names where that
-  /// has a cost model.
+  /// What the option `schedule` says.
   ScheduleAttrInterface given;
-  std::optional<GpuStrategy> only;
 };
 } // namespace
 
@@ -133,8 +124,8 @@ LogicalResult NMSelectGpuSchedule::readGiven() {
   if (failed(parsed))
     return failure();
   given = *parsed;
-  only = findGpuStrategy(given.getStrategyName());
-  if (only || isa<LoopsScheduleAttr>(given))
+  if (findGpuStrategy(given) ||
+      isa<CublasScheduleAttr, LoopsScheduleAttr>(given))
     return success();
   return emitError() << "expected a schedule of a GPU strategy, but got "
                      << given;
@@ -148,39 +139,6 @@ LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
   return op->emitOpError() << "expected a chip with thread block clusters, "
                               "sm_90 or later, for cluster_k = "
                            << blocks << ", but got " << gpu.name;
-}
-
-SimtScheduleAttr NMSelectGpuSchedule::getGivenSimt() {
-  return dyn_cast_if_present<SimtScheduleAttr>(given);
-}
-
-/// What the cost model may do for `op`.
-RowPacking NMSelectGpuSchedule::getRowPacking(SparseProductOpInterface op) {
-  SimtScheduleAttr simt = getGivenSimt();
-  // Of a block that is given, checkLists says whether it leaves rows out.
-  if (mustPack())
-    return simt.getBlock().empty() ? RowPacking::Always : RowPacking::Never;
-  // Lists take long to find: they must serve more than one call.
-  bool isFree = !simt || (!simt.getPack() && simt.getBlock().empty() &&
-                          simt.getWarp().empty() && simt.getThread().empty());
-  return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
-                                        : RowPacking::Never;
-}
-
-/// Checks that blocks that are to stage only the rows of A that they use leave
-/// some out.
-static LogicalResult checkLists(SparseProductOpInterface op,
-                                const GpuSchedule &schedule, bool packs) {
-  if (!packs)
-    return op->emitOpError() << "expected sparse weights to pack rows of A";
-  ScheduleAttrInterface attribute = toAttribute(op, schedule, packs);
-  if (!attribute)
-    return failure();
-  PackingAttr packing = attribute.getPackingOf(op.getPattern());
-  if (::nm::Status status = packing.getPacking().verify(op.getPattern());
-      !status)
-    return op->emitOpError() << status.error().message;
-  return success();
 }
 
 /// The way that is right for every product and fast for none.
@@ -197,22 +155,24 @@ void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
   emitWarning(op.getLoc()) << record.remark;
 }
 
-/// The tiles of our own product with dense weights, which takes cuBLAS' place
-/// where that cannot be loaded, in f32 for narrower floats; without any where
-/// strategy simt has no such product.
-static GpuSchedule getDenseSchedule(GpuProduct product, const GpuChip &gpu,
-                                    double microseconds) {
+/// Our own product with dense weights, which takes cuBLAS' place where that
+/// cannot be loaded, in f32 for narrower floats: of strategy simt, unless
+/// another is given, and by loops where that has no such product. Null where
+/// what is given cannot be.
+static ScheduleAttrInterface chooseOwn(SparseProductOpInterface op,
+                                       GpuProduct product, const GpuChip &gpu,
+                                       ScheduleAttrInterface given) {
+  auto loops = LoopsScheduleAttr::get(op->getContext());
+  if (isa_and_present<LoopsScheduleAttr>(given))
+    return loops;
   product.pattern = getDensePattern(kDenseColumns);
   if (isFloat(product.type))
     product.type = product.outputType = ::nm::ElementType::F32;
-  ::nm::Result<GpuSchedule> own =
-      ::nm::selectGpuSchedule(product, gpu, GpuStrategy::Simt);
-  GpuSchedule schedule;
-  if (own)
-    schedule = *own;
-  schedule.strategy = GpuStrategy::Cublas;
-  schedule.microseconds = microseconds;
-  return schedule;
+  const GpuStrategy &strategy =
+      given ? *findGpuStrategy(given) : getSimtStrategy();
+  ::nm::Result<ScheduleChoice> own =
+      strategy.choose({op, product, gpu, given, /*packs=*/false});
+  return own ? own->schedule : loops;
 }
 
 /// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
@@ -248,11 +208,11 @@ whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded) {
 std::string
 NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
                                  const GpuChip &gpu,
-                                 ::nm::Result<GpuSchedule> &chosen) {
+                                 ::nm::Result<ScheduleChoice> &chosen) {
   GpuProduct product = getProduct(op);
   double dense = ::nm::estimateCublas(product, gpu);
   std::optional<std::string> obstacle =
-      whyNotCublas(op, dense, only.has_value());
+      whyNotCublas(op, dense, /*isDemanded=*/bool(given));
   if (!obstacle && !isDense(op))
     if (std::optional<StringRef> kept = whyNotDense(op))
       obstacle =
@@ -271,28 +231,35 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   if (!isDense(op))
     makeDense(op, getDensePattern(kDenseColumns));
   std::string reason = "calls cuBLAS with dense weights, ";
-  if (only)
+  if (given)
     reason += "as the schedule option says";
   else if (chosen)
     reason += "which is faster: " + describeTime(chosen->microseconds) +
-              " by strategy " + getStrategyName(chosen->strategy).str();
+              " by strategy " + chosen->schedule.getStrategyName().str();
   else
     reason +=
         "for no other strategy has this product: " + chosen.error().message;
   if (losesPattern)
     reason += "; " + kDenseMeetsNonFinite.str();
-  chosen = getDenseSchedule(product, gpu, dense);
+  auto cublas = cast_if_present<CublasScheduleAttr>(given);
+  ScheduleChoice library;
+  library.microseconds = dense;
+  library.isByModel = !cublas || !cublas.getOwn();
+  if (ScheduleAttrInterface own = chooseOwn(
+          op, product, gpu, cublas ? cublas.getOwn() : ScheduleAttrInterface()))
+    library.schedule = CublasScheduleAttr::get(&getContext(), own);
+  chosen = library;
   return reason;
 }
 
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
-  if (given && !only) {
+  if (isa_and_present<LoopsScheduleAttr>(given)) {
     selectLoops(op, "as the schedule option says");
     return success();
   }
   if (std::optional<std::string> reason = whyUnknown(op)) {
-    if (only)
+    if (given)
       return op->emitOpError() << *reason;
     selectLoops(op, *reason);
     return success();
@@ -304,45 +271,47 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
       op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
   std::string name = describeProduct(op, GpuProduct::kTypicalRows);
-  GpuProduct product = getProduct(op);
-  product.rowPacking = getRowPacking(op);
-  ::nm::Result<GpuSchedule> chosen =
-      ::nm::selectGpuSchedule(product, gpu, only);
+  bool onlyCublas = isa_and_present<CublasScheduleAttr>(given);
+  ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
+  if (!onlyCublas) {
+    packs |= given && given.getPackingOf(op.getPattern());
+    chosen = chooseGpuSchedule({op, getProduct(op), gpu, given, packs});
+  }
   std::string reason = "dense was not considered";
-  bool onlyCublas = only == GpuStrategy::Cublas;
-  if (onlyCublas || (denseFallback && !only))
+  if (onlyCublas || (denseFallback && !given))
     reason = chooseDense(op, gpu, chosen);
-  if (!chosen && only)
+  if (!chosen && given)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
     selectLoops(op, chosen.error().message);
     return success();
   }
-  return setSchedule(op, gpu, *chosen, packs, name, reason, wasDense);
+  return setSchedule(op, gpu, *chosen, name, reason, wasDense);
 }
 
-void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op,
-                                      const GpuSchedule &chosen) {
+void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op) {
   if (!given || given.getTiling().splitK == 1)
     return;
-  KParts parts(op.getStaticK(), chosen.blockK, chosen.splitK, chosen.clusterK);
-  if (parts.count != chosen.splitK)
+  BlockTiling tiling = op.getScheduleAttr().getTiling();
+  KParts parts(op.getStaticK(), tiling.block[2], tiling.splitK,
+               tiling.clusterK);
+  if (parts.count != tiling.splitK)
     emitWarning(op.getLoc())
-        << "expected k = " << op.getStaticK() << " to have " << chosen.splitK
-        << " parts of whole tiles of " << chosen.blockK
+        << "expected k = " << op.getStaticK() << " to have " << tiling.splitK
+        << " parts of whole tiles of " << tiling.block[2]
         << ", as split_k asks for, but it is cut into " << parts.count;
 }
 
 /// What the cost model says of `chosen`, and of cuBLAS.
 static void addEstimates(SparseProductOpInterface op, const GpuChip &gpu,
-                         const GpuSchedule &chosen, ProductRecord &record) {
+                         const ScheduleChoice &chosen, ProductRecord &record) {
   record.estimate = chosen.microseconds;
   double dense = ::nm::estimateCublas(getProduct(op), gpu);
   if (dense >= 0)
     record.denseEstimate = dense;
-  if (chosen.strategy == GpuStrategy::Cublas)
+  if (isa<CublasScheduleAttr>(chosen.schedule))
     return;
-  record.multiplyFloor = chosen.fmaFloor;
+  record.multiplyFloor = chosen.multiplyFloor;
   record.memoryFloor = chosen.memoryFloor;
   record.sharedBytes = chosen.sharedBytes;
 }
@@ -371,32 +340,20 @@ static std::string describe(StringRef name, const GpuChip &gpu,
 
 LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
                                                const GpuChip &gpu,
-                                               GpuSchedule chosen, bool packs,
+                                               const ScheduleChoice &chosen,
                                                StringRef name, StringRef reason,
                                                bool wasDense) {
-  bool isCublas = chosen.strategy == GpuStrategy::Cublas;
-  // Strategy gemv reads packed weights alone, so that a dense matrix that comes
-  // with each call is packed then.
-  packs = !isCublas && (packs || chosen.strategy == GpuStrategy::Gemv);
-  ScheduleAttrInterface byModel = toAttribute(op, chosen, packs);
-  if (given) {
-    takeGiven(given, op.getPattern(), chosen);
-    packs |= !isCublas && given.getPackingOf(op.getPattern());
-  }
-  if (mustPack() && failed(checkLists(op, chosen, packs)))
+  if (!chosen.schedule)
     return failure();
-  ScheduleAttrInterface schedule = toAttribute(op, chosen, packs);
-  if (!schedule)
-    return failure();
-  op.setScheduleAttr(schedule);
-  warnOfParts(op, chosen);
+  op.setScheduleAttr(chosen.schedule);
+  warnOfParts(op);
   ProductRecord record;
   record.reason = reason.str();
-  record.fallsBack = isCublas && !wasDense;
-  bool isByModel = schedule == byModel;
-  if (isByModel)
+  record.fallsBack = isa<CublasScheduleAttr>(chosen.schedule) && !wasDense;
+  if (chosen.isByModel)
     addEstimates(op, gpu, chosen, record);
-  record.remark = describe(name, gpu, schedule, record, isByModel);
+  record.remark =
+      describe(name, gpu, chosen.schedule, record, chosen.isByModel);
   setRecord(op, record);
   emitRemark(op.getLoc()) << record.remark;
   return success();

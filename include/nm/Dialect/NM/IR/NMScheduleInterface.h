@@ -24,6 +24,9 @@ struct BlockTiling {
   int64_t splitK = 1, clusterK = 1, sliceK = 1;
   /// Whether a warp may have fewer threads' tiles than threads.
   bool leavesLanes = false;
+  /// Threads of a block, of strategies whose threads have no tiles of their
+  /// own; 0 where they follow from those.
+  int64_t threads = 0;
 };
 
 } // namespace mlir::nm

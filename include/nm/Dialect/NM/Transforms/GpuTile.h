@@ -28,10 +28,16 @@ struct GpuTile {
   int64_t clusterK;
   /// Warps that take the same tile, and turns along k.
   int64_t sliceK;
+  /// Threads of a block where the schedule says how many; its warps and threads
+  /// have no tiles of their own then, which are the block's.
+  int64_t blockThreads = 0;
 
   int64_t warpsM() const { return m / warpM; }
   int64_t warpsN() const { return n / warpN; }
-  int64_t threads() const { return warpsM() * warpsN() * sliceK * kWarpSize; }
+  int64_t threads() const {
+    return blockThreads ? blockThreads
+                        : warpsM() * warpsN() * sliceK * kWarpSize;
+  }
   /// How the lanes of a warp stand on its tile.
   int64_t lanesM() const { return warpM / threadM; }
   int64_t lanesN() const { return warpN / threadN; }
