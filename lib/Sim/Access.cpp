@@ -78,15 +78,23 @@ std::string Block::describeShared(const NmSimThread &thread, int32_t site,
   return text;
 }
 
+/// Who has made an access, as the shadow numbers them.
+std::string Block::describeThread(uint32_t thread) const {
+  if (thread >= Order::getTensorCores(0))
+    return "a product of warpgroup " +
+           std::to_string((thread - Order::getTensorCores(0)) / kWarp) +
+           ", which nobody waited for,";
+  if (int block = order.getRank(thread); block >= 0)
+    return "a thread of block " + std::to_string(block) + " of the cluster";
+  return "thread " + std::to_string(thread) + " of " +
+         std::to_string(numThreads);
+}
+
 void Block::reportShared(const NmSimThread &thread, int32_t site, size_t offset,
                          const SharedConflict &conflict) {
   std::string what = describeShared(thread, site, offset);
   if (conflict.kind != Conflict::Uninitialized) {
-    int other = order.getRank(conflict.thread);
-    what += other < 0 ? ", where thread " + std::to_string(conflict.thread) +
-                            " of " + std::to_string(numThreads) + " "
-                      : ", where a thread of block " + std::to_string(other) +
-                            " of the cluster ";
+    what += ", where " + describeThread(conflict.thread) + " ";
     what += describeOther(conflict.kind) +
             (" (" + describe(launch.kernel, conflict.site)) + ")" +
             (conflict.kind == Conflict::Pending ? "" : ", in no order");

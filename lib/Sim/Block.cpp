@@ -88,6 +88,7 @@ void Block::startThreads() {
     thread.steps = kTurn;
     thread.uncommitted.clear();
     thread.groups.clear();
+    thread.products.reset();
     thread.fiber.start(stacks.low(i), stacks.high(i), runThread, &thread);
   }
 }
@@ -254,6 +255,8 @@ void Block::collective(NmSimThread &thread, int32_t site, int32_t width,
     gathering.ordersMemory = ordersMemory;
     gathering.lanes = {};
     gathering.lanes.width = width;
+    gathering.lanes.first = &threads[first];
+    gathering.lanes.site = site;
   }
   Gathering &gathering = **found;
   // A collective without operands still has to know who is there.

@@ -7,6 +7,7 @@
 #include "Fiber.h"
 #include "GlobalMemory.h"
 #include "Mbarrier.h"
+#include "Products.h"
 #include "SharedShadow.h"
 #include "WarpLog.h"
 
@@ -49,6 +50,7 @@ struct NmSimThread {
   /// The copies since the last commit, and the groups before, oldest first.
   std::vector<nm::sim::PendingCopy> uncommitted;
   std::deque<std::vector<nm::sim::PendingCopy>> groups;
+  nm::sim::Products products;
   /// What accesses out of bounds read and write instead.
   alignas(128) char scratch[128];
 
@@ -131,6 +133,14 @@ public:
                    bool counts);
   void startBulkCopy(NmSimThread &thread, int32_t site, char *to,
                      const char *from, char *address, int32_t bytes);
+  /// A thread comes to wgmma number `number` of the kernel, and uses registers
+  /// that one has: `what` says how.
+  void startProduct(NmSimThread &thread, int32_t site, int32_t number);
+  void useRegisters(NmSimThread &thread, int32_t site, int32_t number,
+                    const char *what);
+  void waitForProducts(NmSimThread &thread, int32_t pending);
+  /// All of a warpgroup have come to a wgmma.
+  void multiply(NmSimCollective &lanes);
   void arriveCluster(NmSimThread &thread, int32_t site, bool aligned);
   void waitCluster(NmSimThread &thread, int32_t site, bool aligned);
   /// The address of another block's memory, or of this one's.
@@ -196,9 +206,12 @@ private:
   /// The last thread to arrive has.
   void releaseBarrier(const NmSimThread &thread);
   void finishGathering(size_t index);
+  bool readChunk(NmSimThread &thread, int32_t site, uint32_t cores,
+                 size_t offset);
 
   std::string describeShared(const NmSimThread &thread, int32_t site,
                              size_t offset) const;
+  std::string describeThread(uint32_t thread) const;
   void reportShared(const NmSimThread &thread, int32_t site, size_t offset,
                     const SharedConflict &conflict);
   void reportGlobal(const NmSimThread &thread, int32_t site,

@@ -36,6 +36,10 @@ const char *nm::sim::name(FaultClass fault) {
     return "hang";
   case FaultClass::BadOperand:
     return "operand out of range";
+  case FaultClass::UnfinishedProduct:
+    return "register of a product that is under way";
+  case FaultClass::UnfencedProduct:
+    return "product without a fence";
   }
   return "fault";
 }

@@ -27,7 +27,9 @@ enum class FaultClass {
   EndedBlock,
   DivergentCollective,
   Hang,
-  BadOperand
+  BadOperand,
+  UnfinishedProduct,
+  UnfencedProduct
 };
 
 /// What a message calls it.

@@ -25,8 +25,7 @@ void Order::join(uint32_t mask) {
   for (int w = 0; w < warps; ++w)
     if (mask >> w & 1) {
       known[w][w] = clocks[w];
-      for (int v = 0; v < count; ++v)
-        all[v] = std::max(all[v], known[w][v]);
+      raise(all, known[w]);
     }
   for (int w = 0; w < warps; ++w)
     if (mask >> w & 1) {
@@ -59,6 +58,23 @@ void Order::meet() {
   met = arrived;
   for (int w = warps; w < count; ++w)
     wait(uint32_t(w));
+}
+
+void Order::startProduct(uint32_t warpgroup, uint32_t group) {
+  uint32_t cores = getTensorCores(warpgroup) / kWarp;
+  uint32_t first = warpgroup * kWarpgroupWarps;
+  Clocks common;
+  common.fill(~0u);
+  for (uint32_t w = first; w < first + kWarpgroupWarps; ++w)
+    for (int v = 0; v < kMaxClocks; ++v)
+      common[v] = std::min(common[v], known[w][v]);
+  known[cores] = common;
+  clocks[cores] = group;
+}
+
+void Order::finishProducts(uint32_t warp, uint32_t group) {
+  uint32_t &last = known[warp][getTensorCores(warp / kWarpgroupWarps) / kWarp];
+  last = std::max(last, group);
 }
 
 bool Order::isBeforeAny(Stamp stamp) const {

@@ -20,6 +20,8 @@ namespace nm::sim {
 inline constexpr int kMaxWarps = 32;
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxClusterBlocks = 8;
+inline constexpr int kWarpgroupWarps = 4;
+inline constexpr int kMaxWarpgroups = kMaxWarps / kWarpgroupWarps;
 
 /// When a thread did something: its number in the block, and how many barriers
 /// its warp had passed. Zero is never.
@@ -39,7 +41,8 @@ private:
 /// What is ordered before what by the barriers of a block and its cluster.
 class Order {
 public:
-  static constexpr int kMaxClocks = kMaxWarps + kMaxClusterBlocks;
+  static constexpr int kMaxClocks =
+      kMaxWarps + kMaxClusterBlocks + kMaxWarpgroups;
   using Clocks = std::array<uint32_t, kMaxClocks>;
 
   /// For a block of `warps` warps in a cluster of `blocks`.
@@ -60,6 +63,21 @@ public:
   void acquire(uint32_t warp, const Clocks &clocks) {
     raise(known[warp], clocks);
   }
+
+  //===--------------------------------------------------------------------===//
+  // Products under way
+  //===--------------------------------------------------------------------===//
+
+  /// The number that the tensor cores of a warpgroup have here. They read
+  /// shared memory from a product's start until its group is waited for.
+  static uint32_t getTensorCores(uint32_t warpgroup) {
+    return (kMaxWarps + kMaxClusterBlocks + warpgroup) * kWarp;
+  }
+  /// They begin with what comes after all that each of the warpgroup's warps
+  /// knows, in the group with this number.
+  void startProduct(uint32_t warpgroup, uint32_t group);
+  /// The warp has waited for the group.
+  void finishProducts(uint32_t warp, uint32_t group);
 
   //===--------------------------------------------------------------------===//
   // Other blocks of the cluster

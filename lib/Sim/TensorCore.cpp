@@ -77,12 +77,38 @@ float nm::sim::truncateSum(double sum) {
   return rounded;
 }
 
-/// An exact integer sum as the bits of an i32.
-static uint32_t toInteger(double sum, bool saturates) {
+double nm::sim::decodeSum(NmSimElement type, uint32_t bits) {
+  return isInteger(type) ? double(int32_t(bits)) : toFloat(bits);
+}
+
+uint32_t nm::sim::encodeSum(NmSimElement type, double sum, bool saturates) {
   using Limits = std::numeric_limits<int32_t>;
-  if (saturates)
-    sum = std::clamp(sum, double(Limits::min()), double(Limits::max()));
-  return uint32_t(int64_t(sum));
+  if (isInteger(type)) {
+    if (saturates)
+      sum = std::clamp(sum, double(Limits::min()), double(Limits::max()));
+    return uint32_t(int64_t(sum));
+  }
+  float rounded = truncateSum(sum);
+  uint32_t bits;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  return bits;
+}
+
+int nm::sim::findKeptColumn(const MmaShape &shape, int stored,
+                            uint32_t metadata, const char *&fault) {
+  int group = stored / shape.storedPerGroup();
+  auto pair = int(metadata & 15);
+  if (shape.bits == 32) {
+    if (pair != encodeMmaSingle(0) && pair != encodeMmaSingle(1))
+      fault = "expected metadata of tf32 to be 0b0100 or 0b1110 for each "
+              "two columns";
+    return 2 * group + (pair >> 3);
+  }
+  int first = pair & 3, second = pair >> 2;
+  if (first >= second)
+    fault = "expected metadata to name two columns of each four, the "
+            "lower one first";
+  return 4 * group + (stored % 2 ? second : first);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,23 +160,13 @@ private:
 int WarpProduct::findColumn(int row, int stored) {
   if (!shape.isSparse)
     return stored;
-  int group = stored / shape.storedPerGroup();
-  MmaMetadataPlace place = getMmaMetadataPlace(
-      shape, row, group, int(form.words[metadataWord() + 1]));
-  uint32_t word = operandsOf(place.lane).words[metadataWord()];
-  int pair = int(word >> 4 * place.nibble & 15);
-  if (shape.bits == 32) {
-    if (pair != encodeMmaSingle(0) && pair != encodeMmaSingle(1))
-      lanes->fault =
-          "expected metadata of tf32 to be 0b0100 or 0b1110 for each "
-          "two columns";
-    return 2 * group + (pair >> 3);
-  }
-  int first = pair & 3, second = pair >> 2;
-  if (first >= second)
-    lanes->fault = "expected metadata to name two columns of each four, the "
-                   "lower one first";
-  return 4 * group + (stored % 2 ? second : first);
+  MmaMetadataPlace place =
+      getMmaMetadataPlace(shape, row, stored / shape.storedPerGroup(),
+                          int(form.words[metadataWord() + 1]));
+  return findKeptColumn(shape, stored,
+                        operandsOf(place.lane).words[metadataWord()] >>
+                            4 * place.nibble,
+                        lanes->fault);
 }
 
 void WarpProduct::gatherA() {
@@ -175,16 +191,11 @@ void WarpProduct::gatherB() {
 }
 
 uint32_t WarpProduct::getSum(MmaPlace place, uint32_t before) const {
-  double sum = isInteger(form.a) ? double(int32_t(before)) : toFloat(before);
+  double sum = decodeSum(form.a, before);
   auto first = size_t(place.row * shape.storedK());
   for (size_t i = first; i < first + size_t(shape.storedK()); ++i)
     sum += a[i] * b[size_t(columns[i] * MmaShape::kN + place.column)];
-  if (isInteger(form.a))
-    return toInteger(sum, form.saturates != 0);
-  float rounded = truncateSum(sum);
-  uint32_t bits;
-  std::memcpy(&bits, &rounded, sizeof bits);
-  return bits;
+  return encodeSum(form.a, sum, form.saturates != 0);
 }
 
 void WarpProduct::run() {

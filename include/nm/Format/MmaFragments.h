@@ -84,6 +84,22 @@ constexpr int encodeMmaPair(int first, int second) {
 /// The same for tf32, where one of two columns is kept.
 constexpr int encodeMmaSingle(int column) { return column ? 0b1110 : 0b0100; }
 
+//===----------------------------------------------------------------------===//
+// Products of warpgroups
+//===----------------------------------------------------------------------===//
+
+/// wgmma has 64 rows, 16 of each warp; a warp's part of A in registers, and of
+/// metadata, is that of an MmaShape.
+inline constexpr int kWarpgroupM = 64, kWarpgroupThreads = 128;
+
+/// Element `i` of the n / 2 sums of a thread.
+constexpr MmaPlace getWarpgroupSumPlace(int thread, int i) {
+  int warp = thread / MmaShape::kLanes, lane = thread % MmaShape::kLanes;
+  MmaPlace place = getMmaSumPlace(lane, i % MmaShape::kSumsPerLane);
+  return {MmaShape::kM * warp + place.row,
+          MmaShape::kN * (i / MmaShape::kSumsPerLane) + place.column};
+}
+
 /// Element `i` (0 or 1) of the word that ldmatrix gives a lane of a matrix of
 /// 8 x 8 elements of 16 bits, and that stmatrix takes from it.
 constexpr MmaPlace getMatrixPlace(int lane, int i, bool isTransposed) {

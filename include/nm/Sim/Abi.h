@@ -225,6 +225,9 @@ struct NmSimCollective {
   void *results[128];
   /// What the function finds wrong with the operands, or null.
   const char *fault;
+  /// The first lane's, and the instruction.
+  NmSimThread *first;
+  int32_t site;
 };
 using NmSimCollectiveFunction = void (*)(NmSimCollective *lanes);
 
@@ -282,6 +285,46 @@ struct NmSimMultiply {
   /// selector.
   uint32_t words[14];
 };
+
+//===----------------------------------------------------------------------===//
+// Products of warpgroups
+//===----------------------------------------------------------------------===//
+
+/// Of all 128 threads: wgmma.mma_async, and with `sp`. The operands are of type
+/// NmSimWarpgroupProduct, the results the thread's sums.
+NM_SIM_API void nmSimMultiplyWarpgroup(NmSimCollective *lanes);
+
+/// What a thread brings to a product of matrices m64n`n`k`k`.
+struct NmSimWarpgroupProduct {
+  /// Of A, where it is not in registers, and of B.
+  uint64_t descriptorA, descriptorB;
+  NmSimElement a, b;
+  int32_t n, k;
+  int32_t isSparse, saturates;
+  int32_t isAInRegisters, isATransposed, isBTransposed;
+  /// 1 or -1, by which the operands are multiplied.
+  int32_t scaleA, scaleB;
+  /// Whether the sums are added to, or begin at zero.
+  int32_t addsSums;
+  uint32_t registersA[4];
+  uint32_t metadata, selector;
+  uint32_t sums[128];
+};
+
+/// A thread is about to execute the kernel's wgmma number `product`.
+NM_SIM_API void nmSimStartProduct(NmSimThread *thread, int32_t site,
+                                  int32_t product);
+/// It uses what the product's sums are in, or changes one of its operands that
+/// are in registers: neither may be while the product is under way.
+NM_SIM_API void nmSimUseSums(NmSimThread *thread, int32_t site,
+                             int32_t product);
+NM_SIM_API void nmSimChangeRegister(NmSimThread *thread, int32_t site,
+                                    int32_t product);
+/// wgmma.fence, commit_group and wait_group.
+NM_SIM_API void nmSimFenceProducts(NmSimThread *thread, int32_t site);
+NM_SIM_API void nmSimCommitProducts(NmSimThread *thread, int32_t site);
+NM_SIM_API void nmSimWaitForProducts(NmSimThread *thread, int32_t site,
+                                     int32_t pending);
 
 //===----------------------------------------------------------------------===//
 // Arithmetic that host instructions do not have

@@ -69,6 +69,7 @@ private:
   Type pointer;
   StaticShared shared;
   OpConverter ops;
+  int32_t numProducts = 0;
 };
 } // namespace
 
@@ -168,8 +169,10 @@ LogicalResult KernelConverter::convertFunction(LLVM::LLVMFuncOp function) {
   // New ones are not to be converted.
   SmallVector<Operation *> before;
   function.getBody().walk([&](Operation *op) { before.push_back(op); });
+  ProductRegisters registers(function, numProducts);
   for (Operation *op : before)
-    if (failed(ops.convert(op)))
+    if (failed(ops.addProductChecks(op, registers.get(op))) ||
+        failed(ops.convert(op)))
       return failure();
   if (failed(addSteps(function)))
     return failure();

@@ -171,8 +171,11 @@ LogicalResult OpConverter::callCollective(Operation *op,
                                           ArrayRef<Value> operands) {
   Location loc = op->getLoc();
   SmallVector<Value> gathered(operands.drop_front());
-  if (instruction.access) {
-    SiteTable::Access access = instruction.access(op);
+  bool isWarpgroup = instruction.execution == Execution::Warpgroup;
+  SiteTable::Access access;
+  if (instruction.access)
+    access = instruction.access(op);
+  if (instruction.access && !isWarpgroup) {
     FailureOr<LLVM::CallOp> call =
         callSim(op, "nmSimAccessOfLanes", pointer,
                 {gathered[0], constant(loc, i32, access.lanes)}, access);
@@ -200,11 +203,11 @@ LogicalResult OpConverter::callCollective(Operation *op,
   if (failed(function))
     return failure();
   Value address = LLVM::AddressOfOp::create(builder, loc, *function);
-  int64_t width = instruction.execution == Execution::Warpgroup ? 128 : 32;
-  if (failed(callSim(op, "nmSimCollective",
-                     LLVM::LLVMVoidType::get(op->getContext()),
-                     {constant(loc, i32, width), operands.front(), address,
-                      slot, result})))
+  int64_t width = isWarpgroup ? 128 : 32;
+  if (failed(callSim(
+          op, "nmSimCollective", LLVM::LLVMVoidType::get(op->getContext()),
+          {constant(loc, i32, width), operands.front(), address, slot, result},
+          isWarpgroup ? access : SiteTable::Access())))
     return failure();
   if (hasResult)
     op->getResult(0).replaceAllUsesWith(
@@ -319,6 +322,22 @@ LogicalResult OpConverter::convertLLVM(Operation *op) {
         return success();
       })
       .Default([](Operation *other) { return checkPlain(other); });
+}
+
+LogicalResult
+OpConverter::addProductChecks(Operation *op,
+                              ArrayRef<ProductRegisters::Entry> entries) {
+  builder.setInsertionPoint(op);
+  for (const ProductRegisters::Entry &entry : entries) {
+    StringRef name =
+        entry.use == ProductRegisters::Use::Start  ? "nmSimStartProduct"
+        : entry.use == ProductRegisters::Use::Sums ? "nmSimUseSums"
+                                                   : "nmSimChangeRegister";
+    if (failed(callSim(op, name, LLVM::LLVMVoidType::get(op->getContext()),
+                       {constant(op->getLoc(), i32, entry.product)})))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult OpConverter::convert(Operation *op) {

@@ -3,6 +3,7 @@
 #ifndef NM_LIB_CONVERSION_KERNELSTOSIM_CONVERTOPS_H
 #define NM_LIB_CONVERSION_KERNELSTOSIM_CONVERTOPS_H
 
+#include "ProductRegisters.h"
 #include "SiteTable.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -33,6 +34,9 @@ public:
   /// Sets the argument that is the thread, of the function whose ops come next.
   void setThread(Value argument) { thread = argument; }
   LogicalResult convert(Operation *op);
+  /// Says before `op` what it does to the registers of wgmmas.
+  LogicalResult addProductChecks(Operation *op,
+                                 ArrayRef<ProductRegisters::Entry> entries);
   /// Passes a step before `terminator`.
   LogicalResult addStep(Operation *terminator);
   const SiteTable &getSites() const { return sites; }

@@ -29,7 +29,14 @@ public:
     }
   }
 
+  /// `predicate` is set where `operand` is not zero.
+  void define(StringRef predicate, AsmOperand operand) {
+    predicates[predicate] = operand;
+  }
+
   std::optional<AsmOperand> get(StringRef text) const {
+    if (auto found = predicates.find(text); found != predicates.end())
+      return found->second;
     AsmOperand operand;
     unsigned number = 0;
     if (!text.consume_front("$"))
@@ -45,19 +52,21 @@ private:
   void add(AsmOperand operand) { operands.push_back(operand); }
 
   SmallVector<AsmOperand> operands;
+  llvm::StringMap<AsmOperand> predicates;
 };
 } // namespace
 
-std::optional<AsmInstruction> mlir::nm::parseInlineAsm(LLVM::InlineAsmOp op) {
-  StringRef text = op.getAsmString().trim();
-  if (!text.consume_back(";") || text.contains(';'))
-    return std::nullopt;
+static constexpr StringLiteral kBetween = " \t\n,{}[]";
+
+/// Reads `name a, {b, c}, [d]`.
+static std::optional<AsmInstruction>
+parseStatement(StringRef text, const AsmOperandTable &table) {
   AsmInstruction instruction;
-  std::tie(instruction.name, text) = text.split(' ');
-  AsmOperandTable table(op);
-  while (!(text = text.ltrim(" \t\n,{}[]")).empty()) {
-    StringRef token = text.take_until(
-        [](char c) { return StringRef(" \t\n,{}[]").contains(c); });
+  auto isBetween = [](char c) { return kBetween.contains(c); };
+  instruction.name = text.take_until(isBetween);
+  text = text.drop_front(instruction.name.size());
+  while (!(text = text.ltrim(kBetween)).empty()) {
+    StringRef token = text.take_until(isBetween);
     text = text.drop_front(token.size());
     std::optional<AsmOperand> operand = table.get(token);
     if (!operand)
@@ -65,4 +74,41 @@ std::optional<AsmInstruction> mlir::nm::parseInlineAsm(LLVM::InlineAsmOp op) {
     instruction.operands.push_back(*operand);
   }
   return instruction;
+}
+
+/// Reads `.reg .pred p` and `setp.ne.b32 p, $2, 0`. Returns whether it is one
+/// of these.
+static bool parsePredicate(StringRef text, AsmOperandTable &table) {
+  if (text.starts_with(".reg .pred "))
+    return true;
+  if (!text.consume_front("setp.ne."))
+    return false;
+  SmallVector<StringRef> tokens;
+  text.split(tokens, ' ', -1, /*KeepEmpty=*/false);
+  if (tokens.size() != 4 || tokens[3] != "0")
+    return false;
+  std::optional<AsmOperand> operand = table.get(tokens[2].rtrim(','));
+  if (!operand || operand->result >= 0)
+    return false;
+  table.define(tokens[1].rtrim(','), *operand);
+  return true;
+}
+
+std::optional<AsmInstruction> mlir::nm::parseInlineAsm(LLVM::InlineAsmOp op) {
+  StringRef text = op.getAsmString().trim();
+  if (text.consume_front("{") && !text.consume_back("}"))
+    return std::nullopt;
+  SmallVector<StringRef> statements;
+  text.split(statements, ';', -1, /*KeepEmpty=*/false);
+  for (StringRef &statement : statements)
+    statement = statement.trim();
+  llvm::erase_if(statements,
+                 [](StringRef statement) { return statement.empty(); });
+  if (statements.empty())
+    return std::nullopt;
+  AsmOperandTable table(op);
+  for (StringRef statement : ArrayRef(statements).drop_back())
+    if (!parsePredicate(statement, table))
+      return std::nullopt;
+  return parseStatement(statements.back(), table);
 }

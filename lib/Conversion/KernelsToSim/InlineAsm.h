@@ -25,7 +25,10 @@ struct AsmInstruction {
   SmallVector<AsmOperand> operands;
 };
 
-/// None where the text is not one instruction on such operands.
+/// None where the text is not one instruction on such operands. Before it there
+/// may be predicates that are declared and set, as in `{ .reg .pred p;
+/// setp.ne.b32 p, $2, 0; wgmma... p; }`; as an operand, such a predicate is
+/// what was compared with zero.
 std::optional<AsmInstruction> parseInlineAsm(LLVM::InlineAsmOp op);
 
 } // namespace mlir::nm

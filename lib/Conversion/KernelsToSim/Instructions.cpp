@@ -4,6 +4,7 @@
 
 #include "InlineAsm.h"
 #include "MatrixInstructions.h"
+#include "WarpgroupInstructions.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringSet.h"
@@ -223,6 +224,8 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.barrier", Thread, "nmSimBarrier", getBarrier},
       {"nvvm.bar.warp.sync", Thread, "nmSimSyncWarp"},
       {"nvvm.memory.barrier", Thread, "nmSimFence", getNone},
+      {"nvvm.fence.proxy", Thread, "nmSimFence", getNone},
+      {"nvvm.fence.mbarrier.init", Thread, "nmSimFence", getNone},
       // Simulated kernels run one after the other.
       {"nvvm.griddepcontrol", Thread, "nmSimFence", getNone},
       {"nvvm.cp.async.bulk.prefetch", Thread, "nmSimPrefetchBulk"},
@@ -256,6 +259,12 @@ static ArrayRef<Instruction> getInstructions() {
        getStoredMatricesAccess},
       {"nvvm.mma.sync", Warp, "nmSimMultiplyMatrices", getProduct},
       {"nvvm.mma.sp.sync", Warp, "nmSimMultiplyMatrices", getSparseProduct},
+      {"nvvm.wgmma.fence.aligned", Thread, "nmSimFenceProducts"},
+      {"nvvm.wgmma.mma_async", Execution::Warpgroup, "nmSimMultiplyWarpgroup",
+       getWarpgroupProduct, getWarpgroupProductAccess},
+      {"nvvm.wgmma.commit.group.sync.aligned", Thread, "nmSimCommitProducts"},
+      {"nvvm.wgmma.wait.group.sync.aligned", Thread, "nmSimWaitForProducts",
+       getWarpgroupWait},
       {"nvvm.rcp.approx.ftz.f", Thread, "nmSimReciprocal"},
   };
   return kTable;
@@ -265,6 +274,15 @@ static ArrayRef<Instruction> getInstructions() {
 static ArrayRef<Instruction> getAsmInstructions() {
   static const Instruction kTable[] = {
       {"mma.", Execution::Warp, "nmSimMultiplyMatrices", getProductInAsm},
+      {"fence.proxy.async", Execution::Thread, "nmSimFence", getNone},
+      {"wgmma.mma_async.", Execution::Warpgroup, "nmSimMultiplyWarpgroup",
+       getWarpgroupProductInAsm, getWarpgroupProductAccess},
+      {"wgmma.fence.sync.aligned", Execution::Thread, "nmSimFenceProducts",
+       getNone},
+      {"wgmma.commit_group.sync.aligned", Execution::Thread,
+       "nmSimCommitProducts", getNone},
+      {"wgmma.wait_group.sync.aligned", Execution::Thread,
+       "nmSimWaitForProducts", getWarpgroupWaitInAsm},
   };
   return kTable;
 }

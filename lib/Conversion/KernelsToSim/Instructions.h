@@ -48,7 +48,8 @@ struct Instruction {
   /// the op that the function does not know.
   FailureOr<SmallVector<Value>> (*operands)(const OperandBuilder &) = nullptr;
   /// What the op accesses, if it does. One of a warp does so at its lanes'
-  /// second operands, before all have come together.
+  /// second operands, before all have come together; one of a warpgroup where
+  /// its function finds, when they have.
   SiteTable::Access (*access)(Operation *) = nullptr;
   int32_t reg = 0;
   /// Whether the function returns an i64 also where the op has no result.

@@ -1,0 +1,252 @@
+//===- WgmmaTest.cpp - Products that are under way ------------------------===//
+//
+// One kernel, from which each test leaves something away or to which it adds
+// something wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nm-c/Runtime.h"
+#include "nm/Format/MatrixDescriptor.h"
+#include "nm/Sim/Abi.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+using namespace nm;
+
+namespace {
+/// What the kernel does otherwise.
+struct Mutation {
+  bool dropBarrier = false, dropFence = false, dropCommit = false;
+  bool dropWait = false, dropRelease = false;
+  /// Groups that the wait leaves under way.
+  int pending = 0;
+  bool overwriteEarly = false, useBetween = false, changeOperand = false;
+  bool useOwnLate = false, commitTwice = false, endEarly = false;
+  int shiftB = 0, leadingB = 128;
+  bool setUnknownBits = false;
+};
+struct Arguments {
+  Mutation mutation;
+  uint32_t *sums;
+};
+
+enum Site : int32_t {
+  Other,
+  StoreShared,
+  LoadShared,
+  Product,
+  Use,
+  Commit,
+  StoreGlobal
+};
+constexpr int kThreads = 256, kN = 8, kBytesA = 2048, kBytesB = 256;
+/// Two slots of A and B.
+constexpr int kSlot = kBytesA + kBytesB, kShared = 2 * kSlot;
+} // namespace
+
+static const char kText[] = "op\0wgmma.mma_async\0use\0file:1:2";
+static const NmSimSite kSites[] = {
+    {0, 23, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
+    {0, 23, NM_SIM_STORE, NM_SIM_SHARED, 4, 4},
+    {0, 23, NM_SIM_LOAD, NM_SIM_SHARED, 4, 4},
+    {3, 23, NM_SIM_LOAD, NM_SIM_SHARED, 16, 16},
+    {19, 23, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
+    {0, 23, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
+    {0, 23, NM_SIM_STORE, NM_SIM_GLOBAL, 4, 4},
+};
+
+/// All threads write ones of f16 to a slot.
+static void fill(NmSimThread *thread, int slot, int tid) {
+  auto *shared = static_cast<char *>(nmSimDynamicShared(thread, Other));
+  for (int at = tid * 4; at < kSlot; at += kThreads * 4) {
+    uint32_t ones = 0x3c003c00;
+    std::memcpy(nmSimAccess(thread, StoreShared, shared + slot * kSlot + at),
+                &ones, 4);
+  }
+}
+
+static void start(NmSimThread *thread, int slot, int number,
+                  const Mutation &mutation, uint32_t *sums) {
+  NmSimWarpgroupProduct operands = {};
+  MatrixDescriptor a{slot * kSlot, 1024, 128};
+  MatrixDescriptor b{slot * kSlot + kBytesA + mutation.shiftB,
+                     mutation.leadingB, 128};
+  operands.descriptorA = a.encode();
+  operands.descriptorB = b.encode() | uint64_t(mutation.setUnknownBits) << 60;
+  operands.a = operands.b = NM_SIM_F16;
+  operands.n = kN;
+  operands.k = 16;
+  operands.scaleA = operands.scaleB = operands.addsSums = 1;
+  std::memcpy(operands.sums, sums, kN / 2 * 4);
+  nmSimStartProduct(thread, Product, number);
+  nmSimCollective(thread, Product, 128, -1, nmSimMultiplyWarpgroup, &operands,
+                  sums);
+}
+
+/// Each warpgroup multiplies both slots, in a group each; then the slots are
+/// written again.
+static void multiply(NmSimThread *thread, void *arguments) {
+  auto &args = *static_cast<Arguments *>(arguments);
+  const Mutation &mutation = args.mutation;
+  int32_t tid = nmSimReadRegister(thread, Other, NM_SIM_TID_X);
+  fill(thread, 0, tid);
+  fill(thread, 1, tid);
+  if (!mutation.dropBarrier)
+    nmSimBarrier(thread, Other, 0, -1);
+  uint32_t sums[2][4] = {};
+  if (!mutation.dropFence)
+    nmSimFenceProducts(thread, Other);
+  if (mutation.endEarly && tid == 130)
+    return;
+  start(thread, 0, 0, mutation, sums[0]);
+  if (!mutation.dropCommit)
+    nmSimCommitProducts(thread, Commit);
+  if (mutation.useBetween)
+    nmSimUseSums(thread, Use, 0);
+  if (mutation.changeOperand)
+    nmSimChangeRegister(thread, Use, 0);
+  if (mutation.commitTwice && tid == 5)
+    nmSimCommitProducts(thread, Commit);
+  start(thread, 1, 1, mutation, sums[1]);
+  nmSimCommitProducts(thread, Commit);
+  if (mutation.overwriteEarly)
+    fill(thread, 0, tid);
+  if (!mutation.dropWait)
+    nmSimWaitForProducts(thread, Other, mutation.pending);
+  nmSimUseSums(thread, Use, 0);
+  if (mutation.useOwnLate)
+    start(thread, 0, 0, mutation, sums[0]);
+  if (!mutation.dropRelease)
+    nmSimBarrier(thread, Other, 0, -1);
+  fill(thread, 0, tid);
+  if (mutation.pending == 0) {
+    nmSimUseSums(thread, Use, 1);
+    fill(thread, 1, tid);
+  }
+  for (int i = 0; i < 4; ++i)
+    *static_cast<uint32_t *>(
+        nmSimAccess(thread, StoreGlobal, args.sums + 8 * tid + i)) = sums[0][i];
+  for (int i = 0; i < 4; ++i)
+    *static_cast<uint32_t *>(nmSimAccess(
+        thread, StoreGlobal, args.sums + 8 * tid + 4 + i)) = sums[1][i];
+}
+
+/// The faults, or an empty text.
+static std::string run(const Mutation &mutation) {
+  static uint32_t sums[kThreads * 8];
+  Arguments arguments{mutation, sums};
+  NmSimKernel kernel{"kernel", "sm_90", 1 << 16, 0, multiply, kSites, 7, kText};
+  auto *bytes = reinterpret_cast<const char *>(sums);
+  NmSimExtent extent{bytes, sizeof sums, bytes};
+  NmSimLaunch shape{{1, 1, 1},  {kThreads, 1, 1}, {1, 1, 1}, kShared,
+                    &arguments, &extent,          1};
+  nmSimLaunch(&kernel, &shape);
+  char *error = nmTakeError();
+  std::string text = error ? error : "";
+  nmMessageFree(error);
+  for (uint32_t sum : sums)
+    if (text.empty() && sum != 0x41800000)
+      text = "wrong sum";
+  return text;
+}
+
+/// Which thread is the first to do wrong, is left open.
+static void expectFault(const Mutation &mutation, const std::string &fault,
+                        const std::string &what = "") {
+  std::string text = run(mutation);
+  EXPECT_NE(text.find(fault), std::string::npos) << text;
+  EXPECT_NE(text.find(what), std::string::npos) << text;
+}
+
+TEST(WgmmaTest, Right) {
+  EXPECT_EQ(run({}), "");
+  Mutation one;
+  one.pending = 1;
+  EXPECT_EQ(run(one), "");
+}
+
+TEST(WgmmaTest, OperandsThatNobodyOrdered) {
+  Mutation mutation;
+  mutation.dropBarrier = true;
+  expectFault(mutation, "race on shared memory: wgmma.mma_async at file:1:2: "
+                        "block (0, 0, 0), thread (0, 0, 0): reads 16 bytes at "
+                        "byte 0 of shared memory, where thread 0 of 256 writes "
+                        "(op at file:1:2), in no order");
+}
+
+TEST(WgmmaTest, Fences) {
+  Mutation mutation;
+  mutation.dropFence = true;
+  expectFault(mutation,
+              "product without a fence: wgmma.mma_async at file:1:2: ",
+              "expected a "
+              "wgmma.fence between it and what the thread last did "
+              "with its registers");
+  Mutation again;
+  again.useOwnLate = true;
+  expectFault(again, "product without a fence: wgmma.mma_async");
+}
+
+TEST(WgmmaTest, RegistersUnderWay) {
+  const std::string fault =
+      "register of a product that is under way: use at file:1:2: block";
+  const std::string uses = "): uses the sums of wgmma.mma_async at file:1:2, "
+                           "which nobody waited for";
+  Mutation between, wait, pending, commit, change;
+  between.useBetween = true;
+  expectFault(between, fault, uses);
+  wait.dropWait = true;
+  expectFault(wait, fault, uses);
+  pending.pending = 2;
+  expectFault(pending, fault, uses);
+  // Without its commit, the first product is in the second's group.
+  commit.dropCommit = true;
+  commit.pending = 1;
+  expectFault(commit, fault, uses);
+  change.changeOperand = true;
+  expectFault(change, fault,
+              "): changes an operand in registers of wgmma.mma_async");
+}
+
+TEST(WgmmaTest, OperandsOverwritten) {
+  const std::string race = "race on shared memory: op at file:1:2: block";
+  auto reads = [](int warpgroup) {
+    return " of shared memory, where a product of warpgroup " +
+           std::to_string(warpgroup) +
+           ", which nobody waited for, reads (wgmma.mma_async at file:1:2), in "
+           "no order";
+  };
+  Mutation early, release, wait;
+  early.overwriteEarly = true;
+  expectFault(early, race, reads(0));
+  // A thread's own warpgroup has read it; the other may not have.
+  release.dropRelease = true;
+  expectFault(release, race, reads(1));
+  wait.dropWait = true;
+  expectFault(wait, race, reads(0));
+}
+
+TEST(WgmmaTest, DescriptorsBeyondMemory) {
+  Mutation shift, leading, before;
+  shift.shiftB = kShared;
+  expectFault(shift, "shared access out of bounds: wgmma.mma_async at "
+                     "file:1:2: block (0, 0, 0), thread (0, 0, 0): reads 16 "
+                     "bytes at byte 6656 of shared memory, which has 4608");
+  leading.leadingB = 4096;
+  expectFault(leading, "shared access out of bounds: wgmma.mma_async");
+  before.setUnknownBits = true;
+  expectFault(before, "operand out of range: wgmma.mma_async");
+}
+
+TEST(WgmmaTest, ThreadsThatDiffer) {
+  Mutation commit, end;
+  commit.commitTwice = true;
+  expectFault(commit, "the threads of its warpgroup have committed different "
+                      "numbers of groups");
+  end.endEarly = true;
+  expectFault(end, "collective instruction that not all lanes reach: "
+                   "wgmma.mma_async");
+}
