@@ -215,3 +215,18 @@ void nmSimStoreMatrices(NmSimCollective *lanes) {
       std::memcpy(element, &value, sizeof value);
   });
 }
+
+void nmSimTransposeMatrix(NmSimCollective *lanes) {
+  for (int lane = 0; lane < lanes->width; ++lane)
+    for (int i = 0; i < 2 && lanes->results[lane]; ++i) {
+      nm::MmaPlace place = nm::getMatrixPlace(lane, i, /*isTransposed=*/true);
+      auto *word = static_cast<char *>(
+          lanes->operands[4 * place.row + place.column / 2]);
+      // Undefined where the lane that has the element takes no part.
+      uint16_t value = 0xffff;
+      if (word)
+        std::memcpy(&value, word + 2 * (place.column % 2), sizeof value);
+      std::memcpy(static_cast<char *>(lanes->results[lane]) + 2 * i, &value,
+                  sizeof value);
+    }
+}

@@ -250,6 +250,9 @@ NM_SIM_API void nmSimReduce(NmSimCollective *lanes);
 /// The operands are of type NmSimMatrices.
 NM_SIM_API void nmSimLoadMatrices(NmSimCollective *lanes);
 NM_SIM_API void nmSimStoreMatrices(NmSimCollective *lanes);
+/// movmatrix. The operands and results are words, of a matrix of 8 x 8 elements
+/// of 16 bits and of its transpose.
+NM_SIM_API void nmSimTransposeMatrix(NmSimCollective *lanes);
 /// mma.sync and mma.sp.sync. The operands are of type NmSimMultiply, the
 /// results the lane's four sums.
 NM_SIM_API void nmSimMultiplyMatrices(NmSimCollective *lanes);

@@ -274,6 +274,8 @@ static ArrayRef<Instruction> getInstructions() {
 static ArrayRef<Instruction> getAsmInstructions() {
   static const Instruction kTable[] = {
       {"mma.", Execution::Warp, "nmSimMultiplyMatrices", getProductInAsm},
+      {"movmatrix.", Execution::Warp, "nmSimTransposeMatrix",
+       getTransposedMatrix},
       {"fence.proxy.async", Execution::Thread, "nmSimFence", getNone},
       {"wgmma.mma_async.", Execution::Warpgroup, "nmSimMultiplyWarpgroup",
        getWarpgroupProductInAsm, getWarpgroupProductAccess},

@@ -232,3 +232,16 @@ Operands mlir::nm::getProductInAsm(const OperandBuilder &b) {
   }
   return buildProduct(b, *form, words);
 }
+
+Operands mlir::nm::getTransposedMatrix(const OperandBuilder &b) {
+  std::optional<AsmInstruction> text =
+      parseInlineAsm(cast<LLVM::InlineAsmOp>(b.op));
+  if (text->name != "movmatrix.sync.aligned.m8n8.trans.b16" ||
+      text->operands.size() != 2 || text->operands[0].result != 0)
+    return b.op->emitOpError("expected movmatrix.sync.aligned.m8n8.trans.b16 "
+                             "from a register to the op's result");
+  Value word = text->operands[1].value;
+  if (!word || !isWord(word.getType()) || !isWord(b.op->getResult(0).getType()))
+    return b.op->emitOpError("expected an operand and a result of 32 bits");
+  return SmallVector<Value>{b.integer(-1), word};
+}

@@ -14,6 +14,8 @@ FailureOr<SmallVector<Value>> getProduct(const OperandBuilder &b);
 FailureOr<SmallVector<Value>> getSparseProduct(const OperandBuilder &b);
 /// Of mma in inline PTX.
 FailureOr<SmallVector<Value>> getProductInAsm(const OperandBuilder &b);
+/// Of movmatrix in inline PTX, for which NVVM has no op.
+FailureOr<SmallVector<Value>> getTransposedMatrix(const OperandBuilder &b);
 
 SiteTable::Access getLoadedMatricesAccess(Operation *op);
 SiteTable::Access getStoredMatricesAccess(Operation *op);

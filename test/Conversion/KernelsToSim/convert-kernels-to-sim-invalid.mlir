@@ -76,6 +76,26 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  llvm.func @transposed_pair(%a: vector<2xi32>) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected an operand and a result of 32 bits}}
+    %0 = llvm.inline_asm has_side_effects "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r" %a : (vector<2xi32>) -> i32
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @other_transposition(%a: i32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected movmatrix.sync.aligned.m8n8.trans.b16 from a register to the op's result}}
+    %0 = llvm.inline_asm has_side_effects "movmatrix.sync.aligned.m8n8.b16 $0, $1;", "=r,r" %a : (i32) -> i32
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   llvm.func @product_of_a_kind(%a: i32) attributes {nvvm.kernel} {
     // expected-error @+1 {{is a product that the simulator does not have}}
     %0 = llvm.inline_asm "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {$0, $1, $2, $3}, {$4, $4, $4, $4}, {$4, $4}, {$4, $4, $4, $4};", "=r,=r,=r,=r,r" %a : (i32) -> !llvm.struct<(i32, i32, i32, i32)>

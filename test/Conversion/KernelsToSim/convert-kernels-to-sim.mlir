@@ -38,6 +38,8 @@ gpu.module @kernels {
     %matrices = nvvm.ldmatrix %slot {num = 4 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
     %third = llvm.extractvalue %matrices[2] : !llvm.struct<(i32, i32, i32, i32)>
     llvm.store %third, %from : i32, !llvm.ptr
+    %transposed = llvm.inline_asm has_side_effects "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r" %third : (i32) -> i32
+    llvm.store %transposed, %from : i32, !llvm.ptr
     %dynamic = llvm.mlir.addressof @more : !llvm.ptr<3>
     %global = llvm.addrspacecast %from : !llvm.ptr to !llvm.ptr<1>
     nvvm.cp.async.shared.global %dynamic, %global, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
@@ -87,6 +89,8 @@ func.func @main(%x: memref<128xf32>) {
 // CHECK: llvm.store %[[ROW]], %[[OPERANDS:.*]] : !llvm.ptr, !llvm.ptr
 // CHECK: %[[MATRICES:.*]] = llvm.mlir.addressof @nmSimLoadMatrices
 // CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[MATRICES]], %{{.*}}, %{{.*}})
+// CHECK: %[[TRANSPOSE:.*]] = llvm.mlir.addressof @nmSimTransposeMatrix
+// CHECK: llvm.call @nmSimCollective(%[[THREAD]], %{{.*}}, %{{.*}}, %{{.*}}, %[[TRANSPOSE]], %{{.*}}, %{{.*}})
 // CHECK: %[[DYNAMIC:.*]] = llvm.call @nmSimDynamicShared
 // CHECK: llvm.call @nmSimCopyAsync(%[[THREAD]], %{{.*}}, %[[DYNAMIC]], %[[FROM]], %{{.*}})
 // CHECK: llvm.call @nmSimCommitCopies

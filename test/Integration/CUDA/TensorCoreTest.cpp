@@ -389,3 +389,26 @@ TEST_F(CudaTensorCore, Matrices) {
                 << body << lane << ", " << i;
       }
 }
+
+//===----------------------------------------------------------------------===//
+// movmatrix
+//===----------------------------------------------------------------------===//
+
+TEST_F(CudaTensorCore, TransposedMatrix) {
+  LaneWords words, simulated{};
+  NmSimCollective lanes{};
+  lanes.width = kLanes;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t &word : words[lane])
+      word = uint32_t(random());
+    lanes.operands[lane] = words[lane].data();
+    lanes.results[lane] = simulated[lane].data();
+  }
+  std::string body =
+      "  movmatrix.sync.aligned.m8n8.trans.b16 %d0, %w0;\n"
+      "  mov.u32 %d1, 0;\n  mov.u32 %d2, 0;\n  mov.u32 %d3, 0;\n";
+  LaneWords device = runOnDevice(body, words);
+  nmSimTransposeMatrix(&lanes);
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    EXPECT_EQ(simulated[lane][0], device[lane][0]) << lane;
+}

@@ -234,6 +234,29 @@ TEST(LaunchTest, StoresWhatItLoads) {
     }
 }
 
+/// A lane has elements 2 (lane % 4) and the next of row lane / 4, before and
+/// after. What a lane that takes no part would bring is all ones.
+TEST(LaunchTest, TransposesMatrices) {
+  uint16_t words[32][2], results[32][2] = {};
+  NmSimCollective lanes{};
+  lanes.width = 32;
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 2; ++i)
+      words[lane][i] = uint16_t(lane / 4 * 100 + lane % 4 * 2 + i);
+    lanes.operands[lane] = lane == 5 ? nullptr : words[lane];
+    lanes.results[lane] = lane == 5 ? nullptr : results[lane];
+  }
+  nmSimTransposeMatrix(&lanes);
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 2; ++i) {
+      int row = lane % 4 * 2 + i, column = lane / 4;
+      bool isLost = row == 1 && column / 2 == 1;
+      EXPECT_EQ(results[lane][i], lane == 5 ? 0
+                                  : isLost  ? 0xffff
+                                            : row * 100 + column);
+    }
+}
+
 static void addToOne(NmSimThread *thread, void *arguments) {
   auto &args = *static_cast<Arguments *>(arguments);
   __atomic_fetch_add(access(thread, AddGlobal, args.x), 1, __ATOMIC_RELAXED);
