@@ -8,6 +8,7 @@
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Conversion/NMToVector/NMToVector.h"
+#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -39,6 +40,7 @@ void mlir::nm::registerAllPasses() {
   registerConvertNMToLoops();
   registerConvertNMToVector();
   registerConvertNMToGPU();
+  registerConvertTransposeToGPU();
   registerConvertLinalgToGPU();
   registerConvertKernelsToSim();
   registerConvertForallToThreads();

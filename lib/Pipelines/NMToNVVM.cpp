@@ -5,6 +5,7 @@
 #include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
+#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/SharedStages.h"
 #include "nm/Schedule/GpuChip.h"
@@ -86,6 +87,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   ConvertNMToLoopsOptions loops;
   loops.parallel = true;
   pm.addPass(createConvertNMToLoops(loops));
+  // Of what is left, that for which a thread an element would be slow.
+  pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());
   // All that is left, once a product has taken the fill of its output.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   pm.addPass(createCanonicalizerPass());

@@ -1,0 +1,18 @@
+//===- TransposeToGPU.h - Transpositions to kernels -------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_TRANSPOSETOGPU_TRANSPOSETOGPU_H
+#define NM_CONVERSION_TRANSPOSETOGPU_TRANSPOSETOGPU_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::nm {
+
+#define GEN_PASS_DECL
+#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h.inc"
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_TRANSPOSETOGPU_TRANSPOSETOGPU_H
