@@ -9,6 +9,7 @@
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Conversion/NMToVector/NMToVector.h"
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
+#include "nm/Dialect/NM/GPUTransforms/Passes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -37,6 +38,7 @@ void mlir::nm::registerAllPasses() {
   // In pipeline order.
   registerConvertLinalgToNM();
   registerNMPasses();
+  registerNMGPUPasses();
   registerConvertNMToLoops();
   registerConvertNMToVector();
   registerConvertNMToGPU();

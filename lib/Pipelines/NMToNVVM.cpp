@@ -6,6 +6,7 @@
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
+#include "nm/Dialect/NM/GPUTransforms/Passes.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/SharedStages.h"
 #include "nm/Schedule/GpuChip.h"
@@ -73,7 +74,7 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   // Of few ops, for each becomes a kernel.
   buildElementwiseFusion(pm);
   // On tensors, where a fill of the output can still be moved into its tiles.
-  pm.addNestedPass<func::FuncOp>(createNMTileToBlocks());
+  pm.addNestedPass<func::FuncOp>(createNMTileToGpuBlocks());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);

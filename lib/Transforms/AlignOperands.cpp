@@ -2,7 +2,7 @@
 
 #include "nm/Transforms/Passes.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -2,7 +2,7 @@
 
 #include "CopyEmitter.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

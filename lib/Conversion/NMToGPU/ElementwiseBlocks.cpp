@@ -5,9 +5,9 @@
 #include "LaunchBlocks.h"
 #include "TileEpilogue.h"
 
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -4,7 +4,7 @@
 
 #include "TilePlaces.h"
 
-#include "nm/Dialect/NM/Transforms/AccessWidth.h"
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

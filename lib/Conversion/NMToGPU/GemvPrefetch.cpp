@@ -71,7 +71,7 @@ static void prefetchPanels(ThreadEmitter &emitter, Value weights, Value warp,
   Value address = getAddress(emitter, weights, elementBytes);
   Value bytes = emitter.mul(size(1), strides[1] * elementBytes);
   int64_t warpsOfPanel =
-      std::max<int64_t>(1, tile.threads() / kWarpSize / panels);
+      std::max<int64_t>(1, tile.threads() / mlir::nm::kWarpSize / panels);
   Value panel = emitter.div(warp, warpsOfPanel);
   emitter.onlyIf(emitter.less(panel, size(0)), [&] {
     Value begin = emitter.mul(panel, strides[0] * elementBytes);
@@ -85,10 +85,10 @@ void mlir::nm::prefetchWeights(ThreadEmitter &emitter, Value values,
                                int64_t panel) {
   Value isFirstLane = arith::CmpIOp::create(
       emitter.builder, emitter.loc, arith::CmpIPredicate::eq,
-      emitter.rem(thread, kWarpSize), emitter.index(0));
+      emitter.rem(thread, mlir::nm::kWarpSize), emitter.index(0));
   int64_t panels = llvm::divideCeil(tile.n, panel);
   emitter.onlyIf(isFirstLane, [&] {
-    Value warp = emitter.div(thread, kWarpSize);
+    Value warp = emitter.div(thread, mlir::nm::kWarpSize);
     prefetchPanels(emitter, values, warp, tile, panels);
     prefetchPanels(emitter, indices, warp, tile, panels);
   });

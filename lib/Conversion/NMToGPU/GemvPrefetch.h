@@ -5,7 +5,7 @@
 
 #include "ThreadEmitter.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 namespace mlir::nm {
 

@@ -113,9 +113,10 @@ SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
 /// so that they need not be told apart.
 Value GemvExpansion::firstColumn(ThreadEmitter &emitter, Value values) const {
   auto type = cast<MemRefType>(values.getType());
-  bool isWhole = !type.isDynamicDim(0) && type.getDimSize(0) * packing.panel >=
-                                              (tile.warpsN() - 1) * tile.warpN +
-                                                  kWarpSize * tile.threadN;
+  bool isWhole =
+      !type.isDynamicDim(0) &&
+      type.getDimSize(0) * packing.panel >=
+          (tile.warpsN() - 1) * tile.warpN + mlir::nm::kWarpSize * tile.threadN;
   if (isWhole)
     return column;
   Value panels =

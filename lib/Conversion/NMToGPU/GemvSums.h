@@ -6,8 +6,8 @@
 #include "ThreadEmitter.h"
 #include "TileEpilogue.h"
 
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 namespace mlir::nm {
 

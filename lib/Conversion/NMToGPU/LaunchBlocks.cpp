@@ -8,7 +8,7 @@
 
 #include "LaunchBlocks.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -12,7 +12,7 @@
 
 #include "CopyEmitter.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Schedule/SimtPassage.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -46,7 +46,7 @@ mlir::nm::createTileExpansion(SparseProductOpInterface op,
 #define NM_GPU_STRATEGY(Name)                                                  \
   if (isa<Name##ScheduleAttr>(schedule))                                       \
     return create##Name##Expansion(op, tile);
-#include "nm/Dialect/NM/Transforms/GpuStrategies.def"
+#include "nm/Dialect/NM/GPUTransforms/GpuStrategies.def"
   return op->emitOpError() << "has no expansion for strategy "
                            << schedule.getStrategyName() << " on a GPU";
 }

@@ -3,7 +3,7 @@
 #ifndef NM_CONVERSION_NMTOGPU_PARTSUMS_H
 #define NM_CONVERSION_NMTOGPU_PARTSUMS_H
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -11,7 +11,7 @@
 #include "TilePlaces.h"
 #include "WeightTile.h"
 
-#include "nm/Dialect/NM/Transforms/SimtOperands.h"
+#include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
 #include "nm/Schedule/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

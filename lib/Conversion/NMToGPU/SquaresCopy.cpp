@@ -2,8 +2,8 @@
 
 #include "CopyEmitter.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
-#include "nm/Dialect/NM/Transforms/SimtOperands.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

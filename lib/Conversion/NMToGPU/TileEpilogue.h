@@ -19,8 +19,8 @@ Value loadOperand(OpBuilder &builder, Location loc, Value operand,
                   function_ref<Value(unsigned, Value)> clamp = nullptr);
 
 /// The linalg.generic after the products of a block, which takes their sums
-/// one by one, as nm-tile-to-blocks makes it of an epilogue. A thread runs it
-/// on the sums that it has in registers.
+/// one by one, as nm-tile-to-gpu-blocks makes it of an epilogue. A thread runs
+/// it on the sums that it has in registers.
 class TileEpilogue {
 public:
   /// That of `blocks`, if there is one.

@@ -5,8 +5,8 @@
 
 #include "TileEpilogue.h"
 
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include <memory>
 
@@ -73,7 +73,7 @@ createTileExpansion(SparseProductOpInterface op, const GpuTile &tile);
 #define NM_GPU_STRATEGY(Name)                                                  \
   FailureOr<std::unique_ptr<TileExpansion>> create##Name##Expansion(           \
       SparseProductOpInterface op, const GpuTile &tile);
-#include "nm/Dialect/NM/Transforms/GpuStrategies.def"
+#include "nm/Dialect/NM/GPUTransforms/GpuStrategies.def"
 
 } // namespace mlir::nm
 

@@ -4,7 +4,7 @@
 
 #include "CompleteSums.h"
 
-#include "nm/Dialect/NM/Transforms/AccessWidth.h"
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

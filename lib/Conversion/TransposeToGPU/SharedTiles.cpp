@@ -11,7 +11,7 @@
 
 #include "../NMToGPU/ThreadEmitter.h"
 
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

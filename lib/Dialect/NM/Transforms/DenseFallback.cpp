@@ -1,7 +1,7 @@
 //===- DenseFallback.cpp - Products with their zeros kept -----------------===//
 
-#include "DenseFallback.h"
-#include "WeightOrigin.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 

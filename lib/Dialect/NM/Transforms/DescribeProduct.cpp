@@ -1,6 +1,6 @@
 //===- DescribeProduct.cpp - Products in remarks --------------------------===//
 
-#include "DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -2,9 +2,9 @@
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
-#include "DenseFallback.h"
-#include "DescribeProduct.h"
-#include "WeightOrigin.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"

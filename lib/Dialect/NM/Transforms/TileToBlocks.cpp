@@ -1,14 +1,10 @@
-//===- TileToBlocks.cpp - Tiles that blocks or CPU threads make -----------===//
+//===- TileToBlocks.cpp - Tiles that CPU threads make ---------------------===//
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
-#include "TileToGpuBlocks.h"
-
 #include "nm/Dialect/NM/IR/StorageShape.h"
-#include "nm/Dialect/NM/Transforms/GpuTile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -92,10 +88,8 @@ private:
 };
 } // namespace
 
-/// Whether the schedule has tiles, or a library to look for.
 static bool isTiled(ScheduleAttrInterface schedule) {
-  return schedule && (!schedule.getTiling().block.empty() ||
-                      isa<CublasScheduleAttr>(schedule));
+  return schedule && schedule.isForCPU() && !schedule.getTiling().block.empty();
 }
 
 LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
@@ -104,14 +98,10 @@ LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
     if (isTiled(op.getScheduleAttr()) && op.hasPureTensorSemantics())
       products.push_back(op);
   });
-  for (SparseProductOpInterface op : products) {
-    LogicalResult tiled =
-        hasGpuSchedule(op) ? tileToGpuBlocks(rewriter, op)
-                           : tileToForall(rewriter, cast<TilingInterface>(*op),
-                                          getBlockTile(op));
-    if (failed(tiled))
+  for (SparseProductOpInterface op : products)
+    if (failed(tileToForall(rewriter, cast<TilingInterface>(*op),
+                            getBlockTile(op))))
       return failure();
-  }
   return success();
 }
 

@@ -1,6 +1,6 @@
 //===- WeightOrigin.cpp - Where the weights of a product come from --------===//
 
-#include "WeightOrigin.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -173,78 +173,6 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def NMAttachChip : Pass<"nm-attach-chip", "::mlir::ModuleOp"> {
-  let summary = "names the GPU that a module is compiled for";
-  let description = [{
-    The module gets the attribute `nm.chip`, which the passes for GPUs read. A
-    chip that is not known is an error that names those that are.
-
-    Before:
-    ```mlir
-    module {
-    ```
-    After:
-    ```mlir
-    module attributes {nm.chip = #nm.chip<"sm_90a">} {
-    ```
-  }];
-  let options = [
-    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
-           "the chip to compile for, as ptxas names it; empty takes the "
-           "attribute away">
-  ];
-  let dependentDialects = ["::mlir::nm::NMDialect"];
-}
-
-def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
-  let summary = "chooses how each product is mapped to a GPU";
-  let description = [{
-    Every product gets a schedule from the cost models of the module's chip: `#nm.simt`
-    or `#nm.gemv`, which takes `nm.spmv` and types other than f32
-    too, whichever is faster by estimate. One that it came with is kept; one of
-    strategy `vector` is an error. A remark for every op gives the estimated time
-    beside the two floors, the chip's multipliers and its memory, and the
-    schedule. A dynamic m is scheduled for a typical one, which the remark names.
-
-    With `schedule=simt<...>` every product that has no schedule gets that one:
-    what it leaves out is chosen, of that strategy. `pack = true` stages only
-    the rows of A that a block's columns use, and is an error where none would
-    be left out.
-
-    A product that no strategy has is expanded by `loops`, one thread for each
-    element of C, and a warning says why; where `schedule` is of a strategy that
-    cannot take it, that is an error.
-
-    Where cuBLAS is estimated to be faster with dense weights, these take the
-    sparse ones' place and the strategy is `cublas`, with the tiles of our own
-    product for machines without the library. The remark says so, and why.
-
-    Before:
-    ```mlir
-    %r = nm.spmm <16:32, block = 1x32> ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
-    ```
-    After:
-    ```mlir
-    %r = nm.spmm <16:32, block = 1x32>
-      schedule #nm.simt<block = [128, 128, 32], warp = [128, 32], thread = [16, 8],
-                stages = 2, ..., packing = <panel = 32, index_bits = 8>>
-      ins(%a, %v, %i : ...) outs(%c : ...) -> tensor<4096x4096xf32>
-    ```
-  }];
-  let options = [
-    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "the schedule of every product that has none, as in "
-           "'simt<block = [128, 128, 32], stages = 3>': the cost model chooses "
-           "what is left out">,
-    Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
-           "fall back to dense weights and cuBLAS where that is estimated to be "
-           "faster, or has the only product of these types">
-  ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::nm::NMDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
   let summary = "re-lays weights for the schedule that each op carries";
   let description = [{
@@ -288,28 +216,12 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
 
 def NMTileToBlocks
     : Pass<"nm-tile-to-blocks", "::mlir::func::FuncOp"> {
-  let summary = "cuts ops into tiles that blocks or CPU threads make";
+  let summary = "cuts ops into tiles that CPU threads make";
   let description = [{
-    An nm op whose schedule has a `block` tile [m, n, k] becomes an
-    `scf.forall` over tiles of C, [m, n]. Tiles start at whole panels and
-    windows; `block` sizes are rounded up to that. On the CPU k stays whole: the
-    strategy walks it in cache-sized steps of its own.
-
-    On a GPU the loops are mapped to `#gpu.block`, n fastest, and an `scf.for`
-    over k by whole windows stands inside, whose tile is what the block stages
-    in shared memory. A `linalg.fill` of the output is made tile by tile. With
-    `split_k` of s, k is cut into at most s parts of whole tiles: blocks sum
-    each of them into a tensor of partial sums, and a second `scf.forall` adds
-    these to C, always in the same order, and rounds once. With `cluster_k` of
-    c, the parts are the fastest of the loops, and every c of them are the
-    blocks of one cluster: they insert into one tile, for which
-    `convert-nm-to-gpu` adds up what they have. Where c = s, that is a tile of
-    C, and there are no partial sums.
-
-    A product of strategy `cublas` is made twice, in the branches of
-    `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one call, and as our
-    own, by the schedule that `#nm.cublas` has for it: where that is `#nm.simt`,
-    operands that are narrower floats are widened to f32.
+    An nm op with a schedule for a CPU, whose `block` tile is [m, n, k], becomes
+    an `scf.forall` over tiles of C, [m, n]. Tiles start at whole panels and
+    windows; `block` sizes are rounded up to that. k stays whole: the strategy
+    walks it in cache-sized steps of its own.
 
     With `min-task-elements`, linalg ops on tensors with at least that many
     elements and a parallel first dimension are cut along it too, so that
@@ -338,61 +250,8 @@ def NMTileToBlocks
            "elements of a task that linalg ops are cut into; 0 leaves them">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::gpu::GPUDialect",
                            "::mlir::nm::NMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
-}
-
-def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
-  let summary = "products of strategy cublas to calls of the runtime";
-  let description = [{
-    Every product on memrefs whose schedule is `#nm.cublas` keeps all
-    weights (N = M), in the condensed form that is the dense matrix itself, and
-    becomes a call of the runtime's `nmCublasMultiply`, which queues cuBLAS'
-    product on the current stream, in f32 throughout where the operands are. A
-    fill of C with zeros right before it goes. `nm.has_cublas` becomes a call of
-    `nmCublasIsLoaded`, which loads the library at first.
-
-    Where the product is the one branch under `nm.has_cublas`, the other branch
-    also runs where cuBLAS refuses the product, which the runtime's
-    `nmCublasTryMultiply` then says: for i8 it takes fewer layouts than it
-    documents. Without another branch that is an error of the call.
-
-    The operand types are f32, f16, bf16 and i8; others have no such product
-    and are an error.
-
-    Before:
-    ```mlir
-    %loaded = nm.has_cublas
-    scf.if %loaded {
-      nm.spmm <1:1, block = 1x32> schedule #nm.cublas ins(%a, %v, %i : ...) outs(%c : ...)
-    } else {
-      nm.spmm <1:1, block = 1x32> schedule #nm.loops ins(%a, %v, %i : ...) outs(%c : ...)
-    }
-    ```
-    After:
-    ```mlir
-    %code = func.call @nmCublasIsLoaded() : () -> index
-    %loaded = arith.cmpi ne, %code, %c0 : index
-    %queued = scf.if %loaded -> (index) {
-      %done = func.call @nmCublasTryMultiply(%m, %n, %k, %c1, %a_pointer, ...) : ...
-      scf.yield %done : index
-    } else {
-      scf.yield %c0 : index
-    }
-    %left = arith.cmpi eq, %queued, %c0 : index
-    scf.if %left {
-      nm.spmm <1:1, block = 1x32> schedule #nm.loops ins(%a, %v, %i : ...) outs(%c : ...)
-    }
-    ```
-  }];
-  let options = [
-    Option<"available", "available", "bool", /*default=*/"true",
-           "call the library; without, nm.has_cublas is false">
-  ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect",
-                           "::mlir::memref::MemRefDialect"];
 }
 
 def NMCheckEncodings : Pass<"nm-check-encodings"> {
@@ -427,137 +286,6 @@ def NMProtectArguments
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
-}
-
-def NMStageSharedMemory
-    : Pass<"nm-stage-shared-memory", "::mlir::func::FuncOp"> {
-  let summary = "copies the operand tiles of GPU products to workgroup memory";
-  let description = [{
-    Inside an `scf.forall` that is mapped to GPU blocks, the tiles that an
-    `nm.spmm` with a GPU schedule reads are copied to buffers in workgroup
-    memory, by ops on whole tiles that say how: `nm.copy`, and `nm.load_tile` and
-    `nm.store_tile` for what goes through registers. The product works on the
-    buffers. They are always whole tiles: what the operands lack at the edges of
-    the matrix is zero there, and the sizes of C say what there is to store.
-
-    The weights are copied as they are. A's buffer is k-major, so that a row that
-    an index picks is read with wide loads. A row-major A is transposed on the
-    way: through registers, or by way of a staging buffer where the tile gains
-    from that and memory suffices (see nm/Schedule/SimtPassage.h): each warp
-    copies pieces of 16 x 32 elements there as they are, and then moves them to
-    the tile by `ldmatrix`, which gives a lane four rows of one column. Rows of A
-    are interleaved where threads transpose squares (`#nm.tile_layout`).
-
-    Where units narrower than a warp span four rows, a 16-byte word of a row of A
-    has a unit's operands: if rows of A start at multiples of 128 bytes, A stays
-    row-major, with its words swizzled, and is copied directly.
-
-    Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
-    are taken to be aligned to 16 bytes.
-
-    Of packed weights with `col_info`, which `pack = true` asks for, the lists
-    that follow the tile's indices are split off. Only the rows of A that a list
-    names are copied, in its order, so that the product that is left has a window
-    of the list's R rows in place of M (or of one, where a tile's columns share
-    all units: what is staged is then what is kept).
-
-    Before:
-    ```mlir
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule #nm.simt<...>
-      ins(%a, %v, %i : memref<64x32xf32, ...>, memref<4x16x32xf32, ...>, memref<4x16x1xi8, ...>)
-      outs(%c : memref<64x128xf32, ...>)
-    ```
-    After:
-    ```mlir
-    %as = memref.alloc() : memref<32x64xf32, #nm.tile_layout<[68, 1], order = [[2, 3, 4, 0, 1], []]>, #gpu.address_space<workgroup>>
-    %loaded = nm.load_tile <squares> %a transpose : ...
-    %vs = memref.alloc() : memref<4x16x32xf32, strided<[32, 128, 1]>, #gpu.address_space<workgroup>>
-    %t = nm.copy <direct> %v to %vs : ... -> !nm.token
-    %group = nm.group %t
-    nm.store_tile %loaded to %as : ...
-    nm.await <block> %group
-    nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule #nm.simt<...>
-      ins(%as, %vs, %i : ...) outs(%c : memref<64x128xf32, ...>)
-    nm.release <block> %as, %vs : ...
-    ```
-    By way of a staging buffer, A's copies are, for each of its parts,
-    ```mlir
-    %staging = memref.alloc() : memref<1x4x16x32xf32, #nm.tile_layout<...>, #gpu.address_space<workgroup>>
-    %t = nm.copy <direct> %a to %staging part [0, 1] : ... -> !nm.token
-    %part = nm.group %t
-    ...
-    nm.await <warp> %part
-    nm.copy <matrices> %staging to %as part [0, 1] : ...
-    nm.release <warp> %staging : ...
-    ```
-    With `col_info`, a copy of a k-major A is
-    ```mlir
-    %list = memref.subview %i[4, 0, 0] [4, 6, 1] [1, 1, 1] : ...
-    %as = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
-    %t = nm.copy <direct> %a to %as rows %list <pattern = <3:32, block = 1x32>,
-      packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2> : ... -> !nm.token
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::gpu::GPUDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
-}
-
-def NMPipelineCopies
-    : Pass<"nm-pipeline-copies", "::mlir::func::FuncOp"> {
-  let summary = "lets copies to workgroup memory run ahead of their use";
-  let description = [{
-    With `stages = s` in the schedule, s > 1, the buffers that
-    `nm-stage-shared-memory` made in a loop over k become rings of s slots, and
-    the copies of a tile are issued s - 1 tiles before it is used: `stages = 2`
-    is double buffering. Tokens of copies that are under way are carried by the
-    loop. A tile of A that goes through registers is loaded before, and stored
-    after, the product that hides its latency. One that goes by way of a staging
-    buffer is copied to it a tile earlier yet: after a product, each warp moves
-    the next tile's parts on, and refills each with the tile after that.
-
-    Before:
-    ```mlir
-    scf.for %k = %c0 to %c256 step %c32 {
-      %loaded = nm.load_tile <squares> %a transpose : ...
-      %t = nm.copy <direct> %v to %vs : ...
-      %group = nm.group %t
-      nm.store_tile %loaded to %as : ...
-      nm.await <block> %group
-      nm.spmm ... ins(%as, %vs, %i : ...) outs(%c : ...)
-      nm.release <block> %as, %vs : ...
-    }
-    ```
-    After, with two stages:
-    ```mlir
-    <%group: copies of the tile at 0 to slot 0>
-    %last = scf.for %k = %c0 to %c224 step %c32 iter_args(%carried = %group) -> (!nm.token) {
-      %loaded = nm.load_tile <squares> <A at %k + 32> transpose : ...
-      nm.await <block> %carried
-      %t = nm.copy <direct> <weights at %k + 32> to <slot of %k + 32> : ...
-      %next = nm.group %t
-      nm.spmm ... ins(<slots of %k>) outs(%c : ...)
-      nm.store_tile %loaded to <slot of %k + 32> : ...
-      scf.yield %next : !nm.token
-    }
-    nm.await <block> %last
-    nm.spmm ... ins(<slots of 224>) outs(%c : ...)
-    ```
-    With a staging buffer, of one part, the loop's end is
-    ```mlir
-      nm.await <warp> %carriedPart
-      nm.copy <matrices> %staging to <slot of %k + 32> part [0, 1] : ...
-      nm.release <warp> %staging : ...
-      %p = nm.copy <direct> <A at %k + 64> to %staging part [0, 1] where <there is a tile> : ...
-      %nextPart = nm.group %p
-      scf.yield %next, %nextPart : !nm.token, !nm.token
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::gpu::GPUDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // NM_DIALECT_NM_TRANSFORMS_PASSES_TD

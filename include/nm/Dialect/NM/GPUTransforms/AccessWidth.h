@@ -1,0 +1,26 @@
+//===- AccessWidth.h - How wide accesses of memory can be -------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_GPUTRANSFORMS_ACCESSWIDTH_H
+#define NM_DIALECT_NM_GPUTRANSFORMS_ACCESSWIDTH_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// Bytes of the widest access of a thread.
+inline constexpr int64_t kMaxAccessBytes = 16;
+
+/// The widest access, in elements and up to those bytes, to tiles of `memref`
+/// that start at multiples of `extents`; 1 if its rows are not contiguous.
+int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
+
+/// The elements that a copy takes at once along the source's last dimension.
+int64_t getAccessWidth(CopyOp copy);
+int64_t getAccessWidth(LoadTileOp load);
+
+/// What a load takes of its source: as much as its destination has.
+SmallVector<int64_t> getExtents(LoadTileOp load);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_GPUTRANSFORMS_ACCESSWIDTH_H

@@ -1,0 +1,81 @@
+//===- AccessWidth.cpp - How wide accesses of memory can be ---------------===//
+
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The buffer that a view is of. A view may have dropped the dimension that its
+/// offset is a multiple of, or have a stride of another for one of size 1.
+static Value getBuffer(Value view) {
+  while (true) {
+    if (auto slice = view.getDefiningOp<memref::SubViewOp>())
+      view = slice.getSource();
+    else if (auto collapse = view.getDefiningOp<memref::CollapseShapeOp>())
+      view = collapse.getSrc();
+    else if (auto cast = view.getDefiningOp<memref::CastOp>())
+      view = cast.getSource();
+    else
+      return view;
+  }
+}
+
+/// The strides of `type`, or factors of those that are not known: they are
+/// products of the inner sizes where no layout is given.
+static SmallVector<int64_t> getStrideFactors(MemRefType type) {
+  SmallVector<int64_t> factors = type.getStridesAndOffset().first;
+  bool isIdentity = type.getLayout().isIdentity();
+  int64_t innerSizes = 1;
+  for (int64_t dim = type.getRank(); dim-- > 0;) {
+    if (ShapedType::isDynamic(factors[dim]))
+      factors[dim] = isIdentity ? innerSizes : 1;
+    if (!type.isDynamicDim(dim))
+      innerSizes *= type.getDimSize(dim);
+  }
+  return factors;
+}
+
+int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getStridesAndOffset().first.back() != 1)
+    return 1;
+  int64_t width = kMaxAccessBytes / (type.getElementTypeBitWidth() / 8);
+  width = std::gcd(width, extents.back());
+  for (int64_t factor : ArrayRef(getStrideFactors(type)).drop_back())
+    width = std::gcd(width, factor);
+  if (!ShapedType::isDynamic(type.getShape().back()))
+    width = std::gcd(width, type.getShape().back());
+  // Dimensions that run along contiguous elements have offsets of whole tiles.
+  auto buffer = cast<MemRefType>(getBuffer(memref).getType());
+  auto [strides, offset] = buffer.getStridesAndOffset();
+  for (auto [stride, factor] : llvm::zip(strides, getStrideFactors(buffer)))
+    if (stride != 1)
+      width = std::gcd(width, factor);
+  return width;
+}
+
+int64_t mlir::nm::getAccessWidth(CopyOp copy) {
+  auto type = cast<MemRefType>(copy.getDestination().getType());
+  return getAccessWidth(copy.getSource(), type.getShape());
+}
+
+SmallVector<int64_t> mlir::nm::getExtents(LoadTileOp load) {
+  SmallVector<int64_t> extents(
+      load.getFragment().getType().getDestination().getShape());
+  if (load.getTranspose())
+    std::swap(extents[0], extents[1]);
+  return extents;
+}
+
+int64_t mlir::nm::getAccessWidth(LoadTileOp load) {
+  int64_t width = getAccessWidth(load.getSource(), getExtents(load));
+  // Rows that are neighbours in a list need not be in A, but for a unit's.
+  RowListAttr rows = load.getRowListAttr();
+  return rows && load.getTranspose()
+             ? std::gcd(width, rows.getPattern().getPattern().bk)
+             : width;
+}

@@ -1,0 +1,122 @@
+//===- SimtSchedule.cpp - The schedules of strategy simt ------------------===//
+
+#include "SimtStaging.h"
+#include "TilingFields.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::GpuSchedule;
+using ::nm::RowPacking;
+
+/// Parts of k that are given are the blocks of a cluster only where that is,
+/// too; and those of a cluster that is given are all, unless more are given.
+static void takeCluster(SimtScheduleAttr given, GpuSchedule &chosen) {
+  if (given.getSplitK())
+    chosen.clusterK = 1;
+  if (given.getClusterK()) {
+    chosen.clusterK = *given.getClusterK();
+    if (!given.getSplitK() && chosen.splitK % chosen.clusterK != 0)
+      chosen.splitK = chosen.clusterK;
+  }
+}
+
+static void takeGiven(SimtScheduleAttr given, const ::nm::Pattern &pattern,
+                      GpuSchedule &chosen) {
+  takeTiling(given, chosen);
+  takeCluster(given, chosen);
+  // Panels are cut to the block.
+  if (!given.getBlock().empty() && !given.getPacking())
+    chosen.packing.panel =
+        ::nm::choosePanel(pattern, chosen.blockN, chosen.warpN);
+  chosen.prefetch = given.prefetchesIndices();
+  chosen.pack = given.getPack().value_or(chosen.pack);
+}
+
+static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
+                                    const GpuSchedule &chosen) {
+  SparseProductOpInterface op = request.op;
+  PackingAttr packing;
+  if (request.packs)
+    packing = PackingAttr::get(op->getContext(), chosen.packing);
+  TileSizes tile(chosen);
+  return getCheckedAt<SimtScheduleAttr>(
+      op, tile.block, tile.warp, tile.thread, chosen.stages, chosen.splitK,
+      chosen.clusterK, chosen.sliceK, chosen.prefetch, chosen.pack, packing);
+}
+
+/// What the cost model may do about rows of A that no column uses.
+static RowPacking getRowPacking(SparseProductOpInterface op,
+                                SimtScheduleAttr given) {
+  // Of a block that is given, checkLists says whether it leaves rows out.
+  if (given && given.packsRows())
+    return given.getBlock().empty() ? RowPacking::Always : RowPacking::Never;
+  // Lists take long to find: they must serve more than one call.
+  bool isFree =
+      !given || (!given.getPack() && given.getBlock().empty() &&
+                 given.getWarp().empty() && given.getThread().empty());
+  return isFree && areWeightsLoaded(op) ? RowPacking::WhereFaster
+                                        : RowPacking::Never;
+}
+
+/// Checks that blocks that are to stage only the rows of A that they use leave
+/// some out.
+static LogicalResult checkLists(SparseProductOpInterface op,
+                                SimtScheduleAttr schedule) {
+  if (!schedule.getPacking())
+    return op->emitOpError() << "expected sparse weights to pack rows of A";
+  PackingAttr packing =
+      cast<ScheduleAttrInterface>(schedule).getPackingOf(op.getPattern());
+  if (::nm::Status status = packing.getPacking().verify(op.getPattern());
+      !status)
+    return op->emitOpError() << status.error().message;
+  return success();
+}
+
+/// The schedule with what is given; null, and an error, where it cannot be.
+static SimtScheduleAttr completeGiven(const ScheduleRequest &request,
+                                      SimtScheduleAttr given,
+                                      GpuSchedule chosen) {
+  SparseProductOpInterface op = request.op;
+  takeGiven(given, op.getPattern(), chosen);
+  SimtScheduleAttr schedule = toAttribute(request, chosen);
+  if (schedule && given.packsRows() && failed(checkLists(op, schedule)))
+    return {};
+  return schedule;
+}
+
+namespace {
+class SimtStrategy : public GpuStrategy {
+public:
+  bool has(ScheduleAttrInterface schedule) const override {
+    return isa<SimtScheduleAttr>(schedule);
+  }
+
+  ::nm::Result<ScheduleChoice>
+  choose(const ScheduleRequest &request) const override {
+    auto given = cast_if_present<SimtScheduleAttr>(request.given);
+    ::nm::GpuProduct product = request.product;
+    product.rowPacking = getRowPacking(request.op, given);
+    ::nm::Result<GpuSchedule> chosen =
+        ::nm::selectSimtSchedule(product, request.chip);
+    if (!chosen)
+      return chosen.error();
+    ScheduleChoice choice = makeChoice(toAttribute(request, *chosen), *chosen);
+    if (given) {
+      ScheduleAttrInterface byModel = choice.schedule;
+      choice.schedule = completeGiven(request, given, *chosen);
+      choice.isByModel = choice.schedule == byModel;
+    }
+    return choice;
+  }
+
+  LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
+    return stageSimtOperands(builder, op);
+  }
+};
+} // namespace
+
+const GpuStrategy &mlir::nm::getSimtStrategy() {
+  static const SimtStrategy strategy;
+  return strategy;
+}

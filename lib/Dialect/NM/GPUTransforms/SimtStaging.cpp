@@ -1,0 +1,398 @@
+//===- SimtStaging.cpp - Operand tiles of strategy simt -------------------===//
+
+#include "SimtStaging.h"
+
+#include "RowsOfTile.h"
+
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Schedule/SimtLimits.h"
+#include "nm/Schedule/SimtPassage.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The smallest copy that cp.async makes, in bytes.
+static constexpr int64_t kMinAsyncBytes = 4;
+
+namespace {
+/// The operand tiles of one product in workgroup memory.
+class Staging {
+public:
+  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
+          std::optional<RowsOfTile> rows)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+        rows(std::move(rows)) {}
+
+  /// Bytes of all stages.
+  uint64_t countBytes();
+  /// Lets A go by way of a staging buffer where usesPassage says so.
+  void addStagingBuffer(int64_t maxBytes);
+  /// The rows of A's tile.
+  int64_t countRows() { return rows ? rows->count() : tile.k; }
+  void emit();
+
+private:
+  MemRefType typeOfA();
+  MemRefType typeOfValues();
+  MemRefType typeOfIndices();
+  MemRefType typeOfStagingBuffer();
+  MemRefType workgroupType(ArrayRef<int64_t> shape,
+                           MemRefLayoutAttrInterface layout, Type element);
+  ::nm::PassageTile describePassage();
+  int64_t elementBytes() {
+    return op.getValuesType().getElementTypeBitWidth() / 8;
+  }
+  int64_t widthOfA();
+  CopyWay wayThroughRegisters();
+  void copy(Value source, Value destination);
+  void copyA();
+  void copyToStagingBuffer();
+  void copyFromStagingBuffer();
+  Value stageWeights(Value source, MemRefType type);
+  Value stageIndices();
+  Value castOutput();
+  StorageShape weightShape();
+  bool rowsStay() { return !rows && rowsOfAStay(op, tile); }
+  bool interleaves() {
+    return !rows && !hasStagingBuffer && interleavesRows(op, tile);
+  }
+  /// Whether the lists name one unit after the other: those that are kept.
+  bool keepsAllRows() {
+    return rows && rows->unitsOfList() == rows->getPattern().n;
+  }
+  /// A window of one unit has one position, which no thread reads: an index
+  /// tile need not be copied then, unless it is ragged.
+  bool leavesIndices() {
+    return (keepsAllRows() && op.getIndicesType().getShape() ==
+                                  ArrayRef(weightShape().indices)) ||
+           readsIndicesInPlace(op, tile);
+  }
+  void setPackedPattern(SpMMOp staged);
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+  const GpuTile &tile;
+  /// The rows of A that are staged, if not all.
+  std::optional<RowsOfTile> rows;
+  bool hasStagingBuffer = false;
+
+  Value tileOfA, stagingBuffer;
+  /// Of copies that are awaited with the tile, and of parts of A that are on
+  /// their way to the staging buffer.
+  SmallVector<Value> tokens, partTokens;
+  /// What is in registers, and where it goes.
+  SmallVector<std::pair<Value, Value>> fragments;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
+                                  MemRefLayoutAttrInterface layout,
+                                  Type element) {
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  return MemRefType::get(shape, element, layout, space);
+}
+
+static MemRefLayoutAttrInterface strided(MLIRContext *context,
+                                         ArrayRef<int64_t> strides) {
+  return StridedLayoutAttr::get(context, /*offset=*/0, strides);
+}
+
+MemRefType Staging::typeOfA() {
+  MLIRContext *context = builder.getContext();
+  Type element =
+      cast<SparseProductOpInterface>(*op).getAType().getElementType();
+  if (rowsStay())
+    return workgroupType({tile.m, tile.k},
+                         TileLayoutAttr::get(context, {tile.k, 1},
+                                             /*hasDynamicOffset=*/false,
+                                             getWordSwizzle()),
+                         element);
+  int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
+  MemRefLayoutAttrInterface layout = strided(context, strides);
+  if (interleaves())
+    layout =
+        TileLayoutAttr::get(context, strides,
+                            /*hasDynamicOffset=*/false, getRowInterleave());
+  return workgroupType({countRows(), tile.m}, layout, element);
+}
+
+StorageShape Staging::weightShape() {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);
+  if (PackingAttr packing = op.getPackingAttr())
+    return StorageShape::packed(pattern, packing, shape.values[0],
+                                shape.values[1]);
+  return shape;
+}
+
+/// Panels stand side by side, so that a row of the tile is contiguous and lanes
+/// that read neighbouring columns meet no bank twice.
+MemRefType Staging::typeOfValues() {
+  SmallVector<int64_t, 3> shape = weightShape().values;
+  SmallVector<int64_t> strides = {tile.n, 1};
+  if (shape.size() == 3)
+    strides.insert(strides.begin(), shape.back());
+  return workgroupType(shape, strided(builder.getContext(), strides),
+                       op.getValuesType().getElementType());
+}
+
+MemRefType Staging::typeOfIndices() {
+  SmallVector<int64_t, 3> shape = weightShape().indices;
+  return workgroupType(shape,
+                       strided(builder.getContext(), computeStrides(shape)),
+                       builder.getI8Type());
+}
+
+/// Pieces of A's tile. Within one, the number of a 16-byte word is XORed with
+/// that of its row, so that lanes that read neighbouring words of rows four
+/// apart find them in different banks.
+MemRefType Staging::typeOfStagingBuffer() {
+  int64_t shape[4] = {tile.k / ::nm::kPassageColumns,
+                      tile.m / ::nm::kPassageRows, ::nm::kPassageRows,
+                      ::nm::kPassageColumns};
+  ::nm::TileLayout layout{{{}, {}, {}, {}},
+                          {{/*dim=*/3, /*bit=*/3, /*fromDim=*/2, /*fromBit=*/2,
+                            /*count=*/2}}};
+  return workgroupType(shape,
+                       TileLayoutAttr::get(builder.getContext(),
+                                           computeStrides(shape),
+                                           /*hasDynamicOffset=*/false, layout),
+                       builder.getF32Type());
+}
+
+uint64_t Staging::countBytes() {
+  int64_t bytes = 0;
+  for (MemRefType type : {typeOfA(), typeOfValues(), typeOfIndices()})
+    bytes += getWorkgroupBytes(type);
+  if (leavesIndices())
+    bytes -= getWorkgroupBytes(typeOfIndices());
+  return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
+}
+
+//===----------------------------------------------------------------------===//
+// A's way
+//===----------------------------------------------------------------------===//
+
+::nm::PassageTile Staging::describePassage() {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  ::nm::PassageTile passage;
+  passage.m = tile.m;
+  passage.k = tile.k;
+  passage.n = tile.n;
+  passage.keptRows =
+      tile.k / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
+  passage.warps = tile.threads() / mlir::nm::kWarpSize;
+  passage.stages = tile.stages;
+  passage.isSparse = pattern.m > 1;
+  passage.isAligned =
+      cast<MemRefType>(op.getA().getType()).getElementType().isF32() &&
+      widthOfA() * sizeof(float) == kMaxAccessBytes;
+  passage.isShared = pattern.bn % tile.warpN == 0;
+  passage.otherBytes = countBytes();
+  return passage;
+}
+
+void Staging::addStagingBuffer(int64_t maxBytes) {
+  hasStagingBuffer = isa<SimtScheduleAttr>(op.getScheduleAttr()) &&
+                     isa<scf::ForOp>(op->getParentOp()) &&
+                     !op.getTransposeA() && !rows &&
+                     usesPassage(describePassage(), maxBytes);
+}
+
+/// Elements that an access to A takes.
+int64_t Staging::widthOfA() {
+  SmallVector<int64_t> extents = {countRows(), tile.m};
+  if (!op.getTransposeA())
+    std::swap(extents[0], extents[1]);
+  int64_t width = getAccessWidth(op.getA(), extents);
+  // Rows that are neighbours in a list need not be in A, but for a unit's.
+  return rows && !op.getTransposeA() ? std::gcd(width, rows->getPattern().bk)
+                                     : width;
+}
+
+/// How a row-major A is transposed by threads.
+CopyWay Staging::wayThroughRegisters() {
+  int64_t rowStride = tile.m + ::nm::kRowPadding;
+  return canTransposeSquares({tile.m, countRows()}, widthOfA(), rowStride,
+                             tile.threads(), interleaves())
+             ? CopyWay::Squares
+             : CopyWay::Elements;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Copies a tile as it is: asynchronously, or by elements where those that are
+/// contiguous are too few for that.
+void Staging::copy(Value source, Value destination) {
+  auto type = cast<MemRefType>(destination.getType());
+  int64_t width = getAccessWidth(source, type.getShape());
+  if (width * type.getElementTypeBitWidth() / 8 >= kMinAsyncBytes) {
+    tokens.push_back(
+        CopyOp::create(builder, loc, CopyWay::Direct, source, destination)
+            .getToken());
+    return;
+  }
+  Value loaded = LoadTileOp::create(builder, loc, CopyWay::Elements, source,
+                                    /*transpose=*/false, type);
+  fragments.push_back({loaded, destination});
+}
+
+/// Where A stays as it is, or goes through registers because it is transposed
+/// or its rows are gathered by elements.
+void Staging::copyA() {
+  Value list = rows ? rows->list : Value();
+  RowListAttr listAttr = rows ? rows->attr : RowListAttr();
+  bool isTransposed = !op.getTransposeA() && !rowsStay();
+  if (!isTransposed && widthOfA() * elementBytes() >= kMinAsyncBytes) {
+    tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
+                                    tileOfA, /*part=*/ArrayRef<int64_t>(), list,
+                                    listAttr)
+                         .getToken());
+    return;
+  }
+  CopyWay way = isTransposed ? wayThroughRegisters() : CopyWay::Elements;
+  Value loaded = LoadTileOp::create(builder, loc, way, op.getA(), isTransposed,
+                                    typeOfA(), list, listAttr);
+  fragments.push_back({loaded, tileOfA});
+}
+
+/// Each warp copies pieces of A as they are, and is alone to read them: it
+/// need not wait for the others.
+void Staging::copyToStagingBuffer() {
+  stagingBuffer = memref::AllocOp::create(builder, loc, typeOfStagingBuffer());
+  int64_t parts = describePassage().piecesPerWarp();
+  for (int64_t part = 0; part < parts; ++part) {
+    auto copied = CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
+                                 stagingBuffer, {part, parts});
+    partTokens.push_back(
+        GroupOp::create(builder, loc, copied.getToken()).getGroup());
+  }
+}
+
+void Staging::copyFromStagingBuffer() {
+  int64_t parts = int64_t(partTokens.size());
+  for (int64_t part = 0; part < parts; ++part) {
+    AwaitOp::create(builder, loc, SyncScope::Warp, partTokens[part]);
+    CopyOp::create(builder, loc, CopyWay::Matrices, stagingBuffer, tileOfA,
+                   {part, parts});
+    ReleaseOp::create(builder, loc, SyncScope::Warp, stagingBuffer);
+  }
+}
+
+Value Staging::stageWeights(Value source, MemRefType type) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  copy(source, buffer);
+  return buffer;
+}
+
+/// A panel's indices are contiguous, and a unit row of one is a few bytes:
+/// panels are copied as rows of bytes.
+Value Staging::stageIndices() {
+  MemRefType type = typeOfIndices();
+  if (type.getRank() == 2)
+    return stageWeights(op.getIndices(), type);
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
+  copy(
+      memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows),
+      memref::CollapseShapeOp::create(builder, loc, buffer, panelRows));
+  return buffer;
+}
+
+/// The operand tiles are whole; C says by its sizes what there is to store.
+Value Staging::castOutput() {
+  auto type = cast<MemRefType>(op.getC().getType());
+  int64_t mDim = *op.getMDimOfC(), nDim = op.getNDimOfC();
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape[mDim] != tile.m)
+    shape[mDim] = ShapedType::kDynamic;
+  if (shape[nDim] != tile.n)
+    shape[nDim] = ShapedType::kDynamic;
+  // Strides are spelled out: those of an identity layout would be forgotten
+  // with the sizes.
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  if (ArrayRef(shape) == type.getShape())
+    return op.getC();
+  auto open = MemRefType::get(shape, type.getElementType(), layout,
+                              type.getMemorySpace());
+  return memref::CastOp::create(builder, loc, open, op.getC());
+}
+
+/// Lets `staged` find units by their places in the lists: its windows are the
+/// lists.
+void Staging::setPackedPattern(SpMMOp staged) {
+  ::nm::Pattern pattern = rows->getPattern();
+  if (keepsAllRows())
+    pattern.n = pattern.m = 1;
+  else
+    pattern.m = rows->unitsOfList();
+  staged.setPatternAttr(PatternAttr::get(builder.getContext(), pattern));
+  if (auto simt = dyn_cast<SimtScheduleAttr>(staged.getScheduleAttr()))
+    staged.setScheduleAttr(simt.withoutPack());
+}
+
+void Staging::emit() {
+  builder.setInsertionPoint(op);
+  // A's loads take longest to return, so they are issued first.
+  tileOfA = memref::AllocOp::create(builder, loc, typeOfA());
+  hasStagingBuffer ? copyToStagingBuffer() : copyA();
+  Value values = stageWeights(op.getValues(), typeOfValues());
+  Value indices = leavesIndices() ? op.getIndices() : stageIndices();
+  SmallVector<Value> operands = {tileOfA, values, indices, castOutput()};
+  Value group = GroupOp::create(builder, loc, tokens);
+  for (auto [loaded, buffer] : fragments)
+    StoreTileOp::create(builder, loc, loaded, buffer);
+  copyFromStagingBuffer();
+  AwaitOp::create(builder, loc, SyncScope::Block, group);
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  staged.setTransposeA(!rowsStay());
+  if (rows)
+    setPackedPattern(staged);
+  // The next tile is copied over this one.
+  if (isa<scf::ForOp>(op->getParentOp()))
+    ReleaseOp::create(builder, loc, SyncScope::Block,
+                      ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
+  op.erase();
+}
+
+LogicalResult mlir::nm::stageSimtOperands(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(tile) || failed(chip))
+    return failure();
+  FailureOr<std::optional<RowsOfTile>> rows = RowsOfTile::takeFrom(op, *tile);
+  if (failed(rows))
+    return failure();
+  Staging staging(builder, op, *tile, std::move(*rows));
+  uint64_t bytes = staging.countBytes(), maxBytes = chip->sharedPerBlock;
+  if (bytes > maxBytes)
+    return op.emitOpError()
+           << "expected tiles of at most " << maxBytes
+           << " bytes of shared memory, but " << tile->stages << " stages of a "
+           << staging.countRows() << " x " << tile->m
+           << " tile of A with its weights take " << bytes;
+  staging.addStagingBuffer(maxBytes);
+  staging.emit();
+  return success();
+}

@@ -1,0 +1,16 @@
+//===- SimtStaging.h - Operand tiles of strategy simt -----------*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_GPUTRANSFORMS_SIMTSTAGING_H
+#define NM_LIB_DIALECT_NM_GPUTRANSFORMS_SIMTSTAGING_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir::nm {
+
+/// Copies the operand tiles of `op`, which has a schedule of strategy simt, to
+/// workgroup memory.
+LogicalResult stageSimtOperands(OpBuilder &builder, SpMMOp op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_GPUTRANSFORMS_SIMTSTAGING_H

@@ -1,0 +1,71 @@
+//===- StageSharedMemory.cpp - Operand tiles to workgroup memory ----------===//
+
+#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+
+#include "GpuStrategy.h"
+
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/IR/CheckDivisors.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMSTAGESHAREDMEMORY
+#include "nm/Dialect/NM/GPUTransforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// A view of `memref` without its first `count` dimensions, which a tile has
+/// one of even where their type does not say so.
+static Value dropLeadingDims(OpBuilder &builder, Location loc, Value memref,
+                             int64_t count) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1)),
+      sizes = memref::getMixedSizes(builder, loc, memref);
+  std::fill_n(sizes.begin(), count, builder.getIndexAttr(1));
+  MemRefType reduced = memref::SubViewOp::inferRankReducedResultType(
+      type.getShape().drop_front(count), type, offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, loc, reduced, memref, offsets,
+                                   sizes, strides);
+}
+
+/// Removes the batch dimensions from A and C.
+static void dropBatchDims(OpBuilder &builder, SpMMOp op) {
+  int64_t batchDims = op.getNumBatchDims();
+  if (batchDims == 0)
+    return;
+  builder.setInsertionPoint(op);
+  for (OpOperand *operand : {&op.getAMutable(), &op.getCMutable()})
+    operand->set(
+        dropLeadingDims(builder, op.getLoc(), operand->get(), batchDims));
+}
+
+namespace {
+struct NMStageSharedMemory
+    : mlir::nm::impl::NMStageSharedMemoryBase<NMStageSharedMemory> {
+  using NMStageSharedMemoryBase::NMStageSharedMemoryBase;
+
+  void runOnOperation() override {
+    if (failed(checkDivisors(getOperation())))
+      return signalPassFailure();
+    SmallVector<SpMMOp> products;
+    getOperation()->walk([&](SpMMOp op) {
+      if (hasGpuSchedule(op) && op.hasPureBufferSemantics() &&
+          op->getParentOfType<scf::ForallOp>())
+        products.push_back(op);
+    });
+    OpBuilder builder(&getContext());
+    for (SpMMOp op : products) {
+      dropBatchDims(builder, op);
+      const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
+      if (strategy && failed(strategy->stage(builder, op)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

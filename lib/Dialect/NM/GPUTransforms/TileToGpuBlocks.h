@@ -1,0 +1,32 @@
+//===- TileToGpuBlocks.h - Tiles that GPU thread blocks make ----*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILETOGPUBLOCKS_H
+#define NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILETOGPUBLOCKS_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// Maps loops of (batch..., m, n), of which n runs fastest: blocks that run
+/// side by side share rows of A.
+SmallVector<Attribute> getBlockMapping(MLIRContext *context, int64_t numLoops);
+
+/// Replaces `op`, of strategy cublas, by one branch where that can be loaded
+/// and one with a product of our own, which it returns: of strategy simt where
+/// the schedule has tiles, in f32 for narrower floats, else of strategy loops.
+FailureOr<SparseProductOpInterface> branchOnCublas(RewriterBase &rewriter,
+                                                   SparseProductOpInterface op);
+
+/// Replaces `op`, which has a GPU schedule, by an scf.forall over output tiles
+/// mapped to #gpu.block, with an scf.for over k inside. A fill of the output
+/// goes into the tile. With split_k, see splitK.
+LogicalResult tileToGpuBlocks(RewriterBase &rewriter,
+                              SparseProductOpInterface op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILETOGPUBLOCKS_H

@@ -1,0 +1,53 @@
+//===- TilingFields.h - Fields that #nm.simt and #nm.gemv share -*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILINGFIELDS_H
+#define NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILINGFIELDS_H
+
+#include "GpuStrategy.h"
+
+namespace mlir::nm {
+
+/// The tiles of a model's schedule, as attributes have them.
+struct TileSizes {
+  explicit TileSizes(const ::nm::GpuSchedule &chosen)
+      : block({chosen.blockM, chosen.blockN, chosen.blockK}),
+        warp({chosen.warpM, chosen.warpN}),
+        thread({chosen.threadM, chosen.threadN}) {}
+  SmallVector<int64_t> block, warp, thread;
+};
+
+inline void takeSizes(ArrayRef<int64_t> sizes, ArrayRef<int64_t *> fields) {
+  for (auto [field, size] : llvm::zip(fields, sizes))
+    *field = size;
+}
+
+/// Puts the tiles and counts of `given` in place of those that were chosen.
+template <typename AttrTy>
+void takeTiling(AttrTy given, ::nm::GpuSchedule &chosen) {
+  takeSizes(given.getBlock(), {&chosen.blockM, &chosen.blockN, &chosen.blockK});
+  takeSizes(given.getWarp(), {&chosen.warpM, &chosen.warpN});
+  takeSizes(given.getThread(), {&chosen.threadM, &chosen.threadN});
+  chosen.stages = given.getStages().value_or(chosen.stages);
+  chosen.splitK = given.getSplitK().value_or(chosen.splitK);
+  // Slices that were chosen may not divide what a tile keeps that is given.
+  chosen.sliceK =
+      given.getSliceK().value_or(given.getBlock().empty() ? chosen.sliceK : 1);
+  if (given.getPacking())
+    chosen.packing = given.getPacking().getPacking();
+}
+
+/// What the cost model says of `schedule`, as which it has chosen `chosen`.
+inline ScheduleChoice makeChoice(ScheduleAttrInterface schedule,
+                                 const ::nm::GpuSchedule &chosen) {
+  ScheduleChoice choice;
+  choice.schedule = schedule;
+  choice.microseconds = chosen.microseconds;
+  choice.multiplyFloor = chosen.fmaFloor;
+  choice.memoryFloor = chosen.memoryFloor;
+  choice.sharedBytes = chosen.sharedBytes;
+  return choice;
+}
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILINGFIELDS_H
