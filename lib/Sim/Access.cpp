@@ -43,6 +43,8 @@ static FaultClass classify(Conflict conflict) {
     return FaultClass::UninitializedShared;
   case Conflict::Pending:
     return FaultClass::EarlyAsyncRead;
+  case Conflict::Unfenced:
+    return FaultClass::UnfencedProxy;
   default:
     return FaultClass::SharedRace;
   }
@@ -58,8 +60,22 @@ static const char *describeOther(Conflict conflict) {
     return "has an asynchronous copy under way to there";
   case Conflict::WriteAfterRead:
     return "reads";
+  case Conflict::Unfenced:
+    return "wrote through the generic proxy";
   default:
     return "writes";
+  }
+}
+
+/// What is missing between them.
+static const char *endOf(Conflict conflict) {
+  switch (conflict) {
+  case Conflict::Pending:
+    return "";
+  case Conflict::Unfenced:
+    return ", with no fence.proxy.async between";
+  default:
+    return ", in no order";
   }
 }
 
@@ -97,7 +113,7 @@ void Block::reportShared(const NmSimThread &thread, int32_t site, size_t offset,
     what += ", where " + describeThread(conflict.thread) + " ";
     what += describeOther(conflict.kind) +
             (" (" + describe(launch.kernel, conflict.site)) + ")" +
-            (conflict.kind == Conflict::Pending ? "" : ", in no order");
+            endOf(conflict.kind);
   }
   report(thread, classify(conflict.kind), site, what);
 }
@@ -225,6 +241,10 @@ void *Block::access(NmSimThread &thread, int32_t site, char *address) {
 // Asynchronous copies
 //===----------------------------------------------------------------------===//
 
+void Block::fenceProxies(NmSimThread &thread) {
+  shadow.fenceProxies(order, thread.index);
+}
+
 void Block::startCopy(NmSimThread &thread, int32_t site, char *to,
                       const char *from, int32_t bytes) {
   step(thread, site);
@@ -296,7 +316,8 @@ void Block::checkPrefetch(NmSimThread &thread, int32_t site, const char *from,
 
 void Block::land(NmSimThread &thread, const std::vector<PendingCopy> &copies) {
   for (const PendingCopy &copy : copies)
-    land({copy, order.now(thread.index), launch.kernel.sites[copy.site].bytes});
+    land({copy, order.now(thread.index), launch.kernel.sites[copy.site].bytes,
+          SharedShadow::Write::Generic});
 }
 
 void Block::commitCopies(NmSimThread &thread) {

@@ -50,7 +50,7 @@ Block::Block(Launch &launch, Cluster &cluster, uint32_t rank, char *shared,
       numThreads(uint32_t(launch.threadsPerBlock())),
       numWarps((numThreads + kWarp - 1) / kWarp),
       sharedBytes(size_t(launch.sharedBytes())), stacks(std::move(stacks)),
-      threads(numThreads), shared(shared), shadow(sharedBytes),
+      threads(numThreads), shared(shared), shadow(sharedBytes, numThreads),
       logs(numWarps, WarpLog(size_t(launch.kernel.numSites))) {}
 
 void Block::runThread(void *argument) {

@@ -113,6 +113,7 @@ public:
                  int32_t bytes);
   void checkPrefetch(NmSimThread &thread, int32_t site, const char *from,
                      int32_t bytes);
+  void fenceProxies(NmSimThread &thread);
   void commitCopies(NmSimThread &thread);
   void waitForCopies(NmSimThread &thread, size_t pending);
   void waitForAllCopies(NmSimThread &thread);

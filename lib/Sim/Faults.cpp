@@ -40,6 +40,8 @@ const char *nm::sim::name(FaultClass fault) {
     return "register of a product that is under way";
   case FaultClass::UnfencedProduct:
     return "product without a fence";
+  case FaultClass::UnfencedProxy:
+    return "asynchronous read of what was written, without a fence";
   }
   return "fault";
 }

@@ -29,7 +29,8 @@ enum class FaultClass {
   Hang,
   BadOperand,
   UnfinishedProduct,
-  UnfencedProduct
+  UnfencedProduct,
+  UnfencedProxy
 };
 
 /// What a message calls it.

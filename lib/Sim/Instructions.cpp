@@ -142,6 +142,11 @@ void nmSimSyncWarp(NmSimThread *thread, int32_t site, int32_t mask) {
 
 void nmSimFence(NmSimThread *, int32_t) {}
 
+void nmSimFenceProxies(NmSimThread *thread, int32_t, int32_t isAsyncShared) {
+  if (isAsyncShared)
+    thread->block->fenceProxies(*thread);
+}
+
 void nmSimStep(NmSimThread *thread, int32_t site) {
   thread->block->step(*thread, site);
 }

@@ -177,7 +177,7 @@ void Block::land(const TrackedCopy &tracked) {
   std::memcpy(copy.to, copy.from, size_t(copy.bytes));
   std::memset(copy.to + copy.bytes, 0, size_t(tracked.size - copy.bytes));
   shadow.landCopy(tracked.start, copy.site, size_t(copy.to - shared),
-                  size_t(tracked.size));
+                  size_t(tracked.size), tracked.write);
 }
 
 /// All that the thread's cp.async copy is there when the phase is over.
@@ -197,8 +197,9 @@ void Block::trackCopies(NmSimThread &thread, int32_t site, char *address,
     for (PendingCopy &copy : copies) {
       if (!copy.landed)
         copy.landed = std::make_shared<bool>(false);
-      barrier->copies.push_back(
-          {copy, now, launch.kernel.sites[copy.site].bytes});
+      barrier->copies.push_back({copy, now,
+                                 launch.kernel.sites[copy.site].bytes,
+                                 SharedShadow::Write::Tracked});
     }
   };
   for (std::vector<PendingCopy> &group : thread.groups)
@@ -241,8 +242,10 @@ void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
       shadow.startCopy(order, thread.index, site, offset, size_t(bytes));
   if (conflict.kind != Conflict::None)
     reportShared(thread, site, offset, conflict);
-  barrier->copies.push_back(
-      {{to, from, bytes, site, nullptr}, order.now(thread.index), bytes});
+  barrier->copies.push_back({{to, from, bytes, site, nullptr},
+                             order.now(thread.index),
+                             bytes,
+                             SharedShadow::Write::Asynchronous});
   barrier->startedBytes += bytes;
   // Only what was started, and not what this thread does after, is there.
   order.release(thread.warp(), barrier->arrived);

@@ -25,6 +25,7 @@ struct TrackedCopy {
   Stamp start;
   /// What the shared memory receives, with zeros after the copied bytes.
   int32_t size;
+  SharedShadow::Write write;
 };
 
 /// The state of an mbarrier object. A phase is over when all have arrived and

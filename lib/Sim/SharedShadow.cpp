@@ -35,7 +35,7 @@ void Order::join(uint32_t mask) {
 }
 
 void Order::raise(Clocks &clocks, const Clocks &others) {
-  for (int v = 0; v < kMaxClocks; ++v)
+  for (size_t v = 0; v < clocks.size(); ++v)
     clocks[v] = std::max(clocks[v], others[v]);
 }
 
@@ -60,13 +60,19 @@ void Order::meet() {
     wait(uint32_t(w));
 }
 
+void Order::fenceProxies(uint32_t warp) {
+  Clocks &own = known[warp];
+  for (size_t v = 0; v < kMaxClocks; ++v)
+    own[kMaxClocks + v] = std::max(own[kMaxClocks + v], own[v]);
+}
+
 void Order::startProduct(uint32_t warpgroup, uint32_t group) {
   uint32_t cores = getTensorCores(warpgroup) / kWarp;
   uint32_t first = warpgroup * kWarpgroupWarps;
   Clocks common;
   common.fill(~0u);
   for (uint32_t w = first; w < first + kWarpgroupWarps; ++w)
-    for (int v = 0; v < kMaxClocks; ++v)
+    for (size_t v = 0; v < common.size(); ++v)
       common[v] = std::min(common[v], known[w][v]);
   known[cores] = common;
   clocks[cores] = group;
@@ -88,13 +94,16 @@ bool Order::isBeforeAny(Stamp stamp) const {
 // Cells
 //===----------------------------------------------------------------------===//
 
-SharedShadow::SharedShadow(size_t size)
-    : words((size + 3) / 4), bytes(words.size() * 4), isSplit(words.size()) {}
+SharedShadow::SharedShadow(size_t size, uint32_t threads)
+    : words((size + 3) / 4), bytes(words.size() * 4), isSplit(words.size()),
+      fences(threads) {}
 
 void SharedShadow::reset(size_t size) {
   size_t count = std::min((size + 3) / 4, words.size());
   std::fill_n(words.begin(), count, Cell());
   std::fill_n(isSplit.begin(), count, 0);
+  for (std::vector<Stamp> &times : fences)
+    times.clear();
 }
 
 SharedConflict SharedShadow::readCell(Cell &cell, const Order &order,
@@ -143,6 +152,9 @@ SharedConflict SharedShadow::writeCell(Cell &cell, const Order &order,
   cell.writerSite = uint16_t(site);
   cell.copier = 0;
   cell.atomic = atomic;
+  // Of other blocks' threads it is not known what they fence.
+  cell.isGeneric = thread < fences.size();
+  cell.fences = countFences(thread);
   return found;
 }
 
@@ -206,11 +218,46 @@ SharedConflict SharedShadow::startCopy(const Order &order, uint32_t thread,
 }
 
 void SharedShadow::landCopy(Stamp writer, int32_t site, size_t offset,
-                            size_t size) {
+                            size_t size, Write write) {
   (void)forEachCell(offset, size, [&](Cell &cell) {
     cell.copier = 0;
     cell.writer = writer;
     cell.writerSite = uint16_t(site);
+    cell.isGeneric = write != Write::Asynchronous;
+    cell.fences =
+        write == Write::Generic ? countFences(writer.thread()) : kNoFences;
     return SharedConflict();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Proxies
+//===----------------------------------------------------------------------===//
+
+void SharedShadow::fenceProxies(Order &order, uint32_t thread) {
+  order.fenceProxies(thread / kWarp);
+  fences[thread].push_back(order.now(thread));
+}
+
+/// Either somebody has fenced what came before him, or the writer what it had
+/// written itself.
+bool SharedShadow::isFenced(const Cell &cell, const Order &order,
+                            uint32_t reader) const {
+  if (order.isFenced(cell.writer, reader))
+    return true;
+  uint32_t writer = cell.writer.thread();
+  return writer < fences.size() && cell.fences < fences[writer].size() &&
+         order.isBefore(fences[writer][cell.fences], reader);
+}
+
+SharedConflict SharedShadow::readAsync(const Order &order, uint32_t reader,
+                                       int32_t site, size_t offset,
+                                       size_t size) {
+  return forEachCell(offset, size, [&](Cell &cell) {
+    SharedConflict found = readCell(cell, order, reader, site);
+    if (found.kind == Conflict::None && cell.isGeneric &&
+        !isFenced(cell, order, reader))
+      found = {Conflict::Unfenced, cell.writer.thread(), cell.writerSite};
+    return found;
   });
 }

@@ -43,7 +43,9 @@ class Order {
 public:
   static constexpr int kMaxClocks =
       kMaxWarps + kMaxClusterBlocks + kMaxWarpgroups;
-  using Clocks = std::array<uint32_t, kMaxClocks>;
+  /// Of each warp and its likes; then how much of that a fence between proxies
+  /// comes after.
+  using Clocks = std::array<uint32_t, 2 * kMaxClocks>;
 
   /// For a block of `warps` warps in a cluster of `blocks`.
   void reset(int warps, int blocks = 1);
@@ -62,6 +64,16 @@ public:
   void release(uint32_t warp, Clocks &clocks);
   void acquire(uint32_t warp, const Clocks &clocks) {
     raise(known[warp], clocks);
+  }
+
+  /// The warp executes fence.proxy.async: all that comes before it may be read
+  /// through the asynchronous proxy by what comes after.
+  void fenceProxies(uint32_t warp);
+  /// Whether such a fence comes between what was done at `stamp` and what
+  /// `thread` does now.
+  bool isFenced(Stamp stamp, uint32_t thread) const {
+    return stamp.clock() <=
+           known[thread / kWarp][kMaxClocks + stamp.thread() / kWarp];
   }
 
   //===--------------------------------------------------------------------===//
@@ -110,7 +122,7 @@ private:
   /// Of the block, and with those that stand for other blocks.
   int warps = 0, count = 0;
   // Starts from one, so that no stamp is zero.
-  Clocks clocks;
+  std::array<uint32_t, kMaxClocks> clocks;
   /// known[w][v]: what warp v did up to this clock is before what w does now.
   std::array<Clocks, kMaxClocks> known;
   /// What is before the cluster's barrier that is under way, and before the
@@ -126,7 +138,9 @@ enum class Conflict {
   PendingOverwritten,
   WriteAfterWrite,
   ReadAfterWrite,
-  WriteAfterRead
+  WriteAfterRead,
+  /// Written through the generic proxy, read through the asynchronous one.
+  Unfenced
 };
 
 struct SharedConflict {
@@ -140,7 +154,18 @@ struct SharedConflict {
 /// threads access those.
 class SharedShadow {
 public:
-  explicit SharedShadow(size_t bytes);
+  /// Through which proxy something is written.
+  enum class Write {
+    Generic,
+    /// By a cp.async that an mbarrier has waited for: what its thread fences
+    /// after it may come before the copy.
+    Tracked,
+    /// By a bulk copy.
+    Asynchronous
+  };
+
+  /// Of a block of so many threads.
+  SharedShadow(size_t bytes, uint32_t threads);
 
   /// Nobody has written the first `bytes`.
   void reset(size_t bytes);
@@ -152,7 +177,13 @@ public:
   /// An asynchronous copy by `thread` to there starts, or lands.
   SharedConflict startCopy(const Order &order, uint32_t thread, int32_t site,
                            size_t offset, size_t bytes);
-  void landCopy(Stamp writer, int32_t site, size_t offset, size_t bytes);
+  void landCopy(Stamp writer, int32_t site, size_t offset, size_t bytes,
+                Write write = Write::Generic);
+  /// Through the asynchronous proxy.
+  SharedConflict readAsync(const Order &order, uint32_t reader, int32_t site,
+                           size_t offset, size_t bytes);
+  /// The thread executes fence.proxy.async.
+  void fenceProxies(Order &order, uint32_t thread);
 
 private:
   struct Cell {
@@ -161,7 +192,16 @@ private:
     // One more than the thread whose copy is under way.
     uint16_t copier = 0;
     bool atomic = false;
+    bool isGeneric = false;
+    /// Of the writer, until it wrote.
+    uint32_t fences = 0;
   };
+  static constexpr uint32_t kNoFences = ~0u;
+
+  uint32_t countFences(uint32_t thread) const {
+    return thread < fences.size() ? uint32_t(fences[thread].size()) : kNoFences;
+  }
+  bool isFenced(const Cell &cell, const Order &order, uint32_t reader) const;
 
   SharedConflict readCell(Cell &cell, const Order &order, uint32_t thread,
                           int32_t site);
@@ -173,6 +213,8 @@ private:
 
   std::vector<Cell> words, bytes;
   std::vector<uint8_t> isSplit;
+  /// When each thread has executed fence.proxy.async.
+  std::vector<std::vector<Stamp>> fences;
 };
 
 } // namespace nm::sim

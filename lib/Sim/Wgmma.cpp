@@ -58,7 +58,8 @@ bool Block::readChunk(NmSimThread &thread, int32_t site, uint32_t cores,
                std::to_string(sharedBytes));
     return false;
   }
-  SharedConflict conflict = shadow.read(order, cores, site, offset, kChunk);
+  SharedConflict conflict =
+      shadow.readAsync(order, cores, site, offset, kChunk);
   if (conflict.kind == Conflict::None)
     return true;
   reportShared(thread, site, offset, conflict);

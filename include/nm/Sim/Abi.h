@@ -213,6 +213,9 @@ NM_SIM_API void nmSimWaitCluster(NmSimThread *thread, int32_t site,
 NM_SIM_API void nmSimSyncWarp(NmSimThread *thread, int32_t site, int32_t mask);
 /// Orders memory, which the simulator never reorders.
 NM_SIM_API void nmSimFence(NmSimThread *thread, int32_t site);
+/// fence.proxy, which is of shared memory and the asynchronous proxy or not.
+NM_SIM_API void nmSimFenceProxies(NmSimThread *thread, int32_t site,
+                                  int32_t isAsyncShared);
 /// Where a loop starts its next iteration: finds those that never end.
 NM_SIM_API void nmSimStep(NmSimThread *thread, int32_t site);
 

@@ -155,6 +155,17 @@ static SiteTable::Access getBulkCopyAccess(Operation *) {
   return {NM_SIM_COPY, NM_SIM_SHARED, /*bytes=*/0, /*alignment=*/16};
 }
 
+/// Whether it orders accesses of shared memory for the asynchronous proxy.
+static Operands getProxyFence(const OperandBuilder &b) {
+  NVVM::ProxyKind kind = cast<NVVM::FenceProxyOp>(b.op).getKind();
+  return SmallVector<Value>{b.integer(kind == NVVM::ProxyKind::async ||
+                                      kind == NVVM::ProxyKind::async_shared)};
+}
+
+static Operands getSharedFence(const OperandBuilder &b) {
+  return SmallVector<Value>{b.integer(1)};
+}
+
 static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
 
 //===----------------------------------------------------------------------===//
@@ -224,7 +235,7 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.barrier", Thread, "nmSimBarrier", getBarrier},
       {"nvvm.bar.warp.sync", Thread, "nmSimSyncWarp"},
       {"nvvm.memory.barrier", Thread, "nmSimFence", getNone},
-      {"nvvm.fence.proxy", Thread, "nmSimFence", getNone},
+      {"nvvm.fence.proxy", Thread, "nmSimFenceProxies", getProxyFence},
       {"nvvm.fence.mbarrier.init", Thread, "nmSimFence", getNone},
       // Simulated kernels run one after the other.
       {"nvvm.griddepcontrol", Thread, "nmSimFence", getNone},
@@ -276,7 +287,9 @@ static ArrayRef<Instruction> getAsmInstructions() {
       {"mma.", Execution::Warp, "nmSimMultiplyMatrices", getProductInAsm},
       {"movmatrix.", Execution::Warp, "nmSimTransposeMatrix",
        getTransposedMatrix},
-      {"fence.proxy.async", Execution::Thread, "nmSimFence", getNone},
+      {"fence.proxy.async.global", Execution::Thread, "nmSimFence", getNone},
+      {"fence.proxy.async", Execution::Thread, "nmSimFenceProxies",
+       getSharedFence},
       {"wgmma.mma_async.", Execution::Warpgroup, "nmSimMultiplyWarpgroup",
        getWarpgroupProductInAsm, getWarpgroupProductAccess},
       {"wgmma.fence.sync.aligned", Execution::Thread, "nmSimFenceProducts",

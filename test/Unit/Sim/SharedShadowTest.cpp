@@ -29,7 +29,7 @@ protected:
   void barrier() { order.join(0xf); }
 
   Order order;
-  SharedShadow shadow{256};
+  SharedShadow shadow{256, 128};
 };
 } // namespace
 
@@ -102,6 +102,46 @@ TEST_F(SharedShadowTest, CopiesCountFromWhenTheyLand) {
   EXPECT_EQ(read(1, 4, 4), Conflict::None);
   // The buffer is filled again while somebody may still read it.
   EXPECT_EQ(copy(0, 0, 16), Conflict::WriteAfterRead);
+}
+
+TEST_F(SharedShadowTest, FencesBetweenProxies) {
+  auto readAsync = [&](uint32_t thread) {
+    return shadow.readAsync(order, thread, /*site=*/4, 0, 16).kind;
+  };
+  EXPECT_EQ(write(0, 0, 16), Conflict::None);
+  barrier();
+  EXPECT_EQ(readAsync(1), Conflict::Unfenced);
+  // Too late: the reader may come before.
+  shadow.fenceProxies(order, 0);
+  EXPECT_EQ(readAsync(40), Conflict::Unfenced);
+  barrier();
+  EXPECT_EQ(readAsync(40), Conflict::None);
+  barrier();
+  // That of another thread does not count, until it comes after a barrier.
+  EXPECT_EQ(write(0, 0, 16), Conflict::None);
+  shadow.fenceProxies(order, 5);
+  barrier();
+  EXPECT_EQ(readAsync(40), Conflict::Unfenced);
+  shadow.fenceProxies(order, 40);
+  EXPECT_EQ(readAsync(41), Conflict::None);
+  EXPECT_EQ(readAsync(0), Conflict::Unfenced);
+}
+
+/// Nobody knows how far a copy is that only an mbarrier waits for; what a bulk
+/// copy writes needs no fence.
+TEST_F(SharedShadowTest, FencesOfCopies) {
+  auto copyAndRead = [&](SharedShadow::Write write) {
+    EXPECT_EQ(copy(0, 0, 16), Conflict::None);
+    shadow.landCopy(order.now(0), /*site=*/3, 0, 16, write);
+    shadow.fenceProxies(order, 0);
+    barrier();
+    auto kind = shadow.readAsync(order, 40, /*site=*/4, 0, 16).kind;
+    barrier();
+    return kind;
+  };
+  EXPECT_EQ(copyAndRead(SharedShadow::Write::Generic), Conflict::None);
+  EXPECT_EQ(copyAndRead(SharedShadow::Write::Tracked), Conflict::Unfenced);
+  EXPECT_EQ(copyAndRead(SharedShadow::Write::Asynchronous), Conflict::None);
 }
 
 TEST_F(SharedShadowTest, AtomicsAreInSomeOrder) {

@@ -27,6 +27,15 @@ struct Mutation {
   bool useOwnLate = false, commitTwice = false, endEarly = false;
   int shiftB = 0, leadingB = 128;
   bool setUnknownBits = false;
+  /// Who fences between the proxies, and when.
+  enum {
+    ByWriter,
+    ByReader,
+    ByOthers,
+    TooEarly,
+    ByOneWarp,
+    Never
+  } fenced = ByWriter;
 };
 struct Arguments {
   Mutation mutation;
@@ -92,10 +101,22 @@ static void multiply(NmSimThread *thread, void *arguments) {
   auto &args = *static_cast<Arguments *>(arguments);
   const Mutation &mutation = args.mutation;
   int32_t tid = nmSimReadRegister(thread, Other, NM_SIM_TID_X);
+  if (mutation.fenced == Mutation::TooEarly)
+    nmSimFenceProxies(thread, Other, 1);
   fill(thread, 0, tid);
   fill(thread, 1, tid);
+  if (mutation.fenced == Mutation::ByWriter)
+    nmSimFenceProxies(thread, Other, 1);
   if (!mutation.dropBarrier)
     nmSimBarrier(thread, Other, 0, -1);
+  if (mutation.fenced == Mutation::ByReader ||
+      (mutation.fenced == Mutation::ByOneWarp && tid < 32))
+    nmSimFenceProxies(thread, Other, 1);
+  if (mutation.fenced == Mutation::ByOthers) {
+    if (tid < 32)
+      nmSimFenceProxies(thread, Other, 1);
+    nmSimBarrier(thread, Other, 0, -1);
+  }
   uint32_t sums[2][4] = {};
   if (!mutation.dropFence)
     nmSimFenceProducts(thread, Other);
@@ -175,6 +196,27 @@ TEST(WgmmaTest, OperandsThatNobodyOrdered) {
                         "block (0, 0, 0), thread (0, 0, 0): reads 16 bytes at "
                         "byte 0 of shared memory, where thread 0 of 256 writes "
                         "(op at file:1:2), in no order");
+}
+
+/// A fence by the writer after its writes, by each reader, or by somebody who
+/// comes between them.
+TEST(WgmmaTest, FencesBetweenProxies) {
+  Mutation mutation;
+  for (auto fenced :
+       {Mutation::ByWriter, Mutation::ByReader, Mutation::ByOthers}) {
+    mutation.fenced = fenced;
+    EXPECT_EQ(run(mutation), "") << fenced;
+  }
+  for (auto fenced :
+       {Mutation::TooEarly, Mutation::ByOneWarp, Mutation::Never}) {
+    mutation.fenced = fenced;
+    expectFault(mutation,
+                "asynchronous read of what was written, without a fence: "
+                "wgmma.mma_async at file:1:2: ",
+                "reads 16 bytes at byte 0 of shared memory, where thread 0 of "
+                "256 wrote through the generic proxy (op at file:1:2), with no "
+                "fence.proxy.async between");
+  }
 }
 
 TEST(WgmmaTest, Fences) {
