@@ -25,7 +25,7 @@ OffsetIndex CopyEmitter::clampId(OffsetIndex id, Value materialized,
   if (id.bound + id.offset <= count)
     return id;
   return {arith::MinUIOp::create(builder, loc, materialized,
-                                 index.constant(count - 1)),
+                                 index.index(count - 1)),
           count};
 }
 
@@ -33,7 +33,7 @@ void CopyEmitter::skipPastEnd(Value id, int64_t round, int64_t count) {
   if ((round + 1) * threads.count <= count)
     return;
   auto guard =
-      scf::IfOp::create(builder, loc, index.isLess(id, index.constant(count)));
+      scf::IfOp::create(builder, loc, index.less(id, index.index(count)));
   builder.setInsertionPointToStart(guard.thenBlock());
 }
 
@@ -81,7 +81,7 @@ Value CopyEmitter::isInSource(ValueRange indices) {
     if (isInsideAlways(dim))
       continue;
     Value size = builder.createOrFold<memref::DimOp>(loc, copy.source, dim);
-    inside = index.both(inside, index.isLess(indices[dim], size));
+    inside = index.both(inside, index.less(indices[dim], size));
   }
   return inside;
 }
@@ -94,9 +94,9 @@ Value CopyEmitter::loadClamped(ArrayRef<Value> indices) {
     Value size = builder.createOrFold<memref::DimOp>(loc, copy.source, dim);
     bool isLast = dim + 1 == copy.extents.size();
     Value last = builder.createOrFold<arith::SubIOp>(
-        loc, size, index.constant(isLast ? copy.width : 1));
+        loc, size, index.index(isLast ? copy.width : 1));
     // A tile past the end of a part of k has no elements.
-    last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.constant(0));
+    last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.index(0));
     clamped[dim] = arith::MinUIOp::create(builder, loc, indices[dim], last);
   }
   Type element = sourceType().getElementType();
@@ -127,7 +127,7 @@ Value CopyEmitter::countElements(ArrayRef<Value> indices) {
     if (condition)
       elements = arith::SelectOp::create(
           builder, loc, condition,
-          elements ? elements : index.constant(copy.width), index.constant(0));
+          elements ? elements : index.index(copy.width), index.index(0));
   };
   keepIf(isInSource(indices));
   keepIf(copy.condition);

@@ -29,7 +29,7 @@ protected:
   CopyEmitter(OpBuilder &builder, Location loc, const TileCopy &copy,
               const CopyThreads &threads)
       : builder(builder), loc(loc), copy(copy), threads(threads),
-        index(builder, loc) {}
+        index{builder, loc} {}
 
   using Place = CopyPlace;
   using Access = CopyAccess;
@@ -69,7 +69,7 @@ protected:
   Location loc;
   TileCopy copy;
   CopyThreads threads;
-  IndexBuilder index;
+  OffsetEmitter index;
 
 private:
   Value countElements(ArrayRef<Value> indices);

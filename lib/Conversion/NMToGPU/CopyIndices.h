@@ -3,7 +3,7 @@
 #ifndef NM_CONVERSION_NMTOGPU_COPYINDICES_H
 #define NM_CONVERSION_NMTOGPU_COPYINDICES_H
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "nm/Dialect/NM/IR/IndexEmitter.h"
 
 namespace mlir::nm {
 
@@ -16,10 +16,10 @@ struct OffsetIndex {
   int64_t offset = 0;
 };
 
-/// Builds index arithmetic on one location; operations on constants fold.
-class IndexBuilder {
-public:
-  IndexBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+/// Index arithmetic that keeps offsets apart.
+struct OffsetEmitter : IndexEmitter {
+  using IndexEmitter::add;
+  using IndexEmitter::split;
 
   Value materialize(const OffsetIndex &index) {
     return add(index.base, index.offset);
@@ -36,7 +36,7 @@ public:
   std::pair<OffsetIndex, OffsetIndex> split(const OffsetIndex &index,
                                             int64_t by) {
     if (by % index.bound == 0)
-      return {{constant(0), 1, index.offset / by},
+      return {{IndexEmitter::index(0), 1, index.offset / by},
               {index.base, index.bound, index.offset % by}};
     if (index.bound % by == 0)
       return {{div(index.base, by), index.bound / by, index.offset / by},
@@ -45,47 +45,6 @@ public:
     return {{div(sum, by), (index.bound + index.offset - 1) / by + 1},
             {rem(sum, by), by}};
   }
-
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  Value add(Value lhs, int64_t rhs) {
-    return rhs == 0
-               ? lhs
-               : builder.createOrFold<arith::AddIOp>(loc, lhs, constant(rhs));
-  }
-  Value add(Value lhs, Value rhs) {
-    return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs);
-  }
-  Value mul(Value lhs, int64_t rhs) {
-    return rhs == 1
-               ? lhs
-               : builder.createOrFold<arith::MulIOp>(loc, lhs, constant(rhs));
-  }
-  Value div(Value lhs, int64_t rhs) {
-    return rhs == 1
-               ? lhs
-               : builder.createOrFold<arith::DivUIOp>(loc, lhs, constant(rhs));
-  }
-  Value rem(Value lhs, int64_t rhs) {
-    return rhs == 1
-               ? constant(0)
-               : builder.createOrFold<arith::RemUIOp>(loc, lhs, constant(rhs));
-  }
-  Value isLess(Value lhs, Value rhs) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lhs,
-                                 rhs);
-  }
-  /// Null stands for true.
-  Value both(Value lhs, Value rhs) {
-    if (!lhs || !rhs)
-      return lhs ? lhs : rhs;
-    return arith::AndIOp::create(builder, loc, lhs, rhs);
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
 };
 
 } // namespace mlir::nm

@@ -18,18 +18,6 @@ using namespace mlir::nm;
 /// Elements of a line, and bytes: what a thread accesses at once.
 static constexpr int64_t kLine = 4, kLineBytes = 16;
 
-Value PartSums::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
-}
-
-Value PartSums::add(Value lhs, Value rhs) {
-  return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs);
-}
-
-Value PartSums::mul(Value lhs, int64_t rhs) {
-  return builder.createOrFold<arith::MulIOp>(loc, lhs, constant(rhs));
-}
-
 /// Waits for all threads of the cluster; what each wrote before, all can read.
 void PartSums::meet() {
   if (blocks == 1) {
@@ -61,8 +49,8 @@ void PartSums::findOthers() {
       builder, loc, getPointer(builder, NVVM::NVVMMemorySpace::Shared),
       address);
   for (int64_t i = 1; i < blocks; ++i) {
-    Value other = arith::RemUIOp::create(builder, loc, add(rank, constant(i)),
-                                         constant(blocks));
+    Value other =
+        arith::RemUIOp::create(builder, loc, add(rank, i), index(blocks));
     others.push_back(NVVM::MapaOp::create(
         builder, loc, getPointer(builder, NVVM::NVVMMemorySpace::SharedCluster),
         own,
@@ -89,7 +77,7 @@ void PartSums::share(ArrayRef<Value> lines) {
   for (auto [i, line] : llvm::enumerate(lines))
     vector::StoreOp::create(
         builder, loc, line, buffer,
-        ValueRange{add(first, constant(int64_t(i))), thread, constant(0)},
+        ValueRange{add(first, int64_t(i)), thread, index(0)},
         /*nontemporal=*/false, llvm::MaybeAlign(kLineBytes));
   meet();
   findOthers();
@@ -97,13 +85,13 @@ void PartSums::share(ArrayRef<Value> lines) {
 
 /// The first index of the line in the buffer.
 Value PartSums::placeOf(int64_t slice, Value number) {
-  return add(number, constant(slice * count));
+  return add(number, slice * count);
 }
 
 Value PartSums::loadOwn(int64_t slice, Value number) {
   return vector::LoadOp::create(
       builder, loc, VectorType::get(kLine, builder.getF32Type()), buffer,
-      ValueRange{placeOf(slice, number), thread, constant(0)},
+      ValueRange{placeOf(slice, number), thread, index(0)},
       /*nontemporal=*/false, llvm::MaybeAlign(kLineBytes));
 }
 
@@ -138,16 +126,15 @@ void PartSums::forEachSum(function_ref<void(Value, Value)> use) {
   int64_t whole = count / members * members;
   SmallVector<std::pair<Value, Value>> sums;
   for (int64_t first = 0; first < whole; first += members) {
-    Value number = add(member, constant(first));
+    Value number = add(member, first);
     sums.push_back({number, sumLine(number)});
   }
   for (auto [number, sum] : sums)
     use(number, sum);
   if (whole == count)
     return;
-  Value number = add(member, constant(whole));
-  Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                        number, constant(count));
+  Value number = add(member, whole);
+  Value isThere = less(number, index(count));
   auto guarded = scf::IfOp::create(builder, loc, isThere);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(guarded.thenBlock());

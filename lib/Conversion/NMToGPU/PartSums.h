@@ -4,6 +4,7 @@
 #define NM_CONVERSION_NMTOGPU_PARTSUMS_H
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/IR/IndexEmitter.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -16,7 +17,7 @@ namespace mlir::nm {
 /// lines' numbers, each slice of each block gets its share. The order of the
 /// additions is fixed. Called at the end of a kernel by all threads, one
 /// function after the other.
-class PartSums {
+class PartSums : IndexEmitter {
 public:
   /// Whether a tile of C is summed by several.
   static bool areNeeded(const GpuTile &tile) {
@@ -26,7 +27,7 @@ public:
   /// For the thread with this number in its slice.
   PartSums(OpBuilder &builder, Location loc, const GpuTile &tile, Value slice,
            Value thread)
-      : builder(builder), loc(loc), blocks(tile.clusterK), slices(tile.sliceK),
+      : IndexEmitter{builder, loc}, blocks(tile.clusterK), slices(tile.sliceK),
         threads(tile.threads() / tile.sliceK), slice(slice), thread(thread) {}
 
   /// Puts a thread's lines, vectors of four f32, where all can read them. Takes
@@ -41,9 +42,6 @@ public:
   void leave();
 
 private:
-  Value constant(int64_t value);
-  Value add(Value lhs, Value rhs);
-  Value mul(Value lhs, int64_t rhs);
   Value placeOf(int64_t slice, Value number);
   Value loadOwn(int64_t slice, Value number);
   Value loadOther(Value pointer, int64_t slice, Value number);
@@ -51,8 +49,6 @@ private:
   void meet();
   void findOthers();
 
-  OpBuilder &builder;
-  Location loc;
   int64_t blocks, slices, threads;
   int64_t count = 0;
   Value slice, thread, buffer;

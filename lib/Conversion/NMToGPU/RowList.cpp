@@ -15,7 +15,7 @@ void RowList::order(int64_t count) {
 }
 
 /// high * factor + low, where low < factor, and the sum is below `bound`.
-static OffsetIndex join(IndexBuilder &index, const OffsetIndex &high,
+static OffsetIndex join(OffsetEmitter &index, const OffsetIndex &high,
                         int64_t factor, const OffsetIndex &low, int64_t bound) {
   if (high.bound == 1 && factor % low.bound == 0)
     return {low.base, low.bound, high.offset * factor + low.offset};
@@ -24,7 +24,7 @@ static OffsetIndex join(IndexBuilder &index, const OffsetIndex &high,
 
 RowList::Place RowList::place(OpBuilder &builder, Location loc,
                               const OffsetIndex &number) const {
-  IndexBuilder index(builder, loc);
+  OffsetEmitter index{builder, loc};
   // Of the rows that are copied at once, as many are in one window as divide
   // its rows. The next ones are further on in the same windows, and then in
   // windows after those: neither moves a thread between panels of the list.
@@ -47,7 +47,7 @@ RowList::Place RowList::place(OpBuilder &builder, Location loc,
 Value RowList::loadPosition(OpBuilder &builder, Location loc,
                             const OffsetIndex &window,
                             const OffsetIndex &entry) const {
-  IndexBuilder index(builder, loc);
+  OffsetEmitter index{builder, loc};
   auto [inPanel, panel] = index.split(entry, packing.panelsOfTile());
   auto [unit, group] = index.split(inPanel, packing.groups(pattern));
   Value unitRow =
@@ -56,9 +56,8 @@ Value RowList::loadPosition(OpBuilder &builder, Location loc,
   // there are past the end of A too. One without any has memory all the same.
   if (cast<MemRefType>(list.getType()).isDynamicDim(1)) {
     Value size = builder.createOrFold<memref::DimOp>(loc, list, 1);
-    Value last =
-        builder.createOrFold<arith::SubIOp>(loc, size, index.constant(1));
-    last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.constant(0));
+    Value last = builder.createOrFold<arith::SubIOp>(loc, size, index.index(1));
+    last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.index(0));
     unitRow = arith::MinUIOp::create(builder, loc, unitRow, last);
   }
   Value position = memref::LoadOp::create(

@@ -29,9 +29,9 @@ Value ColInfo::loadPosition(Value indices, Value unitRow, Value column) {
       emitter.add(emitter.mul(emitter.rem(unitRow, pattern.n), groups), group);
   Value number =
       emitter.add(emitter.mul(inPanel, panels), emitter.rem(panel, panels));
-  Value entry = emitter.byteToIndex(
+  Value entry = emitter.toIndex(
       emitter.load(indices, placeOfIndex(tile, window, number)));
-  return emitter.byteToIndex(
+  return emitter.toIndex(
       emitter.load(indices, placeOfEntry(tile, window, entry)));
 }
 
@@ -81,8 +81,7 @@ Value WindowLists::indexOf(Value number) {
   return emitter.choose(
       emitter.less(block, emitter.size(op.getIndices(), 1)),
       [&] {
-        return emitter.byteToIndex(
-            emitter.load(op.getIndices(), {unit, block}));
+        return emitter.toIndex(emitter.load(op.getIndices(), {unit, block}));
       },
       [&] { return emitter.index(pattern.m); });
 }

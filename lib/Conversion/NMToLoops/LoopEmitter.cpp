@@ -13,52 +13,6 @@ using namespace mlir;
 using namespace mlir::nm;
 
 //===----------------------------------------------------------------------===//
-// Index arithmetic and truth values
-//===----------------------------------------------------------------------===//
-
-Value LoopEmitter::index(int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
-}
-
-Value LoopEmitter::add(Value a, Value b) {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-
-Value LoopEmitter::sub(Value a, Value b) {
-  return builder.createOrFold<arith::SubIOp>(loc, a, b);
-}
-
-Value LoopEmitter::mul(Value a, int64_t b) {
-  return builder.createOrFold<arith::MulIOp>(loc, a, index(b));
-}
-
-Value LoopEmitter::div(Value a, int64_t b) {
-  return builder.createOrFold<arith::DivUIOp>(loc, a, index(b));
-}
-
-Value LoopEmitter::rem(Value a, int64_t b) {
-  return builder.createOrFold<arith::RemUIOp>(loc, a, index(b));
-}
-
-Value LoopEmitter::byteToIndex(Value value) {
-  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
-                                      value);
-}
-
-Value LoopEmitter::less(Value a, Value b) {
-  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, a,
-                                             b);
-}
-
-Value LoopEmitter::both(Value a, Value b) {
-  return builder.createOrFold<arith::AndIOp>(loc, a, b);
-}
-
-Value LoopEmitter::either(Value a, Value b) {
-  return builder.createOrFold<arith::OrIOp>(loc, a, b);
-}
-
-//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 

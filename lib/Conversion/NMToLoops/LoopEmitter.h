@@ -3,33 +3,16 @@
 #ifndef NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H
 #define NM_LIB_CONVERSION_NMTOLOOPS_LOOPEMITTER_H
 
-#include "mlir/IR/Builders.h"
+#include "nm/Dialect/NM/IR/IndexEmitter.h"
 
 namespace mlir::nm {
 
 /// Emits scalar code and loops at a builder's insertion point. Bodies are
 /// emitted by callbacks, which use the same emitter.
-class LoopEmitter {
+class LoopEmitter : public IndexEmitter {
 public:
   LoopEmitter(OpBuilder &builder, Location loc, bool parallel = false)
-      : builder(builder), loc(loc), parallel(parallel) {}
-
-  // Index arithmetic, folded where constant.
-  Value index(int64_t value);
-  Value add(Value a, Value b);
-  Value add(Value a, int64_t b) { return add(a, index(b)); }
-  Value sub(Value a, Value b);
-  Value mul(Value a, int64_t b);
-  Value div(Value a, int64_t b);
-  Value ceilDiv(Value a, int64_t b) { return div(add(a, b - 1), b); }
-  Value rem(Value a, int64_t b);
-  /// The unsigned byte `value` as an index.
-  Value byteToIndex(Value value);
-
-  // Truth values.
-  Value less(Value a, Value b);
-  Value both(Value a, Value b);
-  Value either(Value a, Value b);
+      : IndexEmitter{builder, loc}, parallel(parallel) {}
 
   // Memory.
   Value size(Value memref, int64_t dim);
@@ -71,9 +54,6 @@ public:
   /// The value of one of two bodies.
   Value choose(Value condition, function_ref<Value()> then,
                function_ref<Value()> otherwise);
-
-  OpBuilder &builder;
-  Location loc;
 
 private:
   bool parallel;

@@ -66,7 +66,7 @@ private:
                                     emitter.less(block, blocks));
         emitter.onlyIf(inside, [&] {
           Value index = emitter.load(op.getIndices(), {unit, block});
-          storeField(row[0], unit, position[1], emitter.byteToIndex(index));
+          storeField(row[0], unit, position[1], emitter.toIndex(index));
         });
       });
     });

@@ -79,7 +79,7 @@ Value WeightAccess::kOf(Value row, Value column) {
 Value WeightAccess::unitPosition(Value row, Value column) {
   Value unitRow = emitter.div(row, pattern.bk);
   if (!packing)
-    return emitter.byteToIndex(
+    return emitter.toIndex(
         emitter.load(indices, {unitRow, emitter.div(column, pattern.bn)}));
   if (packing.getColInfo() != 0)
     return ColInfo(emitter, pattern, packing.getPacking())
@@ -94,7 +94,7 @@ Value WeightAccess::loadField(Value panel, Value unitRow, Value group) {
   IndexField field =
       IndexField::at(emitter, packing.getPacking(), pattern, unitRow, group);
   auto loadByte = [&](Value byte) {
-    return emitter.byteToIndex(emitter.load(indices, {panel, field.row, byte}));
+    return emitter.toIndex(emitter.load(indices, {panel, field.row, byte}));
   };
   Value word = loadByte(field.byte);
   OpBuilder &builder = emitter.builder;
