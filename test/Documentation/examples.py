@@ -6,16 +6,18 @@ Every ```mlir block with a function has to parse. Where a paragraph that names
 `nm-opt FLAGS` stands between two such blocks, the first run through these flags
 has to give the second. A block with `...` in it is an excerpt: `...` stands for
 what is left out of a line, or, alone on one, for lines, and the next block is
-made of the whole.
+made of the whole. A ```ptx block is an excerpt of what `nm-compile FLAGS` makes
+of the last block that linalg was in.
 """
 
+import os
 import re
 import shlex
 import subprocess
 import sys
 
 
-def nm_opt(tool, ir, *flags):
+def run_tool(tool, ir, *flags):
     result = subprocess.run([tool, "-", *flags], input=ir, text=True,
                             capture_output=True)
     if result.returncode:
@@ -23,8 +25,14 @@ def nm_opt(tool, ir, *flags):
     return result.stdout
 
 
+def flags_of(tool, text):
+    """What a paragraph says to run, as `tool FLAGS`, or None."""
+    found = re.search(f"`{tool} ([^`]*)`", text)
+    return shlex.split(found.group(1)) if found else None
+
+
 def lines_of(ir):
-    return [line.strip() for line in ir.splitlines() if line.strip()]
+    return [" ".join(line.split()) for line in ir.splitlines() if line.strip()]
 
 
 def matches(line, excerpt):
@@ -47,44 +55,62 @@ def first_missing(got, excerpt):
     return None
 
 
+def compare_excerpt(got, excerpt):
+    missing = first_missing(lines_of(got), lines_of(excerpt))
+    if missing is None:
+        return None
+    return f"expected, in this place,\n  {missing}\nbut got\n{got}"
+
+
 class Examples:
     """The blocks of one file, each with the text before it."""
 
-    def __init__(self, tool):
-        self.tool = tool
+    def __init__(self, nm_opt):
+        self.nm_opt = nm_opt
+        self.nm_compile = os.path.join(os.path.dirname(nm_opt), "nm-compile")
+        # The block before, whole, and the last that was not compiled at all.
         self.before = None
+        self.source = None
 
-    def run(self, between):
-        flags = re.search(r"`nm-opt ([^`]*)`", between)
-        if not (self.before and flags):
+    def run_before(self, between):
+        flags = flags_of("nm-opt", between)
+        if self.before is None or flags is None:
             return None
-        return nm_opt(self.tool, self.before, *shlex.split(flags.group(1)))
+        return run_tool(self.nm_opt, self.before, *flags)
 
     def check_excerpt(self, ir, between):
-        got = self.run(between)
+        got = self.run_before(between)
         if got is None:
             return None
         self.before = got
-        missing = first_missing(lines_of(got), lines_of(ir))
-        if missing is None:
-            return None
-        return f"expected, in this place,\n  {missing}\nbut got\n{got}"
+        return compare_excerpt(got, ir)
 
     def check_whole(self, ir, between):
         if "func.func" not in ir:
             return None
-        got = self.run(between)
+        got = self.run_before(between)
         self.before = ir
-        parsed = nm_opt(self.tool, ir)
+        if "linalg." in ir:
+            self.source = ir
+        parsed = run_tool(self.nm_opt, ir)
         if got is None or got == parsed:
             return None
         return f"expected\n{parsed}but got\n{got}"
 
-    def check(self, ir, between):
+    def check_ptx(self, ptx, between):
+        flags = flags_of("nm-compile", between)
+        if self.source is None or flags is None:
+            return "expected a block with linalg, and nm-compile's flags"
+        return compare_excerpt(
+            run_tool(self.nm_compile, self.source, *flags), ptx)
+
+    def check(self, language, text, between):
         try:
-            if "..." in ir:
-                return self.check_excerpt(ir, between)
-            return self.check_whole(ir, between)
+            if language == "ptx":
+                return self.check_ptx(text, between)
+            if "..." in text:
+                return self.check_excerpt(text, between)
+            return self.check_whole(text, between)
         except ValueError as error:
             return str(error)
 
@@ -92,12 +118,12 @@ class Examples:
 def failures(tool, text):
     examples = Examples(tool)
     between = ""
-    for part in re.split(r"(^```mlir\n.*?^```$)", text, flags=re.M | re.S):
-        if not part.startswith("```mlir"):
+    for part in re.split(r"(^```(?:mlir|ptx)\n.*?^```$)", text,
+                         flags=re.M | re.S):
+        block = re.fullmatch(r"```(mlir|ptx)\n(.*)```", part, flags=re.S)
+        if not block:
             between = part
-            continue
-        ir = part.removeprefix("```mlir\n").removesuffix("```")
-        if failure := examples.check(ir, between):
+        elif failure := examples.check(block[1], block[2], between):
             yield failure
 
 
