@@ -99,7 +99,9 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
 /// Arithmetic of kernels that NVPTX has no instructions for.
 static void buildKernelArithmetic(OpPassManager &kernels) {
   // Instead of libdevice, which only an installed toolkit has.
-  kernels.addPass(createNMApproximateMath());
+  NMApproximateMathOptions math;
+  math.hasExp2 = true;
+  kernels.addPass(createNMApproximateMath(math));
 }
 
 void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace nm::sim;
 
@@ -164,6 +165,10 @@ void nmSimCollective(NmSimThread *thread, int32_t site, int32_t width,
 
 float nmSimReciprocal(NmSimThread *, int32_t, float value) {
   return 1.0f / value;
+}
+float nmSimExp2(NmSimThread *, int32_t, float value) {
+  float power = std::exp2(value);
+  return power < std::numeric_limits<float>::min() ? 0 : power;
 }
 float nmSimRsqrtF32(float value) { return 1.0f / std::sqrt(value); }
 double nmSimRsqrtF64(double value) { return 1.0 / std::sqrt(value); }

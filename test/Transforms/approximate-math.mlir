@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-approximate-math | FileCheck %s
+// RUN: nm-opt %s --nm-approximate-math=has-exp2 | FileCheck %s --check-prefix=GPU
 
 // CHECK-LABEL: func.func @f32(
 // CHECK-NOT:     math.{{erf|exp |tanh}}
@@ -11,17 +12,101 @@ func.func @f32(%x: f32) -> f32 {
   return %2 : f32
 }
 
-// GELU's function has no division and no choice, and passes NaN on.
+// erf has no division and no choice, and passes NaN on.
 // CHECK-LABEL: func.func @erf(
 // CHECK-SAME:    %[[X:.*]]: vector<8xf32>
-// CHECK:         %[[LOW:.*]] = arith.maximumf %[[X]], %{{.*}} : vector<8xf32>
-// CHECK:         arith.minimumf %[[LOW]], %
-// CHECK-COUNT-16: math.fma
+// CHECK:         %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]] : vector<8xf32>
+// CHECK:         %[[S:.*]] = math.fma %[[SQUARE]], %
+// CHECK:         arith.minimumf %[[S]], %
+// CHECK-COUNT-15: math.fma
+// CHECK:         arith.maximumf
+// CHECK:         arith.minimumf
 // CHECK-NOT:     arith.{{divf|select|cmpf}}
 // CHECK:         return
 func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.erf %x : vector<8xf32>
   return %0 : vector<8xf32>
+}
+
+// GELU is taken whole: what erf takes is not scaled, and what it gives is not
+// added to 1.
+// CHECK-LABEL: func.func @gelu(
+// CHECK-SAME:    %[[X:.*]]: f32, %[[GATE:.*]]: f32
+// CHECK:         %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]] : f32
+// CHECK:         math.fma %[[SQUARE]], %
+// CHECK-COUNT-15: math.fma
+// CHECK-NOT:     arith.addf
+// CHECK:         %[[GELU:.*]] = math.fma %[[X]], %
+// CHECK:         arith.mulf %[[GELU]], %[[GATE]]
+//
+// By a power of two: -min(|x|, 7.9) 2^p + (x - min(x, 0)).
+// GPU-LABEL:   func.func @gelu(
+// GPU-SAME:      %[[X:.*]]: f32, %[[GATE:.*]]: f32
+// GPU:           %[[ABS:.*]] = math.absf %[[X]]
+// GPU:           %[[MIN:.*]] = arith.minimumf %[[ABS]], %
+// GPU-COUNT-7:   math.fma %{{.*}}, %[[MIN]], %
+// GPU:           %[[POWER:.*]] = llvm.inline_asm "ex2.approx.ftz.f32 $0, $1;"
+// GPU-NOT:       math.fma
+// GPU:           %[[NEGATIVE:.*]] = arith.minimumf %[[X]], %
+// GPU:           %[[POSITIVE:.*]] = arith.subf %[[X]], %[[NEGATIVE]]
+// GPU:           %[[MINUS:.*]] = arith.negf %[[MIN]]
+// GPU:           %[[GELU:.*]] = math.fma %[[MINUS]], %[[POWER]], %[[POSITIVE]]
+// GPU-NEXT:      arith.mulf %[[GELU]], %[[GATE]]
+func.func @gelu(%x: f32, %gate: f32) -> f32 {
+  %half = arith.constant 0.5 : f32
+  %one = arith.constant 1.0 : f32
+  %rsqrt2 = arith.constant 0.707106769 : f32
+  %scaled = arith.mulf %x, %rsqrt2 : f32
+  %erf = math.erf %scaled : f32
+  %weight = arith.addf %one, %erf : f32
+  %halved = arith.mulf %x, %half : f32
+  %y = arith.mulf %halved, %weight : f32
+  %gated = arith.mulf %y, %gate : f32
+  return %gated : f32
+}
+
+// Not of the same x, so not GELU.
+// GPU-LABEL:   func.func @other(
+// GPU-NOT:       ex2
+// GPU:           arith.addf
+// GPU:           return
+func.func @other(%x: f32, %z: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %erf = math.erf %z : f32
+  %weight = arith.addf %one, %erf : f32
+  %y = arith.mulf %x, %weight : f32
+  return %y : f32
+}
+
+// GELU's tanh form and SiLU take a power of two and a reciprocal of each
+// element, and no division.
+// GPU-LABEL:   func.func @tanh(
+// GPU-COUNT-2:   ex2.approx
+// GPU-COUNT-2:   nvvm.rcp.approx.ftz.f
+// GPU-NOT:       divf
+// GPU:           return
+func.func @tanh(%x: vector<2xf32>, %z: vector<2xf32>) -> vector<2xf32> {
+  %half = arith.constant dense<0.5> : vector<2xf32>
+  %one = arith.constant dense<1.0> : vector<2xf32>
+  %tanh = math.tanh %z : vector<2xf32>
+  %weight = arith.addf %tanh, %one : vector<2xf32>
+  %halved = arith.mulf %x, %half : vector<2xf32>
+  %y = arith.mulf %weight, %halved : vector<2xf32>
+  return %y : vector<2xf32>
+}
+
+// GPU-LABEL:   func.func @silu(
+// GPU-SAME:      %[[X:.*]]: f32
+// GPU:           ex2.approx
+// GPU:           %[[SIGMOID:.*]] = nvvm.rcp.approx.ftz.f
+// GPU-NEXT:      arith.mulf %[[X]], %[[SIGMOID]]
+func.func @silu(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %minus = arith.negf %x : f32
+  %exp = math.exp %minus : f32
+  %sum = arith.addf %one, %exp : f32
+  %y = arith.divf %x, %sum : f32
+  return %y : f32
 }
 
 // f16 is computed in f32.

@@ -338,6 +338,7 @@ NM_SIM_API void nmSimWaitForProducts(NmSimThread *thread, int32_t site,
 
 NM_SIM_API float nmSimReciprocal(NmSimThread *thread, int32_t site,
                                  float value);
+NM_SIM_API float nmSimExp2(NmSimThread *thread, int32_t site, float value);
 NM_SIM_API float nmSimRsqrtF32(float value);
 NM_SIM_API double nmSimRsqrtF64(double value);
 

@@ -298,6 +298,7 @@ static ArrayRef<Instruction> getAsmInstructions() {
        "nmSimCommitProducts", getNone},
       {"wgmma.wait_group.sync.aligned", Execution::Thread,
        "nmSimWaitForProducts", getWarpgroupWaitInAsm},
+      {"ex2.approx.ftz.f32", Execution::Thread, "nmSimExp2"},
   };
   return kTable;
 }

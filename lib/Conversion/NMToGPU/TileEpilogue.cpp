@@ -2,6 +2,7 @@
 
 #include "TileEpilogue.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,7 +59,7 @@ TileEpilogue::find(scf::ForallOp blocks) {
 /// `type` has, which have to be in bounds.
 static Value loadAt(OpBuilder &builder, Location loc, Value operand,
                     AffineMap map, ArrayRef<Value> indices, int64_t offset,
-                    VectorType type,
+                    VectorType type, int64_t aligned,
                     function_ref<Value(unsigned, Value)> clamp) {
   SmallVector<Value> at;
   for (unsigned i = 0; i < map.getNumResults(); ++i) {
@@ -71,19 +72,20 @@ static Value loadAt(OpBuilder &builder, Location loc, Value operand,
   }
   if (!type)
     return memref::LoadOp::create(builder, loc, operand, at);
-  unsigned bits = type.getElementTypeBitWidth();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
   return vector::LoadOp::create(builder, loc, type, operand, at,
                                 /*nontemporal=*/false,
-                                llvm::MaybeAlign(bits / 8));
+                                llvm::MaybeAlign(aligned * bytes));
 }
 
 Value mlir::nm::loadOperand(OpBuilder &builder, Location loc, Value operand,
                             AffineMap map, ArrayRef<Value> indices,
-                            VectorType type,
+                            VectorType type, int64_t aligned,
                             function_ref<Value(unsigned, Value)> clamp) {
   auto memref = cast<MemRefType>(operand.getType());
   auto load = [&](int64_t offset, VectorType type) {
-    return loadAt(builder, loc, operand, map, indices, offset, type, clamp);
+    return loadAt(builder, loc, operand, map, indices, offset, type, aligned,
+                  clamp);
   };
   if (!type)
     return load(0, {});
@@ -99,6 +101,15 @@ Value mlir::nm::loadOperand(OpBuilder &builder, Location loc, Value operand,
   for (int64_t i = 0; i < type.getNumElements(); ++i)
     elements.push_back(load(i, {}));
   return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+/// How many elements the address of a vector of an operand is a multiple of.
+/// Sums are at multiples of their number along the last dimension of C.
+static int64_t getAlignment(Value operand, AffineMap map, VectorType type) {
+  if (map.getNumResults() == 0)
+    return 1;
+  SmallVector<int64_t> extents(map.getNumResults(), type.getNumElements());
+  return getAccessWidth(operand, extents);
 }
 
 Value TileEpilogue::apply(OpBuilder &builder, Value sum,
@@ -124,15 +135,16 @@ Value TileEpilogue::apply(OpBuilder &builder, Value sum,
   SmallVector<Value> arguments;
   for (OpOperand &operand : op->getOpOperands()) {
     bool isRead = &operand != sums && op.payloadUsesValueFromOperand(&operand);
-    Value element = sum;
-    if (isRead && llvm::is_contained(mayPassEnd, true))
-      element = loadOperand(builder, loc, operand.get(),
-                            op.getMatchingIndexingMap(&operand), indices, type,
-                            clamp);
-    else if (isRead)
-      element = loadOperand(builder, loc, operand.get(),
-                            op.getMatchingIndexingMap(&operand), indices, type);
-    arguments.push_back(element);
+    if (!isRead) {
+      arguments.push_back(sum);
+      continue;
+    }
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    bool isClamped = llvm::is_contained(mayPassEnd, true);
+    arguments.push_back(loadOperand(
+        builder, loc, operand.get(), map, indices, type,
+        type ? getAlignment(operand.get(), map, type) : 1,
+        isClamped ? function_ref<Value(unsigned, Value)>(clamp) : nullptr));
   }
   return inlineElementwise(builder, loc, *op.getBody(), arguments);
 }

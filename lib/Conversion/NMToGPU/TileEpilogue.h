@@ -13,9 +13,11 @@ namespace mlir::nm {
 /// The elements of an operand of an elementwise op at `indices` of its loops,
 /// of which `map` gives the operand's dimensions: one, or where `type` is a
 /// vector, neighbours along the last loop. `clamp`, if given, brings an index
-/// of a loop into bounds.
+/// of a loop into bounds. `aligned` is how many elements the address of a
+/// vector is a multiple of.
 Value loadOperand(OpBuilder &builder, Location loc, Value operand,
                   AffineMap map, ArrayRef<Value> indices, VectorType type,
+                  int64_t aligned = 1,
                   function_ref<Value(unsigned, Value)> clamp = nullptr);
 
 /// The linalg.generic after the products of a block, which takes their sums

@@ -10,7 +10,7 @@
 // CHECK-NOT: memref.alloc
 // CHECK: gpu.launch blocks
 // CHECK: llvm.intr.fma
-// CHECK: %[[B:.*]] = vector.load {{.*}} {alignment = 4 : i64} : memref<128xf32, strided<[1], offset: ?>>, vector<4xf32>
+// CHECK: %[[B:.*]] = vector.load {{.*}} {alignment = 16 : i64} : memref<128xf32, strided<[1], offset: ?>>, vector<4xf32>
 // CHECK: %[[BIASED:.*]] = arith.addf %{{.*}}, %[[B]] : vector<4xf32>
 // CHECK: %[[RELU:.*]] = arith.maximumf %[[BIASED]], %{{.*}} : vector<4xf32>
 // CHECK: %[[H:.*]] = arith.truncf %[[RELU]] : vector<4xf32> to vector<4xf16>

@@ -1,0 +1,66 @@
+//===- FloatEmitter.h - f32 arithmetic of approximations --------*- C++ -*-===//
+
+#ifndef NM_LIB_TRANSFORMS_FLOATEMITTER_H
+#define NM_LIB_TRANSFORMS_FLOATEMITTER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::nm {
+
+/// Builds arithmetic on values of one type, which is f32 or vectors of f32.
+class FloatEmitter {
+public:
+  FloatEmitter(OpBuilder &builder, Location loc, Type type)
+      : builder(builder), loc(loc), type(type) {}
+
+  Value constant(double value) {
+    Attribute scalar = builder.getF32FloatAttr(float(value));
+    auto vector = dyn_cast<VectorType>(type);
+    return arith::ConstantOp::create(
+        builder, loc,
+        vector ? cast<TypedAttr>(DenseElementsAttr::get(vector, scalar))
+               : cast<TypedAttr>(scalar));
+  }
+  Value add(Value a, Value b) {
+    return arith::AddFOp::create(builder, loc, a, b);
+  }
+  Value sub(Value a, Value b) {
+    return arith::SubFOp::create(builder, loc, a, b);
+  }
+  Value mul(Value a, Value b) {
+    return arith::MulFOp::create(builder, loc, a, b);
+  }
+  Value fma(Value a, Value b, Value c) {
+    return math::FmaOp::create(builder, loc, a, b, c);
+  }
+  Value negate(Value a) { return arith::NegFOp::create(builder, loc, a); }
+  Value absolute(Value a) { return math::AbsFOp::create(builder, loc, a); }
+
+  /// NaN where `value` is: an instruction of GPUs, and of x86 where `end` is a
+  /// constant other than zero.
+  Value atMost(Value value, double end) {
+    return arith::MinimumFOp::create(builder, loc, value, constant(end));
+  }
+  Value atLeast(Value value, double end) {
+    return arith::MaximumFOp::create(builder, loc, value, constant(end));
+  }
+
+  /// The polynomial in `x`, lowest power first.
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value sum = constant(coefficients.back());
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, constant(coefficient));
+    return sum;
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_TRANSFORMS_FLOATEMITTER_H
