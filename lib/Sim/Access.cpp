@@ -96,6 +96,15 @@ std::string Block::describeShared(const NmSimThread &thread, int32_t site,
 
 /// Who has made an access, as the shadow numbers them.
 std::string Block::describeThread(uint32_t thread) const {
+  if (thread >= Order::getCopier(0)) {
+    auto copier = int32_t((thread - Order::getCopier(0)) / kWarp);
+    auto found = std::find_if(
+        threads.begin(), threads.end(),
+        [&](const NmSimThread &other) { return other.bulk.copier == copier; });
+    return "a copy of thread " + std::to_string(found - threads.begin()) +
+           " of " + std::to_string(numThreads) +
+           " out of shared memory, which nobody waited for,";
+  }
   if (thread >= Order::getTensorCores(0))
     return "a product of warpgroup " +
            std::to_string((thread - Order::getTensorCores(0)) / kWarp) +

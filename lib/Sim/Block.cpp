@@ -66,8 +66,10 @@ void Block::endThread(NmSimThread &thread) {
   ++numDone;
   idleSteps = 0;
   cluster.endThread(thread);
+  checkBulkGroups(thread);
   if (!isDone())
     return;
+  checkRegisters();
   for (const RemoteAccess &access : remote)
     if (access.thread && !order.isBeforeAny(access.when))
       report(*access.thread, FaultClass::EndedBlock, access.site,
@@ -89,6 +91,8 @@ void Block::startThreads() {
     thread.uncommitted.clear();
     thread.groups.clear();
     thread.products.reset();
+    thread.bulk = BulkGroups();
+    thread.registers = 0;
     thread.fiber.start(stacks.low(i), stacks.high(i), runThread, &thread);
   }
 }
@@ -108,6 +112,7 @@ void Block::start(const std::array<int64_t, 3> &place) {
   numDone = 0;
   idleSteps = 0;
   numBarriers = 0;
+  numCopiers = 0;
   isStuck = false;
   startThreads();
 }
@@ -161,7 +166,8 @@ void Block::giveTurn(NmSimThread &thread, int32_t site, int64_t idle) {
 //===----------------------------------------------------------------------===//
 
 void Block::barrier(NmSimThread &thread, int32_t site, int32_t number,
-                    int32_t count) {
+                    int32_t count, bool waits) {
+  step(thread, site);
   if (number < 0 || number >= int32_t(barriers.size())) {
     report(thread, FaultClass::BadOperand, site,
            "expected a barrier of 0 to 15, but got " + std::to_string(number));
@@ -171,8 +177,8 @@ void Block::barrier(NmSimThread &thread, int32_t site, int32_t number,
   int64_t expected =
       count < 0 ? int64_t(numWarps) * kWarp : (int64_t(count) + 31) / 32 * 32;
   if (barrier.arrived == 0) {
+    barrier = Barrier();
     barrier.expected = expected;
-    barrier.warps = 0;
   } else if (barrier.expected != expected) {
     report(thread, FaultClass::BarrierDivergence, site,
            "expects " + std::to_string(expected) + " threads at barrier " +
@@ -182,18 +188,23 @@ void Block::barrier(NmSimThread &thread, int32_t site, int32_t number,
   // The lanes of a last warp that is not full count as if they were there.
   bool isLastLane = thread.index + 1 == numThreads;
   barrier.arrived += 1 + (isLastLane ? kWarp - 1 - thread.lane() : 0);
-  barrier.warps |= 1u << thread.warp();
-  thread.state = ThreadState::AtBarrier;
   thread.site = site;
-  thread.barrier = number;
-  thread.steps = kTurn;
+  if (waits) {
+    barrier.warps |= 1u << thread.warp();
+    thread.state = ThreadState::AtBarrier;
+    thread.barrier = number;
+    thread.steps = kTurn;
+  } else {
+    barrier.hasArrivals = true;
+    order.release(thread.warp(), barrier.arrivals);
+  }
   if (barrier.arrived >= barrier.expected)
-    releaseBarrier(thread);
-  leave(thread);
+    releaseBarrier(thread, number);
+  if (waits)
+    leave(thread);
 }
 
-void Block::releaseBarrier(const NmSimThread &thread) {
-  int32_t number = thread.barrier;
+void Block::releaseBarrier(const NmSimThread &thread, int32_t number) {
   Barrier &barrier = barriers[number];
   std::array<int32_t, kMaxWarps> sites;
   sites.fill(-1);
@@ -211,6 +222,9 @@ void Block::releaseBarrier(const NmSimThread &thread) {
     site = other.site;
   }
   order.join(barrier.warps);
+  for (uint32_t warp = 0; barrier.hasArrivals && warp < numWarps; ++warp)
+    if (barrier.warps >> warp & 1)
+      order.acquire(warp, barrier.arrivals);
   counts.barriers += uint64_t(__builtin_popcount(barrier.warps));
   barrier.arrived = 0;
   idleSteps = 0;

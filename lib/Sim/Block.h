@@ -31,6 +31,17 @@ enum class ThreadState {
   AtMbarrier,
   Done
 };
+
+/// A thread's bulk copies out of shared memory. Groups are numbered from 1.
+struct BulkGroups {
+  /// Its number among the block's threads that have such, or -1.
+  int32_t copier = -1;
+  /// Of the last copy.
+  int32_t site = -1;
+  /// The group that is not committed; that of the last copy; the last that was
+  /// waited for.
+  uint32_t group = 1, started = 0, finished = 0;
+};
 } // namespace nm::sim
 
 /// A thread of the block; what emitted code passes on without looking inside.
@@ -51,6 +62,9 @@ struct NmSimThread {
   std::vector<nm::sim::PendingCopy> uncommitted;
   std::deque<std::vector<nm::sim::PendingCopy>> groups;
   nm::sim::Products products;
+  nm::sim::BulkGroups bulk;
+  /// What it has last asked for, and where; 0 if it has not.
+  int32_t registers, registersSite;
   /// What accesses out of bounds read and write instead.
   alignas(128) char scratch[128];
 
@@ -117,7 +131,9 @@ public:
   void commitCopies(NmSimThread &thread);
   void waitForCopies(NmSimThread &thread, size_t pending);
   void waitForAllCopies(NmSimThread &thread);
-  void barrier(NmSimThread &thread, int32_t site, int32_t id, int32_t count);
+  /// Arrives at a barrier, and waits for the others where `waits`.
+  void barrier(NmSimThread &thread, int32_t site, int32_t id, int32_t count,
+               bool waits = true);
   void initMbarrier(NmSimThread &thread, int32_t site, char *address,
                     int32_t count);
   void invalidateMbarrier(NmSimThread &thread, int32_t site, char *address);
@@ -134,6 +150,10 @@ public:
                    bool counts);
   void startBulkCopy(NmSimThread &thread, int32_t site, char *to,
                      const char *from, char *address, int32_t bytes);
+  void startBulkStore(NmSimThread &thread, int32_t site, char *to,
+                      const char *from, int32_t bytes);
+  void waitForBulkGroups(NmSimThread &thread, int32_t pending);
+  void setRegisters(NmSimThread &thread, int32_t site, int32_t count);
   /// A thread comes to wgmma number `number` of the kernel, and uses registers
   /// that one has: `what` says how.
   void startProduct(NmSimThread &thread, int32_t site, int32_t number);
@@ -164,7 +184,10 @@ public:
 private:
   struct Barrier {
     int64_t arrived = 0, expected = 0;
+    /// Those that wait, and what others have done that have only arrived.
     uint32_t warps = 0;
+    bool hasArrivals = false;
+    Order::Clocks arrivals{};
   };
   /// A collective that waits for lanes.
   struct Gathering {
@@ -205,7 +228,12 @@ private:
   void finishPhase(Mbarrier &barrier);
   void wakeWaiting(const Mbarrier &barrier, const char *address);
   /// The last thread to arrive has.
-  void releaseBarrier(const NmSimThread &thread);
+  void releaseBarrier(const NmSimThread &thread, int32_t number);
+  bool findCopier(NmSimThread &thread, int32_t site);
+  bool readForCopy(NmSimThread &thread, int32_t site, size_t offset,
+                   size_t bytes);
+  void checkBulkGroups(NmSimThread &thread);
+  void checkRegisters();
   void finishGathering(size_t index);
   bool readChunk(NmSimThread &thread, int32_t site, uint32_t cores,
                  size_t offset);
@@ -242,6 +270,7 @@ private:
   /// Steps of all threads since one of them last got further.
   int64_t idleSteps = 0;
   int64_t numBarriers = 0;
+  uint32_t numCopiers = 0;
   bool isStuck = false;
 
   std::array<int64_t, 3> id;

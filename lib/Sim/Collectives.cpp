@@ -75,6 +75,15 @@ void nmSimShuffle(NmSimCollective *lanes) {
   }
 }
 
+void nmSimElect(NmSimCollective *lanes) {
+  bool isFirst = true;
+  for (int lane = 0; lane < lanes->width; ++lane)
+    if (lanes->operands[lane]) {
+      *static_cast<bool *>(lanes->results[lane]) = isFirst;
+      isFirst = false;
+    }
+}
+
 void nmSimVote(NmSimCollective *lanes) {
   struct Operands {
     int32_t predicate, kind;

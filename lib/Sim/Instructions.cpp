@@ -128,6 +128,11 @@ void nmSimBarrier(NmSimThread *thread, int32_t site, int32_t id,
   thread->block->barrier(*thread, site, id, count);
 }
 
+void nmSimArriveBarrier(NmSimThread *thread, int32_t site, int32_t id,
+                        int32_t count) {
+  thread->block->barrier(*thread, site, id, count, /*waits=*/false);
+}
+
 void nmSimArriveCluster(NmSimThread *thread, int32_t site, int32_t aligned) {
   thread->block->arriveCluster(*thread, site, aligned != 0);
 }
@@ -162,6 +167,21 @@ void nmSimCollective(NmSimThread *thread, int32_t site, int32_t width,
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
+
+/// Bit 3 of each four of the selector fills the byte with its sign.
+int32_t nmSimPermute(NmSimThread *, int32_t, int32_t low, int32_t high,
+                     int32_t selector) {
+  uint64_t pool = uint64_t(uint32_t(high)) << 32 | uint32_t(low);
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    int32_t choice = selector >> 4 * i;
+    auto byte = uint8_t(pool >> 8 * (choice & 7));
+    if (choice & 8)
+      byte = byte & 0x80 ? 0xff : 0;
+    result |= uint32_t(byte) << 8 * i;
+  }
+  return int32_t(result);
+}
 
 float nmSimReciprocal(NmSimThread *, int32_t, float value) {
   return 1.0f / value;

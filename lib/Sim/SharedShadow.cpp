@@ -83,6 +83,16 @@ void Order::finishProducts(uint32_t warp, uint32_t group) {
   last = std::max(last, group);
 }
 
+void Order::startCopy(uint32_t copier, uint32_t warp, uint32_t group) {
+  known[getCopier(copier) / kWarp] = known[warp];
+  clocks[getCopier(copier) / kWarp] = group;
+}
+
+void Order::finishCopies(uint32_t warp, uint32_t copier, uint32_t group) {
+  uint32_t &last = known[warp][getCopier(copier) / kWarp];
+  last = std::max(last, group);
+}
+
 bool Order::isBeforeAny(Stamp stamp) const {
   uint32_t other = stamp.thread() / kWarp;
   return std::any_of(
@@ -107,13 +117,15 @@ void SharedShadow::reset(size_t size) {
 }
 
 SharedConflict SharedShadow::readCell(Cell &cell, const Order &order,
-                                      uint32_t thread, int32_t site) {
+                                      uint32_t thread, int32_t site,
+                                      uint32_t issuer) {
   SharedConflict found;
   if (cell.copier)
     found = {Conflict::Pending, uint32_t(cell.copier - 1), cell.writerSite};
   else if (!cell.writer)
     found.kind = Conflict::Uninitialized;
-  else if (!order.isBefore(cell.writer, thread))
+  else if (cell.writer.thread() != issuer &&
+           !order.isBefore(cell.writer, thread))
     found = {Conflict::ReadAfterWrite, cell.writer.thread(), cell.writerSite};
   // One reader that is not yet ordered before all others, and one more, tell
   // every later writer whether somebody else has read.
@@ -242,21 +254,22 @@ void SharedShadow::fenceProxies(Order &order, uint32_t thread) {
 /// Either somebody has fenced what came before him, or the writer what it had
 /// written itself.
 bool SharedShadow::isFenced(const Cell &cell, const Order &order,
-                            uint32_t reader) const {
+                            uint32_t reader, uint32_t issuer) const {
   if (order.isFenced(cell.writer, reader))
     return true;
   uint32_t writer = cell.writer.thread();
   return writer < fences.size() && cell.fences < fences[writer].size() &&
-         order.isBefore(fences[writer][cell.fences], reader);
+         (writer == issuer ||
+          order.isBefore(fences[writer][cell.fences], reader));
 }
 
 SharedConflict SharedShadow::readAsync(const Order &order, uint32_t reader,
-                                       int32_t site, size_t offset,
-                                       size_t size) {
+                                       int32_t site, size_t offset, size_t size,
+                                       uint32_t issuer) {
   return forEachCell(offset, size, [&](Cell &cell) {
-    SharedConflict found = readCell(cell, order, reader, site);
+    SharedConflict found = readCell(cell, order, reader, site, issuer);
     if (found.kind == Conflict::None && cell.isGeneric &&
-        !isFenced(cell, order, reader))
+        !isFenced(cell, order, reader, issuer))
       found = {Conflict::Unfenced, cell.writer.thread(), cell.writerSite};
     return found;
   });

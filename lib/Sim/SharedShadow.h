@@ -22,6 +22,8 @@ inline constexpr int kWarp = 32;
 inline constexpr int kMaxClusterBlocks = 8;
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kMaxWarpgroups = kMaxWarps / kWarpgroupWarps;
+/// Threads of a block that copy out of shared memory.
+inline constexpr int kMaxCopiers = 16;
 
 /// When a thread did something: its number in the block, and how many barriers
 /// its warp had passed. Zero is never.
@@ -42,7 +44,7 @@ private:
 class Order {
 public:
   static constexpr int kMaxClocks =
-      kMaxWarps + kMaxClusterBlocks + kMaxWarpgroups;
+      kMaxWarps + kMaxClusterBlocks + kMaxWarpgroups + kMaxCopiers;
   /// Of each warp and its likes; then how much of that a fence between proxies
   /// comes after.
   using Clocks = std::array<uint32_t, 2 * kMaxClocks>;
@@ -101,6 +103,14 @@ public:
   }
   /// The other way round; negative where it is a thread of this block.
   int getRank(uint32_t thread) const { return int(thread / kWarp) - warps; }
+
+  /// The same of a thread's bulk copies out of shared memory: they begin with
+  /// what comes after all that the warp knows.
+  static uint32_t getCopier(uint32_t copier) {
+    return getTensorCores(kMaxWarpgroups) + copier * kWarp;
+  }
+  void startCopy(uint32_t copier, uint32_t warp, uint32_t group);
+  void finishCopies(uint32_t warp, uint32_t copier, uint32_t group);
 
   /// A thread of the warp arrives at the cluster's barrier, or ends; has waited
   /// for it; and all of the cluster have arrived.
@@ -164,6 +174,8 @@ public:
     Asynchronous
   };
 
+  static constexpr uint32_t kNobody = ~0u;
+
   /// Of a block of so many threads.
   SharedShadow(size_t bytes, uint32_t threads);
 
@@ -179,9 +191,11 @@ public:
                            size_t offset, size_t bytes);
   void landCopy(Stamp writer, int32_t site, size_t offset, size_t bytes,
                 Write write = Write::Generic);
-  /// Through the asynchronous proxy.
+  /// Through the asynchronous proxy, as the thread `issuer` has told `reader`
+  /// to: what that thread has done itself comes before.
   SharedConflict readAsync(const Order &order, uint32_t reader, int32_t site,
-                           size_t offset, size_t bytes);
+                           size_t offset, size_t bytes,
+                           uint32_t issuer = kNobody);
   /// The thread executes fence.proxy.async.
   void fenceProxies(Order &order, uint32_t thread);
 
@@ -201,10 +215,11 @@ private:
   uint32_t countFences(uint32_t thread) const {
     return thread < fences.size() ? uint32_t(fences[thread].size()) : kNoFences;
   }
-  bool isFenced(const Cell &cell, const Order &order, uint32_t reader) const;
+  bool isFenced(const Cell &cell, const Order &order, uint32_t reader,
+                uint32_t issuer) const;
 
   SharedConflict readCell(Cell &cell, const Order &order, uint32_t thread,
-                          int32_t site);
+                          int32_t site, uint32_t issuer = kNobody);
   SharedConflict writeCell(Cell &cell, const Order &order, uint32_t thread,
                            int32_t site, bool atomic);
   void splitWord(size_t word);

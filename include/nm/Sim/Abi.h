@@ -153,6 +153,14 @@ NM_SIM_API void nmSimTrackCopies(NmSimThread *thread, int32_t site,
 NM_SIM_API void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to,
                               void *from, void *mbarrier, int32_t bytes);
 
+/// cp.async.bulk out of shared memory, commit_group and wait_group, whether of
+/// reads alone or of the whole copies.
+NM_SIM_API void nmSimStoreBulk(NmSimThread *thread, int32_t site, void *to,
+                               void *from, int32_t bytes);
+NM_SIM_API void nmSimCommitBulk(NmSimThread *thread, int32_t site);
+NM_SIM_API void nmSimWaitForBulk(NmSimThread *thread, int32_t site,
+                                 int32_t pending);
+
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
@@ -203,6 +211,12 @@ NM_SIM_API int32_t nmSimReadRegister(NmSimThread *thread, int32_t site,
 /// `count` of -1 means all threads of the block.
 NM_SIM_API void nmSimBarrier(NmSimThread *thread, int32_t site, int32_t id,
                              int32_t count);
+/// Arrives there and does not wait.
+NM_SIM_API void nmSimArriveBarrier(NmSimThread *thread, int32_t site,
+                                   int32_t id, int32_t count);
+/// setmaxnreg.
+NM_SIM_API void nmSimSetRegisters(NmSimThread *thread, int32_t site,
+                                  int32_t count);
 /// Arrives at the barrier of the cluster, and waits for all of its threads that
 /// have not ended to arrive. The lanes of a warp execute an `aligned` one as
 /// one.
@@ -249,6 +263,8 @@ NM_SIM_API void nmSimCollective(NmSimThread *thread, int32_t site,
 NM_SIM_API void nmSimShuffle(NmSimCollective *lanes);
 NM_SIM_API void nmSimVote(NmSimCollective *lanes);
 NM_SIM_API void nmSimReduce(NmSimCollective *lanes);
+/// Elects the first lane of the mask.
+NM_SIM_API void nmSimElect(NmSimCollective *lanes);
 /// ldmatrix and stmatrix, of 1, 2 or 4 matrices of 8 x 8 elements of 16 bits.
 /// The operands are of type NmSimMatrices.
 NM_SIM_API void nmSimLoadMatrices(NmSimCollective *lanes);
@@ -336,6 +352,9 @@ NM_SIM_API void nmSimWaitForProducts(NmSimThread *thread, int32_t site,
 // Arithmetic that host instructions do not have
 //===----------------------------------------------------------------------===//
 
+/// prmt in its default mode.
+NM_SIM_API int32_t nmSimPermute(NmSimThread *thread, int32_t site, int32_t low,
+                                int32_t high, int32_t selector);
 NM_SIM_API float nmSimReciprocal(NmSimThread *thread, int32_t site,
                                  float value);
 NM_SIM_API float nmSimExp2(NmSimThread *thread, int32_t site, float value);

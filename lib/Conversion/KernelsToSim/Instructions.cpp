@@ -42,6 +42,43 @@ static Operands getBarrier(const OperandBuilder &b) {
                             count ? count : b.integer(-1)};
 }
 
+static Operands getBarrierArrival(const OperandBuilder &b) {
+  auto op = cast<NVVM::BarrierArriveOp>(b.op);
+  Value id = op.getBarrierId();
+  return SmallVector<Value>{id ? id : b.integer(0), op.getNumberOfThreads()};
+}
+
+static Operands getElection(const OperandBuilder &b) {
+  Value mask = cast<NVVM::ElectSyncOp>(b.op).getMembermask();
+  return SmallVector<Value>{mask ? mask : b.integer(-1)};
+}
+
+static Operands getRegisterCount(const OperandBuilder &b) {
+  return SmallVector<Value>{
+      b.integer(cast<NVVM::SetMaxRegisterOp>(b.op).getRegCount())};
+}
+
+static Operands getPermutation(const OperandBuilder &b) {
+  auto op = cast<NVVM::PermuteOp>(b.op);
+  if (op.getMode() != NVVM::PermuteMode::DEFAULT || !op.getHi())
+    return op.emitOpError("expected the default mode: the simulator has no "
+                          "other");
+  return SmallVector<Value>{op.getLo(), op.getHi(), op.getSelector()};
+}
+
+static Operands getBulkStore(const OperandBuilder &b) {
+  auto op = cast<NVVM::CpAsyncBulkSharedCTAToGlobalOp>(b.op);
+  if (op.getByteMask())
+    return op.emitOpError("expected a copy of all bytes: the simulator has no "
+                          "other");
+  return SmallVector<Value>{op.getDstMem(), op.getSrcMem(), op.getSize()};
+}
+
+static Operands getBulkWait(const OperandBuilder &b) {
+  return SmallVector<Value>{
+      b.integer(cast<NVVM::CpAsyncBulkWaitGroupOp>(b.op).getGroup())};
+}
+
 static Operands getCopy(const OperandBuilder &b) {
   auto op = cast<NVVM::CpAsyncOp>(b.op);
   Value bytes = op.getCpSize();
@@ -155,6 +192,10 @@ static SiteTable::Access getBulkCopyAccess(Operation *) {
   return {NM_SIM_COPY, NM_SIM_SHARED, /*bytes=*/0, /*alignment=*/16};
 }
 
+static SiteTable::Access getBulkStoreAccess(Operation *) {
+  return {NM_SIM_COPY, NM_SIM_GLOBAL, /*bytes=*/0, /*alignment=*/16};
+}
+
 /// Whether it orders accesses of shared memory for the asynchronous proxy.
 static Operands getProxyFence(const OperandBuilder &b) {
   NVVM::ProxyKind kind = cast<NVVM::FenceProxyOp>(b.op).getKind();
@@ -164,6 +205,21 @@ static Operands getProxyFence(const OperandBuilder &b) {
 
 static Operands getSharedFence(const OperandBuilder &b) {
   return SmallVector<Value>{b.integer(1)};
+}
+
+/// A barrier's number, and how many threads if not all.
+static Operands getBarrierInAsm(const OperandBuilder &b) {
+  std::optional<AsmInstruction> text =
+      parseInlineAsm(cast<LLVM::InlineAsmOp>(b.op));
+  SmallVector<Value> values;
+  for (const AsmOperand &operand : text->operands)
+    values.push_back(operand.value ? operand.value : b.integer(operand.number));
+  if (values.size() == 1)
+    values.push_back(b.integer(-1));
+  if (values.size() != 2 || !values[0].getType().isInteger(32) ||
+      !values[1].getType().isInteger(32))
+    return b.op->emitOpError("expected the number of a barrier and of threads");
+  return values;
 }
 
 static Operands getNone(const OperandBuilder &) { return SmallVector<Value>{}; }
@@ -233,6 +289,7 @@ static ArrayRef<Instruction> getInstructions() {
        getAligned<NVVM::ClusterWaitOp>},
       {"nvvm.barrier0", Thread, "nmSimBarrier", getBarrier},
       {"nvvm.barrier", Thread, "nmSimBarrier", getBarrier},
+      {"nvvm.barrier.arrive", Thread, "nmSimArriveBarrier", getBarrierArrival},
       {"nvvm.bar.warp.sync", Thread, "nmSimSyncWarp"},
       {"nvvm.memory.barrier", Thread, "nmSimFence", getNone},
       {"nvvm.fence.proxy", Thread, "nmSimFenceProxies", getProxyFence},
@@ -257,10 +314,16 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.mbarrier.try_wait", Thread, "nmSimTestMbarrier", getPhaseTest},
       {"nvvm.mbarrier.try_wait.parity", Thread, "nmSimWaitMbarrier",
        getPhaseWait},
-      // Registers are not counted.
-      {"nvvm.setmaxregister", Thread, "nmSimFence", getNone},
+      {"nvvm.setmaxregister", Thread, "nmSimSetRegisters", getRegisterCount},
       {"nvvm.cp.async.commit.group", Thread, "nmSimCommitCopies"},
       {"nvvm.cp.async.wait.group", Thread, "nmSimWaitForCopies", getWait},
+      {"nvvm.cp.async.bulk.global.shared.cta", Thread, "nmSimStoreBulk",
+       getBulkStore, getBulkStoreAccess},
+      {"nvvm.cp.async.bulk.commit.group", Thread, "nmSimCommitBulk"},
+      {"nvvm.cp.async.bulk.wait_group", Thread, "nmSimWaitForBulk",
+       getBulkWait},
+      {"nvvm.elect.sync", Warp, "nmSimElect", getElection},
+      {"nvvm.prmt", Thread, "nmSimPermute", getPermutation},
       {"nvvm.shfl.sync", Warp, "nmSimShuffle", getShuffle},
       {"nvvm.vote.sync", Warp, "nmSimVote", getVote},
       {"nvvm.redux.sync", Warp, "nmSimReduce", getReduction},
@@ -287,6 +350,12 @@ static ArrayRef<Instruction> getAsmInstructions() {
       {"mma.", Execution::Warp, "nmSimMultiplyMatrices", getProductInAsm},
       {"movmatrix.", Execution::Warp, "nmSimTransposeMatrix",
        getTransposedMatrix},
+      {"bar.sync", Execution::Thread, "nmSimBarrier", getBarrierInAsm},
+      {"barrier.sync", Execution::Thread, "nmSimBarrier", getBarrierInAsm},
+      {"bar.arrive", Execution::Thread, "nmSimArriveBarrier", getBarrierInAsm},
+      {"barrier.arrive", Execution::Thread, "nmSimArriveBarrier",
+       getBarrierInAsm},
+      {"setmaxnreg.", Execution::Thread, "nmSimSetRegisters", getNumberInAsm},
       {"fence.proxy.async.global", Execution::Thread, "nmSimFence", getNone},
       {"fence.proxy.async", Execution::Thread, "nmSimFenceProxies",
        getSharedFence},
@@ -297,7 +366,7 @@ static ArrayRef<Instruction> getAsmInstructions() {
       {"wgmma.commit_group.sync.aligned", Execution::Thread,
        "nmSimCommitProducts", getNone},
       {"wgmma.wait_group.sync.aligned", Execution::Thread,
-       "nmSimWaitForProducts", getWarpgroupWaitInAsm},
+       "nmSimWaitForProducts", getNumberInAsm},
       {"ex2.approx.ftz.f32", Execution::Thread, "nmSimExp2"},
   };
   return kTable;

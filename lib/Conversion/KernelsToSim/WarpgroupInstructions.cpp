@@ -326,12 +326,11 @@ Operands mlir::nm::getWarpgroupProductInAsm(const OperandBuilder &b) {
   return build(b, *form, given);
 }
 
-Operands mlir::nm::getWarpgroupWaitInAsm(const OperandBuilder &b) {
+Operands mlir::nm::getNumberInAsm(const OperandBuilder &b) {
   std::optional<AsmInstruction> text =
       parseInlineAsm(cast<LLVM::InlineAsmOp>(b.op));
   if (text->operands.size() != 1)
-    return b.op->emitOpError("expected the number of groups that may be under "
-                             "way");
+    return b.op->emitOpError("expected one number");
   AsmOperandReader reader(b, text->operands);
   return SmallVector<Value>{reader.word()};
 }

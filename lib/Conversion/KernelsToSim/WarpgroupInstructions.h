@@ -12,7 +12,8 @@ FailureOr<SmallVector<Value>> getWarpgroupProduct(const OperandBuilder &b);
 FailureOr<SmallVector<Value>> getWarpgroupWait(const OperandBuilder &b);
 /// Of wgmma in inline PTX.
 FailureOr<SmallVector<Value>> getWarpgroupProductInAsm(const OperandBuilder &b);
-FailureOr<SmallVector<Value>> getWarpgroupWaitInAsm(const OperandBuilder &b);
+/// The only operand of an instruction in inline PTX.
+FailureOr<SmallVector<Value>> getNumberInAsm(const OperandBuilder &b);
 
 /// It reads shared memory by chunks of 16 bytes.
 SiteTable::Access getWarpgroupProductAccess(Operation *op);

@@ -149,3 +149,63 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @sums_of_halves(%a: i64, %b: i64, %sums: !llvm.struct<(i32, i32)>) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected a product m64 of f16, bf16, tf32, e4m3, e5m2, s8 or u8 with sums of f32 or s32: the simulator has no other}}
+    %0 = nvvm.wgmma.mma_async %a, %b, %sums, #nvvm.shape<m = 64, n = 8, k = 16>, D[<f16>, #nvvm.wgmma_scale_out<one>], A[<f16>, #nvvm.wgmma_scale_in<one>, <row>], B[<f16>, #nvvm.wgmma_scale_in<one>, <col>] : !llvm.struct<(i32, i32)> -> !llvm.struct<(i32, i32)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @too_narrow(%a: i64, %b: i64, %zero: f32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected the op's results, 8 values of 32 bits, as the sums}}
+    %0 = llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, 1, 1, 1, 0, 0;", "=f,=f,=f,=f,0,1,2,3,l,l" %zero, %zero, %zero, %zero, %a, %b : (f32, f32, f32, f32, i64, i64) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @operand_missing(%a: i64, %b: i64, %zero: f32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected the operands of wgmma.mma_async after its sums: A, B, metadata, selector, scale-d, scales of A and B, transposition of A and B}}
+    %0 = llvm.inline_asm has_side_effects "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, 1, 1, 1, 0, 0;", "=f,=f,=f,=f,0,1,2,3,l,l" %zero, %zero, %zero, %zero, %a, %b : (f32, f32, f32, f32, i64, i64) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @permutation(%a: i32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected the default mode: the simulator has no other}}
+    %0 = nvvm.prmt #nvvm.permute_mode<rc8> %a, %a : i32
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @some_bytes(%to: !llvm.ptr<1>, %from: !llvm.ptr<3>, %size: i32, %mask: i16) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected a copy of all bytes: the simulator has no other}}
+    nvvm.cp.async.bulk.global.shared.cta %to, %from, %size byte_mask = %mask : !llvm.ptr<1>, !llvm.ptr<3>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @barrier_of_nothing(%a: i32) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected the number of a barrier and of threads}}
+    llvm.inline_asm has_side_effects "bar.arrive;", "" : () -> ()
+    llvm.return
+  }
+}

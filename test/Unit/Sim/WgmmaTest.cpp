@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nm-c/Runtime.h"
+#include "RunKernel.h"
 #include "nm/Format/MatrixDescriptor.h"
-#include "nm/Sim/Abi.h"
 
 #include <gtest/gtest.h>
 
@@ -42,39 +41,15 @@ struct Arguments {
   uint32_t *sums;
 };
 
-enum Site : int32_t {
-  Other,
-  StoreShared,
-  LoadShared,
-  Product,
-  Use,
-  Commit,
-  StoreGlobal
-};
 constexpr int kThreads = 256, kN = 8, kBytesA = 2048, kBytesB = 256;
 /// Two slots of A and B.
 constexpr int kSlot = kBytesA + kBytesB, kShared = 2 * kSlot;
 } // namespace
 
-static const char kText[] = "op\0wgmma.mma_async\0use\0file:1:2";
-static const NmSimSite kSites[] = {
-    {0, 23, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
-    {0, 23, NM_SIM_STORE, NM_SIM_SHARED, 4, 4},
-    {0, 23, NM_SIM_LOAD, NM_SIM_SHARED, 4, 4},
-    {3, 23, NM_SIM_LOAD, NM_SIM_SHARED, 16, 16},
-    {19, 23, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
-    {0, 23, NM_SIM_OTHER, NM_SIM_GENERIC, 0, 1},
-    {0, 23, NM_SIM_STORE, NM_SIM_GLOBAL, 4, 4},
-};
-
 /// All threads write ones of f16 to a slot.
 static void fill(NmSimThread *thread, int slot, int tid) {
-  auto *shared = static_cast<char *>(nmSimDynamicShared(thread, Other));
-  for (int at = tid * 4; at < kSlot; at += kThreads * 4) {
-    uint32_t ones = 0x3c003c00;
-    std::memcpy(nmSimAccess(thread, StoreShared, shared + slot * kSlot + at),
-                &ones, 4);
-  }
+  for (int at = tid * 4; at < kSlot; at += kThreads * 4)
+    storeShared(thread, slot * kSlot + at, 0x3c003c00);
 }
 
 static void start(NmSimThread *thread, int slot, int number,
@@ -100,7 +75,7 @@ static void start(NmSimThread *thread, int slot, int number,
 static void multiply(NmSimThread *thread, void *arguments) {
   auto &args = *static_cast<Arguments *>(arguments);
   const Mutation &mutation = args.mutation;
-  int32_t tid = nmSimReadRegister(thread, Other, NM_SIM_TID_X);
+  int32_t tid = getThreadId(thread);
   if (mutation.fenced == Mutation::TooEarly)
     nmSimFenceProxies(thread, Other, 1);
   fill(thread, 0, tid);
@@ -108,14 +83,14 @@ static void multiply(NmSimThread *thread, void *arguments) {
   if (mutation.fenced == Mutation::ByWriter)
     nmSimFenceProxies(thread, Other, 1);
   if (!mutation.dropBarrier)
-    nmSimBarrier(thread, Other, 0, -1);
+    syncThreads(thread);
   if (mutation.fenced == Mutation::ByReader ||
       (mutation.fenced == Mutation::ByOneWarp && tid < 32))
     nmSimFenceProxies(thread, Other, 1);
   if (mutation.fenced == Mutation::ByOthers) {
     if (tid < 32)
       nmSimFenceProxies(thread, Other, 1);
-    nmSimBarrier(thread, Other, 0, -1);
+    syncThreads(thread);
   }
   uint32_t sums[2][4] = {};
   if (!mutation.dropFence)
@@ -124,15 +99,15 @@ static void multiply(NmSimThread *thread, void *arguments) {
     return;
   start(thread, 0, 0, mutation, sums[0]);
   if (!mutation.dropCommit)
-    nmSimCommitProducts(thread, Commit);
+    nmSimCommitProducts(thread, Other);
   if (mutation.useBetween)
     nmSimUseSums(thread, Use, 0);
   if (mutation.changeOperand)
     nmSimChangeRegister(thread, Use, 0);
   if (mutation.commitTwice && tid == 5)
-    nmSimCommitProducts(thread, Commit);
+    nmSimCommitProducts(thread, Other);
   start(thread, 1, 1, mutation, sums[1]);
-  nmSimCommitProducts(thread, Commit);
+  nmSimCommitProducts(thread, Other);
   if (mutation.overwriteEarly)
     fill(thread, 0, tid);
   if (!mutation.dropWait)
@@ -141,7 +116,7 @@ static void multiply(NmSimThread *thread, void *arguments) {
   if (mutation.useOwnLate)
     start(thread, 0, 0, mutation, sums[0]);
   if (!mutation.dropRelease)
-    nmSimBarrier(thread, Other, 0, -1);
+    syncThreads(thread);
   fill(thread, 0, tid);
   if (mutation.pending == 0) {
     nmSimUseSums(thread, Use, 1);
@@ -157,17 +132,9 @@ static void multiply(NmSimThread *thread, void *arguments) {
 
 /// The faults, or an empty text.
 static std::string run(const Mutation &mutation) {
-  static uint32_t sums[kThreads * 8];
-  Arguments arguments{mutation, sums};
-  NmSimKernel kernel{"kernel", "sm_90", 1 << 16, 0, multiply, kSites, 7, kText};
-  auto *bytes = reinterpret_cast<const char *>(sums);
-  NmSimExtent extent{bytes, sizeof sums, bytes};
-  NmSimLaunch shape{{1, 1, 1},  {kThreads, 1, 1}, {1, 1, 1}, kShared,
-                    &arguments, &extent,          1};
-  nmSimLaunch(&kernel, &shape);
-  char *error = nmTakeError();
-  std::string text = error ? error : "";
-  nmMessageFree(error);
+  std::vector<uint32_t> sums(kThreads * 8);
+  Arguments arguments{mutation, sums.data()};
+  std::string text = runKernel(multiply, &arguments, kThreads, kShared, sums);
   for (uint32_t sum : sums)
     if (text.empty() && sum != 0x41800000)
       text = "wrong sum";
@@ -195,7 +162,7 @@ TEST(WgmmaTest, OperandsThatNobodyOrdered) {
   expectFault(mutation, "race on shared memory: wgmma.mma_async at file:1:2: "
                         "block (0, 0, 0), thread (0, 0, 0): reads 16 bytes at "
                         "byte 0 of shared memory, where thread 0 of 256 writes "
-                        "(op at file:1:2), in no order");
+                        "(store-shared at file:1:2), in no order");
 }
 
 /// A fence by the writer after its writes, by each reader, or by somebody who
@@ -214,7 +181,8 @@ TEST(WgmmaTest, FencesBetweenProxies) {
                 "asynchronous read of what was written, without a fence: "
                 "wgmma.mma_async at file:1:2: ",
                 "reads 16 bytes at byte 0 of shared memory, where thread 0 of "
-                "256 wrote through the generic proxy (op at file:1:2), with no "
+                "256 wrote through the generic proxy (store-shared at "
+                "file:1:2), with no "
                 "fence.proxy.async between");
   }
 }
@@ -254,7 +222,8 @@ TEST(WgmmaTest, RegistersUnderWay) {
 }
 
 TEST(WgmmaTest, OperandsOverwritten) {
-  const std::string race = "race on shared memory: op at file:1:2: block";
+  const std::string race =
+      "race on shared memory: store-shared at file:1:2: block";
   auto reads = [](int warpgroup) {
     return " of shared memory, where a product of warpgroup " +
            std::to_string(warpgroup) +
