@@ -246,3 +246,86 @@ func.func @reduction_of_sums(%a: memref<128x32xf32, #gpu.address_space<workgroup
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @two_outputs(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>, %d: memref<8x32xf32>) {
+  scf.forall (%n) in (1) {
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+    // expected-error @+1 {{expected all products of a block to add to one tile of C}}
+    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
+      outs(%d : memref<8x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @two_loops(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%n) in (1) {
+    scf.for %j = %c0 to %c1 step %c1 {
+      scf.for %k = %c0 to %c1 step %c1 {
+        // expected-error @+1 {{expected at most one loop, over k, inside the blocks}}
+        nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+      schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
+      outs(%c : memref<8x32xf32>)
+      }
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @two_generics(%a: memref<4x64xf32>) {
+  // expected-error @+1 {{expected one linalg.generic in blocks without a product, but got 2}}
+  scf.forall (%b) = (0) to (64) step (64) {
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} outs(%a : memref<4x64xf32>) {
+    ^bb0(%x: f32):
+      %y = arith.addf %x, %x : f32
+      linalg.yield %y : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} outs(%a : memref<4x64xf32>) {
+    ^bb0(%x: f32):
+      %y = arith.mulf %x, %x : f32
+      linalg.yield %y : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @two_results(%a: memref<1x64xf32>, %b: memref<1x64xf32>) {
+  scf.forall (%i) = (0) to (64) step (64) {
+    // expected-error @+1 {{expected elementwise arithmetic with one result in blocks without a product}}
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} outs(%a, %b : memref<1x64xf32>, memref<1x64xf32>) {
+    ^bb0(%x: f32, %z: f32):
+      %y = arith.addf %x, %z : f32
+      linalg.yield %y, %x : f32, f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @four_rows(%a: memref<4x64xf32>) {
+  scf.forall (%i) = (0) to (64) step (64) {
+    // expected-error @+1 {{expected blocks of one row, of a constant number of columns}}
+    linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} outs(%a : memref<4x64xf32>) {
+    ^bb0(%x: f32):
+      %y = arith.addf %x, %x : f32
+      linalg.yield %y : f32
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
