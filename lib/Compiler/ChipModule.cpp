@@ -45,6 +45,7 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.chip = chip;
   pipeline.schedule = options.schedule;
   pipeline.overlapKernels = options.overlapKernels;
+  pipeline.propagateLayouts = options.propagateLayouts;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;
   pipeline.denseFallback = options.denseFallback && !isSimulated;

@@ -86,6 +86,12 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.overlapKernels, "overlap-kernels", value);
      }},
+    {"propagate-layouts", "true|false",
+     "let activations between a GPU's products be k-major where that costs "
+     "less (default true)",
+     [](CompileOptions &options, StringRef value) {
+       return setBool(options.propagateLayouts, "propagate-layouts", value);
+     }},
     {"dense-fallback", "true|false",
      "use dense weights where they are estimated to be faster (default true)",
      [](CompileOptions &options, StringRef value) {

@@ -47,6 +47,13 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   NMAttachChipOptions chip;
   chip.chip = options.chip;
   pm.addPass(createNMAttachChip(chip));
+  // Of products whose epilogues are known, and whose schedules are not.
+  if (options.propagateLayouts) {
+    NMPropagateLayoutsOptions layouts;
+    layouts.schedule = options.schedule;
+    layouts.denseFallback = options.denseFallback;
+    pm.addPass(createNMPropagateLayouts(layouts));
+  }
   NMSelectGpuScheduleOptions schedule;
   schedule.denseFallback = options.denseFallback;
   schedule.schedule = options.schedule;

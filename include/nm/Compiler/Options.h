@@ -42,6 +42,9 @@ struct CompileOptions {
   std::string schedule;
   /// Whether a GPU's kernel starts while the one before it ends.
   bool overlapKernels = true;
+  /// Whether activations between a GPU's products take the layouts that cost
+  /// least.
+  bool propagateLayouts = true;
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;

@@ -35,6 +35,11 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
       llvm::cl::desc("fall back to dense weights and cuBLAS where that is "
                      "estimated to be faster"),
       llvm::cl::init(true)};
+  Option<bool> propagateLayouts{
+      *this, "propagate-layouts",
+      llvm::cl::desc("give activations between products the layouts that cost "
+                     "least; without, they stay as they are"),
+      llvm::cl::init(true)};
   Option<bool> cublas{
       *this, "cublas",
       llvm::cl::desc("call cuBLAS, where it can be loaded, for dense products; "

@@ -49,6 +49,10 @@ public:
   virtual ::nm::Result<ScheduleChoice>
   choose(const ScheduleRequest &request) const = 0;
 
+  /// Whether a k-major A is what its kernels are made for, which the estimates
+  /// say. Those of other strategies are no reason to change a layout.
+  virtual bool prefersKMajor() const { return false; }
+
   /// Whether other strategies come first, whatever the estimates.
   virtual bool isLastResort(const ::nm::GpuProduct &product) const {
     return false;

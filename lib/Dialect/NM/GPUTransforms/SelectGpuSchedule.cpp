@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/Passes.h"
 
+#include "GpuProductCost.h"
 #include "GpuStrategy.h"
 #include "SplitK.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
@@ -33,36 +34,6 @@ using ::nm::GpuProduct;
 
 /// Columns that share what little there is of an index of dense weights.
 static constexpr int64_t kDenseColumns = 32;
-
-/// Why no cost model has anything to say about `op`, if so.
-static std::optional<std::string> whyUnknown(SparseProductOpInterface op) {
-  for (Type type : {op.getAType(), op.getCType()})
-    if (!mlir::nm::getElementType(getElementTypeOrSelf(type)))
-      return "expected operands of an element type with weights, but got " +
-             debugString(type);
-  if (ShapedType::isDynamic(op.getStaticK()) ||
-      ShapedType::isDynamic(op.getStaticN()))
-    return "expected a constant k and n on a GPU";
-  return std::nullopt;
-}
-
-static GpuProduct getProduct(SparseProductOpInterface op) {
-  GpuProduct product;
-  product.pattern = op.getPattern();
-  product.isVector = isa<SpMVOp>(op);
-  int64_t m = op.getStaticM();
-  product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
-  product.n = op.getStaticN();
-  product.k = op.getStaticK();
-  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
-    product.isKMajor = spmm.getTransposeA();
-  product.type = *mlir::nm::getElementType(op.getAType().getElementType());
-  // Of the sums, whatever an epilogue then makes of them.
-  product.outputType = *mlir::nm::getElementType(
-      op.hasEpilogue() ? getRoundedSumType(op)
-                       : op.getCType().getElementType());
-  return product;
-}
 
 namespace {
 struct NMSelectGpuSchedule
@@ -175,41 +146,11 @@ static ScheduleAttrInterface chooseOwn(SparseProductOpInterface op,
   return own ? own->schedule : loops;
 }
 
-/// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
-/// on an H200 whatever its documentation says: of layouts that do not have both
-/// operands contiguous along k, which ours never do, it has all where it sees
-/// fewer than 32 rows, and the rest from k = 136. Its rows are our columns,
-/// unless C is transposed.
-static bool isRefusedInBytes(SparseProductOpInterface op) {
-  bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
-  int64_t rows = isTransposed ? op.getStaticM() : op.getStaticN();
-  return rows >= 32 && op.getStaticK() < 136;
-}
-
-/// Why cuBLAS has no product like `op`, if so.
-static std::optional<std::string>
-whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded) {
-  if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
-    return "cuBLAS has no such product";
-  // Its rows of bytes are whole words.
-  bool isBytes = op.getAType().getElementType().isSignlessInteger(8);
-  auto isWhole = [](int64_t size) {
-    return !ShapedType::isDynamic(size) && size % 4 == 0;
-  };
-  if (isBytes && !(isWhole(op.getStaticM()) && isWhole(op.getStaticN()) &&
-                   isWhole(op.getStaticK())))
-    return "cuBLAS multiplies i8 where all sizes are known multiples of 4";
-  // On demand it is asked, and what it refuses our own product makes.
-  if (isBytes && !isDemanded && isRefusedInBytes(op))
-    return "cuBLAS refuses sums of i8 that are as short";
-  return std::nullopt;
-}
-
 std::string
 NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
                                  const GpuChip &gpu,
                                  ::nm::Result<ScheduleChoice> &chosen) {
-  GpuProduct product = getProduct(op);
+  GpuProduct product = getGpuProduct(op);
   double dense = ::nm::estimateCublas(product, gpu);
   std::optional<std::string> obstacle =
       whyNotCublas(op, dense, /*isDemanded=*/bool(given));
@@ -275,7 +216,7 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
   if (!onlyCublas) {
     packs |= given && given.getPackingOf(op.getPattern());
-    chosen = chooseGpuSchedule({op, getProduct(op), gpu, given, packs});
+    chosen = chooseGpuSchedule({op, getGpuProduct(op), gpu, given, packs});
   }
   std::string reason = "dense was not considered";
   if (onlyCublas || (denseFallback && !given))
@@ -306,7 +247,7 @@ void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op) {
 static void addEstimates(SparseProductOpInterface op, const GpuChip &gpu,
                          const ScheduleChoice &chosen, ProductRecord &record) {
   record.estimate = chosen.microseconds;
-  double dense = ::nm::estimateCublas(getProduct(op), gpu);
+  double dense = ::nm::estimateCublas(getGpuProduct(op), gpu);
   if (dense >= 0)
     record.denseEstimate = dense;
   if (isa<CublasScheduleAttr>(chosen.schedule))

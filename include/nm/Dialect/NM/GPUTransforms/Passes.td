@@ -32,6 +32,66 @@ def NMAttachChip : Pass<"nm-attach-chip", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::nm::NMDialect"];
 }
 
+def NMPropagateLayouts
+    : Pass<"nm-propagate-layouts", "::mlir::ModuleOp"> {
+  let summary = "gives activations between products the layouts that cost least";
+  let description = [{
+    Tensor cores want A k-major, [k x m], and give C as easily as [n x m] as they
+    give it row-major. Every activation of a function, on tensors, gets one of
+    both layouts such that products and transpositions take the least time in
+    all, by the estimates that `nm-select-gpu-schedule` goes by. A product takes
+    or gives the other layout by `transpose_a` and `transpose_c`, an elementwise
+    op, a broadcast or a reduction by other indexing maps, a reshape by other
+    groups. An elementwise op may also read one layout and write the other, for a
+    part of what a transposition takes. Only where layouts differ otherwise,
+    linalg.transpose stands between. Arguments and results of functions, and what
+    other ops take and give, stay as they are.
+
+    The choice is exact: the layout of each value and of each operand is one of
+    two, a transposition serves all that use its result, and the layouts of least
+    cost are found by eliminating one value after the other, in time that grows
+    with how many values are in use at once. Where costs are the same, layouts
+    stay as they are. A function of which too many values depend on each other
+    (2^16 combinations) is left, which a remark says.
+
+    Strategies whose estimates say what a layout gains are those of tensor cores;
+    with others nothing changes. Products that have a schedule already keep their
+    layouts. Remarks name each transposition, and the estimate of all.
+
+    Before:
+    ```mlir
+    %h = nm.spmm <2:8, block = 1x64>
+      ins(%x, %v1, %i1 : tensor<1024x512xf16>, ...) outs(%e1 : tensor<1024x2048xf16>) -> ...
+      epilogue ins(%bias : tensor<2048xf32>) maps [affine_map<(m, n) -> (n)>] {...}
+    %y = nm.spmm <2:8, block = 1x64>
+      ins(%h, %v2, %i2 : tensor<1024x2048xf16>, ...) outs(%e2 : tensor<1024x512xf16>) -> ...
+    ```
+    After:
+    ```mlir
+    %xt = linalg.transpose ins(%x : tensor<1024x512xf16>) outs(%e : tensor<512x1024xf16>)
+      permutation = [1, 0]
+    %h = nm.spmm <2:8, block = 1x64> transpose_a transpose_c
+      ins(%xt, %v1, %i1 : tensor<512x1024xf16>, ...) outs(%e1t : tensor<2048x1024xf16>) -> ...
+      epilogue ins(%bias : tensor<2048xf32>) maps [affine_map<(m, n) -> (n)>] {...}
+    %y = nm.spmm <2:8, block = 1x64> transpose_a
+      ins(%h, %v2, %i2 : tensor<2048x1024xf16>, ...) outs(%e2 : tensor<1024x512xf16>) -> ...
+    ```
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
+           "the schedule that nm-select-gpu-schedule is told to choose">,
+    Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
+           "whether it may fall back to dense weights and cuBLAS">,
+    ListOption<"productCosts", "product-costs", "double",
+               "instead of the estimates, the microseconds of each product: with "
+               "a row-major A, and with a k-major one">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::nm::NMDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
   let summary = "chooses how each product is mapped to a GPU";
   let description = [{

@@ -1,0 +1,132 @@
+//===- GpuProductCost.cpp - What a product takes on a GPU -----------------===//
+
+#include "GpuProductCost.h"
+
+#include "GpuStrategy.h"
+
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Support/DebugStringHelper.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::GpuProduct;
+
+std::optional<std::string> mlir::nm::whyUnknown(SparseProductOpInterface op) {
+  for (Type type : {op.getAType(), op.getCType()})
+    if (!mlir::nm::getElementType(getElementTypeOrSelf(type)))
+      return "expected operands of an element type with weights, but got " +
+             debugString(type);
+  if (ShapedType::isDynamic(op.getStaticK()) ||
+      ShapedType::isDynamic(op.getStaticN()))
+    return "expected a constant k and n on a GPU";
+  return std::nullopt;
+}
+
+GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
+  GpuProduct product;
+  product.pattern = op.getPattern();
+  product.isVector = isa<SpMVOp>(op);
+  int64_t m = op.getStaticM();
+  product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
+  product.n = op.getStaticN();
+  product.k = op.getStaticK();
+  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
+    product.isKMajor = spmm.getTransposeA();
+  product.type = *mlir::nm::getElementType(op.getAType().getElementType());
+  // Of the sums, whatever an epilogue then makes of them.
+  product.outputType = *mlir::nm::getElementType(
+      op.hasEpilogue() ? getRoundedSumType(op)
+                       : op.getCType().getElementType());
+  return product;
+}
+
+/// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
+/// on an H200 whatever its documentation says: of layouts that do not have both
+/// operands contiguous along k, which ours never do, it has all where it sees
+/// fewer than 32 rows, and the rest from k = 136. Its rows are our columns,
+/// unless C is transposed.
+static bool isRefusedInBytes(SparseProductOpInterface op) {
+  bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
+  int64_t rows = isTransposed ? op.getStaticM() : op.getStaticN();
+  return rows >= 32 && op.getStaticK() < 136;
+}
+
+std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
+                                                  double estimate,
+                                                  bool isDemanded) {
+  if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
+    return "cuBLAS has no such product";
+  // Its rows of bytes are whole words.
+  bool isBytes = op.getAType().getElementType().isSignlessInteger(8);
+  auto isWhole = [](int64_t size) {
+    return !ShapedType::isDynamic(size) && size % 4 == 0;
+  };
+  if (isBytes && !(isWhole(op.getStaticM()) && isWhole(op.getStaticN()) &&
+                   isWhole(op.getStaticK())))
+    return "cuBLAS multiplies i8 where all sizes are known multiples of 4";
+  // On demand it is asked, and what it refuses our own product makes.
+  if (isBytes && !isDemanded && isRefusedInBytes(op))
+    return "cuBLAS refuses sums of i8 that are as short";
+  return std::nullopt;
+}
+
+/// The estimate of cuBLAS, where selection may fall back to it or is told to.
+static std::optional<double> estimateDense(SparseProductOpInterface op,
+                                           const ::nm::GpuChip &chip,
+                                           const SelectionOptions &options) {
+  bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
+  if (!isDemanded && (options.given || !options.denseFallback))
+    return std::nullopt;
+  double dense = ::nm::estimateCublas(getGpuProduct(op), chip);
+  if (whyNotCublas(op, dense, isDemanded) || (!isDense(op) && whyNotDense(op)))
+    return std::nullopt;
+  return dense;
+}
+
+/// That of our own strategies. Those whose models do not tell layouts of A
+/// apart well enough take as long with the one that A has.
+static double estimateOwn(SparseProductOpInterface op,
+                          const ::nm::GpuChip &chip,
+                          const SelectionOptions &options, bool isKMajor) {
+  // Finite, so that other products still count.
+  constexpr double kRefused = 1e9;
+  if (isa_and_present<CublasScheduleAttr>(options.given))
+    return kRefused;
+  GpuProduct product = getGpuProduct(op);
+  bool packs = !isDense(op) || areWeightsLoaded(op) ||
+               (options.given && options.given.getPackingOf(op.getPattern()));
+  auto choose = [&] {
+    return chooseGpuSchedule({op, product, chip, options.given, packs});
+  };
+  // A schedule that is given in part may have none with another layout.
+  ScopedDiagnosticHandler silence(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  ::nm::Result<ScheduleChoice> now = choose();
+  bool hasNow = now && now->schedule;
+  product.isKMajor = isKMajor;
+  ::nm::Result<ScheduleChoice> then = choose();
+  if (!then || !then->schedule)
+    return kRefused;
+  bool tellsLayouts = findGpuStrategy(then->schedule)->prefersKMajor();
+  if (!hasNow || tellsLayouts)
+    return then->microseconds;
+  return findGpuStrategy(now->schedule)->prefersKMajor() ? then->microseconds
+                                                         : now->microseconds;
+}
+
+double mlir::nm::estimateWithLayout(SparseProductOpInterface op,
+                                    const ::nm::GpuChip &chip,
+                                    const SelectionOptions &options,
+                                    bool isKMajor) {
+  if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
+    return 0;
+  double own = estimateOwn(op, chip, options, isKMajor);
+  std::optional<double> dense = estimateDense(op, chip, options);
+  return dense ? std::min(own, *dense) : own;
+}

@@ -1,0 +1,38 @@
+//===- GpuProductCost.h - What a product takes on a GPU ---------*- C++ -*-===//
+
+#ifndef NM_LIB_DIALECT_NM_GPUTRANSFORMS_GPUPRODUCTCOST_H
+#define NM_LIB_DIALECT_NM_GPUTRANSFORMS_GPUPRODUCTCOST_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Schedule/GpuSchedule.h"
+
+namespace mlir::nm {
+
+/// What the cost models know of `op`.
+::nm::GpuProduct getGpuProduct(SparseProductOpInterface op);
+
+/// Why no cost model has anything to say about `op`, if so.
+std::optional<std::string> whyUnknown(SparseProductOpInterface op);
+
+/// Why cuBLAS has no product like `op`, if so. `estimate` is that of
+/// estimateCublas; on demand, cuBLAS is asked at run time.
+std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
+                                        double estimate, bool isDemanded);
+
+/// What selection is told by its options.
+struct SelectionOptions {
+  /// The schedule that products are to have; null where it is free.
+  ScheduleAttrInterface given;
+  bool denseFallback = true;
+};
+
+/// The microseconds that selection would estimate for `op` if A were k-major or
+/// not: vast where no strategy takes it, or the one that is given does not, and
+/// 0 where no model says anything.
+double estimateWithLayout(SparseProductOpInterface op,
+                          const ::nm::GpuChip &chip,
+                          const SelectionOptions &options, bool isKMajor);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_DIALECT_NM_GPUTRANSFORMS_GPUPRODUCTCOST_H

@@ -1,0 +1,118 @@
+//===- PropagateLayouts.cpp - Layouts of activations between products -----===//
+
+#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+
+#include "GpuProductCost.h"
+#include "LayoutRewrite.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMPROPAGATELAYOUTS
+#include "nm/Dialect/NM/GPUTransforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::GpuChip;
+
+namespace {
+struct NMPropagateLayouts
+    : mlir::nm::impl::NMPropagateLayoutsBase<NMPropagateLayouts> {
+  using NMPropagateLayoutsBase::NMPropagateLayoutsBase;
+
+  void runOnOperation() override {
+    FailureOr<GpuChip> chip = getChip(getOperation());
+    if (failed(chip) || failed(readOptions()))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        propagate(function, *chip);
+  }
+
+private:
+  LogicalResult readOptions();
+  double estimate(SpMMOp op, const GpuChip &chip, bool isOther);
+  void propagate(func::FuncOp function, const GpuChip &chip);
+  void report(func::FuncOp function, const ChosenLayouts &chosen,
+              ArrayRef<linalg::TransposeOp> transpositions,
+              const GpuChip &chip);
+
+  SelectionOptions selection;
+};
+} // namespace
+
+LogicalResult NMPropagateLayouts::readOptions() {
+  selection.denseFallback = denseFallback;
+  if (!productCosts.empty() && productCosts.size() != 2)
+    return getOperation().emitError()
+           << "expected product-costs to be two, of a row-major A and of a "
+              "k-major one, but got "
+           << productCosts.size();
+  if (schedule.empty())
+    return success();
+  FailureOr<ScheduleAttrInterface> given = parseSchedule(
+      schedule, &getContext(), [&] { return getOperation().emitError(); });
+  if (failed(given))
+    return failure();
+  // What it says wrong, selection reports.
+  if ((*given).isForGPU())
+    selection.given = *given;
+  return success();
+}
+
+double NMPropagateLayouts::estimate(SpMMOp op, const GpuChip &chip,
+                                    bool isOther) {
+  bool isKMajor = op.getTransposeA() != isOther;
+  if (!productCosts.empty())
+    return productCosts[isKMajor ? 1 : 0];
+  return estimateWithLayout(cast<SparseProductOpInterface>(op.getOperation()),
+                            chip, selection, isKMajor);
+}
+
+void NMPropagateLayouts::report(func::FuncOp function,
+                                const ChosenLayouts &chosen,
+                                ArrayRef<linalg::TransposeOp> transpositions,
+                                const GpuChip &chip) {
+  for (linalg::TransposeOp op : transpositions) {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    emitRemark(op.getLoc()) << "transposes " << type << ", in about "
+                            << describeTime(estimateTransposition(type, chip))
+                            << ", for products that gain more by it";
+  }
+  emitRemark(function.getLoc())
+      << "activations have the layouts that cost least: estimated "
+      << describeTime(chosen.cost) << " of products and transpositions";
+}
+
+void NMPropagateLayouts::propagate(func::FuncOp function, const GpuChip &chip) {
+  OtherLayouts layouts(function);
+  if (layouts.getOrders().empty())
+    return;
+  std::optional<ChosenLayouts> chosen =
+      chooseLayouts(function, layouts, chip, [&](SpMMOp op, bool isOther) {
+        return estimate(op, chip, isOther);
+      });
+  if (!chosen) {
+    emitRemark(function.getLoc())
+        << "layouts of activations stay as they are: too many depend on each "
+           "other to find those that cost least";
+    return;
+  }
+  bool changes = llvm::any_of(chosen->values, [](auto entry) {
+    return entry.second && !isMadeInAnyLayout(entry.first);
+  });
+  changes |=
+      llvm::any_of(chosen->operands, [](auto entry) { return entry.second; });
+  if (!changes)
+    return;
+  IRRewriter rewriter(&getContext());
+  SmallVector<linalg::TransposeOp> transpositions =
+      rewriteLayouts(rewriter, function, layouts, *chosen);
+  report(function, *chosen, transpositions, chip);
+}
