@@ -52,6 +52,7 @@ Result<Cublas> Cublas::load(const std::string &path, Device device) {
       return missingFunction(entry.name);
     *static_cast<void **>(entry.function) = found;
   }
+  blas.lt = CublasLt::find(*library);
   if (Status status = blas.createHandle(device); !status)
     return status.error();
   return blas;
@@ -107,27 +108,54 @@ std::string Cublas::description() const {
 //===----------------------------------------------------------------------===//
 
 const char *Cublas::Routine::name() const {
+  if (algorithm)
+    return isTransposed ? "matmul_t" : "matmul";
   if (isGemv)
     return isTransposed ? "gemv_t" : "gemv";
   return isTransposed ? "gemm_t" : "gemm";
 }
 
-std::vector<Cublas::Routine> Cublas::routines(const ProductShape &shape,
-                                              ElementType type) const {
-  // Products in fp8 are cuBLASLt's.
-  if (type == ElementType::F8E4M3)
-    return {};
-  std::vector<Routine> routines{{false, false}};
-  // What few rows, or integers, cost depends on the layout of B.
-  bool dependsOnLayout =
-      shape.m <= BenchCase::kMostColdRows || type == ElementType::I8;
-  if (dependsOnLayout)
-    routines.push_back({false, true});
+/// In both layouts, but for fp8, of which the library takes B's transpose
+/// alone.
+void Cublas::addAlgorithms(const ProductShape &shape, ElementType type,
+                           std::vector<Routine> &routines) const {
+  ElementType resultType = BenchCase{shape, {}, type}.resultType();
+  for (bool isTransposed : {false, true}) {
+    if (type == ElementType::F8E4M3 && !isTransposed)
+      continue;
+    for (const CublasLt::Algorithm &algorithm :
+         lt->algorithms(handle, shape, type, resultType, isTransposed,
+                        size_t(workspace.tensor().bytes())))
+      routines.push_back({false, isTransposed, algorithm});
+  }
+}
+
+Result<std::vector<Cublas::Routine>> Cublas::routines(const ProductShape &shape,
+                                                      ElementType type) const {
+  std::vector<Routine> routines;
+  // cublasGemmEx has no products in fp8.
+  if (type != ElementType::F8E4M3) {
+    routines.push_back({false, false});
+    // What few rows, or integers, cost depends on the layout of B.
+    bool dependsOnLayout =
+        shape.m <= BenchCase::kMostColdRows || type == ElementType::I8;
+    if (dependsOnLayout)
+      routines.push_back({false, true});
+  }
   bool hasGemv = type == ElementType::F32 ||
                  (type == ElementType::F16 && gemvF16) ||
                  (type == ElementType::BF16 && gemvBF16);
-  if (shape.m == 1 && hasGemv)
-    routines.insert(routines.end(), {{true, false}, {true, true}});
+  if (shape.m == 1 && hasGemv) {
+    routines.push_back({true, false});
+    routines.push_back({true, true});
+  }
+  if (!lt)
+    return routines;
+  Result<CudaDeviceScope> scope =
+      CudaDeviceScope::enter(workspace.tensor().device);
+  if (!scope)
+    return scope.error();
+  addAlgorithms(shape, type, routines);
   return routines;
 }
 
@@ -166,12 +194,17 @@ int Cublas::callGemm(const ProductShape &shape, const Tensor &a,
               isI32 ? kComputeI32 : kComputeF32, kDefaultAlgorithm);
 }
 
-Status Cublas::multiply(Routine routine, const ProductShape &shape,
+Status Cublas::multiply(const Routine &routine, const ProductShape &shape,
                         const Tensor &a, const Tensor &b,
                         const Tensor &c) const {
   Result<CudaDeviceScope> scope = CudaDeviceScope::enter(c.device);
   if (!scope)
     return scope.error();
+  if (routine.algorithm)
+    return check("cublasLtMatmul",
+                 routine.algorithm->multiply(
+                     handle, a.data, b.data, c.data, workspace.tensor().data,
+                     size_t(workspace.tensor().bytes()), currentStream()));
   // Setting the stream takes the workspace back.
   if (Status status =
           check("cublasSetStream", setStream(handle, currentStream()));

@@ -4,8 +4,10 @@
 #define NM_LIB_BENCH_CUBLAS_H
 
 #include "BenchCase.h"
+#include "CublasLt.h"
 #include "nm/Runtime/CudaMemory.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,20 +30,23 @@ public:
   struct Routine {
     bool isGemv;
     bool isTransposed;
+    /// Of cublasLtMatmul; null for other routines.
+    std::optional<CublasLt::Algorithm> algorithm = std::nullopt;
 
-    /// `gemm`, `gemv_t` etc.
+    /// `gemm`, `gemv_t`, `matmul` etc.
     const char *name() const;
   };
-  /// The routines that this library has for a shape and a type; which of them
-  /// is the fastest depends on both.
-  std::vector<Routine> routines(const ProductShape &shape,
-                                ElementType type) const;
+  /// The routines that this library has for a shape and a type, and the
+  /// algorithms of cublasLtMatmul; which of them is the fastest depends on
+  /// both.
+  Result<std::vector<Routine>> routines(const ProductShape &shape,
+                                        ElementType type) const;
 
   /// Queues C = A * B on the thread's current stream, all row-major on the
   /// device, and B transposed where the routine takes it so. Accumulates, as C,
   /// in f32 or i32.
-  Status multiply(Routine routine, const ProductShape &shape, const Tensor &a,
-                  const Tensor &b, const Tensor &c) const;
+  Status multiply(const Routine &routine, const ProductShape &shape,
+                  const Tensor &a, const Tensor &b, const Tensor &c) const;
 
   /// `cuBLAS 13.0.2`.
   std::string description() const;
@@ -67,6 +72,8 @@ private:
 
   Cublas() = default;
   Status createHandle(Device device);
+  void addAlgorithms(const ProductShape &shape, ElementType type,
+                     std::vector<Routine> &routines) const;
   Status check(const char *call, int code) const;
   int callGemv(const ProductShape &shape, const Tensor &a, const Tensor &b,
                bool isTransposed, const Tensor &c) const;
@@ -74,6 +81,7 @@ private:
                bool isTransposed, const Tensor &c) const;
 
   Handle handle = nullptr;
+  std::optional<CublasLt> lt;
   CudaBuffer workspace;
   int version = 0;
 

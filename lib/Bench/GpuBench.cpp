@@ -8,7 +8,9 @@
 #include "nm/Runtime/Cuda.h"
 #include "nm/Support/Store.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 using namespace nm;
 
@@ -120,25 +122,75 @@ Status GpuBench::prepareBlas(const BenchCase &bench, Operands &operands) {
       bench, device, bench.shape.k * bench.shape.n * elementSize(bench.type));
   if (!copies)
     return copies.error();
+  Result<std::vector<Cublas::Routine>> routines =
+      blas->routines(bench.shape, bench.type);
+  if (!routines)
+    return routines.error();
   Status failure;
-  for (Cublas::Routine routine : blas->routines(bench.shape, bench.type)) {
+  for (const Cublas::Routine &routine : *routines) {
     DenseSide side{routine, nullptr, *copies};
     if (Status status = store(
             side.b, data.denseWeights(bench, routine.isTransposed, *copies));
         !status)
       return status;
     // What the library has for one layout or type it may lack for another.
-    if (Status status = multiplyDense(bench, operands, side, 0); !status) {
+    if (Status status = multiplyDense(bench, operands, side, 0); status)
+      operands.dense.push_back(side);
+    else if (failure && !routine.algorithm)
       failure = status;
-      continue;
-    }
-    Result<double> error = errorOf(operands.denseC.tensor(), operands);
-    if (!error)
-      return error.error();
-    side.relativeError = *error;
-    operands.dense.push_back(side);
   }
-  return operands.dense.empty() ? failure : Status::success();
+  if (operands.dense.empty())
+    return failure;
+  if (Status status = dropSlowAlgorithms(bench, operands); !status)
+    return status;
+  return checkDense(bench, operands);
+}
+
+Status GpuBench::dropSlowAlgorithms(const BenchCase &bench,
+                                    Operands &operands) {
+  // For a choice: what is chosen is timed again beside ours.
+  const double seconds = options.seconds / 4;
+  constexpr size_t kMinRuns = 3;
+  std::vector<DenseSide> kept, algorithms[2];
+  for (const DenseSide &side : operands.dense)
+    (side.routine.algorithm ? algorithms[side.routine.isTransposed] : kept)
+        .push_back(side);
+  for (const std::vector<DenseSide> &sides : algorithms) {
+    std::vector<CudaWork> works;
+    for (const DenseSide &side : sides)
+      works.push_back(denseWork(bench, operands, side));
+    if (works.empty())
+      continue;
+    Result<std::vector<CudaTimes>> times =
+        timeInTurnsOnCuda(device, works, seconds, kMinRuns);
+    if (!times)
+      return times.error();
+    auto median = [](const CudaTimes &times) {
+      return times.seconds[times.seconds.size() / 2];
+    };
+    auto fastest =
+        std::min_element(times->begin(), times->end(),
+                         [&](const CudaTimes &left, const CudaTimes &right) {
+                           return median(left) < median(right);
+                         });
+    kept.push_back(sides[size_t(fastest - times->begin())]);
+  }
+  operands.dense = std::move(kept);
+  return Status::success();
+}
+
+Status GpuBench::checkDense(const BenchCase &bench, Operands &operands) {
+  for (DenseSide &side : operands.dense) {
+    if (Status status = fillBytes(operands.denseC.tensor(), 0xff); !status)
+      return status;
+    if (Status status = multiplyDense(bench, operands, side, 0); !status)
+      return status;
+    if (Status status = store(side.relativeError,
+                              errorOf(operands.denseC.tensor(), operands));
+        !status)
+      return status;
+  }
+  return Status::success();
 }
 
 Result<double> GpuBench::errorOf(const Tensor &c, const Operands &operands) {
@@ -152,6 +204,14 @@ Status GpuBench::multiplyDense(const BenchCase &bench, const Operands &operands,
                                const DenseSide &side, int64_t copy) const {
   return blas->multiply(side.routine, bench.shape, operands.a->tensor.tensor(),
                         (*side.b)[copy], operands.denseC.tensor());
+}
+
+CudaWork GpuBench::denseWork(const BenchCase &bench, const Operands &operands,
+                             const DenseSide &side) const {
+  auto call = [this, &bench, &operands, &side](int64_t i) {
+    return multiplyDense(bench, operands, side, i);
+  };
+  return {call, side.copies};
 }
 
 Status GpuBench::packWeights(const BenchCase &bench,
@@ -195,9 +255,7 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
         {operands.c.tensor()});
   };
   for (const DenseSide &side : operands.dense)
-    works.push_back(
-        {[&](int64_t i) { return multiplyDense(bench, operands, side, i); },
-         side.copies});
+    works.push_back(denseWork(bench, operands, side));
 
   // Enough for a median and the two percentiles.
   constexpr size_t kMinRuns = 7;

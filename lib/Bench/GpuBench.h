@@ -6,6 +6,7 @@
 #include "BenchOptions.h"
 #include "CompiledCase.h"
 #include "Cublas.h"
+#include "CudaTurns.h"
 #include "GpuData.h"
 #include "Report.h"
 
@@ -40,6 +41,13 @@ private:
                      Operands &operands);
   /// Finds the BLAS's routines that can take the case.
   Status prepareBlas(const BenchCase &bench, Operands &operands);
+  /// Leaves, of the algorithms for each layout of the weights, the fastest.
+  Status dropSlowAlgorithms(const BenchCase &bench, Operands &operands);
+  /// Computes the error of what each routine makes.
+  Status checkDense(const BenchCase &bench, Operands &operands);
+  /// Calls of a routine; what it is given has to outlive it.
+  CudaWork denseWork(const BenchCase &bench, const Operands &operands,
+                     const DenseSide &side) const;
   Status multiplyDense(const BenchCase &bench, const Operands &operands,
                        const DenseSide &side, int64_t copy) const;
   Status timeCase(const BenchCase &bench, const CompiledCase &compiled,

@@ -18,7 +18,7 @@ static void printColumns(const char *shape, const char *pattern,
                          const char *flops, const char *bytes,
                          const char *roofline, const char *error,
                          const char *strategy) {
-  std::printf("%-16s %-21s %6s %-4s %-22s %-22s %7s %8s %6s %-14s %8s %s\n",
+  std::printf("%-16s %-21s %6s %-4s %-22s %-30s %7s %8s %6s %-14s %8s %s\n",
               shape, pattern, sparsity, type, ours, blas, ratio, flops, bytes,
               roofline, error, strategy);
 }
@@ -65,7 +65,7 @@ static void printRow(const CaseResult &result) {
   double median = result.timings.median;
   std::string dense = "-", ratio = "-";
   if (result.dense) {
-    dense = timeText(result.dense->timings);
+    dense = timeText(result.dense->timings) + " " + result.dense->routine;
     ratio = result.isDisturbed ? "-" : format("%.2fx", result.speedup());
   }
   std::string what = result.strategy;

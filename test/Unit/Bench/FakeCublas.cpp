@@ -3,12 +3,17 @@
 // Products in f32 on the fake driver of ../Runtime/FakeCuda.h, launched as a
 // kernel so that they are captured and run when memory of the device is open.
 // FAKE_CUBLAS in the environment breaks it: `fail` makes products fail, `wrong`
-// makes them wrong, `no_transpose` leaves those of transposed matrices out.
+// makes them wrong, `no_transpose` leaves those of transposed matrices out,
+// `no_gemm` all but those of cublasLtMatmul. Of these FAKE_CUBLAS_ALGORITHMS
+// says how many algorithms there are: none by default. The first of them does
+// not run; the second makes its product many times, with `bad_second` another
+// product. Several of these may be given.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Runtime/FakeCuda.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +24,7 @@
 
 static bool isBroken(const char *how) {
   const char *given = std::getenv("FAKE_CUBLAS");
-  return given && std::strcmp(given, how) == 0;
+  return given && std::strstr(given, how);
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,7 +136,100 @@ EXPORT int cublasGemmEx(Handle *handle, int transposed, int, int m, int n,
                         const void *b, int, int, const void *, void *c, int,
                         int, int, int) {
   constexpr int kNotSupported = 15;
-  if (isBroken("no_transpose") && transposed)
+  if (isBroken("no_gemm") || (isBroken("no_transpose") && transposed))
     return kNotSupported;
   return launch(handle, transposed, m, n, k, a, b, c);
+}
+
+//===----------------------------------------------------------------------===//
+// cuBLASLt
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+};
+struct Product {
+  int compute, transposed = 0;
+};
+/// cublasLtMatmulHeuristicResult_t.
+struct Found {
+  uint64_t algorithm[8];
+  size_t workspaceBytes;
+  int status;
+  float waves;
+  int reserved[4];
+};
+} // namespace
+
+EXPORT int cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
+                                      uint64_t columns, int64_t) {
+  *layout = new Layout{type, rows, columns};
+  return 0;
+}
+EXPORT int cublasLtMatrixLayoutDestroy(Layout *layout) {
+  delete layout;
+  return 0;
+}
+EXPORT int cublasLtMatmulDescCreate(Product **product, int compute, int) {
+  *product = new Product{compute};
+  return 0;
+}
+EXPORT int cublasLtMatmulDescDestroy(Product *product) {
+  delete product;
+  return 0;
+}
+EXPORT int cublasLtMatmulDescSetAttribute(Product *product, int attribute,
+                                          const void *value, size_t) {
+  constexpr int kOpOfLeft = 3;
+  if (attribute == kOpOfLeft)
+    product->transposed = *static_cast<const int *>(value);
+  return 0;
+}
+EXPORT int cublasLtMatmulPreferenceCreate(size_t **preference) {
+  *preference = new size_t(0);
+  return 0;
+}
+EXPORT int cublasLtMatmulPreferenceDestroy(size_t *preference) {
+  delete preference;
+  return 0;
+}
+EXPORT int cublasLtMatmulPreferenceSetAttribute(size_t *preference, int,
+                                                const void *value, size_t) {
+  *preference = *static_cast<const size_t *>(value);
+  return 0;
+}
+
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, Product *, Layout *a,
+                                          Layout *b, Layout *, Layout *,
+                                          size_t *preference, int most,
+                                          Found *found, int *count) {
+  const char *given = std::getenv("FAKE_CUBLAS_ALGORITHMS");
+  *count = given ? std::min(std::atoi(given), most) : 0;
+  for (int i = 0; i < *count; ++i)
+    found[i] = Found{{uint64_t(i)}, *preference, a->type == b->type ? 0 : 15};
+  return 0;
+}
+
+EXPORT int cublasLtMatmul(Handle *handle, Product *product, const void *,
+                          const void *a, Layout *ofA, const void *b,
+                          Layout *ofB, const void *, const void *, Layout *,
+                          void *c, Layout *ofC, const uint64_t *algorithm,
+                          void *, size_t, void *stream) {
+  constexpr int kNotSupported = 15;
+  if (*algorithm == 0)
+    return kNotSupported;
+  handle->stream = stream;
+  uint64_t k = product->transposed ? ofA->rows : ofA->columns;
+  if (k != ofB->rows)
+    return kNotSupported;
+  bool isSecond = *algorithm == 1;
+  if (isSecond && isBroken("bad_second"))
+    k = 1;
+  for (int i = isSecond ? 100 : 1; i > 0; --i)
+    if (int status = launch(handle, product->transposed, int64_t(ofC->rows),
+                            int64_t(ofC->columns), int64_t(k), a, b, c))
+      return status;
+  return 0;
 }

@@ -13,6 +13,7 @@ protected:
   GpuBenchTest() {
     setenv("NM_CUBLAS_LIBRARY", NM_FAKE_CUBLAS, 1);
     unsetenv("FAKE_CUBLAS");
+    unsetenv("FAKE_CUBLAS_ALGORITHMS");
     cuda.set("l2", 100);
     options.target.kind = Target::Kind::Cuda;
     options.seconds = 1e-5;
@@ -73,7 +74,8 @@ TEST_F(GpuBenchTest, TakesTheRoutinesThatThereAre) {
   ASSERT_TRUE(blas) << blas.error().message;
   auto names = [&](int64_t m, ElementType type) {
     std::string list;
-    for (Cublas::Routine routine : blas->routines({m, 3, 4}, type))
+    auto routines = blas->routines({m, 3, 4}, type);
+    for (const Cublas::Routine &routine : *routines)
       list += routine.name() + std::string(" ");
     return list;
   };
@@ -91,7 +93,50 @@ TEST_F(GpuBenchTest, TakesTheRoutinesThatThereAre) {
   EXPECT_STREQ(result->dense->routine, "gemm");
 }
 
+/// Those of cublasLtMatmul: for fp8 of the transpose alone.
+TEST_F(GpuBenchTest, TakesTheAlgorithmsThatThereAre) {
+  setenv("FAKE_CUBLAS_ALGORITHMS", "2", 1);
+  Result<Cublas> blas = Cublas::load("", Device::cuda(0));
+  ASSERT_TRUE(blas) << blas.error().message;
+  auto names = [&](int64_t m, ElementType type) {
+    std::string list;
+    auto routines = blas->routines({m, 3, 4}, type);
+    for (const Cublas::Routine &routine : *routines)
+      list += routine.name() + std::string(" ");
+    return list;
+  };
+  EXPECT_EQ(names(17, ElementType::BF16),
+            "gemm matmul matmul matmul_t matmul_t ");
+  EXPECT_EQ(names(17, ElementType::F8E4M3), "matmul_t matmul_t ");
+  setenv("FAKE_CUBLAS_ALGORITHMS", "100", 1);
+  EXPECT_EQ(blas->routines({17, 3, 4}, ElementType::F32)->size(),
+            size_t(1 + 2 * CublasLt::kMostAlgorithms));
+}
+
+/// The first does not run, and is left out. The second takes longest, so that
+/// it does not matter what it computes.
+TEST_F(GpuBenchTest, TimesEveryAlgorithm) {
+  int64_t before = cuda.live();
+  setenv("FAKE_CUBLAS", "no_gemm,bad_second", 1);
+  setenv("FAKE_CUBLAS_ALGORITHMS", "3", 1);
+  options.seconds = 1e-3;
+  Result<CaseResult> result = measure(40);
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_TRUE(result->dense);
+  EXPECT_EQ(std::string(result->dense->routine).rfind("matmul", 0), 0u);
+  EXPECT_LE(result->dense->relativeError, 1e-5);
+  EXPECT_EQ(cuda.live(), before);
+
+  // None runs: what cublasGemmEx says is the reason.
+  setenv("FAKE_CUBLAS_ALGORITHMS", "1", 1);
+  result = measure(40);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message.rfind("cublasGemmEx failed", 0), 0u)
+      << result.error().message;
+}
+
 TEST_F(GpuBenchTest, MultipliesByEitherLayout) {
+  setenv("FAKE_CUBLAS_ALGORITHMS", "3", 1);
   Result<Cublas> blas = Cublas::load("", Device::cuda(0));
   ASSERT_TRUE(blas) << blas.error().message;
   // B is [2 x 3].
@@ -105,19 +150,27 @@ TEST_F(GpuBenchTest, MultipliesByEitherLayout) {
   };
   CudaBuffer x = upload(a, {2}), plain = upload(b, {2, 3});
   CudaBuffer transposed = upload(t, {3, 2});
-  for (Cublas::Routine routine : blas->routines({1, 3, 2}, ElementType::F32)) {
+  int multiplied = 0;
+  auto routines = blas->routines({1, 3, 2}, ElementType::F32);
+  for (const Cublas::Routine &routine : *routines) {
     float zeros[3] = {};
     CudaBuffer y = upload(zeros, {3});
     Status status = blas->multiply(
         routine, {1, 3, 2}, x.tensor(),
         (routine.isTransposed ? transposed : plain).tensor(), y.tensor());
+    // The first algorithm of a layout.
+    if (routine.algorithm && !status)
+      continue;
     ASSERT_TRUE(status) << status.error().message;
+    ++multiplied;
     Result<Buffer> got = copyToHost(y.tensor());
     auto *data = static_cast<const float *>(got->tensor().data);
     EXPECT_EQ(data[0], 41) << routine.name();
     EXPECT_EQ(data[1], 52) << routine.name();
     EXPECT_EQ(data[2], 63) << routine.name();
   }
+  // Four of cuBLAS, and two algorithms for each layout.
+  EXPECT_EQ(multiplied, 8);
 }
 
 TEST_F(GpuBenchTest, NoticesAWrongBlas) {

@@ -1,0 +1,60 @@
+//===- CublasLt.h - Every algorithm of cuBLAS for a product -----*- C++ -*-===//
+
+#ifndef NM_LIB_BENCH_CUBLASLT_H
+#define NM_LIB_BENCH_CUBLASLT_H
+
+#include "BenchCase.h"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace nm {
+
+/// cuBLASLt, which cuBLAS brings along: its products name the algorithm that
+/// makes them, of which cuBLAS takes the one that is expected to be fastest.
+class CublasLt {
+  struct Functions;
+  struct Problem;
+
+public:
+  /// cublasLtHandle_t, for which a cublasHandle_t may stand.
+  using Handle = void *;
+
+  /// One way to make one product.
+  class Algorithm {
+  public:
+    /// Queues C = A * B on `stream`, all row-major on the device, and B as its
+    /// transpose where the algorithm is for that. Returns cuBLAS's status.
+    int multiply(Handle handle, const void *a, const void *b, void *c,
+                 void *workspace, size_t workspaceBytes, void *stream) const;
+
+  private:
+    friend CublasLt;
+    std::shared_ptr<const Problem> problem;
+    std::array<uint64_t, 8> algorithm;
+  };
+
+  /// The most that are taken of a product and layout.
+  static constexpr int kMostAlgorithms = 8;
+
+  /// That which the loaded `library` depends on; null if it depends on none.
+  static std::optional<CublasLt> find(void *library);
+
+  /// The algorithms that are expected to be fastest, at most kMostAlgorithms,
+  /// for B[k x n] or its transpose; none where it has no such product. The
+  /// device that it is for is the current one.
+  std::vector<Algorithm> algorithms(Handle handle, const ProductShape &shape,
+                                    ElementType type, ElementType resultType,
+                                    bool isTransposed,
+                                    size_t workspaceBytes) const;
+
+private:
+  std::shared_ptr<const Functions> functions;
+};
+
+} // namespace nm
+
+#endif // NM_LIB_BENCH_CUBLASLT_H
