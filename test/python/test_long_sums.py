@@ -19,22 +19,23 @@ func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>)
 }
 """
 
-def compile_product(m, k, n, pattern, schedule):
+
+def compile_product(m, k, n, pattern, schedule, target="sim:sm_90a"):
     text = TEXT.replace("PATTERN", pattern)
     for name, size in zip("MKN", (m, k, n)):
         text = text.replace(f"{name}x", f"{size}x")
     options = {"schedule": schedule} if schedule else {}
-    return nm.compile(text, target="sim:sm_90a", dense_fallback=False,
-                      cache=False, **options)
+    return nm.compile(text, target=target, dense_fallback=False, cache=False,
+                      **options)
 
 
-def relative_error(m, k, n, pattern, schedule):
-    """The largest of a product of ones and 0.1, simulated."""
+def relative_error(m, k, n, pattern, schedule, target="sim:sm_90a"):
+    """The largest of a product of ones and 0.1."""
     sizes = re.findall(r"(\d+):(\d+)(?:, block = (\d+)x)?", pattern)[0]
     kept, window, rows = (int(size or 1) for size in sizes)
     w = np.zeros((k, n), np.float32)
     w[np.arange(k) // rows % window < kept] = 0.1
-    module = compile_product(m, k, n, pattern, schedule)
+    module = compile_product(m, k, n, pattern, schedule, target)
     result = module(np.ones((m, k), np.float32), w)
     return np.abs(result / w.astype(np.float64).sum(axis=0) - 1).max()
 
@@ -88,3 +89,16 @@ def test_infinite_term():
     result = compile_product(m, k, n, "2:4", "simt")(x, w)
     assert np.all(result[1] == np.inf)
     assert np.isfinite(np.delete(result, 1, axis=0)).all()
+
+
+# Vectors along m, whose tiles of k keep twice the rows of a chain, and along n.
+ON_A_CPU = {
+    "along m": (64, "vector<block = [64, 48, 256], thread = [32, 3]>"),
+    "along n": (2, "vector"),
+}
+
+
+@pytest.mark.parametrize("case", ON_A_CPU)
+def test_equal_terms_on_a_cpu(case):
+    m, schedule = ON_A_CPU[case]
+    assert relative_error(m, 100000, 48, "2:4", schedule, "cpu") <= 1e-6

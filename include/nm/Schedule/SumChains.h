@@ -30,10 +30,15 @@ inline constexpr int64_t kChainRows = 64;
 /// memory, or branches are taken to.
 inline constexpr int64_t kLongChainRows = 2 * kChainRows;
 
-/// Kept rows of a product that a thread of a GPU may add in one accumulator,
-/// where totals would cost speed. The relative error of as many equal terms is
-/// up to 3e-4; that of random ones is far less.
+/// Kept rows of a long sum, from which on totals are worth what they cost. A
+/// thread of a GPU may add as many in one accumulator: the relative error of as
+/// many equal terms is up to 3e-4, that of random ones far less.
 inline constexpr int64_t kLongSumRows = 24 * 1024;
+
+/// Kept rows of a chain of a sum that is not long, where ending one costs 2 %
+/// of the time or more: on a CPU, vectors along m. The relative error of as many equal terms is up to
+/// 1e-5.
+inline constexpr int64_t kShortSumChainRows = 512;
 
 /// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
 /// many items each has, or 0 where the sum is one chain, or too short for

@@ -101,12 +101,12 @@ private:
   void sumTile(const RegisterTile &registers, const KTile &kTile,
                const Scratch &scratch);
   int64_t chainWindows() const {
-    // Adding registers to the scratch tile twice for each tile of k took 5 % of
-    // the time of 8:32 with blocks of 1x32, whose tiles keep 128 rows.
-    bool isOne =
-        windowsPerTile * tile.pattern.keptRows() <= ::nm::kLongChainRows;
-    return isOne ? windowsPerTile
-                 : windowsOf(::nm::kChainRows, 1, windowsPerTile);
+    // Adding registers to the scratch tile more than once for each tile of k
+    // takes 2 to 5 % of the time.
+    bool isLong = windows * tile.pattern.keptRows() > ::nm::kLongSumRows;
+    int64_t most = isLong ? ::nm::kChainRows : ::nm::kShortSumChainRows;
+    bool isOne = windowsPerTile * tile.pattern.keptRows() <= most;
+    return isOne ? windowsPerTile : windowsOf(most, 1, windowsPerTile);
   }
   void sumChain(const RegisterTile &registers, const KTile &kTile, Value first,
                 Value end, const Scratch &scratch);
