@@ -36,8 +36,8 @@ inline constexpr int64_t kLongChainRows = 2 * kChainRows;
 inline constexpr int64_t kLongSumRows = 24 * 1024;
 
 /// Kept rows of a chain of a sum that is not long, where ending one costs 2 %
-/// of the time or more: on a CPU, vectors along m. The relative error of as many equal terms is up to
-/// 1e-5.
+/// of the time or more: on a CPU, vectors along m. The relative error of as
+/// many equal terms is up to 1e-5.
 inline constexpr int64_t kShortSumChainRows = 512;
 
 /// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
