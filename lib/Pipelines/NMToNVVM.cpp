@@ -62,6 +62,8 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
 
 /// Products to tiles in shared memory, and those to what threads do.
 static void buildProducts(OpPassManager &pm) {
+  // Once cuBLAS has its operands, whose rows follow one another.
+  pm.addNestedPass<func::FuncOp>(createNMPadRows());
   // While a product's operands are still its own, not tiles of them.
   pm.addNestedPass<func::FuncOp>(createNMAlignOperands());
   // Copies need memory to copy between.

@@ -222,6 +222,39 @@ def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def NMPadRows : Pass<"nm-pad-rows", "::mlir::func::FuncOp"> {
+  let summary = "rows of temporaries start at multiples of 16 bytes";
+  let description = [{
+    Tensor cores' operands, and what transposes for them, are copied by 16
+    bytes, which must start at a multiple of 16. Rows of a temporary with 16-bit
+    elements and an odd number of columns, or an unknown one, are allocated with
+    as many more as that takes; what uses the temporary gets a view of them
+    without these. Where the number is not known, the memory has a dimension of 8
+    elements of its own, which says that strides are multiples of it.
+
+    A temporary that is passed on (to a function, or from a loop), or reshaped in
+    a way that padding would not allow, stays as it is.
+
+    Before:
+    ```mlir
+    %t = memref.alloc() : memref<64x77xf16>
+    linalg.transpose ins(%a : memref<77x64xf16>) outs(%t : memref<64x77xf16>) permutation = [1, 0]
+    %u = memref.alloc(%m) : memref<64x?xf16>
+    ```
+    After:
+    ```mlir
+    %rows = memref.alloc() : memref<64x80xf16>
+    %t = memref.subview %rows[0, 0] [64, 77] [1, 1] : memref<64x80xf16> to memref<64x77xf16, strided<[80, 1]>>
+    linalg.transpose ins(%a : memref<77x64xf16>) outs(%t : memref<64x77xf16, strided<[80, 1]>>) permutation = [1, 0]
+    %chunks = memref.alloc(<%m / 8>) : memref<64x?x8xf16>
+    %more = memref.collapse_shape %chunks [[0], [1, 2]] : memref<64x?x8xf16> into memref<64x?xf16>
+    %u = memref.subview %more[0, 0] [64, %m] [1, 1] : memref<64x?xf16> to memref<64x?xf16, strided<[?, 1]>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
   let summary = "operands of GPU blocks at odd offsets to memory of their own";
   let description = [{

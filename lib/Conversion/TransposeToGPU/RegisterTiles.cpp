@@ -19,6 +19,7 @@
 
 #include "../NMToGPU/ThreadEmitter.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -51,7 +52,8 @@ bool mlir::nm::hasRegisterTiles(const Transposition &op) {
 // Alignment
 //===----------------------------------------------------------------------===//
 
-/// What the offset of `memref` and the strides of its rows are multiples of.
+/// The offset of `memref`, and strides of its rows that may not be multiples of
+/// a chunk.
 static SmallVector<OpFoldResult> getRowStarts(OpBuilder &builder, Location loc,
                                               Value memref) {
   auto type = cast<MemRefType>(memref.getType());
@@ -66,8 +68,9 @@ static SmallVector<OpFoldResult> getRowStarts(OpBuilder &builder, Location loc,
   };
   SmallVector<OpFoldResult> starts = {
       get(offset, [](auto op) { return op.getOffset(); })};
+  SmallVector<int64_t> factors = getStrideFactors(memref);
   for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
-    if (type.getDimSize(dim) != 1)
+    if (type.getDimSize(dim) != 1 && factors[dim] % kChunk != 0)
       starts.push_back(
           get(strides[dim], [&](auto op) { return op.getStrides()[dim]; }));
   return starts;

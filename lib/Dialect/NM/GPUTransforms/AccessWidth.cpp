@@ -26,7 +26,7 @@ static Value getBuffer(Value view) {
 
 /// The strides of `type`, or factors of those that are not known: they are
 /// products of the inner sizes where no layout is given.
-static SmallVector<int64_t> getStrideFactors(MemRefType type) {
+static SmallVector<int64_t> getFactorsOfType(MemRefType type) {
   SmallVector<int64_t> factors = type.getStridesAndOffset().first;
   bool isIdentity = type.getLayout().isIdentity();
   int64_t innerSizes = 1;
@@ -39,20 +39,51 @@ static SmallVector<int64_t> getStrideFactors(MemRefType type) {
   return factors;
 }
 
+/// Those of the dimensions that a view of rows with `factors` has.
+static SmallVector<int64_t> getFactorsOfView(memref::SubViewOp view,
+                                             ArrayRef<int64_t> factors) {
+  SmallVector<int64_t> kept;
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  for (auto [dim, stride] : llvm::enumerate(view.getStaticStrides()))
+    if (!dropped.test(dim))
+      kept.push_back(ShapedType::isDynamic(stride) ? 1 : factors[dim] * stride);
+  return kept;
+}
+
+SmallVector<int64_t> mlir::nm::getStrideFactors(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> factors = getFactorsOfType(type), ofSource;
+  if (auto view = memref.getDefiningOp<memref::SubViewOp>())
+    ofSource = getFactorsOfView(view, getStrideFactors(view.getSource()));
+  else if (auto view = memref.getDefiningOp<memref::CastOp>())
+    ofSource = getStrideFactors(view.getSource());
+  else if (auto view = memref.getDefiningOp<memref::CollapseShapeOp>()) {
+    // The last dimension of a group has the stride of the whole.
+    SmallVector<int64_t> inner = getStrideFactors(view.getSrc());
+    for (const ReassociationIndices &group : view.getReassociationIndices())
+      ofSource.push_back(inner[group.back()]);
+  }
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  for (size_t dim = 0; dim < ofSource.size(); ++dim)
+    if (ShapedType::isDynamic(strides[dim]))
+      factors[dim] = std::lcm(factors[dim], ofSource[dim]);
+  return factors;
+}
+
 int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
   auto type = cast<MemRefType>(memref.getType());
   if (type.getStridesAndOffset().first.back() != 1)
     return 1;
   int64_t width = kMaxAccessBytes / (type.getElementTypeBitWidth() / 8);
   width = std::gcd(width, extents.back());
-  for (int64_t factor : ArrayRef(getStrideFactors(type)).drop_back())
+  for (int64_t factor : ArrayRef(getStrideFactors(memref)).drop_back())
     width = std::gcd(width, factor);
   if (!ShapedType::isDynamic(type.getShape().back()))
     width = std::gcd(width, type.getShape().back());
   // Dimensions that run along contiguous elements have offsets of whole tiles.
   auto buffer = cast<MemRefType>(getBuffer(memref).getType());
   auto [strides, offset] = buffer.getStridesAndOffset();
-  for (auto [stride, factor] : llvm::zip(strides, getStrideFactors(buffer)))
+  for (auto [stride, factor] : llvm::zip(strides, getFactorsOfType(buffer)))
     if (stride != 1)
       width = std::gcd(width, factor);
   return width;

@@ -10,6 +10,10 @@ namespace mlir::nm {
 /// Bytes of the widest access of a thread.
 inline constexpr int64_t kMaxAccessBytes = 16;
 
+/// The strides of `memref`, or what they are multiples of where they are not
+/// known, as far as the views say that it is of.
+SmallVector<int64_t> getStrideFactors(Value memref);
+
 /// The widest access, in elements and up to those bytes, to tiles of `memref`
 /// that start at multiples of `extents`; 1 if its rows are not contiguous.
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);

@@ -1,0 +1,63 @@
+// RUN: nm-opt %s --nm-pad-rows | FileCheck %s
+
+// CHECK-LABEL: func @known
+// CHECK: %[[ROWS:.*]] = memref.alloc() : memref<64x80xf16>
+// CHECK: %[[T:.*]] = memref.subview %[[ROWS]][0, 0] [64, 77] [1, 1] : memref<64x80xf16> to memref<64x77xf16, strided<[80, 1]>>
+// CHECK: linalg.transpose {{.*}} outs(%[[T]] : memref<64x77xf16, strided<[80, 1]>>)
+// CHECK: %[[TILE:.*]] = memref.subview %[[T]][8, 0] [16, 77] [1, 1] : memref<64x77xf16, strided<[80, 1]>> to memref<16x77xf16, strided<[80, 1], offset: 640>>
+// CHECK: %[[PARTS:.*]] = memref.expand_shape %[[TILE]] {{.*}} into memref<2x8x77xf16, strided<[640, 80, 1], offset: 640>>
+// CHECK: linalg.fill {{.*}} outs(%[[PARTS]]
+// CHECK: memref.dealloc %[[ROWS]]
+func.func @known(%a: memref<77x64xf16>) {
+  %zero = arith.constant 0.0 : f16
+  %t = memref.alloc() : memref<64x77xf16>
+  linalg.transpose ins(%a : memref<77x64xf16>) outs(%t : memref<64x77xf16>) permutation = [1, 0]
+  %tile = memref.subview %t[8, 0] [16, 77] [1, 1] : memref<64x77xf16> to memref<16x77xf16, strided<[77, 1], offset: 616>>
+  %parts = memref.expand_shape %tile [[0, 1], [2]] output_shape [2, 8, 77] : memref<16x77xf16, strided<[77, 1], offset: 616>> into memref<2x8x77xf16, strided<[616, 77, 1], offset: 616>>
+  linalg.fill ins(%zero : f16) outs(%parts : memref<2x8x77xf16, strided<[616, 77, 1], offset: 616>>)
+  memref.dealloc %t : memref<64x77xf16>
+  return
+}
+
+// CHECK-LABEL: func @unknown
+// CHECK-SAME: %[[A:.*]]: memref<?x64xf16>, %[[M:.*]]: index
+// CHECK: %[[COUNT:.*]] = arith.ceildivui %[[M]], %c8
+// CHECK: %[[CHUNKS:.*]] = memref.alloc(%[[COUNT]]) : memref<64x?x8xf16>
+// CHECK: %[[MORE:.*]] = memref.collapse_shape %[[CHUNKS]] {{\[\[}}0], [1, 2]] : memref<64x?x8xf16> into memref<64x?xf16>
+// CHECK: %[[T:.*]] = memref.subview %[[MORE]][0, 0] [64, %[[M]]] [1, 1] : memref<64x?xf16> to memref<64x?xf16, strided<[?, 1]>>
+// CHECK: linalg.transpose {{.*}} outs(%[[T]] : memref<64x?xf16, strided<[?, 1]>>)
+// CHECK: memref.dealloc %[[CHUNKS]]
+func.func @unknown(%a: memref<?x64xf16>, %m: index) {
+  %t = memref.alloc(%m) : memref<64x?xf16>
+  linalg.transpose ins(%a : memref<?x64xf16>) outs(%t : memref<64x?xf16>) permutation = [1, 0]
+  memref.dealloc %t : memref<64x?xf16>
+  return
+}
+
+// Whole rows, other elements, what is passed on, and what could not be
+// reshaped any more, stay.
+// CHECK-LABEL: func @left
+// CHECK-NEXT: memref.alloc() : memref<64x72xf16>
+// CHECK-NEXT: memref.alloc() : memref<64x77xf32>
+// CHECK-NEXT: memref.alloc() : memref<77xf16>
+// CHECK-NEXT: %[[OUT:.*]] = memref.alloc() : memref<64x77xf16>
+// CHECK-NEXT: %[[FLAT:.*]] = memref.alloc() : memref<8x77xf16>
+// CHECK-NEXT: memref.collapse_shape %[[FLAT]]
+// CHECK-NEXT: return %[[OUT]]
+func.func @left() -> (memref<64x77xf16>, memref<616xf16>) {
+  %whole = memref.alloc() : memref<64x72xf16>
+  %wide = memref.alloc() : memref<64x77xf32>
+  %row = memref.alloc() : memref<77xf16>
+  %out = memref.alloc() : memref<64x77xf16>
+  %several = memref.alloc() : memref<8x77xf16>
+  %flat = memref.collapse_shape %several [[0, 1]] : memref<8x77xf16> into memref<616xf16>
+  return %out, %flat : memref<64x77xf16>, memref<616xf16>
+}
+
+// CHECK-LABEL: func @on_host
+// CHECK: memref.alloc() : memref<64x77xf16>
+func.func @on_host() attributes {nm.host} {
+  %t = memref.alloc() : memref<64x77xf16>
+  memref.dealloc %t : memref<64x77xf16>
+  return
+}
