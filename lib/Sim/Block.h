@@ -9,6 +9,7 @@
 #include "Mbarrier.h"
 #include "Products.h"
 #include "SharedShadow.h"
+#include "TensorMap.h"
 #include "WarpLog.h"
 
 #include <array>
@@ -153,6 +154,12 @@ public:
   void startBulkStore(NmSimThread &thread, int32_t site, char *to,
                       const char *from, int32_t bytes);
   void waitForBulkGroups(NmSimThread &thread, int32_t pending);
+  void loadTensor(NmSimThread &thread, int32_t site, char *to, const char *from,
+                  char *address, int32_t rank,
+                  const TensorMap::Coordinates &at);
+  void storeTensor(NmSimThread &thread, int32_t site, const char *to,
+                   const char *from, int32_t rank,
+                   const TensorMap::Coordinates &at);
   void setRegisters(NmSimThread &thread, int32_t site, int32_t count);
   /// A thread comes to wgmma number `number` of the kernel, and uses registers
   /// that one has: `what` says how.
@@ -232,6 +239,13 @@ private:
   bool findCopier(NmSimThread &thread, int32_t site);
   bool readForCopy(NmSimThread &thread, int32_t site, size_t offset,
                    size_t bytes);
+  bool readTensorMap(NmSimThread &thread, int32_t site, const char *from,
+                     int32_t rank, TensorMap &map);
+  bool isBoxPlace(NmSimThread &thread, int32_t site, const char *address,
+                  const TensorMap &map);
+  std::optional<size_t> findRow(NmSimThread &thread, int32_t site,
+                                const TensorMap &map, const char *from,
+                                size_t bytes);
   void checkBulkGroups(NmSimThread &thread);
   void checkRegisters();
   void finishGathering(size_t index);

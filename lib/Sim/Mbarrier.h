@@ -26,6 +26,8 @@ struct TrackedCopy {
   /// What the shared memory receives, with zeros after the copied bytes.
   int32_t size;
   SharedShadow::Write write;
+  /// What it is copied from, if that is no memory of the kernel's.
+  std::shared_ptr<std::vector<char>> source = nullptr;
 };
 
 /// The state of an mbarrier object. A phase is over when all have arrived and

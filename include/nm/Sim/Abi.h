@@ -162,6 +162,34 @@ NM_SIM_API void nmSimWaitForBulk(NmSimThread *thread, int32_t site,
                                  int32_t pending);
 
 //===----------------------------------------------------------------------===//
+// Tensor copies
+//===----------------------------------------------------------------------===//
+
+/// For the host: the driver's cuTensorMapEncodeTiled, with the same operands
+/// and the same numbers for types and swizzles. Writes 128 bytes, which only
+/// the simulator understands. Returns 0, or 1 for what the driver would refuse,
+/// or the simulator does not have: interleaving, strides between elements,
+/// a fill of NaN, a box narrower than its swizzle.
+NM_SIM_API int32_t nmSimEncodeTensorMap(void *to, int32_t type, uint32_t rank,
+                                        void *base, const uint64_t *sizes,
+                                        const uint64_t *strides,
+                                        const uint32_t *box,
+                                        const uint32_t *elementStrides,
+                                        int32_t interleave, int32_t swizzle,
+                                        int32_t promotion, int32_t fill);
+/// cp.async.bulk.tensor of a box at coordinates of which the first `rank`
+/// count, from the innermost on; with complete_tx on the mbarrier.
+NM_SIM_API void nmSimLoadTensor(NmSimThread *thread, int32_t site, void *to,
+                                void *map, void *mbarrier, int32_t rank,
+                                int32_t c0, int32_t c1, int32_t c2, int32_t c3,
+                                int32_t c4);
+/// The other way round, as a bulk copy of the thread's group.
+NM_SIM_API void nmSimStoreTensor(NmSimThread *thread, int32_t site, void *map,
+                                 void *from, int32_t rank, int32_t c0,
+                                 int32_t c1, int32_t c2, int32_t c3,
+                                 int32_t c4);
+
+//===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 

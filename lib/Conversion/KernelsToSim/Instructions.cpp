@@ -192,6 +192,38 @@ static SiteTable::Access getBulkCopyAccess(Operation *) {
   return {NM_SIM_COPY, NM_SIM_SHARED, /*bytes=*/0, /*alignment=*/16};
 }
 
+/// A rank and five coordinates, from the innermost on.
+static void addCoordinates(const OperandBuilder &b, ValueRange coordinates,
+                           SmallVectorImpl<Value> &operands) {
+  constexpr size_t kMaxRank = 5;
+  operands.push_back(b.integer(int64_t(coordinates.size())));
+  llvm::append_range(operands, coordinates);
+  operands.append(kMaxRank - std::min(kMaxRank, coordinates.size()),
+                  b.integer(0));
+}
+
+static Operands getTensorLoad(const OperandBuilder &b) {
+  auto op = cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(b.op);
+  if (op.getMulticastMask() || op.getPredicate() || op.getGroup() ||
+      op.getMode() != NVVM::TMALoadMode::TILE)
+    return op.emitOpError("expected a copy of a tile without multicast and "
+                          "predicate: the simulator has no other");
+  SmallVector<Value> operands = {op.getDstMem(), op.getTmaDescriptor(),
+                                 op.getMbar()};
+  addCoordinates(b, op.getCoordinates(), operands);
+  return operands;
+}
+
+static Operands getTensorStore(const OperandBuilder &b) {
+  auto op = cast<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(b.op);
+  if (op.getPredicate() || op.getMode() != NVVM::TMAStoreMode::TILE)
+    return op.emitOpError("expected a copy of a tile without predicate: the "
+                          "simulator has no other");
+  SmallVector<Value> operands = {op.getTmaDescriptor(), op.getSrcMem()};
+  addCoordinates(b, op.getCoordinates(), operands);
+  return operands;
+}
+
 static SiteTable::Access getBulkStoreAccess(Operation *) {
   return {NM_SIM_COPY, NM_SIM_GLOBAL, /*bytes=*/0, /*alignment=*/16};
 }
@@ -319,6 +351,10 @@ static ArrayRef<Instruction> getInstructions() {
       {"nvvm.cp.async.wait.group", Thread, "nmSimWaitForCopies", getWait},
       {"nvvm.cp.async.bulk.global.shared.cta", Thread, "nmSimStoreBulk",
        getBulkStore, getBulkStoreAccess},
+      {"nvvm.cp.async.bulk.tensor.shared.cluster.global", Thread,
+       "nmSimLoadTensor", getTensorLoad, getBulkCopyAccess},
+      {"nvvm.cp.async.bulk.tensor.global.shared.cta", Thread,
+       "nmSimStoreTensor", getTensorStore, getBulkStoreAccess},
       {"nvvm.cp.async.bulk.commit.group", Thread, "nmSimCommitBulk"},
       {"nvvm.cp.async.bulk.wait_group", Thread, "nmSimWaitForBulk",
        getBulkWait},

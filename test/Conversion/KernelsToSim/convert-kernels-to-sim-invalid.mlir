@@ -209,3 +209,13 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  llvm.func @multicast(%to: !llvm.ptr<7>, %map: !llvm.ptr, %barrier: !llvm.ptr<3>, %at: i32, %mask: i16) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected a copy of a tile without multicast and predicate: the simulator has no other}}
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box [%at] multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr
+    llvm.return
+  }
+}

@@ -4,8 +4,8 @@
 
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func internal @kernels.ops
-  // CHECK-SAME: (%[[THREAD:[a-z0-9]+]]: !llvm.ptr, %[[LOW:.*]]: i32, %[[HIGH:.*]]: i32, %[[SELECTOR:.*]]: i32, %[[SHARED:.*]]: !llvm.ptr, %[[GLOBAL:.*]]: !llvm.ptr)
-  llvm.func @ops(%low: i32, %high: i32, %selector: i32, %shared: !llvm.ptr<3>, %global: !llvm.ptr<1>) attributes {nvvm.kernel} {
+  // CHECK-SAME: (%[[THREAD:[a-z0-9]+]]: !llvm.ptr, %[[LOW:.*]]: i32, %[[HIGH:.*]]: i32, %[[SELECTOR:.*]]: i32, %[[SHARED:.*]]: !llvm.ptr, %[[GLOBAL:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr)
+  llvm.func @ops(%low: i32, %high: i32, %selector: i32, %shared: !llvm.ptr<3>, %global: !llvm.ptr<1>, %map: !llvm.ptr) attributes {nvvm.kernel} {
     // CHECK: %[[C216:.*]] = llvm.mlir.constant(216 : i32)
     // CHECK: llvm.call @nmSimSetRegisters(%[[THREAD]], %{{.*}}, %[[C216]])
     nvvm.setmaxregister increase 216
@@ -23,6 +23,12 @@ gpu.module @kernels {
     nvvm.fence.proxy {kind = #nvvm.proxy_kind<alias>}
     // CHECK: llvm.call @nmSimStoreBulk(%[[THREAD]], %{{.*}}, %[[GLOBAL]], %[[SHARED]], %[[LOW]])
     nvvm.cp.async.bulk.global.shared.cta %global, %shared, %low : !llvm.ptr<1>, !llvm.ptr<3>
+    // CHECK: %[[RANK:.*]] = llvm.mlir.constant(2 : i32)
+    // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
+    // CHECK: llvm.call @nmSimLoadTensor(%[[THREAD]], %{{.*}}, %[[SHARED]], %[[MAP:.*]], %[[SHARED]], %[[RANK]], %[[LOW]], %[[HIGH]], %[[ZERO]], %[[ZERO]], %[[ZERO]])
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %shared, %map, %shared, box [%low, %high] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+    // CHECK: llvm.call @nmSimStoreTensor(%[[THREAD]], %{{.*}}, %[[MAP]], %[[SHARED]], %{{.*}}, %[[LOW]], %[[HIGH]], %[[SELECTOR]], %[[LOW]], %[[HIGH]])
+    nvvm.cp.async.bulk.tensor.global.shared.cta %map, %shared, box [%low, %high, %selector, %low, %high] : !llvm.ptr, !llvm.ptr<3>
     // CHECK: llvm.call @nmSimCommitBulk(%[[THREAD]], %{{[^,]*}})
     nvvm.cp.async.bulk.commit.group
     // CHECK: %[[C3:.*]] = llvm.mlir.constant(3 : i32)

@@ -1,0 +1,173 @@
+//===- TensorCopies.cpp - Copies of boxes of tensors ----------------------===//
+
+#include "Block.h"
+#include "TensorMap.h"
+
+#include <cstring>
+
+using namespace nm;
+using namespace nm::sim;
+
+static constexpr size_t kChunk = MatrixDescriptor::kChunk;
+
+/// The map that an instruction is given, where it may be used.
+bool Block::readTensorMap(NmSimThread &thread, int32_t site, const char *from,
+                          int32_t rank, TensorMap &map) {
+  std::optional<size_t> extent = launch.global.find(from, TensorMap::kBytes);
+  if (!extent) {
+    report(thread, FaultClass::GlobalBounds, site,
+           "reads a tensor map of 128 bytes from " +
+               launch.global.describe(from));
+    return false;
+  }
+  std::memcpy(&map, from, sizeof map);
+  if (map.magic != TensorMap::kMagic || map.rank != rank) {
+    report(thread, FaultClass::BadOperand, site,
+           map.magic != TensorMap::kMagic
+               ? "expected a tensor map that nmSimEncodeTensorMap has written"
+               : "expected a tensor map of rank " + std::to_string(rank) +
+                     ", but got one of rank " + std::to_string(map.rank));
+    return false;
+  }
+  if (launch.global.getOffset(*extent, from) % TensorMap::kAlignment != 0)
+    report(thread, FaultClass::Misaligned, site,
+           "expected a tensor map at a multiple of 64 bytes");
+  return true;
+}
+
+/// Whether the box is in shared memory at `address`.
+bool Block::isBoxPlace(NmSimThread &thread, int32_t site, const char *address,
+                       const TensorMap &map) {
+  constexpr size_t kAlignment = 128;
+  size_t offset = size_t(uintptr_t(address) - uintptr_t(shared));
+  std::string what = "copies a box of " + std::to_string(map.boxBytes()) +
+                     " bytes, which is at byte " +
+                     std::to_string(int64_t(offset)) + " of shared memory";
+  if (offset >= sharedBytes || map.boxBytes() > sharedBytes - offset) {
+    report(thread, FaultClass::SharedBounds, site,
+           what + ", which has " + std::to_string(sharedBytes));
+    return false;
+  }
+  if (offset % kAlignment != 0)
+    report(thread, FaultClass::Misaligned, site,
+           what + ", expected a multiple of 128");
+  return true;
+}
+
+/// The extent of what is copied of a row, where all of it is memory of an
+/// argument.
+std::optional<size_t> Block::findRow(NmSimThread &thread, int32_t site,
+                                     const TensorMap &map, const char *from,
+                                     size_t bytes) {
+  std::optional<size_t> extent = launch.global.find(from, bytes);
+  if (!extent)
+    report(thread, FaultClass::GlobalBounds, site,
+           "copies " + std::to_string(bytes) + " bytes of a tensor at " +
+               launch.global.describe(from));
+  else if (launch.global.getOffset(*extent, map.base) % kChunk != 0)
+    report(thread, FaultClass::Misaligned, site,
+           "expected a tensor at a multiple of 16 bytes");
+  return extent;
+}
+
+/// Where chunk `chunk` of a box at `address` is.
+static size_t findChunk(const TensorMap &map, size_t offset, size_t chunk) {
+  return size_t(swizzleAddress(map.getSwizzle(), int(offset + chunk * kChunk)));
+}
+
+void Block::loadTensor(NmSimThread &thread, int32_t site, char *to,
+                       const char *from, char *address, int32_t rank,
+                       const TensorMap::Coordinates &at) {
+  TensorMap map;
+  Mbarrier *barrier = findMbarrier(thread, site, address);
+  if (!barrier || !readTensorMap(thread, site, from, rank, map) ||
+      !isBoxPlace(thread, site, to, map))
+    return;
+  finishPhase(*barrier);
+  // What is not in the tensor is zero.
+  auto box = std::make_shared<std::vector<char>>(map.boxBytes());
+  map.forEachRow(at, [&](const TensorMap::Row &row) {
+    if (row.end <= row.first)
+      return;
+    size_t skipped = size_t(row.first) * map.elementBytes;
+    size_t bytes = size_t(row.end - row.first) * map.elementBytes;
+    const char *source = row.from + skipped;
+    std::optional<size_t> extent = findRow(thread, site, map, source, bytes);
+    if (!extent)
+      return;
+    GlobalConflict other =
+        launch.global.read(*extent, blockOrder, thread.index, source, bytes);
+    if (other.kind != Conflict::None)
+      reportGlobal(thread, site, source, other);
+    std::memcpy(box->data() + row.offset + skipped, source, bytes);
+  });
+  auto offset = size_t(to - shared);
+  for (size_t i = 0; i < box->size() / kChunk; ++i) {
+    size_t place = findChunk(map, offset, i);
+    SharedConflict conflict =
+        shadow.startCopy(order, thread.index, site, place, kChunk);
+    if (conflict.kind != Conflict::None)
+      reportShared(thread, site, place, conflict);
+    barrier->copies.push_back({{shared + place, box->data() + i * kChunk,
+                                int32_t(kChunk), site, nullptr},
+                               order.now(thread.index),
+                               int32_t(kChunk),
+                               SharedShadow::Write::Asynchronous,
+                               box});
+  }
+  barrier->startedBytes += int64_t(box->size());
+  order.release(thread.warp(), barrier->arrived);
+  wakeWaiting(*barrier, address);
+}
+
+void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
+                        const char *from, int32_t rank,
+                        const TensorMap::Coordinates &at) {
+  step(thread, site);
+  TensorMap map;
+  if (!readTensorMap(thread, site, to, rank, map) ||
+      !isBoxPlace(thread, site, from, map))
+    return;
+  auto offset = size_t(from - shared);
+  std::vector<char> row(map.rowBytes());
+  bool isRight = true;
+  map.forEachRow(at, [&](const TensorMap::Row &place) {
+    size_t skipped = size_t(place.first) * map.elementBytes;
+    size_t end = size_t(place.end) * map.elementBytes;
+    if (end <= skipped || !isRight)
+      return;
+    for (size_t at = skipped / kChunk; at * kChunk < end; ++at) {
+      size_t chunk = findChunk(map, offset, place.offset / kChunk + at);
+      isRight = isRight && readForCopy(thread, site, chunk, kChunk);
+      std::memcpy(row.data() + at * kChunk, shared + chunk, kChunk);
+    }
+    char *target = place.from + skipped;
+    std::optional<size_t> extent =
+        findRow(thread, site, map, target, end - skipped);
+    if (!extent)
+      return;
+    GlobalConflict other =
+        launch.global.write(*extent, blockOrder, thread.index, target,
+                            end - skipped, /*atomic=*/false);
+    if (other.kind != Conflict::None)
+      reportGlobal(thread, site, target, other);
+    std::memcpy(target, row.data() + skipped, end - skipped);
+  });
+}
+
+void nmSimLoadTensor(NmSimThread *thread, int32_t site, void *to, void *map,
+                     void *mbarrier, int32_t rank, int32_t c0, int32_t c1,
+                     int32_t c2, int32_t c3, int32_t c4) {
+  thread->block->loadTensor(
+      *thread, site, static_cast<char *>(to), static_cast<char *>(map),
+      static_cast<char *>(mbarrier), rank, {c0, c1, c2, c3, c4});
+}
+
+void nmSimStoreTensor(NmSimThread *thread, int32_t site, void *map, void *from,
+                      int32_t rank, int32_t c0, int32_t c1, int32_t c2,
+                      int32_t c3, int32_t c4) {
+  thread->bulk.site = site;
+  thread->block->storeTensor(*thread, site, static_cast<char *>(map),
+                             static_cast<char *>(from), rank,
+                             {c0, c1, c2, c3, c4});
+}
