@@ -65,6 +65,7 @@ void mlir::nm::populateNMToLoopsPatterns(RewritePatternSet &patterns,
                                          bool parallel) {
   populateProductLoops(patterns, parallel);
   populateCondensedLoops(patterns, parallel);
+  populateCombineLoops(patterns, parallel);
   populatePruneLoops(patterns, parallel);
   populatePackLoops(patterns, parallel);
 }

@@ -34,6 +34,7 @@ struct OpToLoops : OpRewritePattern<OpTy> {
 void populateProductLoops(RewritePatternSet &patterns, bool parallel);
 /// nm.compress and nm.decompress.
 void populateCondensedLoops(RewritePatternSet &patterns, bool parallel);
+void populateCombineLoops(RewritePatternSet &patterns, bool parallel);
 void populatePruneLoops(RewritePatternSet &patterns, bool parallel);
 void populatePackLoops(RewritePatternSet &patterns, bool parallel);
 

@@ -355,3 +355,27 @@ func.func @epilogue(%a: memref<5x64xf32>, %v: memref<32x48xf32>, %i: memref<32x4
     }
   return
 }
+
+// -----
+
+// Parts are added in their order, in f32; C is rounded once.
+
+// CHECK-LABEL: func.func @combine
+// CHECK-SAME: %[[P:.*]]: memref<3x?x45xf32>, %[[C:.*]]: memref<?x45xf16>
+func.func @combine(%p: memref<3x?x45xf32>, %c: memref<?x45xf16>) {
+  // CHECK: scf.for %[[M:.*]] = %c0 to %{{.*}} step %c1
+  // CHECK: scf.for %[[N:.*]] = %c0 to %c45 step %c1
+  // CHECK: %[[SUM:.*]] = scf.for %[[PART:.*]] = %c0 to %c3 step %c1 iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f32)
+  // CHECK: %[[X:.*]] = memref.load %[[P]][%[[PART]], %[[M]], %[[N]]]
+  // CHECK: %[[NEXT:.*]] = arith.addf %[[BEFORE]], %[[X]] : f32
+  // CHECK: scf.yield %[[NEXT]]
+  // CHECK: %[[C16:.*]] = memref.load %[[C]][%[[M]], %[[N]]]
+  // CHECK: %[[C32:.*]] = arith.extf %[[C16]]
+  // CHECK: %[[ALL:.*]] = arith.addf %[[C32]], %[[SUM]]
+  // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[ALL]] : f32 to f16
+  // CHECK: memref.store %[[ROUNDED]], %[[C]][%[[M]], %[[N]]]
+  // PARALLEL-LABEL: func.func @combine
+  // PARALLEL: scf.parallel (%{{.*}}, %{{.*}}) = (%c0, %c0) to (%{{.*}}, %c45)
+  nm.combine ins(%p : memref<3x?x45xf32>) outs(%c : memref<?x45xf16>)
+  return
+}

@@ -8,8 +8,8 @@ include "mlir/Pass/PassBase.td"
 def ConvertNMToLoops : Pass<"convert-nm-to-loops"> {
   let summary = "nm ops on memrefs to loops over scalars, the reference";
   let description = [{
-    Expands `nm.spmm`, `nm.spmv`, `nm.compress`, `nm.decompress`, `nm.prune` and
-    `nm.pack` on memrefs into `scf`, `arith` and `memref` ops. The loops say what
+    Expands `nm.spmm`, `nm.spmv`, `nm.combine`, `nm.compress`, `nm.decompress`,
+    `nm.prune` and `nm.pack` on memrefs into `scf`, `arith` and `memref` ops. The loops say what
     the ops mean and are written to be read: fast code comes from
     `convert-nm-to-vector`. Products are summed in f32 (i32 for i8), the sum is
     added to C, and the result is rounded once. `nm.compress` checks every

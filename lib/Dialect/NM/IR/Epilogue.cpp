@@ -194,10 +194,17 @@ Value mlir::nm::inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 SparseProductOpInterface
 mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
                                Value c) {
+  return cloneWithoutEpilogue(builder, op,
+                              {op.getA(), op.getValues(), op.getIndices(), c});
+}
+
+SparseProductOpInterface
+mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
+                               ArrayRef<Value> operands) {
   OperationState state(op.getLoc(), op->getName());
-  state.addOperands({op.getA(), op.getValues(), op.getIndices(), c});
-  if (isa<TensorType>(c.getType()))
-    state.addTypes(c.getType());
+  state.addOperands(operands);
+  if (isa<TensorType>(operands.back().getType()))
+    state.addTypes(operands.back().getType());
   state.addAttributes(op->getAttrs());
   auto bare = cast<SparseProductOpInterface>(builder.create(state));
   bare.setEpilogueMapsAttr(builder.getArrayAttr({}));
@@ -216,9 +223,8 @@ Type mlir::nm::getRoundedSumType(SparseProductOpInterface op) {
                                                    : op.getAccumulatorType();
 }
 
-/// Zeros of `type`, in C's memory where that has the type.
-static Value createZeros(OpBuilder &builder, SparseProductOpInterface op,
-                         Type type) {
+Value mlir::nm::createZeroSums(OpBuilder &builder, SparseProductOpInterface op,
+                               Type type) {
   Location loc = op.getLoc();
   Value c = op.getC();
   if (op.getCType().getElementType() != type)
@@ -229,10 +235,8 @@ static Value createZeros(OpBuilder &builder, SparseProductOpInterface op,
   return linalg::FillOp::create(builder, loc, zero, c).getResult(0);
 }
 
-/// A linalg.generic that does on `sums` what the epilogue of `op` does: in
-/// place where C has their type.
-static Value createGeneric(OpBuilder &builder, SparseProductOpInterface op,
-                           Value sums) {
+Value mlir::nm::applyEpilogue(OpBuilder &builder, SparseProductOpInterface op,
+                              Value sums) {
   auto type = cast<RankedTensorType>(sums.getType());
   auto rank = static_cast<unsigned>(type.getRank());
   bool isInPlace = type.getElementType() == op.getCType().getElementType();
@@ -266,7 +270,7 @@ SparseProductOpInterface mlir::nm::splitEpilogue(RewriterBase &rewriter,
                                                  Type sumType) {
   rewriter.setInsertionPoint(op);
   SparseProductOpInterface product =
-      cloneWithoutEpilogue(rewriter, op, createZeros(rewriter, op, sumType));
-  rewriter.replaceOp(op, createGeneric(rewriter, op, product->getResult(0)));
+      cloneWithoutEpilogue(rewriter, op, createZeroSums(rewriter, op, sumType));
+  rewriter.replaceOp(op, applyEpilogue(rewriter, op, product->getResult(0)));
   return product;
 }

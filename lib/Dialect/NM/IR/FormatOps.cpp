@@ -3,6 +3,8 @@
 #include "TilingInterfaceImpl.h"
 #include "VerifyStorage.h"
 
+#include "nm/Dialect/NM/IR/PartialSums.h"
+
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;

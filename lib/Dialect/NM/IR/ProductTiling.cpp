@@ -10,6 +10,7 @@
 #include "TilingInterfaceImpl.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/PartialSums.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -49,37 +50,36 @@ mlir::nm::detail::getProductIteratorTypes(SparseProductOpInterface op) {
   return types;
 }
 
-/// The part of a matrix of `rank` dimensions that a tile needs: its batch, m in
-/// dimension `mDim`, if any, and in `dim` what loop `loop` runs over.
-static SliceRegion getRegion(SparseProductOpInterface op,
-                             const SliceRegion &tile, int64_t rank,
-                             std::optional<int64_t> mDim, int64_t dim,
-                             size_t loop) {
+/// The part of A that a tile needs: its batch, m, if any, and k.
+static SliceRegion getRegionOfA(SparseProductOpInterface op,
+                                const SliceRegion &tile) {
   SliceRegion region;
-  region.offsets.resize(rank);
-  region.sizes.resize(rank);
+  region.offsets.resize(op.getAType().getRank());
+  region.sizes.resize(op.getAType().getRank());
   auto set = [&](int64_t dim, size_t loop) {
     region.offsets[dim] = tile.offsets[loop];
     region.sizes[dim] = tile.sizes[loop];
   };
   for (int64_t batch = 0; batch < op.getNumBatchDims(); ++batch)
     set(batch, batch);
-  if (mDim)
-    set(*mDim, op.getNumBatchDims());
-  set(dim, loop);
+  if (std::optional<int64_t> m = op.getMDimOfA())
+    set(*m, op.getNumBatchDims());
+  set(op.getKDimOfA(), tile.offsets.size() - 1);
   return region;
-}
-
-static SliceRegion getRegionOfA(SparseProductOpInterface op,
-                                const SliceRegion &tile) {
-  return getRegion(op, tile, op.getAType().getRank(), op.getMDimOfA(),
-                   op.getKDimOfA(), tile.offsets.size() - 1);
 }
 
 SliceRegion mlir::nm::detail::getProductRegionOfC(SparseProductOpInterface op,
                                                   const SliceRegion &tile) {
-  return getRegion(op, tile, op.getCType().getRank(), op.getMDimOfC(),
-                   op.getNDimOfC(), tile.offsets.size() - 2);
+  SliceRegion region{llvm::to_vector(ArrayRef(tile.offsets).drop_back()),
+                     llvm::to_vector(ArrayRef(tile.sizes).drop_back())};
+  // Not by C's rank: a driver of partial reductions asks when partial sums have
+  // taken its place.
+  size_t n = region.offsets.size() - 1;
+  if (std::optional<int64_t> m = op.getMDimOfC(); m && *m > op.getNDimOfC()) {
+    std::swap(region.offsets[n - 1], region.offsets[n]);
+    std::swap(region.sizes[n - 1], region.sizes[n]);
+  }
+  return region;
 }
 
 /// The part of epilogue operand `operand` that a tile needs.
@@ -109,33 +109,62 @@ static LogicalResult verifyEpilogueTile(SparseProductOpInterface op,
                               "takes whole sums";
 }
 
-FailureOr<TilingResult>
-mlir::nm::detail::tileProduct(SparseProductOpInterface op, OpBuilder &builder,
-                              const SliceRegion &tile) {
+/// The slices of A, the values and the indices that `tile` needs.
+static FailureOr<SmallVector<Operation *>>
+cutInputs(SparseProductOpInterface op, OpBuilder &builder,
+          const SliceRegion &tile) {
   Location loc = op.getLoc();
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPackingAttr();
   size_t kLoop = tile.offsets.size() - 1, nLoop = kLoop - 1;
   if (failed(verifyTileOffsets(op, pattern, packing, tile.offsets[kLoop],
-                               tile.offsets[nLoop])) ||
-      failed(verifyEpilogueTile(op, tile)))
+                               tile.offsets[nLoop])))
     return failure();
   StorageRegion storage =
       getStorageRegion(builder, loc, pattern, packing, op.getIndices(),
                        {tile.offsets[kLoop], tile.sizes[kLoop]},
                        {tile.offsets[nLoop], tile.sizes[nLoop]});
-  SmallVector<Operation *> slices;
-  SmallVector<Value> operands;
+  return SmallVector<Operation *>{
+      createSlice(builder, loc, op.getA(), getRegionOfA(op, tile)),
+      createSlice(builder, loc, op.getValues(), storage.values),
+      createSlice(builder, loc, op.getIndices(), storage.indices)};
+}
+
+static SmallVector<Value> getResults(ArrayRef<Operation *> slices) {
+  return llvm::map_to_vector(
+      slices, [](Operation *slice) -> Value { return slice->getResult(0); });
+}
+
+FailureOr<SparseProductOpInterface>
+mlir::nm::tilePartialProduct(OpBuilder &builder, SparseProductOpInterface op,
+                             ArrayRef<OpFoldResult> offsets,
+                             ArrayRef<OpFoldResult> sizes, Value sums) {
+  FailureOr<SmallVector<Operation *>> slices = cutInputs(
+      op, builder, {llvm::to_vector(offsets), llvm::to_vector(sizes)});
+  if (failed(slices))
+    return failure();
+  SmallVector<Value> operands = getResults(*slices);
+  operands.push_back(sums);
+  return cloneWithoutEpilogue(builder, op, operands);
+}
+
+FailureOr<TilingResult>
+mlir::nm::detail::tileProduct(SparseProductOpInterface op, OpBuilder &builder,
+                              const SliceRegion &tile) {
+  if (failed(verifyEpilogueTile(op, tile)))
+    return failure();
+  FailureOr<SmallVector<Operation *>> inputs = cutInputs(op, builder, tile);
+  if (failed(inputs))
+    return failure();
+  SmallVector<Operation *> slices = *inputs;
+  SmallVector<Value> operands = getResults(slices);
   auto cut = [&](Value whole, const SliceRegion &region) {
     // What has no dimensions, as a scale of the tensor, is the same for all.
     if (region.offsets.empty())
       return operands.push_back(whole);
-    slices.push_back(createSlice(builder, loc, whole, region));
+    slices.push_back(createSlice(builder, op.getLoc(), whole, region));
     operands.push_back(slices.back()->getResult(0));
   };
-  cut(op.getA(), getRegionOfA(op, tile));
-  cut(op.getValues(), storage.values);
-  cut(op.getIndices(), storage.indices);
   for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
     cut(operand, getRegionOfEpilogue(op, tile, i));
   cut(op.getC(), getProductRegionOfC(op, tile));

@@ -32,6 +32,26 @@ SliceRegion getProductRegionOfC(SparseProductOpInterface op,
 SliceRegion getProductTileOfC(SparseProductOpInterface op, OpBuilder &builder,
                               const SliceRegion &region);
 
+/// Zeros for `sizes` parts of k, one dimension in front of C's; what
+/// PartialReductionOpInterface starts from. Emits an error unless
+/// `reductionDims` is k.
+FailureOr<Value>
+createPartialSums(SparseProductOpInterface op, OpBuilder &builder,
+                  ArrayRef<OpFoldResult> sizes,
+                  const llvm::SetVector<unsigned> &reductionDims);
+
+/// Where the sums of `part`, of `tile` of the iteration domain, lie in these.
+SliceRegion getRegionOfPart(SparseProductOpInterface op, OpBuilder &builder,
+                            const SliceRegion &tile, OpFoldResult part);
+
+/// The product of `tile`, all of whose k is of `part`, added to the part's sums
+/// in `partials`.
+FailureOr<TilingResult>
+tileToPart(SparseProductOpInterface op, OpBuilder &builder,
+           ReductionTilingStrategy strategy, ValueRange partials,
+           const SliceRegion &tile,
+           const llvm::SetVector<unsigned> &reductionDims, OpFoldResult part);
+
 /// The iteration domain of a format op: (k, n) of its dense matrix, whose
 /// dimension `kDim` is k.
 SmallVector<Range> getDenseDomain(OpBuilder &builder, Location loc, Value dense,

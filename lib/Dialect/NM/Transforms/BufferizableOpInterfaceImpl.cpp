@@ -18,10 +18,11 @@ struct DestinationOpInterface
                                               OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    // Products accumulate into their destination, unless an epilogue makes it;
-    // the format ops overwrite theirs.
+    // Sums accumulate into their destination, unless an epilogue makes it; the
+    // format ops overwrite theirs.
     auto product = dyn_cast<mlir::nm::SparseProductOpInterface>(op);
     return (product && !product.hasEpilogue()) ||
+           isa<mlir::nm::CombineOp>(op) ||
            !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
@@ -57,7 +58,7 @@ static void attachModels(MLIRContext *context) {
 void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
-    attachModels<SpMMOp, SpMVOp, CompressOp, DecompressOp, PruneOp, PackOp>(
-        context);
+    attachModels<SpMMOp, SpMVOp, CombineOp, CompressOp, DecompressOp, PruneOp,
+                 PackOp>(context);
   });
 }

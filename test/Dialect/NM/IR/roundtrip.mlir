@@ -121,3 +121,15 @@ func.func private @fields() attributes {
   p = #nm.packing<panel = 64, index_bits = 5, chunk_rows = 4, chunk_columns = 2, index_rows = 32>,
   s = #nm.simt<slice_k = 8, cluster_k = 2, split_k = 4, stages = 2, thread = [8, 2], warp = [8, 64], block = [8, 64, 512]>
 }
+
+// The blocks of a cluster, inside the blocks of a grid.
+// CHECK-LABEL: func.func @cluster_blocks
+// CHECK: {mapping = [#nm.cluster_block]}
+// CHECK: {mapping = [#gpu.block<linear_dim_0>]}
+func.func @cluster_blocks() {
+  scf.forall (%tile) in (12) {
+    scf.forall (%part) in (4) {
+    } {mapping = [#nm.cluster_block]}
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

@@ -30,6 +30,21 @@ Value inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 SparseProductOpInterface
 cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op, Value c);
 
+/// The same of other operands: A, values, indices and C.
+SparseProductOpInterface cloneWithoutEpilogue(OpBuilder &builder,
+                                              SparseProductOpInterface op,
+                                              ArrayRef<Value> operands);
+
+/// Zeros of `type`, on tensors, that sums for `op`'s epilogue are added to: in
+/// C's memory where that has the type.
+Value createZeroSums(OpBuilder &builder, SparseProductOpInterface op,
+                     Type type);
+
+/// A linalg.generic that does on `sums`, whole ones on tensors, what the
+/// epilogue of `op` does: in place where C has their type.
+Value applyEpilogue(OpBuilder &builder, SparseProductOpInterface op,
+                    Value sums);
+
 /// The type that an epilogue rounds each sum to before it does anything else;
 /// the accumulator's where it does not.
 Type getRoundedSumType(SparseProductOpInterface op);

@@ -59,7 +59,10 @@ def NM_EpilogueMaps : DefaultValuedAttr<AffineMapArrayAttr, "{}">;
 class NM_ProductOp<string mnemonic>
     : NM_DestinationOp<mnemonic, [
         IsolatedFromAbove,
-        DeclareOpInterfaceMethods<NM_SparseProductOpInterface>]> {
+        DeclareOpInterfaceMethods<NM_SparseProductOpInterface>,
+        DeclareOpInterfaceMethods<PartialReductionOpInterface, [
+          "generateInitialTensorForPartialReduction", "tileToPartialReduction",
+          "mergeReductions", "getPartialResultTilePosition"]>]> {
   // One, or none: upstream's clone of an op crashes on a region without blocks.
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogues);
   let hasCanonicalizer = 1;
@@ -104,6 +107,50 @@ class NM_ProductOp<string mnemonic>
           detail::getProductTileOfC(
               *this, builder,
               {llvm::to_vector(offsets), llvm::to_vector(sizes)}));
+    }
+
+    FailureOr<SmallVector<Value>>
+    $cppClass::generateInitialTensorForPartialReduction(
+        OpBuilder &builder, Location, ArrayRef<OpFoldResult> sizes,
+        const llvm::SetVector<unsigned> &reductionDims) {
+      FailureOr<Value> sums =
+          detail::createPartialSums(*this, builder, sizes, reductionDims);
+      if (failed(sums))
+        return failure();
+      return SmallVector<Value>{*sums};
+    }
+
+    FailureOr<TilingResult> $cppClass::tileToPartialReduction(
+        OpBuilder &builder, Location, ReductionTilingStrategy strategy,
+        ValueRange init, ArrayRef<OpFoldResult> offsets,
+        ArrayRef<OpFoldResult> sizes,
+        const llvm::SetVector<unsigned> &reductionDims,
+        ArrayRef<OpFoldResult> splitReductionIvs) {
+      return detail::tileToPart(
+          *this, builder, strategy, init,
+          {llvm::to_vector(offsets), llvm::to_vector(sizes)}, reductionDims,
+          splitReductionIvs.front());
+    }
+
+    FailureOr<MergeResult> $cppClass::mergeReductions(
+        OpBuilder &builder, Location, ValueRange partials,
+        const llvm::SetVector<unsigned> &) {
+      return mergePartialSums(builder, *this, partials.front());
+    }
+
+    LogicalResult $cppClass::getPartialResultTilePosition(
+        OpBuilder &builder, unsigned, ReductionTilingStrategy,
+        ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+        const llvm::SetVector<unsigned> &,
+        ArrayRef<OpFoldResult> splitReductionIvs,
+        SmallVector<OpFoldResult> &resultOffsets,
+        SmallVector<OpFoldResult> &resultSizes) {
+      SliceRegion region = detail::getRegionOfPart(
+          *this, builder, {llvm::to_vector(offsets), llvm::to_vector(sizes)},
+          splitReductionIvs.front());
+      resultOffsets = region.offsets;
+      resultSizes = region.sizes;
+      return success();
     }
   }];
 }
@@ -542,6 +589,7 @@ def NM_HasCublasOp : NM_Op<"has_cublas", []> {
   let assemblyFormat = "attr-dict";
 }
 
+include "nm/Dialect/NM/IR/NMSums.td"
 include "nm/Dialect/NM/IR/NMTiles.td"
 
 #endif // NM_DIALECT_NM_IR_NMOPS_TD
