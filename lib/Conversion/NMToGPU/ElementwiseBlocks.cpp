@@ -2,6 +2,7 @@
 
 #include "ElementwiseBlocks.h"
 
+#include "CombineBlocks.h"
 #include "LaunchBlocks.h"
 #include "TileEpilogue.h"
 
@@ -32,7 +33,8 @@ bool mlir::nm::isElementwise(scf::ForallOp loop) {
                           return WalkResult::interrupt();
                         })
                         .wasInterrupted();
-  return !hasProduct && !collectGenerics(loop).empty();
+  return !hasProduct && (!collectGenerics(loop).empty() ||
+                         !loop.getBody()->getOps<CombineOp>().empty());
 }
 
 /// Whether rows of `buffer` are a multiple of four elements apart.
@@ -203,6 +205,8 @@ void RowOfElements::expand(int64_t threads) {
 
 LogicalResult mlir::nm::convertElementwiseToLaunch(RewriterBase &rewriter,
                                                    scf::ForallOp loop) {
+  if (failed(expandCombine(rewriter, loop)))
+    return failure();
   SmallVector<linalg::GenericOp> generics = collectGenerics(loop);
   if (generics.size() != 1)
     return loop.emitOpError() << "expected one linalg.generic in blocks "

@@ -7,8 +7,8 @@
 
 namespace mlir::nm {
 
-/// Whether the blocks of `loop` compute elements of rows by a linalg.generic,
-/// and no product.
+/// Whether the blocks of `loop` compute elements of rows, by a linalg.generic
+/// or by nm.combine, and no product.
 bool isElementwise(scf::ForallOp loop);
 
 /// Replaces `loop` by a gpu.launch whose threads compute four neighbouring

@@ -44,7 +44,8 @@ static SmallVector<Value> countTrips(OpBuilder &builder, scf::ForallOp loop) {
   return trips;
 }
 
-/// The loop's induction variables in the block with linear id `block`.
+/// The loop's induction variables in the block, or cluster, with linear id
+/// `block`.
 static SmallVector<Value> getInductionVars(OpBuilder &builder,
                                            scf::ForallOp loop,
                                            ArrayRef<Value> trips, Value block) {
@@ -156,6 +157,9 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1), blocks = one;
   for (Value count : trips)
     blocks = rewriter.createOrFold<arith::MulIOp>(loc, blocks, count);
+  if (cluster > 1)
+    blocks = rewriter.createOrFold<arith::MulIOp>(
+        loc, blocks, arith::ConstantIndexOp::create(rewriter, loc, cluster));
   Value size = arith::ConstantIndexOp::create(rewriter, loc, threads);
   Value shared =
       bytes == 0
@@ -163,8 +167,12 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
           : arith::ConstantIntOp::create(rewriter, loc, bytes, 32).getResult();
   auto launch = createLaunch(rewriter, loc, blocks, size, shared, cluster);
   rewriter.setInsertionPointToStart(&launch.getBody().front());
-  SmallVector<Value> ivs =
-      getInductionVars(rewriter, loop, trips, launch.getBlockIds().x);
+  Value iteration = launch.getBlockIds().x;
+  if (cluster > 1)
+    iteration = arith::DivUIOp::create(
+        rewriter, loc, iteration,
+        arith::ConstantIndexOp::create(rewriter, loc, cluster));
+  SmallVector<Value> ivs = getInductionVars(rewriter, loop, trips, iteration);
   rewriter.eraseOp(loop.getTerminator());
   auto terminator = gpu::TerminatorOp::create(rewriter, loc);
   rewriter.inlineBlockBefore(loop.getBody(), terminator, ivs);

@@ -15,9 +15,8 @@ inline constexpr llvm::StringLiteral kReusesTiles("nm.reuses_tiles");
 int64_t countSharedBytes(scf::ForallOp loop);
 
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
-/// iteration, and its workgroup buffers by views of dynamic shared memory.
-/// Every `cluster` blocks, of iterations that follow one another in the loop
-/// that runs fastest, are a cluster.
+/// iteration, or of a cluster of `cluster` such blocks, and its workgroup
+/// buffers by views of dynamic shared memory.
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
                   int64_t cluster = 1);
 

@@ -2,7 +2,9 @@
 
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 
+#include "BlockMemory.h"
 #include "ChainedSums.h"
+#include "ClusterSums.h"
 #include "CopyGroups.h"
 #include "ElementwiseBlocks.h"
 #include "LaunchBlocks.h"
@@ -114,25 +116,6 @@ collectProducts(scf::ForallOp blocks) {
              << "expected at most one loop, over k, inside the blocks";
   }
   return products;
-}
-
-/// The fill of C that comes right before the products, if there is one.
-static linalg::FillOp findFill(SparseProductOpInterface firstProduct) {
-  // Views of the tile stand for it: a cast forgets its sizes, a subview inside
-  // the blocks its batch dimensions.
-  auto blocks = firstProduct->getParentOfType<scf::ForallOp>();
-  Value tile = firstProduct.getC();
-  while (true) {
-    for (Operation *user : tile.getUsers())
-      if (auto fill = dyn_cast<linalg::FillOp>(user);
-          fill && blocks->isProperAncestor(fill))
-        return fill;
-    Operation *view = tile.getDefiningOp();
-    if (!isa_and_present<memref::CastOp, memref::SubViewOp>(view) ||
-        !blocks->isProperAncestor(view))
-      return {};
-    tile = view->getOperand(0);
-  }
 }
 
 /// Clones what computes `view` in `block` to the builder's place, as far as it
@@ -359,16 +342,33 @@ static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
   return blocks;
 }
 
+/// The loop over the blocks of a cluster is the one that the schedule has.
+static LogicalResult
+verifyClusterSize(SparseProductOpInterface op, const GpuTile &tile,
+                  const std::optional<ClusterSums> &cluster) {
+  int64_t size = cluster ? cluster->size() : 1;
+  if (size == tile.clusterK)
+    return success();
+  return op->emitOpError() << "expected clusters of " << tile.clusterK
+                           << " blocks, as its schedule has, but got " << size;
+}
+
 LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
                                               scf::ForallOp blocks,
                                               int64_t maxSharedMemory,
                                               int64_t earlyBlocks) {
+  FailureOr<std::optional<ClusterSums>> cluster = ClusterSums::find(blocks);
+  if (failed(cluster))
+    return failure();
+  if (*cluster)
+    (*cluster)->inlineBlocks(rewriter);
   FailureOr<SmallVector<SparseProductOpInterface>> products =
       collectProducts(blocks);
   if (failed(products))
     return failure();
   FailureOr<GpuTile> tile = GpuTile::get(products->front());
-  if (failed(tile))
+  if (failed(tile) ||
+      failed(verifyClusterSize(products->front(), *tile, *cluster)))
     return failure();
   FailureOr<std::unique_ptr<TileExpansion>> expansion =
       createTileExpansion(products->front(), *tile);
@@ -376,7 +376,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     return failure();
   std::optional<int64_t> count = countBlocks(blocks);
   (*expansion)->startsEarly =
-      count && ::nm::gainsFromEarlyStart(*count, earlyBlocks);
+      count && ::nm::gainsFromEarlyStart(*count * tile->clusterK, earlyBlocks);
   rewriter.setInsertionPointToStart(blocks.getBody());
   SmallVector<Value> sums = (*expansion)->begin(rewriter, blocks.getLoc());
   bool isLong = llvm::any_of(*products, [&](SparseProductOpInterface op) {
@@ -390,7 +390,10 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     places.push_back(isInLoop ? (*expansion)->copyPlaces
                               : SmallVector<Operation *>());
   }
-  linalg::FillOp fill = findFill(products->front());
+  if (*cluster)
+    (*expansion)->sharedC = (*cluster)->getC();
+  linalg::FillOp fill = findFill(
+      *cluster ? (*cluster)->getC() : products->front().getC(), blocks);
   FailureOr<std::optional<TileEpilogue>> epilogue = TileEpilogue::find(blocks);
   if (failed(epilogue))
     return failure();
@@ -406,6 +409,8 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     rewriter.eraseOp(op);
   if (fill)
     rewriter.eraseOp(fill);
+  if (*cluster)
+    (*cluster)->erase(rewriter);
   if (*epilogue)
     (*epilogue)->erase(rewriter);
   expandAllCopies(rewriter, blocks, tile->threads(), places);

@@ -167,7 +167,8 @@ void SimtTileExpansion::end(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
-  TileStores stores(builder, op, initial, epilogue);
+  TileStores stores(builder, op, sharedC ? sharedC : Value(op.getC()), initial,
+                    epilogue);
   bool isPart = PartSums::areNeeded(tile);
   SmallVector<Value> complete =
       isPart ? SmallVector<Value>(sums) : stores.completeSums(sums);

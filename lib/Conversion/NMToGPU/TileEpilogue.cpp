@@ -2,6 +2,8 @@
 
 #include "TileEpilogue.h"
 
+#include "BlockMemory.h"
+
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
@@ -11,19 +13,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// The memory of sums that do not go to C, which a block has of its own.
-static memref::AllocOp findOwnMemory(Value view) {
-  while (Operation *op = view.getDefiningOp()) {
-    if (auto alloc = dyn_cast<memref::AllocOp>(op))
-      return alloc->getParentOfType<scf::ForallOp>() ? alloc
-                                                     : memref::AllocOp();
-    if (!isa<memref::CastOp, memref::SubViewOp>(op))
-      return {};
-    view = op->getOperand(0);
-  }
-  return {};
-}
 
 OpOperand *TileEpilogue::getSums() const {
   OpOperand *init = op.getDpsInitOperand(0);
@@ -154,18 +143,6 @@ void TileEpilogue::erase(RewriterBase &rewriter) const {
   memref::AllocOp memory =
       sums ? findOwnMemory(sums->get()) : memref::AllocOp();
   rewriter.eraseOp(op);
-  if (!memory)
-    return;
-  SmallVector<Operation *> users;
-  auto collect = [&](auto &&self, Operation *view) -> void {
-    for (Operation *user : view->getUsers())
-      self(self, user);
-    users.push_back(view);
-  };
-  collect(collect, memory);
-  for (Operation *user : users)
-    if (user->use_empty() &&
-        isa<memref::AllocOp, memref::CastOp, memref::SubViewOp,
-            memref::DeallocOp, memref::DimOp>(user))
-      rewriter.eraseOp(user);
+  if (memory)
+    eraseOwnMemory(rewriter, memory);
 }

@@ -20,13 +20,18 @@ Value loadOperand(OpBuilder &builder, Location loc, Value operand,
                   int64_t aligned = 1,
                   function_ref<Value(unsigned, Value)> clamp = nullptr);
 
-/// The linalg.generic after the products of a block, which takes their sums
-/// one by one, as nm-tile-to-gpu-blocks makes it of an epilogue. A thread runs
-/// it on the sums that it has in registers.
+/// The linalg.generic after the products of a block, or after nm.combine, which
+/// takes their sums one by one, as nm-tile-to-gpu-blocks makes it of an
+/// epilogue. A thread runs it on the sums that it has in registers.
 class TileEpilogue {
 public:
   /// That of `blocks`, if there is one.
   static FailureOr<std::optional<TileEpilogue>> find(scf::ForallOp blocks);
+
+  linalg::GenericOp getOp() const { return op; }
+
+  /// The operand whose elements are the sums; null if none is used.
+  OpOperand *getSums() const;
 
   /// The tile of C that it writes.
   Value getC() const { return op.getDpsInits()[0]; }
@@ -43,9 +48,6 @@ public:
 
 private:
   explicit TileEpilogue(linalg::GenericOp op) : op(op) {}
-
-  /// The operand whose elements are the sums; null if none is used.
-  OpOperand *getSums() const;
 
   mutable linalg::GenericOp op;
 };

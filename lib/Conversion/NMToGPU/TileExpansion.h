@@ -56,6 +56,10 @@ public:
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
 
+  /// C, where it is not that of the products, for those sum parts of it that
+  /// the blocks of a cluster add up.
+  Value sharedC;
+
   /// What takes the sums before they are stored; C is then what it writes.
   std::optional<TileEpilogue> epilogue;
 

@@ -17,19 +17,20 @@ using namespace mlir::nm;
 
 static constexpr int64_t kChunk = 4;
 
-TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value initial,
+TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
                        const std::optional<TileEpilogue> &epilogue)
-    : builder(builder), loc(op.getLoc()),
-      c(epilogue ? epilogue->getC() : op.getC()), initial(initial),
-      epilogue(epilogue), leading(cast<MemRefType>(c.getType()).getRank() - 2),
+    : builder(builder), loc(op.getLoc()), c(epilogue ? epilogue->getC() : c),
+      initial(initial), epilogue(epilogue),
+      leading(cast<MemRefType>(this->c.getType()).getRank() - 2),
       alignment(kChunk *
-                cast<MemRefType>(c.getType()).getElementTypeBitWidth() / 8),
+                cast<MemRefType>(this->c.getType()).getElementTypeBitWidth() /
+                8),
       isTransposed(op.getTransposeC()) {
   auto type = cast<MemRefType>(op.getC().getType());
   // The staged tile is whole, so C has a constant size only if it is too.
   for (int64_t dim : {0, 1})
     isWhole[dim] = !type.isDynamicDim(dim);
-  isAligned = getAccessWidth(c, {kChunk, kChunk}) == kChunk;
+  isAligned = getAccessWidth(this->c, {kChunk, kChunk}) == kChunk;
 }
 
 SmallVector<Value> TileStores::completeSums(ArrayRef<Value> sums) {

@@ -20,8 +20,9 @@ struct TileLine {
 /// columns, with 16-byte accesses where C's layout allows.
 class TileStores {
 public:
+  /// To `c`, unless an epilogue writes what it makes of the sums elsewhere.
   /// `initial` and `epilogue` as for TileExpansion::end.
-  TileStores(OpBuilder &builder, SpMMOp op, Value initial,
+  TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
              const std::optional<TileEpilogue> &epilogue);
 
   /// The sums that are to be stored, once their products are all made.

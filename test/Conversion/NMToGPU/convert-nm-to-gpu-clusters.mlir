@@ -45,12 +45,19 @@
 // CHECK-NEXT: nvvm.cluster.wait {aligned}
 // CHECK-NEXT: gpu.terminator
 func.func @cluster(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x16x1xi8>, %c: memref<128x256xf32>) {
-  scf.forall (%p, %m, %n) = (0, 0, 0) to (3, 128, 256) step (1, 64, 128) {
+  scf.forall (%m, %n) = (0, 0) to (128, 256) step (64, 128) {
     %ct = memref.subview %c[%m, %n] [64, 128] [1, 1] : memref<128x256xf32> to memref<64x128xf32, strided<[256, 1], offset: ?>>
-    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
-      schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], split_k = 3, cluster_k = 3>
-      ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
-      outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
-  } {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
+    %partials = memref.alloc() : memref<3x64x128xf32>
+    scf.forall (%p) in (3) {
+      %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
+      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+        schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], split_k = 3, cluster_k = 3>
+        ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
+        outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
+    } {mapping = [#nm.cluster_block]}
+    nm.combine ins(%partials : memref<3x64x128xf32>) outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }

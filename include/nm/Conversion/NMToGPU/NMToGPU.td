@@ -18,15 +18,20 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     tile are spread among the multiplications. Waits for tokens become waits for
     `cp.async` groups, of which as many may be under way as were ended after the
     one that is awaited. Buffers in workgroup memory become views of dynamic
-    shared memory. Blocks without a product compute a row of elements,
-    as those that add up partial sums: a thread takes four neighbours, with
-    16-byte accesses where the rows are aligned.
+    shared memory. Blocks without a product compute a row of elements, as those
+    in which `nm.combine` adds up partial sums: a thread takes four neighbours,
+    with 16-byte accesses where the rows are aligned.
+
+    An `scf.forall` mapped to `#nm.cluster_block` inside of the blocks is a
+    thread block cluster, of as many blocks as `cluster_k` of the schedule says.
+    `nm.combine` behind it adds up what its blocks have in registers; the memory
+    of their partial sums goes.
 
     `simt` multiplies on the CUDA cores: for each kept row of weights a thread
     reads 4 x 4-row chunks of the row of A that its index picks, and 4-column
     chunks of weights, both with 16-byte loads. With `slice_k` of s, s groups of
     a block's warps take a part of a tile's kept rows each, and with `cluster_k`
-    the blocks of a cluster parts of k: at the end each writes its sums to shared
+    the blocks of a cluster parts of k: at the end, where `nm.combine` is, each writes its sums to shared
     memory, and every group of every block adds up its share of all of them, in
     a fixed order, before it stores it (`nvvm.mapa`, loads of distributed shared
     memory, and `nvvm.cluster.arrive` and `wait` around them).

@@ -1,9 +1,10 @@
 //===- SplitK.cpp - Products whose k is shared by blocks ------------------===//
 //
-// Upstream's tiling of partial reductions fills all partial sums by an op of
-// its own, and gives tiles of k a size that is known at run time only. Here
-// every block fills its own tile, and where the parts are whole, as they mostly
-// are, all sizes are constants.
+// Upstream's tiling of partial reductions, which nm.spmm takes part in, fills
+// all partial sums by an op of its own, has one loop over parts alone, and
+// gives tiles of k a size that is known at run time only. Here every block
+// fills its own tile, and where the parts are whole, as they mostly are, all
+// sizes are constants. What merges the parts is the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,16 +13,17 @@
 #include "TileToGpuBlocks.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/PartialSums.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -58,10 +60,22 @@ static OpFoldResult getTileSize(OpBuilder &builder, Location loc, int64_t step,
   return affine::makeComposedFoldedAffineMin(builder, loc, map, {offset, size});
 }
 
+static SmallVector<OpFoldResult> prepend(OpFoldResult first,
+                                         ArrayRef<OpFoldResult> rest) {
+  SmallVector<OpFoldResult> all = {first};
+  llvm::append_range(all, rest);
+  return all;
+}
+
 namespace {
 /// A rectangle of loops, or of C.
 struct SliceRegion {
   SmallVector<OpFoldResult> offsets, sizes;
+};
+
+/// A tile of (batch..., m, n), and where it lies in C.
+struct OutputTile {
+  SliceRegion loops, ofC;
 };
 
 class SplitProduct {
@@ -74,105 +88,144 @@ public:
   LogicalResult run();
 
 private:
-  scf::ForallOp createBlocks(ArrayRef<OpFoldResult> sizes,
-                             ArrayRef<int64_t> steps, Value result,
-                             ArrayRef<Attribute> mapping);
-  void insertTile(scf::ForallOp blocks, Value tile,
-                  ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes);
-  /// A slice of partial sums, without the dimension of parts.
-  Value slicePartials(Value partials, OpFoldResult part,
-                      ArrayRef<OpFoldResult> offsets,
-                      ArrayRef<OpFoldResult> sizes);
-  /// Whether one cluster sums all parts of an element.
-  bool sumsInClusters() { return parts.clusterK > 1 && parts.sums() == 1; }
-  OpFoldResult getPlaceOfSum(OpFoldResult part);
-  SmallVector<Attribute> getPartMapping(size_t numLoops);
-  Value createSums(Value result, OpFoldResult part,
-                   ArrayRef<OpFoldResult> offsets,
-                   ArrayRef<OpFoldResult> sizes);
-  Value createResult();
-  FailureOr<Value> sumParts();
-  LogicalResult sumPart(scf::ForallOp blocks);
-  FailureOr<Value> sumTiles(OpFoldResult part, ArrayRef<OpFoldResult> offsets,
-                            ArrayRef<OpFoldResult> sizes, Value sums);
-  LogicalResult sumWholeTile(scf::ForallOp blocks, OpFoldResult part,
-                             const SliceRegion &tile, const SliceRegion &ofC);
-  FailureOr<Value> multiplyTile(OpFoldResult part, Value k,
-                                ArrayRef<OpFoldResult> offsets,
-                                ArrayRef<OpFoldResult> sizes, Value sums);
-  bool isSummedInPlace() {
-    return !op.getC().getDefiningOp<linalg::FillOp>() &&
-           !isa<BlockArgument>(op.getC());
+  scf::ForallOp createLoop(ArrayRef<OpFoldResult> sizes,
+                           ArrayRef<int64_t> steps, Value result,
+                           ArrayRef<Attribute> mapping);
+  scf::ForallOp createBlocks(int64_t sums, Value result);
+  void insert(scf::ForallOp loop, Value tile, const SliceRegion &region);
+  Value createPartials(int64_t count, ArrayRef<OpFoldResult> sizesOfC);
+  Value fillPart(Value partials, const SliceRegion &region);
+  SliceRegion getPart(OpFoldResult part, const SliceRegion &ofC) {
+    return {prepend(part, ofC.offsets),
+            prepend(rewriter.getIndexAttr(1), ofC.sizes)};
   }
-  Value getResultTensor();
-  Value addPartials(Value partials);
-  void addTile(scf::ForallOp blocks, Value partials);
-  Value finish(OpBuilder &builder, ArrayRef<Value> parts, ValueRange others);
+  FailureOr<OutputTile> getOutputTile(ArrayRef<OpFoldResult> offsets);
+  FailureOr<Value> multiplyTile(OpFoldResult part, Value k,
+                                const SliceRegion &loops, Value sums);
+  FailureOr<Value> sumPart(OpFoldResult part, const SliceRegion &loops,
+                           Value sums);
+  FailureOr<Value> sumCluster(OpFoldResult cluster, const OutputTile &tile,
+                              Value c);
+  LogicalResult sumWholeTile(scf::ForallOp blocks, const OutputTile &tile);
+  FailureOr<Value> sumInClusters();
+  FailureOr<Value> sumParts();
+  FailureOr<Value> merge(Value partials);
+  LogicalResult fail() {
+    return op->emitOpError() << "could not be tiled to blocks";
+  }
 
   RewriterBase &rewriter;
   Location loc;
   SparseProductOpInterface op;
-  /// `op` without its epilogue, which takes what the parts make together.
-  SparseProductOpInterface bare;
   const KParts &parts;
   ArrayRef<int64_t> outputTile;
 };
 } // namespace
 
-/// A loop over blocks that make `result`. Its body is at the insertion point.
-scf::ForallOp SplitProduct::createBlocks(ArrayRef<OpFoldResult> sizes,
-                                         ArrayRef<int64_t> steps, Value result,
-                                         ArrayRef<Attribute> mapping) {
+//===----------------------------------------------------------------------===//
+// Loops and slices
+//===----------------------------------------------------------------------===//
+
+/// A parallel loop that makes `result`. Its body is at the insertion point.
+scf::ForallOp SplitProduct::createLoop(ArrayRef<OpFoldResult> sizes,
+                                       ArrayRef<int64_t> steps, Value result,
+                                       ArrayRef<Attribute> mapping) {
   MLIRContext *context = rewriter.getContext();
   SmallVector<OpFoldResult> lower(sizes.size(), rewriter.getIndexAttr(0));
-  auto blocks = scf::ForallOp::create(
+  auto loop = scf::ForallOp::create(
       rewriter, loc, lower, sizes, getAsIndexOpFoldResult(context, steps),
       ValueRange{result}, rewriter.getArrayAttr(mapping));
-  rewriter.setInsertionPoint(blocks.getTerminator());
-  return blocks;
+  rewriter.setInsertionPoint(loop.getTerminator());
+  return loop;
 }
 
-/// Ends an iteration: its tile goes to `offsets` of the result.
-void SplitProduct::insertTile(scf::ForallOp blocks, Value tile,
-                              ArrayRef<OpFoldResult> offsets,
-                              ArrayRef<OpFoldResult> sizes) {
-  rewriter.setInsertionPointToEnd(blocks.getTerminator().getBody());
-  SmallVector<OpFoldResult> strides(offsets.size(), rewriter.getIndexAttr(1));
+/// A loop over tiles of C and, in front, `sums` partial sums, if there are
+/// several: blocks of one sum run one after the other, and those that share a
+/// tile side by side where clusters of them do so anyway.
+scf::ForallOp SplitProduct::createBlocks(int64_t sums, Value result) {
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<int64_t> steps;
+  if (sums > 1) {
+    sizes.push_back(rewriter.getIndexAttr(sums));
+    steps.push_back(1);
+  }
+  for (auto [range, step] :
+       llvm::zip(cast<TilingInterface>(*op).getIterationDomain(rewriter),
+                 outputTile)) {
+    sizes.push_back(range.size);
+    steps.push_back(step);
+  }
+  SmallVector<Attribute> mapping =
+      getBlockMapping(rewriter.getContext(), int64_t(sizes.size()));
+  if (sums > 1 && parts.clusterK > 1) {
+    Attribute fastest = mapping.pop_back_val();
+    mapping.insert(mapping.begin(), fastest);
+  }
+  return createLoop(sizes, steps, result, mapping);
+}
+
+/// Ends an iteration: its tile goes to `region` of the result.
+void SplitProduct::insert(scf::ForallOp loop, Value tile,
+                          const SliceRegion &region) {
+  rewriter.setInsertionPointToEnd(loop.getTerminator().getBody());
+  SmallVector<OpFoldResult> strides(region.offsets.size(),
+                                    rewriter.getIndexAttr(1));
   tensor::ParallelInsertSliceOp::create(rewriter, loc, tile,
-                                        blocks.getRegionOutArgs().front(),
-                                        offsets, sizes, strides);
-  rewriter.setInsertionPointAfter(blocks);
+                                        loop.getRegionOutArgs().front(),
+                                        region.offsets, region.sizes, strides);
+  rewriter.setInsertionPointAfter(loop);
+}
+
+/// `count` partial sums of a region of C.
+Value SplitProduct::createPartials(int64_t count,
+                                   ArrayRef<OpFoldResult> sizesOfC) {
+  return tensor::EmptyOp::create(
+      rewriter, loc, prepend(rewriter.getIndexAttr(count), sizesOfC),
+      op.getAccumulatorType());
+}
+
+/// Zeros in the region of one part, without the dimension of parts.
+Value SplitProduct::fillPart(Value partials, const SliceRegion &region) {
+  SmallVector<OpFoldResult> strides(region.sizes.size(),
+                                    rewriter.getIndexAttr(1));
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : ArrayRef(region.sizes).drop_front())
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  auto type = RankedTensorType::get(shape, op.getAccumulatorType());
+  Value part = tensor::ExtractSliceOp::create(
+      rewriter, loc, type, partials, region.offsets, region.sizes, strides);
+  Value zero = arith::ConstantOp::create(
+      rewriter, loc, rewriter.getZeroAttr(op.getAccumulatorType()));
+  return linalg::FillOp::create(rewriter, loc, zero, part).getResult(0);
+}
+
+/// The tile at `offsets` of (batch..., m, n).
+FailureOr<OutputTile>
+SplitProduct::getOutputTile(ArrayRef<OpFoldResult> offsets) {
+  auto tilingOp = cast<TilingInterface>(*op);
+  SmallVector<Range> domain = tilingOp.getIterationDomain(rewriter);
+  OutputTile tile;
+  tile.loops.offsets = llvm::to_vector(offsets);
+  for (auto [offset, step, range] : llvm::zip(offsets, outputTile, domain))
+    tile.loops.sizes.push_back(
+        getTileSize(rewriter, loc, step, offset, range.size));
+  SmallVector<OpFoldResult> allOffsets(tile.loops.offsets),
+      allSizes(tile.loops.sizes);
+  allOffsets.push_back(rewriter.getIndexAttr(0));
+  allSizes.push_back(domain.back().size);
+  if (failed(tilingOp.getResultTilePosition(rewriter, 0, allOffsets, allSizes,
+                                            tile.ofC.offsets, tile.ofC.sizes)))
+    return failure();
+  return tile;
 }
 
 //===----------------------------------------------------------------------===//
 // Partial sums
 //===----------------------------------------------------------------------===//
 
-static SmallVector<OpFoldResult> prepend(OpFoldResult first,
-                                         ArrayRef<OpFoldResult> rest) {
-  SmallVector<OpFoldResult> all = {first};
-  llvm::append_range(all, rest);
-  return all;
-}
-
-Value SplitProduct::slicePartials(Value partials, OpFoldResult part,
-                                  ArrayRef<OpFoldResult> offsets,
-                                  ArrayRef<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> allOffsets = prepend(part, offsets),
-                            allSizes = prepend(rewriter.getIndexAttr(1), sizes),
-                            strides(allSizes.size(), rewriter.getIndexAttr(1));
-  SmallVector<int64_t> shape;
-  for (OpFoldResult size : sizes)
-    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  auto type = RankedTensorType::get(shape, op.getAccumulatorType());
-  return tensor::ExtractSliceOp::create(rewriter, loc, type, partials,
-                                        allOffsets, allSizes, strides);
-}
-
 /// Adds the products of the part's rows from `k` on to `sums`.
 FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
-                                            ArrayRef<OpFoldResult> offsets,
-                                            ArrayRef<OpFoldResult> sizes,
+                                            const SliceRegion &loops,
                                             Value sums) {
   int64_t depth = op.getStaticK();
   int64_t window = getRowStep(op.getPattern(), op.getPackingAttr());
@@ -206,45 +259,19 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
         {offset});
     offset = apply(rewriter, loc, d0 * window, {startWindow});
   }
-  SmallVector<OpFoldResult> tileOffsets(offsets), tileSizes(sizes);
-  tileOffsets.push_back(offset);
-  tileSizes.push_back(size);
-  FailureOr<TilingResult> tiled =
-      cast<TilingInterface>(*bare).getTiledImplementation(rewriter, tileOffsets,
-                                                          tileSizes);
-  if (failed(tiled))
+  SmallVector<OpFoldResult> offsets(loops.offsets), sizes(loops.sizes);
+  offsets.push_back(offset);
+  sizes.push_back(size);
+  FailureOr<SparseProductOpInterface> product =
+      tilePartialProduct(rewriter, op, offsets, sizes, sums);
+  if (failed(product))
     return failure();
-  auto product = cast<SparseProductOpInterface>(tiled->tiledOps.front());
-  product->replaceUsesOfWith(product.getC(), sums);
-  product->getResult(0).setType(sums.getType());
-  return product->getResult(0);
-}
-
-/// The tile that a block of `part` adds to: of the partial sums, from zero on,
-/// or of C as it was or was filled.
-Value SplitProduct::createSums(Value result, OpFoldResult part,
-                               ArrayRef<OpFoldResult> offsets,
-                               ArrayRef<OpFoldResult> sizes) {
-  if (!sumsInClusters()) {
-    Value zero = arith::ConstantOp::create(
-        rewriter, loc, rewriter.getZeroAttr(op.getAccumulatorType()));
-    Value tile = slicePartials(result, getPlaceOfSum(part), offsets, sizes);
-    return linalg::FillOp::create(rewriter, loc, zero, tile).getResult(0);
-  }
-  SmallVector<OpFoldResult> strides(offsets.size(), rewriter.getIndexAttr(1));
-  Value tile = tensor::ExtractSliceOp::create(rewriter, loc, result, offsets,
-                                              sizes, strides);
-  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  return fill ? linalg::FillOp::create(rewriter, loc, fill.value(), tile)
-                    .getResult(0)
-              : tile;
+  return product->getOperation()->getResult(0);
 }
 
 /// A loop over a part's tiles of k, which adds to `sums`.
-FailureOr<Value> SplitProduct::sumTiles(OpFoldResult part,
-                                        ArrayRef<OpFoldResult> offsets,
-                                        ArrayRef<OpFoldResult> sizes,
-                                        Value sums) {
+FailureOr<Value> SplitProduct::sumPart(OpFoldResult part,
+                                       const SliceRegion &loops, Value sums) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   };
@@ -252,8 +279,8 @@ FailureOr<Value> SplitProduct::sumTiles(OpFoldResult part,
       scf::ForOp::create(rewriter, loc, constant(0), constant(parts.rows()),
                          constant(parts.tileK), sums);
   rewriter.setInsertionPointToStart(loop.getBody());
-  FailureOr<Value> next = multiplyTile(part, loop.getInductionVar(), offsets,
-                                       sizes, loop.getRegionIterArg(0));
+  FailureOr<Value> next = multiplyTile(part, loop.getInductionVar(), loops,
+                                       loop.getRegionIterArg(0));
   if (failed(next))
     return failure();
   scf::YieldOp::create(rewriter, loc, *next);
@@ -261,111 +288,95 @@ FailureOr<Value> SplitProduct::sumTiles(OpFoldResult part,
   return loop.getResult(0);
 }
 
-/// The same for a tile of C that one cluster sums, and the epilogue behind it.
+/// A loop over the blocks of a cluster, which sum a part each, and what adds
+/// the parts to `c`, a tile of C or of partial sums.
+FailureOr<Value> SplitProduct::sumCluster(OpFoldResult cluster,
+                                          const OutputTile &tile, Value c) {
+  OpFoldResult count = rewriter.getIndexAttr(parts.clusterK);
+  Attribute mapping = ClusterBlockAttr::get(rewriter.getContext());
+  int64_t step = 1;
+  scf::ForallOp blocks = createLoop(
+      count, step, createPartials(parts.clusterK, tile.ofC.sizes), mapping);
+  OpFoldResult block = blocks.getInductionVars().front();
+  AffineExpr d0, d1;
+  bindDims(rewriter.getContext(), d0, d1);
+  OpFoldResult part =
+      apply(rewriter, loc, d0 * parts.clusterK + d1, {cluster, block});
+  SliceRegion own{SmallVector<OpFoldResult>(tile.ofC.offsets.size(),
+                                            rewriter.getIndexAttr(0)),
+                  tile.ofC.sizes};
+  own = getPart(block, own);
+  FailureOr<Value> sums = sumPart(
+      part, tile.loops, fillPart(blocks.getRegionOutArgs().front(), own));
+  if (failed(sums))
+    return failure();
+  insert(blocks, *sums, own);
+  return CombineOp::create(rewriter, loc, c.getType(), blocks.getResult(0), c)
+      ->getResult(0);
+}
+
+/// The body of the loop over clusters that sum all parts of a tile of C, with
+/// the epilogue behind the sum.
 LogicalResult SplitProduct::sumWholeTile(scf::ForallOp blocks,
-                                         OpFoldResult part,
-                                         const SliceRegion &tile,
-                                         const SliceRegion &ofC) {
+                                         const OutputTile &tile) {
+  SmallVector<OpFoldResult> offsets(tile.loops.offsets),
+      sizes(tile.loops.sizes);
+  offsets.push_back(rewriter.getIndexAttr(0));
+  auto tilingOp = cast<TilingInterface>(*op);
+  sizes.push_back(tilingOp.getIterationDomain(rewriter).back().size);
   FailureOr<TilingResult> tiled =
-      cast<TilingInterface>(*op).getTiledImplementation(rewriter, tile.offsets,
-                                                        tile.sizes);
+      tilingOp.getTiledImplementation(rewriter, offsets, sizes);
   if (failed(tiled))
     return failure();
   auto product = cast<SparseProductOpInterface>(tiled->tiledOps.front());
   product.getC().getDefiningOp()->setOperand(0,
                                              blocks.getRegionOutArgs().front());
-  insertTile(blocks, product->getResult(0), ofC.offsets, ofC.sizes);
-  product = splitEpilogue(rewriter, product, product.getAccumulatorType());
+  insert(blocks, product->getResult(0), tile.ofC);
+  if (product.hasEpilogue())
+    product = splitEpilogue(rewriter, product, product.getAccumulatorType());
   rewriter.setInsertionPoint(product);
-  FailureOr<Value> sums =
-      sumTiles(part, ArrayRef(tile.offsets).drop_back(),
-               ArrayRef(tile.sizes).drop_back(), product.getC());
+  Value c = product.getC();
+  if (auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+      fill && !op.hasEpilogue())
+    c = linalg::FillOp::create(rewriter, loc, fill.value(), c).getResult(0);
+  FailureOr<Value> sums = sumCluster(rewriter.getIndexAttr(0), tile, c);
   if (failed(sums))
     return failure();
   rewriter.replaceOp(product, *sums);
   return success();
 }
 
-/// The body of one block: a tile of the sums of one part.
-LogicalResult SplitProduct::sumPart(scf::ForallOp blocks) {
-  auto tilingOp = cast<TilingInterface>(*op);
-  SmallVector<Range> domain = tilingOp.getIterationDomain(rewriter);
-  SmallVector<OpFoldResult> offsets(
-      getAsOpFoldResult(blocks.getInductionVars())),
-      sizes;
-  OpFoldResult part = offsets.front();
-  offsets.erase(offsets.begin());
-  for (auto [offset, step, range] : llvm::zip(offsets, outputTile, domain))
-    sizes.push_back(getTileSize(rewriter, loc, step, offset, range.size));
-  SmallVector<OpFoldResult> allOffsets(offsets), allSizes(sizes), cOffsets,
-      cSizes;
-  allOffsets.push_back(rewriter.getIndexAttr(0));
-  allSizes.push_back(domain.back().size);
-  if (failed(tilingOp.getResultTilePosition(rewriter, 0, allOffsets, allSizes,
-                                            cOffsets, cSizes)))
-    return failure();
-  if (sumsInClusters() && op.hasEpilogue())
-    return sumWholeTile(blocks, part, {allOffsets, allSizes},
-                        {cOffsets, cSizes});
-  Value zeros =
-      createSums(blocks.getRegionOutArgs().front(), part, cOffsets, cSizes);
-  FailureOr<Value> sums = sumTiles(part, offsets, sizes, zeros);
-  if (failed(sums))
-    return failure();
-  if (!sumsInClusters()) {
-    cOffsets = prepend(getPlaceOfSum(part), cOffsets);
-    cSizes = prepend(rewriter.getIndexAttr(1), cSizes);
-  }
-  insertTile(blocks, *sums, cOffsets, cSizes);
-  return success();
-}
-
-/// Where the sums of `part` stand among the partial sums.
-OpFoldResult SplitProduct::getPlaceOfSum(OpFoldResult part) {
-  return apply(rewriter, loc,
-               rewriter.getAffineDimExpr(0).floorDiv(parts.clusterK), {part});
-}
-
-/// The partial sums' mapping: parts run slowest, but in clusters, of which the
-/// blocks have neighbouring numbers, fastest.
-SmallVector<Attribute> SplitProduct::getPartMapping(size_t numLoops) {
-  SmallVector<Attribute> mapping =
-      getBlockMapping(rewriter.getContext(), int64_t(numLoops));
-  if (parts.clusterK > 1) {
-    Attribute fastest = mapping.pop_back_val();
-    SmallVector<Attribute> others(mapping);
-    mapping = {fastest};
-    llvm::append_range(mapping, others);
-  }
-  return mapping;
-}
-
-/// What the parts' blocks write: C, or a tensor of partial sums.
-Value SplitProduct::createResult() {
-  if (sumsInClusters())
-    return op.getC().getDefiningOp<linalg::FillOp>() ? getResultTensor()
-                                                     : op.getC();
-  return tensor::EmptyOp::create(
-      rewriter, loc,
-      prepend(rewriter.getIndexAttr(parts.sums()),
-              tensor::getMixedSizes(rewriter, loc, op.getC())),
-      op.getAccumulatorType());
-}
-
-FailureOr<Value> SplitProduct::sumParts() {
-  SmallVector<OpFoldResult> sizes = {rewriter.getIndexAttr(parts.count)};
-  SmallVector<int64_t> steps = {1};
-  for (auto [range, step] :
-       llvm::zip(cast<TilingInterface>(*op).getIterationDomain(rewriter),
-                 outputTile)) {
-    sizes.push_back(range.size);
-    steps.push_back(step);
-  }
-  Value result = createResult();
+/// A loop over the tiles of C, each of which a cluster makes.
+FailureOr<Value> SplitProduct::sumInClusters() {
+  // What a fill overwrites is not needed.
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
   scf::ForallOp blocks =
-      createBlocks(sizes, steps, result, getPartMapping(sizes.size()));
-  if (failed(sumPart(blocks)))
-    return op->emitOpError() << "could not be tiled to blocks";
+      createBlocks(/*sums=*/1, fill ? fill.output() : op.getC());
+  FailureOr<OutputTile> tile =
+      getOutputTile(getAsOpFoldResult(blocks.getInductionVars()));
+  if (failed(tile) || failed(sumWholeTile(blocks, *tile)))
+    return fail();
+  return blocks.getResult(0);
+}
+
+/// A loop over tiles of partial sums, which blocks or clusters make.
+FailureOr<Value> SplitProduct::sumParts() {
+  SmallVector<OpFoldResult> sizesOfC =
+      tensor::getMixedSizes(rewriter, loc, op.getC());
+  scf::ForallOp blocks =
+      createBlocks(parts.sums(), createPartials(parts.sums(), sizesOfC));
+  SmallVector<OpFoldResult> ivs = getAsOpFoldResult(blocks.getInductionVars());
+  FailureOr<OutputTile> tile = getOutputTile(ArrayRef(ivs).drop_front());
+  if (failed(tile))
+    return fail();
+  SliceRegion region = getPart(ivs.front(), tile->ofC);
+  Value zeros = fillPart(blocks.getRegionOutArgs().front(), region);
+  FailureOr<Value> sums = parts.clusterK > 1
+                              ? sumCluster(ivs.front(), *tile, zeros)
+                              : sumPart(ivs.front(), tile->loops, zeros);
+  if (failed(sums))
+    return fail();
+  insert(blocks, *sums, region);
   return blocks.getResult(0);
 }
 
@@ -373,130 +384,90 @@ FailureOr<Value> SplitProduct::sumParts() {
 // Their sum
 //===----------------------------------------------------------------------===//
 
-static Value add(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
-  if (isa<FloatType>(lhs.getType()))
-    return arith::AddFOp::create(builder, loc, lhs, rhs);
-  return arith::AddIOp::create(builder, loc, lhs, rhs);
+/// What adds up the partial sums moves into the blocks that take the epilogue,
+/// and so does the fill of what it adds to.
+static std::optional<scf::SCFTileAndFuseOptions::ControlFnResult>
+fuseSum(tensor::ExtractSliceOp slice, OpResult producer, bool isDestination) {
+  Operation *op = producer.getOwner();
+  bool isSummedInto = isDestination ||
+                      llvm::any_of(slice->getUsers(), llvm::IsaPred<CombineOp>);
+  if (isa<CombineOp>(op) || (isSummedInto && isa<linalg::FillOp>(op)))
+    return scf::SCFTileAndFuseOptions::ControlFnResult{};
+  return std::nullopt;
 }
 
-/// The part of an epilogue's operand that a region of C takes; `map` is from
-/// C's dimensions.
-static Value sliceOperand(OpBuilder &builder, Location loc, Value operand,
-                          AffineMap map, ArrayRef<OpFoldResult> offsets,
-                          ArrayRef<OpFoldResult> sizes) {
-  if (map.getNumResults() == 0)
-    return operand;
-  SmallVector<OpFoldResult> itsOffsets, itsSizes;
-  for (unsigned i = 0; i < map.getNumResults(); ++i) {
-    itsOffsets.push_back(offsets[map.getDimPosition(i)]);
-    itsSizes.push_back(sizes[map.getDimPosition(i)]);
-  }
-  SmallVector<OpFoldResult> strides(itsSizes.size(), builder.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(builder, loc, operand, itsOffsets,
-                                        itsSizes, strides);
+/// A loop over blocks that add up some columns of a row of C each, in the order
+/// of the parts.
+FailureOr<Value> SplitProduct::merge(Value partials) {
+  MLIRContext *context = rewriter.getContext();
+  MergeResult merged = mergePartialSums(rewriter, op, partials);
+  auto last =
+      cast<TilingInterface>(merged.replacements.front().getDefiningOp());
+  SmallVector<int64_t> sizes(last.getLoopIteratorTypes().size(), 1);
+  sizes.back() = kSumColumns;
+  scf::SCFTileAndFuseOptions options;
+  options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  options.tilingOptions.setTileSizes(getAsIndexOpFoldResult(context, sizes));
+  options.tilingOptions.setMapping(
+      getBlockMapping(context, int64_t(sizes.size())));
+  options.fusionControlFn = fuseSum;
+  // The sums that an epilogue takes are a block's own.
+  RewritePatternSet patterns(context);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  options.cleanupPatterns = FrozenRewritePatternSet(std::move(patterns));
+  rewriter.setInsertionPoint(last);
+  FailureOr<scf::SCFTileAndFuseResult> tiled =
+      scf::tileConsumerAndFuseProducersUsingSCF(rewriter, last, options);
+  if (failed(tiled))
+    return fail();
+  Value result = tiled->replacements.lookup(last->getResult(0));
+  rewriter.replaceOp(last, result);
+  return result;
 }
 
-/// Converts between C's type and the one that products are summed in.
-static Value convert(OpBuilder &builder, Location loc, Type type, Value value) {
-  if (value.getType() == type)
-    return value;
-  if (type.getIntOrFloatBitWidth() > value.getType().getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(builder, loc, type, value);
-  return arith::TruncFOp::create(builder, loc, type, value);
+/// The map from (batch..., m, n) to the dimensions of C.
+static AffineMap getMapToC(SparseProductOpInterface op) {
+  MLIRContext *context = op.getContext();
+  AffineMap map =
+      AffineMap::getMultiDimIdentityMap(op.getNumOutputLoops(), context);
+  std::optional<int64_t> m = op.getMDimOfC();
+  if (!m || *m < op.getNDimOfC())
+    return map;
+  SmallVector<AffineExpr> dims(map.getResults());
+  std::swap(dims[*m], dims[op.getNDimOfC()]);
+  return AffineMap::get(map.getNumDims(), 0, dims, context);
 }
 
-/// An element of C of its partial sums. `others` is what C had, unless it was
-/// filled, or the operands of the epilogue.
-Value SplitProduct::finish(OpBuilder &builder, ArrayRef<Value> parts,
-                           ValueRange others) {
-  Value sum = parts.front();
-  for (Value part : parts.drop_front())
-    sum = add(builder, loc, sum, part);
-  if (op.hasEpilogue()) {
-    SmallVector<Value> arguments = {sum};
-    llvm::append_range(arguments, others);
-    return inlineElementwise(builder, loc, op.getEpilogue(), arguments);
-  }
-  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  Value before = fill ? fill.value() : others.front();
-  if (!fill || !matchPattern(before, m_AnyZeroFloat()))
-    sum = add(builder, loc, convert(builder, loc, sum.getType(), before), sum);
-  return convert(builder, loc, op.getCType().getElementType(), sum);
-}
-
-/// The body of one block: partial sums of some columns of C, added in the order
-/// of their parts to what C had or was filled with, and rounded once.
-void SplitProduct::addTile(scf::ForallOp blocks, Value partials) {
-  Value result = blocks.getRegionOutArgs().front();
-  auto type = cast<RankedTensorType>(result.getType());
-  int64_t rank = type.getRank();
-  SmallVector<OpFoldResult> offsets(
-      getAsOpFoldResult(blocks.getInductionVars())),
-      sizes(rank, rewriter.getIndexAttr(1)),
-      strides(rank, rewriter.getIndexAttr(1));
-  sizes.back() =
-      getTileSize(rewriter, loc, kSumColumns, offsets.back(),
-                  tensor::getMixedSize(rewriter, loc, op.getC(), rank - 1));
-  auto slice = [&](Value whole) -> Value {
-    return tensor::ExtractSliceOp::create(rewriter, loc, whole, offsets, sizes,
-                                          strides);
-  };
-  SmallVector<Value> inputs;
-  for (int64_t part = 0; part < parts.sums(); ++part)
-    inputs.push_back(
-        slicePartials(partials, rewriter.getIndexAttr(part), offsets, sizes));
-  bool readsC = !op.hasEpilogue() && !op.getC().getDefiningOp<linalg::FillOp>();
-  if (readsC && !isSummedInPlace())
-    inputs.push_back(slice(op.getC()));
-  Value tile = slice(result);
-  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-  SmallVector<AffineMap> maps(inputs.size(), identity);
-  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands())) {
-    AffineMap map = getEpilogueMapOfC(op, i);
-    inputs.push_back(sliceOperand(rewriter, loc, operand, map, offsets, sizes));
-    maps.push_back(map);
-  }
-  maps.push_back(identity);
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  auto sum = linalg::GenericOp::create(
-      rewriter, loc, tile.getType(), inputs, tile, maps, iterators,
-      [&](OpBuilder &body, Location, ValueRange arguments) {
-        SmallVector<Value> elements(arguments);
-        ArrayRef<Value> all(elements);
-        if (op.hasEpilogue())
-          all = all.drop_back();
-        linalg::YieldOp::create(body, loc,
-                                finish(body, all.take_front(parts.sums()),
-                                       all.drop_front(parts.sums())));
-      });
-  insertTile(blocks, sum.getResult(0), offsets, sizes);
-}
-
-/// Where the sum of all parts goes. What a fill overwrites is not needed. A C
-/// that callers pass must not be written: it is read where it is, and the
-/// result is new, so that no copy of C is made.
-Value SplitProduct::getResultTensor() {
-  if (isSummedInPlace())
-    return op.getC();
-  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  if (fill && fill.output().getDefiningOp<tensor::EmptyOp>())
-    return fill.output();
-  return tensor::EmptyOp::create(
-      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()),
-      op.getCType().getElementType());
-}
-
-Value SplitProduct::addPartials(Value partials) {
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(rewriter, loc, op.getC());
-  SmallVector<int64_t> steps(sizes.size(), 1);
-  steps.back() = kSumColumns;
-  scf::ForallOp blocks = createBlocks(
-      sizes, steps, getResultTensor(),
-      getBlockMapping(rewriter.getContext(), int64_t(sizes.size())));
-  addTile(blocks, partials);
-  return blocks.getResult(0);
+/// Lets an epilogue add what C had, in C's place a new tensor: a C that callers
+/// pass is read where it is, and no copy of it is made to be written.
+static SparseProductOpInterface addCInEpilogue(RewriterBase &rewriter,
+                                               SparseProductOpInterface op) {
+  Location loc = op.getLoc();
+  Type sumType = op.getAccumulatorType(), type = op.getCType().getElementType();
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()), type);
+  OperationState state(loc, op->getName());
+  state.addOperands(
+      {op.getA(), op.getValues(), op.getIndices(), op.getC(), empty});
+  state.addTypes(empty.getType());
+  state.addAttributes(op->getAttrs());
+  state.addRegion();
+  auto added = cast<SparseProductOpInterface>(rewriter.create(state));
+  added.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(getMapToC(op)));
+  OpBuilder::InsertionGuard guard(rewriter);
+  Block *body = rewriter.createBlock(&added->getRegion(0), {}, {sumType, type},
+                                     {loc, loc});
+  Value sum = body->getArgument(0), before = body->getArgument(1);
+  if (type != sumType)
+    before = arith::ExtFOp::create(rewriter, loc, sumType, before);
+  sum = isa<FloatType>(sumType)
+            ? arith::AddFOp::create(rewriter, loc, before, sum).getResult()
+            : arith::AddIOp::create(rewriter, loc, before, sum).getResult();
+  if (type != sumType)
+    sum = arith::TruncFOp::create(rewriter, loc, type, sum);
+  YieldOp::create(rewriter, loc, sum);
+  rewriter.replaceOp(op, added);
+  return added;
 }
 
 LogicalResult SplitProduct::run() {
@@ -505,14 +476,15 @@ LogicalResult SplitProduct::run() {
            << "expected k to be split into at most "
            << kMaxParts * parts.clusterK << " parts, but got " << parts.count;
   rewriter.setInsertionPoint(op);
-  bare = op.hasEpilogue() ? cloneWithoutEpilogue(rewriter, op, op.getC()) : op;
-  FailureOr<Value> partials = sumParts();
-  if (failed(partials))
+  if (parts.sums() > 1 && !op.hasEpilogue() && isa<BlockArgument>(op.getC()))
+    op = addCInEpilogue(rewriter, op);
+  rewriter.setInsertionPoint(op);
+  FailureOr<Value> result = parts.sums() == 1 ? sumInClusters() : sumParts();
+  if (succeeded(result) && parts.sums() > 1)
+    result = merge(*result);
+  if (failed(result))
     return failure();
-  Value result = sumsInClusters() ? *partials : addPartials(*partials);
-  if (bare != op)
-    rewriter.eraseOp(bare);
-  rewriter.replaceOp(op, result);
+  rewriter.replaceOp(op, *result);
   return success();
 }
 

@@ -28,10 +28,13 @@ struct KParts {
 };
 
 /// Replaces `op` by an scf.forall over (part, batch..., m, n), each of which
-/// sums its part of k into a tensor of partial sums, and a second one over C
-/// that adds these up; where one cluster sums all parts, they sum into C. The
-/// order of all additions is fixed, so that results are the same from run to
-/// run. `outputTile` is the tile of (batch..., m, n).
+/// sums its part of k into a tensor of partial sums, and a second one over C,
+/// in which nm.combine adds these up. With clusters, the first one runs over
+/// clusters, and in it one over the blocks of a cluster, of whose partial sums
+/// nm.combine makes one; where one cluster sums all parts, that is C's tile,
+/// and there is no second loop. The order of all additions is fixed, so that
+/// results are the same from run to run. `outputTile` is the tile of
+/// (batch..., m, n).
 LogicalResult splitK(RewriterBase &rewriter, SparseProductOpInterface op,
                      const KParts &parts, ArrayRef<int64_t> outputTile);
 

@@ -191,9 +191,9 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
     writeNewTensor(rewriter, narrowed);
   KParts parts(narrowed.getStaticK(), tile->k,
                narrowed.getScheduleAttr().getTiling().splitK, tile->clusterK);
+  fillNewTensor(rewriter, narrowed);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
-  fillNewTensor(rewriter, narrowed);
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))

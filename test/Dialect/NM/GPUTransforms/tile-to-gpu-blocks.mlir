@@ -42,8 +42,8 @@ func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x
 
 // -----
 
-// Parts of k are summed side by side and then added up, in their order, where
-// no copy of C is made.
+// Parts of k are summed side by side and then added up, in their order. What C
+// had is added to that; no copy of C is made.
 // CHECK-LABEL: func.func @split
 // CHECK-SAME: %[[A:[^:]*]]: tensor<128x256xf32>, %[[V:[^:]*]]: tensor<8x128x32xf32>, %[[I:[^:]*]]: tensor<8x128x1xi8>, %[[C:[^:]*]]: tensor<128x256xf32>
 // CHECK: %[[PARTIALS:.*]] = tensor.empty() : tensor<4x128x256xf32>
@@ -56,10 +56,13 @@ func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x
 // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%[[P]], %[[M]], %[[N]]] [1, 64, 128]
 // CHECK: {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
 // CHECK: scf.forall (%[[ROW:.*]], %{{.*}}) = (0, 0) to (128, 256) step (1, 256)
-// CHECK-COUNT-4: tensor.extract_slice %[[SUMS]]
-// CHECK: tensor.extract_slice %[[C]][%[[ROW]], 0] [1, 256]
-// CHECK: linalg.generic
-// CHECK-COUNT-4: arith.addf
+// CHECK-DAG: %[[PT:.*]] = tensor.extract_slice %[[SUMS]][0, %[[ROW]], 0] [4, 1, 256]
+// CHECK-DAG: %[[CT:.*]] = tensor.extract_slice %[[C]][%[[ROW]], 0] [1, 256]
+// CHECK-DAG: %[[ZEROS:.*]] = linalg.fill {{.*}} -> tensor<1x256xf32>
+// CHECK: %[[SUM:.*]] = nm.combine ins(%[[PT]] : tensor<4x1x256xf32>) outs(%[[ZEROS]] : tensor<1x256xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[CT]] : {{.*}}) outs(%[[SUM]] :
+// CHECK-NEXT: ^bb0(%[[BEFORE:.*]]: f32, %[[S:.*]]: f32):
+// CHECK-NEXT: arith.addf %[[BEFORE]], %[[S]]
 func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
@@ -71,7 +74,7 @@ func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8
 // -----
 
 // The last of three parts ends before its last tile, which then stands on the
-// last window and has no rows. What C is filled with is added once.
+// last window and has no rows. The sum is added to what C is filled with.
 // CHECK-DAG: #[[$LEFT:.*]] = affine_map<(d0, d1) -> (d0 * -64 - d1 + 150, 32)>
 // CHECK-DAG: #[[$WINDOW:.*]] = affine_map<(d0, d1) -> (d0 * 2 + d1 floordiv 32, 4)>
 // CHECK-LABEL: func.func @split_ragged
@@ -80,9 +83,9 @@ func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8
 // CHECK: affine.min #[[$LEFT]](%[[P]], %[[K]])
 // CHECK: affine.max
 // CHECK: affine.min #[[$WINDOW]](%[[P]], %[[K]])
-// CHECK: linalg.generic
-// CHECK-COUNT-2: arith.addf
-// CHECK: arith.addf %{{.*}}, %cst
+// CHECK: scf.forall
+// CHECK: %[[FILL:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<1x1x256xf32>)
+// CHECK: nm.combine ins(%{{.*}} : tensor<3x1x1x256xf32>) outs(%[[FILL]] :
 func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: tensor<8x80x1xi8>, %e: tensor<2x?x256xf32>) -> tensor<2x?x256xf32> {
   %one = arith.constant 1.0 : f32
   %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
@@ -95,19 +98,26 @@ func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: te
 
 // -----
 
-// All parts are the blocks of one cluster, which run fastest: each adds to a
-// tile of C as it was, and there are no partial sums.
-// CHECK-LABEL: func.func @cluster
+// All parts are the blocks of one cluster: each sums its part, and the sum of
+// those is added to a tile of C as it was. No two blocks write the same.
+// CHECK-DAG: #[[$AT:.*]] = affine_map<(d0, d1) -> (d0 * 64 + d1)>
+// CHECK-LABEL: func.func @cluster(
 // CHECK-SAME: %[[A:[^:]*]]: tensor<128x256xf32>, %[[V:[^:]*]]: tensor<8x128x32xf32>, %[[I:[^:]*]]: tensor<8x128x1xi8>, %[[C:[^:]*]]: tensor<128x256xf32>
-// CHECK: scf.forall (%[[P:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (4, 128, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %[[C]])
-// CHECK: %[[CT:.*]] = tensor.extract_slice %[[OUT]][%[[M]], %[[N]]] [64, 128]
-// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32 iter_args(%[[T:.*]] = %[[CT]])
-// CHECK: affine.apply #{{.*}}(%[[P]], %[[K]])
+// CHECK: scf.forall (%[[M:.*]], %[[N:.*]]) = (0, 0) to (128, 256) step (64, 128) shared_outs(%[[OUT:.*]] = %[[C]])
+// CHECK-DAG: %[[CT:.*]] = tensor.extract_slice %[[OUT]][%[[M]], %[[N]]] [64, 128]
+// CHECK-DAG: %[[E:.*]] = tensor.empty() : tensor<4x64x128xf32>
+// CHECK: %[[PARTS:.*]] = scf.forall (%[[P:.*]]) in (4) shared_outs(%[[ALL:.*]] = %[[E]])
+// CHECK: %[[PT:.*]] = tensor.extract_slice %[[ALL]][%[[P]], 0, 0] [1, 64, 128] [1, 1, 1] : tensor<4x64x128xf32> to tensor<64x128xf32>
+// CHECK: %[[ZEROS:.*]] = linalg.fill {{.*}} outs(%[[PT]] :
+// CHECK: %[[S:.*]] = scf.for %[[K:.*]] = %c0 to %c64 step %c32 iter_args(%[[T:.*]] = %[[ZEROS]])
+// CHECK: affine.apply #[[$AT]](%[[P]], %[[K]])
 // CHECK: nm.spmm {{.*}} cluster_k = 4> {{.*}} outs(%[[T]] : tensor<64x128xf32>)
-// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%[[M]], %[[N]]] [64, 128]
-// CHECK: {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
+// CHECK: tensor.parallel_insert_slice %[[S]] into %[[ALL]][%[[P]], 0, 0] [1, 64, 128]
+// CHECK: {mapping = [#nm.cluster_block]}
+// CHECK: %[[SUM:.*]] = nm.combine ins(%[[PARTS]] : tensor<4x64x128xf32>) outs(%[[CT]] : tensor<64x128xf32>)
+// CHECK: tensor.parallel_insert_slice %[[SUM]] into %[[OUT]][%[[M]], %[[N]]] [64, 128]
+// CHECK: {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
 // CHECK-NOT: scf.forall
-// CHECK-NOT: linalg.generic
 // CHECK: return
 func.func @cluster(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
@@ -119,17 +129,21 @@ func.func @cluster(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor
 
 // -----
 
-// What C is filled with stands in each block's tile; the last of three parts
-// that k has makes room for an empty one, so that the cluster is whole.
+// What C is filled with stands in its tile, to which the parts are added; the
+// last of three parts that k has makes room for an empty one, so that the
+// cluster is whole.
 // CHECK-DAG: #[[$LEFT:.*]] = affine_map<(d0, d1) -> (d0 * -64 - d1 + 150, 32)>
 // CHECK-LABEL: func.func @cluster_filled
-// CHECK: scf.forall (%[[P:.*]], %[[B:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0, 0) to (4, 2, %{{.*}}, 256) step (1, 1, 64, 128) shared_outs(%[[OUT:.*]] = %{{.*}})
+// CHECK: scf.forall (%[[B:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (2, %{{.*}}, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %{{.*}})
 // CHECK: %[[CT:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[M]], %[[N]]]
-// CHECK: %[[FILL:.*]] = linalg.fill ins(%cst : f32) outs(%[[CT]] : tensor<1x?x128xf32>)
-// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32 iter_args(%{{.*}} = %[[FILL]])
+// CHECK: %[[FILL:.*]] = linalg.fill ins(%cst{{.*}} : f32) outs(%[[CT]] : tensor<1x?x128xf32>)
+// CHECK: %[[PARTS:.*]] = scf.forall (%[[P:.*]]) in (4) {{.*}} -> (tensor<4x1x?x128xf32>)
+// CHECK: scf.for %[[K:.*]] = %c0 to %c64 step %c32
 // CHECK: affine.min #[[$LEFT]](%[[P]], %[[K]])
 // CHECK: affine.max
-// CHECK: {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_3>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
+// CHECK: {mapping = [#nm.cluster_block]}
+// CHECK: nm.combine ins(%[[PARTS]] : {{.*}}) outs(%[[FILL]] :
+// CHECK: {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
 // CHECK-NOT: scf.forall
 func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: tensor<8x80x1xi8>, %e: tensor<2x?x256xf32>) -> tensor<2x?x256xf32> {
   %one = arith.constant 1.0 : f32
@@ -145,19 +159,20 @@ func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: 
 
 // Two clusters of two parts each: one partial sum for each, which the second
 // loop adds up.
+// CHECK-DAG: #[[$PART:.*]] = affine_map<(d0, d1, d2) -> (d0 + d1 * 128 + d2 * 64)>
 // CHECK-LABEL: func.func @clusters
 // CHECK: %[[PARTIALS:.*]] = tensor.empty() : tensor<2x128x256xf32>
-// CHECK: %[[SUMS:.*]] = scf.forall (%[[P:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (4, 128, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %[[PARTIALS]])
-// CHECK: %[[PLACE:.*]] = affine.apply #{{.*}}(%[[P]])
-// CHECK: tensor.extract_slice %[[OUT]][%[[PLACE]], %[[M]], %[[N]]] [1, 64, 128]
-// CHECK: linalg.fill {{.*}} -> tensor<64x128xf32>
-// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%{{.*}}, %[[M]], %[[N]]] [1, 64, 128]
+// CHECK: %[[SUMS:.*]] = scf.forall (%[[Q:.*]], %[[M:.*]], %[[N:.*]]) = (0, 0, 0) to (2, 128, 256) step (1, 64, 128) shared_outs(%[[OUT:.*]] = %[[PARTIALS]])
+// CHECK: tensor.extract_slice %[[OUT]][%[[Q]], %[[M]], %[[N]]] [1, 64, 128]
+// CHECK: %[[ZEROS:.*]] = linalg.fill {{.*}} -> tensor<64x128xf32>
+// CHECK: %[[PARTS:.*]] = scf.forall (%[[P:.*]]) in (2) {{.*}} -> (tensor<2x64x128xf32>)
+// CHECK: affine.apply #[[$PART]](%{{.*}}, %[[Q]], %[[P]])
+// CHECK: {mapping = [#nm.cluster_block]}
+// CHECK: %[[SUM:.*]] = nm.combine ins(%[[PARTS]] : {{.*}}) outs(%[[ZEROS]] :
+// CHECK: tensor.parallel_insert_slice %[[SUM]] into %[[OUT]][%[[Q]], %[[M]], %[[N]]] [1, 64, 128]
 // CHECK: {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>]}
 // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (128, 256) step (1, 256)
-// CHECK-COUNT-2: tensor.extract_slice %[[SUMS]]
-// CHECK: linalg.generic
-// CHECK-COUNT-2: arith.addf
-// CHECK-NOT: arith.addf
+// CHECK: nm.combine ins(%{{.*}} : tensor<2x1x256xf32>)
 func.func @clusters(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
   %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 2>
@@ -295,19 +310,20 @@ func.func @epilogue(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<
   return %0 : tensor<128x256xf32>
 }
 
-// With parts of k, it stands where these are added up; C may then be narrow.
+// With parts of k, it stands behind their sum; C may then be narrow.
 // CHECK-LABEL: func.func @epilogue_split_k
 // CHECK-SAME: %[[BIAS:[^:]*]]: tensor<256xf32>
 // CHECK: %[[PARTS:.*]] = scf.forall {{.*}} -> (tensor<2x128x256xf32>)
 // CHECK: nm.spmm
 // CHECK-NOT: epilogue
 // CHECK: scf.forall {{.*}} -> (tensor<128x256xf16>)
-// CHECK-DAG: %[[P0:.*]] = tensor.extract_slice %[[PARTS]][0,
-// CHECK-DAG: %[[P1:.*]] = tensor.extract_slice %[[PARTS]][1,
-// CHECK: linalg.generic {{.*}} ins(%[[P0]], %[[P1]], %[[BIAS]] :
-// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f16):
-// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[X]], %[[Y]]
-// CHECK-NEXT: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[B]]
+// CHECK-DAG: %[[PT:.*]] = tensor.extract_slice %[[PARTS]][0, %{{.*}}, 0] [2, 1, 256]
+// CHECK-DAG: %[[E:.*]] = tensor.empty() : tensor<1x256xf32>
+// CHECK: %[[ZEROS:.*]] = linalg.fill {{.*}} outs(%[[E]] :
+// CHECK: %[[SUM:.*]] = nm.combine ins(%[[PT]] : tensor<2x1x256xf32>) outs(%[[ZEROS]] :
+// CHECK: linalg.generic {{.*}} ins(%[[BIAS]], %[[SUM]] :
+// CHECK-NEXT: ^bb0(%[[B:.*]]: f32, %[[S:.*]]: f32, %{{.*}}: f16):
+// CHECK-NEXT: %[[BIASED:.*]] = arith.addf %[[S]], %[[B]]
 // CHECK-NEXT: arith.truncf %[[BIASED]] : f32 to f16
 func.func @epilogue_split_k(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %bias: tensor<256xf32>,
                             %c: tensor<128x256xf16>) -> tensor<128x256xf16> {

@@ -150,13 +150,15 @@ def NMTileToGpuBlocks
     windows; `block` sizes are rounded up to that. The loops are mapped to
     `#gpu.block`, n fastest, and an `scf.for` over k by whole windows stands
     inside, whose tile is what the block stages in shared memory. A
-    `linalg.fill` of the output is made tile by tile. With `split_k` of s, k is
-    cut into at most s parts of whole tiles: blocks sum each of them into a
-    tensor of partial sums, and a second `scf.forall` adds these to C, always in
-    the same order, and rounds once. With `cluster_k` of c, the parts are the
-    fastest of the loops, and every c of them are the blocks of one cluster:
-    they insert into one tile, for which `convert-nm-to-gpu` adds up what they
-    have. Where c = s, that is a tile of C, and there are no partial sums.
+    `linalg.fill` of the output is made tile by tile.
+
+    With `split_k` of s, k is cut into at most s parts of whole tiles: blocks sum
+    each of them into a tensor of partial sums, and in a second `scf.forall`
+    `nm.combine` adds these to C, in the order of the parts, with the epilogue
+    behind it. With `cluster_k` of c, every c parts are those of a cluster, which
+    is one iteration of the first loop: inside of it, an `scf.forall` mapped to
+    `#nm.cluster_block` sums a part in each iteration, and `nm.combine` adds them
+    up, to a partial sum, or where c = s to the tile of C.
 
     A product of strategy `cublas` is made twice, in the branches of
     `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one call, and as our
@@ -178,6 +180,20 @@ def NMTileToGpuBlocks
       %t = nm.spmm <2:4> schedule #nm.simt<...> ins(%at, %vt, %it : ...) outs(%ct : ...)
       scf.forall.in_parallel { tensor.parallel_insert_slice %t into %out... }
     } {mapping = [#gpu.block<y>, #gpu.block<x>]}
+    ```
+    With `split_k = 2, cluster_k = 2`, in place of that product:
+    ```mlir
+      %parts = scf.forall (%p) in (2) shared_outs(%sums = %empty) -> (tensor<2x64x32xf32>) {
+        %s = tensor.extract_slice %sums[%p, 0, 0] [1, 64, 32] [1, 1, 1] : ...
+        %zeros = linalg.fill ins(%zero : f32) outs(%s : tensor<64x32xf32>) -> tensor<64x32xf32>
+        %t = scf.for %k = ... iter_args(%acc = %zeros) -> (tensor<64x32xf32>) {
+          nm.spmm ... outs(%acc : tensor<64x32xf32>) -> tensor<64x32xf32>
+          ...
+        }
+        scf.forall.in_parallel { tensor.parallel_insert_slice %t into %sums[%p, 0, 0]... }
+      } {mapping = [#nm.cluster_block]}
+      %t = nm.combine ins(%parts : tensor<2x64x32xf32>)
+                      outs(%ct : tensor<64x32xf32>) -> tensor<64x32xf32>
     ```
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",

@@ -96,8 +96,9 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     take turns in, and `split_k` the number of parts that k is cut into.
     `cluster_k` of those are summed by the blocks of one thread block cluster
     over distributed shared memory (CUDA programming guide, 5.2.1 and 5.2.9;
-    compute capability 9.0), and `slice_k` warps of a block take the same tile of
-    C and turns along k.
+    compute capability 9.0). `slice_k` groups of a block's warps take the same
+    tile of C and turns along k, and their sums are combined inside the tile, in
+    the order of the groups; the others are combined by `nm.combine`.
 
     Indices that all of a warp's columns share are loaded to registers, a tile
     ahead; with `prefetch = false` they are copied to shared memory, as the
@@ -158,8 +159,8 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
     thread, as in `#nm.simt`. With `stages = 2` the next step's weights are
     loaded before this one's are used. `split_k` is the number of parts that k
     is cut into, `slice_k` the number of warps that take the same tile of C and
-    turns along k, and `packing` the packed form that the weights take. What is
-    left out is as in `#nm.simt`.
+    turns along k, whose sums are combined as in `#nm.simt`, and `packing` the
+    packed form that the weights take. What is left out is as in `#nm.simt`.
 
     Constraints: (C1), (C2) as for `#nm.simt`; `packing` has no `col_info`.
 

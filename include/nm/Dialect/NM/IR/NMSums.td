@@ -42,8 +42,8 @@ def NM_CombineOp : NM_DestinationOp<"combine"> {
     thread block cluster, the block that adds up an element starts with its own
     part and goes round.
 
-    `nm-tile-to-blocks` makes it of products whose k several blocks share, and
-    PartialReductionOpInterface of `nm.spmm` and `nm.spmv` merges by it. Where
+    `nm-tile-to-gpu-blocks` makes it of products whose k several blocks share,
+    and PartialReductionOpInterface of `nm.spmm` and `nm.spmv` merges by it. Where
     the warps of one block share k (`slice_k`), their sums never are in memory
     as tensors: the schedule says so, and the strategy combines them inside the
     tile, in the order of the warps.
