@@ -72,9 +72,12 @@ double nm::sim::decodeElement(NmSimElement type, uint32_t bits) {
 
 float nm::sim::truncateSum(double sum) {
   auto rounded = float(sum);
-  if (std::abs(double(rounded)) > std::abs(sum) && !std::isinf(rounded))
-    rounded = std::nextafter(rounded, 0.0f);
-  return rounded;
+  if (!(std::abs(double(rounded)) > std::abs(sum)) || std::isinf(rounded))
+    return rounded;
+  // The next smaller float of the same sign.
+  uint32_t bits;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  return toFloat(bits - 1);
 }
 
 double nm::sim::decodeSum(NmSimElement type, uint32_t bits) {

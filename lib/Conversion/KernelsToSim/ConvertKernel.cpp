@@ -73,17 +73,16 @@ private:
 };
 } // namespace
 
-/// Gives each variable in shared memory its place.
+/// Gives each variable in shared memory its place. Dynamic memory comes after
+/// static memory, aligned as its variables are: operands of wgmma have to be at
+/// a multiple of 1024.
 LogicalResult KernelConverter::placeShared() {
   DataLayout layout(kernels);
+  int64_t dynamicAlignment = 1;
   for (auto global : kernels.getOps<LLVM::GlobalOp>()) {
     if (global.getAddrSpace() != NM_SIM_SHARED)
       continue;
     auto size = int64_t(layout.getTypeSize(global.getType()));
-    if (size == 0) {
-      shared.offsets[global.getName()] = -1;
-      continue;
-    }
     int64_t alignment = std::max<int64_t>(
         int64_t(global.getAlignment().value_or(1)),
         int64_t(layout.getTypeABIAlignment(global.getType())));
@@ -91,10 +90,16 @@ LogicalResult KernelConverter::placeShared() {
       return global.emitOpError("expected an alignment of at most 1024, but "
                                 "got ")
              << alignment;
+    if (size == 0) {
+      shared.offsets[global.getName()] = -1;
+      dynamicAlignment = std::max(dynamicAlignment, alignment);
+      continue;
+    }
     shared.bytes = llvm::alignTo(shared.bytes, alignment);
     shared.offsets[global.getName()] = shared.bytes;
     shared.bytes += size;
   }
+  shared.bytes = llvm::alignTo(shared.bytes, dynamicAlignment);
   return success();
 }
 

@@ -75,3 +75,16 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// Dynamic shared memory comes after static memory, aligned as it says.
+gpu.module @aligned {
+  llvm.mlir.global internal @barriers() {addr_space = 3 : i32, alignment = 8 : i64} : !llvm.array<2 x i64>
+  llvm.mlir.global external @tiles() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+  // CHECK-LABEL: llvm.mlir.global internal constant @aligned.kernel.kernel
+  // CHECK: %[[LIMIT:.*]] = llvm.mlir.constant(232448 : i64)
+  // CHECK: %[[STATIC:.*]] = llvm.mlir.constant(1024 : i64)
+  // CHECK: llvm.insertvalue %[[STATIC]], %{{.*}}[3]
+  llvm.func @kernel() attributes {nvvm.kernel} {
+    llvm.return
+  }
+}
