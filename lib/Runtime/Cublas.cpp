@@ -133,7 +133,9 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
             product.transposeA != product.transposeC ? kTranspose
                                                      : kNoTranspose,
             int(product.rowOfA), product.batchOfA};
-  Operand b{product.b, type, product.transposeC ? kTranspose : kNoTranspose,
+  Operand b{product.b, type,
+            product.transposeB != product.transposeC ? kTranspose
+                                                     : kNoTranspose,
             int(product.rowOfB), 0};
   const Operand &left = product.transposeC ? a : b;
   const Operand &right = product.transposeC ? b : a;
@@ -183,17 +185,17 @@ static Refusal multiplyOrRecord(const DenseProduct &product) {
 static thread_local Refusal lastRefusal;
 
 /// Bits of the argument `flags`.
-static constexpr int64_t kAccumulate = 1, kAllowTF32 = 2;
+static constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4;
 
 extern "C" {
 
 /// Whether cuBLAS can be loaded.
 NM_RUNTIME_API int64_t nmCublasIsLoaded() { return Cublas::get() ? 1 : 0; }
 
-/// The arguments are the members of DenseProduct, the last two of them as bits
-/// of `flags`; element types as in ElementType. Returns 0 where the library
-/// refuses the product and C is as it was. What fails otherwise is recorded,
-/// and leaves nothing to be done.
+/// The arguments are the members of DenseProduct, the last three of them as
+/// bits of `flags`; element types as in ElementType. Returns 0 where the
+/// library refuses the product and C is as it was. What fails otherwise is
+/// recorded, and leaves nothing to be done.
 NM_RUNTIME_API int64_t nmCublasTryMultiply(
     int64_t m, int64_t n, int64_t k, int64_t batches, const void *a,
     const void *b, void *c, int64_t type, int64_t outputType, int64_t rowOfA,
@@ -203,7 +205,7 @@ NM_RUNTIME_API int64_t nmCublasTryMultiply(
       {m, n, k, batches, a, b, c, static_cast<ElementType>(type),
        static_cast<ElementType>(outputType), rowOfA, rowOfB, rowOfC, batchOfA,
        batchOfC, transposeA != 0, transposeC != 0, (flags & kAccumulate) != 0,
-       (flags & kAllowTF32) != 0});
+       (flags & kAllowTF32) != 0, (flags & kTransposeB) != 0});
   return lastRefusal.empty();
 }
 

@@ -13,9 +13,9 @@
 namespace nm::cuda {
 
 /// C += A * B, or C = A * B, for each of `batches` A and C: A[m x k] with rows
-/// `rowOfA` elements apart, or, transposed, A[k x m]; C alike, with n; B[k x n]
-/// row-major. Sums are f32, or i32 for integers; f32 operands are rounded to
-/// TensorFloat-32 only with `allowTF32`.
+/// `rowOfA` elements apart, or, transposed, A[k x m]; C alike, with n; B[k x
+/// n], or, transposed, B[n x k]. Sums are f32, or i32 for integers; f32
+/// operands are rounded to TensorFloat-32 only with `allowTF32`.
 struct DenseProduct {
   int64_t m, n, k, batches;
   const void *a, *b;
@@ -23,7 +23,7 @@ struct DenseProduct {
   ElementType type, outputType;
   int64_t rowOfA, rowOfB, rowOfC;
   int64_t batchOfA, batchOfC;
-  bool transposeA, transposeC, accumulate, allowTF32;
+  bool transposeA, transposeC, accumulate, allowTF32, transposeB;
 };
 
 /// Why the library has not queued a product; empty where it has.

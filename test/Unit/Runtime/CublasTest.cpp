@@ -53,13 +53,15 @@ protected:
 TEST_F(CublasTest, MultipliesEveryLayout) {
   ASSERT_TRUE(nmCublasIsLoaded());
   constexpr int64_t m = 3, n = 5, k = 4, batches = 2, pad = 2;
-  for (int flags = 0; flags < 8; ++flags) {
-    bool transposeA = flags & 1, transposeC = flags & 2, accumulate = flags & 4;
-    int64_t rowOfA = (transposeA ? m : k) + pad, rowOfB = n + pad,
+  for (int flags = 0; flags < 16; ++flags) {
+    bool transposeA = flags & 1, transposeC = flags & 2, accumulate = flags & 4,
+         transposeB = flags & 8;
+    int64_t rowOfA = (transposeA ? m : k) + pad,
+            rowOfB = (transposeB ? k : n) + pad,
             rowOfC = (transposeC ? m : n) + pad;
     int64_t batchOfA = rowOfA * (transposeA ? k : m),
             batchOfC = rowOfC * (transposeC ? n : m);
-    std::vector<float> a(batches * batchOfA), b(rowOfB * k),
+    std::vector<float> a(batches * batchOfA), b(rowOfB * (transposeB ? n : k)),
         c(batches * batchOfC, accumulate ? 100.0f : NAN);
     for (size_t i = 0; i < a.size(); ++i)
       a[i] = float(i % 7) - 3;
@@ -68,7 +70,7 @@ TEST_F(CublasTest, MultipliesEveryLayout) {
     nmCublasMultiply(m, n, k, batches, a.data(), b.data(), c.data(),
                      int64_t(ElementType::F32), int64_t(ElementType::F32),
                      rowOfA, rowOfB, rowOfC, batchOfA, batchOfC, transposeA,
-                     transposeC, accumulate);
+                     transposeC, accumulate + (transposeB ? 4 : 0));
     EXPECT_EQ(takeError(), "");
     for (int64_t batch = 0; batch < batches; ++batch)
       for (int64_t i = 0; i < m; ++i)
@@ -77,7 +79,7 @@ TEST_F(CublasTest, MultipliesEveryLayout) {
           for (int64_t l = 0; l < k; ++l)
             sum += a[batch * batchOfA +
                      (transposeA ? l * rowOfA + i : i * rowOfA + l)] *
-                   b[l * rowOfB + j];
+                   b[transposeB ? j * rowOfB + l : l * rowOfB + j];
           EXPECT_EQ(c[batch * batchOfC +
                       (transposeC ? j * rowOfC + i : i * rowOfC + j)],
                     sum)

@@ -154,19 +154,19 @@ mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
                                     /*withElseRegion=*/true);
   ProductCloner cloner(rewriter, op, fill, output);
   rewriter.setInsertionPointToStart(branches.thenBlock());
-  SparseProductOpInterface theirs =
-      cloner.clone(CublasScheduleAttr::get(op.getContext(), /*own=*/{}));
+  auto schedule = cast<CublasScheduleAttr>(op.getScheduleAttr());
+  SparseProductOpInterface theirs = cloner.clone(CublasScheduleAttr::get(
+      op.getContext(), /*own=*/{}, schedule.getPacking()));
   scf::YieldOp::create(rewriter, loc, theirs->getResults());
 
   rewriter.setInsertionPointToStart(branches.elseBlock());
-  ScheduleAttrInterface schedule =
-      getOwnSchedule(cast<CublasScheduleAttr>(op.getScheduleAttr()));
+  ScheduleAttrInterface ownSchedule = getOwnSchedule(schedule);
   Value result;
   SparseProductOpInterface own;
-  if (needsF32(op, schedule)) {
-    own = cloner.cloneInF32(schedule, result);
+  if (needsF32(op, ownSchedule)) {
+    own = cloner.cloneInF32(ownSchedule, result);
   } else {
-    own = cloner.clone(schedule);
+    own = cloner.clone(ownSchedule);
     result = own->getResult(0);
   }
   scf::YieldOp::create(rewriter, loc, result);

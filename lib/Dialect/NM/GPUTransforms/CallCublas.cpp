@@ -20,6 +20,29 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
+/// Whether the elements stand one after the other.
+static bool isContiguous(MemRefType type) {
+  int64_t expected = 1;
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  for (int64_t dim = type.getRank(); dim-- > 0;) {
+    if (type.getDimSize(dim) != 1 && strides[dim] != expected)
+      return false;
+    expected *= type.getDimSize(dim);
+  }
+  return true;
+}
+
+/// Whether the k of each column of packed weights stand side by side, and the
+/// columns one after the other: B as its transpose [n x k].
+static bool hasWholeColumns(SparseProductOpInterface product) {
+  PackingAttr packing = product.getPackingAttr();
+  auto type = dyn_cast<MemRefType>(product.getValues().getType());
+  return packing && type && type.hasStaticShape() &&
+         packing.getChunkColumns() == 1 &&
+         packing.getChunkRows() == product.getStaticK() &&
+         type.getDimSize(1) == 1 && isContiguous(type);
+}
+
 /// Why the library has no such product, if so.
 static std::optional<std::string>
 whyNotCublas(SparseProductOpInterface product) {
@@ -32,8 +55,9 @@ whyNotCublas(SparseProductOpInterface product) {
     return "expected a pattern that keeps all weights for strategy cublas, "
            "but got " +
            pattern.str();
-  if (product.getPackingAttr())
-    return "expected weights in condensed form for strategy cublas";
+  if (product.getPackingAttr() && !hasWholeColumns(product))
+    return "expected weights in condensed form, or with the k of each column "
+           "side by side, for strategy cublas";
   Type type = product.getAType().getElementType();
   if (!type.isF32() && !type.isF16() && !type.isBF16() &&
       !type.isSignlessInteger(8))
@@ -82,8 +106,9 @@ private:
   Value pointerTo(Value operand, memref::ExtractStridedMetadataOp metadata);
   /// As lib/Runtime/Cublas.cpp takes them.
   int64_t getFlags(bool accumulate) {
-    constexpr int64_t kAccumulate = 1, kAllowTF32 = 2;
+    constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4;
     return (accumulate ? kAccumulate : 0) +
+           (op.getPackingAttr() ? kTransposeB : 0) +
            (op.getArithmetic() == Arithmetic::TF32 ? kAllowTF32 : 0);
   }
   /// Elements from one matrix of a batch to the next.
@@ -132,7 +157,7 @@ SmallVector<Value> CallBuilder::getArguments(bool accumulate) {
           typeOf(product.getAType()),
           typeOf(product.getCType()),
           rowOf(ofA),
-          rowOf(ofB),
+          op.getPackingAttr() ? constant(product.getStaticK()) : rowOf(ofB),
           rowOf(ofC),
           batchStride(ofA),
           batchStride(ofC),

@@ -46,12 +46,37 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   return product;
 }
 
+bool mlir::nm::isOfBytes(SparseProductOpInterface op) {
+  return op.getAType().getElementType().isSignlessInteger(8);
+}
+
+std::optional<StringRef>
+mlir::nm::whyNotInColumns(SparseProductOpInterface op) {
+  constexpr int64_t kMostIndexRows = 1 << 16;
+  if (cast<SpMMOp>(*op).getTransposeA())
+    return StringRef("its activations are k-major");
+  if (!areWeightsLoaded(op))
+    return StringRef("its weights come with each call");
+  if (op.getStaticK() < 1 || op.getStaticK() > kMostIndexRows)
+    return StringRef("its k is not in 1..65536");
+  return std::nullopt;
+}
+
+PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
+  ::nm::PanelPacking packing;
+  packing.panel = op.getPattern().bn;
+  packing.indexBits = 1;
+  packing.chunkRows = packing.indexRows = op.getStaticK();
+  return PackingAttr::get(op->getContext(), packing);
+}
+
 /// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
 /// on an H200 whatever its documentation says: of layouts that do not have both
-/// operands contiguous along k, which ours never do, it has all where it sees
-/// fewer than 32 rows, and the rest from k = 136. Its rows are our columns,
-/// unless C is transposed.
+/// operands contiguous along k it has all where it sees fewer than 32 rows, and
+/// the rest from k = 136. Its rows are our columns, unless C is transposed.
 static bool isRefusedInBytes(SparseProductOpInterface op) {
+  if (!whyNotInColumns(op))
+    return false;
   bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
   int64_t rows = isTransposed ? op.getStaticM() : op.getStaticN();
   return rows >= 32 && op.getStaticK() < 136;
@@ -63,7 +88,7 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
   if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
     return "cuBLAS has no such product";
   // Its rows of bytes are whole words.
-  bool isBytes = op.getAType().getElementType().isSignlessInteger(8);
+  bool isBytes = isOfBytes(op);
   auto isWhole = [](int64_t size) {
     return !ShapedType::isDynamic(size) && size % 4 == 0;
   };

@@ -19,6 +19,17 @@ std::optional<std::string> whyUnknown(SparseProductOpInterface op);
 std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
                                         double estimate, bool isDemanded);
 
+/// Whether the operands are i8.
+bool isOfBytes(SparseProductOpInterface op);
+
+/// Why the weights of an i8 product of cuBLAS cannot be packed so that both
+/// operands are contiguous along k, with which it is many times faster; none
+/// where they can.
+std::optional<StringRef> whyNotInColumns(SparseProductOpInterface op);
+
+/// Dense weights with the k of each column side by side.
+PackingAttr getColumnPacking(SparseProductOpInterface op);
+
 /// What selection is told by its options.
 struct SelectionOptions {
   /// The schedule that products are to have; null where it is free.

@@ -168,6 +168,12 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   if (chosen && chosen->microseconds <= dense)
     return "cuBLAS is estimated to take " + describeTime(dense) +
            " with dense weights";
+  auto cublas = cast_if_present<CublasScheduleAttr>(given);
+  // Of the weights as they come.
+  std::optional<StringRef> rowMajor =
+      isOfBytes(op) ? whyNotInColumns(op) : std::nullopt;
+  if (cublas && cublas.getOwn() && !isa<LoopsScheduleAttr>(cublas.getOwn()))
+    rowMajor = StringRef("so our own product wants them");
   bool losesPattern = !isDense(op) && isa<FloatType>(op.getAccumulatorType());
   if (!isDense(op))
     makeDense(op, getDensePattern(kDenseColumns));
@@ -182,13 +188,21 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
         "for no other strategy has this product: " + chosen.error().message;
   if (losesPattern)
     reason += "; " + kDenseMeetsNonFinite.str();
-  auto cublas = cast_if_present<CublasScheduleAttr>(given);
+  PackingAttr packing = cublas ? cublas.getPacking() : PackingAttr();
+  if (isOfBytes(op) && !packing) {
+    if (rowMajor)
+      reason += "; slow, for the columns of its weights are not contiguous: " +
+                rowMajor->str();
+    else
+      packing = getColumnPacking(op);
+  }
   ScheduleChoice library;
   library.microseconds = dense;
   library.isByModel = !cublas || !cublas.getOwn();
   if (ScheduleAttrInterface own = chooseOwn(
           op, product, gpu, cublas ? cublas.getOwn() : ScheduleAttrInterface()))
-    library.schedule = CublasScheduleAttr::get(&getContext(), own);
+    library.schedule = CublasScheduleAttr::getChecked(
+        [&] { return op->emitOpError(); }, &getContext(), own, packing);
   chosen = library;
   return reason;
 }

@@ -233,12 +233,29 @@ Attribute GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CublasScheduleAttr::verify(EmitError emitError,
-                                         ScheduleAttrInterface own) {
+                                         ScheduleAttrInterface own,
+                                         PackingAttr packing) {
   // (C1).
-  if (!own || isa<LoopsScheduleAttr>(own) ||
-      (own.isForGPU() && !isa<CublasScheduleAttr>(own)))
+  if (own && !isa<LoopsScheduleAttr>(own) &&
+      (!own.isForGPU() || isa<CublasScheduleAttr>(own)))
+    return emitError() << "expected 'own' to be a schedule of a GPU's kernels, "
+                          "but got "
+                       << own;
+  // (C2).
+  if (!packing)
     return success();
-  return emitError() << "expected 'own' to be a schedule of a GPU's kernels, "
-                        "but got "
-                     << own;
+  if (packing.getChunkColumns() != 1 || packing.getColInfo() != 0 ||
+      packing.getChunkRows() != packing.getIndexRows())
+    return emitError() << "expected 'packing' to have chunks of one column, "
+                          "as high as an index row, but got "
+                       << packing;
+  if (own && !isa<LoopsScheduleAttr>(own))
+    return emitError() << "expected 'own' to be #nm.loops beside 'packing', "
+                          "but got "
+                       << own;
+  return success();
+}
+
+Attribute CublasScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return getPacking();
 }

@@ -17,6 +17,32 @@ func.func @dense(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values
 
 // -----
 
+// Those of i8 are packed with the k of each column side by side.
+// CHECK-LABEL: func.func @i8
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.loops, packing = <panel = 32, index_bits = 1, chunk_rows = 1024, index_rows = 1024>>
+func.func @i8(%a: tensor<256x1024xi8>, %v: tensor<512x512xi8> {nm.values_of = 1 : i64}, %i: tensor<512x512xi8> {nm.indices_of = 1 : i64}, %c: tensor<256x512xi32>) -> tensor<256x512xi32> {
+  // expected-remark @+1 {{by strategy gemv; schedule #nm.cublas<own = #nm.loops, packing}}
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<256x1024xi8>, tensor<512x512xi8>, tensor<512x512xi8>)
+    outs(%c : tensor<256x512xi32>) -> tensor<256x512xi32>
+  return %r : tensor<256x512xi32>
+}
+
+// -----
+
+// Unless they come with each call, or A is k-major, which the record says.
+// CHECK-LABEL: func.func @i8_not_loaded
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.loops> ins
+func.func @i8_not_loaded(%a: tensor<256x1024xi8>, %v: tensor<1024x512xi8>, %i: tensor<1024x16xi8>, %c: tensor<256x512xi32>) -> tensor<256x512xi32> {
+  // expected-remark @+1 {{slow, for the columns of its weights are not contiguous: its weights come with each call; schedule #nm.cublas<own = #nm.loops>}}
+  %r = nm.spmm <1:1, block = 1x32>
+    ins(%a, %v, %i : tensor<256x1024xi8>, tensor<1024x512xi8>, tensor<1024x16xi8>)
+    outs(%c : tensor<256x512xi32>) -> tensor<256x512xi32>
+  return %r : tensor<256x512xi32>
+}
+
+// -----
+
 // Weights that come with each call stay as they are.
 func.func @not_loaded(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32>, %i: tensor<2048x4096xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   // expected-remark @+1 {{cuBLAS would take 2693.2 us, but its weights would have to be decompressed at each call}}

@@ -288,6 +288,16 @@ func.func private @gemv_c2_slice_k() attributes {s = #nm.gemv<slice_k = 0>}
 
 // -----
 
+// expected-error @+1 {{expected 'packing' to have chunks of one column, as high as an index row, but got }}
+func.func private @cublas_c2_chunks() attributes {s = #nm.cublas<packing = <panel = 32, index_bits = 1, chunk_rows = 4, index_rows = 8>>}
+
+// -----
+
+// expected-error @+1 {{expected 'own' to be #nm.loops beside 'packing', but got #nm.simt}}
+func.func private @cublas_c2_own() attributes {s = #nm.cublas<own = #nm.simt, packing = <panel = 32, index_bits = 1, chunk_rows = 8, index_rows = 8>>}
+
+// -----
+
 // expected-error @+1 {{expected 'own' to be a schedule of a GPU's kernels, but got #nm.cublas}}
 func.func private @cublas_c1_itself() attributes {s = #nm.cublas<own = #nm.cublas>}
 

@@ -185,21 +185,28 @@ def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
   let description = [{
     `own` is the schedule of our own product, for machines where the library
     cannot be loaded and for products that it refuses; `#nm.loops` where it is
-    left out.
+    left out. Weights are row-major, or, with `packing`, the k of each column
+    stand side by side, as cuBLAS wants i8: chunks of k rows and one column.
 
     Constraints:
     * (C1) `own` is a schedule for a GPU other than `#nm.cublas`, or
       `#nm.loops`.
+    * (C2) `packing` has chunks of one column, as high as an index row, and no
+      `col_info`; `own` is then `#nm.loops`.
 
     ```mlir
     #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64],
                               thread = [8, 8], stages = 2>>
+    #nm.cublas<own = #nm.loops, packing = <panel = 32, index_bits = 1,
+                                           chunk_rows = 4096, index_rows = 4096>>
     ```
   }];
   let parameters = (ins
-      OptionalParameter<"::mlir::nm::ScheduleAttrInterface">:$own);
+      OptionalParameter<"::mlir::nm::ScheduleAttrInterface">:$own,
+      NM_OptionalPacking:$packing);
   let extraClassDeclaration = strategyName # [{
     bool isForGPU() const { return true; }
+    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
   }];
 }
 
