@@ -150,13 +150,14 @@ public:
   void trackCopies(NmSimThread &thread, int32_t site, char *address,
                    bool counts);
   void startBulkCopy(NmSimThread &thread, int32_t site, char *to,
-                     const char *from, char *address, int32_t bytes);
+                     const char *from, char *address, int32_t bytes,
+                     uint32_t mask);
   void startBulkStore(NmSimThread &thread, int32_t site, char *to,
                       const char *from, int32_t bytes);
   void waitForBulkGroups(NmSimThread &thread, int32_t pending);
   void loadTensor(NmSimThread &thread, int32_t site, char *to, const char *from,
-                  char *address, int32_t rank,
-                  const TensorMap::Coordinates &at);
+                  char *address, int32_t rank, const TensorMap::Coordinates &at,
+                  uint32_t mask);
   void storeTensor(NmSimThread &thread, int32_t site, const char *to,
                    const char *from, int32_t rank,
                    const TensorMap::Coordinates &at);
@@ -233,6 +234,20 @@ private:
   bool isMbarrierPlace(NmSimThread &thread, int32_t site, const char *address);
   Mbarrier *findMbarrier(NmSimThread &thread, int32_t site, char *address);
   void finishPhase(Mbarrier &barrier);
+  void release(NmSimThread &thread, Mbarrier &barrier);
+  void acquire(NmSimThread &thread, const Mbarrier &barrier);
+  bool noteIfRemote(NmSimThread &thread, int32_t site, const char *address);
+  std::vector<Block *> findReceivers(NmSimThread &thread, int32_t site,
+                                     const char *to, uint32_t mask);
+  void receive(NmSimThread &thread, int32_t site, char *address,
+               std::vector<TrackedCopy> copies);
+  void send(NmSimThread &thread, int32_t site, const char *to, char *address,
+            uint32_t mask, const std::vector<TrackedCopy> &copies);
+  /// A thread of any block of the cluster, as this block's shadow numbers it.
+  uint32_t numberOf(const NmSimThread &thread) const {
+    return thread.block == this ? thread.index
+                                : order.getRemoteThread(thread.block->rank);
+  }
   void wakeWaiting(const Mbarrier &barrier, const char *address);
   /// The last thread to arrive has.
   void releaseBarrier(const NmSimThread &thread, int32_t number);

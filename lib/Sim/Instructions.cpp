@@ -109,10 +109,10 @@ void nmSimTrackCopies(NmSimThread *thread, int32_t site, void *address,
 }
 
 void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to, void *from,
-                   void *mbarrier, int32_t bytes) {
-  thread->block->startBulkCopy(*thread, site, static_cast<char *>(to),
-                               static_cast<char *>(from),
-                               static_cast<char *>(mbarrier), bytes);
+                   void *mbarrier, int32_t bytes, int32_t mask) {
+  thread->block->startBulkCopy(
+      *thread, site, static_cast<char *>(to), static_cast<char *>(from),
+      static_cast<char *>(mbarrier), bytes, uint32_t(mask));
 }
 
 //===----------------------------------------------------------------------===//

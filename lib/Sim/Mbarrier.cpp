@@ -3,6 +3,7 @@
 #include "Mbarrier.h"
 
 #include "Block.h"
+#include "Cluster.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,7 +69,7 @@ Mbarrier *Block::findMbarrier(NmSimThread &thread, int32_t site,
     return nullptr;
   }
   Mbarrier &barrier = found->second;
-  if (!order.isBefore(barrier.init, thread.index))
+  if (!order.isBefore(barrier.init, numberOf(thread)))
     report(thread, FaultClass::SharedRace, site,
            place + ", which thread " + std::to_string(barrier.init.thread()) +
                " initializes, in no order");
@@ -81,8 +82,11 @@ Mbarrier *Block::findMbarrier(NmSimThread &thread, int32_t site,
 
 int64_t Block::arriveMbarrier(NmSimThread &thread, int32_t site, char *address,
                               int32_t count, int64_t bytes) {
+  Block *owner = cluster.find(address);
+  if (owner && owner != this && thread.block == this)
+    return owner->arriveMbarrier(thread, site, address, count, bytes);
   Mbarrier *barrier = findMbarrier(thread, site, address);
-  if (!barrier)
+  if (!barrier || !noteIfRemote(thread, site, address))
     return 0;
   finishPhase(*barrier);
   auto phase = int64_t(barrier->phase);
@@ -98,9 +102,33 @@ int64_t Block::arriveMbarrier(NmSimThread &thread, int32_t site, char *address,
   barrier->pending -= count;
   // To expect bytes is not to arrive.
   if (count > 0)
-    order.release(thread.warp(), barrier->arrived);
+    release(thread, *barrier);
   wakeWaiting(*barrier, address);
   return phase;
+}
+
+/// What the thread has done comes before the end of the phase.
+void Block::release(NmSimThread &thread, Mbarrier &barrier) {
+  order.release(numberOf(thread) / kWarp, barrier.arrived);
+  if (thread.block != this)
+    thread.block->order.release(thread.warp(),
+                                barrier.remote[thread.block->rank].arrived);
+}
+
+/// What comes before the end of the last phase comes before what the thread
+/// does now; also what others have done in their own blocks.
+void Block::acquire(NmSimThread &thread, const Mbarrier &barrier) {
+  order.acquire(thread.warp(), barrier.passed);
+  for (const auto &[other, clocks] : barrier.remote) {
+    Order &theirs = cluster.find(cluster.getShared(other))->order;
+    theirs.acquire(theirs.getRemoteThread(rank) / kWarp, clocks.passed);
+  }
+}
+
+bool Block::noteIfRemote(NmSimThread &thread, int32_t site,
+                         const char *address) {
+  return thread.block == this ||
+         noteRemote(thread, site, size_t(address - shared));
 }
 
 /// Begins the next phase if this one is over. Done as late as can be, by who
@@ -112,6 +140,8 @@ void Block::finishPhase(Mbarrier &barrier) {
     land(tracked);
   barrier.copies.clear();
   barrier.passed = barrier.arrived;
+  for (auto &[other, clocks] : barrier.remote)
+    clocks.passed = clocks.arrived;
   barrier.expectedBytes = barrier.startedBytes = 0;
   barrier.pending = barrier.count;
   ++barrier.phase;
@@ -146,7 +176,7 @@ void Block::waitMbarrier(NmSimThread &thread, int32_t site, char *address,
       finishPhase(*barrier);
   }
   if (barrier)
-    order.acquire(thread.warp(), barrier->passed);
+    acquire(thread, *barrier);
 }
 
 bool Block::testMbarrier(NmSimThread &thread, int32_t site, char *address,
@@ -160,7 +190,7 @@ bool Block::testMbarrier(NmSimThread &thread, int32_t site, char *address,
   bool isOver = isParity ? barrier->hasPassed(uint32_t(phase) & 1)
                          : barrier->phase > phase;
   if (isOver)
-    order.acquire(thread.warp(), barrier->passed);
+    acquire(thread, *barrier);
   else
     giveTurn(thread, site, kIdle);
   return isOver;
@@ -210,20 +240,78 @@ void Block::trackCopies(NmSimThread &thread, int32_t site, char *address,
   arriveMbarrier(thread, site, address, 1, 0);
 }
 
-void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
-                          const char *from, char *address, int32_t bytes) {
-  constexpr int32_t kUnit = 16;
+/// The blocks that a copy to `to` goes to, at the same place in each: those of
+/// the mask, or the one that has it where there is no mask.
+std::vector<Block *> Block::findReceivers(NmSimThread &thread, int32_t site,
+                                          const char *to, uint32_t mask) {
+  std::vector<Block *> receivers;
+  auto count = uint32_t(launch.blocksPerCluster());
+  if (mask >> count)
+    report(thread, FaultClass::BadOperand, site,
+           "expected a mask of the cluster's " + std::to_string(count) +
+               " blocks, but got " + std::to_string(mask));
+  for (uint32_t other = 0; other < count; ++other)
+    if (mask >> other & 1)
+      receivers.push_back(cluster.find(cluster.getShared(other)));
+  if (Block *owner = cluster.find(to); owner && mask == 0)
+    receivers.push_back(owner);
+  return receivers;
+}
+
+/// Copies that a thread of this block or another has started. `address` is of
+/// the mbarrier, and what they are copied to, of this block.
+void Block::receive(NmSimThread &thread, int32_t site, char *address,
+                    std::vector<TrackedCopy> copies) {
   Mbarrier *barrier = findMbarrier(thread, site, address);
-  size_t offset = size_t(uintptr_t(to) - uintptr_t(shared));
-  std::string what = "copies " + std::to_string(bytes) + " bytes to byte " +
-                     std::to_string(int64_t(offset)) + " of shared memory";
-  if (!barrier)
+  if (!barrier || !noteIfRemote(thread, site, address))
     return;
   finishPhase(*barrier);
+  for (TrackedCopy &tracked : copies) {
+    auto offset = size_t(tracked.copy.to - shared);
+    SharedConflict conflict = shadow.startCopy(order, numberOf(thread), site,
+                                               offset, size_t(tracked.size));
+    if (conflict.kind != Conflict::None)
+      reportShared(thread, site, offset, conflict);
+    tracked.start = order.now(numberOf(thread));
+    barrier->startedBytes += tracked.size;
+    barrier->copies.push_back(std::move(tracked));
+  }
+  // Only what was started, and not what this thread does after, is there.
+  release(thread, *barrier);
+  wakeWaiting(*barrier, address);
+}
+
+/// Gives each receiver the copies, which are to this block's memory.
+void Block::send(NmSimThread &thread, int32_t site, const char *to,
+                 char *address, uint32_t mask,
+                 const std::vector<TrackedCopy> &copies) {
+  Block *holder = cluster.find(to);
+  for (Block *receiver : findReceivers(thread, site, to, mask)) {
+    std::vector<TrackedCopy> own = copies;
+    for (TrackedCopy &tracked : own)
+      tracked.copy.to += receiver->shared - holder->shared;
+    Block *waiting = cluster.find(address);
+    char *there = mask && waiting
+                      ? address + (receiver->shared - waiting->shared)
+                      : address;
+    receiver->receive(thread, site, there, std::move(own));
+  }
+}
+
+void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
+                          const char *from, char *address, int32_t bytes,
+                          uint32_t mask) {
+  constexpr int32_t kUnit = 16;
+  Block *owner = cluster.find(to);
+  const char *memory = owner ? owner->shared : shared;
+  size_t offset = size_t(uintptr_t(to) - uintptr_t(memory));
+  std::string what = "copies " + std::to_string(bytes) + " bytes to byte " +
+                     std::to_string(int64_t(offset)) + " of shared memory";
+  step(thread, site);
   if (bytes < kUnit || bytes % kUnit != 0)
     return report(thread, FaultClass::BadOperand, site,
                   what + ", expected a multiple of 16");
-  if (offset >= sharedBytes || size_t(bytes) > sharedBytes - offset)
+  if (!owner || offset >= sharedBytes || size_t(bytes) > sharedBytes - offset)
     return report(thread, FaultClass::SharedBounds, site,
                   what + ", which has " + std::to_string(sharedBytes));
   std::optional<size_t> extent = launch.global.find(from, size_t(bytes));
@@ -238,16 +326,9 @@ void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
                                             from, size_t(bytes));
   if (other.kind != Conflict::None)
     reportGlobal(thread, site, from, other);
-  SharedConflict conflict =
-      shadow.startCopy(order, thread.index, site, offset, size_t(bytes));
-  if (conflict.kind != Conflict::None)
-    reportShared(thread, site, offset, conflict);
-  barrier->copies.push_back({{to, from, bytes, site, nullptr},
-                             order.now(thread.index),
-                             bytes,
-                             SharedShadow::Write::Asynchronous});
-  barrier->startedBytes += bytes;
-  // Only what was started, and not what this thread does after, is there.
-  order.release(thread.warp(), barrier->arrived);
-  wakeWaiting(*barrier, address);
+  send(thread, site, to, address, mask,
+       {{{to, from, bytes, site, nullptr},
+         Stamp(),
+         bytes,
+         SharedShadow::Write::Asynchronous}});
 }

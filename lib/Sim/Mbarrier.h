@@ -5,6 +5,7 @@
 
 #include "SharedShadow.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -42,6 +43,12 @@ struct Mbarrier {
   std::vector<TrackedCopy> copies;
   /// What comes before the end of this phase, and of the last.
   Order::Clocks arrived{}, passed{};
+  /// Of threads of other blocks, by their ranks: what of their own block's
+  /// memory comes before.
+  struct Remote {
+    Order::Clocks arrived{}, passed{};
+  };
+  std::map<uint32_t, Remote> remote;
 
   bool isOver() const { return pending == 0 && expectedBytes == startedBytes; }
   /// Whether the phase of this parity is over: 0 for the first, then 1.

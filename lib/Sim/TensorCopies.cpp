@@ -77,13 +77,12 @@ static size_t findChunk(const TensorMap &map, size_t offset, size_t chunk) {
 
 void Block::loadTensor(NmSimThread &thread, int32_t site, char *to,
                        const char *from, char *address, int32_t rank,
-                       const TensorMap::Coordinates &at) {
+                       const TensorMap::Coordinates &at, uint32_t mask) {
+  step(thread, site);
   TensorMap map;
-  Mbarrier *barrier = findMbarrier(thread, site, address);
-  if (!barrier || !readTensorMap(thread, site, from, rank, map) ||
+  if (!readTensorMap(thread, site, from, rank, map) ||
       !isBoxPlace(thread, site, to, map))
     return;
-  finishPhase(*barrier);
   // What is not in the tensor is zero.
   auto box = std::make_shared<std::vector<char>>(map.boxBytes());
   map.forEachRow(at, [&](const TensorMap::Row &row) {
@@ -101,23 +100,17 @@ void Block::loadTensor(NmSimThread &thread, int32_t site, char *to,
       reportGlobal(thread, site, source, other);
     std::memcpy(box->data() + row.offset + skipped, source, bytes);
   });
+  std::vector<TrackedCopy> copies;
   auto offset = size_t(to - shared);
-  for (size_t i = 0; i < box->size() / kChunk; ++i) {
-    size_t place = findChunk(map, offset, i);
-    SharedConflict conflict =
-        shadow.startCopy(order, thread.index, site, place, kChunk);
-    if (conflict.kind != Conflict::None)
-      reportShared(thread, site, place, conflict);
-    barrier->copies.push_back({{shared + place, box->data() + i * kChunk,
-                                int32_t(kChunk), site, nullptr},
-                               order.now(thread.index),
-                               int32_t(kChunk),
-                               SharedShadow::Write::Asynchronous,
-                               box});
-  }
-  barrier->startedBytes += int64_t(box->size());
-  order.release(thread.warp(), barrier->arrived);
-  wakeWaiting(*barrier, address);
+  for (size_t i = 0; i < box->size() / kChunk; ++i)
+    copies.push_back(
+        {{shared + findChunk(map, offset, i), box->data() + i * kChunk,
+          int32_t(kChunk), site, nullptr},
+         Stamp(),
+         int32_t(kChunk),
+         SharedShadow::Write::Asynchronous,
+         box});
+  send(thread, site, to, address, mask, copies);
 }
 
 void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
@@ -157,10 +150,11 @@ void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
 
 void nmSimLoadTensor(NmSimThread *thread, int32_t site, void *to, void *map,
                      void *mbarrier, int32_t rank, int32_t c0, int32_t c1,
-                     int32_t c2, int32_t c3, int32_t c4) {
-  thread->block->loadTensor(
-      *thread, site, static_cast<char *>(to), static_cast<char *>(map),
-      static_cast<char *>(mbarrier), rank, {c0, c1, c2, c3, c4});
+                     int32_t c2, int32_t c3, int32_t c4, int32_t mask) {
+  thread->block->loadTensor(*thread, site, static_cast<char *>(to),
+                            static_cast<char *>(map),
+                            static_cast<char *>(mbarrier), rank,
+                            {c0, c1, c2, c3, c4}, uint32_t(mask));
 }
 
 void nmSimStoreTensor(NmSimThread *thread, int32_t site, void *map, void *from,

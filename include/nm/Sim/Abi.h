@@ -149,9 +149,12 @@ NM_SIM_API bool nmSimTestMbarrier(NmSimThread *thread, int32_t site,
 /// cp.async.mbarrier.arrive; the mbarrier's count includes it where `noinc`.
 NM_SIM_API void nmSimTrackCopies(NmSimThread *thread, int32_t site,
                                  void *address, int32_t noinc);
-/// cp.async.bulk from global memory, with complete_tx on the mbarrier.
+/// cp.async.bulk from global memory, with complete_tx on the mbarrier. Where
+/// there is a mask of the cluster's blocks, to the same place in each, with
+/// complete_tx on the mbarrier that each has there.
 NM_SIM_API void nmSimCopyBulk(NmSimThread *thread, int32_t site, void *to,
-                              void *from, void *mbarrier, int32_t bytes);
+                              void *from, void *mbarrier, int32_t bytes,
+                              int32_t mask);
 
 /// cp.async.bulk out of shared memory, commit_group and wait_group, whether of
 /// reads alone or of the whole copies.
@@ -178,11 +181,12 @@ NM_SIM_API int32_t nmSimEncodeTensorMap(void *to, int32_t type, uint32_t rank,
                                         int32_t interleave, int32_t swizzle,
                                         int32_t promotion, int32_t fill);
 /// cp.async.bulk.tensor of a box at coordinates of which the first `rank`
-/// count, from the innermost on; with complete_tx on the mbarrier.
+/// count, from the innermost on; with complete_tx on the mbarrier, and a mask
+/// as nmSimCopyBulk has.
 NM_SIM_API void nmSimLoadTensor(NmSimThread *thread, int32_t site, void *to,
                                 void *map, void *mbarrier, int32_t rank,
                                 int32_t c0, int32_t c1, int32_t c2, int32_t c3,
-                                int32_t c4);
+                                int32_t c4, int32_t mask);
 /// The other way round, as a bulk copy of the thread's group.
 NM_SIM_API void nmSimStoreTensor(NmSimThread *thread, int32_t site, void *map,
                                  void *from, int32_t rank, int32_t c0,

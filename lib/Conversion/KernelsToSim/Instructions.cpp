@@ -178,13 +178,18 @@ static Operands getTracked(const OperandBuilder &b) {
       b.integer(cast<NVVM::CpAsyncMBarrierArriveOp>(b.op).getNoinc())};
 }
 
+/// The blocks of a multicast; 0 where there is none.
+static Value getMask(const OperandBuilder &b, Value mask) {
+  if (!mask)
+    return b.integer(0);
+  return LLVM::ZExtOp::create(b.builder, b.op->getLoc(), b.builder.getI32Type(),
+                              mask);
+}
+
 static Operands getBulkCopy(const OperandBuilder &b) {
   auto op = cast<NVVM::CpAsyncBulkGlobalToSharedClusterOp>(b.op);
-  if (op.getMulticastMask())
-    return b.op->emitOpError("expected a copy without multicast: the simulator "
-                             "has no other");
   return SmallVector<Value>{op.getDstMem(), op.getSrcMem(), op.getMbar(),
-                            op.getSize()};
+                            op.getSize(), getMask(b, op.getMulticastMask())};
 }
 
 /// How many bytes it copies, an operand says.
@@ -204,13 +209,14 @@ static void addCoordinates(const OperandBuilder &b, ValueRange coordinates,
 
 static Operands getTensorLoad(const OperandBuilder &b) {
   auto op = cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(b.op);
-  if (op.getMulticastMask() || op.getPredicate() || op.getGroup() ||
+  if (op.getPredicate() || op.getGroup() ||
       op.getMode() != NVVM::TMALoadMode::TILE)
-    return op.emitOpError("expected a copy of a tile without multicast and "
-                          "predicate: the simulator has no other");
+    return op.emitOpError("expected a copy of a tile without predicate: the "
+                          "simulator has no other");
   SmallVector<Value> operands = {op.getDstMem(), op.getTmaDescriptor(),
                                  op.getMbar()};
   addCoordinates(b, op.getCoordinates(), operands);
+  operands.push_back(getMask(b, op.getMulticastMask()));
   return operands;
 }
 

@@ -133,16 +133,6 @@ func.func @name() {
 // -----
 
 gpu.module @kernels {
-  llvm.func @multicast(%to: !llvm.ptr<7>, %from: !llvm.ptr<1>, %barrier: !llvm.ptr<3>, %size: i32, %mask: i16) attributes {nvvm.kernel} {
-    // expected-error @+1 {{expected a copy without multicast}}
-    nvvm.cp.async.bulk.shared.cluster.global %to, %from, %barrier, %size multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr<1>
-    llvm.return
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   llvm.func @predicate(%barrier: !llvm.ptr<3>, %count: i32, %predicate: i1) attributes {nvvm.kernel} {
     // expected-error @+1 {{expected no predicate}}
     nvvm.mbarrier.init %barrier, %count, predicate = %predicate : !llvm.ptr<3>, i32, i1
@@ -213,9 +203,9 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  llvm.func @multicast(%to: !llvm.ptr<7>, %map: !llvm.ptr, %barrier: !llvm.ptr<3>, %at: i32, %mask: i16) attributes {nvvm.kernel} {
-    // expected-error @+1 {{expected a copy of a tile without multicast and predicate: the simulator has no other}}
-    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box [%at] multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr
+  llvm.func @predicate(%to: !llvm.ptr<7>, %map: !llvm.ptr, %barrier: !llvm.ptr<3>, %at: i32, %holds: i1) attributes {nvvm.kernel} {
+    // expected-error @+1 {{expected a copy of a tile without predicate: the simulator has no other}}
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box [%at] predicate = %holds : !llvm.ptr<7>, !llvm.ptr
     llvm.return
   }
 }

@@ -25,8 +25,13 @@ gpu.module @kernels {
     nvvm.cp.async.bulk.global.shared.cta %global, %shared, %low : !llvm.ptr<1>, !llvm.ptr<3>
     // CHECK: %[[RANK:.*]] = llvm.mlir.constant(2 : i32)
     // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
-    // CHECK: llvm.call @nmSimLoadTensor(%[[THREAD]], %{{.*}}, %[[SHARED]], %[[MAP:.*]], %[[SHARED]], %[[RANK]], %[[LOW]], %[[HIGH]], %[[ZERO]], %[[ZERO]], %[[ZERO]])
+    // CHECK: llvm.call @nmSimLoadTensor(%[[THREAD]], %{{.*}}, %[[SHARED]], %[[MAP:.*]], %[[SHARED]], %[[RANK]], %[[LOW]], %[[HIGH]], %[[ZERO]], %[[ZERO]], %[[ZERO]], %{{.*}})
     nvvm.cp.async.bulk.tensor.shared.cluster.global %shared, %map, %shared, box [%low, %high] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+    // CHECK: %[[MASK:.*]] = llvm.zext %{{.*}} : i16 to i32
+    // CHECK: llvm.call @nmSimCopyBulk(%[[THREAD]], %{{.*}}, %{{.*}}, %[[GLOBAL]], %[[SHARED]], %[[LOW]], %[[MASK]])
+    %cluster = llvm.addrspacecast %shared : !llvm.ptr<3> to !llvm.ptr<7>
+    %mask = llvm.trunc %high : i32 to i16
+    nvvm.cp.async.bulk.shared.cluster.global %cluster, %global, %shared, %low multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr<1>
     // CHECK: llvm.call @nmSimStoreTensor(%[[THREAD]], %{{.*}}, %[[MAP]], %[[SHARED]], %{{.*}}, %[[LOW]], %[[HIGH]], %[[SELECTOR]], %[[LOW]], %[[HIGH]])
     nvvm.cp.async.bulk.tensor.global.shared.cta %map, %shared, box [%low, %high, %selector, %low, %high] : !llvm.ptr, !llvm.ptr<3>
     // CHECK: llvm.call @nmSimCommitBulk(%[[THREAD]], %{{[^,]*}})

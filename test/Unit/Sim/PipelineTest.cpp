@@ -87,7 +87,7 @@ static void produce(NmSimThread *thread, const Arguments &args, int producer) {
                         mutation.expectLess ? kRegion / 2 : kRegion);
     nmSimCopyBulk(thread, BulkLoad,
                   getShared(thread, stage * kStage + 2 * kRegion),
-                  args.weights + step % kSteps * kRegion, full, kRegion);
+                  args.weights + step % kSteps * kRegion, full, kRegion, 0);
   }
 }
 

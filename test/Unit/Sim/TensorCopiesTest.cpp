@@ -92,7 +92,8 @@ static void load(NmSimThread *thread, void *arguments) {
     nmSimLoadTensor(thread, BulkLoad, getShared(thread, mutation.place),
                     reinterpret_cast<char *>(args.map) + mutation.mapShift,
                     barrier, int32_t(args.tensor->rank()) + mutation.rankMore,
-                    args.at[0], args.at[1], args.at[2], args.at[3], args.at[4]);
+                    args.at[0], args.at[1], args.at[2], args.at[3], args.at[4],
+                    0);
   }
   if (!mutation.dropWait)
     nmSimWaitMbarrier(thread, Arrive, barrier, 0);
