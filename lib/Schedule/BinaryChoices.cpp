@@ -50,53 +50,70 @@ static size_t findLeastEntangled(const std::vector<bool> &isLeft,
   return best;
 }
 
+/// Removes from `costs` those that `choice` is in, and returns them.
+template <typename Costs>
+static Costs takeCostsOf(Costs &costs, size_t choice) {
+  auto first =
+      std::stable_partition(costs.begin(), costs.end(), [&](const auto &cost) {
+        return std::find(cost.choices.begin(), cost.choices.end(), choice) ==
+               cost.choices.end();
+      });
+  Costs taken(first, costs.end());
+  costs.erase(first, costs.end());
+  return taken;
+}
+
+/// The choices beside `choice` in `costs`.
+template <typename Costs>
+static std::vector<size_t> findBeside(const Costs &costs, size_t choice) {
+  std::set<size_t> beside;
+  for (const auto &cost : costs)
+    beside.insert(cost.choices.begin(), cost.choices.end());
+  beside.erase(choice);
+  return {beside.begin(), beside.end()};
+}
+
+/// Fills `next.better`, and returns what the better ways cost.
+template <typename Costs>
+static std::vector<double> eliminate(Eliminated &next, const Costs &costs) {
+  std::vector<size_t> scope = next.beside;
+  scope.push_back(next.choice);
+  size_t ways = size_t(1) << next.beside.size();
+  std::vector<double> least(ways);
+  next.better.resize(ways);
+  for (size_t way = 0; way < ways; ++way) {
+    double sums[2] = {0, 0};
+    for (size_t choice : {0, 1})
+      for (const auto &cost : costs)
+        sums[choice] +=
+            cost.costs[getEntry(cost.choices, scope, way | choice * ways)];
+    next.better[way] = sums[1] < sums[0];
+    least[way] = sums[next.better[way] ? 1 : 0];
+  }
+  return least;
+}
+
 std::optional<BinaryChoices::Best> BinaryChoices::minimize() const {
   std::vector<Cost> left = costs;
   std::vector<bool> isLeft(count, true);
   std::vector<Eliminated> order;
-  double constant = 0;
+  Best best{std::vector<bool>(count), 0};
   for (size_t step = 0; step < count; ++step) {
     Eliminated next;
     next.choice = findLeastEntangled(isLeft, left);
-    auto isBeside = [&](const Cost &cost) {
-      return std::find(cost.choices.begin(), cost.choices.end(), next.choice) !=
-             cost.choices.end();
-    };
-    auto first =
-        std::stable_partition(left.begin(), left.end(), [&](const Cost &cost) {
-          return !isBeside(cost);
-        });
-    std::vector<Cost> taken(first, left.end());
-    left.erase(first, left.end());
-    std::set<Choice> scope;
-    for (const Cost &cost : taken)
-      scope.insert(cost.choices.begin(), cost.choices.end());
-    scope.erase(next.choice);
-    if (scope.size() > kMaxWidth)
+    std::vector<Cost> taken = takeCostsOf(left, next.choice);
+    next.beside = findBeside(taken, next.choice);
+    if (next.beside.size() > kMaxWidth)
       return std::nullopt;
-    next.beside.assign(scope.begin(), scope.end());
-    std::vector<Choice> all = next.beside;
-    all.push_back(next.choice);
-    size_t ways = size_t(1) << next.beside.size();
-    Cost made{next.beside, std::vector<double>(ways)};
-    next.better.resize(ways);
-    for (size_t way = 0; way < ways; ++way) {
-      double sums[2] = {0, 0};
-      for (size_t choice : {0, 1})
-        for (const Cost &cost : taken)
-          sums[choice] +=
-              cost.costs[getEntry(cost.choices, all, way | choice * ways)];
-      next.better[way] = sums[1] < sums[0];
-      made.costs[way] = sums[next.better[way] ? 1 : 0];
-    }
-    if (made.choices.empty())
-      constant += made.costs.front();
+    Cost made{next.beside, eliminate(next, taken)};
+    if (next.beside.empty())
+      best.cost += made.costs.front();
     else
-      left.push_back(made);
+      left.push_back(std::move(made));
     isLeft[next.choice] = false;
-    order.push_back(next);
+    order.push_back(std::move(next));
   }
-  Best best{std::vector<bool>(count), constant};
+  // Those that were eliminated last depend on nothing any more.
   for (size_t step = order.size(); step-- > 0;) {
     const Eliminated &next = order[step];
     size_t way = 0;

@@ -134,15 +134,18 @@ static double estimateOwn(SparseProductOpInterface op,
                                   [](Diagnostic &) { return success(); });
   ::nm::Result<ScheduleChoice> now = choose();
   bool hasNow = now && now->schedule;
+  if (product.isKMajor == isKMajor)
+    return hasNow ? now->microseconds : kRefused;
   product.isKMajor = isKMajor;
   ::nm::Result<ScheduleChoice> then = choose();
   if (!then || !then->schedule)
     return kRefused;
-  bool tellsLayouts = findGpuStrategy(then->schedule)->prefersKMajor();
-  if (!hasNow || tellsLayouts)
-    return then->microseconds;
-  return findGpuStrategy(now->schedule)->prefersKMajor() ? then->microseconds
-                                                         : now->microseconds;
+  auto prefersKMajor = [](const ScheduleChoice &choice) {
+    return findGpuStrategy(choice.schedule)->prefersKMajor();
+  };
+  if (hasNow && !prefersKMajor(*now) && !prefersKMajor(*then))
+    return now->microseconds;
+  return then->microseconds;
 }
 
 double mlir::nm::estimateWithLayout(SparseProductOpInterface op,
