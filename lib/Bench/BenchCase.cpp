@@ -66,7 +66,7 @@ double BenchCase::leastBytes() const {
 
 std::string BenchCase::str() const {
   return shape.str() + " " + pattern.str() + " " +
-         std::string(elementName(type)) +
+         std::string(elementName(type)) + (isKMajor ? " k-major" : "") +
          (schedule.empty() ? "" : " (" + schedule + ")");
 }
 
@@ -100,7 +100,14 @@ static std::string tensorText(const std::vector<int64_t> &shape,
 }
 
 std::string BenchCase::moduleText() const {
-  std::string a = tensorText(shape.rowsOf(shape.k), type);
+  std::string a = tensorText(isKMajor ? std::vector<int64_t>{shape.k, shape.m}
+                                      : shape.rowsOf(shape.k),
+                             type);
+  std::string maps = isKMajor
+                         ? " indexing_maps = [affine_map<(m, n, k) -> (k, m)>, "
+                           "affine_map<(m, n, k) -> (k, n)>, "
+                           "affine_map<(m, n, k) -> (m, n)>]"
+                         : "";
   std::string b = tensorText({shape.k, shape.n}, type,
                              "#nm.encoding<" + pattern.str() + ">");
   std::string c = tensorText(shape.rowsOf(shape.n), resultType());
@@ -112,9 +119,9 @@ std::string BenchCase::moduleText() const {
          zero + " : " + element + "\n  %empty = tensor.empty() : " + c +
          "\n  %init = linalg.fill ins(%zero : " + element +
          ") outs(%empty : " + c + ") -> " + c + "\n  %c = linalg." +
-         (shape.m == 1 ? "vecmat" : "matmul") + " ins(%a, %b : " + a + ", " +
-         b + ") outs(%init : " + c + ") -> " + c + "\n  return %c : " + c +
-         "\n}\n";
+         (shape.m == 1 ? "vecmat" : "matmul") + maps + " ins(%a, %b : " + a +
+         ", " + b + ") outs(%init : " + c + ") -> " + c +
+         "\n  return %c : " + c + "\n}\n";
 }
 
 std::vector<BenchCase> nm::crossCases(const std::vector<ProductShape> &shapes,

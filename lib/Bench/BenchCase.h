@@ -37,9 +37,11 @@ struct BenchCase {
   std::string schedule = {};
   /// What the schedule stands for, where a list of them is compared.
   std::string step = {};
+  /// Whether A comes as [k x m], the m of one k side by side.
+  bool isKMajor = false;
 
-  /// `256x4096x4096 8:32, block = 1x32 f32`, with the schedule where it has
-  /// one.
+  /// `256x4096x4096 8:32, block = 1x32 f32`, with `k-major` where A is, and the
+  /// schedule where it has one.
   std::string str() const;
   /// Whether the weights are read from memory, not from a cache, in each call:
   /// products of few rows are bound by that in use.

@@ -22,6 +22,7 @@ struct Given {
   std::vector<ElementType> types;
   std::vector<std::string> schedules;
   std::string filter;
+  bool isKMajor = false;
   std::optional<int64_t> device;
   std::optional<double> seconds;
 };
@@ -82,6 +83,13 @@ static const OptionEntry<Given> kOptions[] = {
     {{"type", Takes::Value, "TYPE", "f32, f16, bf16, f8E4M3FN or i8"},
      [](Given &g, const std::string &v) {
        return append(g.types, parseBenchType(v));
+     }},
+    {{"k-major", Takes::Nothing, "",
+      "Measure our products on a GPU with A as [k x m], the m of one k side\n"
+      "by side"},
+     [](Given &g, const std::string &) {
+       g.isKMajor = true;
+       return Status::success();
      }},
     {{"schedule", Takes::Value, "TEXT",
       "Measure every case with this schedule, whole or in part, such as\n"
@@ -251,6 +259,22 @@ static Status setDevice(Given &given) {
   return Status::success();
 }
 
+/// Lets A be k-major in all cases, where it is to be.
+static Status setLayout(Given &given) {
+  if (!given.isKMajor)
+    return Status::success();
+  if (given.options.target.kind == Target::Kind::Cpu)
+    return Error{"expected --k-major beside a target of cuda, but the target "
+                 "is cpu"};
+  for (BenchCase &bench : given.options.cases) {
+    if (bench.shape.m == 1)
+      return Error{"expected more rows than one for --k-major, but got " +
+                   bench.str()};
+    bench.isKMajor = true;
+  }
+  return Status::success();
+}
+
 static void crossSchedules(Given &given) {
   if (given.schedules.empty())
     return;
@@ -296,7 +320,7 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  for (auto *add : {addShapes, addKernels, setDevice})
+  for (auto *add : {addShapes, addKernels, setDevice, setLayout})
     if (Status status = add(given); !status)
       return status.error();
   if (options.cases.empty())

@@ -73,11 +73,32 @@ Result<Tensor> GpuData::scratch(ElementType type, const Shape &shape) {
   return view;
 }
 
+/// A row-major matrix with rows and columns exchanged.
+static Result<Buffer> transpose(const Tensor &matrix) {
+  int64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  Result<Buffer> buffer = Buffer::allocate(matrix.type, {columns, rows});
+  if (!buffer)
+    return buffer;
+  auto *to = static_cast<char *>(buffer->tensor().data);
+  const auto *from = static_cast<const char *>(matrix.data);
+  int64_t bytes = elementSize(matrix.type);
+  // Rows of both sides stay in the cache.
+  constexpr int64_t kSide = 32;
+  for (int64_t firstRow = 0; firstRow < rows; firstRow += kSide)
+    for (int64_t column = 0; column < columns; ++column)
+      for (int64_t row = firstRow; row < std::min(rows, firstRow + kSide);
+           ++row)
+        std::memcpy(to + (column * rows + row) * bytes,
+                    from + (row * columns + column) * bytes, size_t(bytes));
+  return buffer;
+}
+
 Result<const GpuData::Activations *>
 GpuData::activations(const BenchCase &bench) {
   std::string sizes =
       std::to_string(bench.shape.k) + std::string(elementName(bench.type));
-  std::string key = sizes + " " + std::to_string(bench.shape.m);
+  std::string key = sizes + " " + std::to_string(bench.shape.m) +
+                    (bench.isKMajor ? " k-major" : "");
   auto known = drawnActivations.find(key);
   if (known != drawnActivations.end())
     return &known->second;
@@ -89,14 +110,25 @@ GpuData::activations(const BenchCase &bench) {
   if (!host)
     return host.error();
   fillQuickly(*host, 2 * seed);
-  Result<CudaBuffer> tensor =
-      CudaBuffer::allocate(device, host->type, host->shape);
-  if (!tensor)
-    return tensor.error();
-  if (Status status = copyAcross(*host, tensor->tensor()); !status)
+  auto upload = [&](const Tensor &drawn, CudaBuffer &buffer) -> Status {
+    if (Status status = store(
+            buffer, CudaBuffer::allocate(device, drawn.type, drawn.shape));
+        !status)
+      return status;
+    return copyAcross(drawn, buffer.tensor());
+  };
+  Activations drawn;
+  drawn.rowSum = sumRows(*host);
+  if (Status status = upload(*host, drawn.tensor); !status)
     return status.error();
-  auto added = drawnActivations.emplace(
-      key, Activations{std::move(*tensor), sumRows(*host)});
+  if (bench.isKMajor) {
+    Result<Buffer> transposed = transpose(*host);
+    if (!transposed)
+      return transposed.error();
+    if (Status status = upload(transposed->tensor(), drawn.transposed); !status)
+      return status.error();
+  }
+  auto added = drawnActivations.emplace(key, std::move(drawn));
   return &added.first->second;
 }
 

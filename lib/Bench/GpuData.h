@@ -38,7 +38,8 @@ public:
   GpuData(Device device, uint64_t seed) : device(device), seed(seed) {}
 
   struct Activations {
-    CudaBuffer tensor;
+    /// A [m x k], and where a case wants it [k x m].
+    CudaBuffer tensor, transposed;
     /// See sumRows.
     std::vector<double> rowSum;
   };

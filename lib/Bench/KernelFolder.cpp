@@ -12,7 +12,9 @@
 using namespace nm;
 
 static constexpr const char *kListName = "kernels.tsv";
-static constexpr const char *kListHead = "nm-bench kernels 1";
+static constexpr const char *kListHead = "nm-bench kernels 2";
+/// The layouts of A.
+static constexpr const char *kKMajor = "k-major", *kRowMajor = "row-major";
 
 static std::string listPath(const std::string &folder) {
   return folder + "/" + kListName;
@@ -43,6 +45,8 @@ static std::string fileName(const BenchCase &bench) {
                      "of" + std::to_string(pattern.m) + "_" +
                      granularityName(pattern) + "_" +
                      std::string(elementName(bench.type));
+  if (bench.isKMajor)
+    name += "_k-major";
   if (!bench.schedule.empty()) {
     char digits[16];
     std::snprintf(digits, sizeof digits, "_%08x", hash(bench.schedule));
@@ -62,17 +66,17 @@ Result<KernelFolder> KernelFolder::create(const std::string &path,
 
 Status KernelFolder::readCase(const std::string &line) {
   std::vector<std::string> parts = columns(line);
-  Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE and STEP "
-              "between tabs, but got '" +
+  Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE, STEP "
+              "and LAYOUT between tabs, but got '" +
               line + "'"};
-  if (parts.size() != 7)
+  if (parts.size() != 8 || (parts[7] != kKMajor && parts[7] != kRowMajor))
     return error;
   Result<ProductShape> shape = ProductShape::parse(parts[1]);
   Result<Pattern> pattern = Pattern::parse(parts[2]);
   Result<ElementType> type = parseBenchType(parts[3]);
   if (!shape || !pattern || !type)
     return error;
-  add({*shape, *pattern, *type, parts[5], parts[6]},
+  add({*shape, *pattern, *type, parts[5], parts[6], parts[7] == kKMajor},
       std::strtod(parts[4].c_str(), nullptr));
   return Status::success();
 }
@@ -112,7 +116,8 @@ Status KernelFolder::writeList() const {
     list << fileName(bench) << '\t' << bench.shape.str() << '\t'
          << bench.pattern.str() << '\t' << elementName(bench.type) << '\t'
          << seconds.at(bench.str()) << '\t' << bench.schedule << '\t'
-         << bench.step << '\n';
+         << bench.step << '\t' << (bench.isKMajor ? kKMajor : kRowMajor)
+         << '\n';
   if (!list.flush())
     return Error{listPath(path) +
                  ": cannot be written: " + std::strerror(errno)};

@@ -115,6 +115,11 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
             "1x32 for the shape 8x8x8");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--compile-only"}),
             "expected --kernels=DIR beside --compile-only");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--k-major"}),
+            "expected --k-major beside a target of cuda, but the target is "
+            "cpu");
+  EXPECT_EQ(errorOf({"--shape=1x8x8", "--k-major", "--target=cuda"}),
+            "expected more rows than one for --k-major, but got 1x8x8 2:4 f32");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--filter=16"}),
             "--filter: no case matches '16'");
   EXPECT_NE(errorOf({"--shape=8x8x8", "--filter=("})

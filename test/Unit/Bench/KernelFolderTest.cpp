@@ -22,19 +22,25 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   BenchCase second = first;
   second.schedule = "stages=2 block=1,2,3";
   second.step = "+ packing";
+  BenchCase third = first;
+  third.isKMajor = true;
   EXPECT_NE(folder->file(first), folder->file(second));
   folder->add(first, 0.5);
   folder->add(second, 0.25);
   folder->add(first, 0.75);
+  folder->add(third, 0.75);
+  EXPECT_NE(folder->file(first), folder->file(third));
   ASSERT_TRUE(folder->writeList());
 
   Result<KernelFolder> read = KernelFolder::open(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->target(), "cuda:sm_90a");
-  ASSERT_EQ(read->cases().size(), 2u);
+  ASSERT_EQ(read->cases().size(), 3u);
   EXPECT_EQ(read->cases()[0].str(), "4x64x32 8:32, block = 1x32 f16");
   EXPECT_EQ(read->cases()[1].str(), second.str());
   EXPECT_EQ(read->cases()[1].step, "+ packing");
+  EXPECT_EQ(read->cases()[2].str(), "4x64x32 8:32, block = 1x32 f16 k-major");
+  EXPECT_TRUE(read->cases()[2].isKMajor);
 
   Result<CompiledCase> missing = read->load({{5, 64, 32}, {2, 4}});
   ASSERT_FALSE(missing);
@@ -53,12 +59,17 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   };
   EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 1\tcuda\na.so\t4x4x4\n")
+  EXPECT_NE(write("nm-bench kernels 2\tcuda\na.so\t4x4x4\n")
                 .find(":2: expected FILE, SHAPE"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 1\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\n")
+  EXPECT_NE(
+      write("nm-bench kernels 2\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\n")
+          .find(":2"),
+      std::string::npos);
+  EXPECT_NE(write("nm-bench kernels 2\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\n")
                 .find(":2"),
             std::string::npos);
-  EXPECT_EQ(write("nm-bench kernels 1\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\n"),
+  EXPECT_EQ(write("nm-bench kernels "
+                  "2\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\n"),
             "no error");
 }
