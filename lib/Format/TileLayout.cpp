@@ -82,3 +82,20 @@ std::vector<BitMove> TileLayout::movesOf(int64_t dim) const {
   }
   return moves;
 }
+
+/// A word has 2^3 elements of 16 bits, and a line of all banks 2^3 words.
+static constexpr int64_t kWordBits = 3, kLineBits = 3;
+
+std::vector<BitXor> nm::getMatrixSwizzle(int64_t columns, int64_t rank) {
+  // Rows of w words meet the banks of the first again after 8 / gcd(w, 8) rows:
+  // their words change places then. With rows of 4 words, the words of rows 2
+  // and 3 are XORed with 1, of rows 4 and 5 with 2, of rows 6 and 7 with 3.
+  int64_t words = columns >> kWordBits;
+  int64_t count = 0;
+  while (count < kLineBits && words % (int64_t(2) << count) == 0)
+    ++count;
+  if (count == 0)
+    return {};
+  return {{/*dim=*/rank - 1, /*bit=*/kWordBits, /*fromDim=*/rank - 2,
+           /*fromBit=*/kLineBits - count, count}};
+}

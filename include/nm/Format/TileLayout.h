@@ -54,6 +54,13 @@ struct TileLayout {
   std::vector<BitMove> movesOf(int64_t dim) const;
 };
 
+/// What is XORed into the columns of rows of `columns` 16-bit elements, a
+/// multiple of eight, so that the 16-byte words at one column of any eight
+/// neighbouring rows, from a multiple of eight on, lie in different banks. The
+/// rows and columns are the last of `rank` dimensions, and rows have no
+/// padding.
+std::vector<BitXor> getMatrixSwizzle(int64_t columns, int64_t rank = 2);
+
 } // namespace nm
 
 #endif // NM_FORMAT_TILELAYOUT_H

@@ -1,8 +1,8 @@
 //===- GpuSchedule.h - How a product is mapped to a GPU ---------*- C++ -*-===//
 //
 // A product with N:M-sparse weights, and the schedules that the cost models of
-// strategies simt and gemv choose for it. Models of other strategies have a
-// result of their own.
+// strategies simt, gemv and mma_sync choose for it. Models of other strategies
+// have a result of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,8 @@ struct GpuProduct {
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
 };
 
-/// The fields of #nm.simt or #nm.gemv, and the estimate that they were chosen
-/// by.
+/// The fields of #nm.simt, #nm.gemv or #nm.mma_sync, and the estimate that they
+/// were chosen by.
 struct GpuSchedule {
   int64_t blockM = 0, blockN = 0, blockK = 0;
   int64_t warpM = 0, warpN = 0;
@@ -83,6 +83,20 @@ inline constexpr int64_t kMaxGemvRows = 16;
 /// The best of strategy gemv, or why it has none.
 Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
+
+/// The best of strategy mma_sync, or why it has none.
+Result<GpuSchedule> selectMmaSyncSchedule(const GpuProduct &product,
+                                          const GpuChip &chip);
+
+/// How strategy mma_sync packs weights for `tile`: in panels of the largest
+/// power of two in a unit's columns that fits the block's, and in chunks, which
+/// lanes load to registers, where windows keep an even number of rows, tiles
+/// have a multiple of eight of them, and blocks have many rows; those of few
+/// want more of the weights under way than registers hold.
+PanelPacking chooseMmaSyncPacking(const Pattern &pattern,
+                                  const GpuSchedule &tile);
+/// Whether the packing has such chunks.
+bool hasMmaSyncFragments(const PanelPacking &packing);
 
 /// Kept rows that strategy gemv takes in one step, of weights with index rows
 /// of `indexRowRows` kept rows: those, or a part of one that is no larger than

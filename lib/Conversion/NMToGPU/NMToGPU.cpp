@@ -182,6 +182,21 @@ static Value isLastOfChain(OpBuilder &builder, scf::ForOp loop,
                                constant(tilesPerChain - 1));
 }
 
+/// The last number of a loop that has one.
+static Value lastOfLoop(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value range = builder.createOrFold<arith::SubIOp>(
+      loc, builder.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), one),
+      loop.getLowerBound());
+  // The last tile may be ragged.
+  Value steps =
+      builder.createOrFold<arith::DivUIOp>(loc, range, loop.getStep());
+  return builder.createOrFold<arith::AddIOp>(
+      loc, loop.getLowerBound(),
+      builder.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
+}
+
 /// Replaces a loop over k by one that carries the sums of its product, totals
 /// of chains, and what the expansion loads a tile ahead.
 static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
@@ -216,9 +231,8 @@ static SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
       rewriter.setInsertionPointToStart(loop.getBody());
       Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
                                          loop.getStep());
-      Value last = rewriter.createOrFold<arith::SubIOp>(
-          loc, loop.getUpperBound(), loop.getStep());
-      ahead = prefetchAt(arith::MinUIOp::create(rewriter, loc, next, last));
+      ahead = prefetchAt(arith::MinUIOp::create(rewriter, loc, next,
+                                                lastOfLoop(rewriter, loop)));
     }
     rewriter.setInsertionPoint(op);
     expansion.prefetched =

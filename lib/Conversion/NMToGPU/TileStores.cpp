@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -56,12 +57,29 @@ void TileStores::storeIf(Value condition, llvm::function_ref<void()> store) {
   store();
 }
 
-/// C plus the sum; or what it was filled with plus the sum.
+/// `value` in the element type of the sums or of C, which is no wider.
+static Value convert(OpBuilder &builder, Location loc, Type type, Value value) {
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(type);
+  if (value.getType() == type)
+    return value;
+  if (getElementTypeOrSelf(type).isF32())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+/// C plus the sum; or what it was filled with plus the sum; rounded once.
 Value TileStores::addInitial(Value sum, ValueRange indices) {
-  if (epilogue || (initial && matchPattern(initial, m_AnyZeroFloat())))
+  Type element = cast<MemRefType>(c.getType()).getElementType();
+  // An epilogue makes what C has.
+  if (epilogue)
     return sum;
+  if (initial && matchPattern(initial, m_AnyZeroFloat()))
+    return convert(builder, loc, element, sum);
   Value before;
   auto vectorType = dyn_cast<VectorType>(sum.getType());
+  if (vectorType)
+    vectorType = vectorType.clone(element);
   if (initial && vectorType)
     before = vector::BroadcastOp::create(builder, loc, vectorType, initial);
   else if (initial)
@@ -71,7 +89,9 @@ Value TileStores::addInitial(Value sum, ValueRange indices) {
                                     /*nontemporal=*/false, alignment);
   else
     before = memref::LoadOp::create(builder, loc, c, indices);
-  return arith::AddFOp::create(builder, loc, before, sum);
+  before = convert(builder, loc, getElementTypeOrSelf(sum.getType()), before);
+  return convert(builder, loc, element,
+                 arith::AddFOp::create(builder, loc, before, sum));
 }
 
 void TileStores::storeElement(SmallVector<Value> indices, Value line,

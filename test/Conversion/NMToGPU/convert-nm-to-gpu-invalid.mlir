@@ -13,6 +13,19 @@ func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<
 
 // -----
 
+func.func @not_staged_by_matrices(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
+  scf.forall (%m) in (1) {
+    // expected-error @+1 {{expected swizzled operands in workgroup memory, with A k-major, as nm-stage-shared-memory makes them}}
+    nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+      schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
+      ins(%a, %v, %i : memref<32x64xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)
+      outs(%c : memref<64x128xf16>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 func.func @strategy(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<64x64xi8>, %c: memref<32x64xf32>) {
   scf.forall (%m) in (1) {
     // expected-error @+1 {{expected a schedule with 'block', 'warp' and 'thread', but got #nm.vector<block = [32, 64, 128], thread = [8, 4]>}}

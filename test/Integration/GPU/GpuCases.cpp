@@ -35,6 +35,9 @@ struct GroupKind {
   int64_t listColumns = 0;
   /// Whether the blocks of clusters sum parts of k.
   bool hasClusters = false;
+  /// Whether tensor cores multiply, which take units of whole matrices of 8
+  /// columns, and activations whose m are contiguous.
+  bool isByMatrices = false;
 };
 } // namespace
 
@@ -44,6 +47,11 @@ static constexpr Block kBlocks[] = {
     {1, 1}, {1, 4}, {1, 8}, {1, 32}, {1, 64},  {4, 4},  {1, 128}, {64, 64},
     {2, 6}, {3, 5}, {1, 2}, {8, 16}, {1, 256}, {16, 1}, {1, 24}};
 static constexpr int64_t kWindows[] = {2, 4, 5, 8, 12, 16, 32, 64};
+// The same for tensor cores.
+static constexpr Block kMatrixBlocks[] = {{1, 8},   {1, 32},  {1, 16},  {1, 64},
+                                          {8, 16},  {1, 24},  {1, 128}, {3, 8},
+                                          {64, 64}, {1, 256}, {5, 32}};
+static constexpr int64_t kMatrixWindows[] = {2, 4, 5, 8, 16, 20, 24, 32, 64};
 
 // The schedules that the cost model chooses, and some that it does not.
 static constexpr GroupKind kKinds[] = {
@@ -94,6 +102,26 @@ static constexpr GroupKind kKinds[] = {
      "block = [32, 32, 32], warp = [32, 32], thread = [4, 8], stages = 2, pack "
      "= true",
      ElementType::F32, 60, 128, false, 32, true},
+    {"mma-sync", "mma_sync", "", ElementType::F16, 300, 256, false, 0, false,
+     true},
+    {"mma-sync-bf16", "mma_sync",
+     "block = [64, 64, 64], warp = [32, 32], stages = 2", ElementType::BF16,
+     200, 256, false, 0, false, true},
+    {"mma-sync-registers", "mma_sync",
+     "block = [64, 64, 128], warp = [64, 16], stages = 3", ElementType::F16,
+     150, 16, false, 0, false, true},
+    {"mma-sync-one-stage", "mma_sync",
+     "block = [32, 64, 128], warp = [16, 16], stages = 1", ElementType::F16,
+     100, 256, false, 0, false, true},
+    {"mma-sync-split-k", "mma_sync",
+     "block = [16, 128, 32], warp = [16, 32], stages = 4, split_k = 3",
+     ElementType::F16, 60, 256, false, 0, false, true},
+    {"mma-sync-pack", "mma_sync",
+     "block = [64, 128, 64], warp = [64, 32], stages = 3, pack = true",
+     ElementType::F16, 200, 256, false, 128, false, true},
+    {"mma-sync-pack-bf16", "mma_sync",
+     "block = [48, 64, 32], warp = [16, 64], stages = 2, pack = true",
+     ElementType::BF16, 100, 128, false, 64, false, true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.
@@ -118,25 +146,41 @@ static std::string drawClusters(const GroupKind &kind, Random &random) {
 }
 
 /// Whether lists for a block of `columns` leave out rows of A.
-static bool canPack(const Pattern &pattern, int64_t columns) {
+static bool canPack(const Pattern &pattern, const GroupKind &kind) {
+  GpuSchedule block;
+  block.blockN = kind.listColumns;
+  block.pack = true;
   PanelPacking packing;
-  packing.panel = choosePanel(pattern, columns, /*warpN=*/32);
-  packing.colInfo = columns;
+  packing.panel = kind.isByMatrices
+                      ? chooseMmaSyncPacking(pattern, block).panel
+                      : choosePanel(pattern, kind.listColumns, /*warpN=*/32);
+  packing.colInfo = kind.listColumns;
   return bool(packing.verify(pattern));
 }
 
-static Pattern drawPattern(int64_t number, int64_t maxWindow, Random &random) {
+template <size_t blockCount, size_t windowCount>
+static Pattern drawPattern(const Block (&blocks)[blockCount],
+                           const int64_t (&windows)[windowCount],
+                           int64_t number, int64_t maxWindow, Random &random) {
   Pattern pattern;
-  Block block = kBlocks[number % std::size(kBlocks)];
-  if (block.bk * kWindows[0] > maxWindow)
-    block = kBlocks[0];
+  Block block = blocks[number % blockCount];
+  if (block.bk * windows[0] > maxWindow)
+    block = blocks[0];
   pattern.bk = block.bk;
   pattern.bn = block.bn;
   do
-    pattern.m = kWindows[random.integer(0, std::size(kWindows) - 1)];
+    pattern.m = windows[random.integer(0, windowCount - 1)];
   while (pattern.m * pattern.bk > maxWindow);
   pattern.n = random.integer(1, pattern.m);
   return pattern;
+}
+
+static Pattern drawPattern(int64_t number, const GroupKind &kind,
+                           Random &random) {
+  if (kind.isByMatrices)
+    return drawPattern(kMatrixBlocks, kMatrixWindows, number, kind.maxWindow,
+                       random);
+  return drawPattern(kBlocks, kWindows, number, kind.maxWindow, random);
 }
 
 /// One that lists for a block of `columns` pay for.
@@ -145,8 +189,8 @@ static Pattern drawPackedPattern(int64_t number, const GroupKind &kind,
   Pattern pattern;
   do
     pattern = drawPattern(random.chance(0.5) ? number : random.integer(0, 99),
-                          kind.maxWindow, random);
-  while (!canPack(pattern, kind.listColumns));
+                          kind, random);
+  while (!canPack(pattern, kind));
   return pattern;
 }
 
@@ -203,7 +247,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   else if (kind.type == ElementType::F8E4M3 || random.chance(0.3))
     drawn.outputType = ElementType::F32;
   drawn.pattern = kind.listColumns == 0
-                      ? drawPattern(number, kind.maxWindow, random)
+                      ? drawPattern(number, kind, random)
                       : drawPackedPattern(number, kind, random);
   drawSizes(drawn, kind.maxRows, random);
   drawn.weightDim = random.integer(0, 1);
@@ -212,6 +256,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.isDense)
     limitToCublas(drawn);
   drawLoops(drawn, random);
+  if (kind.isByMatrices && drawn.activationLoops.back() == drawn.kLoop())
+    std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   drawn.drawEpilogue(random);
   return drawn;
 }

@@ -41,6 +41,23 @@ static std::string describeRows(const Pattern &pattern,
                                               : "rows that a warp shares";
 }
 
+/// What the 16 rows of a product of strategy mma_sync are, and whether the
+/// tiles of k have rows left over.
+static std::string describeFragments(const ModelCase &product,
+                                     const std::string &remark) {
+  const Pattern &pattern = product.pattern;
+  bool isNarrow = getNumber(remark, "panel") == 8;
+  bool isTransposed = product.nLoop() != product.outputLoops.back();
+  int64_t windows = (getLast(remark, "block") + pattern.windowRows() - 1) /
+                    pattern.windowRows();
+  std::string rows = isNarrow       ? "units of 8 columns"
+                     : isTransposed ? "rows of weights"
+                                    : "rows of activations";
+  return rows + (windows * pattern.keptRows() % 16 == 0
+                     ? ", whole squares"
+                     : ", squares that are filled up");
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -59,7 +76,13 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add("epilogue");
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.remark));
-  if (op.strategy != "simt" && op.strategy != "gemv")
+  if (op.strategy == "mma_sync") {
+    add(describeFragments(product, op.remark));
+    add(getNumber(op.remark, "chunk_rows") ? "weights in registers"
+                                           : "weights in shared memory");
+  }
+  if (op.strategy != "simt" && op.strategy != "gemv" &&
+      op.strategy != "mma_sync")
     return ways;
   add("stages = " + std::to_string(getNumber(op.remark, "stages")));
   for (const char *name : {"split_k", "cluster_k", "slice_k"})
@@ -109,6 +132,23 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "gemv: epilogue",
       "gemv: split_k",
       "gemv: slice_k",
+      "mma_sync: f16",
+      "mma_sync: bf16",
+      "mma_sync: column-major C",
+      "mma_sync: epilogue",
+      "mma_sync: infinite or NaN activations",
+      "mma_sync: rows of weights, whole squares",
+      "mma_sync: rows of weights, squares that are filled up",
+      "mma_sync: rows of activations, whole squares",
+      "mma_sync: rows of activations, squares that are filled up",
+      "mma_sync: units of 8 columns, whole squares",
+      "mma_sync: units of 8 columns, squares that are filled up",
+      "mma_sync: weights in registers",
+      "mma_sync: weights in shared memory",
+      "mma_sync: stages = 1",
+      "mma_sync: stages = 4",
+      "mma_sync: split_k",
+      "mma_sync: pack = true",
       "cublas: f32",
       "cublas: f16",
       "cublas: bf16",

@@ -15,6 +15,42 @@ const TileLayout kInterleavedRows{{{2, 3, 4, 0, 1}, {}}, {}};
 /// 16-byte words of f32 in rows of 128 bytes, by their row's bits 2 to 4.
 const TileLayout kSwizzledWords{{{}, {}}, {{1, 2, 0, 2, 3}}};
 
+/// The banks of 16 bytes that the words at `column` of eight rows lie in.
+std::set<int64_t> banksOfMatrix(int64_t columns, int64_t row, int64_t column) {
+  TileLayout layout{{{}, {}}, getMatrixSwizzle(columns)};
+  std::set<int64_t> banks;
+  for (int64_t i = 0; i < 8; ++i) {
+    std::vector<int64_t> place = layout.place({row + i, column});
+    banks.insert((place[0] * columns + place[1]) / 8 % 8);
+  }
+  return banks;
+}
+
+TEST(TileLayoutTest, MatricesOfNeighbouringRowsMeetNoBankTwice) {
+  for (int64_t columns : {8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320})
+    for (int64_t row : {0, 8, 24})
+      for (int64_t column = 0; column < columns; column += 8)
+        EXPECT_EQ(banksOfMatrix(columns, row, column).size(), 8u)
+            << columns << " columns, from row " << row << ", column " << column;
+}
+
+TEST(TileLayoutTest, SwizzledRowsKeepTheirColumns) {
+  for (int64_t columns : {16, 24, 48, 96, 128, 192}) {
+    TileLayout layout{{{}, {}}, getMatrixSwizzle(columns)};
+    ASSERT_TRUE(layout.verify());
+    for (int64_t row = 0; row < 16; ++row) {
+      std::set<int64_t> places;
+      for (int64_t column = 0; column < columns; ++column) {
+        std::vector<int64_t> place = layout.place({row, column});
+        EXPECT_EQ(place[0], row);
+        EXPECT_LT(place[1], columns);
+        places.insert(place[1]);
+      }
+      EXPECT_EQ(int64_t(places.size()), columns);
+    }
+  }
+}
+
 TEST(TileLayout, InterleavesRows) {
   for (int64_t row = 0; row < 64; ++row) {
     std::vector<int64_t> place = kInterleavedRows.place({row, 7});

@@ -61,8 +61,14 @@ static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
   if (tiling.threads == 0) {
     tile.warpM = tiling.warp[0];
     tile.warpN = tiling.warp[1];
-    tile.threadM = tiling.thread[0];
-    tile.threadN = tiling.thread[1];
+    if (tiling.lanesM == 0) {
+      tile.threadM = tiling.thread[0];
+      tile.threadN = tiling.thread[1];
+    } else {
+      int64_t lanesN = kWarpSize / tiling.lanesM;
+      tile.threadM = std::max<int64_t>(1, tile.warpM / tiling.lanesM);
+      tile.threadN = std::max<int64_t>(1, tile.warpN / lanesN);
+    }
     return verifyTile(op, tile, tiling.leavesLanes);
   }
   tile.warpM = tile.threadM = tile.m;
@@ -84,8 +90,8 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   if (tiling.threads && block.empty())
     return op->emitOpError()
            << "expected a schedule with 'block', but got " << schedule;
-  if (!tiling.threads &&
-      (block.empty() || tiling.warp.empty() || tiling.thread.empty()))
+  if (!tiling.threads && (block.empty() || tiling.warp.empty() ||
+                          (tiling.thread.empty() && tiling.lanesM == 0)))
     return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
                                 "'thread', but got "
                              << schedule;

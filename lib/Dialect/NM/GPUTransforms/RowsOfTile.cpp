@@ -38,8 +38,7 @@ FailureOr<std::optional<RowsOfTile>> RowsOfTile::takeFrom(SpMMOp op,
                                                           const GpuTile &tile) {
   PackingAttr packing = op.getPackingAttr();
   int64_t columns = packing ? packing.getColInfo() : 0;
-  auto simt = dyn_cast<SimtScheduleAttr>(op.getScheduleAttr());
-  if (columns == 0 && simt && simt.packsRows())
+  if (columns == 0 && op.getScheduleAttr().packsRows())
     return op.emitOpError() << "expected weights with col_info, as "
                                "nm-pack-weights makes them where the schedule "
                                "says pack = true";

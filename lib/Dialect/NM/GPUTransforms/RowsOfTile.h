@@ -26,6 +26,8 @@ struct RowsOfTile {
   int64_t unitsOfList() const {
     return attr.getPacking().getPacking().unitsOfList(getPattern());
   }
+  /// Whether the lists name one unit after the other: those that are kept.
+  bool keepsAll() const { return unitsOfList() == getPattern().n; }
   /// Of the tile in shared memory.
   int64_t count() const {
     return attr.getWindows() * unitsOfList() * getPattern().bk;

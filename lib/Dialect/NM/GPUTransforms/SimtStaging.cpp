@@ -2,13 +2,12 @@
 
 #include "SimtStaging.h"
 
-#include "RowsOfTile.h"
+#include "StagedOperands.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
 #include "nm/Dialect/NM/IR/Chip.h"
-#include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Schedule/SimtLimits.h"
 #include "nm/Schedule/SimtPassage.h"
 
@@ -21,9 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// The smallest copy that cp.async makes, in bytes.
-static constexpr int64_t kMinAsyncBytes = 4;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -47,8 +43,6 @@ private:
   MemRefType typeOfValues();
   MemRefType typeOfIndices();
   MemRefType typeOfStagingBuffer();
-  MemRefType workgroupType(ArrayRef<int64_t> shape,
-                           MemRefLayoutAttrInterface layout, Type element);
   ::nm::PassageTile describePassage();
   int64_t elementBytes() {
     return op.getValuesType().getElementTypeBitWidth() / 8;
@@ -61,24 +55,18 @@ private:
   void copyFromStagingBuffer();
   Value stageWeights(Value source, MemRefType type);
   Value stageIndices();
-  Value castOutput();
-  StorageShape weightShape();
   bool rowsStay() { return !rows && rowsOfAStay(op, tile); }
   bool interleaves() {
     return !rows && !hasStagingBuffer && interleavesRows(op, tile);
   }
-  /// Whether the lists name one unit after the other: those that are kept.
-  bool keepsAllRows() {
-    return rows && rows->unitsOfList() == rows->getPattern().n;
-  }
+  bool keepsAllRows() { return rows && rows->keepsAll(); }
   /// A window of one unit has one position, which no thread reads: an index
   /// tile need not be copied then, unless it is ragged.
   bool leavesIndices() {
     return (keepsAllRows() && op.getIndicesType().getShape() ==
-                                  ArrayRef(weightShape().indices)) ||
+                                  ArrayRef(getWeightShape(op, tile).indices)) ||
            readsIndicesInPlace(op, tile);
   }
-  void setPackedPattern(SpMMOp staged);
 
   OpBuilder &builder;
   Location loc;
@@ -101,14 +89,6 @@ private:
 // Types
 //===----------------------------------------------------------------------===//
 
-MemRefType Staging::workgroupType(ArrayRef<int64_t> shape,
-                                  MemRefLayoutAttrInterface layout,
-                                  Type element) {
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  return MemRefType::get(shape, element, layout, space);
-}
-
 static MemRefLayoutAttrInterface strided(MLIRContext *context,
                                          ArrayRef<int64_t> strides) {
   return StridedLayoutAttr::get(context, /*offset=*/0, strides);
@@ -119,45 +99,36 @@ MemRefType Staging::typeOfA() {
   Type element =
       cast<SparseProductOpInterface>(*op).getAType().getElementType();
   if (rowsStay())
-    return workgroupType({tile.m, tile.k},
-                         TileLayoutAttr::get(context, {tile.k, 1},
-                                             /*hasDynamicOffset=*/false,
-                                             getWordSwizzle()),
-                         element);
+    return getWorkgroupType({tile.m, tile.k},
+                            TileLayoutAttr::get(context, {tile.k, 1},
+                                                /*hasDynamicOffset=*/false,
+                                                getWordSwizzle()),
+                            element);
   int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
   MemRefLayoutAttrInterface layout = strided(context, strides);
   if (interleaves())
     layout =
         TileLayoutAttr::get(context, strides,
                             /*hasDynamicOffset=*/false, getRowInterleave());
-  return workgroupType({countRows(), tile.m}, layout, element);
-}
-
-StorageShape Staging::weightShape() {
-  ::nm::Pattern pattern = op.getPattern().getPattern();
-  StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);
-  if (PackingAttr packing = op.getPackingAttr())
-    return StorageShape::packed(pattern, packing, shape.values[0],
-                                shape.values[1]);
-  return shape;
+  return getWorkgroupType({countRows(), tile.m}, layout, element);
 }
 
 /// Panels stand side by side, so that a row of the tile is contiguous and lanes
 /// that read neighbouring columns meet no bank twice.
 MemRefType Staging::typeOfValues() {
-  SmallVector<int64_t, 3> shape = weightShape().values;
+  SmallVector<int64_t, 3> shape = getWeightShape(op, tile).values;
   SmallVector<int64_t> strides = {tile.n, 1};
   if (shape.size() == 3)
     strides.insert(strides.begin(), shape.back());
-  return workgroupType(shape, strided(builder.getContext(), strides),
-                       op.getValuesType().getElementType());
+  return getWorkgroupType(shape, strided(builder.getContext(), strides),
+                          op.getValuesType().getElementType());
 }
 
 MemRefType Staging::typeOfIndices() {
-  SmallVector<int64_t, 3> shape = weightShape().indices;
-  return workgroupType(shape,
-                       strided(builder.getContext(), computeStrides(shape)),
-                       builder.getI8Type());
+  SmallVector<int64_t, 3> shape = getWeightShape(op, tile).indices;
+  return getWorkgroupType(shape,
+                          strided(builder.getContext(), computeStrides(shape)),
+                          builder.getI8Type());
 }
 
 /// Pieces of A's tile. Within one, the number of a 16-byte word is XORed with
@@ -170,11 +141,11 @@ MemRefType Staging::typeOfStagingBuffer() {
   ::nm::TileLayout layout{{{}, {}, {}, {}},
                           {{/*dim=*/3, /*bit=*/3, /*fromDim=*/2, /*fromBit=*/2,
                             /*count=*/2}}};
-  return workgroupType(shape,
-                       TileLayoutAttr::get(builder.getContext(),
-                                           computeStrides(shape),
-                                           /*hasDynamicOffset=*/false, layout),
-                       builder.getF32Type());
+  return getWorkgroupType(
+      shape,
+      TileLayoutAttr::get(builder.getContext(), computeStrides(shape),
+                          /*hasDynamicOffset=*/false, layout),
+      builder.getF32Type());
 }
 
 uint64_t Staging::countBytes() {
@@ -318,39 +289,6 @@ Value Staging::stageIndices() {
   return buffer;
 }
 
-/// The operand tiles are whole; C says by its sizes what there is to store.
-Value Staging::castOutput() {
-  auto type = cast<MemRefType>(op.getC().getType());
-  int64_t mDim = *op.getMDimOfC(), nDim = op.getNDimOfC();
-  SmallVector<int64_t> shape(type.getShape());
-  if (shape[mDim] != tile.m)
-    shape[mDim] = ShapedType::kDynamic;
-  if (shape[nDim] != tile.n)
-    shape[nDim] = ShapedType::kDynamic;
-  // Strides are spelled out: those of an identity layout would be forgotten
-  // with the sizes.
-  auto [strides, offset] = type.getStridesAndOffset();
-  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
-  if (ArrayRef(shape) == type.getShape())
-    return op.getC();
-  auto open = MemRefType::get(shape, type.getElementType(), layout,
-                              type.getMemorySpace());
-  return memref::CastOp::create(builder, loc, open, op.getC());
-}
-
-/// Lets `staged` find units by their places in the lists: its windows are the
-/// lists.
-void Staging::setPackedPattern(SpMMOp staged) {
-  ::nm::Pattern pattern = rows->getPattern();
-  if (keepsAllRows())
-    pattern.n = pattern.m = 1;
-  else
-    pattern.m = rows->unitsOfList();
-  staged.setPatternAttr(PatternAttr::get(builder.getContext(), pattern));
-  if (auto simt = dyn_cast<SimtScheduleAttr>(staged.getScheduleAttr()))
-    staged.setScheduleAttr(simt.withoutPack());
-}
-
 void Staging::emit() {
   builder.setInsertionPoint(op);
   // A's loads take longest to return, so they are issued first.
@@ -358,7 +296,8 @@ void Staging::emit() {
   hasStagingBuffer ? copyToStagingBuffer() : copyA();
   Value values = stageWeights(op.getValues(), typeOfValues());
   Value indices = leavesIndices() ? op.getIndices() : stageIndices();
-  SmallVector<Value> operands = {tileOfA, values, indices, castOutput()};
+  SmallVector<Value> operands = {tileOfA, values, indices,
+                                 castOutput(builder, op, tile)};
   Value group = GroupOp::create(builder, loc, tokens);
   for (auto [loaded, buffer] : fragments)
     StoreTileOp::create(builder, loc, loaded, buffer);
@@ -368,7 +307,7 @@ void Staging::emit() {
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setTransposeA(!rowsStay());
   if (rows)
-    setPackedPattern(staged);
+    setPackedPattern(staged, *rows);
   // The next tile is copied over this one.
   if (isa<scf::ForOp>(op->getParentOp()))
     ReleaseOp::create(builder, loc, SyncScope::Block,

@@ -157,15 +157,32 @@ BlockTiling SimtScheduleAttr::getTiling() const {
   return tiling;
 }
 
-Attribute SimtScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
-  if (!packsRows() || !getPacking() || getBlock().empty())
-    return getPacking();
-  ::nm::PanelPacking packing = getPacking().getPacking();
+/// The packing of `schedule`, with the lists of rows that `pack` asks for.
+template <typename AttrTy>
+static Attribute getFormWithLists(AttrTy schedule,
+                                  const ::nm::Pattern &pattern) {
+  if (!schedule.packsRows() || !schedule.getPacking() ||
+      schedule.getBlock().empty())
+    return schedule.getPacking();
+  ::nm::PanelPacking packing = schedule.getPacking().getPacking();
   // A panel narrower than a unit has the unit to itself.
   int64_t columns =
       packing.panel < pattern.bn ? packing.panel : packing.columnStep(pattern);
-  packing.colInfo = llvm::alignTo(getBlock()[1], columns);
-  return PackingAttr::get(getContext(), packing);
+  packing.colInfo = llvm::alignTo(schedule.getBlock()[1], columns);
+  return PackingAttr::get(schedule.getContext(), packing);
+}
+
+/// (C4).
+template <typename AttrTy>
+static LogicalResult verifyPack(EmitError emitError, AttrTy schedule) {
+  if (schedule.packsRows() &&
+      (schedule.getBlock().empty() || !schedule.getPacking()))
+    return emitError() << "expected 'block' and 'packing' with 'pack'";
+  return success();
+}
+
+Attribute SimtScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
+  return getFormWithLists(*this, pattern);
 }
 
 bool SimtScheduleAttr::canRead(const ::nm::Pattern &pattern,
@@ -184,13 +201,10 @@ bool SimtScheduleAttr::canRead(const ::nm::Pattern &pattern,
 
 LogicalResult SimtScheduleAttr::verifyPattern(EmitError emitError,
                                               const ::nm::Pattern &) const {
-  // (C4).
-  if (packsRows() && (getBlock().empty() || !getPacking()))
-    return emitError() << "expected 'block' and 'packing' with 'pack'";
-  return success();
+  return verifyPack(emitError, *this);
 }
 
-SimtScheduleAttr SimtScheduleAttr::withoutPack() const {
+ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
              getSplitK(), getClusterK(), getSliceK(), getPrefetch(),
              /*pack=*/false, getPacking());
@@ -226,6 +240,49 @@ BlockTiling GemvScheduleAttr::getTiling() const {
 
 Attribute GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return getPacking();
+}
+
+//===----------------------------------------------------------------------===//
+// MmaSync
+//===----------------------------------------------------------------------===//
+
+LogicalResult MmaSyncScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
+    std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<bool> pack, PackingAttr packing) {
+  return failure(
+      failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
+      failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/{})) ||
+      failed(verifyNoLists(emitError, packing)));
+}
+
+/// Lanes that have neighbouring rows, or pairs of columns, of the sums of an
+/// mma.sync; which of the two m is leaves a warp's tile as large.
+static constexpr int64_t kLanesOfSums = 4;
+
+BlockTiling MmaSyncScheduleAttr::getTiling() const {
+  BlockTiling tiling;
+  tiling.block = getBlock();
+  tiling.warp = getWarp();
+  tiling.lanesM = kLanesOfSums;
+  tiling.stages = getStages().value_or(1);
+  tiling.splitK = getSplitK().value_or(1);
+  return tiling;
+}
+
+Attribute
+MmaSyncScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
+  return getFormWithLists(*this, pattern);
+}
+
+LogicalResult MmaSyncScheduleAttr::verifyPattern(EmitError emitError,
+                                                 const ::nm::Pattern &) const {
+  return verifyPack(emitError, *this);
+}
+
+ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
+  return get(getContext(), getBlock(), getWarp(), getStages(), getSplitK(),
+             /*pack=*/false, getPacking());
 }
 
 //===----------------------------------------------------------------------===//

@@ -192,6 +192,11 @@ struct FoldInputCast : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
+    // A tile of A that is staged is whole. What weights that are not staged
+    // have of it, dynamic sizes say.
+    auto a = dyn_cast<MemRefType>(op.getA().getType());
+    if (a && a.getMemorySpace())
+      return rewriter.notifyMatchFailure(op, "A is a staged tile");
     bool changed = false;
     for (OpOperand *input : op.getDpsInputOperands()) {
       Value source = sourceOfCast(input->get());

@@ -278,6 +278,26 @@ func.func private @simt_c4_col_info() attributes {s = #nm.simt<packing = <panel 
 
 // -----
 
+// expected-error @+1 {{expected 2 sizes in 'warp', but got 1}}
+func.func private @mma_sync_c1() attributes {s = #nm.mma_sync<warp = [64]>}
+
+// -----
+
+// expected-error @+1 {{expected stages in 1..65536, but got 0}}
+func.func private @mma_sync_c2() attributes {s = #nm.mma_sync<stages = 0>}
+
+// -----
+
+// expected-error @+1 {{expected a packing without col_info, which follows from 'pack = true'}}
+func.func private @mma_sync_c4() attributes {s = #nm.mma_sync<packing = <panel = 32, index_bits = 8, col_info = 64>>}
+
+// -----
+
+// expected-error @+1 {{duplicate or unknown struct parameter name: thread}}
+func.func private @mma_sync_thread() attributes {s = #nm.mma_sync<thread = [8, 8]>}
+
+// -----
+
 // expected-error @+1 {{duplicate or unknown struct parameter name: cluster_k}}
 func.func private @gemv_cluster_k() attributes {s = #nm.gemv<split_k = 4, cluster_k = 4>}
 

@@ -17,6 +17,9 @@ class PackingAttr;
 struct BlockTiling {
   /// [m, n, k] of a block, [m, n] of a warp and of a thread.
   ArrayRef<int64_t> block = {}, warp = {}, thread = {};
+  /// Lanes of a warp along m where instructions say which lane has what, and
+  /// not `thread`; else 0.
+  int64_t lanesM = 0;
   /// Buffers that copies to shared memory take turns in.
   int64_t stages = 1;
   /// Parts of k, those of them that the blocks of a cluster sum, and the warps

@@ -146,8 +146,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
 
     bool prefetchesIndices() const { return getPrefetch().value_or(true); }
     bool packsRows() const { return getPack().value_or(false); }
-    /// The same for weights that are staged whole.
-    SimtScheduleAttr withoutPack() const;
+    ScheduleAttrInterface withoutPack() const;
   }];
 }
 
@@ -177,6 +176,40 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+  }];
+}
+
+def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
+  let summary = "the tensor cores of all chips, by mma.sync";
+  let description = [{
+    Products of f16 and bf16 with sums of f32 by `mma.sync.m16n8k16`, for units
+    of a multiple of 8 columns. `block` is the tile [m, n, k] of a block, and
+    `warp` that [m, n] of a warp; which of it a lane has follows from the
+    instruction. `stages` is the number of buffers that copies to shared memory
+    take turns in, and `split_k` the number of parts that k is cut into.
+    `packing` is the packed form that the weights take, with panels of one
+    unit's columns, and `pack` as in `#nm.simt`. What is left out is as there,
+    too.
+
+    Constraints: (C1), (C2) and (C4) as for `#nm.simt`.
+
+    ```mlir
+    #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4,
+                 packing = <panel = 32, index_bits = 8>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
+                        NM_Count:$split_k, NM_Choice:$pack,
+                        NM_OptionalPacking:$packing);
+  let extraClassDeclaration = strategyName # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+    bool packsRows() const { return getPack().value_or(false); }
+    ScheduleAttrInterface withoutPack() const;
   }];
 }
 

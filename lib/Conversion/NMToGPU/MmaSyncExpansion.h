@@ -1,0 +1,122 @@
+//===- MmaSyncExpansion.h - A block's tile by mma.sync ----------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_MMASYNCEXPANSION_H
+#define NM_CONVERSION_NMTOGPU_MMASYNCEXPANSION_H
+
+#include "KeptOrder.h"
+#include "MmaFragments.h"
+#include "TileExpansion.h"
+#include "TileStores.h"
+
+namespace mlir::nm {
+
+/// Sums of a lane of one mma.sync.
+inline constexpr int64_t kSums = 4;
+/// Sums of a thread that leave registers for as many totals.
+inline constexpr int64_t kMaxSumsWithTotals = 64;
+
+/// A step of the expansion: 16 kept rows from `square` * 16 on, of the columns
+/// of the warp's unit `unit`.
+struct MmaStep {
+  int64_t square, unit;
+};
+
+/// What a step multiplies: squares along m and along n.
+struct MmaStepOperands {
+  SmallVector<SquareWords> activations, weights;
+};
+
+class MmaSyncExpansion : public TileExpansion {
+public:
+  MmaSyncExpansion(SpMMOp op, const GpuTile &tile);
+
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> prefetch(OpBuilder &builder,
+                              SparseProductOpInterface product,
+                              llvm::function_ref<Value(Value)> viewOf) override;
+  SmallVector<Value> expand(OpBuilder &builder,
+                            SparseProductOpInterface product,
+                            ArrayRef<Value> sums) override;
+  size_t countChainedSums(bool isLong) const override {
+    return isLong && countSums() <= kMaxSumsWithTotals ? size_t(countSums())
+                                                       : 0;
+  }
+  int64_t rowsOfTile(SparseProductOpInterface) const override {
+    return order.keptRows();
+  }
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) override;
+
+private:
+  int64_t countSums() const { return tile.warpM * tile.warpN / kWarpSize; }
+  int64_t units() const { return tile.warpN / unitColumns; }
+  /// Fragments of 8 columns, of a square's 16 rows.
+  int64_t columnFragments() const {
+    return (areWeightsRows ? tile.warpM : tile.warpN) / kMatrixSide;
+  }
+  int64_t rowSquares() const {
+    return (areWeightsRows ? tile.warpN : tile.warpM) / kSquareSide;
+  }
+  SmallVector<MmaStep> getSteps() const;
+
+  MmaRole roleOfWeights() const {
+    return areWeightsRows ? MmaRole::Rows : MmaRole::Columns;
+  }
+  MmaRole roleOfActivations() const {
+    return areWeightsRows ? MmaRole::Columns : MmaRole::Rows;
+  }
+  Value rowOfA(ThreadEmitter &emitter, const KeptOrder::Row &row,
+               const MmaStep &step) const;
+  Value findPanel(ThreadEmitter &emitter, Value weights, Value column) const;
+  SmallVector<Value> loadPositions(ThreadEmitter &emitter, Value indices) const;
+  SmallVector<Value> loadIndexRows(ThreadEmitter &emitter, Value indices) const;
+  void placeChunkLoads(OpBuilder &builder);
+  Value getPosition(ThreadEmitter &emitter, const MmaStep &step) const;
+  int64_t countPositions() const;
+  /// Positions in a value that is loaded of an index row of several.
+  int64_t bytesOfWord() const {
+    return std::min<int64_t>(packing.indexRows, 4);
+  }
+  SmallVector<Value> loadChunks(ThreadEmitter &emitter, Value values,
+                                int64_t group) const;
+  SmallVector<SquareWords> takeWeights(ThreadEmitter &emitter,
+                                       ArrayRef<Value> chunks,
+                                       const MmaStep &step) const;
+  SmallVector<SquareWords> loadActivations(ThreadEmitter &emitter,
+                                           Value elements, const MmaStep &step);
+  SmallVector<SquareWords> loadWeights(ThreadEmitter &emitter, Value elements,
+                                       const MmaStep &step);
+  void multiplyStep(ThreadEmitter &emitter, const MmaStep &step,
+                    const MmaStepOperands &operands,
+                    MutableArrayRef<Value> sums);
+  SmallVector<TileLine> getLines(ThreadEmitter &emitter, bool isTransposed,
+                                 ArrayRef<Value> sums);
+
+  struct Loader;
+
+  GpuTile tile;
+  ::nm::Pattern pattern;
+  Type type;
+  std::vector<::nm::BitXor> swizzleOfA;
+  ::nm::PanelPacking packing;
+  /// Columns of a panel, which have one unit.
+  int64_t panel;
+  KeptOrder order;
+  /// Whether lanes load their weights to registers.
+  bool isInPlace;
+  /// Of those that do not.
+  std::vector<::nm::BitXor> swizzleOfValues;
+  /// Columns of the warp's that have one unit.
+  int64_t unitColumns;
+  bool areWeightsRows;
+
+  /// What `prefetch` made last to load chunks.
+  SmallVector<Operation *> chunkLoads;
+  std::optional<MmaLane> lane;
+  /// Of the warp's tile in the block's, i32.
+  Value firstRow, firstColumn;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_MMASYNCEXPANSION_H

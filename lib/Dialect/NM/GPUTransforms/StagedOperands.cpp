@@ -1,0 +1,61 @@
+//===- StagedOperands.cpp - Operand tiles in workgroup memory -------------===//
+
+#include "StagedOperands.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
+                                      MemRefLayoutAttrInterface layout,
+                                      Type element) {
+  auto space = gpu::AddressSpaceAttr::get(element.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  return MemRefType::get(shape, element, layout, space);
+}
+
+StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);
+  if (PackingAttr packing = op.getPackingAttr())
+    return StorageShape::packed(pattern, packing, shape.values[0],
+                                shape.values[1]);
+  return shape;
+}
+
+Value mlir::nm::castOpen(OpBuilder &builder, Location loc, Value operand,
+                         ArrayRef<int64_t> whole) {
+  auto type = cast<MemRefType>(operand.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [size, wholeSize] : llvm::zip(shape, whole))
+    if (size != wholeSize)
+      size = ShapedType::kDynamic;
+  if (ArrayRef(shape) == type.getShape())
+    return operand;
+  // Strides are spelled out: those of an identity layout would be forgotten
+  // with the sizes.
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  auto open = MemRefType::get(shape, type.getElementType(), layout,
+                              type.getMemorySpace());
+  return memref::CastOp::create(builder, loc, open, operand);
+}
+
+Value mlir::nm::castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
+  SmallVector<int64_t> whole(cast<MemRefType>(op.getC().getType()).getShape());
+  whole[*op.getMDimOfC()] = tile.m;
+  whole[op.getNDimOfC()] = tile.n;
+  return castOpen(builder, op.getLoc(), op.getC(), whole);
+}
+
+void mlir::nm::setPackedPattern(SpMMOp staged, const RowsOfTile &rows) {
+  ::nm::Pattern pattern = rows.getPattern();
+  if (rows.keepsAll())
+    pattern.n = pattern.m = 1;
+  else
+    pattern.m = rows.unitsOfList();
+  staged.setPatternAttr(PatternAttr::get(staged.getContext(), pattern));
+  staged.setScheduleAttr(staged.getScheduleAttr().withoutPack());
+}

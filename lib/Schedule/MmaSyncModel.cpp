@@ -1,0 +1,391 @@
+//===- MmaSyncModel.cpp - Tiles of strategy mma_sync ----------------------===//
+//
+// The tiles that strategy mma_sync has for a product, and the choice among them
+// by the time that they are estimated to take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuModels.h"
+
+#include "nm/Schedule/SumChains.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// What chips do
+//===----------------------------------------------------------------------===//
+
+/// Operations of a multiprocessor and clock by mma.sync on f16 with sums of
+/// f32: of the data sheets' rates those with such sums, of which Hopper reaches
+/// two thirds by this instruction.
+static double operationsPerClock(const GpuChip &chip) {
+  if (chip.name == "sm_90")
+    return 0.66 * 4096;
+  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
+}
+
+/// Clocks of an ldmatrix of four matrices whose rows are gathered, measured on
+/// an H200, and of one whose rows follow one another: 512 bytes.
+static constexpr double kGatheredClocks = 8.25, kPlainClocks = 4;
+/// Bytes of shared memory, and of the second-level cache by asynchronous
+/// copies, that a multiprocessor moves in a clock.
+static constexpr double kSharedBytesPerClock = 128, kCacheBytesPerClock = 45;
+/// Clocks of a tile's barrier and of the first loads behind it, and of the
+/// lesser of multiplications and loads what does not overlap.
+static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
+/// Of a block before its first tile arrives and after its last, and bytes of C
+/// that it stores in a clock.
+static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;
+static constexpr double kLaunchMicroseconds = 2;
+/// Accesses of the second-level cache that take the time of a partial sum's
+/// store and load.
+static constexpr double kSumAccesses = 2.6;
+
+static constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
+/// Of a thread beside its sums: fragments, positions and addresses.
+static constexpr int64_t kOtherRegisters = 76;
+/// The same where A comes by single elements.
+static constexpr int64_t kEdgeRegisters = 80;
+/// How much longer those take to store than words of 16 bytes.
+static constexpr double kElementStores = 8;
+/// Shared memory that the driver keeps of every block, and the unit that
+/// buffers are rounded up to.
+static constexpr int64_t kReservedShared = 1024, kBufferAlignment = 128;
+/// Rows and columns of the squares that fragments are loaded by, and bytes of
+/// an element.
+static constexpr int64_t kSquare = 16, kBytes = 2;
+/// Sums of a thread that leave registers for as many totals.
+static constexpr int64_t kMaxSumsWithTotals = 64;
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A block's tile and a warp's.
+struct Shape {
+  int64_t blockM, blockN, warpM, warpN;
+};
+} // namespace
+
+// A warp of 128 x 32 has the fewest loads for each product of units of 32
+// columns, one of 64 x 64 of wider ones; blocks of few rows take fewer.
+static constexpr Shape kShapes[] = {
+    {128, 256, 128, 32}, {256, 128, 128, 32}, {128, 128, 128, 32},
+    {128, 256, 64, 64},  {256, 128, 64, 64},  {128, 128, 64, 64},
+    {128, 128, 64, 32},  {64, 256, 64, 32},   {64, 128, 64, 32},
+    {64, 128, 32, 32},   {128, 64, 64, 32},   {64, 64, 32, 32},
+    {128, 128, 128, 16}, {64, 128, 64, 16},   {32, 128, 32, 32},
+    {32, 64, 32, 16},    {16, 256, 16, 32},   {16, 128, 16, 32},
+    {16, 64, 16, 16},
+};
+
+/// Rows of A's tile, and kept rows, beyond which a longer one saves nothing.
+static constexpr int64_t kMaxTileRows = 256, kMaxKeptRows = 128;
+static constexpr int64_t kMaxStages = 5, kMaxSplitK = 16;
+
+/// Columns of a panel.
+static int64_t panelOf(const Pattern &pattern, int64_t blockN) {
+  return std::gcd(pattern.bn & -pattern.bn, blockN);
+}
+
+/// Windows that ldmatrix takes a row of each at once.
+static constexpr int64_t kWindows = 8;
+/// Rows of a block below which weights are staged by several tiles ahead.
+static constexpr int64_t kFewBlockRows = 64;
+
+PanelPacking nm::chooseMmaSyncPacking(const Pattern &pattern,
+                                      const GpuSchedule &tile) {
+  // Rows of a chunk, and units of an index row, at most: more weights take
+  // registers, and so many positions are one load.
+  constexpr int64_t kMaxChunkRows = 4, kMaxIndexRows = 16;
+  PanelPacking packing;
+  packing.panel = panelOf(pattern, tile.blockN);
+  packing.indexBits = 8;
+  int64_t windows = ceilDiv(tile.blockK, pattern.windowRows());
+  int64_t power = pattern.n & -pattern.n;
+  if (windows % kWindows == 0 && pattern.bk == 1 && power > 1 && !tile.pack &&
+      tile.blockM >= kFewBlockRows) {
+    packing.chunkRows = std::min(power, kMaxChunkRows);
+    packing.indexRows = std::min(power, kMaxIndexRows);
+  }
+  return packing;
+}
+
+bool nm::hasMmaSyncFragments(const PanelPacking &packing) {
+  return (packing.chunkRows == 2 || packing.chunkRows == 4) &&
+         packing.chunkColumns == 1 && packing.indexRows <= 16 &&
+         packing.indexRows % packing.chunkRows == 0;
+}
+
+namespace {
+/// A candidate, and what it takes.
+class Estimate {
+public:
+  Estimate(const GpuProduct &product, const GpuChip &chip, GpuSchedule tile)
+      : product(product), chip(chip), tile(std::move(tile)) {
+    const Pattern &pattern = product.pattern;
+    int64_t windows = this->tile.blockK / pattern.windowRows();
+    kept = windows * pattern.keptRows();
+    isSpread = windows % kWindows == 0;
+    stagedRows = this->tile.blockK;
+    if (this->tile.pack) {
+      PanelPacking lists = this->tile.packing;
+      lists.colInfo = this->tile.blockN;
+      stagedRows = windows * lists.unitsOfList(pattern) * pattern.bk;
+    }
+  }
+
+  int64_t sharedBytes() const {
+    int64_t weights = isInPlace() ? 0 : kept * tile.blockN * kBytes;
+    return tile.stages *
+           (alignTo(stagedRows * tile.blockM * kBytes, kBufferAlignment) +
+            alignTo(weights, kBufferAlignment));
+  }
+  int64_t residentBlocks() const;
+  double microseconds() const;
+
+private:
+  int64_t warps() const {
+    return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
+  }
+  bool isInPlace() const { return hasMmaSyncFragments(tile.packing); }
+  /// Whether rows of A are not whole words, or not known to be, so that no
+  /// asynchronous copies take them.
+  bool isByElements() const {
+    return product.m == GpuProduct::kUnknown || product.m % 2 != 0;
+  }
+  int64_t sums() const { return tile.warpM * tile.warpN / kWarp; }
+  int64_t squares() const {
+    if (!isSpread)
+      return ceilDiv(kept, kSquare);
+    int64_t windows = tile.blockK / product.pattern.windowRows();
+    return windows / kWindows * ceilDiv(product.pattern.keptRows(), 2);
+  }
+  double multiplyClocks() const;
+  double sharedClocks() const;
+  double bytesOfA() const {
+    return double(kBytes) * double(stagedRows * tile.blockM);
+  }
+  double bytesOfWeights() const {
+    return double(kBytes) * double(kept * tile.blockN);
+  }
+  double tileClocks(int64_t blocks) const;
+  double sumMicroseconds() const;
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  GpuSchedule tile;
+  /// Kept rows of a tile, and rows of A that are staged.
+  int64_t kept, stagedRows;
+  /// Whether ldmatrix reads rows of eight windows at once, and thus in
+  /// different banks.
+  bool isSpread;
+};
+} // namespace
+
+int64_t Estimate::residentBlocks() const {
+  // Weights of these squares, the next ones, and the next tile's first.
+  int64_t weights =
+      isInPlace() ? 3 * tile.packing.chunkRows * tile.warpN / 8 : 0;
+  int64_t registers = sums() + kOtherRegisters + weights;
+  // Elements of A, and bounds of its rows.
+  if (isByElements())
+    registers += stagedRows * tile.blockM / (warps() * kWarp) + kEdgeRegisters;
+  if (registers > kMaxRegisters)
+    return 0;
+  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarp),
+                  chip.sharedPerMultiprocessor /
+                      (sharedBytes() + kReservedShared));
+}
+
+double Estimate::multiplyClocks() const {
+  return 2.0 * double(tile.blockM * tile.blockN * squares() * kSquare) /
+         operationsPerClock(chip);
+}
+
+double Estimate::sharedClocks() const {
+  int64_t units = std::max<int64_t>(1, tile.warpN / tile.packing.panel);
+  double loads =
+      double(units * tile.warpM / kSquare) *
+          (isSpread && tile.blockM >= 64 ? kPlainClocks : kGatheredClocks) +
+      double(tile.warpN / kSquare) * kPlainClocks;
+  double copied = bytesOfA() * (isByElements() ? kElementStores : 1) +
+                  (isInPlace() ? 0 : bytesOfWeights());
+  return double(warps() * squares()) * loads + copied / kSharedBytesPerClock;
+}
+
+/// Of a tile of k, with `blocks` blocks on a multiprocessor.
+double Estimate::tileClocks(int64_t blocks) const {
+  double multiply = multiplyClocks(), shared = sharedClocks();
+  double bound =
+      std::max({multiply, shared,
+                (bytesOfA() + bytesOfWeights()) / kCacheBytesPerClock});
+  // Blocks hide each other's waits, as do a scheduler's warps.
+  double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
+  double waits = kBarrier + kNotOverlapped * std::min(multiply, shared);
+  return double(blocks) * bound + 2 * waits / warpsOfScheduler;
+}
+
+/// Of the kernel that adds up the parts of k.
+double Estimate::sumMicroseconds() const {
+  if (tile.splitK == 1)
+    return 0;
+  double bytes = 4.0 * double(product.rows()) * double(product.n) *
+                 double(tile.splitK + 1);
+  double cacheGBs =
+      kCacheBytesPerClock * double(chip.multiprocessors) * chip.clockGHz;
+  return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
+}
+
+double Estimate::microseconds() const {
+  int64_t resident = residentBlocks();
+  int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
+                   ceilDiv(product.n, tile.blockN) * tile.splitK;
+  double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
+  double stored = double(tile.blockM * tile.blockN) *
+                  double(tile.splitK > 1 ? 4 : elementSize(product.outputType));
+  auto waveClocks = [&](int64_t count) {
+    return tiles * tileClocks(count) + kBlockStart +
+           double(count) * stored / kStoredBytesPerClock;
+  };
+  int64_t wave = resident * chip.multiprocessors;
+  double clocks = double(blocks / wave) * waveClocks(resident);
+  if (int64_t left = ceilDiv(blocks % wave, chip.multiprocessors); left > 0)
+    clocks += waveClocks(left);
+  double time = clocks / chip.clockGHz / 1000 + kLaunchMicroseconds;
+  return std::max(time, tile.memoryFloor) + sumMicroseconds();
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+static void setLeastTimes(const GpuProduct &product, const GpuChip &chip,
+                          GpuSchedule &tile) {
+  double rows = double(product.rows()), n = double(product.n);
+  double kept = double(product.pattern.condensedRows(product.k));
+  tile.fmaFloor =
+      2 * rows * kept * n /
+      (chip.multiprocessors * operationsPerClock(chip) * chip.clockGHz) / 1000;
+  double bytes =
+      kBytes * (rows * double(product.k) + kept * n) +
+      rows * n * double(elementSize(product.outputType)) +
+      kept / double(product.pattern.bk) * n / double(product.pattern.bn);
+  tile.memoryFloor = bytes / chip.memoryGBs / 1000;
+}
+
+namespace {
+class Search {
+public:
+  Search(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip) {}
+
+  std::optional<GpuSchedule> run() {
+    for (const Shape &shape : kShapes)
+      if (fits(shape))
+        for (int64_t windows = 1; isWorthwhile(windows); ++windows)
+          visitTile(shape, windows);
+    return best;
+  }
+
+private:
+  bool fits(const Shape &shape) const {
+    int64_t panel = panelOf(product.pattern, shape.blockN);
+    bool isLong = product.pattern.condensedRows(product.k) > kLongSumRows;
+    int64_t sums = shape.warpM * shape.warpN / kWarp;
+    return (panel % shape.warpN == 0 || shape.warpN % panel == 0) &&
+           (!isLong || sums <= kMaxSumsWithTotals);
+  }
+  bool isWorthwhile(int64_t windows) const {
+    const Pattern &pattern = product.pattern;
+    if (windows == 1)
+      return true;
+    int64_t rows = windows * pattern.windowRows();
+    return rows <= kMaxTileRows &&
+           windows * pattern.keptRows() <= kMaxKeptRows &&
+           rows - pattern.windowRows() < product.k;
+  }
+  void visitTile(const Shape &shape, int64_t windows);
+  void visit(GpuSchedule tile);
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  std::optional<GpuSchedule> best;
+};
+} // namespace
+
+void Search::visitTile(const Shape &shape, int64_t windows) {
+  GpuSchedule tile;
+  tile.blockM = shape.blockM;
+  tile.blockN = shape.blockN;
+  tile.blockK = windows * product.pattern.windowRows();
+  tile.warpM = shape.warpM;
+  tile.warpN = shape.warpN;
+  tile.packing = chooseMmaSyncPacking(product.pattern, tile);
+  setLeastTimes(product, chip, tile);
+  PanelPacking lists;
+  lists.panel = tile.packing.panel;
+  lists.colInfo = shape.blockN;
+  // Panels that are narrower than a unit make it a unit of their columns.
+  Pattern narrowed = product.pattern;
+  narrowed.bn = std::min(narrowed.bn, lists.panel);
+  bool canPack = bool(lists.verify(narrowed));
+  for (bool packs : {false, true}) {
+    if (packs ? product.rowPacking == RowPacking::Never || !canPack
+              : product.rowPacking == RowPacking::Always)
+      continue;
+    tile.pack = packs;
+    tile.packing = chooseMmaSyncPacking(product.pattern, tile);
+    for (tile.stages = 2; tile.stages <= kMaxStages; ++tile.stages)
+      for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)
+        visit(tile);
+  }
+}
+
+void Search::visit(GpuSchedule tile) {
+  // Parts of whole tiles, more than one each.
+  if (tile.splitK > 1 && tile.splitK * 2 * tile.blockK > product.k)
+    return;
+  Estimate estimate(product, chip, tile);
+  tile.sharedBytes = estimate.sharedBytes();
+  if (tile.sharedBytes > chip.sharedPerBlock || estimate.residentBlocks() < 1)
+    return;
+  tile.microseconds = estimate.microseconds();
+  // Of equals, the one with more buffers.
+  if (!best || tile.microseconds <= best->microseconds)
+    best = tile;
+}
+
+/// Why the strategy does not have the product, if so.
+static std::optional<std::string> whyNot(const GpuProduct &product) {
+  if (product.isVector)
+    return "a matrix, but got a vector";
+  if (product.type != ElementType::F16 && product.type != ElementType::BF16)
+    return "operands of f16 or bf16, but got " +
+           std::string(elementName(product.type));
+  if (product.pattern.bn % 8 != 0)
+    return "units of a multiple of 8 columns, but got " +
+           std::to_string(product.pattern.bn);
+  if (!product.isKMajor)
+    return "activations whose m are contiguous, but got row-major ones";
+  return std::nullopt;
+}
+
+Result<GpuSchedule> nm::selectMmaSyncSchedule(const GpuProduct &product,
+                                              const GpuChip &chip) {
+  if (std::optional<std::string> reason = whyNot(product))
+    return Error{"strategy mma_sync expected " + *reason};
+  if (std::optional<GpuSchedule> best = Search(product, chip).run())
+    return *best;
+  return Error{"strategy mma_sync expected tiles of whole windows of " +
+               std::to_string(product.pattern.windowRows()) +
+               " rows to fit in " + std::to_string(chip.sharedPerBlock) +
+               " bytes of shared memory"};
+}

@@ -1,0 +1,83 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
+
+// A k-major tile and the kept rows of the weights are copied as they are, with
+// the 16-byte words of eight rows in different banks: in rows of 128 bytes and
+// more they are XORed with three bits of the row, in rows of 64 with two.
+// Indices stay.
+// CHECK-LABEL: func.func @whole
+// CHECK-SAME: %[[A:[^:]*]]: memref<32x64xf16>, %[[V:[^:]*]]: memref<4x16x32xf16>, %[[I:[^:]*]]: memref<4x16x1xi8>, %[[C:[^:]*]]: memref<64x128xf16>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<32x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T0:.*]] = nm.copy <direct> %[[A]] to %[[AS]]
+// CHECK: %[[VS:.*]] = memref.alloc() : memref<4x16x32xf16, #nm.tile_layout<[512, 32, 1], xor = [2:3 with 1:1 for 2]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T1:.*]] = nm.copy <direct> %[[V]] to %[[VS]]
+// CHECK: %[[GROUP:.*]] = nm.group %[[T0]], %[[T1]]
+// CHECK: nm.await <block> %[[GROUP]]
+// CHECK: nm.spmm <16:32, block = 1x32> transpose_a packing
+// CHECK-SAME: ins(%[[AS]], %[[VS]], %[[I]]
+// CHECK-SAME: outs(%[[C]] : memref<64x128xf16>)
+func.func @whole(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+      schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
+      ins(%a, %v, %i : memref<32x64xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)
+      outs(%c : memref<64x128xf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Only rows of A that lists name are copied; units are then places in those.
+// CHECK-LABEL: func.func @listed
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<16x64xbf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: nm.copy <direct> %{{.*}} to %[[AS]] rows %{{.*}} <pattern = <4:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 1>
+// CHECK: nm.spmm <4:16, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = false, packing = <panel = 32, index_bits = 8>>
+func.func @listed(%a: memref<32x64xbf16>, %v: memref<4x4x32xbf16>, %i: memref<8x4x1xi8>, %c: memref<64x128xbf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <4:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
+      schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = true, packing = <panel = 32, index_bits = 8>>
+      ins(%a, %v, %i : memref<32x64xbf16>, memref<4x4x32xbf16>, memref<8x4x1xi8>)
+      outs(%c : memref<64x128xbf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// A row-major A is transposed on its way through registers.
+// CHECK-LABEL: func.func @row_major
+// CHECK: nm.load_tile <elements> %{{.*}} transpose : memref<64x32xf16> -> <memref<32x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:0 for 3]>
+// CHECK: nm.store_tile
+// CHECK: nm.spmm <16:32, block = 1x32> transpose_a
+func.func @row_major(%a: memref<64x32xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
+      ins(%a, %v, %i : memref<64x32xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)
+      outs(%c : memref<64x128xf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// Weights in chunks stay where they are, as indices do: lanes load them to
+// registers. Of eight windows of 16 rows the words of A are XORed with the number
+// of the window, as ldmatrix reads a row of each.
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: %[[A:[^:]*]]: memref<128x64xf16>, %[[V:[^:]*]]: memref<4x16x128xf16>, %[[I:[^:]*]]: memref<4x8x8xi8>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<128x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:4 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T:.*]] = nm.copy <direct> %[[A]] to %[[AS]]
+// CHECK-NOT: nm.copy
+// CHECK: nm.group %[[T]]
+// CHECK: nm.spmm <8:16, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 8>
+// CHECK-SAME: ins(%[[AS]], %[[V]], %[[I]]
+func.func @in_place(%a: memref<128x64xf16>, %v: memref<4x16x128xf16>, %i: memref<4x8x8xi8>, %c: memref<64x128xf16>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <8:16, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 8>
+      schedule #nm.mma_sync<block = [64, 128, 128], warp = [32, 32]>
+      ins(%a, %v, %i : memref<128x64xf16>, memref<4x16x128xf16>, memref<4x8x8xi8>)
+      outs(%c : memref<64x128xf16>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

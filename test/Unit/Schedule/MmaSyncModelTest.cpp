@@ -1,0 +1,101 @@
+//===- MmaSyncModelTest.cpp - Tests of the model of strategy mma_sync -----===//
+
+#include "nm/Schedule/GpuSchedule.h"
+#include "nm/Schedule/SumChains.h"
+
+#include <gtest/gtest.h>
+
+using namespace nm;
+
+static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k,
+                              const Pattern &pattern) {
+  GpuProduct product;
+  product.pattern = pattern;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.type = product.outputType = ElementType::F16;
+  product.isKMajor = true;
+  return product;
+}
+
+static std::string reasonAgainst(const GpuProduct &product) {
+  Result<GpuSchedule> found =
+      selectMmaSyncSchedule(product, *GpuChip::get("sm_90"));
+  return found ? "none" : found.error().message;
+}
+
+TEST(MmaSyncModel, SaysWhatItLacks) {
+  GpuProduct product = makeProduct(4096, 4096, 4096, {8, 32, 1, 32});
+  EXPECT_EQ(reasonAgainst(product), "none");
+  GpuProduct rowMajor = product;
+  rowMajor.isKMajor = false;
+  EXPECT_EQ(reasonAgainst(rowMajor), "strategy mma_sync expected activations "
+                                     "whose m are contiguous, but got "
+                                     "row-major ones");
+  GpuProduct wide = product;
+  wide.type = ElementType::F32;
+  EXPECT_EQ(reasonAgainst(wide),
+            "strategy mma_sync expected operands of f16 or bf16, but got f32");
+  GpuProduct narrow = product;
+  narrow.pattern.bn = 4;
+  EXPECT_EQ(reasonAgainst(narrow), "strategy mma_sync expected units of a "
+                                   "multiple of 8 columns, but got 4");
+  GpuProduct tall = product;
+  tall.pattern = {1, 2, 16384, 32};
+  EXPECT_NE(reasonAgainst(tall).find("expected tiles of whole windows of 32768 "
+                                     "rows to fit"),
+            std::string::npos);
+}
+
+/// Whether a warp's columns have whole panels, or a panel whole warps.
+static bool fitsPanels(const GpuSchedule &tile) {
+  int64_t panel = tile.packing.panel;
+  return panel % 8 == 0 && (panel % tile.warpN == 0 || tile.warpN % panel == 0);
+}
+
+TEST(MmaSyncModel, ChoosesTilesThatFit) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}) {
+    GpuChip chip = *GpuChip::get(name);
+    for (const Pattern &pattern :
+         {Pattern{16, 32, 1, 32}, Pattern{4, 32, 1, 128}, Pattern{3, 5, 1, 8},
+          Pattern{7, 20, 1, 16}, Pattern{3, 24, 1, 24}, Pattern{1, 2, 64, 64}})
+      for (int64_t m : {1, 200, 4096}) {
+        Result<GpuSchedule> tile =
+            selectMmaSyncSchedule(makeProduct(m, 4096, 4096, pattern), chip);
+        ASSERT_TRUE(tile) << name << ": " << tile.error().message;
+        EXPECT_TRUE(fitsPanels(*tile)) << name << " " << pattern.str();
+        EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+        EXPECT_EQ(tile->blockK % pattern.windowRows(), 0);
+        EXPECT_GE(tile->microseconds, tile->fmaFloor);
+        EXPECT_GE(tile->microseconds, tile->memoryFloor);
+      }
+  }
+}
+
+TEST(MmaSyncModel, FewRowsTakeSmallTilesAndPartsOfK) {
+  GpuChip chip = *GpuChip::get("sm_90");
+  Result<GpuSchedule> few =
+      selectMmaSyncSchedule(makeProduct(16, 1024, 4096, {8, 32, 1, 32}), chip);
+  ASSERT_TRUE(few);
+  EXPECT_LE(few->blockM, 32);
+  EXPECT_GT(few->splitK, 1);
+}
+
+// Of long sums a thread needs registers for totals.
+TEST(MmaSyncModel, LongSumsLeaveRegisters) {
+  GpuChip chip = *GpuChip::get("sm_90");
+  Result<GpuSchedule> tile = selectMmaSyncSchedule(
+      makeProduct(4096, 4096, 4 * kLongSumRows, {16, 32, 1, 32}), chip);
+  ASSERT_TRUE(tile);
+  EXPECT_LE(tile->warpM * tile->warpN / 32, 64);
+}
+
+TEST(MmaSyncModel, ListsRowsWhereTheyAreFewer) {
+  GpuChip chip = *GpuChip::get("sm_90");
+  GpuProduct product = makeProduct(4096, 4096, 4096, {1, 32, 1, 64});
+  EXPECT_FALSE(selectMmaSyncSchedule(product, chip)->pack);
+  product.rowPacking = RowPacking::WhereFaster;
+  EXPECT_TRUE(selectMmaSyncSchedule(product, chip)->pack);
+}
