@@ -59,7 +59,7 @@ static constexpr double kElementStores = 8;
 static constexpr int64_t kReservedShared = 1024, kBufferAlignment = 128;
 /// Rows and columns of the squares that fragments are loaded by, and bytes of
 /// an element.
-static constexpr int64_t kSquare = 16, kBytes = 2;
+static constexpr int64_t kMatrixSide = 16, kBytes = 2;
 /// Sums of a thread that leave registers for as many totals.
 static constexpr int64_t kMaxSumsWithTotals = 64;
 
@@ -164,7 +164,7 @@ private:
   int64_t sums() const { return tile.warpM * tile.warpN / kWarp; }
   int64_t squares() const {
     if (!isSpread)
-      return ceilDiv(kept, kSquare);
+      return ceilDiv(kept, kMatrixSide);
     int64_t windows = tile.blockK / product.pattern.windowRows();
     return windows / kWindows * ceilDiv(product.pattern.keptRows(), 2);
   }
@@ -206,16 +206,16 @@ int64_t Estimate::residentBlocks() const {
 }
 
 double Estimate::multiplyClocks() const {
-  return 2.0 * double(tile.blockM * tile.blockN * squares() * kSquare) /
+  return 2.0 * double(tile.blockM * tile.blockN * squares() * kMatrixSide) /
          operationsPerClock(chip);
 }
 
 double Estimate::sharedClocks() const {
   int64_t units = std::max<int64_t>(1, tile.warpN / tile.packing.panel);
   double loads =
-      double(units * tile.warpM / kSquare) *
+      double(units * tile.warpM / kMatrixSide) *
           (isSpread && tile.blockM >= 64 ? kPlainClocks : kGatheredClocks) +
-      double(tile.warpN / kSquare) * kPlainClocks;
+      double(tile.warpN / kMatrixSide) * kPlainClocks;
   double copied = bytesOfA() * (isByElements() ? kElementStores : 1) +
                   (isInPlace() ? 0 : bytesOfWeights());
   return double(warps() * squares()) * loads + copied / kSharedBytesPerClock;

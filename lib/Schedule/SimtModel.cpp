@@ -18,8 +18,6 @@ static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 static constexpr int64_t kMovedRegisters = 40;
-/// Words of shared memory that are served at once.
-static constexpr int64_t kBankWords = 32;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
@@ -39,10 +37,10 @@ static constexpr double kBarrier = 40;
 /// Of the lesser of multiplications and loads, what does not overlap with the
 /// greater where a scheduler has one warp and a row is held across the barrier.
 static constexpr double kNotOverlapped = 0.7;
-/// The same by way of a passage, with the next tile's copies and stores among
-/// all rows, and where no row is held.
-static constexpr double kNotOverlappedPassing = 0.5,
-                        kNotOverlappedPassingLong = 0.7;
+/// The same by way of a staging buffer, with the next tile's copies and stores
+/// among all rows, and where no row is held.
+static constexpr double kNotOverlappedStaging = 0.5,
+                        kNotOverlappedStagingLong = 0.7;
 /// The same where lanes gather, which read some rows ahead.
 static constexpr double kNotOverlappedGathering = 0.4;
 /// Of a barrier where lanes gather: their first products wait for positions,
@@ -58,17 +56,17 @@ static constexpr double kStagedClocks = 4.7, kStagedElementsClocks = 5.2;
 /// asynchronous copies bring them, a line at a time, and some products are held
 /// across the barrier.
 static constexpr double kNotOverlappedRows = 0.6, kRowsClocks = 1.5;
-/// Clocks that 32 elements take by way of a passage: to be written there,
-/// loaded and stored.
-static constexpr double kPassageClocks = 3;
+/// Clocks that 32 elements take by way of a staging buffer: to be written
+/// there, loaded and stored.
+static constexpr double kStagingClocks = 3;
 /// Instructions of a warp for 32 elements of A: loads, what joins columns of
 /// them, and stores; where there are lists, what finds rows; and by way of a
-/// passage a copy, a load and a store for each 128.
+/// staging buffer a copy, a load and a store for each 128.
 static constexpr double kCopyInstructions = 1.5, kListedCopyInstructions = 2.5,
-                        kPassageInstructions = 1;
+                        kStagingInstructions = 1;
 /// Instructions of a warp for a tile, however long: addresses, positions and
-/// waits; fewer by way of a passage, where addresses stay.
-static constexpr double kTileInstructions = 200, kPassageTileInstructions = 100;
+/// waits; fewer by way of a staging buffer, where addresses stay.
+static constexpr double kTileInstructions = 200, kStagingTileInstructions = 100;
 /// Clocks that a tile waits for A where a thread loads so many elements of it
 /// that it cannot do so ahead; see nm-pipeline-copies.
 static constexpr double kLateLoads = 1000;
@@ -78,9 +76,9 @@ static constexpr double kLoopedRows = 1.2;
 /// them shared memory.
 static constexpr double kManySlots = 1.04;
 /// Clocks of a block before its first tile arrives and after its last; with a
-/// passage, which that takes with nothing to overlap with, besides the copies
-/// of the next.
-static constexpr double kBlockStart = 1000, kPassageBlockStart = 1500;
+/// staging buffer, which that takes with nothing to overlap with, besides the
+/// copies of the next.
+static constexpr double kBlockStart = 1000, kStagingBlockStart = 1500;
 /// Of a packed tile, until the list of its rows arrives.
 static constexpr double kListClocks = 150;
 /// Clocks of 32 loads of single elements of four rows of A, and what loads of
@@ -104,12 +102,6 @@ static constexpr double kMeeting = 200;
 static constexpr double kRemoteBytesPerClock = 16;
 /// Bytes of its own.
 static constexpr double kSharedBytesPerClock = 128;
-
-bool SimtEstimate::rowsStay() const {
-  return gathers() && !product.isKMajor && !tile.pack &&
-         product.pattern.bk % kChunk == 0 && product.k % kBankWords == 0 &&
-         tile.blockK % kBankWords == 0 && tile.blockM % kBankWords == 0;
-}
 
 /// 16-byte loads from shared memory of a thread for one kept row, or as many
 /// as take the same time.
@@ -146,12 +138,12 @@ double SimtEstimate::storeClocks() const {
   double clocks =
       double(tile.blockM) * stagedRows(product.pattern, tile) / kWarp;
   bool isWide = threads <= 256;
-  if (rowsStay())
+  if (isRowMajor())
     return clocks * kRowsClocks;
   if (gathers() && !product.isKMajor)
     return clocks * (isWide ? kStagedClocks : kStagedElementsClocks);
-  if (passage)
-    return clocks * kPassageClocks;
+  if (usesStagingBuffer)
+    return clocks * kStagingClocks;
   return isWide ? clocks : 2 * clocks;
 }
 
@@ -171,14 +163,14 @@ double SimtEstimate::issueClocks() const {
   double multiplications = double(tile.blockM) * tile.blockN * keptRows / kWarp;
   double reads = warpsOfSlice() * keptRows * (readsPerRow() + 4);
   double perElement = tile.pack && !product.isKMajor ? kListedCopyInstructions
-                      : passage                      ? kPassageInstructions
+                      : usesStagingBuffer            ? kStagingInstructions
                                                      : kCopyInstructions;
   double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
                       kWarp * perElement +
                   double(keptRows) * tile.blockN / kWarp / 2;
-  double others = gathers() ? 0
-                  : passage ? warps() * kPassageTileInstructions
-                            : warps() * kTileInstructions;
+  double others = gathers()           ? 0
+                  : usesStagingBuffer ? warps() * kStagingTileInstructions
+                                      : warps() * kTileInstructions;
   return (multiplications + reads + copies + others) / 4;
 }
 
@@ -195,9 +187,9 @@ double SimtEstimate::cacheClocks() const {
 /// where a scheduler has one warp.
 double SimtEstimate::notOverlapped() const {
   if (gathers())
-    return rowsStay() ? kNotOverlappedRows : kNotOverlappedGathering;
-  if (passage)
-    return defersRow() ? kNotOverlappedPassing : kNotOverlappedPassingLong;
+    return isRowMajor() ? kNotOverlappedRows : kNotOverlappedGathering;
+  if (usesStagingBuffer)
+    return defersRow() ? kNotOverlappedStaging : kNotOverlappedStagingLong;
   return defersRow() ? kNotOverlapped : 1;
 }
 
@@ -218,13 +210,13 @@ double SimtEstimate::tileClocks(double blocks) const {
   apart += tile.stages == 1 ? kSingleBuffered : kBarrier;
   apart += tile.pack ? kListClocks : 0;
   double clocks = bound + apart / warpsPerScheduler;
-  if (gathers() && !rowsStay())
+  if (gathers() && !isRowMajor())
     clocks += kGatherBarrier - kBarrier / warpsPerScheduler;
   if (tile.stages > 2)
     clocks *= kManySlots;
   if (!gathers() && rowsOfSlice() > kMaxUnrolledRows)
     clocks *= kLoopedRows;
-  if (!gathers() && !tile.pack && !product.isKMajor && !passage &&
+  if (!gathers() && !tile.pack && !product.isKMajor && !usesStagingBuffer &&
       4 * (tile.blockM * tile.blockK / threads) > kMaxEarlyBytes)
     clocks += kLateLoads;
   return clocks;
@@ -234,16 +226,18 @@ static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
 
 /// What a thread must have left of its registers for the tile not to spill:
 /// edges of A take addresses for each of its rows, and of each element where
-/// rows are not aligned, and by way of a passage bounds for each piece. Where
-/// lanes gather, addresses take more where they are no sums of bits, loops over
-/// kept rows their own, and positions of single columns are held for all rows
-/// of a unit.
+/// rows are not aligned, and by way of a staging buffer bounds for each piece.
+/// Where lanes gather, addresses take more where they are no sums of bits,
+/// loops over kept rows their own, and positions of single columns are held for
+/// all rows of a unit.
 int64_t SimtEstimate::spareRegisters() const {
   bool hasEdges = product.m % tile.blockM != 0 || product.k % tile.blockK != 0;
   int64_t spare =
       product.k % kChunk == 0 ? 0 : tile.blockM * tile.blockK / threads;
   if (hasEdges && !gathers())
-    spare += 40 + (passage ? 16 * passage->piecesPerWarp() : 0);
+    spare += 40 + (usesStagingBuffer
+                       ? 16 * describeBlock(product, tile).fragmentsPerWarp()
+                       : 0);
   if (!gathers())
     return spare;
   const Pattern &pattern = product.pattern;
@@ -254,7 +248,7 @@ int64_t SimtEstimate::spareRegisters() const {
   bool loops = keptRows > std::min(kMaxUnrolledFMAs / sums,
                                    kMaxUnrolledStepsPerSum * sums / units);
   spare += isEven ? 0 : 48;
-  if (rowsStay() && loops)
+  if (isRowMajor() && loops)
     spare += 40;
   spare += loops ? 8 * ceilDiv(units, 2) : 0;
   return spare + (pattern.bk > 1 && pattern.bn < kChunk ? 12 : 0);
@@ -262,11 +256,11 @@ int64_t SimtEstimate::spareRegisters() const {
 
 int64_t SimtEstimate::registers() const {
   // Sums, words of A that are read ahead, weights of four rows, and addresses.
-  if (rowsStay())
+  if (isRowMajor())
     return tile.threadM * tile.threadN + 88;
   int64_t copiedRows = stagedRows(product.pattern, tile);
   // cp.async needs no registers; without packing, what is fitted has them.
-  if (passage || (tile.pack && product.isKMajor))
+  if (usesStagingBuffer || (tile.pack && product.isKMajor))
     copiedRows = 0;
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
@@ -284,10 +278,10 @@ int64_t SimtEstimate::registers() const {
 }
 
 int64_t SimtEstimate::blocksPerMultiprocessor() const {
-  // What is taken out of a passage is held until it is stored, where there are
-  // registers for it.
-  int64_t used =
-      std::min(kMaxRegisters, registers() + (passage ? kMovedRegisters : 0));
+  // What is taken out of a staging buffer is held until it is stored, where
+  // there are registers for it.
+  int64_t used = std::min(
+      kMaxRegisters, registers() + (usesStagingBuffer ? kMovedRegisters : 0));
   return std::min(
       {kRegisters / (alignTo(used, 8) * threads),
        chip.sharedPerMultiprocessor / (tile.sharedBytes + kReservedShared),
@@ -356,7 +350,8 @@ double SimtEstimate::microseconds() const {
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(double(count)) +
            double(count) * (cacheClocks() + partClocks()) +
-           (passage ? kPassageBlockStart + cacheClocks() : kBlockStart);
+           (usesStagingBuffer ? kStagingBlockStart + cacheClocks()
+                              : kBlockStart);
   };
   double clocks = double(blocks() / wave) * waveClocks(resident);
   if (left > 0)

@@ -8,7 +8,6 @@
 #include "nm/Schedule/SimtLimits.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace nm {
 
@@ -20,7 +19,7 @@ public:
       : product(product), chip(chip), tile(tile), threads(countThreads(tile)),
         keptRows(tile.blockK / product.pattern.windowRows() *
                  product.pattern.keptRows()),
-        passage(getPassage(product, chip, tile)) {}
+        usesStagingBuffer(tile.copies.copyA == CopyOfA::Matrices) {}
 
   /// Whether the tile fits in registers and shared memory: surely where
   /// `spares` registers for what may be needed besides.
@@ -38,13 +37,10 @@ private:
   int64_t rowsOfSlice() const { return keptRows / tile.sliceK; }
   double warpsOfSlice() const { return warps() / double(tile.sliceK); }
   int64_t unitColumns() const { return nm::unitColumns(product.pattern, tile); }
-  /// Whether the last row of a tile is multiplied in the next; see
-  /// SimtExpansion. Rows that are packed were measured without.
-  bool defersRow() const {
-    return rowsOfSlice() <= kMaxRowsToDefer && !gathers() && !tile.pack;
-  }
-  /// Whether A's tile stays row-major; see rowsOfAStay.
-  bool rowsStay() const;
+  /// Rows that are packed were measured without.
+  bool defersRow() const { return tile.copies.defer && !tile.pack; }
+  /// Whether A's tile stays row-major.
+  bool isRowMajor() const { return tile.copies.layoutA == LayoutOfA::RowMajor; }
   /// Whether lanes of a warp read rows of A of their own.
   bool gathers() const { return unitColumns() < tile.warpN; }
   double readsPerRow() const;
@@ -68,7 +64,7 @@ private:
   const GpuChip &chip;
   const GpuSchedule &tile;
   int64_t threads, keptRows;
-  std::optional<PassageTile> passage;
+  bool usesStagingBuffer;
 };
 
 } // namespace nm

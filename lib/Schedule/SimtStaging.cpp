@@ -2,9 +2,8 @@
 
 #include "SimtStaging.h"
 
-#include "nm/Schedule/SimtLimits.h"
-
 #include <algorithm>
+#include <numeric>
 
 using namespace nm;
 
@@ -21,16 +20,6 @@ int64_t nm::stagedRows(const Pattern &pattern, const GpuSchedule &tile) {
   return tile.blockK / pattern.m * getPacking(tile).unitsOfList(pattern);
 }
 
-/// Bytes of shared memory of one stage.
-static int64_t stageBytes(const Pattern &pattern, const GpuSchedule &tile) {
-  int64_t windows = tile.blockK / pattern.windowRows();
-  int64_t a = stagedRows(pattern, tile) * (tile.blockM + kRowPadding) * 4;
-  int64_t values = windows * pattern.keptRows() * tile.blockN * 4;
-  int64_t indices = windows * pattern.n * tile.blockN /
-                    std::min(pattern.bn, tile.packing.panel);
-  return alignTo(a, 128) + alignTo(values, 128) + alignTo(indices, 128);
-}
-
 int64_t nm::countThreads(const GpuSchedule &tile) {
   return tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * tile.sliceK *
          kWarp;
@@ -44,33 +33,102 @@ int64_t nm::unitColumns(const Pattern &pattern, const GpuSchedule &tile) {
   return std::min(pattern.bn, tile.packing.panel);
 }
 
-std::optional<PassageTile> nm::getPassage(const GpuProduct &product,
-                                          const GpuChip &chip,
-                                          const GpuSchedule &tile) {
-  const Pattern &pattern = product.pattern;
-  PassageTile passage;
-  passage.m = tile.blockM;
-  passage.k = tile.blockK;
-  passage.n = tile.blockN;
-  passage.keptRows =
-      tile.blockK / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
-  passage.warps = countThreads(tile) / kWarp;
-  passage.stages = tile.stages;
-  passage.isSparse = pattern.m > 1;
-  passage.isAligned = product.k % kChunk == 0;
-  passage.isShared = unitColumns(pattern, tile) % tile.warpN == 0;
-  passage.otherBytes = stageBytes(pattern, tile) * tile.stages;
-  if (product.isKMajor || tile.pack ||
-      !usesPassage(passage, chip.sharedPerBlock))
-    return std::nullopt;
-  return passage;
+/// Whether a tile is of one kept unit, or a part of one; see
+/// forEachGathering.
+static bool gathersUnits(const SimtBlock &block, const GpuProduct &product,
+                         const GpuSchedule &tile, int64_t rows) {
+  return block.panel == block.pattern.bn && block.n == block.pattern.bn &&
+         tile.packing.indexBits == 8 && !tile.pack && tile.splitK == 1 &&
+         tile.blockK < product.pattern.windowRows() &&
+         canGatherUnits(block.pattern) &&
+         canGatherUnits({1, 2, rows, block.pattern.bn});
 }
 
-int64_t nm::sharedBytes(const GpuProduct &product, const GpuChip &chip,
-                        const GpuSchedule &tile) {
-  std::optional<PassageTile> passage = getPassage(product, chip, tile);
-  int64_t bytes = stageBytes(product.pattern, tile) * tile.stages +
-                  (passage ? passage->bytes() : 0);
+/// Whether all blocks make as many tiles of `tiles` along k: a cluster may have
+/// some that make none.
+static bool hasFullParts(int64_t tiles, int64_t tilesOfBlock,
+                         int64_t clusterK) {
+  return tiles ==
+         tilesOfBlock * alignTo(ceilDiv(tiles, tilesOfBlock), clusterK);
+}
+
+static void setRows(const GpuProduct &product, const GpuSchedule &tile,
+                    SimtBlock &block) {
+  int64_t windowRows = product.pattern.windowRows();
+  int64_t rows = std::gcd(product.pattern.bk, tile.blockK);
+  if (gathersUnits(block, product, tile, rows)) {
+    block.pattern.n = block.pattern.m = 1;
+    block.pattern.bk = rows;
+    // The last window's units are ragged.
+    block.k = product.k % windowRows == 0 ? rows : alignTo(tile.blockK, rows);
+    block.hasLoop = product.pattern.condensedRows(product.k) > rows;
+    return;
+  }
+  block.k = std::min(alignTo(tile.blockK, windowRows),
+                     alignTo(std::max<int64_t>(1, product.k), windowRows));
+  int64_t tiles = std::max<int64_t>(1, ceilDiv(product.k, block.k));
+  int64_t tilesOfBlock = ceilDiv(tiles, tile.splitK);
+  block.hasLoop = tilesOfBlock > 1;
+  bool hasFullRows = (product.k % block.k == 0 || product.k < block.k) &&
+                     hasFullParts(tiles, tilesOfBlock, tile.clusterK);
+  // Lists fill up the panels of the last tile.
+  bool hasFullColumns =
+      tile.pack || product.n % block.n == 0 ||
+      (product.n < block.n &&
+       alignTo(product.n, std::max<int64_t>(1, block.panel)) >= block.n);
+  block.hasFullTiles = hasFullRows && hasFullColumns;
+}
+
+SimtBlock nm::describeBlock(const GpuProduct &product,
+                            const GpuSchedule &tile) {
+  SimtBlock block;
+  block.pattern = product.pattern;
+  block.panel = product.isPacked ? tile.packing.panel : 0;
+  if (block.panel != 0)
+    block.pattern.bn = unitColumns(product.pattern, tile);
+  block.m = tile.blockM;
+  block.n = alignTo(tile.blockN, std::max(block.pattern.bn, block.panel));
+  block.warpN = tile.warpN;
+  block.threadM = tile.threadM;
+  block.threadN = tile.threadN;
+  block.stages = tile.stages;
+  block.sliceK = tile.sliceK;
+  block.threads =
+      block.m / tile.warpM * (block.n / tile.warpN) * tile.sliceK * kWarp;
+  block.isKMajor = product.isKMajor;
+  block.packsRows = tile.pack;
+  setRows(product, tile, block);
+  block.stagedRows = block.k;
+  if (tile.pack) {
+    PanelPacking packing = tile.packing;
+    packing.colInfo = block.n;
+    block.stagedRows =
+        block.k / product.pattern.m * packing.unitsOfList(product.pattern);
+  }
+  block.strideOfA = product.strideOfA ? product.strideOfA : product.k;
+  block.widthOfA =
+      std::gcd(std::gcd(kChunk, block.stagedRows), block.strideOfA);
+  // Rows that are neighbours in a list need not be in A, but for a unit's.
+  if (tile.pack)
+    block.widthOfA = std::gcd(block.widthOfA, product.pattern.bk);
+  return block;
+}
+
+void nm::completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
+                            const GivenSimtCopies &given, GpuSchedule &tile) {
+  tile.copies = describeBlock(product, tile).choose(given, chip.sharedPerBlock);
+}
+
+Status nm::verifySimtCopies(const GpuProduct &product,
+                            const GpuSchedule &tile) {
+  return describeBlock(product, tile).verify(tile.copies);
+}
+
+int64_t nm::sharedBytes(const GpuProduct &product, const GpuSchedule &tile) {
+  SimtBlock block = describeBlock(product, tile);
+  int64_t bytes = block.stageBytes(tile.copies) * tile.stages;
+  if (tile.copies.copyA == CopyOfA::Matrices)
+    bytes += block.stagingBytes();
   bool hasParts = tile.clusterK * tile.sliceK > 1;
   return hasParts ? std::max(bytes, partBytes(tile)) : bytes;
 }

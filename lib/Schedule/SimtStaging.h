@@ -5,9 +5,7 @@
 
 #include "GpuModels.h"
 
-#include "nm/Schedule/SimtPassage.h"
-
-#include <optional>
+#include "nm/Schedule/SimtCopies.h"
 
 namespace nm {
 
@@ -25,15 +23,12 @@ int64_t partBytes(const GpuSchedule &tile);
 /// Columns that share their rows of A.
 int64_t unitColumns(const Pattern &pattern, const GpuSchedule &tile);
 
-/// The passage that A goes by way of, if it does.
-std::optional<PassageTile> getPassage(const GpuProduct &product,
-                                      const GpuChip &chip,
-                                      const GpuSchedule &tile);
+/// The tile of a block, as its operands' copies see it.
+SimtBlock describeBlock(const GpuProduct &product, const GpuSchedule &tile);
 
 /// Bytes of shared memory of all stages, and of what they share; sums of parts
 /// take their place.
-int64_t sharedBytes(const GpuProduct &product, const GpuChip &chip,
-                    const GpuSchedule &tile);
+int64_t sharedBytes(const GpuProduct &product, const GpuSchedule &tile);
 
 } // namespace nm
 

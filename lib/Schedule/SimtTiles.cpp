@@ -121,14 +121,16 @@ static void forEachSplit(const GpuProduct &product, const GpuChip &chip,
   int64_t tiles = ceilDiv(product.k, tile.blockK);
   for (tile.clusterK = 1; tile.clusterK <= mostBlocksOfCluster(chip);
        tile.clusterK *= 2) {
-    tile.sharedBytes = sharedBytes(product, chip, tile);
-    if (tile.sharedBytes > chip.sharedPerBlock)
-      continue;
     for (tile.splitK = tile.clusterK; tile.splitK <= kMaxSplitK;
-         tile.splitK *= 2)
+         tile.splitK *= 2) {
       // Whole parts: a shorter last one would leave blocks idle.
-      if (tiles % tile.splitK == 0)
+      if (tiles % tile.splitK != 0)
+        continue;
+      completeSimtCopies(product, chip, /*given=*/{}, tile);
+      tile.sharedBytes = sharedBytes(product, tile);
+      if (tile.sharedBytes <= chip.sharedPerBlock)
         visit(tile);
+    }
   }
 }
 
@@ -195,6 +197,7 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
     kept.rowPacking = RowPacking::Never;
     kept.pattern = {1, 1, rows, pattern.bn};
     kept.k = pattern.condensedRows(product.k);
+    kept.strideOfA = product.k;
     forEachCandidate(kept, chip, [&](GpuSchedule tile) {
       if (tile.blockN == pattern.bn && tile.blockK == rows && tile.splitK == 1)
         visit(kept, tile);
@@ -237,7 +240,7 @@ struct Demands {
   /// Long sums are made in chains.
   bool isPrecise;
   /// Threads do not spill, and the time is known.
-  bool isSure;
+  bool mustNotSpill;
 };
 } // namespace
 
@@ -252,11 +255,11 @@ findBest(const GpuProduct &product, const GpuChip &chip, Demands demands) {
   std::optional<GpuSchedule> best;
   auto consider = [&](const GpuProduct &estimated, GpuSchedule tile) {
     bool mustKnow =
-        demands.isSure || product.rowPacking == RowPacking::WhereFaster;
+        demands.mustNotSpill || product.rowPacking == RowPacking::WhereFaster;
     if (tile.pack && mustKnow && !isKnownPacked(product, tile))
       return;
     SimtEstimate estimate(estimated, chip, tile);
-    if (!estimate.fits(/*spares=*/demands.isSure))
+    if (!estimate.fits(/*spares=*/demands.mustNotSpill))
       return;
     if (demands.isPrecise && !estimate.isPrecise())
       return;

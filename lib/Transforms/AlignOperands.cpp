@@ -18,6 +18,10 @@ namespace mlir::nm {
 } // namespace mlir::nm
 
 using namespace mlir;
+using mlir::nm::CopyWay;
+using mlir::nm::SimtScheduleAttr;
+using mlir::nm::SpMMOp;
+using mlir::nm::TileOrder;
 
 /// The widest access of a thread.
 static constexpr int64_t kAlignment = 16;
@@ -51,7 +55,42 @@ static bool isOutside(Value value, scf::ForallOp loop) {
   return !loop.getRegion().isAncestor(value.getParentRegion());
 }
 
-/// The memrefs from outside that `loop` reads or writes at odd offsets.
+/// Elements that rows of A are multiples of apart for the copies that the
+/// schedule of `op` says; see #nm.simt.
+static int64_t getRowAlignment(SpMMOp op) {
+  auto simt = dyn_cast_if_present<SimtScheduleAttr>(op.getScheduleAttr());
+  if (!simt || op.getTransposeA())
+    return 1;
+  if (simt.getOrderOfA() == TileOrder::RowMajor)
+    return 32;
+  CopyWay way = simt.getCopyA().value_or(CopyWay::Elements);
+  return way == CopyWay::Elements ? 1 : 4;
+}
+
+/// Whether rows of `type` are not known to be multiples of `elements` apart,
+/// which its shape would have them.
+static bool hasOddRows(MemRefType type, int64_t elements) {
+  if (type.getLayout().isIdentity())
+    return false;
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  return llvm::any_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
+    return ShapedType::isDynamic(stride) || stride % elements != 0;
+  });
+}
+
+/// The memref from outside of `loop` that `view` is a view of; null for none.
+static Value findOutside(Value view, scf::ForallOp loop) {
+  while (!isOutside(view, loop)) {
+    auto op = view.getDefiningOp<ViewLikeOpInterface>();
+    if (!op)
+      return {};
+    view = op.getViewSource();
+  }
+  return view;
+}
+
+/// The memrefs from outside that `loop` reads or writes at odd offsets, and
+/// those whose rows its products copy and lie at odd places.
 static llvm::SetVector<Value> collectOperands(scf::ForallOp loop) {
   llvm::SetVector<Value> operands;
   loop.walk([&](Operation *op) {
@@ -60,6 +99,10 @@ static llvm::SetVector<Value> collectOperands(scf::ForallOp loop) {
       if (type && isOutside(operand, loop) && !isAligned(type))
         operands.insert(operand);
     }
+    if (auto product = dyn_cast<SpMMOp>(op))
+      if (Value a = findOutside(product.getA(), loop))
+        if (hasOddRows(cast<MemRefType>(a.getType()), getRowAlignment(product)))
+          operands.insert(a);
   });
   return operands;
 }

@@ -53,3 +53,30 @@ func.func @even(%x: memref<8x100xf32>, %y: memref<8xf32>) {
   }
   return
 }
+
+// Squares are of whole 16-byte words: rows of 102 elements are copied, to rows
+// of 64, where those of 100 are not, and elements can be anywhere.
+// CHECK-LABEL: func @odd_rows(
+// CHECK-SAME: %[[ODD:.*]]: memref<64x64xf32, strided<[102, 1]>>, %[[EVEN:.*]]: memref<64x64xf32, strided<[100, 1]>>
+// CHECK: %[[COPY:.*]] = memref.alloc() : memref<64x64xf32>
+// CHECK: memref.copy %[[ODD]], %[[COPY]]
+// CHECK: nm.spmm {{.*}} ins(%[[COPY]],
+// CHECK: memref.dealloc %[[COPY]]
+// CHECK-NOT: memref.copy
+// CHECK: nm.spmm {{.*}} ins(%[[EVEN]],
+// CHECK: nm.spmm {{.*}} ins(%[[ODD]],
+func.func @odd_rows(%odd: memref<64x64xf32, strided<[102, 1]>>, %even: memref<64x64xf32, strided<[100, 1]>>, %v: memref<32x64xf32>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> schedule #nm.simt<copy_a = squares>
+      ins(%odd, %v, %i : memref<64x64xf32, strided<[102, 1]>>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> schedule #nm.simt<copy_a = squares>
+      ins(%even, %v, %i : memref<64x64xf32, strided<[100, 1]>>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> schedule #nm.simt<copy_a = elements>
+      ins(%odd, %v, %i : memref<64x64xf32, strided<[102, 1]>>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

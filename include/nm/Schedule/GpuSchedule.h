@@ -13,6 +13,7 @@
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Schedule/GpuChip.h"
+#include "nm/Schedule/SimtCopies.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
@@ -42,6 +43,10 @@ struct GpuProduct {
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
   /// where they are read from.
   bool isKMajor = false;
+  /// Whether weights are in packed form before the product.
+  bool isPacked = true;
+  /// Elements between rows of a row-major A, where they are not k.
+  int64_t strideOfA = 0;
   RowPacking rowPacking = RowPacking::Never;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
@@ -61,9 +66,8 @@ struct GpuSchedule {
   /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;
   PanelPacking packing;
-  /// Whether strategy simt loads the indices that a warp shares to registers, a
-  /// tile ahead. The models know no schedules without.
-  bool prefetch = true;
+  /// How strategy simt stages its operands.
+  SimtCopies copies;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
   /// The estimate, and the least that the chip's multipliers and its memory
@@ -76,6 +80,14 @@ struct GpuSchedule {
 /// The best of strategy simt by estimate, or why it has none.
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
+
+/// Sets `tile.copies`, with what is given, as they suit the tile's other
+/// fields.
+void completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
+                        const GivenSimtCopies &given, GpuSchedule &tile);
+
+/// Whether they fit those; says what does not.
+Status verifySimtCopies(const GpuProduct &product, const GpuSchedule &tile);
 
 /// Rows of A whose sums fit in a thread's registers, in strategy gemv.
 inline constexpr int64_t kMaxGemvRows = 16;

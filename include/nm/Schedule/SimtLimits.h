@@ -30,6 +30,10 @@ inline constexpr int64_t kMaxUnrolledRows = 32;
 /// barrier, and takes registers that longer code needs itself.
 inline constexpr int64_t kMaxRowsToDefer = 16;
 
+/// The same where lanes gather from a k-major tile; longer ones have places for
+/// the stores of the next.
+inline constexpr int64_t kMaxGatheredRowsToDefer = 8;
+
 /// Multiply-adds of a thread that are unrolled where lanes gather rows of A,
 /// which the instruction cache holds beside the copies.
 inline constexpr int64_t kMaxUnrolledFMAs = 2048;

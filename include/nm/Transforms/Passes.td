@@ -261,7 +261,9 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
     Threads access 16 bytes at once, which must start at a multiple of 16. A
     memref from outside of an `scf.forall` that is mapped to GPU blocks whose
     offset is no such multiple, or unknown, is copied to new memory before the
-    loop and, where the loop writes it, back after it.
+    loop and, where the loop writes it, back after it. So is an A whose rows are
+    not as far apart as multiples of what the `copy_a` and `layout_a` of its
+    product's schedule copy at once.
 
     Before:
     ```mlir

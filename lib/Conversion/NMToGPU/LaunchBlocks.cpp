@@ -149,8 +149,9 @@ static gpu::LaunchOp createLaunch(OpBuilder &builder, Location loc,
 }
 
 void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
-                            int64_t threads, int64_t cluster) {
+                            int64_t threads, ScheduleAttrInterface schedule) {
   Location loc = loop.getLoc();
+  int64_t cluster = schedule ? schedule.getTiling().clusterK : 1;
   int64_t bytes = placeBuffers(rewriter, loop);
   rewriter.setInsertionPoint(loop);
   SmallVector<Value> trips = countTrips(rewriter, loop);

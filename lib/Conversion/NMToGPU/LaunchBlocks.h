@@ -3,6 +3,8 @@
 #ifndef NM_CONVERSION_NMTOGPU_LAUNCHBLOCKS_H
 #define NM_CONVERSION_NMTOGPU_LAUNCHBLOCKS_H
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::nm {
@@ -15,10 +17,11 @@ inline constexpr llvm::StringLiteral kReusesTiles("nm.reuses_tiles");
 int64_t countSharedBytes(scf::ForallOp loop);
 
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
-/// iteration, or of a cluster of `cluster` such blocks, and its workgroup
-/// buffers by views of dynamic shared memory.
+/// iteration, or of a cluster of such blocks, and its workgroup buffers by views
+/// of dynamic shared memory. Of a product with a `schedule`, this says how
+/// blocks are numbered, and how many are a cluster.
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
-                  int64_t cluster = 1);
+                  ScheduleAttrInterface schedule = {});
 
 } // namespace mlir::nm
 

@@ -2,7 +2,7 @@
 //
 // ldmatrix (PTX ISA, warp-level matrix load instruction) takes four matrices of
 // eight rows of 16 bytes, named by lane, and hands lane l word l % 4 of row
-// l / 4 of each. Of a piece of A it is given, as row r of matrix i, chunk
+// l / 4 of each. Of a fragment of A it is given, as row r of matrix i, chunk
 // r % 2 of two neighbouring ones in row i of the r / 2-th four rows: lane l
 // then has column l % 8 of the four rows l / 8, which is one store of 16 bytes.
 // Eight lanes, which are served together, store to eight neighbouring rows of
@@ -13,7 +13,7 @@
 #include "CopyEmitter.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
-#include "nm/Schedule/SimtPassage.h"
+#include "nm/Schedule/SimtCopies.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -24,17 +24,17 @@ using namespace mlir::nm;
 
 /// Elements of a chunk: 16 bytes, a row of a matrix.
 static constexpr int64_t kChunk = 4;
-static constexpr int64_t kChunksPerRow = ::nm::kPassageColumns / kChunk;
+static constexpr int64_t kChunksPerRow = ::nm::kFragmentColumns / kChunk;
 /// Matrices that one ldmatrix takes: the rows of a four.
 static constexpr int64_t kMatrices = 4, kMatrixRows = 8;
 /// Chunks of a row that one ldmatrix takes.
 static constexpr int64_t kChunksPerLoad =
-    kMatrixRows / (::nm::kPassageRows / kMatrices);
+    kMatrixRows / (::nm::kFragmentRows / kMatrices);
 
 namespace {
-/// Copies between a row-major tile, pieces of a staging buffer and a tile
-/// [columns x rows]. A piece is the same warp's from its copy to the staging
-/// buffer to its store, so that no other has to be waited for.
+/// Copies between a row-major tile, fragments of a staging buffer and a
+/// tile [columns x rows]. A fragment is the same warp's from its copy to the
+/// staging buffer to its store, so that no other has to be waited for.
 class StagedCopy : CopyEmitter {
 public:
   StagedCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
@@ -45,37 +45,37 @@ public:
   void moveFrom(int64_t part);
 
 private:
-  struct Piece {
-    /// Its place among pieces, and its first column and row in the tile.
-    Value columnPiece, rowPiece, column, row;
+  struct Fragment {
+    /// Its place among fragments, and its first column and row in the tile.
+    Value columnFragment, rowFragment, column, row;
   };
-  Piece getPiece(int64_t part);
+  Fragment getFragment(int64_t part);
 };
 } // namespace
 
-StagedCopy::Piece StagedCopy::getPiece(int64_t part) {
+StagedCopy::Fragment StagedCopy::getFragment(int64_t part) {
   int64_t warps = threads.count / mlir::nm::kWarpSize;
   OffsetIndex number{index.div(threads.id, mlir::nm::kWarpSize), warps,
                      part * warps};
   auto [column, row] =
-      index.split(number, copy.extents[0] / ::nm::kPassageRows);
+      index.split(number, copy.extents[0] / ::nm::kFragmentRows);
   return {index.materialize(column), index.materialize(row),
-          index.materialize(index.scale(column, ::nm::kPassageColumns)),
-          index.materialize(index.scale(row, ::nm::kPassageRows))};
+          index.materialize(index.scale(column, ::nm::kFragmentColumns)),
+          index.materialize(index.scale(row, ::nm::kFragmentRows))};
 }
 
 /// Eight lanes take a row: a line of memory, which stays one in the buffer.
 void StagedCopy::copyTo(int64_t part) {
-  Piece piece = getPiece(part);
+  Fragment fragment = getFragment(part);
   Value lane = index.rem(threads.id, mlir::nm::kWarpSize);
-  Value columnInPiece = index.mul(index.rem(lane, kChunksPerRow), kChunk);
+  Value columnInFragment = index.mul(index.rem(lane, kChunksPerRow), kChunk);
   Value rowInQuad = index.div(lane, kChunksPerRow);
-  Value column = index.add(piece.column, columnInPiece);
-  for (int64_t quad = 0; quad < ::nm::kPassageRows / kMatrices; ++quad) {
-    Value rowInPiece = index.add(rowInQuad, quad * kMatrices);
-    copyDirectly(
-        {index.add(piece.row, rowInPiece), column},
-        {piece.columnPiece, piece.rowPiece, rowInPiece, columnInPiece});
+  Value column = index.add(fragment.column, columnInFragment);
+  for (int64_t quad = 0; quad < ::nm::kFragmentRows / kMatrices; ++quad) {
+    Value rowInFragment = index.add(rowInQuad, quad * kMatrices);
+    copyDirectly({index.add(fragment.row, rowInFragment), column},
+                 {fragment.columnFragment, fragment.rowFragment, rowInFragment,
+                  columnInFragment});
   }
 }
 
@@ -104,19 +104,19 @@ void StagedCopy::moveFrom(int64_t part) {
   Value storeRow = index.mul(index.div(lane, columns), kMatrices);
   Value storeColumn = index.rem(lane, columns);
   auto loaded = VectorType::get({kMatrices, 1}, builder.getF32Type());
-  Piece piece = getPiece(part);
+  Fragment fragment = getFragment(part);
   // No load waits for a store.
   SmallVector<Value> words;
   for (int64_t first = 0; first < kChunksPerRow; first += kChunksPerLoad) {
     Value readColumn = index.mul(index.add(chunkInLoad, first), kChunk);
-    SmallVector<Value> place =
-        placeElement(builder, loc, copy.layout,
-                     {piece.columnPiece, piece.rowPiece, readRow, readColumn});
+    SmallVector<Value> place = placeElement(
+        builder, loc, copy.layout,
+        {fragment.columnFragment, fragment.rowFragment, readRow, readColumn});
     words.push_back(nvgpu::LdMatrixOp::create(builder, loc, loaded, copy.source,
                                               place, /*transpose=*/false,
                                               /*numTiles=*/kMatrices));
   }
-  Value row = index.add(piece.row, storeRow), column = piece.column;
+  Value row = index.add(fragment.row, storeRow), column = fragment.column;
   for (Value loads : words) {
     vector::StoreOp::create(
         builder, loc, joinWords(builder, loc, loads), copy.destination,

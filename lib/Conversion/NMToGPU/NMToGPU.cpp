@@ -388,6 +388,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
       createTileExpansion(products->front(), *tile);
   if (failed(expansion))
     return failure();
+  ScheduleAttrInterface schedule = products->front().getScheduleAttr();
   std::optional<int64_t> count = countBlocks(blocks);
   (*expansion)->startsEarly =
       count && ::nm::gainsFromEarlyStart(*count * tile->clusterK, earlyBlocks);
@@ -434,7 +435,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
            << "expected tiles of at most " << maxSharedMemory
            << " bytes of shared memory, but those of its schedule take "
            << bytes;
-  launchBlocks(rewriter, blocks, tile->threads(), tile->clusterK);
+  launchBlocks(rewriter, blocks, tile->threads(), schedule);
   return success();
 }
 

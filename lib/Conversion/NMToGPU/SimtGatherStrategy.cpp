@@ -37,12 +37,8 @@ static constexpr int64_t kWordsAhead = 32, kWordsOfRowsAhead = 16;
 static constexpr int64_t kWordsToDefer = 16, kWordsOfRowsToDefer = 8;
 /// Rows of the thread whose words of rows of A it multiplies at once.
 static constexpr int64_t kHeightOfRows = 2;
-/// Kept rows of a tile beyond which that gains nothing where A's tile is
-/// k-major; more have places for its stores.
-static constexpr int64_t kMaxGatheredRowsToDefer = 8;
-/// Threads of a block, and sums of a thread, beyond which registers lack.
-static constexpr int64_t kMaxThreadsToDefer = 256;
-static constexpr int64_t kMaxSumsToDefer = 64;
+/// Threads of a block beyond which registers lack.
+static constexpr int64_t kMaxThreadsToSpread = 256;
 
 namespace {
 /// What a thread multiplies at once: some of its rows and its columns of one
@@ -112,7 +108,7 @@ public:
         columnsPerUnit(std::gcd(pattern.bn, tile.threadN)),
         rowsPerStep(op.getTransposeA() ? 1 : kChunk),
         heightOfStep(op.getTransposeA() ? tile.threadM : kHeightOfRows),
-        defers(canDefer(op)) {}
+        defers(cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts()) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   void end(OpBuilder &builder, SparseProductOpInterface product,
@@ -129,20 +125,13 @@ private:
     int64_t words = rowsPerStep == 1 ? kWordsAhead : kWordsOfRowsAhead;
     return std::max<int64_t>(1, words / wordsPerStep());
   }
-  /// Whether steps of a tile are multiplied with the next, when loads of its
-  /// first have yet to arrive.
-  bool canDefer(SpMMOp op) const {
-    if (!op.getTransposeA())
-      return sumCount() <= kMaxSumsToDefer;
-    return tile.threads() <= kMaxThreadsToDefer && hasFewRows(op);
-  }
   static bool hasFewRows(SpMMOp op) {
-    return WeightTile(op).rows() <= kMaxGatheredRowsToDefer;
+    return WeightTile(op).rows() <= ::nm::kMaxGatheredRowsToDefer;
   }
   /// Whether copies are spread over the rows of a tile: there must be some, and
   /// with many rows and warps they cost little where they are.
   bool spreads(SpMMOp op) const {
-    return !hasFewRows(op) && (tile.threads() <= kMaxThreadsToDefer ||
+    return !hasFewRows(op) && (tile.threads() <= kMaxThreadsToSpread ||
                                WeightTile(op).rows() <= ::nm::kMaxRowsToDefer);
   }
   int64_t operandCount() const {
@@ -165,6 +154,8 @@ private:
   int64_t columnsPerUnit;
   /// The kept rows of a step, and the rows of the thread.
   int64_t rowsPerStep, heightOfStep;
+  /// Whether the last steps of a tile are multiplied with the next, when loads
+  /// of its first have yet to arrive.
   bool defers;
 };
 } // namespace

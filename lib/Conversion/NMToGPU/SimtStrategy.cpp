@@ -11,7 +11,7 @@
 #include "TilePlaces.h"
 #include "WeightTile.h"
 
-#include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
+#include "nm/Dialect/NM/GPUTransforms/SimtLayouts.h"
 #include "nm/Schedule/SimtLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +45,7 @@ public:
   SimtExpansion(SpMMOp op, const GpuTile &tile)
       : SimtTileExpansion(op, tile),
         layoutOfA(getTileLayout(cast<MemRefType>(op.getA().getType()))),
-        isShort(WeightTile(op).rows() / tile.sliceK <= ::nm::kMaxRowsToDefer) {}
+        defers(cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts()) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
@@ -75,11 +75,6 @@ private:
                                                   ArrayRef<Value> places);
   RowOperands loadRow(OpBuilder &builder, SpMMOp op, WeightTile &weights,
                       const KeptRow &kept, ArrayRef<Value> places);
-  /// Whether the last row of a tile is multiplied with the next tile, when
-  /// loads of its first have yet to arrive: all columns must share rows of A.
-  bool defersRow() const {
-    return isShort && hasUnitPerChunk() && pattern.bn % tile.warpN == 0;
-  }
   Value getWindow(OpBuilder &builder, Location loc, Value firstUnit,
                   int64_t count, int64_t i);
   RowOperands unpackRow(ArrayRef<Value> carried);
@@ -99,8 +94,9 @@ private:
 
   /// Where A's tile [k x m] has its rows.
   ::nm::TileLayout layoutOfA;
-  /// Whether a tile has so few kept rows that a barrier costs much of its time.
-  bool isShort;
+  /// Whether the last row of a tile is multiplied with the next tile, when
+  /// loads of its first have yet to arrive: all columns share rows of A.
+  bool defers;
 };
 } // namespace
 
@@ -370,7 +366,7 @@ void SimtExpansion::packRow(const RowOperands &operands,
 /// Where there are rows to defer, zeros come first.
 SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
   SmallVector<Value> carried = SimtTileExpansion::begin(builder, loc);
-  if (defersRow())
+  if (defers)
     carried.append(tile.threadM + tile.threadN, carried.front());
   return carried;
 }
@@ -378,7 +374,7 @@ SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
 void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
                         ArrayRef<Value> carried, Value initial) {
   SmallVector<Value> sums(carried.take_front(tile.threadM * tile.threadN));
-  if (defersRow())
+  if (defers)
     addRow(builder, product.getLoc(), unpackRow(carried), sums);
   SimtTileExpansion::end(builder, product, sums, initial);
 }
@@ -417,7 +413,7 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
     return loadRow(builder, op, weights, kept, places[i / pattern.bk]);
   };
   // The last row of all before, or the first.
-  RowOperands current = defersRow() ? unpackRow(sums) : load(0);
+  RowOperands current = defers ? unpackRow(sums) : load(0);
   SmallVector<Value> result(sums.take_front(tile.threadM * tile.threadN));
   auto fence = [&] {
     // ptxas would put the loads off until the products before them are made,
@@ -426,13 +422,13 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
         builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32));
     copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
   };
-  for (int64_t i = defersRow() ? 0 : 1; i < count; ++i) {
+  for (int64_t i = defers ? 0 : 1; i < count; ++i) {
     RowOperands next = load(i);
     fence();
     addRow(builder, loc, current, result);
     current = std::move(next);
   }
-  if (defersRow())
+  if (defers)
     packRow(current, result);
   else
     addRow(builder, loc, current, result);
@@ -471,7 +467,7 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
     return op.emitOpError() << "expected a thread tile of multiples of "
                             << kChunk << " for strategy simt, but got "
                             << tile.threadM << " x " << tile.threadN;
-  // Rows of A stay what they are for lanes that gather; see rowsOfAStay.
+  // Rows of A stay what they are for lanes that gather; see #nm.simt.
   bool gathers = op.getPattern().getPattern().bn < tile.warpN;
   bool isStaged = op.getTransposeA() ||
                   (gathers && op.getPattern().getPattern().bk % kChunk == 0 &&
@@ -486,6 +482,14 @@ mlir::nm::createSimtExpansion(SparseProductOpInterface product,
     return op.emitOpError()
            << "expected slice_k to divide the " << units
            << " kept units of a tile along k, but got " << tile.sliceK;
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  bool sharesRows = pattern.bn % kChunk == 0 && pattern.bn % tile.warpN == 0;
+  if (cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts() &&
+      !gathers && !sharesRows)
+    return op.emitOpError() << "expected units of whole warp tiles, or "
+                               "narrower ones, for defer = true, but got units "
+                               "of "
+                            << pattern.bn << " columns";
   // Lanes of a warp that is wider than a unit read rows of A of their own.
   if (gathers)
     return createSimtGatherExpansion(op, tile);

@@ -3,20 +3,19 @@
 #include "CopyEmitter.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
-#include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
+#include "nm/Dialect/NM/GPUTransforms/SimtLayouts.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::nm;
+using ::nm::kSquare;
+using ::nm::kSquareRowsOfWarp;
 
-/// The side of the squares that a thread transposes in its registers: a row is
-/// one 16-byte load, a column one 16-byte store.
-static constexpr int64_t kSquare = 4;
 /// Lanes whose 16-byte accesses are served together.
 static constexpr int64_t kQuarterWarp = 8;
-/// Rows and columns of squares that a warp takes at once.
-static constexpr int64_t kWarpRows = 4, kWarpColumns = 8;
+/// Columns of squares that a warp takes at once.
+static constexpr int64_t kWarpColumns = 8;
 
 namespace {
 /// A square on its way through registers.
@@ -63,7 +62,7 @@ void SquaresCopy::placeByRows(OffsetIndex id, Square &square) {
 void SquaresCopy::placeByWarps(OffsetIndex id, Square &square) {
   auto [group, lane] = index.split(id, kWarpSize);
   auto [columnGroup, rowGroup] =
-      index.split(group, copy.extents[0] / kSquare / kWarpRows);
+      index.split(group, copy.extents[0] / kSquare / kSquareRowsOfWarp);
   auto [quarter, inQuarter] = index.split(lane, kQuarterWarp);
   auto [quarterRow, lowColumn] = index.split(inQuarter, quarterColumns());
   auto [highRow, highColumn] =
@@ -76,9 +75,9 @@ void SquaresCopy::placeByWarps(OffsetIndex id, Square &square) {
                 index.materialize(index.scale(highColumn, quarterColumns())));
   Value firstColumn =
       index.materialize(index.scale(columnGroup, kWarpColumns * kSquare));
-  square.row =
-      index.add(index.materialize(index.scale(rowGroup, kWarpRows * kSquare)),
-                index.mul(laneRow, kSquare));
+  square.row = index.add(
+      index.materialize(index.scale(rowGroup, kSquareRowsOfWarp * kSquare)),
+      index.mul(laneRow, kSquare));
   square.column = index.add(firstColumn, index.mul(laneColumn, kSquare));
   square.place =
       interleaves ? index.add(firstColumn, laneColumn) : square.column;
@@ -89,7 +88,7 @@ Square SquaresCopy::loadAccess(int64_t round) {
   Square square;
   square.id = index.materialize(id);
   id = clampId(id, square.id, count);
-  bool isWholeWarps = copy.extents[0] % (kWarpRows * kSquare) == 0 &&
+  bool isWholeWarps = copy.extents[0] % (kSquareRowsOfWarp * kSquare) == 0 &&
                       copy.extents[1] % (kWarpColumns * kSquare) == 0;
   isWholeWarps ? placeByWarps(id, square) : placeByRows(id, square);
   CopyPlace place(2);

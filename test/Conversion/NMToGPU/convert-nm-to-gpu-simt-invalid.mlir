@@ -46,3 +46,16 @@ func.func @narrow_indices(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, 
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @defer(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, %v: memref<3x96xf32, #gpu.address_space<workgroup>>, %i: memref<3x2xi8, #gpu.address_space<workgroup>>, %c: memref<64x96xf32>) {
+  scf.forall (%n) in (1) {
+    // expected-error @+1 {{expected units of whole warp tiles, or narrower ones, for defer = true, but got units of 48 columns}}
+    nm.spmm <3:32, block = 1x48> transpose_a
+      schedule #nm.simt<block = [64, 96, 32], warp = [32, 32], thread = [8, 4], defer = true>
+      ins(%a, %v, %i : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<3x96xf32, #gpu.address_space<workgroup>>, memref<3x2xi8, #gpu.address_space<workgroup>>)
+      outs(%c : memref<64x96xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

@@ -88,7 +88,11 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   for (const char *name : {"split_k", "cluster_k", "slice_k"})
     if (getNumber(op.remark, name) > 1)
       add(name);
-  for (const char *way : {"pack = true", "prefetch = false"}) {
+  for (const char *way :
+       {"pack = true", "prefetch = true", "prefetch = false", "defer = true",
+        "defer = false", "copy_a = direct", "copy_a = elements",
+        "copy_a = squares", "copy_a = matrices", "layout_a = k_major",
+        "layout_a = interleaved", "layout_a = row_major"}) {
     std::string text = way;
     size_t equals = text.find(" = ");
     if (getField(op.remark, text.substr(0, equals))
@@ -119,7 +123,16 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "simt: cluster_k",
       "simt: slice_k",
       "simt: pack = true",
+      "simt: prefetch = true",
       "simt: prefetch = false",
+      "simt: defer = true",
+      "simt: defer = false",
+      "simt: copy_a = direct",
+      "simt: copy_a = elements",
+      "simt: copy_a = squares",
+      "simt: layout_a = k_major",
+      "simt: layout_a = interleaved",
+      "simt: layout_a = row_major",
       "gemv: f32",
       "gemv: f16",
       "gemv: bf16",

@@ -102,11 +102,15 @@ SmallVector<int64_t> mlir::nm::getExtents(LoadTileOp load) {
   return extents;
 }
 
-int64_t mlir::nm::getAccessWidth(LoadTileOp load) {
-  int64_t width = getAccessWidth(load.getSource(), getExtents(load));
+int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents,
+                                 bool transposes, RowListAttr rows) {
+  int64_t width = getAccessWidth(memref, extents);
   // Rows that are neighbours in a list need not be in A, but for a unit's.
-  RowListAttr rows = load.getRowListAttr();
-  return rows && load.getTranspose()
-             ? std::gcd(width, rows.getPattern().getPattern().bk)
-             : width;
+  return rows && transposes ? std::gcd(width, rows.getPattern().getPattern().bk)
+                            : width;
+}
+
+int64_t mlir::nm::getAccessWidth(LoadTileOp load) {
+  return getAccessWidth(load.getSource(), getExtents(load), load.getTranspose(),
+                        load.getRowListAttr());
 }

@@ -29,8 +29,44 @@ static void takeGiven(SimtScheduleAttr given, const ::nm::Pattern &pattern,
   if (!given.getBlock().empty() && !given.getPacking())
     chosen.packing.panel =
         ::nm::choosePanel(pattern, chosen.blockN, chosen.warpN);
-  chosen.prefetch = given.prefetchesIndices();
   chosen.pack = given.getPack().value_or(chosen.pack);
+}
+
+static ::nm::GivenSimtCopies getGivenCopies(SimtScheduleAttr given) {
+  ::nm::GivenSimtCopies copies;
+  if (given.getCopyA())
+    copies.copyA = getCopyOfA(*given.getCopyA());
+  if (given.getLayoutA())
+    copies.layoutA = getLayoutOfA(*given.getLayoutA());
+  copies.prefetch = given.getPrefetch();
+  copies.defer = given.getDefer();
+  return copies;
+}
+
+static CopyWay getCopyWay(::nm::CopyOfA copy) {
+  switch (copy) {
+  case ::nm::CopyOfA::Direct:
+    return CopyWay::Direct;
+  case ::nm::CopyOfA::Matrices:
+    return CopyWay::Matrices;
+  case ::nm::CopyOfA::Elements:
+    return CopyWay::Elements;
+  case ::nm::CopyOfA::Squares:
+    return CopyWay::Squares;
+  }
+  llvm_unreachable("a way of copying");
+}
+
+static TileOrder getTileOrder(::nm::LayoutOfA layout) {
+  switch (layout) {
+  case ::nm::LayoutOfA::KMajor:
+    return TileOrder::KMajor;
+  case ::nm::LayoutOfA::Interleaved:
+    return TileOrder::Interleaved;
+  case ::nm::LayoutOfA::RowMajor:
+    return TileOrder::RowMajor;
+  }
+  llvm_unreachable("an order of a tile");
 }
 
 static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
@@ -42,7 +78,9 @@ static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
   TileSizes tile(chosen);
   return getCheckedAt<SimtScheduleAttr>(
       op, tile.block, tile.warp, tile.thread, chosen.stages, chosen.splitK,
-      chosen.clusterK, chosen.sliceK, chosen.prefetch, chosen.pack, packing);
+      chosen.clusterK, chosen.sliceK, getCopyWay(chosen.copies.copyA),
+      getTileOrder(chosen.copies.layoutA), chosen.copies.prefetch,
+      chosen.copies.defer, chosen.pack, packing);
 }
 
 /// What the cost model may do about rows of A that no column uses.
@@ -75,13 +113,20 @@ static LogicalResult checkLists(SparseProductOpInterface op,
 
 /// The schedule with what is given; null, and an error, where it cannot be.
 static SimtScheduleAttr completeGiven(const ScheduleRequest &request,
+                                      const ::nm::GpuProduct &product,
                                       SimtScheduleAttr given,
                                       GpuSchedule chosen) {
   SparseProductOpInterface op = request.op;
   takeGiven(given, op.getPattern(), chosen);
+  completeSimtCopies(product, request.chip, getGivenCopies(given), chosen);
   SimtScheduleAttr schedule = toAttribute(request, chosen);
   if (schedule && given.packsRows() && failed(checkLists(op, schedule)))
     return {};
+  if (::nm::Status status = verifySimtCopies(product, chosen);
+      schedule && !status) {
+    op->emitOpError() << status.error().message;
+    return {};
+  }
   return schedule;
 }
 
@@ -97,6 +142,7 @@ public:
     auto given = cast_if_present<SimtScheduleAttr>(request.given);
     ::nm::GpuProduct product = request.product;
     product.rowPacking = getRowPacking(request.op, given);
+    product.isPacked = request.packs;
     ::nm::Result<GpuSchedule> chosen =
         ::nm::selectSimtSchedule(product, request.chip);
     if (!chosen)
@@ -104,7 +150,7 @@ public:
     ScheduleChoice choice = makeChoice(toAttribute(request, *chosen), *chosen);
     if (given) {
       ScheduleAttrInterface byModel = choice.schedule;
-      choice.schedule = completeGiven(request, given, *chosen);
+      choice.schedule = completeGiven(request, product, given, *chosen);
       choice.isByModel = choice.schedule == byModel;
     }
     return choice;

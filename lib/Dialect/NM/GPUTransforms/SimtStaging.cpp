@@ -6,20 +6,20 @@
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
-#include "nm/Dialect/NM/GPUTransforms/SimtOperands.h"
+#include "nm/Dialect/NM/GPUTransforms/SimtLayouts.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Schedule/SimtCopies.h"
 #include "nm/Schedule/SimtLimits.h"
-#include "nm/Schedule/SimtPassage.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::nm;
+using ::nm::CopyOfA;
+using ::nm::LayoutOfA;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -28,45 +28,38 @@ public:
   Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
           std::optional<RowsOfTile> rows)
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
-        rows(std::move(rows)) {}
+        rows(std::move(rows)), block(describeBlock()), copies(getCopies()) {}
 
-  /// Bytes of all stages.
-  uint64_t countBytes();
-  /// Lets A go by way of a staging buffer where usesPassage says so.
-  void addStagingBuffer(int64_t maxBytes);
-  /// The rows of A's tile.
-  int64_t countRows() { return rows ? rows->count() : tile.k; }
+  /// Checks that the schedule's fields fit the operands, and that those fit in
+  /// `maxBytes` of shared memory.
+  LogicalResult verify(uint64_t maxBytes);
   void emit();
 
 private:
+  ::nm::SimtBlock describeBlock();
+  ::nm::SimtCopies getCopies();
+  uint64_t countBytes();
+  /// The rows of A's tile.
+  int64_t countRows() { return rows ? rows->count() : tile.k; }
   MemRefType typeOfA();
   MemRefType typeOfValues();
   MemRefType typeOfIndices();
   MemRefType typeOfStagingBuffer();
-  ::nm::PassageTile describePassage();
   int64_t elementBytes() {
     return op.getValuesType().getElementTypeBitWidth() / 8;
   }
   int64_t widthOfA();
-  CopyWay wayThroughRegisters();
+  bool hasFullTiles();
   void copy(Value source, Value destination);
   void copyA();
   void copyToStagingBuffer();
   void copyFromStagingBuffer();
   Value stageWeights(Value source, MemRefType type);
   Value stageIndices();
-  bool rowsStay() { return !rows && rowsOfAStay(op, tile); }
-  bool interleaves() {
-    return !rows && !hasStagingBuffer && interleavesRows(op, tile);
-  }
+  bool isRowMajor() { return copies.layoutA == LayoutOfA::RowMajor; }
+  bool hasStagingBuffer() { return copies.copyA == CopyOfA::Matrices; }
   bool keepsAllRows() { return rows && rows->keepsAll(); }
-  /// A window of one unit has one position, which no thread reads: an index
-  /// tile need not be copied then, unless it is ragged.
-  bool leavesIndices() {
-    return (keepsAllRows() && op.getIndicesType().getShape() ==
-                                  ArrayRef(getWeightShape(op, tile).indices)) ||
-           readsIndicesInPlace(op, tile);
-  }
+  bool leavesIndices() { return copies.prefetch || block.hasUnreadIndices(); }
 
   OpBuilder &builder;
   Location loc;
@@ -74,7 +67,9 @@ private:
   const GpuTile &tile;
   /// The rows of A that are staged, if not all.
   std::optional<RowsOfTile> rows;
-  bool hasStagingBuffer = false;
+  /// The tile and its operands, and how these are staged.
+  ::nm::SimtBlock block;
+  ::nm::SimtCopies copies;
 
   Value tileOfA, stagingBuffer;
   /// Of copies that are awaited with the tile, and of parts of A that are on
@@ -98,7 +93,7 @@ MemRefType Staging::typeOfA() {
   MLIRContext *context = builder.getContext();
   Type element =
       cast<SparseProductOpInterface>(*op).getAType().getElementType();
-  if (rowsStay())
+  if (isRowMajor())
     return getWorkgroupType({tile.m, tile.k},
                             TileLayoutAttr::get(context, {tile.k, 1},
                                                 /*hasDynamicOffset=*/false,
@@ -106,7 +101,7 @@ MemRefType Staging::typeOfA() {
                             element);
   int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
   MemRefLayoutAttrInterface layout = strided(context, strides);
-  if (interleaves())
+  if (copies.layoutA == LayoutOfA::Interleaved)
     layout =
         TileLayoutAttr::get(context, strides,
                             /*hasDynamicOffset=*/false, getRowInterleave());
@@ -131,13 +126,13 @@ MemRefType Staging::typeOfIndices() {
                           builder.getI8Type());
 }
 
-/// Pieces of A's tile. Within one, the number of a 16-byte word is XORed with
-/// that of its row, so that lanes that read neighbouring words of rows four
-/// apart find them in different banks.
+/// Fragments of A's tile. Within one, the number of a 16-byte word is XORed
+/// with that of its row, so that lanes that read neighbouring words of rows
+/// four apart find them in different banks.
 MemRefType Staging::typeOfStagingBuffer() {
-  int64_t shape[4] = {tile.k / ::nm::kPassageColumns,
-                      tile.m / ::nm::kPassageRows, ::nm::kPassageRows,
-                      ::nm::kPassageColumns};
+  int64_t shape[4] = {tile.k / ::nm::kFragmentColumns,
+                      tile.m / ::nm::kFragmentRows, ::nm::kFragmentRows,
+                      ::nm::kFragmentColumns};
   ::nm::TileLayout layout{{{}, {}, {}, {}},
                           {{/*dim=*/3, /*bit=*/3, /*fromDim=*/2, /*fromBit=*/2,
                             /*count=*/2}}};
@@ -148,63 +143,89 @@ MemRefType Staging::typeOfStagingBuffer() {
       builder.getF32Type());
 }
 
-uint64_t Staging::countBytes() {
-  int64_t bytes = 0;
-  for (MemRefType type : {typeOfA(), typeOfValues(), typeOfIndices()})
-    bytes += getWorkgroupBytes(type);
-  if (leavesIndices())
-    bytes -= getWorkgroupBytes(typeOfIndices());
-  return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
-}
-
 //===----------------------------------------------------------------------===//
-// A's way
+// The schedule's fields
 //===----------------------------------------------------------------------===//
-
-::nm::PassageTile Staging::describePassage() {
-  ::nm::Pattern pattern = op.getPattern().getPattern();
-  ::nm::PassageTile passage;
-  passage.m = tile.m;
-  passage.k = tile.k;
-  passage.n = tile.n;
-  passage.keptRows =
-      tile.k / pattern.windowRows() * pattern.keptRows() / tile.sliceK;
-  passage.warps = tile.threads() / mlir::nm::kWarpSize;
-  passage.stages = tile.stages;
-  passage.isSparse = pattern.m > 1;
-  passage.isAligned =
-      cast<MemRefType>(op.getA().getType()).getElementType().isF32() &&
-      widthOfA() * sizeof(float) == kMaxAccessBytes;
-  passage.isShared = pattern.bn % tile.warpN == 0;
-  passage.otherBytes = countBytes();
-  return passage;
-}
-
-void Staging::addStagingBuffer(int64_t maxBytes) {
-  hasStagingBuffer = isa<SimtScheduleAttr>(op.getScheduleAttr()) &&
-                     isa<scf::ForOp>(op->getParentOp()) &&
-                     !op.getTransposeA() && !rows &&
-                     usesPassage(describePassage(), maxBytes);
-}
 
 /// Elements that an access to A takes.
 int64_t Staging::widthOfA() {
   SmallVector<int64_t> extents = {countRows(), tile.m};
   if (!op.getTransposeA())
     std::swap(extents[0], extents[1]);
-  int64_t width = getAccessWidth(op.getA(), extents);
-  // Rows that are neighbours in a list need not be in A, but for a unit's.
-  return rows && !op.getTransposeA() ? std::gcd(width, rows->getPattern().bk)
-                                     : width;
+  return getAccessWidth(op.getA(), extents,
+                        /*transposes=*/!op.getTransposeA(),
+                        rows ? rows->attr : RowListAttr());
 }
 
-/// How a row-major A is transposed by threads.
-CopyWay Staging::wayThroughRegisters() {
-  int64_t rowStride = tile.m + ::nm::kRowPadding;
-  return canTransposeSquares({tile.m, countRows()}, widthOfA(), rowStride,
-                             tile.threads(), interleaves())
-             ? CopyWay::Squares
-             : CopyWay::Elements;
+/// Whether the tile of the indices has as many as it has where it is full.
+bool Staging::hasFullTiles() {
+  return ArrayRef(getWeightShape(op, tile).indices) ==
+         op.getIndicesType().getShape();
+}
+
+::nm::SimtBlock Staging::describeBlock() {
+  ::nm::SimtBlock block;
+  block.pattern = op.getPattern().getPattern();
+  PackingAttr packing = op.getPackingAttr();
+  if (packing && packing.getIndexBits() == 8)
+    block.panel = packing.getPanel();
+  block.m = tile.m;
+  block.n = tile.n;
+  block.k = tile.k;
+  block.stagedRows = countRows();
+  block.warpN = tile.warpN;
+  block.threadM = tile.threadM;
+  block.threadN = tile.threadN;
+  block.threads = tile.threads();
+  block.stages = tile.stages;
+  block.sliceK = tile.sliceK;
+  block.isKMajor = op.getTransposeA();
+  block.packsRows = rows.has_value();
+  auto [strides, offset] =
+      cast<MemRefType>(op.getA().getType()).getStridesAndOffset();
+  block.strideOfA = ShapedType::isDynamic(strides[0]) ? 1 : strides[0];
+  block.widthOfA = widthOfA();
+  block.hasLoop = isa<scf::ForOp>(op->getParentOp());
+  block.hasFullTiles = hasFullTiles();
+  return block;
+}
+
+/// What the schedule says, with the defaults that #nm.simt has.
+::nm::SimtCopies Staging::getCopies() {
+  auto simt = cast<SimtScheduleAttr>(op.getScheduleAttr());
+  ::nm::SimtCopies copies;
+  copies.layoutA = getLayoutOfA(simt.getOrderOfA());
+  bool isTransposed =
+      !op.getTransposeA() && copies.layoutA != LayoutOfA::RowMajor;
+  copies.copyA = simt.getCopyA()
+                     ? getCopyOfA(*simt.getCopyA())
+                     : (isTransposed ? CopyOfA::Elements : CopyOfA::Direct);
+  copies.prefetch = simt.prefetchesIndices();
+  copies.defer = simt.defersProducts();
+  return copies;
+}
+
+uint64_t Staging::countBytes() {
+  int64_t bytes =
+      getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues());
+  if (!leavesIndices())
+    bytes += getWorkgroupBytes(typeOfIndices());
+  uint64_t all = llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
+  return hasStagingBuffer() ? llvm::SaturatingAdd<uint64_t>(
+                                  all, getWorkgroupBytes(typeOfStagingBuffer()))
+                            : all;
+}
+
+LogicalResult Staging::verify(uint64_t maxBytes) {
+  if (::nm::Status status = block.verify(copies); !status)
+    return op.emitOpError() << status.error().message;
+  uint64_t bytes = countBytes();
+  if (bytes <= maxBytes)
+    return success();
+  return op.emitOpError() << "expected tiles of at most " << maxBytes
+                          << " bytes of shared memory, but " << tile.stages
+                          << " stages of a " << countRows() << " x " << tile.m
+                          << " tile of A with its weights take " << bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,25 +253,27 @@ void Staging::copy(Value source, Value destination) {
 void Staging::copyA() {
   Value list = rows ? rows->list : Value();
   RowListAttr listAttr = rows ? rows->attr : RowListAttr();
-  bool isTransposed = !op.getTransposeA() && !rowsStay();
-  if (!isTransposed && widthOfA() * elementBytes() >= kMinAsyncBytes) {
+  bool isDirect = copies.copyA == CopyOfA::Direct;
+  if (isDirect && widthOfA() * elementBytes() >= kMinAsyncBytes) {
     tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
                                     tileOfA, /*part=*/ArrayRef<int64_t>(), list,
                                     listAttr)
                          .getToken());
     return;
   }
-  CopyWay way = isTransposed ? wayThroughRegisters() : CopyWay::Elements;
-  Value loaded = LoadTileOp::create(builder, loc, way, op.getA(), isTransposed,
-                                    typeOfA(), list, listAttr);
+  CopyWay way =
+      copies.copyA == CopyOfA::Squares ? CopyWay::Squares : CopyWay::Elements;
+  Value loaded =
+      LoadTileOp::create(builder, loc, way, op.getA(),
+                         /*transpose=*/!isDirect, typeOfA(), list, listAttr);
   fragments.push_back({loaded, tileOfA});
 }
 
-/// Each warp copies pieces of A as they are, and is alone to read them: it
+/// Each warp copies fragments of A as they are, and is alone to read them: it
 /// need not wait for the others.
 void Staging::copyToStagingBuffer() {
   stagingBuffer = memref::AllocOp::create(builder, loc, typeOfStagingBuffer());
-  int64_t parts = describePassage().piecesPerWarp();
+  int64_t parts = block.fragmentsPerWarp();
   for (int64_t part = 0; part < parts; ++part) {
     auto copied = CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
                                  stagingBuffer, {part, parts});
@@ -293,7 +316,7 @@ void Staging::emit() {
   builder.setInsertionPoint(op);
   // A's loads take longest to return, so they are issued first.
   tileOfA = memref::AllocOp::create(builder, loc, typeOfA());
-  hasStagingBuffer ? copyToStagingBuffer() : copyA();
+  hasStagingBuffer() ? copyToStagingBuffer() : copyA();
   Value values = stageWeights(op.getValues(), typeOfValues());
   Value indices = leavesIndices() ? op.getIndices() : stageIndices();
   SmallVector<Value> operands = {tileOfA, values, indices,
@@ -305,7 +328,7 @@ void Staging::emit() {
   AwaitOp::create(builder, loc, SyncScope::Block, group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  staged.setTransposeA(!rowsStay());
+  staged.setTransposeA(!isRowMajor());
   if (rows)
     setPackedPattern(staged, *rows);
   // The next tile is copied over this one.
@@ -324,14 +347,8 @@ LogicalResult mlir::nm::stageSimtOperands(OpBuilder &builder, SpMMOp op) {
   if (failed(rows))
     return failure();
   Staging staging(builder, op, *tile, std::move(*rows));
-  uint64_t bytes = staging.countBytes(), maxBytes = chip->sharedPerBlock;
-  if (bytes > maxBytes)
-    return op.emitOpError()
-           << "expected tiles of at most " << maxBytes
-           << " bytes of shared memory, but " << tile->stages << " stages of a "
-           << staging.countRows() << " x " << tile->m
-           << " tile of A with its weights take " << bytes;
-  staging.addStagingBuffer(maxBytes);
+  if (failed(staging.verify(chip->sharedPerBlock)))
+    return failure();
   staging.emit();
   return success();
 }

@@ -9,9 +9,6 @@
 
 namespace mlir::nm {
 
-/// The smallest copy that cp.async makes, in bytes.
-inline constexpr int64_t kMinAsyncBytes = 4;
-
 /// The type of a buffer in workgroup memory.
 MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
                             MemRefLayoutAttrInterface layout, Type element);

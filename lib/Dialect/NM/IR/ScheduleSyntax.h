@@ -8,6 +8,7 @@
 #define NM_LIB_DIALECT_NM_IR_SCHEDULESYNTAX_H
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <optional>
 
@@ -46,6 +47,26 @@ inline FailureOr<std::optional<bool>> parseChoice(AsmParser &parser) {
     return parser.emitError(loc)
            << "expected true or false, but got '" << word << "'";
   return std::optional<bool>(word == "true");
+}
+
+/// Parses the name of a case of an enum; the functions are those that the
+/// enum's definition generates.
+template <typename Enum>
+FailureOr<std::optional<Enum>>
+parseCase(AsmParser &parser, std::optional<Enum> (*find)(StringRef),
+          std::optional<Enum> (*findNumber)(uint32_t),
+          StringRef (*getName)(Enum)) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  if (std::optional<Enum> found = find(word))
+    return found;
+  SmallVector<StringRef> names;
+  for (uint32_t i = 0; std::optional<Enum> known = findNumber(i); ++i)
+    names.push_back(getName(*known));
+  return parser.emitError(loc) << "expected one of " << llvm::join(names, ", ")
+                               << ", but got '" << word << "'";
 }
 
 } // namespace mlir::nm

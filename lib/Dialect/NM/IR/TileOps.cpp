@@ -2,6 +2,8 @@
 
 #include "VerifyStorage.h"
 
+#include "nm/Schedule/SimtCopies.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -9,6 +11,8 @@
 
 using namespace mlir;
 using namespace mlir::nm;
+using ::nm::kFragmentColumns;
+using ::nm::kFragmentRows;
 
 #define GET_TYPEDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMTypes.cpp.inc"
@@ -220,18 +224,13 @@ void StoreTileOp::getEffects(
   getCopyEffects(nullptr, &getDestinationMutable(), effects);
 }
 
-/// Rows of a piece of a staging buffer, and elements of such a row.
-static constexpr int64_t kPieceRows = 16, kPieceColumns = 32;
-
 static bool isStagingBuffer(MemRefType type) {
   return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) &&
          type.hasStaticShape() && type.getRank() == 4 &&
-         type.getDimSize(2) == kPieceRows &&
-         type.getDimSize(3) == kPieceColumns && type.getElementType().isF32();
+         type.getDimSize(2) == kFragmentRows &&
+         type.getDimSize(3) == kFragmentColumns &&
+         type.getElementType().isF32();
 }
-
-/// The smallest copy that cp.async makes, in bytes.
-static constexpr int64_t kMinAsyncBytes = 4;
 
 static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
   int64_t elementBytes = destination.getElementTypeBitWidth() / 8;
@@ -258,11 +257,11 @@ static LogicalResult verifyWay(CopyOp op, MemRefType source,
   if (isDirect)
     return verifyRowBytes(op, destination);
   if (!isStagingBuffer(source))
-    return op.emitOpError()
-           << "expected a staging buffer of pieces of " << kPieceRows << " x "
-           << kPieceColumns << " f32 in workgroup memory, but got " << source;
-  int64_t k = source.getDimSize(0) * kPieceColumns,
-          m = source.getDimSize(1) * kPieceRows;
+    return op.emitOpError() << "expected a staging buffer of fragments of "
+                            << kFragmentRows << " x " << kFragmentColumns
+                            << " f32 in workgroup memory, but got " << source;
+  int64_t k = source.getDimSize(0) * kFragmentColumns,
+          m = source.getDimSize(1) * kFragmentRows;
   if (destination.getShape() != ArrayRef<int64_t>{k, m})
     return op.emitOpError() << "expected a tile of " << k << " x " << m
                             << " elements, but got " << destination;

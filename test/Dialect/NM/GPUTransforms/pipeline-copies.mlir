@@ -33,7 +33,7 @@ func.func @two_stages(%a: memref<64x128xf32>, %v: memref<4x64x32xf32>, %i: memre
       %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x64x1xi8> to memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>
       nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-        schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+        schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, copy_a = squares>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[128, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
     }
@@ -95,7 +95,7 @@ func.func @three_stages(%a: memref<64x128xf32>, %v: memref<64x128xf32>, %i: memr
       %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x128xf32> to memref<64x32xf32, strided<[128, 1], offset: ?>>
       %vt = memref.subview %v[%w, 0] [16, 128] [1, 1] : memref<64x128xf32> to memref<16x128xf32, strided<[128, 1], offset: ?>>
       %it = memref.subview %i[%w, 0] [16, 128] [1, 1] : memref<64x128xi8> to memref<16x128xi8, strided<[128, 1], offset: ?>>
-      nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 3>
+      nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 3, copy_a = squares>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[128, 1], offset: ?>>, memref<16x128xf32, strided<[128, 1], offset: ?>>, memref<16x128xi8, strided<[128, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
     }
@@ -115,7 +115,7 @@ func.func @three_stages(%a: memref<64x128xf32>, %v: memref<64x128xf32>, %i: memr
 // CHECK-NOT: nm.release
 func.func @one_tile(%a: memref<64x32xf32>, %v: memref<16x100xf32>, %i: memref<16x100xi8>, %c: memref<64x100xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
+    nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, copy_a = squares>
       ins(%a, %v, %i : memref<64x32xf32>, memref<16x100xf32>, memref<16x100xi8>)
       outs(%c : memref<64x100xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

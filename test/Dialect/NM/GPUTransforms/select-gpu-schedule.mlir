@@ -7,7 +7,7 @@
 // CHECK: nm.spmm <4:32, block = 1x64> schedule #nm.simt<block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
 // RECORD: nm.record = {dense_us = {{.*}} : f64, estimate_us = {{.*}} : f64, falls_back = false, memory_floor_us = {{.*}} : f64, multiply_floor_us = {{.*}} : f64, reason = "{{.*}}", remark = "nm.spmm {{.*}}", shared_bytes = {{[0-9]+}} : i64}
 // OPTIONS-LABEL: func.func @select
-// OPTIONS: schedule #nm.simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, slice_k = 1, prefetch = false, pack = false, packing = <panel = 64, index_bits = 8>>
+// OPTIONS: schedule #nm.simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, slice_k = 1, {{.*}}copy_a = squares, layout_a = interleaved, prefetch = false, defer = true, pack = false, packing = <panel = 64, index_bits = 8>>
 // OPTIONS-LABEL: func.func @given
 // OPTIONS: schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
 func.func @select(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32>, %i: tensor<512x64xi8>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {

@@ -30,35 +30,9 @@ func.func @staging_buffer(%a: memref<64x256xf32>, %v: memref<4x64x32xf32>, %i: m
       %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x64x1xi8> to memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>
       nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8>
-        schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], stages = 2>
+        schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], stages = 2, copy_a = matrices, prefetch = true>
         ins(%at, %vt, %it : memref<64x64xf32, strided<[256, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
-    }
-  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
-  return
-}
-
-// -----
-
-// A third stage leaves no memory for one, and the tile goes through registers.
-// CHECK-LABEL: func.func @no_memory
-// CHECK: memref.alloc() : memref<64x64xf32, #nm.tile_layout<[68, 1], order = {{\[}}[2, 3, 4, 0, 1], []]>
-// CHECK: nm.load_tile <squares>
-// CHECK-NOT: <matrices>
-func.func @no_memory(%a: memref<64x256xf32>, %v: memref<8x64x32xf32>, %i: memref<8x64x1xi8>, %c: memref<64x256xf32>) {
-  %c0 = arith.constant 0 : index
-  %c64 = arith.constant 64 : index
-  %c256 = arith.constant 256 : index
-  scf.forall (%m, %n) in (1, 1) {
-    scf.for %k = %c0 to %c256 step %c64 {
-      %w = affine.apply affine_map<(d0) -> (d0 floordiv 4)>(%k)
-      %at = memref.subview %a[0, %k] [64, 64] [1, 1] : memref<64x256xf32> to memref<64x64xf32, strided<[256, 1], offset: ?>>
-      %vt = memref.subview %v[0, %w, 0] [8, 16, 32] [1, 1, 1] : memref<8x64x32xf32> to memref<8x16x32xf32, strided<[2048, 32, 1], offset: ?>>
-      %it = memref.subview %i[0, %w, 0] [8, 16, 1] [1, 1, 1] : memref<8x64x1xi8> to memref<8x16x1xi8, strided<[64, 1, 1], offset: ?>>
-      nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8>
-        schedule #nm.simt<block = [64, 256, 64], warp = [64, 32], thread = [8, 8], stages = 3>
-        ins(%at, %vt, %it : memref<64x64xf32, strided<[256, 1], offset: ?>>, memref<8x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<8x16x1xi8, strided<[64, 1, 1], offset: ?>>)
-        outs(%c : memref<64x256xf32>)
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

@@ -23,7 +23,7 @@
 func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-      schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+      schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], copy_a = squares>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -43,7 +43,7 @@ func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16
 func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
-      schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8]>
+      schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, layout_a = interleaved, prefetch = true>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -110,7 +110,7 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
   scf.forall (%b) in (2) {
     %at = memref.subview %a[%b, 0, 0] [1, %size, 32] [1, 1, 1] : memref<2x?x32xf32> to memref<1x?x32xf32, strided<[?, 32, 1], offset: ?>>
     %ct = memref.subview %c[%b, 0, 0] [1, %size, 128] [1, 1, 1] : memref<2x?x128xf32> to memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>
-    nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
+    nm.spmm <2:4> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], copy_a = squares>
       ins(%at, %v, %i : memref<1x?x32xf32, strided<[?, 32, 1], offset: ?>>, memref<16x128xf32>, memref<16x128xi8>)
       outs(%ct : memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -133,7 +133,7 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
 func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
-      schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+      schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -179,18 +179,18 @@ func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<
 
 // -----
 
-// Four kept rows of a unit are a 16-byte word of a row of A: rows stay as they
-// are, their words in an order that four rows share.
-// CHECK-LABEL: func.func @rows_stay
+// Four kept rows of a unit are a 16-byte word of a row of A: rows may stay as
+// they are, their words in an order that four rows share.
+// CHECK-LABEL: func.func @row_major
 // CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<64x64xf32, #nm.tile_layout<[64, 1], xor = [1:2 with 0:2 for 3]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %[[A]] to %[[AS]]
 // CHECK: nm.spmm <2:8, block = 4x4> packing
 // CHECK-SAME: ins(%[[AS]], %
-func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
+func.func @row_major(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
-      schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
+      schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4], layout_a = row_major>
       ins(%a, %v, %i : memref<64x64xf32>, memref<1x16x64xf32>, memref<1x4x16xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
@@ -199,11 +199,12 @@ func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<
 
 // -----
 
-// Rows that start within 128 bytes do not.
-// CHECK-LABEL: func.func @rows_apart
+// Without a field that says otherwise, A goes to a k-major tile by elements.
+// CHECK-LABEL: func.func @default
 // CHECK: memref.alloc() : memref<64x64xf32, strided<[68, 1]>
+// CHECK: nm.load_tile <elements>
 // CHECK: nm.spmm <2:8, block = 4x4> transpose_a
-func.func @rows_apart(%a: memref<64x64xf32, strided<[68, 1]>>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
+func.func @default(%a: memref<64x64xf32, strided<[68, 1]>>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
       schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>

@@ -203,6 +203,12 @@ func.func private @syntax_count() attributes {s = #nm.simt<stages = two>}
 
 // -----
 
+// expected-error @+2 {{expected one of direct, matrices, elements, squares, but got 'rows'}}
+// expected-error @+1 {{failed to parse NM_SimtScheduleAttr parameter 'copy_a'}}
+func.func private @syntax_copy_a() attributes {s = #nm.simt<copy_a = rows>}
+
+// -----
+
 // expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
 func.func private @vector_c1_block() attributes {s = #nm.vector<block = [64, 64]>}
 

@@ -146,7 +146,7 @@ func.func @copy_bytes(%a: memref<8x9xi8>, %b: memref<8x9xi8, #gpu.address_space<
 // -----
 
 func.func @matrices_source(%a: memref<8x8xf32, #gpu.address_space<workgroup>>, %b: memref<8x8xf32, #gpu.address_space<workgroup>>) {
-  // expected-error @+1 {{expected a staging buffer of pieces of 16 x 32 f32 in workgroup memory}}
+  // expected-error @+1 {{expected a staging buffer of fragments of 16 x 32 f32 in workgroup memory}}
   nm.copy <matrices> %a to %b : memref<8x8xf32, #gpu.address_space<workgroup>> to memref<8x8xf32, #gpu.address_space<workgroup>>
   return
 }

@@ -118,10 +118,10 @@ func.func @edge(%w: tensor<48x64xf32, #nm.encoding<2:4, dim = 1>>) -> tensor<48x
 // Every field of a schedule and of a packing.
 // CHECK: func.func private @fields() attributes
 // CHECK-SAME: p = #nm.packing<panel = 64, index_bits = 5, chunk_rows = 4, chunk_columns = 2, index_rows = 32>
-// CHECK-SAME: s = #nm.simt<block = [8, 64, 512], warp = [8, 64], thread = [8, 2], stages = 2, split_k = 4, cluster_k = 2, slice_k = 8>
+// CHECK-SAME: s = #nm.simt<block = [8, 64, 512], warp = [8, 64], thread = [8, 2], stages = 2, split_k = 4, cluster_k = 2, slice_k = 8, copy_a = squares, layout_a = interleaved, prefetch = true, defer = true>
 func.func private @fields() attributes {
   p = #nm.packing<panel = 64, index_bits = 5, chunk_rows = 4, chunk_columns = 2, index_rows = 32>,
-  s = #nm.simt<slice_k = 8, cluster_k = 2, split_k = 4, stages = 2, thread = [8, 2], warp = [8, 64], block = [8, 64, 512]>
+  s = #nm.simt<defer = true, prefetch = true, layout_a = interleaved, copy_a = squares, slice_k = 8, cluster_k = 2, split_k = 4, stages = 2, thread = [8, 2], warp = [8, 64], block = [8, 64, 512]>
 }
 
 // The blocks of a cluster, inside the blocks of a grid.

@@ -18,6 +18,10 @@ SmallVector<int64_t> getStrideFactors(Value memref);
 /// that start at multiples of `extents`; 1 if its rows are not contiguous.
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
 
+/// The same of a tile of which `rows` lists the rows, or that is whole.
+int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents, bool transposes,
+                       RowListAttr rows);
+
 /// The elements that a copy takes at once along the source's last dimension.
 int64_t getAccessWidth(CopyOp copy);
 int64_t getAccessWidth(LoadTileOp load);

@@ -266,17 +266,18 @@ def NMStageSharedMemory
     buffers. They are always whole tiles: what the operands lack at the edges of
     the matrix is zero there, and the sizes of C say what there is to store.
 
-    The weights are copied as they are. A's buffer is k-major, so that a row that
-    an index picks is read with wide loads. A row-major A is transposed on the
-    way: through registers, or by way of a staging buffer where the tile gains
-    from that and memory suffices (see nm/Schedule/SimtPassage.h): each warp
-    copies pieces of 16 x 32 elements there as they are, and then moves them to
-    the tile by `ldmatrix`, which gives a lane four rows of one column. Rows of A
-    are interleaved where threads transpose squares (`#nm.tile_layout`).
+    The weights are copied as they are; with `prefetch = true`, indices stay
+    where they are. A goes the way that the schedule says by `copy_a` to a buffer
+    in the order `layout_a`; what these do not fit is refused. That buffer is
+    k-major, so that a row that an index picks is read with wide loads. A
+    row-major A is transposed on the way: through registers, or by way of a
+    staging buffer, to which each warp copies fragments of 16 x 32 elements as
+    they are, and from which it then moves them to the tile by `ldmatrix`, which
+    gives a lane four rows of one column.
 
     Where units narrower than a warp span four rows, a 16-byte word of a row of A
-    has a unit's operands: if rows of A start at multiples of 128 bytes, A stays
-    row-major, with its words swizzled, and is copied directly.
+    has a unit's operands: with `layout_a = row_major` A stays row-major, with
+    its words swizzled, and is copied directly.
 
     Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
     are taken to be aligned to 16 bytes.

@@ -47,6 +47,9 @@ Type getProductAccumulatorType(Type elementType);
 #include "nm/Dialect/NM/IR/NMOps.h.inc"
 
 namespace mlir::nm {
+/// The smallest copy that cp.async makes, in bytes.
+inline constexpr int64_t kMinAsyncBytes = 4;
+
 /// The strides of a buffer of strided or tile layout, in elements.
 SmallVector<int64_t> getBufferStrides(MemRefType type);
 /// Its bytes, from its first element to its last row's end.

@@ -5,6 +5,7 @@
 
 include "nm/Dialect/NM/IR/NMAttributes.td"
 include "nm/Dialect/NM/IR/NMScheduleInterface.td"
+include "mlir/IR/EnumAttr.td"
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -26,6 +27,22 @@ def NM_Count : OptionalParameter<"std::optional<int64_t>"> {
 def NM_Choice : OptionalParameter<"std::optional<bool>"> {
   let parser = "parseChoice($_parser)";
   let printer = "$_printer << *$_self";
+}
+
+/// A case of an enum, which may be left out.
+class NM_Case<string enum>
+    : OptionalParameter<"std::optional<::mlir::nm::" # enum # ">"> {
+  let parser = "parseCase<::mlir::nm::" # enum # ">($_parser, symbolize"
+               # enum # ", symbolize" # enum # ", stringify" # enum # ")";
+  let printer = "$_printer << stringify" # enum # "(*$_self)";
+}
+
+def NM_TileOrder : I32EnumAttr<"TileOrder", "the order of A's tile", [
+    I32EnumAttrCase<"KMajor", 0, "k_major">,
+    I32EnumAttrCase<"Interleaved", 1, "interleaved">,
+    I32EnumAttrCase<"RowMajor", 2, "row_major">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
 }
 
 def NM_OptionalPacking : OptionalParameter<"::mlir::nm::PackingAttr">;
@@ -100,9 +117,19 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     tile of C and turns along k, and their sums are combined inside the tile, in
     the order of the groups; the others are combined by `nm.combine`.
 
-    Indices that all of a warp's columns share are loaded to registers, a tile
-    ahead; with `prefetch = false` they are copied to shared memory, as the
-    others and as the values.
+    The tile of A is copied to shared memory in the way `copy_a`: `direct`, as
+    it is; or transposed, through registers by `elements` or by 4 x 4 `squares`,
+    or by matrix loads (`matrices`) from a staging buffer, which asynchronous
+    copies fill. There it lies in the order `layout_a`: `k_major`, rows of m;
+    `interleaved`, such rows in groups of 32, each fourth one beside the other,
+    so that squares are stored without bank conflicts; or `row_major`, rows of
+    k, which lanes of a warp that have units of their own read by 16 bytes.
+
+    With `prefetch = true`, indices that all of a warp's columns share are
+    loaded from where they are to registers, a tile ahead, rather than copied to
+    shared memory as the values. With `defer = true`, the last products of a
+    tile are made with the next tile, when loads of its first operands have yet
+    to arrive.
 
     `packing` is the packed form that the weights take. With `pack = true` a
     block stages only the rows of A that its columns use, which
@@ -110,8 +137,10 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     of a block tile.
 
     What is left out of a schedule that an option gives, the cost model chooses.
-    What an op's own leaves out is one or none, and `split_k` what `cluster_k`
-    is.
+    What an op's own leaves out is one, false or none, `split_k` what
+    `cluster_k` is, `layout_a` is `k_major`, and `copy_a` is `direct` for a
+    k-major A or a row-major tile of it, else `elements`.
+    nm-stage-shared-memory refuses what does not fit the operands.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
@@ -130,7 +159,9 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k,
                         NM_Count:$cluster_k, NM_Count:$slice_k,
-                        NM_Choice:$prefetch, NM_Choice:$pack,
+                        NM_Case<"CopyWay">:$copy_a,
+                        NM_Case<"TileOrder">:$layout_a, NM_Choice:$prefetch,
+                        NM_Choice:$defer, NM_Choice:$pack,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = strategyName # [{
     bool isForGPU() const { return true; }
@@ -144,7 +175,11 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
 
-    bool prefetchesIndices() const { return getPrefetch().value_or(true); }
+    TileOrder getOrderOfA() const {
+      return getLayoutA().value_or(TileOrder::KMajor);
+    }
+    bool prefetchesIndices() const { return getPrefetch().value_or(false); }
+    bool defersProducts() const { return getDefer().value_or(false); }
     bool packsRows() const { return getPack().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
   }];
