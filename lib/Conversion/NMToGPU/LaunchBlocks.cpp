@@ -44,23 +44,63 @@ static SmallVector<Value> countTrips(OpBuilder &builder, scf::ForallOp loop) {
   return trips;
 }
 
+/// Numbers of iterations in the dimension that runs fastest and the one after
+/// it, of block `tile` of these, where `groupM` of the latter take turns; see
+/// #nm.simt.
+static std::pair<Value, Value> splitGrouped(OpBuilder &builder, Location loc,
+                                            Value tile, Value fastTrips,
+                                            Value slowTrips, int64_t groupM) {
+  Value rows = arith::ConstantIndexOp::create(builder, loc, groupM);
+  Value inGroup = builder.createOrFold<arith::MulIOp>(loc, rows, fastTrips);
+  Value first = builder.createOrFold<arith::MulIOp>(
+      loc, arith::DivUIOp::create(builder, loc, tile, inGroup), rows);
+  Value inside = arith::RemUIOp::create(builder, loc, tile, inGroup);
+  // The last group may have fewer.
+  Value left = arith::SubIOp::create(builder, loc, slowTrips, first);
+  rows = arith::MinUIOp::create(builder, loc, rows, left);
+  return {arith::DivUIOp::create(builder, loc, inside, rows),
+          arith::AddIOp::create(
+              builder, loc, first,
+              arith::RemUIOp::create(builder, loc, inside, rows))};
+}
+
 /// The loop's induction variables in the block, or cluster, with linear id
-/// `block`.
+/// `block`. The two dimensions that run fastest are in groups of `groupM`.
 static SmallVector<Value> getInductionVars(OpBuilder &builder,
                                            scf::ForallOp loop,
-                                           ArrayRef<Value> trips, Value block) {
+                                           ArrayRef<Value> trips, Value block,
+                                           int64_t groupM) {
   Location loc = loop.getLoc();
   SmallVector<Value> lower = loop.getLowerBound(builder),
                      step = loop.getStep(builder), ivs(loop.getRank());
-  SmallVector<size_t> order = getOrder(loop);
-  for (size_t dim : order) {
+  // Takes the number of one of `count` iterations off the block's.
+  auto take = [&](Value count, bool isLast) {
     Value index = block;
-    if (dim != order.back()) {
-      index = arith::RemUIOp::create(builder, loc, block, trips[dim]);
-      block = arith::DivUIOp::create(builder, loc, block, trips[dim]);
+    if (!isLast) {
+      index = arith::RemUIOp::create(builder, loc, block, count);
+      block = arith::DivUIOp::create(builder, loc, block, count);
     }
+    return index;
+  };
+  auto set = [&](size_t dim, Value index) {
     Value offset = builder.createOrFold<arith::MulIOp>(loc, index, step[dim]);
     ivs[dim] = builder.createOrFold<arith::AddIOp>(loc, offset, lower[dim]);
+  };
+  SmallVector<size_t> order = getOrder(loop);
+  for (size_t i = 0; i < order.size(); ++i) {
+    bool isGrouped = groupM > 1 && i == 0 && i + 1 < order.size();
+    if (!isGrouped) {
+      set(order[i], take(trips[order[i]], i + 1 == order.size()));
+      continue;
+    }
+    size_t fast = order[i], slow = order[++i];
+    Value tiles =
+        builder.createOrFold<arith::MulIOp>(loc, trips[fast], trips[slow]);
+    auto [fastIndex, slowIndex] =
+        splitGrouped(builder, loc, take(tiles, i + 1 == order.size()),
+                     trips[fast], trips[slow], groupM);
+    set(fast, fastIndex);
+    set(slow, slowIndex);
   }
   return ivs;
 }
@@ -173,7 +213,10 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
     iteration = arith::DivUIOp::create(
         rewriter, loc, iteration,
         arith::ConstantIndexOp::create(rewriter, loc, cluster));
-  SmallVector<Value> ivs = getInductionVars(rewriter, loop, trips, iteration);
+  auto simt = dyn_cast_if_present<SimtScheduleAttr>(schedule);
+  SmallVector<Value> ivs =
+      getInductionVars(rewriter, loop, trips, iteration,
+                       simt ? simt.getGroupM().value_or(1) : 1);
   rewriter.eraseOp(loop.getTerminator());
   auto terminator = gpu::TerminatorOp::create(rewriter, loc);
   rewriter.inlineBlockBefore(loop.getBody(), terminator, ivs);

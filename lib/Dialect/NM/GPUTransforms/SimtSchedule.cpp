@@ -70,7 +70,8 @@ static TileOrder getTileOrder(::nm::LayoutOfA layout) {
 }
 
 static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
-                                    const GpuSchedule &chosen) {
+                                    const GpuSchedule &chosen,
+                                    int64_t groupM = 1) {
   SparseProductOpInterface op = request.op;
   PackingAttr packing;
   if (request.packs)
@@ -78,9 +79,9 @@ static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
   TileSizes tile(chosen);
   return getCheckedAt<SimtScheduleAttr>(
       op, tile.block, tile.warp, tile.thread, chosen.stages, chosen.splitK,
-      chosen.clusterK, chosen.sliceK, getCopyWay(chosen.copies.copyA),
-      getTileOrder(chosen.copies.layoutA), chosen.copies.prefetch,
-      chosen.copies.defer, chosen.pack, packing);
+      chosen.clusterK, chosen.sliceK, std::optional(groupM),
+      getCopyWay(chosen.copies.copyA), getTileOrder(chosen.copies.layoutA),
+      chosen.copies.prefetch, chosen.copies.defer, chosen.pack, packing);
 }
 
 /// What the cost model may do about rows of A that no column uses.
@@ -119,7 +120,8 @@ static SimtScheduleAttr completeGiven(const ScheduleRequest &request,
   SparseProductOpInterface op = request.op;
   takeGiven(given, op.getPattern(), chosen);
   completeSimtCopies(product, request.chip, getGivenCopies(given), chosen);
-  SimtScheduleAttr schedule = toAttribute(request, chosen);
+  SimtScheduleAttr schedule =
+      toAttribute(request, chosen, given.getGroupM().value_or(1));
   if (schedule && given.packsRows() && failed(checkLists(op, schedule)))
     return {};
   if (::nm::Status status = verifySimtCopies(product, chosen);

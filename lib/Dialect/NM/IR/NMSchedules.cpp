@@ -129,12 +129,13 @@ LogicalResult SimtScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     ArrayRef<int64_t> thread, std::optional<int64_t> stages,
     std::optional<int64_t> splitK, std::optional<int64_t> clusterK,
-    std::optional<int64_t> sliceK, std::optional<CopyWay>,
-    std::optional<TileOrder>, std::optional<bool>, std::optional<bool>,
-    std::optional<bool>, PackingAttr packing) {
+    std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
+    std::optional<CopyWay>, std::optional<TileOrder>, std::optional<bool>,
+    std::optional<bool>, std::optional<bool>, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyTiles(emitError, block, warp, thread)) ||
-      failed(verifyCounts(emitError, stages, splitK, sliceK)))
+      failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
+      failed(verifyCount(emitError, "group_m", groupM, kMaxParts)))
     return failure();
   // (C3).
   if (failed(verifyCount(emitError, "cluster_k", clusterK, kMaxCluster)))
@@ -207,8 +208,9 @@ LogicalResult SimtScheduleAttr::verifyPattern(EmitError emitError,
 
 ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
-             getSplitK(), getClusterK(), getSliceK(), getCopyA(), getLayoutA(),
-             getPrefetch(), getDefer(), /*pack=*/false, getPacking());
+             getSplitK(), getClusterK(), getSliceK(), getGroupM(), getCopyA(),
+             getLayoutA(), getPrefetch(), getDefer(), /*pack=*/false,
+             getPacking());
 }
 
 //===----------------------------------------------------------------------===//

@@ -117,6 +117,13 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     tile of C and turns along k, and their sums are combined inside the tile, in
     the order of the groups; the others are combined by `nm.combine`.
 
+    Blocks of neighbouring numbers run at a time, and share what the
+    second-level cache holds. `group_m` tiles along m are numbered together: all
+    their tiles along n, of each n those of the group first, and then the next
+    group's. Of 3 x 2 tiles, blocks 0 to 5 are (0, 0), (0, 1), (1, 0), (1, 1),
+    (2, 0), (2, 1) in groups of one, and (0, 0), (1, 0), (0, 1), (1, 1), (2, 0),
+    (2, 1) in groups of two.
+
     The tile of A is copied to shared memory in the way `copy_a`: `direct`, as
     it is; or transposed, through registers by `elements` or by 4 x 4 `squares`,
     or by matrix loads (`matrices`) from a staging buffer, which asynchronous
@@ -145,7 +152,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warp` and `thread`
       two or none, each 1 to 1024.
-    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
+    * (C2) 1 ≤ stages, split_k, group_m ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
     * (C4) `packing` has no `col_info` of its own. On an op, `pack = true` comes
       with a `block` and a `packing`, and `#nm.packing` (C4) holds for what it
@@ -159,7 +166,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k,
                         NM_Count:$cluster_k, NM_Count:$slice_k,
-                        NM_Case<"CopyWay">:$copy_a,
+                        NM_Count:$group_m, NM_Case<"CopyWay">:$copy_a,
                         NM_Case<"TileOrder">:$layout_a, NM_Choice:$prefetch,
                         NM_Choice:$defer, NM_Choice:$pack,
                         NM_OptionalPacking:$packing);
