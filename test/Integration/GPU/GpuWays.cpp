@@ -85,7 +85,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       op.strategy != "mma_sync")
     return ways;
   add("stages = " + std::to_string(getNumber(op.remark, "stages")));
-  for (const char *name : {"split_k", "cluster_k", "slice_k"})
+  for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
     if (getNumber(op.remark, name) > 1)
       add(name);
   for (const char *way :
@@ -122,6 +122,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "simt: split_k",
       "simt: cluster_k",
       "simt: slice_k",
+      "simt: group_m",
       "simt: pack = true",
       "simt: prefetch = true",
       "simt: prefetch = false",
