@@ -17,9 +17,9 @@ inline constexpr llvm::StringLiteral kReusesTiles("nm.reuses_tiles");
 int64_t countSharedBytes(scf::ForallOp loop);
 
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
-/// iteration, or of a cluster of such blocks, and its workgroup buffers by views
-/// of dynamic shared memory. Of a product with a `schedule`, this says how
-/// blocks are numbered, and how many are a cluster.
+/// iteration, or of a cluster of such blocks, and its workgroup buffers by
+/// views of dynamic shared memory. Of a product with a `schedule`, this says
+/// how blocks are numbered, and how many are a cluster.
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
                   ScheduleAttrInterface schedule = {});
 
