@@ -34,7 +34,7 @@ class GemvExpansion : public TileExpansion {
 public:
   GemvExpansion(SparseProductOpInterface op, const GpuTile &tile)
       : tile(tile), pattern(op.getPattern()),
-        packing(op.getPackingAttr().getPacking()),
+        packing(op.getPanelPacking().getPacking()),
         element(op.getAType().getElementType()),
         accumulator(op.getAccumulatorType()) {}
 

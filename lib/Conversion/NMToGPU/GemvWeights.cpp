@@ -19,7 +19,7 @@ static constexpr int64_t kMaxLoadBytes = 16;
 GemvWeights::GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op,
                          Value values, Value indices, Value column,
                          int64_t columns)
-    : pattern(op.getPattern()), packing(op.getPackingAttr().getPacking()),
+    : pattern(op.getPattern()), packing(op.getPanelPacking().getPacking()),
       values(values), indices(indices), columns(columns) {
   panel = emitter.div(column, packing.panel);
   Value inPanel = emitter.rem(column, packing.panel);
@@ -29,9 +29,10 @@ GemvWeights::GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op,
 
 LogicalResult GemvWeights::verify(SparseProductOpInterface op,
                                   int64_t columns) {
-  PackingAttr attribute = op.getPackingAttr();
+  PackingAttr attribute = op.getPanelPacking();
   if (!attribute)
-    return op->emitOpError() << "expected packed weights for strategy gemv";
+    return op->emitOpError()
+           << "expected weights packed in panels for strategy gemv";
   ::nm::PanelPacking packing = attribute.getPacking();
   ::nm::Pattern pattern = op.getPattern();
   if (packing.colInfo != 0)

@@ -24,7 +24,7 @@ using namespace mlir::nm;
 
 /// Of weights that are staged; none where lanes load them to registers.
 static std::vector<::nm::BitXor> getSwizzleOfValues(SpMMOp op) {
-  if (readsWeightsInPlace(op.getPackingAttr()))
+  if (readsWeightsInPlace(op.getPanelPacking()))
     return {};
   return *mlir::nm::getMatrixSwizzle(
       cast<MemRefType>(op.getValues().getType()));
@@ -35,10 +35,10 @@ MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
       swizzleOfA(
           *mlir::nm::getMatrixSwizzle(cast<MemRefType>(op.getA().getType()))),
-      packing(op.getPackingAttr().getPacking()), panel(packing.panel),
+      packing(op.getPanelPacking().getPacking()), panel(packing.panel),
       order(pattern, cast<MemRefType>(op.getA().getType()).getDimSize(0) /
                          pattern.windowRows()),
-      isInPlace(readsWeightsInPlace(op.getPackingAttr())),
+      isInPlace(readsWeightsInPlace(op.getPanelPacking())),
       swizzleOfValues(getSwizzleOfValues(op)),
       unitColumns(std::min(panel, tile.warpN)),
       areWeightsRows(op.getTransposeC() && unitColumns % kSquareSide == 0) {}
@@ -255,7 +255,7 @@ static LogicalResult verifyStaged(SpMMOp op, const GpuTile &tile) {
            type.getShape().back() == columns &&
            mlir::nm::getMatrixSwizzle(type);
   };
-  PackingAttr packing = op.getPackingAttr();
+  PackingAttr packing = op.getPanelPacking();
   if (op.getTransposeA() && isStaged(op.getA(), tile.m) &&
       (readsWeightsInPlace(packing) ||
        isStaged(op.getValues(), packing.getPanel())))

@@ -151,8 +151,8 @@ SimtExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
   // A warp that reads several panels, or one in shared memory, does so when it
   // multiplies.
   if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) || pattern.m == 1 ||
-      !op.getPackingAttr() || !type.hasStaticShape() ||
-      type.getDimSize(2) != 1 || op.getPackingAttr().getPanel() < tile.warpN)
+      !op.getPanelPacking() || !type.hasStaticShape() ||
+      type.getDimSize(2) != 1 || op.getPanelPacking().getPanel() < tile.warpN)
     return {};
   Location loc = op.getLoc();
   SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
@@ -161,7 +161,7 @@ SimtExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
   Value panel = builder.createOrFold<arith::DivUIOp>(
       loc, columns[0],
       arith::ConstantIndexOp::create(builder, loc,
-                                     op.getPackingAttr().getPanel()));
+                                     op.getPanelPacking().getPanel()));
   auto [strides, offset] = type.getStridesAndOffset();
   int64_t units = type.getDimSize(1) / tile.sliceK;
   Value firstUnit = getFirstRow(builder, loc, units);

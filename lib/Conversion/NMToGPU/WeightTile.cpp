@@ -18,15 +18,19 @@ static constexpr int64_t kMaxLoadBytes = 16;
 
 WeightTile::WeightTile(SpMMOp op)
     : loc(op.getLoc()), pattern(op.getPattern().getPattern()),
-      packing(op.getPackingAttr()), values(op.getValues()),
+      packing(op.getPanelPacking()), values(op.getValues()),
       indices(op.getIndices()),
       numUnitRows(
           cast<MemRefType>(indices.getType()).getDimSize(packing ? 1 : 0)) {}
 
 LogicalResult WeightTile::verify(SpMMOp op) {
-  PackingAttr packing = op.getPackingAttr();
-  if (!packing)
+  if (!op.getPackingAttr())
     return success();
+  PackingAttr packing = op.getPanelPacking();
+  if (!packing)
+    return op.emitOpError() << "expected weights condensed or in panels for "
+                               "strategy simt, but got "
+                            << op.getPackingAttr();
   // A thread then takes its positions without masks and shifts.
   if (packing.getIndexBits() != 8 || !packing.getPacking().isRowWise())
     return op.emitOpError() << "expected packing with index_bits = 8 and "

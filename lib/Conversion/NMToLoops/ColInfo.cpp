@@ -41,8 +41,8 @@ class WindowLists {
 public:
   WindowLists(LoopEmitter &emitter, PackOp op, Value tile, Value window)
       : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
-        packing(op.getPacking().getPacking()), lists(emitter, pattern, packing),
-        tile(tile), window(window) {}
+        packing(cast<PackingAttr>(op.getPacking()).getPacking()),
+        lists(emitter, pattern, packing), tile(tile), window(window) {}
 
   void emit();
 
@@ -131,7 +131,7 @@ void WindowLists::emit() {
 
 void mlir::nm::emitIndicesAndLists(LoopEmitter &emitter, PackOp op) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
-  ::nm::PanelPacking packing = op.getPacking().getPacking();
+  ::nm::PanelPacking packing = cast<PackingAttr>(op.getPacking()).getPacking();
   SmallVector<Value> sizes = emitter.sizes(op.getPackedIndices());
   Value tiles = emitter.div(sizes[0], 2 * packing.panelsOfTile());
   Value windows = emitter.div(sizes[1], pattern.n);

@@ -15,7 +15,7 @@ class PackLoops {
 public:
   PackLoops(LoopEmitter &emitter, PackOp op)
       : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
-        packing(op.getPacking().getPacking()) {}
+        packing(cast<PackingAttr>(op.getPacking()).getPacking()) {}
 
   void emit() {
     packValues();

@@ -16,7 +16,7 @@ class ProductLoops {
 public:
   ProductLoops(LoopEmitter &emitter, SparseProductOpInterface op)
       : emitter(emitter), op(op),
-        weights(emitter, op.getPattern(), op.getPackingAttr(), op.getValues(),
+        weights(emitter, op.getPattern(), op.getPanelPacking(), op.getValues(),
                 op.getIndices()) {}
 
   void emit() {

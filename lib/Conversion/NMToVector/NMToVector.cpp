@@ -66,7 +66,7 @@ static ProductTile describe(SparseProductOpInterface op,
   tile.c = op.getC();
   if (op.hasEpilogue())
     tile.epilogue = op;
-  tile.packing = op.getPackingAttr();
+  tile.packing = op.getPanelPacking();
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation())) {
     tile.transposeA = spmm.getTransposeA();
     tile.transposeC = spmm.getTransposeC();
@@ -142,8 +142,10 @@ private:
     if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
       return rewriter.notifyMatchFailure(op,
                                          "arith.extf of f8 has no lowering");
-    if (PackingAttr packing = op.getPackingAttr();
-        packing &&
+    PackingAttr packing = op.getPanelPacking();
+    if (op.getPackingAttr() && !packing)
+      return rewriter.notifyMatchFailure(op, "weights are not in panels");
+    if (packing &&
         (!packing.getPacking().isRowWise() || packing.getColInfo() != 0))
       return rewriter.notifyMatchFailure(
           op, "weights are packed in chunks, or with lists of rows");

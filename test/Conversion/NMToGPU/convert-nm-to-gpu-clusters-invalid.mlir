@@ -5,7 +5,7 @@
 func.func @no_loop(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m) in (1) {
     // expected-error @+1 {{expected clusters of 3 blocks, as its schedule has, but got 1}}
-    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
       ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -23,7 +23,7 @@ func.func @size(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x16x
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
       // expected-error @+1 {{expected clusters of 2 blocks, as its schedule has, but got 3}}
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 2>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     } {mapping = [#nm.cluster_block]}
@@ -43,7 +43,7 @@ func.func @threads(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x
     scf.forall (%p) in (3) {
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     } {mapping = [#gpu.thread<x>]}
@@ -62,7 +62,7 @@ func.func @unmapped(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8
     scf.forall (%p) in (3) {
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     }
@@ -81,7 +81,7 @@ func.func @dynamic_count(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: mem
     scf.forall (%p) in (%n) {
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     } {mapping = [#nm.cluster_block]}
@@ -100,7 +100,7 @@ func.func @parts(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x16
     scf.forall (%p) in (2) {
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 2>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     } {mapping = [#nm.cluster_block]}
@@ -120,7 +120,7 @@ func.func @others(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x1
     scf.forall (%p) in (3) {
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     } {mapping = [#nm.cluster_block]}
@@ -141,7 +141,7 @@ func.func @same_part(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<
       %pt = memref.subview %partials[0, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: 0>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: 0>>)
       // expected-error @+1 {{expected to add to the part of the partial sums that its block of the cluster has}}
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: 0>>)
     } {mapping = [#nm.cluster_block]}
@@ -161,7 +161,7 @@ func.func @into_c(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x1
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
       // expected-error @+1 {{expected to add to the part of the partial sums that its block of the cluster has}}
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%c : memref<64x128xf32>)
     } {mapping = [#nm.cluster_block]}
@@ -180,7 +180,7 @@ func.func @not_zero(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
       // expected-error @+1 {{expected partial sums to be filled with zeros}}
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
     } {mapping = [#nm.cluster_block]}
@@ -195,7 +195,7 @@ func.func @no_combine(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref
   scf.forall (%m) in (1) {
     // expected-error @+1 {{expected one nm.combine behind it, which adds up what its blocks sum}}
     scf.forall (%p) in (3) {
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%c : memref<64x128xf32>)
     } {mapping = [#nm.cluster_block]}
@@ -207,7 +207,7 @@ func.func @no_combine(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref
 
 func.func @combine_alone(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x16x1xi8>, %p: memref<3x64x128xf32>, %c: memref<64x128xf32>) {
   scf.forall (%m) in (1) {
-    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8]>
       ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%c : memref<64x128xf32>)
     // expected-error @+1 {{expected a loop over the blocks of a cluster, which make its partial sums}}
@@ -224,7 +224,7 @@ func.func @two_loops(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<
     } {mapping = [#nm.cluster_block]}
     // expected-error @+1 {{expected at most one loop over the blocks of a cluster}}
     scf.forall (%p) in (3) {
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], cluster_k = 3>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>) outs(%c : memref<64x128xf32>)
     } {mapping = [#nm.cluster_block]}

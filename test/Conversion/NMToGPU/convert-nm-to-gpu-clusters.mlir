@@ -52,7 +52,7 @@ func.func @cluster(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x
       %pt = memref.subview %partials[%p, 0, 0] [1, 64, 128] [1, 1, 1] : memref<3x64x128xf32> to memref<64x128xf32, strided<[128, 1], offset: ?>>
       %zero = arith.constant 0.0 : f32
       linalg.fill ins(%zero : f32) outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)
-      nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 32], thread = [4, 8], split_k = 3, cluster_k = 3, copy_a = squares, defer = true>
         ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
         outs(%pt : memref<64x128xf32, strided<[128, 1], offset: ?>>)

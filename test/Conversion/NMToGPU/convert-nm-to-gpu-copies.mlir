@@ -26,7 +26,7 @@
 // CHECK-NEXT: gpu.barrier
 func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, layout_a = interleaved, prefetch = true, defer = true>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -78,7 +78,7 @@ func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100x
 // CHECK: arith.addi %[[PLACE]], %c4
 func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
+    nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, defer = true, pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -100,7 +100,7 @@ func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x
 // CHECK: memref.store %{{.*}}, %{{.*}}[%[[PLACE]], %{{.*}}]
 func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
+    nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, defer = true, pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -123,7 +123,7 @@ func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: m
 // CHECK: arith.cmpi ult, %{{.*}}, %[[K]]
 func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:8, block = 4x64> packing <panel = 64, index_bits = 8, col_info = 64>
+    nm.spmm <2:8, block = 4x64> packing #nm.packing<panel = 64, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 64], warp = [32, 32], thread = [8, 4], defer = true, pack = true, packing = <panel = 64, index_bits = 8>>
       ins(%a, %v, %i : memref<64x?xf32>, memref<1x?x64xf32>, memref<?x?x1xi8>)
       outs(%c : memref<64x64xf32>)
@@ -141,7 +141,7 @@ func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<
 // CHECK: nvgpu.device_async_copy %[[A]][%[[ROW]], %[[K]]], %{{.*}}[%[[ROW]], %[[PLACE]]], 4 {bypassL1} : memref<64x64xf32> to memref<64x64xf32, strided<[64, 1]>
 func.func @rows_stay(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+    nm.spmm <2:8, block = 4x4> packing #nm.packing<panel = 64, index_bits = 8>
       schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4], layout_a = row_major, defer = true>
       ins(%a, %v, %i : memref<64x64xf32>, memref<1x16x64xf32>, memref<1x4x16xi8>)
       outs(%c : memref<64x64xf32>)

@@ -25,7 +25,7 @@ func.func @narrow(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x1
     %bt = memref.subview %bias[%n] [128] [1] : memref<256xf32> to memref<128xf32, strided<[1], offset: ?>>
     %sums = memref.alloc() : memref<64x128xf32>
     linalg.fill ins(%zero : f32) outs(%sums : memref<64x128xf32>)
-    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, defer = true>
       ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
       outs(%sums : memref<64x128xf32>)
@@ -67,7 +67,7 @@ func.func @ragged(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memref<8x1
     %st = memref.subview %scale[%m] [%size] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
     linalg.fill ins(%zero : f32) outs(%ct : memref<?x128xf32, strided<[256, 1], offset: ?>>)
     %at = memref.subview %a[0, 0] [%size, 32] [1, 1] : memref<64x32xf32> to memref<?x32xf32, strided<[32, 1]>>
-    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, defer = true>
       ins(%at, %v, %i : memref<?x32xf32, strided<[32, 1]>>, memref<8x16x16xf32>, memref<8x16x1xi8>)
       outs(%ct : memref<?x128xf32, strided<[256, 1], offset: ?>>)

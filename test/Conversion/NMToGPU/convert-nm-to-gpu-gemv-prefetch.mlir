@@ -20,7 +20,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
   %zero = arith.constant 0.0 : f32
   scf.forall (%n) in (1) {
     linalg.fill ins(%zero : f32) outs(%y : memref<32xf32>)
-    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
       ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -35,7 +35,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 // CHECK: gpu.terminator
 func.func @odd_rows(%x: memref<64xi8>, %v: memref<1x8x60xi8>, %i: memref<1x4x1xi8>, %y: memref<15xi32>) {
   scf.forall (%n) in (1) {
-    nm.spmv <1:2, block = 1x15> packing <panel = 15, index_bits = 1, chunk_rows = 4, index_rows = 8>
+    nm.spmv <1:2, block = 1x15> packing #nm.packing<panel = 15, index_bits = 1, chunk_rows = 4, index_rows = 8>
       schedule #nm.gemv<block = [1, 15, 64], warp = [1, 15], thread = [1, 1]>
       ins(%x, %v, %i : memref<64xi8>, memref<1x8x60xi8>, memref<1x4x1xi8>) outs(%y : memref<15xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -54,7 +54,7 @@ func.func @hundred_blocks(%x: memref<64xf32>, %v: memref<100x4x128xf32>, %i: mem
     %vt = memref.subview %v[%panel, 0, 0] [1, 4, 128] [1, 1, 1] : memref<100x4x128xf32> to memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>
     %it = memref.subview %i[%panel, 0, 0] [1, 1, 384] [1, 1, 1] : memref<100x1x384xi8> to memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>
     %yt = memref.subview %y[%n] [32] [1] : memref<3200xf32> to memref<32xf32, strided<[1], offset: ?>>
-    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
       ins(%x, %vt, %it : memref<64xf32>, memref<1x4x128xf32, strided<[512, 128, 1], offset: ?>>, memref<1x1x384xi8, strided<[384, 384, 1], offset: ?>>) outs(%yt : memref<32xf32, strided<[1], offset: ?>>)
   } {mapping = [#gpu.block<linear_dim_0>]}

@@ -29,7 +29,7 @@ func.func @tiles(%a: memref<2x1024xf32>, %v: memref<1x64x128xf32>, %i: memref<1x
       %at = memref.subview %a[0, %k] [2, 256] [1, 1] : memref<2x1024xf32> to memref<2x256xf32, strided<[1024, 1], offset: ?>>
       %vt = memref.subview %v[0, %row, 0] [1, 16, 128] [1, 1, 1] : memref<1x64x128xf32> to memref<1x16x128xf32, strided<[8192, 128, 1], offset: ?>>
       %it = memref.subview %i[0, %group, 0] [1, 4, 384] [1, 1, 1] : memref<1x16x384xi8> to memref<1x4x384xi8, strided<[6144, 384, 1], offset: ?>>
-      nm.spmm <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+      nm.spmm <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
         schedule #nm.gemv<block = [2, 32, 256], warp = [2, 32], thread = [2, 1], stages = 2, slice_k = 4>
         ins(%at, %vt, %it : memref<2x256xf32, strided<[1024, 1], offset: ?>>, memref<1x16x128xf32, strided<[8192, 128, 1], offset: ?>>, memref<1x4x384xi8, strided<[6144, 384, 1], offset: ?>>) outs(%c : memref<2x32xf32>)
     }

@@ -36,7 +36,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
   %zero = arith.constant 0.0 : f32
   scf.forall (%n) in (1) {
     linalg.fill ins(%zero : f32) outs(%y : memref<32xf32>)
-    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
       ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -62,7 +62,7 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 // CHECK: arith.addf
 func.func @rows_of_f16(%a: memref<?x64xf16>, %v: memref<1x8x128xf16>, %i: memref<1x1x48xi8>, %c: memref<?x30xf32>) {
   scf.forall (%n) in (1) {
-    nm.spmm <8:32, block = 1x16> packing <panel = 64, index_bits = 5, chunk_rows = 2, chunk_columns = 4, index_rows = 16>
+    nm.spmm <8:32, block = 1x16> packing #nm.packing<panel = 64, index_bits = 5, chunk_rows = 2, chunk_columns = 4, index_rows = 16>
       schedule #nm.gemv<block = [4, 64, 64], warp = [4, 64], thread = [4, 4]>
       ins(%a, %v, %i : memref<?x64xf16>, memref<1x8x128xf16>, memref<1x1x48xi8>) outs(%c : memref<?x30xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -80,7 +80,7 @@ func.func @rows_of_f16(%a: memref<?x64xf16>, %v: memref<1x8x128xf16>, %i: memref
 // CHECK-NOT: llvm.inline_asm
 func.func @blocks_of_i8(%x: memref<64xi8>, %v: memref<1x8x128xi8>, %i: memref<1x1x16xi8>, %y: memref<32xi32>) {
   scf.forall (%n) in (1) {
-    nm.spmv <2:4, block = 4x4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 8>
+    nm.spmv <2:4, block = 4x4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 8>
       schedule #nm.gemv<block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
       ins(%x, %v, %i : memref<64xi8>, memref<1x8x128xi8>, memref<1x1x16xi8>) outs(%y : memref<32xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -97,7 +97,7 @@ func.func @blocks_of_i8(%x: memref<64xi8>, %v: memref<1x8x128xi8>, %i: memref<1x
 // CHECK: arith.select %{{.*}} : vector<1xi1>, vector<1xf32>
 func.func @f8(%x: memref<64xf8E4M3FN>, %v: memref<1x2x512xf8E4M3FN>, %i: memref<1x1x256xi8>, %y: memref<32xf32>) {
   scf.forall (%n) in (1) {
-    nm.spmv <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 16, index_rows = 32>
+    nm.spmv <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 16, index_rows = 32>
       schedule #nm.gemv<block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
       ins(%x, %v, %i : memref<64xf8E4M3FN>, memref<1x2x512xf8E4M3FN>, memref<1x1x256xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -115,7 +115,7 @@ func.func @f8(%x: memref<64xf8E4M3FN>, %v: memref<1x2x512xf8E4M3FN>, %i: memref<
 // CHECK: vector.store %[[SUMS]]
 func.func @idle_lanes(%x: memref<64xi8>, %v: memref<1x8x96xi8>, %i: memref<1x4x1xi8>, %y: memref<24xi32>) {
   scf.forall (%n) in (1) {
-    nm.spmv <1:2, block = 1x24> packing <panel = 24, index_bits = 1, chunk_rows = 4, index_rows = 8>
+    nm.spmv <1:2, block = 1x24> packing #nm.packing<panel = 24, index_bits = 1, chunk_rows = 4, index_rows = 8>
       schedule #nm.gemv<block = [1, 24, 64], warp = [1, 24], thread = [1, 1]>
       ins(%x, %v, %i : memref<64xi8>, memref<1x8x96xi8>, memref<1x4x1xi8>) outs(%y : memref<24xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -134,7 +134,7 @@ func.func @idle_lanes(%x: memref<64xi8>, %v: memref<1x8x96xi8>, %i: memref<1x4x1
 // CHECK: vector.fma
 func.func @steps_together(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x384xi8>, %y: memref<32xf32>) {
   scf.forall (%n) in (1) {
-    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], slice_k = 2>
       ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
@@ -150,7 +150,7 @@ func.func @steps_together(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: mem
 // CHECK: gpu.terminator
 func.func @single_step(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x384xi8>, %y: memref<32xf32>) {
   scf.forall (%n) in (1) {
-    nm.spmv <8:32> packing <panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 256], warp = [1, 32], thread = [1, 1], slice_k = 4>
       ins(%x, %v, %i : memref<256xf32>, memref<1x16x128xf32>, memref<1x4x384xi8>) outs(%y : memref<32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}

@@ -16,7 +16,7 @@ func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<
 func.func @not_staged_by_matrices(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
   scf.forall (%m) in (1) {
     // expected-error @+1 {{expected swizzled operands in workgroup memory, with A k-major, as nm-stage-shared-memory makes them}}
-    nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
       ins(%a, %v, %i : memref<32x64xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf16>)
@@ -75,7 +75,7 @@ func.func @decompress(%v: memref<32x64xf32>, %i: memref<32x64xi8>, %w: memref<64
 
 func.func @gemv_condensed(%a: memref<8x128xf32>, %v: memref<64x32xf32>, %i: memref<64x32xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
-    // expected-error @+1 {{expected packed weights for strategy gemv}}
+    // expected-error @+1 {{expected weights packed in panels for strategy gemv}}
     nm.spmm <2:4> schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<64x32xf32>, memref<64x32xi8>)
       outs(%c : memref<8x32xf32>)
@@ -88,7 +88,7 @@ func.func @gemv_condensed(%a: memref<8x128xf32>, %v: memref<64x32xf32>, %i: memr
 func.func @gemv_rows(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected a thread to have all 8 rows of the block for strategy gemv, but got 4}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [4, 32], thread = [4, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
@@ -101,7 +101,7 @@ func.func @gemv_rows(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref
 func.func @gemv_chunks(%a: memref<8x128xf32>, %v: memref<1x64x32xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected chunks of the thread's 2 columns, of a power of two of rows, and of at most 16 bytes for strategy gemv, but got}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x64x32xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
@@ -114,7 +114,7 @@ func.func @gemv_chunks(%a: memref<8x128xf32>, %v: memref<1x64x32xf32>, %i: memre
 func.func @gemv_lists(%a: memref<8x128xf32>, %v: memref<1x12x32xf32>, %i: memref<2x12x1xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected packing without col_info for strategy gemv, but got #nm.packing<panel = 32, index_bits = 8, col_info = 32>}}
-    nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 32>
+    nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x12x32xf32>, memref<2x12x1xi8>)
       outs(%c : memref<8x32xf32>)
@@ -128,7 +128,7 @@ func.func @simt_lists(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, %v: 
                       %i: memref<4x3x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected A's tile packed by the lists of col_info, as nm-stage-shared-memory does, but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
-    nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 64>
+    nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4]>
       ins(%a, %v, %i : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<2x3x32xf32, #gpu.address_space<workgroup>>, memref<4x3x1xi8>)
       outs(%c : memref<64x64xf32>)
@@ -141,7 +141,7 @@ func.func @simt_lists(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, %v: 
 func.func @gemv_shared_indices(%a: memref<8x128xf32>, %v: memref<1x32x64xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected the thread's 2 columns to divide the block's 1, so that they share their indices}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 2, chunk_columns = 2, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 2, chunk_columns = 2, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 2]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x32x64xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
@@ -154,7 +154,7 @@ func.func @gemv_shared_indices(%a: memref<8x128xf32>, %v: memref<1x32x64xf32>, %
 func.func @on_tensors(%a: tensor<8x128xf32>, %v: tensor<1x16x128xf32>, %i: tensor<1x2x256xi8>, %c: tensor<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected operands to be memrefs, which bufferization makes of tensors}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : tensor<8x128xf32>, tensor<1x16x128xf32>, tensor<1x2x256xi8>)
       outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
@@ -190,12 +190,12 @@ func.func @no_schedule(%a: memref<8x128xf32>, %v: memref<64x32xf32>, %i: memref<
 func.func @unlike(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-note @+1 {{see the first}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
     // expected-error @+1 {{expected all products of a block to have one schedule, pattern, packing and element type}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1], slice_k = 2>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
@@ -208,7 +208,7 @@ func.func @unlike(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x
 func.func @gemv_shared_memory(%a: memref<8x16384xf32>, %v: memref<1x2048x128xf32>, %i: memref<1x256x256xi8>, %c: memref<8x32xf32>) {
   // expected-error @+1 {{expected tiles of at most 232448 bytes of shared memory, but those of its schedule take 5}}
   scf.forall (%n) in (1) {
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 16384], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x16384xf32>, memref<1x2048x128xf32>, memref<1x256x256xi8>)
       outs(%c : memref<8x32xf32>)
@@ -264,12 +264,12 @@ func.func @reduction_of_sums(%a: memref<128x32xf32, #gpu.address_space<workgroup
 
 func.func @two_outputs(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref<1x2x256xi8>, %c: memref<8x32xf32>, %d: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)
     // expected-error @+1 {{expected all products of a block to add to one tile of C}}
-    nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+    nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%d : memref<8x32xf32>)
@@ -286,7 +286,7 @@ func.func @two_loops(%a: memref<8x128xf32>, %v: memref<1x16x128xf32>, %i: memref
     scf.for %j = %c0 to %c1 step %c1 {
       scf.for %k = %c0 to %c1 step %c1 {
         // expected-error @+1 {{expected at most one loop, over k, inside the blocks}}
-        nm.spmm <2:4> packing <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
+        nm.spmm <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
       ins(%a, %v, %i : memref<8x128xf32>, memref<1x16x128xf32>, memref<1x2x256xi8>)
       outs(%c : memref<8x32xf32>)

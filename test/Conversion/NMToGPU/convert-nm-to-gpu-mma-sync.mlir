@@ -33,7 +33,7 @@ func.func @two_stages(%a: memref<256x64xf16>, %v: memref<2x128x32xf16>, %i: memr
       %at = memref.subview %a[%k, 0] [64, 64] [1, 1] : memref<256x64xf16> to memref<64x64xf16, strided<[64, 1], offset: ?>>
       %vt = memref.subview %v[0, %w, 0] [2, 32, 32] [1, 1, 1] : memref<2x128x32xf16> to memref<2x32x32xf16, strided<[4096, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [2, 32, 1] [1, 1, 1] : memref<2x128x1xi8> to memref<2x32x1xi8, strided<[128, 1, 1], offset: ?>>
-      nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.mma_sync<block = [64, 64, 64], warp = [32, 32], stages = 2>
         ins(%at, %vt, %it : memref<64x64xf16, strided<[64, 1], offset: ?>>, memref<2x32x32xf16, strided<[4096, 32, 1], offset: ?>>, memref<2x32x1xi8, strided<[128, 1, 1], offset: ?>>)
         outs(%c : memref<64x64xf16>)
@@ -58,7 +58,7 @@ func.func @filled_up(%a: memref<80x64xbf16>, %v: memref<2x12x32xbf16>, %i: memre
   %zero = arith.constant 0.0 : f32
   scf.forall (%m, %n) in (1, 1) {
     linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
-    nm.spmm <3:20, block = 1x32> transpose_a transpose_c packing <panel = 32, index_bits = 8>
+    nm.spmm <3:20, block = 1x32> transpose_a transpose_c packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.mma_sync<block = [64, 64, 80], warp = [32, 32]>
       ins(%a, %v, %i : memref<80x64xbf16>, memref<2x12x32xbf16>, memref<2x12x1xi8>)
       outs(%c : memref<64x64xf32>)
@@ -83,7 +83,7 @@ func.func @narrow(%a: memref<32x16xf16>, %v: memref<2x32x8xf16>, %i: memref<2x32
   %zero = arith.constant 0.0 : f32
   scf.forall (%m, %n) in (1, 1) {
     linalg.fill ins(%zero : f32) outs(%c : memref<16x16xf32>)
-    nm.spmm <32:32, block = 1x8> transpose_a transpose_c packing <panel = 8, index_bits = 8>
+    nm.spmm <32:32, block = 1x8> transpose_a transpose_c packing #nm.packing<panel = 8, index_bits = 8>
       schedule #nm.mma_sync<block = [16, 16, 32], warp = [16, 16]>
       ins(%a, %v, %i : memref<32x16xf16>, memref<2x32x8xf16>, memref<2x32x1xi8>)
       outs(%c : memref<16x16xf32>)
@@ -113,7 +113,7 @@ func.func @in_place(%a: memref<64x16xf16>, %v: memref<1x8x128xf16>, %i: memref<1
   %zero = arith.constant 0.0 : f32
   scf.forall (%m, %n) in (1, 1) {
     linalg.fill ins(%zero : f32) outs(%c : memref<16x32xf32>)
-    nm.spmm <4:8, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 4>
+    nm.spmm <4:8, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 4>
       schedule #nm.mma_sync<block = [16, 32, 64], warp = [16, 32]>
       ins(%a, %v, %i : memref<64x16xf16>, memref<1x8x128xf16>, memref<1x8x4xi8>)
       outs(%c : memref<16x32xf32>)

@@ -39,7 +39,7 @@ func.func @thread(%a: memref<128x32xf32, #gpu.address_space<workgroup>>, %v: mem
 func.func @narrow_indices(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, %v: memref<2x3x32xf32, #gpu.address_space<workgroup>>, %i: memref<2x3x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected packing with index_bits = 8 and without chunks for strategy simt, but got #nm.packing<panel = 32, index_bits = 5>}}
-    nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 5>
+    nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 5>
       schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4]>
       ins(%a, %v, %i : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<2x3x32xf32, #gpu.address_space<workgroup>>, memref<2x3x1xi8>)
       outs(%c : memref<64x64xf32>)

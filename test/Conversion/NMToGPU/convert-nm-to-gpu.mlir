@@ -30,7 +30,7 @@ func.func @vector_wise(%a: memref<64x32xf32>, %v: memref<8x16x16xf32>, %i: memre
   scf.forall (%m, %n) = (0, 0) to (128, 256) step (64, 128) {
     %ct = memref.subview %c[%m, %n] [64, 128] [1, 1] : memref<128x256xf32> to memref<64x128xf32, strided<[256, 1], offset: ?>>
     linalg.fill ins(%zero : f32) outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
-    nm.spmm <16:32, block = 1x32> packing <panel = 16, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 16, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, defer = true>
       ins(%a, %v, %i : memref<64x32xf32>, memref<8x16x16xf32>, memref<8x16x1xi8>)
       outs(%ct : memref<64x128xf32, strided<[256, 1], offset: ?>>)
@@ -81,7 +81,7 @@ func.func @units_of_warps(%a: memref<64x96xf32>, %v: memref<2x48x32xf32>, %i: me
       %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x96xf32> to memref<64x32xf32, strided<[96, 1], offset: ?>>
       %vt = memref.subview %v[0, %w, 0] [2, 16, 32] [1, 1, 1] : memref<2x48x32xf32> to memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [2, 16, 1] [1, 1, 1] : memref<2x48x1xi8> to memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>
-      nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.simt<block = [64, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2, copy_a = squares, layout_a = interleaved, prefetch = true, defer = true>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[96, 1], offset: ?>>, memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>)
         outs(%c : memref<64x64xf32>)
@@ -119,7 +119,7 @@ func.func @many_copies(%a: memref<96x128xf32>, %v: memref<2x48x32xf32>, %i: memr
       %at = memref.subview %a[%k, 0] [32, 128] [1, 1] : memref<96x128xf32> to memref<32x128xf32, strided<[128, 1], offset: ?>>
       %vt = memref.subview %v[0, %w, 0] [2, 16, 32] [1, 1, 1] : memref<2x48x32xf32> to memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [2, 16, 1] [1, 1, 1] : memref<2x48x1xi8> to memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>
-      nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.simt<block = [128, 64, 32], warp = [128, 32], thread = [16, 8], stages = 2, prefetch = true, defer = true>
         ins(%at, %vt, %it : memref<32x128xf32, strided<[128, 1], offset: ?>>, memref<2x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<2x16x1xi8, strided<[48, 1, 1], offset: ?>>)
         outs(%c : memref<128x64xf32>)
@@ -151,7 +151,7 @@ func.func @no_prefetch(%a: memref<64x96xf32>, %v: memref<4x48x32xf32>, %i: memre
       %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x96xf32> to memref<64x32xf32, strided<[96, 1], offset: ?>>
       %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x48x32xf32> to memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x48x1xi8> to memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>
-      nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2, prefetch = false, copy_a = matrices, defer = true>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[96, 1], offset: ?>>, memref<4x16x32xf32, strided<[1536, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[48, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
@@ -299,7 +299,7 @@ func.func @unaligned_batches(%a: memref<2x2x1x8xf32>, %v: memref<2x4x16xf32>, %i
   scf.forall (%x, %y) = (0, 0) to (2, 2) step (1, 1) {
     %at = memref.subview %a[%x, %y, 0, 0] [1, 1, 1, 8] [1, 1, 1, 1] : memref<2x2x1x8xf32> to memref<1x1x1x8xf32, strided<[16, 8, 8, 1], offset: ?>>
     %ct = memref.subview %c[%x, %y, 0, 0] [1, 1, 1, 30] [1, 1, 1, 1] : memref<2x2x1x30xf32> to memref<1x1x1x30xf32, strided<[60, 30, 30, 1], offset: ?>>
-    nm.spmm <2:4> packing <panel = 16, index_bits = 8> schedule #nm.simt<block = [32, 32, 8], warp = [32, 32], thread = [8, 4], copy_a = squares, defer = true, packing = <panel = 16, index_bits = 8>>
+    nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 8> schedule #nm.simt<block = [32, 32, 8], warp = [32, 32], thread = [8, 4], copy_a = squares, defer = true, packing = <panel = 16, index_bits = 8>>
       ins(%at, %v, %i : memref<1x1x1x8xf32, strided<[16, 8, 8, 1], offset: ?>>, memref<2x4x16xf32>, memref<2x4x16xi8>) outs(%ct : memref<1x1x1x30xf32, strided<[60, 30, 30, 1], offset: ?>>)
   } {mapping = [#gpu.block<linear_dim_0>, #gpu.block<linear_dim_1>]}
   return
@@ -337,7 +337,7 @@ func.func @rows_of_units(%a: memref<64x192xf32>, %v: memref<1x48x64xf32>, %i: me
       %ak = memref.subview %a[0, %k] [64, 64] [1, 1] : memref<64x192xf32> to memref<64x64xf32, strided<[192, 1], offset: ?>>
       %vk = memref.subview %v[0, %row, 0] [1, 16, 64] [1, 1, 1] : memref<1x48x64xf32> to memref<1x16x64xf32, strided<[3072, 64, 1], offset: ?>>
       %ik = memref.subview %i[0, %unit, 0] [1, 4, 16] [1, 1, 1] : memref<1x12x16xi8> to memref<1x4x16xi8, strided<[192, 16, 1], offset: ?>>
-      nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+      nm.spmm <2:8, block = 4x4> packing #nm.packing<panel = 64, index_bits = 8>
         schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4], stages = 2, layout_a = row_major, defer = true>
         ins(%ak, %vk, %ik : memref<64x64xf32, strided<[192, 1], offset: ?>>, memref<1x16x64xf32, strided<[3072, 64, 1], offset: ?>>, memref<1x4x16xi8, strided<[192, 16, 1], offset: ?>>)
         outs(%c : memref<64x64xf32>)
@@ -358,7 +358,7 @@ func.func @rows_of_units(%a: memref<64x192xf32>, %v: memref<1x48x64xf32>, %i: me
 // CHECK: gpu.terminator
 func.func @units_of_threads(%a: memref<64x32xf32>, %v: memref<1x8x64xf32>, %i: memref<1x8x8xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:8, block = 1x8> packing <panel = 64, index_bits = 8>
+    nm.spmm <2:8, block = 1x8> packing #nm.packing<panel = 64, index_bits = 8>
       schedule #nm.simt<block = [64, 64, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, defer = true>
       ins(%a, %v, %i : memref<64x32xf32>, memref<1x8x64xf32>, memref<1x8x8xi8>)
       outs(%c : memref<64x64xf32>)

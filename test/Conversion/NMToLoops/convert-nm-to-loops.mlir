@@ -122,7 +122,7 @@ func.func @spmm_packed(%a: memref<3x64xf32>, %v: memref<4x32x16xf32>, %i: memref
   // CHECK: %[[SHIFTED:.*]] = arith.shrui %[[WORD]], %[[SHIFT]]
   // CHECK: arith.remui %[[SHIFTED]], %[[C8]]
   // CHECK: memref.load %[[V]][%[[PANEL]], %[[SLOT]], %[[GROUP]]]
-  nm.spmm <2:4> packing <panel = 16, index_bits = 3>
+  nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 3>
     ins(%a, %v, %i : memref<3x64xf32>, memref<4x32x16xf32>, memref<4x32x6xi8>)
     outs(%c : memref<3x50xf32>)
   return
@@ -139,7 +139,7 @@ func.func @spmv_packed(%x: memref<64xbf16>, %v: memref<4x32x16xbf16>, %i: memref
   // CHECK: scf.for %{{.*}} iter_args
   // CHECK-COUNT-1: memref.load %{{.*}} : memref<4x32x4xi8>
   // CHECK-NOT: memref<4x32x4xi8>
-  nm.spmv <2:4> packing <panel = 16, index_bits = 2>
+  nm.spmv <2:4> packing #nm.packing<panel = 16, index_bits = 2>
     ins(%x, %v, %i : memref<64xbf16>, memref<4x32x16xbf16>, memref<4x32x4xi8>)
     outs(%y : memref<50xbf16>)
   return
@@ -264,7 +264,7 @@ func.func @prune(%w: memref<7x6xi8>) {
 // CHECK: memref.store %[[PADDING]], %[[PI]]
 func.func @pack_col_info(%v: memref<6x160xf32>, %i: memref<6x5xi8>, %pv: memref<5x6x32xf32>,
                          %pi: memref<16x6x1xi8>) {
-  nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8, col_info = 128>
+  nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     ins(%v, %i : memref<6x160xf32>, memref<6x5xi8>)
     outs(%pv, %pi : memref<5x6x32xf32>, memref<16x6x1xi8>)
   return
@@ -283,7 +283,7 @@ func.func @pack_col_info(%v: memref<6x160xf32>, %i: memref<6x5xi8>, %pv: memref<
 // CHECK: arith.index_castui %[[POSITION]] : i8 to index
 // CHECK: memref.load %[[A]]
 func.func @spmm_col_info(%a: memref<3x64xf32>, %v: memref<5x6x32xf32>, %i: memref<16x6x1xi8>, %c: memref<3x160xf32>) {
-  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     ins(%a, %v, %i : memref<3x64xf32>, memref<5x6x32xf32>, memref<16x6x1xi8>) outs(%c : memref<3x160xf32>)
   return
 }
@@ -318,7 +318,7 @@ func.func @pack(%v: memref<32x45xf32>, %i: memref<32x45xi8>, %pv: memref<3x32x16
   // CHECK: arith.cmpi ugt, %{{.*}}, %[[C5]]
   // CHECK: scf.if
   // CHECK: memref.store %{{.*}}, %[[PI]][%[[PANEL]], %[[UNITROW]], %{{.*}}]
-  nm.pack <2:4> <panel = 16, index_bits = 3>
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 3>
     ins(%v, %i : memref<32x45xf32>, memref<32x45xi8>)
     outs(%pv, %pi : memref<3x32x16xf32>, memref<3x32x6xi8>)
   return

@@ -41,7 +41,7 @@ func.func @spmv(%x: memref<64xf32>, %v: memref<2x32x16xf32>, %i: memref<2x32x4xi
   // PLAIN-LABEL: func.func @spmv(
   // PLAIN: arith.andi %{{.*}}, %{{.*}} : vector<4xi32>
   // PLAIN: vector.gather
-  nm.spmv <2:4> packing <panel = 16, index_bits = 2>
+  nm.spmv <2:4> packing #nm.packing<panel = 16, index_bits = 2>
     schedule #nm.vector<block = [1, 24, 64], thread = [1, 16]>
     ins(%x, %v, %i : memref<64xf32>, memref<2x32x16xf32>, memref<2x32x4xi8>)
     outs(%y : memref<24xf32>)
@@ -61,7 +61,7 @@ func.func @large_window(%x: memref<64xf32>, %v: memref<1x32x16xf32>, %i: memref<
   // CHECK: %[[WORDS:.*]] = vector.bitcast %[[SPREAD]] : vector<64xi8> to vector<16xi32>
   // CHECK: arith.shrui %[[WORDS]]
   // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
-  nm.spmv <16:32> packing <panel = 16, index_bits = 5>
+  nm.spmv <16:32> packing #nm.packing<panel = 16, index_bits = 5>
     ins(%x, %v, %i : memref<64xf32>, memref<1x32x16xf32>, memref<1x32x10xi8>)
     outs(%y : memref<16xf32>)
   return
@@ -80,7 +80,7 @@ func.func @shared_index(%x: memref<64xf32>, %v: memref<1x32x32xf32>, %i: memref<
   // CHECK: %[[A:.*]] = memref.load
   // CHECK: vector.broadcast %[[A]] : f32 to vector<16xf32>
   // CHECK-NOT: llvm.call_intrinsic
-  nm.spmv <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  nm.spmv <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     ins(%x, %v, %i : memref<64xf32>, memref<1x32x32xf32>, memref<1x32x1xi8>)
     outs(%y : memref<32xf32>)
   return
@@ -128,7 +128,7 @@ func.func @spmm(%a: memref<4x62xf16>, %v: memref<3x32x8xf16>, %i: memref<3x32x1x
   // PLAIN:   %[[NEW:.*]] = arith.addf %{{.*}}, %[[OLDWIDE]]
   // PLAIN:   %[[ROUNDED:.*]] = arith.truncf %[[NEW]] : vector<4xf32> to vector<4xf16>
   // PLAIN:   vector.maskedstore %[[C]]{{.*}}, %[[ROUNDED]]
-  nm.spmm <8:16, block = 1x8> packing <panel = 8, index_bits = 8>
+  nm.spmm <8:16, block = 1x8> packing #nm.packing<panel = 8, index_bits = 8>
     schedule #nm.vector<block = [4, 24, 32], thread = [4, 2]>
     ins(%a, %v, %i : memref<4x62xf16>, memref<3x32x8xf16>, memref<3x32x1xi8>)
     outs(%c : memref<4x24xf16>)

@@ -93,7 +93,7 @@ std::string Product::ir() const {
   if (transposeC)
     op += " transpose_c";
   if (packing)
-    op += " packing <panel = " + std::to_string(packing->panel) +
+    op += " packing #nm.packing<panel = " + std::to_string(packing->panel) +
           ", index_bits = " + std::to_string(packing->indexBits) + ">";
   if (!schedule.empty())
     op += " schedule " + schedule;

@@ -50,7 +50,7 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     scf.forall (%m, %n) = (0, 0) to (256, 256) step (64, 128) {
       %as = memref.alloc() : memref<32x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
       ...
-      nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.simt<...> ins(%as, %vs, %is : ...) outs(%c : ...)
     } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
     ```

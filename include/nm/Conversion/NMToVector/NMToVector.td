@@ -25,7 +25,7 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     whose rows are not contiguous) is left for `convert-nm-to-loops`.
 
     ```mlir
-    nm.spmv <2:4> packing <panel = 64, index_bits = 2>
+    nm.spmv <2:4> packing #nm.packing<panel = 64, index_bits = 2>
       ins(%x, %v, %i : memref<4096xf32>, memref<64x2048x64xf32>,
                        memref<64x2048x16xi8>)
       outs(%y : memref<4096xf32>)

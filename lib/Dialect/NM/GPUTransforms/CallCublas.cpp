@@ -35,7 +35,7 @@ static bool isContiguous(MemRefType type) {
 /// Whether the k of each column of packed weights stand side by side, and the
 /// columns one after the other: B as its transpose [n x k].
 static bool hasWholeColumns(SparseProductOpInterface product) {
-  PackingAttr packing = product.getPackingAttr();
+  PackingAttr packing = product.getPanelPacking();
   auto type = dyn_cast<MemRefType>(product.getValues().getType());
   return packing && type && type.hasStaticShape() &&
          packing.getChunkColumns() == 1 &&

@@ -21,7 +21,7 @@ static int64_t rowsOfTile(SparseProductOpInterface op) {
 
 bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern();
-  PackingAttr packing = op.getPackingAttr();
+  PackingAttr packing = op.getPanelPacking();
   return isa<SimtScheduleAttr>(op.getScheduleAttr()) && packing &&
          packing.getIndexBits() == 8 && packing.getPanel() == pattern.bn &&
          packing.getColInfo() == 0 && tile.n == pattern.bn &&

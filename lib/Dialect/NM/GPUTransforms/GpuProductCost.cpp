@@ -125,7 +125,7 @@ static double estimateOwn(SparseProductOpInterface op,
     return kRefused;
   GpuProduct product = getGpuProduct(op);
   bool packs = !isDense(op) || areWeightsLoaded(op) ||
-               (options.given && options.given.getPackingOf(op.getPattern()));
+               (options.given && options.given.getPackedForm(op.getPattern()));
   auto choose = [&] {
     return chooseGpuSchedule({op, product, chip, options.given, packs});
   };

@@ -71,12 +71,11 @@ static LogicalResult verifyTypes(SpMMOp op) {
 }
 
 static LogicalResult verifyForm(SpMMOp op, const GpuTile &tile) {
-  PackingAttr packing = op.getPackingAttr();
+  PackingAttr packing = op.getPanelPacking();
   int64_t units = op.getPattern().getPattern().bn;
   if (!packing)
     return op.emitOpError()
-           << "expected packed weights for strategy mma_sync, but got "
-              "condensed ones";
+           << "expected weights packed in panels for strategy mma_sync";
   bool isInPlace = readsWeightsInPlace(packing);
   if (packing.getIndexBits() != 8 ||
       (!packing.getPacking().isRowWise() && !isInPlace) ||

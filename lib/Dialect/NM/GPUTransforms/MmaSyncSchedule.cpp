@@ -58,11 +58,9 @@ static LogicalResult checkLists(SparseProductOpInterface op,
                                 ScheduleAttrInterface schedule) {
   if (!schedule.packsRows())
     return success();
-  PackingAttr packing = schedule.getPackingOf(op.getPattern());
-  if (::nm::Status status = packing.getPacking().verify(op.getPattern());
-      !status)
-    return op->emitOpError() << status.error().message;
-  return success();
+  return schedule.getPackedForm(op.getPattern())
+      .verifyWeights([&] { return op->emitOpError(); }, op.getPattern(),
+                     op.getValuesType().getElementType());
 }
 
 namespace {

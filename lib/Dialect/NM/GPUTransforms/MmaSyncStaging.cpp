@@ -72,7 +72,7 @@ MemRefType Staging::typeOfA() const {
 
 uint64_t Staging::countBytes() const {
   int64_t bytes = getWorkgroupBytes(typeOfA());
-  if (!readsWeightsInPlace(op.getPackingAttr()))
+  if (!readsWeightsInPlace(op.getPanelPacking()))
     bytes += getWorkgroupBytes(typeOfValues());
   return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
 }
@@ -97,7 +97,7 @@ void Staging::copy(Value source, Value destination, int64_t width,
 }
 
 Value Staging::stageValues() {
-  if (readsWeightsInPlace(op.getPackingAttr()))
+  if (readsWeightsInPlace(op.getPanelPacking()))
     return castOpen(builder, loc, op.getValues(),
                     getWeightShape(op, tile).values);
   Value values = memref::AllocOp::create(builder, loc, typeOfValues());
@@ -129,7 +129,7 @@ void Staging::emit() {
   if (isa<scf::ForOp>(op->getParentOp()))
     ReleaseOp::create(builder, loc, SyncScope::Block,
                       ArrayRef(operands).take_front(
-                          readsWeightsInPlace(op.getPackingAttr()) ? 1 : 2));
+                          readsWeightsInPlace(op.getPanelPacking()) ? 1 : 2));
   op.erase();
 }
 

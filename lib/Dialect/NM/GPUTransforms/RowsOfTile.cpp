@@ -12,7 +12,7 @@ using namespace mlir::nm;
 static RowsOfTile splitLists(SpMMOp op, const GpuTile &tile) {
   OpBuilder builder(op);
   ::nm::Pattern pattern = op.getPattern().getPattern();
-  PackingAttr lists = op.getPackingAttr();
+  PackingAttr lists = op.getPanelPacking();
   ::nm::PanelPacking packing = lists.getPacking();
   Value both = op.getIndices();
   SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
@@ -36,7 +36,7 @@ static RowsOfTile splitLists(SpMMOp op, const GpuTile &tile) {
 
 FailureOr<std::optional<RowsOfTile>> RowsOfTile::takeFrom(SpMMOp op,
                                                           const GpuTile &tile) {
-  PackingAttr packing = op.getPackingAttr();
+  PackingAttr packing = op.getPanelPacking();
   int64_t columns = packing ? packing.getColInfo() : 0;
   if (columns == 0 && op.getScheduleAttr().packsRows())
     return op.emitOpError() << "expected weights with col_info, as "

@@ -229,7 +229,7 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   bool onlyCublas = isa_and_present<CublasScheduleAttr>(given);
   ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
   if (!onlyCublas) {
-    packs |= given && given.getPackingOf(op.getPattern());
+    packs |= given && given.getPackedForm(op.getPattern());
     chosen = chooseGpuSchedule({op, getGpuProduct(op), gpu, given, packs});
   }
   std::string reason = "dense was not considered";

@@ -104,12 +104,9 @@ static LogicalResult checkLists(SparseProductOpInterface op,
                                 SimtScheduleAttr schedule) {
   if (!schedule.getPacking())
     return op->emitOpError() << "expected sparse weights to pack rows of A";
-  PackingAttr packing =
-      cast<ScheduleAttrInterface>(schedule).getPackingOf(op.getPattern());
-  if (::nm::Status status = packing.getPacking().verify(op.getPattern());
-      !status)
-    return op->emitOpError() << status.error().message;
-  return success();
+  return schedule.getPackedForm(op.getPattern())
+      .verifyWeights([&] { return op->emitOpError(); }, op.getPattern(),
+                     op.getValuesType().getElementType());
 }
 
 /// The schedule with what is given; null, and an error, where it cannot be.

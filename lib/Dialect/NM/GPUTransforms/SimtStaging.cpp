@@ -166,7 +166,7 @@ bool Staging::hasFullTiles() {
 ::nm::SimtBlock Staging::describeBlock() {
   ::nm::SimtBlock block;
   block.pattern = op.getPattern().getPattern();
-  PackingAttr packing = op.getPackingAttr();
+  PackingAttr packing = op.getPanelPacking();
   if (packing && packing.getIndexBits() == 8)
     block.panel = packing.getPanel();
   block.m = tile.m;

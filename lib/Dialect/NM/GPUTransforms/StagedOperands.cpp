@@ -19,9 +19,8 @@ MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
 StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
   StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);
-  if (PackingAttr packing = op.getPackingAttr())
-    return StorageShape::packed(pattern, packing, shape.values[0],
-                                shape.values[1]);
+  if (PackedFormAttrInterface form = op.getPackingAttr())
+    return form.getStorageShape(pattern, shape.values[0], shape.values[1]);
   return shape;
 }
 

@@ -31,7 +31,7 @@ using namespace mlir::nm;
 static SparseProductOpInterface
 narrowUnitsToPanels(RewriterBase &rewriter, SparseProductOpInterface op) {
   ::nm::Pattern pattern = op.getPattern();
-  PackingAttr packing = op.getPackingAttr();
+  PackingAttr packing = op.getPanelPacking();
   if (!packing || packing.getPanel() >= pattern.bn)
     return op;
   pattern.bn = packing.getPanel();

@@ -8,7 +8,6 @@
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
-#include "nm/Format/PackedForm.h"
 #include "nm/Format/Prune.h"
 
 using namespace mlir;
@@ -136,8 +135,7 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
     return failure();
   std::vector<char> packedValues(*valueBytes);
   std::vector<char> packedIndices(*indexBytes);
-  ::nm::packValues(*view, getPacking().getPacking(), packedValues.data());
-  ::nm::packIndices(*view, getPacking().getPacking(),
+  getPacking().pack(*view, packedValues.data(),
                     reinterpret_cast<uint8_t *>(packedIndices.data()));
   results.assign({getConstant(valuesType, packedValues),
                   getConstant(indicesType, packedIndices)});

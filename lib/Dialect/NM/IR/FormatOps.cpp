@@ -68,7 +68,8 @@ LogicalResult PackOp::verify() {
   auto values = cast<ShapedType>(getValues().getType());
   auto packedValues = cast<ShapedType>(getPackedValues().getType());
   ::nm::Pattern pattern = getPattern().getPattern();
-  if (failed(verifyPacking(*this, pattern, getPacking())))
+  if (failed(getPacking().verifyWeights([&] { return emitOpError(); }, pattern,
+                                        values.getElementType())))
     return failure();
   // (C1). The condensed sizes are whole units of the pattern.
   for (auto [dim, unit] :
@@ -83,8 +84,7 @@ LogicalResult PackOp::verify() {
     return ShapedType::isDynamic(size) ? size : size / by;
   };
   int64_t rows = values.getDimSize(0), columns = values.getDimSize(1);
-  StorageShape packed =
-      StorageShape::packed(pattern, getPacking(), rows, columns);
+  StorageShape packed = getPacking().getStorageShape(pattern, rows, columns);
   if (failed(verifyShape(
           *this, "indices", cast<ShapedType>(getIndices().getType()),
           {divide(rows, pattern.bk), divide(columns, pattern.bn)})) ||

@@ -58,11 +58,11 @@ template <typename OpTy>
 static FailureOr<StorageRegion> getTileStorage(OpTy op, OpBuilder &builder,
                                                const SliceRegion &tile) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
-  if (failed(verifyTileOffsets(op, pattern, /*packing=*/{}, tile.offsets[0],
+  if (failed(verifyTileOffsets(op, pattern, /*form=*/{}, tile.offsets[0],
                                tile.offsets[1])))
     return failure();
-  return getStorageRegion(builder, op.getLoc(), pattern, /*packing=*/{},
-                          /*indices=*/{}, {tile.offsets[0], tile.sizes[0]},
+  return getStorageRegion(builder, op.getLoc(), pattern, /*form=*/{},
+                          {tile.offsets[0], tile.sizes[0]},
                           {tile.offsets[1], tile.sizes[1]});
 }
 
@@ -127,7 +127,7 @@ PruneOp::getTiledImplementation(OpBuilder &builder,
                                 ArrayRef<OpFoldResult> offsets,
                                 ArrayRef<OpFoldResult> sizes) {
   if (failed(verifyTileOffsets(*this, getPattern().getPattern(),
-                               /*packing=*/{}, offsets[0], offsets[1])))
+                               /*form=*/{}, offsets[0], offsets[1])))
     return failure();
   SliceRegion region = swapUnlessKFirst(
       {llvm::to_vector(offsets), llvm::to_vector(sizes)}, getDim());

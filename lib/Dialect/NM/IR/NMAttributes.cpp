@@ -170,29 +170,3 @@ LogicalResult EncodingAttr::verifyEncoding(
                        << getN(shape) << " (k is dimension " << getDim() << ")";
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Packing
-//===----------------------------------------------------------------------===//
-
-LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t panel, int64_t indexBits,
-                                  int64_t chunkRows, int64_t chunkColumns,
-                                  int64_t indexRows, int64_t colInfo) {
-  // (C1) to (C4); what depends on the pattern is checked where both meet.
-  if (panel < 1 || panel > ::nm::kMaxBlock)
-    return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
-                       << ", but got " << panel;
-  if (indexBits < 1 || indexBits > 8)
-    return emitError() << "expected index_bits in 1..8, but got " << indexBits;
-  for (auto [name, value] : {std::pair("chunk_rows", chunkRows),
-                             std::pair("chunk_columns", chunkColumns),
-                             std::pair("index_rows", indexRows)})
-    if (value < 1 || value > ::nm::kMaxBlock)
-      return emitError() << "expected " << name << " in 1.." << ::nm::kMaxBlock
-                         << ", but got " << value;
-  if (colInfo < 0 || colInfo > ::nm::kMaxBlock)
-    return emitError() << "expected col_info in 0.." << ::nm::kMaxBlock
-                       << ", but got " << colInfo;
-  return success();
-}

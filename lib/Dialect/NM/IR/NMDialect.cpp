@@ -16,6 +16,7 @@ using namespace mlir::nm;
 #include "nm/Dialect/NM/IR/NMDialect.cpp.inc"
 #include "nm/Dialect/NM/IR/NMEnums.cpp.inc"
 #include "nm/Dialect/NM/IR/NMInterfaces.cpp.inc"
+#include "nm/Dialect/NM/IR/NMPackedFormInterface.cpp.inc"
 #include "nm/Dialect/NM/IR/NMScheduleInterface.cpp.inc"
 
 void NMDialect::initialize() {

@@ -22,11 +22,6 @@ mlir::nm::parseSchedule(StringRef text, MLIRContext *context,
   return schedule;
 }
 
-PackingAttr
-ScheduleAttrInterface::getPackingOf(const ::nm::Pattern &pattern) const {
-  return cast_if_present<PackingAttr>(getPackedForm(pattern));
-}
-
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
@@ -111,14 +106,16 @@ BlockTiling VectorScheduleAttr::getTiling() const {
   return tiling;
 }
 
-Attribute VectorScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+PackedFormAttrInterface
+VectorScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return getPacking();
 }
 
 /// A CPU's code is made for the packing that it finds.
 bool VectorScheduleAttr::canRead(const ::nm::Pattern &,
-                                 Attribute packedForm) const {
-  return cast<PackingAttr>(packedForm).getColInfo() == 0;
+                                 PackedFormAttrInterface packedForm) const {
+  auto packing = dyn_cast<PackingAttr>(packedForm);
+  return packing && packing.getColInfo() == 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,8 +158,8 @@ BlockTiling SimtScheduleAttr::getTiling() const {
 
 /// The packing of `schedule`, with the lists of rows that `pack` asks for.
 template <typename AttrTy>
-static Attribute getFormWithLists(AttrTy schedule,
-                                  const ::nm::Pattern &pattern) {
+static PackingAttr getFormWithLists(AttrTy schedule,
+                                    const ::nm::Pattern &pattern) {
   if (!schedule.packsRows() || !schedule.getPacking() ||
       schedule.getBlock().empty())
     return schedule.getPacking();
@@ -183,17 +180,18 @@ static LogicalResult verifyPack(EmitError emitError, AttrTy schedule) {
   return success();
 }
 
-Attribute SimtScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
+PackedFormAttrInterface
+SimtScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
   return getFormWithLists(*this, pattern);
 }
 
 bool SimtScheduleAttr::canRead(const ::nm::Pattern &pattern,
-                               Attribute packedForm) const {
-  auto packing = cast<PackingAttr>(packedForm);
-  auto wanted = cast_if_present<PackingAttr>(getPackedForm(pattern));
+                               PackedFormAttrInterface packedForm) const {
+  auto packing = dyn_cast<PackingAttr>(packedForm);
+  auto wanted = dyn_cast_if_present<PackingAttr>(getPackedForm(pattern));
   if (wanted == packing)
     return true;
-  if (!wanted || wanted.getColInfo() != packing.getColInfo() ||
+  if (!wanted || !packing || wanted.getColInfo() != packing.getColInfo() ||
       packing.getIndexBits() != 8 || !packing.getPacking().isRowWise() ||
       getBlock().empty() || getWarp().empty())
     return false;
@@ -241,7 +239,8 @@ BlockTiling GemvScheduleAttr::getTiling() const {
   return tiling;
 }
 
-Attribute GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+PackedFormAttrInterface
+GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return getPacking();
 }
 
@@ -273,7 +272,7 @@ BlockTiling MmaSyncScheduleAttr::getTiling() const {
   return tiling;
 }
 
-Attribute
+PackedFormAttrInterface
 MmaSyncScheduleAttr::getPackedForm(const ::nm::Pattern &pattern) const {
   return getFormWithLists(*this, pattern);
 }
@@ -316,6 +315,7 @@ LogicalResult CublasScheduleAttr::verify(EmitError emitError,
   return success();
 }
 
-Attribute CublasScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+PackedFormAttrInterface
+CublasScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return getPacking();
 }

@@ -81,11 +81,11 @@ static LogicalResult verifyStorage(SparseProductOpInterface op) {
     return failure();
   StorageShape shape =
       StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());
-  if (PackingAttr packing = op.getPackingAttr()) {
-    if (failed(verifyPacking(op, pattern, packing)))
+  if (PackedFormAttrInterface form = op.getPackingAttr()) {
+    if (failed(form.verifyWeights(emitError, pattern,
+                                  op.getValuesType().getElementType())))
       return failure();
-    shape = StorageShape::packed(pattern, packing, shape.values[0],
-                                 shape.values[1]);
+    shape = form.getStorageShape(pattern, shape.values[0], shape.values[1]);
   }
   if (failed(verifyShape(op, "values", op.getValuesType(), shape.values)))
     return failure();
@@ -100,8 +100,10 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
   auto emitError = [&] { return op->emitOpError(); };
   if (failed(schedule.verifyPattern(emitError, op.getPattern())))
     return failure();
-  PackingAttr packing = schedule.getPackingOf(op.getPattern());
-  return packing ? verifyPacking(op, op.getPattern(), packing) : success();
+  PackedFormAttrInterface form = schedule.getPackedForm(op.getPattern());
+  return form ? form.verifyWeights(emitError, op.getPattern(),
+                                   op.getValuesType().getElementType())
+              : success();
 }
 
 /// (C5): only f32 operands leave a choice.

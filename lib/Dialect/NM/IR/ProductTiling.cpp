@@ -115,15 +115,14 @@ cutInputs(SparseProductOpInterface op, OpBuilder &builder,
           const SliceRegion &tile) {
   Location loc = op.getLoc();
   ::nm::Pattern pattern = op.getPattern();
-  PackingAttr packing = op.getPackingAttr();
+  PackedFormAttrInterface form = op.getPackingAttr();
   size_t kLoop = tile.offsets.size() - 1, nLoop = kLoop - 1;
-  if (failed(verifyTileOffsets(op, pattern, packing, tile.offsets[kLoop],
+  if (failed(verifyTileOffsets(op, pattern, form, tile.offsets[kLoop],
                                tile.offsets[nLoop])))
     return failure();
-  StorageRegion storage =
-      getStorageRegion(builder, loc, pattern, packing, op.getIndices(),
-                       {tile.offsets[kLoop], tile.sizes[kLoop]},
-                       {tile.offsets[nLoop], tile.sizes[nLoop]});
+  StorageRegion storage = getStorageRegion(
+      builder, loc, pattern, form, {tile.offsets[kLoop], tile.sizes[kLoop]},
+      {tile.offsets[nLoop], tile.sizes[nLoop]});
   return SmallVector<Operation *>{
       createSlice(builder, loc, op.getA(), getRegionOfA(op, tile)),
       createSlice(builder, loc, op.getValues(), storage.values),

@@ -2,16 +2,10 @@
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
-#include "llvm/Support/MathExtras.h"
+#include "StorageTiling.h"
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// Applies `size` to a static size, and leaves a dynamic one dynamic.
-template <typename Fn>
-static int64_t mapSize(int64_t size, Fn &&fn) {
-  return ShapedType::isDynamic(size) ? size : fn(size);
-}
 
 StorageShape StorageShape::condensed(const ::nm::Pattern &pattern, int64_t k,
                                      int64_t n) {
@@ -25,23 +19,6 @@ StorageShape StorageShape::condensed(const ::nm::Pattern &pattern, int64_t k,
   return {{rows, columns}, {unitRows, blockColumns}};
 }
 
-StorageShape StorageShape::packed(const ::nm::Pattern &pattern,
-                                  PackingAttr packing, int64_t rows,
-                                  int64_t columns) {
-  ::nm::PanelPacking panel = packing.getPacking();
-  int64_t panels = mapSize(
-      columns, [&](int64_t n) { return llvm::divideCeil(n, panel.panel); });
-  int64_t chunkRows = mapSize(rows, [&](int64_t rows) {
-    return panel.chunkRowsOf(pattern, rows / pattern.bk);
-  });
-  int64_t indexRows = mapSize(
-      rows, [&](int64_t rows) { return panel.indexRowsOf(rows / pattern.bk); });
-  int64_t indexPanels = mapSize(
-      panels, [&](int64_t panels) { return panel.indexPanelsOf(panels); });
-  return {{panels, chunkRows, panel.panel * panel.chunkRows},
-          {indexPanels, indexRows, panel.bytesPerIndexRow(pattern)}};
-}
-
 RankedTensorType StorageShape::valuesType(Type elementType) const {
   return RankedTensorType::get(values, elementType);
 }
@@ -51,14 +28,13 @@ RankedTensorType StorageShape::indicesType(MLIRContext *context) const {
 }
 
 int64_t mlir::nm::getColumnStep(const ::nm::Pattern &pattern,
-                                PackingAttr packing) {
-  return packing ? packing.getPacking().columnStep(pattern) : pattern.bn;
+                                PackedFormAttrInterface form) {
+  return form ? form.getColumnStep(pattern) : pattern.bn;
 }
 
 int64_t mlir::nm::getRowStep(const ::nm::Pattern &pattern,
-                             PackingAttr packing) {
-  int64_t windows = packing ? packing.getPacking().windowStep(pattern) : 1;
-  return windows * pattern.windowRows();
+                             PackedFormAttrInterface form) {
+  return form ? form.getRowStep(pattern) : pattern.windowRows();
 }
 
 StorageShape mlir::nm::condensedShapeOf(RankedTensorType encodedType) {

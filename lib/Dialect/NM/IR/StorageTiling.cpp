@@ -85,11 +85,11 @@ static int64_t knownDivisor(OpFoldResult value) {
 
 LogicalResult mlir::nm::verifyTileOffsets(Operation *op,
                                           const ::nm::Pattern &pattern,
-                                          PackingAttr packing,
+                                          PackedFormAttrInterface form,
                                           OpFoldResult kOffset,
                                           OpFoldResult nOffset) {
-  int64_t columns = getColumnStep(pattern, packing);
-  int64_t rows = getRowStep(pattern, packing);
+  int64_t columns = getColumnStep(pattern, form);
+  int64_t rows = getRowStep(pattern, form);
   if (knownDivisor(kOffset) % rows != 0)
     return op->emitOpError()
            << "expected tiles to start at a multiple of "
@@ -105,10 +105,8 @@ LogicalResult mlir::nm::verifyTileOffsets(Operation *op,
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// (size ceildiv divisor) * factor, and the same of the offset, which is a
-/// multiple of the divisor.
-static Range1D scaleRange(OpBuilder &builder, Location loc, Range1D range,
-                          int64_t divisor, int64_t factor) {
+Range1D mlir::nm::scaleRange(OpBuilder &builder, Location loc, Range1D range,
+                             int64_t divisor, int64_t factor) {
   AffineExpr d0 = builder.getAffineDimExpr(0);
   auto apply = [&](AffineExpr expr, OpFoldResult operand) {
     return affine::makeComposedFoldedAffineApply(builder, loc, expr, {operand});
@@ -119,37 +117,17 @@ static Range1D scaleRange(OpBuilder &builder, Location loc, Range1D range,
 
 StorageRegion mlir::nm::getStorageRegion(OpBuilder &builder, Location loc,
                                          const ::nm::Pattern &pattern,
-                                         PackingAttr packing, Value indices,
+                                         PackedFormAttrInterface form,
                                          Range1D k, Range1D n) {
+  if (form)
+    return form.getStorageRegion(builder, loc, pattern, k, n);
   auto scale = [&](Range1D range, int64_t divisor, int64_t factor) {
     return scaleRange(builder, loc, range, divisor, factor);
   };
-  Range1D rows = scale(k, pattern.windowRows(), pattern.keptRows());
-  Range1D unitRows = scale(k, pattern.windowRows(), pattern.n);
   StorageRegion region;
-  if (!packing) {
-    region.values.append(rows);
-    region.values.append(scale(n, pattern.bn, pattern.bn));
-    region.indices.append(unitRows);
-    region.indices.append(scale(n, pattern.bn, 1));
-    return region;
-  }
-  // Columns are padded to whole units before they are cut into panels.
-  Range1D panels =
-      scale(scale(n, pattern.bn, pattern.bn), packing.getPanel(), 1);
-  ::nm::PanelPacking panel = packing.getPacking();
-  Range1D indexRows = scale(unitRows, panel.indexRows, 1);
-  OpFoldResult zero = builder.getIndexAttr(0);
-  region.values.append(panels);
-  region.values.append(
-      scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
-  region.values.append(
-      {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
-  // Lists stand beside the indices of their tile.
-  if (int64_t ofTile = panel.panelsOfTile())
-    panels = scale(panels, ofTile, 2 * ofTile);
-  region.indices.append(panels);
-  region.indices.append(indexRows);
-  region.indices.append({zero, getMixedSize(builder, loc, indices, 2)});
+  region.values.append(scale(k, pattern.windowRows(), pattern.keptRows()));
+  region.values.append(scale(n, pattern.bn, pattern.bn));
+  region.indices.append(scale(k, pattern.windowRows(), pattern.n));
+  region.indices.append(scale(n, pattern.bn, 1));
   return region;
 }

@@ -3,34 +3,20 @@
 #ifndef NM_LIB_DIALECT_NM_IR_STORAGETILING_H
 #define NM_LIB_DIALECT_NM_IR_STORAGETILING_H
 
-#include "nm/Dialect/NM/IR/StorageShape.h"
-
-#include "mlir/IR/Builders.h"
+#include "nm/Dialect/NM/IR/NM.h"
 
 namespace mlir::nm {
 
-/// A range of one dimension.
-struct Range1D {
-  OpFoldResult offset;
-  OpFoldResult size;
-};
+/// Applies `size` to a static size, and leaves a dynamic one dynamic.
+template <typename Fn>
+int64_t mapSize(int64_t size, Fn &&fn) {
+  return ShapedType::isDynamic(size) ? size : fn(size);
+}
 
-/// A rectangle of a tensor or memref, with unit strides.
-struct SliceRegion {
-  SmallVector<OpFoldResult> offsets;
-  SmallVector<OpFoldResult> sizes;
-
-  void append(Range1D range) {
-    offsets.push_back(range.offset);
-    sizes.push_back(range.size);
-  }
-};
-
-/// Where the weights of rows `k` and columns `n` of B lie in their arrays.
-struct StorageRegion {
-  SliceRegion values;
-  SliceRegion indices;
-};
+/// (size ceildiv divisor) * factor, and the same of the offset, which is a
+/// multiple of the divisor.
+Range1D scaleRange(OpBuilder &builder, Location loc, Range1D range,
+                   int64_t divisor, int64_t factor);
 
 /// The size of dimension `dim` of a tensor or memref.
 OpFoldResult getMixedSize(OpBuilder &builder, Location loc, Value shaped,
@@ -40,16 +26,16 @@ OpFoldResult getMixedSize(OpBuilder &builder, Location loc, Value shaped,
 Operation *createSlice(OpBuilder &builder, Location loc, Value source,
                        const SliceRegion &region);
 
-/// Fails with an error at `op` unless both ranges start at a whole window and
-/// a whole unit (and, with `packing`, a whole panel), as weights can be cut
-/// nowhere else.
+/// Fails with an error at `op` unless both ranges start where weights in packed
+/// form `form`, or in condensed form where that is null, can be cut.
 LogicalResult verifyTileOffsets(Operation *op, const ::nm::Pattern &pattern,
-                                PackingAttr packing, OpFoldResult kOffset,
-                                OpFoldResult nOffset);
+                                PackedFormAttrInterface form,
+                                OpFoldResult kOffset, OpFoldResult nOffset);
 
+/// Where the weights of rows `k` and columns `n` of B lie.
 StorageRegion getStorageRegion(OpBuilder &builder, Location loc,
                                const ::nm::Pattern &pattern,
-                               PackingAttr packing, Value indices, Range1D k,
+                               PackedFormAttrInterface form, Range1D k,
                                Range1D n);
 
 } // namespace mlir::nm

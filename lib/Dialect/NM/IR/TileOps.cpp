@@ -32,10 +32,8 @@ LogicalResult RowListAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (packing.getColInfo() == 0)
     return emitError() << "expected a packing with col_info, but got "
                        << packing;
-  if (::nm::Status status = packing.getPacking().verify(pattern.getPattern());
-      !status)
-    return emitError() << status.error().message;
-  return success();
+  return packing.verifyWeights(emitError, pattern.getPattern(),
+                               /*elementType=*/Type());
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,14 +79,6 @@ LogicalResult mlir::nm::verifyTensorsOrMemRefs(Operation *op) {
   return success();
 }
 
-LogicalResult mlir::nm::verifyPacking(Operation *op,
-                                      const ::nm::Pattern &pattern,
-                                      PackingAttr packing) {
-  if (::nm::Status status = packing.getPacking().verify(pattern); !status)
-    return op->emitOpError() << status.error().message;
-  return success();
-}
-
 void mlir::nm::getDestinationStyleEffects(
     DestinationStyleOpInterface op, bool accumulates,
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

@@ -22,10 +22,6 @@ LogicalResult verifySizeLimits(Operation *op, StringRef name, ShapedType type);
 /// destination, or that all are memrefs of strided layouts, with no results.
 LogicalResult verifyTensorsOrMemRefs(Operation *op);
 
-/// Checks that `packing` can hold weights of `pattern`.
-LogicalResult verifyPacking(Operation *op, const ::nm::Pattern &pattern,
-                            PackingAttr packing);
-
 /// Memory effects of a destination-style op on memrefs: it reads its inputs
 /// and writes its destinations; with `accumulates`, it reads those too.
 void getDestinationStyleEffects(

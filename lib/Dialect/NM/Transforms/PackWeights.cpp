@@ -23,22 +23,22 @@ using namespace mlir::nm;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// nm.pack of a product's weights, or the constants it folds to, and the
-/// packing they have.
+/// nm.pack of a product's weights, or the constants it folds to, and their
+/// packed form.
 struct PackedWeights {
   Value values, indices;
-  PackingAttr packing;
+  PackedFormAttrInterface form;
 };
 } // namespace
 
 static PackedWeights createPack(SparseProductOpInterface op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  PackingAttr packing = op.getScheduleAttr().getPackingOf(op.getPattern());
+  PackedFormAttrInterface form =
+      op.getScheduleAttr().getPackedForm(op.getPattern());
   auto condensed = cast<RankedTensorType>(op.getValues().getType());
-  StorageShape shape =
-      StorageShape::packed(op.getPattern(), packing, condensed.getDimSize(0),
-                           condensed.getDimSize(1));
+  StorageShape shape = form.getStorageShape(
+      op.getPattern(), condensed.getDimSize(0), condensed.getDimSize(1));
   RankedTensorType valuesType = shape.valuesType(condensed.getElementType());
   RankedTensorType indicesType = shape.indicesType(builder.getContext());
   Value emptyValues = tensor::EmptyOp::create(
@@ -46,19 +46,19 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   Value emptyIndices = tensor::EmptyOp::create(
       builder, loc, indicesType.getShape(), indicesType.getElementType());
   auto pack = PackOp::create(builder, loc, TypeRange{valuesType, indicesType},
-                             op.getPatternAttr(), packing, op.getValues(),
+                             op.getPatternAttr(), form, op.getValues(),
                              op.getIndices(), emptyValues, emptyIndices);
   SmallVector<Value> folded;
   if (failed(builder.tryFold(pack, folded)))
-    return {pack->getResult(0), pack->getResult(1), packing};
+    return {pack->getResult(0), pack->getResult(1), form};
   pack.erase();
-  return {folded[0], folded[1], packing};
+  return {folded[0], folded[1], form};
 }
 
 /// Whether `packed` can serve `op`, where it is.
 static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
                      DominanceInfo &dominance) {
-  return op.getScheduleAttr().canRead(op.getPattern(), packed.packing) &&
+  return op.getScheduleAttr().canRead(op.getPattern(), packed.form) &&
          dominance.properlyDominates(packed.values, op);
 }
 
@@ -68,7 +68,7 @@ static LogicalResult packWeights(func::FuncOp function) {
       packedForms;
   WalkResult result = function.walk([&](SparseProductOpInterface op) {
     ScheduleAttrInterface schedule = op.getScheduleAttr();
-    if (!schedule || !schedule.getPackingOf(op.getPattern()) ||
+    if (!schedule || !schedule.getPackedForm(op.getPattern()) ||
         op.getPackingAttr() || !op.hasPureTensorSemantics())
       return WalkResult::advance();
     if (!op.getValuesType().hasStaticShape()) {
@@ -88,7 +88,7 @@ static LogicalResult packWeights(func::FuncOp function) {
     }
     op->setOperand(1, packed->values);
     op->setOperand(2, packed->indices);
-    op.setPackingAttr(packed->packing);
+    op.setPackingAttr(packed->form);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

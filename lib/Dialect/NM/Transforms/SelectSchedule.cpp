@@ -150,8 +150,8 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
            << "expected a schedule of strategy vector or loops on the cpu, but "
               "got "
            << schedule.getStrategyName();
-  PackingAttr packing = op.getPackingAttr(),
-              wanted = schedule.getPackingOf(op.getPattern());
+  PackedFormAttrInterface packing = op.getPackingAttr(),
+                          wanted = schedule.getPackedForm(op.getPattern());
   if (packing && wanted && packing != wanted)
     return op->emitOpError()
            << "expected a schedule with the packing " << packing
@@ -273,8 +273,8 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
     reason = "the pattern keeps every weight";
   else if (denseFallback)
     reason = chooseDense(op, chosen);
-  PackingAttr packing = op.getPackingAttr();
-  if (!packing && packs)
+  PackingAttr packing = op.getPanelPacking();
+  if (!op.getPackingAttr() && packs)
     packing = PackingAttr::get(&getContext(), chosen.packing);
   VectorScheduleAttr schedule = getVectorSchedule(chosen, packing);
   if (failed(checkThreadTile(op, schedule)))

@@ -11,7 +11,7 @@ func.func @sparse(%a: memref<8x4xf32>, %v: memref<2x8xf32>, %i: memref<2x8xi8>, 
 
 func.func @packed(%a: memref<8x4xf32>, %v: memref<1x4x8xf32>, %i: memref<1x4x1xi8>, %c: memref<8x8xf32>) {
   // expected-error @+1 {{expected weights in condensed form, or with the k of each column side by side, for strategy cublas}}
-  nm.spmm <1:1, block = 1x8> packing <panel = 8, index_bits = 8> schedule #nm.cublas
+  nm.spmm <1:1, block = 1x8> packing #nm.packing<panel = 8, index_bits = 8> schedule #nm.cublas
     ins(%a, %v, %i : memref<8x4xf32>, memref<1x4x8xf32>, memref<1x4x1xi8>) outs(%c : memref<8x8xf32>)
   return
 }

@@ -64,7 +64,7 @@ func.func @i8(%a: memref<2x8x8xi8>, %v: memref<8x16xi8>, %i: memref<8x1xi8>, %c:
 func.func @i8_columns(%a: memref<4x16xi8>, %v: memref<2x1x128xi8>, %i: memref<2x1x2xi8>, %c: memref<4x12xi32>) {
   %zero = arith.constant 0 : i32
   linalg.fill ins(%zero : i32) outs(%c : memref<4x12xi32>)
-  nm.spmm <1:1, block = 1x8> packing <panel = 8, index_bits = 1, chunk_rows = 16, index_rows = 16> schedule #nm.cublas
+  nm.spmm <1:1, block = 1x8> packing #nm.packing<panel = 8, index_bits = 1, chunk_rows = 16, index_rows = 16> schedule #nm.cublas
     ins(%a, %v, %i : memref<4x16xi8>, memref<2x1x128xi8>, memref<2x1x2xi8>) outs(%c : memref<4x12xi32>)
   return
 }

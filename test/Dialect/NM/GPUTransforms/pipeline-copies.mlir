@@ -32,7 +32,7 @@ func.func @two_stages(%a: memref<64x128xf32>, %v: memref<4x64x32xf32>, %i: memre
       %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x128xf32> to memref<64x32xf32, strided<[128, 1], offset: ?>>
       %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x64x1xi8> to memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>
-      nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, copy_a = squares>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[128, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)
@@ -60,7 +60,7 @@ func.func @single_elements(%a: memref<64x129xf32>, %v: memref<4x64x32xf32>, %i: 
       %at = memref.subview %a[0, %k] [64, 32] [1, 1] : memref<64x129xf32> to memref<64x32xf32, strided<[129, 1], offset: ?>>
       %vt = memref.subview %v[0, %w, 0] [4, 16, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>
       %it = memref.subview %i[0, %w, 0] [4, 16, 1] [1, 1, 1] : memref<4x64x1xi8> to memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>
-      nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+      nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
         schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
         ins(%at, %vt, %it : memref<64x32xf32, strided<[129, 1], offset: ?>>, memref<4x16x32xf32, strided<[2048, 32, 1], offset: ?>>, memref<4x16x1xi8, strided<[64, 1, 1], offset: ?>>)
         outs(%c : memref<64x128xf32>)

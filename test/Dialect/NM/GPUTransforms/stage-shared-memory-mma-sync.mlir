@@ -17,7 +17,7 @@
 // CHECK-SAME: outs(%[[C]] : memref<64x128xf16>)
 func.func @whole(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <16:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
       ins(%a, %v, %i : memref<32x64xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf16>)
@@ -31,10 +31,10 @@ func.func @whole(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16
 // CHECK-LABEL: func.func @listed
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<16x64xbf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %{{.*}} to %[[AS]] rows %{{.*}} <pattern = <4:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 1>
-// CHECK: nm.spmm <4:16, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = false, packing = <panel = 32, index_bits = 8>>
+// CHECK: nm.spmm <4:16, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = false, packing = <panel = 32, index_bits = 8>>
 func.func @listed(%a: memref<32x64xbf16>, %v: memref<4x4x32xbf16>, %i: memref<8x4x1xi8>, %c: memref<64x128xbf16>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <4:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
+    nm.spmm <4:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32], pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<32x64xbf16>, memref<4x4x32xbf16>, memref<8x4x1xi8>)
       outs(%c : memref<64x128xbf16>)
@@ -51,7 +51,7 @@ func.func @listed(%a: memref<32x64xbf16>, %v: memref<4x4x32xbf16>, %i: memref<8x
 // CHECK: nm.spmm <16:32, block = 1x32> transpose_a
 func.func @row_major(%a: memref<64x32xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
       ins(%a, %v, %i : memref<64x32xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf16>)
@@ -70,11 +70,11 @@ func.func @row_major(%a: memref<64x32xf16>, %v: memref<4x16x32xf16>, %i: memref<
 // CHECK: %[[T:.*]] = nm.copy <direct> %[[A]] to %[[AS]]
 // CHECK-NOT: nm.copy
 // CHECK: nm.group %[[T]]
-// CHECK: nm.spmm <8:16, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 8>
+// CHECK: nm.spmm <8:16, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 8>
 // CHECK-SAME: ins(%[[AS]], %[[V]], %[[I]]
 func.func @in_place(%a: memref<128x64xf16>, %v: memref<4x16x128xf16>, %i: memref<4x8x8xi8>, %c: memref<64x128xf16>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <8:16, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 8>
+    nm.spmm <8:16, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 4, index_rows = 8>
       schedule #nm.mma_sync<block = [64, 128, 128], warp = [32, 32]>
       ins(%a, %v, %i : memref<128x64xf16>, memref<4x16x128xf16>, memref<4x8x8xi8>)
       outs(%c : memref<64x128xf16>)

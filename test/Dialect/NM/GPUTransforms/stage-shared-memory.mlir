@@ -22,7 +22,7 @@
 // CHECK-NOT: nm.release
 func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], copy_a = squares>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -42,7 +42,7 @@ func.func @whole(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16
 // CHECK-SAME: ins(%[[AS]], %{{.*}}, %[[I]] :
 func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], copy_a = squares, layout_a = interleaved, prefetch = true>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -60,7 +60,7 @@ func.func @units_of_warps(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: me
 // CHECK-SAME: ins(%{{.*}}, %{{.*}}, %[[IS]] :
 func.func @no_prefetch(%a: memref<64x32xf32>, %v: memref<4x16x32xf32>, %i: memref<4x16x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], prefetch = false>
       ins(%a, %v, %i : memref<64x32xf32>, memref<4x16x32xf32>, memref<4x16x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -127,12 +127,12 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
 // CHECK-DAG: %[[LIST:.*]] = memref.subview %[[I]][4, 0, 0] [4, 6, 1] [1, 1, 1]
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %[[A]] to %[[AS]] rows %[[LIST]] <pattern = <3:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2>
-// CHECK: nm.spmm <3:12, block = 1x32> transpose_a packing <panel = 32, index_bits = 8> schedule
+// CHECK: nm.spmm <3:12, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8> schedule
 // CHECK-NOT: pack = true
 // CHECK-SAME: ins(%[[AS]], %{{.*}}, %[[IS]] :
 func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <3:32, block = 1x32> transpose_a packing <panel = 32, index_bits = 8, col_info = 128>
+    nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -150,7 +150,7 @@ func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x
 // CHECK-SAME: ins(%[[AS]], %
 func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
+    nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
       outs(%c : memref<64x128xf32>)
@@ -169,7 +169,7 @@ func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: m
 // CHECK-SAME: ins(%[[AS]], %
 func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:8, block = 4x64> packing <panel = 64, index_bits = 8, col_info = 64>
+    nm.spmm <2:8, block = 4x64> packing #nm.packing<panel = 64, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 64], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 64, index_bits = 8>>
       ins(%a, %v, %i : memref<64x?xf32>, memref<1x?x64xf32>, memref<?x?x1xi8>)
       outs(%c : memref<64x64xf32>)
@@ -189,7 +189,7 @@ func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<
 // CHECK-SAME: ins(%[[AS]], %
 func.func @row_major(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+    nm.spmm <2:8, block = 4x4> packing #nm.packing<panel = 64, index_bits = 8>
       schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4], layout_a = row_major>
       ins(%a, %v, %i : memref<64x64xf32>, memref<1x16x64xf32>, memref<1x4x16xi8>)
       outs(%c : memref<64x64xf32>)
@@ -206,7 +206,7 @@ func.func @row_major(%a: memref<64x64xf32>, %v: memref<1x16x64xf32>, %i: memref<
 // CHECK: nm.spmm <2:8, block = 4x4> transpose_a
 func.func @default(%a: memref<64x64xf32, strided<[68, 1]>>, %v: memref<1x16x64xf32>, %i: memref<1x4x16xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    nm.spmm <2:8, block = 4x4> packing <panel = 64, index_bits = 8>
+    nm.spmm <2:8, block = 4x4> packing #nm.packing<panel = 64, index_bits = 8>
       schedule #nm.simt<block = [64, 64, 64], warp = [64, 16], thread = [8, 4]>
       ins(%a, %v, %i : memref<64x64xf32, strided<[68, 1]>>, memref<1x16x64xf32>, memref<1x4x16xi8>)
       outs(%c : memref<64x64xf32>)

@@ -9,14 +9,14 @@
 // CHECK: tensor.extract_slice %[[A]][%[[M]], 0] [64, 256]
 // CHECK: %[[FILL:.*]] = linalg.fill
 // CHECK: scf.for %[[K:.*]] = %c0 to %c256 step %c32 iter_args(%[[C:.*]] = %[[FILL]])
-// CHECK: nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+// CHECK: nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
 // CHECK-SAME: ins({{.*}} : tensor<64x32xf32>, tensor<4x16x32xf32>, tensor<4x16x1xi8>) outs(%[[C]] : tensor<64x128xf32>)
 // CHECK: {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
 func.func @fill(%a: tensor<256x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>) -> tensor<256x256xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<256x256xf32>
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<256x256xf32>) -> tensor<256x256xf32>
-  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>
     ins(%a, %v, %i : tensor<256x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -30,10 +30,10 @@ func.func @fill(%a: tensor<256x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x
 // CHECK-LABEL: func.func @narrow
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (3, %{{.*}}, 250) step (1, 64, 128)
 // CHECK-NOT: scf.for %
-// CHECK: nm.spmm <2:4, block = 1x32> packing <panel = 32, index_bits = 8>
+// CHECK: nm.spmm <2:4, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
 // CHECK: {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
 func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %c: tensor<3x?x250xf32>) -> tensor<3x?x250xf32> {
-  %r = nm.spmm <2:4, block = 1x64> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <2:4, block = 1x64> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8]>
     ins(%a, %v, %i : tensor<3x?x30xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
     outs(%c : tensor<3x?x250xf32>) -> tensor<3x?x250xf32>
@@ -64,7 +64,7 @@ func.func @narrow(%a: tensor<3x?x30xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x
 // CHECK-NEXT: ^bb0(%[[BEFORE:.*]]: f32, %[[S:.*]]: f32):
 // CHECK-NEXT: arith.addf %[[BEFORE]], %[[S]]
 func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
-  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
     ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
@@ -89,7 +89,7 @@ func.func @split(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8
 func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: tensor<8x80x1xi8>, %e: tensor<2x?x256xf32>) -> tensor<2x?x256xf32> {
   %one = arith.constant 1.0 : f32
   %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
-  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4>
     ins(%a, %v, %i : tensor<2x?x150xf32>, tensor<8x80x32xf32>, tensor<8x80x1xi8>)
     outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
@@ -120,7 +120,7 @@ func.func @split_ragged(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: te
 // CHECK-NOT: scf.forall
 // CHECK: return
 func.func @cluster(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
-  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
     ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
@@ -148,7 +148,7 @@ func.func @cluster(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor
 func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: tensor<8x80x1xi8>, %e: tensor<2x?x256xf32>) -> tensor<2x?x256xf32> {
   %one = arith.constant 1.0 : f32
   %c = linalg.fill ins(%one : f32) outs(%e : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
-  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 4>
     ins(%a, %v, %i : tensor<2x?x150xf32>, tensor<8x80x32xf32>, tensor<8x80x1xi8>)
     outs(%c : tensor<2x?x256xf32>) -> tensor<2x?x256xf32>
@@ -174,7 +174,7 @@ func.func @cluster_filled(%a: tensor<2x?x150xf32>, %v: tensor<8x80x32xf32>, %i: 
 // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (128, 256) step (1, 256)
 // CHECK: nm.combine ins(%{{.*}} : tensor<2x1x256xf32>)
 func.func @clusters(%a: tensor<128x256xf32>, %v: tensor<8x128x32xf32>, %i: tensor<8x128x1xi8>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
-  %r = nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %r = nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2, split_k = 4, cluster_k = 2>
     ins(%a, %v, %i : tensor<128x256xf32>, tensor<8x128x32xf32>, tensor<8x128x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
@@ -214,7 +214,7 @@ func.func @gather(%a: tensor<64x300xf32>, %v: tensor<2x192x64xf32>, %i: tensor<2
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x128xf32>
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
-  %r = nm.spmm <1:2, block = 64x64> packing <panel = 64, index_bits = 8>
+  %r = nm.spmm <1:2, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8>
     schedule #nm.simt<block = [64, 64, 32], warp = [64, 32], thread = [8, 8], stages = 2>
     ins(%a, %v, %i : tensor<64x300xf32>, tensor<2x192x64xf32>, tensor<2x3x1xi8>)
     outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
@@ -296,7 +296,7 @@ func.func @cublas_i8(%a: tensor<128x64xi8>, %v: tensor<64x256xi8>, %i: tensor<64
 // CHECK: tensor.parallel_insert_slice %[[Y]]
 func.func @epilogue(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %bias: tensor<256xf32>,
                     %r: tensor<128x256xf32>, %c: tensor<128x256xf32>) -> tensor<128x256xf32> {
-  %0 = nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %0 = nm.spmm <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2>
     ins(%a, %v, %i : tensor<128x64xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
     outs(%c : tensor<128x256xf32>) -> tensor<128x256xf32>
@@ -327,7 +327,7 @@ func.func @epilogue(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<
 // CHECK-NEXT: arith.truncf %[[BIASED]] : f32 to f16
 func.func @epilogue_split_k(%a: tensor<128x64xf32>, %v: tensor<8x16x32xf32>, %i: tensor<8x16x1xi8>, %bias: tensor<256xf32>,
                             %c: tensor<128x256xf16>) -> tensor<128x256xf16> {
-  %0 = nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8>
+  %0 = nm.spmm <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
     schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], split_k = 2>
     ins(%a, %v, %i : tensor<128x64xf32>, tensor<8x16x32xf32>, tensor<8x16x1xi8>)
     outs(%c : tensor<128x256xf16>) -> tensor<128x256xf16>

@@ -66,10 +66,10 @@ func.func @formats(%w: tensor<48x64xf16>, %v0: tensor<32x48xf16>, %i0: tensor<32
     outs(%v0, %i0 : tensor<32x48xf16>, tensor<32x48xi8>) -> tensor<32x48xf16>, tensor<32x48xi8>
   // CHECK: %[[PV:.*]] = memref.alloc() {{.*}} : memref<3x32x16xf16>
   // CHECK: %[[PI:.*]] = memref.alloc() {{.*}} : memref<3x32x4xi8>
-  // CHECK: nm.pack <2:4> <panel = 16, index_bits = 2> ins(%[[V]], %[[I]] : {{.*}}) outs(%[[PV]], %[[PI]] : {{.*}})
+  // CHECK: nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%[[V]], %[[I]] : {{.*}}) outs(%[[PV]], %[[PI]] : {{.*}})
   %pv0 = tensor.empty() : tensor<3x32x16xf16>
   %pi0 = tensor.empty() : tensor<3x32x4xi8>
-  %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : tensor<32x48xf16>, tensor<32x48xi8>)
+  %pv, %pi = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : tensor<32x48xf16>, tensor<32x48xi8>)
     outs(%pv0, %pi0 : tensor<3x32x16xf16>, tensor<3x32x4xi8>) -> tensor<3x32x16xf16>, tensor<3x32x4xi8>
   // CHECK: %[[D:.*]] = memref.alloc() {{.*}} : memref<48x64xf16>
   // CHECK: nm.decompress <2:4> dim 1 ins(%{{.*}}, %{{.*}} : {{.*}}) outs(%[[D]] : memref<48x64xf16>)

@@ -103,7 +103,7 @@ func.func @pack_constant(%pv0: tensor<2x2x2xf32>, %pi0: tensor<2x2x1xi8>) -> (te
   // CHECK: return %[[V]], %[[I]]
   %v = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
   %i = arith.constant dense<[[0, 1, 2], [3, 2, 3]]> : tensor<2x3xi8>
-  %pv, %pi = nm.pack <2:4> <panel = 2, index_bits = 3> ins(%v, %i : tensor<2x3xf32>, tensor<2x3xi8>)
+  %pv, %pi = nm.pack <2:4> #nm.packing<panel = 2, index_bits = 3> ins(%v, %i : tensor<2x3xf32>, tensor<2x3xi8>)
     outs(%pv0, %pi0 : tensor<2x2x2xf32>, tensor<2x2x1xi8>) -> tensor<2x2x2xf32>, tensor<2x2x1xi8>
   return %pv, %pi : tensor<2x2x2xf32>, tensor<2x2x1xi8>
 }
@@ -119,7 +119,7 @@ func.func @pack_col_info(%pv0: tensor<3x2x1xf32>, %pi0: tensor<8x2x1xi8>) -> ten
   // CHECK: return %[[I]]
   %v = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
   %i = arith.constant dense<[[0, 1, 2], [3, 7, 6]]> : tensor<2x3xi8>
-  %pv, %pi = nm.pack <2:8> <panel = 1, index_bits = 8, col_info = 2> ins(%v, %i : tensor<2x3xf32>, tensor<2x3xi8>)
+  %pv, %pi = nm.pack <2:8> #nm.packing<panel = 1, index_bits = 8, col_info = 2> ins(%v, %i : tensor<2x3xf32>, tensor<2x3xi8>)
     outs(%pv0, %pi0 : tensor<3x2x1xf32>, tensor<8x2x1xi8>) -> tensor<3x2x1xf32>, tensor<8x2x1xi8>
   return %pi : tensor<8x2x1xi8>
 }
@@ -135,7 +135,7 @@ func.func @pack_straddling(%pv0: tensor<1x2x3xi8>, %pi0: tensor<1x2x2xi8>) -> te
   // CHECK: return %[[I]]
   %v = arith.constant dense<1> : tensor<2x3xi8>
   %i = arith.constant dense<[[0, 1, 6], [3, 2, 7]]> : tensor<2x3xi8>
-  %pv, %pi = nm.pack <2:8> <panel = 3, index_bits = 3> ins(%v, %i : tensor<2x3xi8>, tensor<2x3xi8>)
+  %pv, %pi = nm.pack <2:8> #nm.packing<panel = 3, index_bits = 3> ins(%v, %i : tensor<2x3xi8>, tensor<2x3xi8>)
     outs(%pv0, %pi0 : tensor<1x2x3xi8>, tensor<1x2x2xi8>) -> tensor<1x2x3xi8>, tensor<1x2x2xi8>
   return %pi : tensor<1x2x2xi8>
 }

@@ -111,7 +111,7 @@ func.func @prune_c2(%b: tensor<64x48xf32>, %p: tensor<?x48xf32>) {
 
 func.func @pack_c1_whole_units(%v: memref<31x48xf32>, %i: memref<31x48xi8>, %pv: memref<3x31x16xf32>, %pi: memref<3x31x4xi8>) {
   // expected-error @+1 {{'nm.pack' op expected size of dim 0 of values to be a multiple of 2, but got 31}}
-  nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : memref<31x48xf32>, memref<31x48xi8>)
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : memref<31x48xf32>, memref<31x48xi8>)
     outs(%pv, %pi : memref<3x31x16xf32>, memref<3x31x4xi8>)
   return
 }
@@ -120,7 +120,7 @@ func.func @pack_c1_whole_units(%v: memref<31x48xf32>, %i: memref<31x48xi8>, %pv:
 
 func.func @pack_c1_indices(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: memref<3x32x16xf32>, %pi: memref<3x8x1xi8>) {
   // expected-error @+1 {{expected size of dim 0 of indices to be 8, but got 32}}
-  nm.pack <2:4, block = 4x4> <panel = 16, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
+  nm.pack <2:4, block = 4x4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
     outs(%pv, %pi : memref<3x32x16xf32>, memref<3x8x1xi8>)
   return
 }
@@ -129,7 +129,7 @@ func.func @pack_c1_indices(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: mem
 
 func.func @pack_c1_panels(%v: memref<32x50xf32>, %i: memref<32x50xi8>, %pv: memref<3x32x16xf32>, %pi: memref<4x32x4xi8>) {
   // expected-error @+1 {{expected size of dim 0 of packed values to be 4, but got 3}}
-  nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : memref<32x50xf32>, memref<32x50xi8>)
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : memref<32x50xf32>, memref<32x50xi8>)
     outs(%pv, %pi : memref<3x32x16xf32>, memref<4x32x4xi8>)
   return
 }
@@ -138,7 +138,7 @@ func.func @pack_c1_panels(%v: memref<32x50xf32>, %i: memref<32x50xi8>, %pv: memr
 
 func.func @pack_c1_bytes(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: memref<3x32x16xf32>, %pi: memref<3x32x16xi8>) {
   // expected-error @+1 {{expected size of dim 2 of packed indices to be 4, but got 16}}
-  nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
     outs(%pv, %pi : memref<3x32x16xf32>, memref<3x32x16xi8>)
   return
 }
@@ -147,7 +147,7 @@ func.func @pack_c1_bytes(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: memre
 
 func.func @pack_packing_c1(%v: memref<32x48xf32>, %i: memref<32x12xi8>, %pv: memref<?x?x?xf32>, %pi: memref<?x?x?xi8>) {
   // expected-error @+1 {{expected a panel of at most 65536 columns that is a multiple or a divisor of the block's 4, but got 6}}
-  nm.pack <2:4, block = 1x4> <panel = 6, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x12xi8>)
+  nm.pack <2:4, block = 1x4> #nm.packing<panel = 6, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x12xi8>)
     outs(%pv, %pi : memref<?x?x?xf32>, memref<?x?x?xi8>)
   return
 }
@@ -156,7 +156,7 @@ func.func @pack_packing_c1(%v: memref<32x48xf32>, %i: memref<32x12xi8>, %pv: mem
 
 func.func @pack_packing_c2(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: memref<?x?x?xf32>, %pi: memref<?x?x?xi8>) {
   // expected-error @+1 {{expected 2 to 8 index bits for M = 4, but got 1}}
-  nm.pack <2:4> <panel = 16, index_bits = 1> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 1> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
     outs(%pv, %pi : memref<?x?x?xf32>, memref<?x?x?xi8>)
   return
 }
@@ -165,7 +165,7 @@ func.func @pack_packing_c2(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: mem
 
 func.func @pack_c2(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: memref<3x32x16xbf16>, %pi: memref<3x32x4xi8>) {
   // expected-error @+1 {{expected element type 'f32', but got 'bf16'}}
-  nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : memref<32x48xf32>, memref<32x48xi8>)
     outs(%pv, %pi : memref<3x32x16xbf16>, memref<3x32x4xi8>)
   return
 }
@@ -174,7 +174,7 @@ func.func @pack_c2(%v: memref<32x48xf32>, %i: memref<32x48xi8>, %pv: memref<3x32
 
 func.func @pack_c3(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %pv: tensor<3x32x16xf32>, %pi: tensor<3x32x4xi8>) {
   // expected-error @+1 {{expected number of results to be 2 on tensors, but got 0}}
-  nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
+  nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
     outs(%pv, %pi : tensor<3x32x16xf32>, tensor<3x32x4xi8>)
   return
 }

@@ -108,7 +108,7 @@ func.func @spmm_c3_condensed_rank(%a: memref<3x64xf32>, %v: memref<3x32x16xf32>,
 
 func.func @spmm_c3_packed_rank(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected values to have rank 3, but got 'memref<32x48xf32>'}}
-  nm.spmm <2:4> packing <panel = 16, index_bits = 2>
+  nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2>
     ins(%a, %v, %i : memref<3x64xf32>, memref<32x48xf32>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -117,7 +117,7 @@ func.func @spmm_c3_packed_rank(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: 
 
 func.func @spmm_c3_packed_bytes(%a: memref<3x64xf32>, %v: memref<3x32x16xf32>, %i: memref<3x32x4xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected size of dim 2 of indices to be 6, but got 4}}
-  nm.spmm <2:4> packing <panel = 16, index_bits = 3>
+  nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 3>
     ins(%a, %v, %i : memref<3x64xf32>, memref<3x32x16xf32>, memref<3x32x4xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -135,7 +135,7 @@ func.func @spmm_c3_huge(%a: memref<3x9223372036854775807xf32>, %v: memref<?x?xf3
 
 func.func @spmm_packing_c1(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected a panel of at most 65536 columns that is a multiple or a divisor of the block's 4, but got 6}}
-  nm.spmm <2:4, block = 1x4> packing <panel = 6, index_bits = 2>
+  nm.spmm <2:4, block = 1x4> packing #nm.packing<panel = 6, index_bits = 2>
     ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -144,7 +144,7 @@ func.func @spmm_packing_c1(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memr
 
 func.func @spmm_packing_c2(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected 3 to 8 index bits for M = 5, but got 2}}
-  nm.spmm <2:5> packing <panel = 6, index_bits = 2>
+  nm.spmm <2:5> packing #nm.packing<panel = 6, index_bits = 2>
     ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -162,7 +162,7 @@ func.func @spmm_schedule_packing(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i
 
 func.func @spmm_packing_c4_panels(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected col_info of at most 65536 columns in whole panels of 32, but got 48}}
-  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 48>
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 48>
     ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -171,7 +171,7 @@ func.func @spmm_packing_c4_panels(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %
 
 func.func @spmm_packing_c4_bits(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected index_bits = 8 without chunks or index rows for col_info, but got panel = 32, index_bits = 5, col_info = 64}}
-  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 5, col_info = 64>
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 5, col_info = 64>
     ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -180,7 +180,7 @@ func.func @spmm_packing_c4_bits(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i:
 
 func.func @spmm_packing_c4_all(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: memref<?x?x?xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected the 128 columns of col_info to keep fewer than the 32 units of a window between them, but 4 units of columns that keep 8 each may keep 32: no rows of A would be left out}}
-  nm.spmm <8:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128>
+  nm.spmm <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     ins(%a, %v, %i : memref<3x64xf32>, memref<?x?x?xf32>, memref<?x?x?xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -190,7 +190,7 @@ func.func @spmm_packing_c4_all(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: 
 // The last tile has lists too: two of 64 columns.
 func.func @spmm_packing_c4_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<6x6x1xi8>, %c: memref<3x96xf32>) {
   // expected-error @+1 {{expected size of dim 0 of indices to be 8, but got 6}}
-  nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64>
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
     ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<6x6x1xi8>) outs(%c : memref<3x96xf32>)
   return
 }

@@ -34,8 +34,8 @@ func.func @spmm_memref(%a: memref<2x70x9xbf16, strided<[1000, 10, 1], offset: ?>
 // CHECK-LABEL: func.func @spmv_packed_in_chunks
 func.func @spmv_packed_in_chunks(%x: tensor<100xf32>, %v: tensor<2x16x128xf32>, %i: tensor<2x4x256xi8>,
                                  %y: tensor<50xf32>) -> tensor<50xf32> {
-  // CHECK: nm.spmv <2:4> packing <panel = 32, index_bits = 3, chunk_rows = 4, index_rows = 16> ins
-  %r = nm.spmv <2:4> packing <panel = 32, index_bits = 3, chunk_rows = 4, index_rows = 16>
+  // CHECK: nm.spmv <2:4> packing #nm.packing<panel = 32, index_bits = 3, chunk_rows = 4, index_rows = 16> ins
+  %r = nm.spmv <2:4> packing #nm.packing<panel = 32, index_bits = 3, chunk_rows = 4, index_rows = 16>
       ins(%x, %v, %i : tensor<100xf32>, tensor<2x16x128xf32>, tensor<2x4x256xi8>)
       outs(%y : tensor<50xf32>) -> tensor<50xf32>
   return %r : tensor<50xf32>
@@ -44,8 +44,8 @@ func.func @spmv_packed_in_chunks(%x: tensor<100xf32>, %v: tensor<2x16x128xf32>, 
 // CHECK-LABEL: func.func @spmm_packed
 func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4x32x4xi8>,
                        %c: tensor<3x50xi32>) -> tensor<3x50xi32> {
-  // CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule #nm.vector<block = [64, 512, 128], thread = [16, 6], packing = <panel = 16, index_bits = 2>> ins
-  %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2>
+  // CHECK: nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2> schedule #nm.vector<block = [64, 512, 128], thread = [16, 6], packing = <panel = 16, index_bits = 2>> ins
+  %r = nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2>
       schedule #nm.vector<block = [64, 512, 128], thread = [16, 6], packing = <panel = 16, index_bits = 2>>
       ins(%a, %v, %i : tensor<3x64xi8>, tensor<4x32x16xi8>, tensor<4x32x4xi8>)
       outs(%c : tensor<3x50xi32>) -> tensor<3x50xi32>
@@ -67,13 +67,13 @@ func.func private @schedules() attributes {
 // CHECK-LABEL: func.func @spmm_col_info
 func.func @spmm_col_info(%a: tensor<3x64xf32>, %v: tensor<2x6x32xf32>, %i: tensor<4x6x1xi8>,
                          %c: tensor<3x50xf32>) -> tensor<3x50xf32> {
-  // CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins
-  %r = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64>
+  // CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins
+  %r = nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>>
       ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
       outs(%c : tensor<3x50xf32>) -> tensor<3x50xf32>
   // CHECK: schedule #nm.simt<stages = 2, pack = false> ins
-  %s = nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<stages = 2, pack = false>
+  %s = nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<stages = 2, pack = false>
       ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
       outs(%r : tensor<3x50xf32>) -> tensor<3x50xf32>
   return %s : tensor<3x50xf32>
@@ -99,8 +99,8 @@ func.func @formats(%w: tensor<48x64xf32>, %v0: tensor<32x48xf32>, %i0: tensor<32
   // CHECK: nm.decompress <2:4> dim 1 ins
   %d = nm.decompress <2:4> dim 1 ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
     outs(%w : tensor<48x64xf32>) -> tensor<48x64xf32>
-  // CHECK: nm.pack <2:4> <panel = 16, index_bits = 2> ins
-  %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2>
+  // CHECK: nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins
+  %pv, %pi = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2>
     ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
     outs(%pv0, %pi0 : tensor<3x32x16xf32>, tensor<3x32x4xi8>) -> tensor<3x32x16xf32>, tensor<3x32x4xi8>
   return

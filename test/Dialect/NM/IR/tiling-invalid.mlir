@@ -48,7 +48,7 @@ func.func @inside_a_panel(%x: tensor<64xf32>, %v: tensor<3x32x16xf32>, %i: tenso
   // expected-error @below {{expected tiles to start at a multiple of 16 columns along n}}
   // expected-error @below {{faild to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
-  %r = nm.spmv <2:4> packing <panel = 16, index_bits = 2>
+  %r = nm.spmv <2:4> packing #nm.packing<panel = 16, index_bits = 2>
     ins(%x, %v, %i : tensor<64xf32>, tensor<3x32x16xf32>, tensor<3x32x4xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }

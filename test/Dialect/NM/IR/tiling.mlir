@@ -88,8 +88,8 @@ func.func @packed(%a: memref<5x64xf32>, %v: memref<4x32x16xf32>, %i: memref<4x32
   // CHECK-DAG: %[[VT:.*]] = memref.subview %[[V]][%[[PANEL]], 0, 0] [%[[PANELS]], 32, 16] [1, 1, 1]
   // CHECK-DAG: %[[IT:.*]] = memref.subview %[[I]][%[[PANEL]], 0, 0] [%[[PANELS]], 32, 4] [1, 1, 1]
   // CHECK-DAG: %[[CT:.*]] = memref.subview %[[C]][0, %[[N]]] [5, %[[SIZE]]] [1, 1]
-  // CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> ins(%{{.*}}, %[[VT]], %[[IT]] : {{.*}}) outs(%[[CT]] : {{.*}})
-  nm.spmm <2:4> packing <panel = 16, index_bits = 2>
+  // CHECK: nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2> ins(%{{.*}}, %[[VT]], %[[IT]] : {{.*}}) outs(%[[CT]] : {{.*}})
+  nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2>
     ins(%a, %v, %i : memref<5x64xf32>, memref<4x32x16xf32>, memref<4x32x4xi8>) outs(%c : memref<5x50xf32>)
   return
 }

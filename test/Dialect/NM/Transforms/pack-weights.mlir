@@ -4,12 +4,12 @@
 // by a function of their own.
 // CHECK-LABEL: func.func @f.pack
 // CHECK-SAME: %[[V:.*]]: tensor<32x48xf32> {nm.values_of = 1 : i64}, %[[I:.*]]: tensor<32x48xi8> {nm.indices_of = 1 : i64}) -> (tensor<3x32x16xf32>, tensor<3x32x4xi8>)
-// CHECK: %[[P:.*]]:2 = nm.pack <2:4> <panel = 16, index_bits = 2> ins(%[[V]], %[[I]]
+// CHECK: %[[P:.*]]:2 = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%[[V]], %[[I]]
 // CHECK: return %[[P]]#0, %[[P]]#1
 // CHECK-LABEL: func.func @f(
 // CHECK-SAME: %[[A:.*]]: tensor<5x64xf32>, %[[PV:.*]]: tensor<3x32x16xf32> {nm.packed_values_of = 1 : i64}, %[[PI:.*]]: tensor<3x32x4xi8> {nm.packed_indices_of = 1 : i64}, %[[C:.*]]: tensor<5x48xf32>
-// CHECK-NOT: nm.pack
-// CHECK: nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule {{.*}} ins(%[[A]], %[[PV]], %[[PI]]
+// CHECK-NOT: = nm.pack <
+// CHECK: nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2> schedule {{.*}} ins(%[[A]], %[[PV]], %[[PI]]
 func.func @f(%a: tensor<5x64xf32>,
              %v: tensor<32x48xf32> {nm.values_of = 1 : i64}, %i: tensor<32x48xi8> {nm.indices_of = 1 : i64},
              %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
@@ -24,10 +24,10 @@ func.func @f(%a: tensor<5x64xf32>,
 // pack = true: the packed form gets lists of the rows of A that the columns of a
 // block use. A product that stages all rows has a packed form of its own.
 // CHECK-LABEL: func.func private @lists
-// CHECK: nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8, col_info = 128> {{.*}} -> tensor<5x6x32xf32>, tensor<16x6x1xi8>
-// CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8, col_info = 128> schedule #nm.simt<{{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
-// CHECK: nm.pack <3:32, block = 1x32> <panel = 32, index_bits = 8> {{.*}} -> tensor<5x6x32xf32>, tensor<5x6x1xi8>
-// CHECK: nm.spmm <3:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule
+// CHECK: nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8, col_info = 128> {{.*}} -> tensor<5x6x32xf32>, tensor<16x6x1xi8>
+// CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128> schedule #nm.simt<{{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
+// CHECK: nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8> {{.*}} -> tensor<5x6x32xf32>, tensor<5x6x1xi8>
+// CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8> schedule
 func.func private @lists(%a: tensor<64x64xf32>, %v: tensor<6x160xf32>, %i: tensor<6x5xi8>, %c: tensor<64x160xf32>) -> tensor<64x160xf32> {
   // expected-remark @+1 {{weights are packed at each call}}
   %r = nm.spmm <3:32, block = 1x32> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
@@ -42,8 +42,8 @@ func.func private @lists(%a: tensor<64x64xf32>, %v: tensor<6x160xf32>, %i: tenso
 
 // Two weights, one of them shared by two ops: each is packed once.
 // CHECK-LABEL: func.func @two.pack
-// CHECK-COUNT-2: nm.pack
-// CHECK-NOT: nm.pack
+// CHECK-COUNT-2: = nm.pack <
+// CHECK-NOT: = nm.pack <
 // CHECK-LABEL: func.func @two(
 // CHECK-SAME: %[[V0:.*]]: tensor<1x32x16xf32> {nm.packed_values_of = 0 : i64}, %[[I0:.*]]: tensor<1x32x4xi8> {{.*}}, %[[A:.*]]: tensor<64xf32>, %[[V2:.*]]: tensor<2x32x8xf32> {nm.packed_values_of = 2 : i64}, %[[I2:.*]]: tensor<2x32x8xi8>
 // CHECK: nm.spmv {{.*}} ins(%[[A]], %[[V0]], %[[I0]]
@@ -135,11 +135,11 @@ func.func @dense(%a: tensor<16x64xf32>, %v: tensor<32x48xf32> {nm.values_of = 1 
 // On a GPU the second product, whose tiles do not fit the first one's packed
 // form, gets weights in its own; the third can read those of the first.
 // CHECK-LABEL: func.func @unlike(
-// CHECK: %[[P:.*]]:2 = nm.pack <1:4> <panel = 32, index_bits = 8>
-// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
-// CHECK: %[[G:.*]]:2 = nm.pack <1:4> <panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>
+// CHECK: %[[P:.*]]:2 = nm.pack <1:4> #nm.packing<panel = 32, index_bits = 8>
+// CHECK: nm.spmm <1:4> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+// CHECK: %[[G:.*]]:2 = nm.pack <1:4> #nm.packing<panel = 32, index_bits = 2, chunk_rows = 4, index_rows = 4>
 // CHECK: nm.spmm {{.*}} schedule #nm.gemv<{{.*}} ins(%{{.*}}, %[[G]]#0, %[[G]]#1
-// CHECK: nm.spmm <1:4> packing <panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
+// CHECK: nm.spmm <1:4> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<{{.*}} ins(%{{.*}}, %[[P]]#0, %[[P]]#1
 func.func @unlike(%a: tensor<64x64xf32>, %x: tensor<2x64xf32>, %v: tensor<16x64xf32> {nm.values_of = 2 : i64}, %i: tensor<16x64xi8> {nm.indices_of = 2 : i64},
                   %c: tensor<64x64xf32>, %y: tensor<2x64xf32>) -> (tensor<64x64xf32>, tensor<2x64xf32>) {
   // expected-remark @+1 {{weights are packed at each call: they are not constant, nor arguments of a function that only its callers outside the module see, nor wanted in one packed form}}

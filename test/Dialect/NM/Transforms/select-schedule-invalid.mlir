@@ -35,7 +35,7 @@ func.func @thread_tile(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x
 
 func.func @packing(%x: tensor<64xf32>, %v: tensor<3x32x16xf32>, %i: tensor<3x32x4xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // expected-error @+1 {{expected a schedule with the packing #nm.packing<panel = 16, index_bits = 2> that the weights have, but got #nm.packing<panel = 8, index_bits = 2>}}
-  %r = nm.spmv <2:4> packing <panel = 16, index_bits = 2> schedule #nm.vector<packing = <panel = 8, index_bits = 2>>
+  %r = nm.spmv <2:4> packing #nm.packing<panel = 16, index_bits = 2> schedule #nm.vector<packing = <panel = 8, index_bits = 2>>
     ins(%x, %v, %i : tensor<64xf32>, tensor<3x32x16xf32>, tensor<3x32x4xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }

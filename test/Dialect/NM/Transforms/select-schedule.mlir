@@ -129,7 +129,7 @@ func.func @written(%a: tensor<256x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x
 func.func @packed(%x: tensor<64xf32>, %v: tensor<3x32x16xf32>, %i: tensor<3x32x4xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
   // CHECK: schedule #nm.vector<{{.*}} packing = <panel = 16, index_bits = 2>> ins
   // expected-remark @+1 {{strategy vector}}
-  %r = nm.spmv <2:4> packing <panel = 16, index_bits = 2>
+  %r = nm.spmv <2:4> packing #nm.packing<panel = 16, index_bits = 2>
     ins(%x, %v, %i : tensor<64xf32>, tensor<3x32x16xf32>, tensor<3x32x4xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }

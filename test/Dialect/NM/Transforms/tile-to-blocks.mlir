@@ -27,10 +27,10 @@ func.func @spmm(%a: tensor<128x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96x
 // CHECK: scf.forall (%[[B:.*]], %[[N:.*]]) = (0, 0) to (3, 90) step (1, 32)
 // CHECK-DAG: tensor.extract_slice %{{.*}}[%[[B]], 0, 0] [1, 61, 7]
 // CHECK-DAG: tensor.extract_slice %{{.*}}[%{{.*}}, 0, 0] [%{{.*}}, 32, 16]
-// CHECK: nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2>
+// CHECK: nm.spmm <2:4> transpose_a packing #nm.packing<panel = 16, index_bits = 2>
 // TASKS-LABEL: func.func @packed_batch
 func.func @packed_batch(%a: tensor<3x61x7xf32>, %v: tensor<6x32x16xf32>, %i: tensor<6x32x4xi8>, %c: tensor<3x7x90xf32>) -> tensor<3x7x90xf32> {
-  %r = nm.spmm <2:4> transpose_a packing <panel = 16, index_bits = 2> schedule #nm.vector<block = [64, 17, 64]>
+  %r = nm.spmm <2:4> transpose_a packing #nm.packing<panel = 16, index_bits = 2> schedule #nm.vector<block = [64, 17, 64]>
     ins(%a, %v, %i : tensor<3x61x7xf32>, tensor<6x32x16xf32>, tensor<6x32x4xi8>)
     outs(%c : tensor<3x7x90xf32>) -> tensor<3x7x90xf32>
   return %r : tensor<3x7x90xf32>

@@ -290,7 +290,7 @@ def NMStageSharedMemory
 
     Before:
     ```mlir
-    nm.spmm <16:32, block = 1x32> packing <panel = 32, index_bits = 8> schedule #nm.simt<...>
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8> schedule #nm.simt<...>
       ins(%a, %v, %i : memref<64x32xf32, ...>, memref<4x16x32xf32, ...>, memref<4x16x1xi8, ...>)
       outs(%c : memref<64x128xf32, ...>)
     ```

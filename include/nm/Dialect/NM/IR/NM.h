@@ -3,6 +3,7 @@
 #ifndef NM_DIALECT_NM_IR_NM_H
 #define NM_DIALECT_NM_IR_NM_H
 
+#include "nm/Dialect/NM/IR/NMPackedFormInterface.h"
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"

@@ -7,6 +7,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
 include "nm/Dialect/NM/IR/NMDialect.td"
+include "nm/Dialect/NM/IR/NMPackedFormInterface.td"
 
 class NM_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<NM_Dialect, name, traits> {
@@ -77,7 +78,9 @@ def NM_EncodingAttr
   }];
 }
 
-def NM_PackingAttr : NM_Attr<"Packing", "packing"> {
+def NM_PackingAttr
+    : NM_Attr<"Packing", "packing",
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
   let summary = "how weights are re-laid for one schedule (the packed form)";
   let description = [{
     Columns are cut into panels of `panel`, each panel stored whole, so that a

@@ -23,11 +23,11 @@ def NM_SparseProductOpInterface
     InterfaceMethod<"The output, which is accumulated into.",
                     "::mlir::Value", "getC">,
     InterfaceMethod<"The packed form the weights are in; null if condensed.",
-                    "::mlir::nm::PackingAttr", "getPackingAttr">,
+                    "::mlir::nm::PackedFormAttrInterface", "getPackingAttr">,
     InterfaceMethod<"The schedule; null before one is selected.",
                     "::mlir::nm::ScheduleAttrInterface", "getScheduleAttr">,
     InterfaceMethod<"Sets the packed form.", "void", "setPackingAttr",
-                    (ins "::mlir::nm::PackingAttr":$packing)>,
+                    (ins "::mlir::nm::PackedFormAttrInterface":$packing)>,
     InterfaceMethod<"Sets the schedule.", "void", "setScheduleAttr",
                     (ins "::mlir::nm::ScheduleAttrInterface":$schedule)>,
     InterfaceMethod<"What the sums may be computed by.",
@@ -71,6 +71,11 @@ def NM_SparseProductOpInterface
     }
     /// The pattern as lib/Format takes it.
     ::nm::Pattern getPattern() { return $_op.getPatternAttr().getPattern(); }
+    /// The packed form where it is one of panels, else null.
+    ::mlir::nm::PackingAttr getPanelPacking() {
+      return ::llvm::dyn_cast_if_present<::mlir::nm::PackingAttr>(
+          $_op.getPackingAttr());
+    }
     /// Sizes; kDynamic where unknown. m of a matrix-vector product is 1.
     int64_t getStaticK() { return getAType().getDimSize($_op.getKDimOfA()); }
     int64_t getStaticN() { return getCType().getDimSize($_op.getNDimOfC()); }

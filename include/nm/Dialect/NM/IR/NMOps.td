@@ -189,7 +189,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       bf16, i32 and i8.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
-      `#nm.packing` says. Every size is at most 2^40.
+      that packed form says. Every size is at most 2^40.
     * (C4) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result, of C's type.
     * (C5) an `arithmetic` other than `f32` has f32 operands.
@@ -245,7 +245,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_c,
-                       OptionalAttr<NM_PackingAttr>:$packing,
+                       OptionalAttr<NM_PackedFormAttrInterface>:$packing,
                        OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
                        NM_AllowedArithmetic:$arithmetic,
                        NM_EpilogueMaps:$epilogue_maps);
@@ -284,7 +284,7 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
                        NM_Indices:$indices,
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
-                       OptionalAttr<NM_PackingAttr>:$packing,
+                       OptionalAttr<NM_PackedFormAttrInterface>:$packing,
                        OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
                        NM_AllowedArithmetic:$arithmetic,
                        NM_EpilogueMaps:$epilogue_maps);
@@ -469,7 +469,7 @@ def NM_PackOp : NM_Op<"pack", [
                                  ["reifyResultShapes"]>]> {
   let summary = "condensed form to packed form";
   let description = [{
-    Re-lays condensed weights for one schedule, as `#nm.packing` says.
+    Re-lays condensed weights for one schedule, as the packed form says.
 
     Constraints:
     * (C1) inputs are in condensed form, outputs in the packed form of the same
@@ -479,13 +479,14 @@ def NM_PackOp : NM_Op<"pack", [
       tensors there is one result for each output, of its type.
 
     ```mlir
-    %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2>
+    %pv, %pi = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2>
       ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
       outs(%pv0, %pi0 : tensor<3x32x16xf32>, tensor<3x32x4xi8>)
       -> tensor<3x32x16xf32>, tensor<3x32x4xi8>
     ```
   }];
-  let arguments = (ins NM_PatternAttr:$pattern, NM_PackingAttr:$packing,
+  let arguments = (ins NM_PatternAttr:$pattern,
+                       NM_PackedFormAttrInterface:$packing,
                        NM_CondensedValues:$values, NM_CondensedIndices:$indices,
                        NM_PackedValues:$packedValues,
                        NM_PackedIndices:$packedIndices);

@@ -3,14 +3,12 @@
 #ifndef NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
 #define NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
 
-#include "nm/Format/Pattern.h"
+#include "nm/Dialect/NM/IR/NMPackedFormInterface.h"
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace mlir::nm {
-
-class PackingAttr;
 
 /// How a strategy cuts a product: sizes that it has no use for are empty, and
 /// counts are 1.

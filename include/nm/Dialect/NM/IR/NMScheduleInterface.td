@@ -26,14 +26,14 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
     InterfaceMethod<[{
         The packed form that weights of `pattern` take; null where they stay
         condensed.
-      }], "::mlir::Attribute", "getPackedForm",
+      }], "::mlir::nm::PackedFormAttrInterface", "getPackedForm",
       (ins "const ::nm::Pattern &":$pattern), "", "return {};">,
     InterfaceMethod<[{
         Whether weights of `pattern` that another op's schedule has packed can
         be read, too.
       }], "bool", "canRead",
       (ins "const ::nm::Pattern &":$pattern,
-           "::mlir::Attribute":$packedForm), "",
+           "::mlir::nm::PackedFormAttrInterface":$packedForm), "",
       "return $_attr.getPackedForm(pattern) == packedForm;">,
     InterfaceMethod<"Whether a block stages only the rows of A that it uses.",
                     "bool", "packsRows", (ins), "", "return false;">,
@@ -46,10 +46,6 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
            "const ::nm::Pattern &":$pattern), "",
       "return ::mlir::success();">,
   ];
-  let extraClassDeclaration = [{
-    /// The packed form, which is an `#nm.packing` whatever the strategy.
-    PackingAttr getPackingOf(const ::nm::Pattern &pattern) const;
-  }];
 }
 
 #endif // NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_TD

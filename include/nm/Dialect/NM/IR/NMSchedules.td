@@ -99,8 +99,8 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
   let extraClassDeclaration = strategyName # [{
     bool isForCPU() const { return true; }
     BlockTiling getTiling() const;
-    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
-    bool canRead(const ::nm::Pattern &pattern, Attribute packedForm) const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    bool canRead(const ::nm::Pattern &pattern, PackedFormAttrInterface packedForm) const;
   }];
 }
 
@@ -175,9 +175,9 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     BlockTiling getTiling() const;
     /// The packing of weights of `pattern`, with the lists of rows that `pack`
     /// asks for.
-    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
     /// Panels of whole rows can be read where warps fit them.
-    bool canRead(const ::nm::Pattern &pattern, Attribute packedForm) const;
+    bool canRead(const ::nm::Pattern &pattern, PackedFormAttrInterface packedForm) const;
     ::llvm::LogicalResult verifyPattern(
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
@@ -217,7 +217,7 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
   let extraClassDeclaration = strategyName # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
-    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
   }];
 }
 
@@ -246,7 +246,7 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
   let extraClassDeclaration = strategyName # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
-    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
     ::llvm::LogicalResult verifyPattern(
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
@@ -281,7 +281,7 @@ def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
       NM_OptionalPacking:$packing);
   let extraClassDeclaration = strategyName # [{
     bool isForGPU() const { return true; }
-    Attribute getPackedForm(const ::nm::Pattern &pattern) const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
   }];
 }
 

@@ -200,12 +200,12 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     ```mlir
     func.func @f.pack(%v: tensor<32x48xf32>, %i: tensor<32x48xi8>)
         -> (tensor<3x32x16xf32>, tensor<3x32x4xi8>) attributes {nm.host} {
-      %pv, %pi = nm.pack <2:4> <panel = 16, index_bits = 2> ins(%v, %i : ...)
+      %pv, %pi = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%v, %i : ...)
       return %pv, %pi
     }
     func.func @f(%a: ..., %pv: tensor<3x32x16xf32> {nm.packed_values_of = 1 : i64},
                           %pi: tensor<3x32x4xi8> {nm.packed_indices_of = 1 : i64}, ...) {
-      %r = nm.spmm <2:4> packing <panel = 16, index_bits = 2> schedule #nm.vector<...>
+      %r = nm.spmm <2:4> packing #nm.packing<panel = 16, index_bits = 2> schedule #nm.vector<...>
         ins(%a, %pv, %pi : ...)
     ```
   }];

@@ -1,0 +1,46 @@
+//===- NMPackedFormInterface.td - What packed forms say ----*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMPACKEDFORMINTERFACE_TD
+#define NM_DIALECT_NM_IR_NMPACKEDFORMINTERFACE_TD
+
+include "mlir/IR/Interfaces.td"
+
+def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
+  let cppNamespace = "::mlir::nm";
+  let description = [{
+    How weights are re-laid for one schedule: `#nm.packing`. Values and indices
+    are arrays of three dimensions. A tile of B is a rectangle of each, where
+    the form can be cut.
+  }];
+  let methods = [
+    InterfaceMethod<"Checks that weights can have the form.",
+      "::llvm::LogicalResult", "verifyWeights",
+      (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
+           "const ::nm::Pattern &":$pattern, "::mlir::Type":$elementType)>,
+    InterfaceMethod<[{
+        The shapes of weights whose condensed values are [rows × columns];
+        kDynamic where those are.
+      }], "::mlir::nm::StorageShape", "getStorageShape",
+      (ins "const ::nm::Pattern &":$pattern, "int64_t":$rows,
+           "int64_t":$columns)>,
+    InterfaceMethod<"Columns of B that weights can be cut at.",
+      "int64_t", "getColumnStep", (ins "const ::nm::Pattern &":$pattern)>,
+    InterfaceMethod<"Rows of B that weights can be cut at.",
+      "int64_t", "getRowStep", (ins "const ::nm::Pattern &":$pattern)>,
+    InterfaceMethod<[{
+        Where the rows `k` and columns `n` of B lie, which start where weights
+        can be cut.
+      }], "::mlir::nm::StorageRegion", "getStorageRegion",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "const ::nm::Pattern &":$pattern, "::mlir::nm::Range1D":$k,
+           "::mlir::nm::Range1D":$n)>,
+    InterfaceMethod<[{
+        Packs condensed weights on the host, to arrays of the form's shapes.
+        Loops that do the same are in convert-nm-to-loops.
+      }], "void", "pack",
+      (ins "const ::nm::CondensedView &":$weights, "void *":$values,
+           "uint8_t *":$indices)>,
+  ];
+}
+
+#endif // NM_DIALECT_NM_IR_NMPACKEDFORMINTERFACE_TD

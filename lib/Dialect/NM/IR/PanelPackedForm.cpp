@@ -1,0 +1,98 @@
+//===- PanelPackedForm.cpp - #nm.packing, weights in panels ---------------===//
+
+#include "StorageTiling.h"
+
+#include "nm/Format/PackedForm.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t panel, int64_t indexBits,
+                                  int64_t chunkRows, int64_t chunkColumns,
+                                  int64_t indexRows, int64_t colInfo) {
+  // (C1) to (C4); what depends on the pattern is checked where both meet.
+  if (panel < 1 || panel > ::nm::kMaxBlock)
+    return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
+                       << ", but got " << panel;
+  if (indexBits < 1 || indexBits > 8)
+    return emitError() << "expected index_bits in 1..8, but got " << indexBits;
+  for (auto [name, value] : {std::pair("chunk_rows", chunkRows),
+                             std::pair("chunk_columns", chunkColumns),
+                             std::pair("index_rows", indexRows)})
+    if (value < 1 || value > ::nm::kMaxBlock)
+      return emitError() << "expected " << name << " in 1.." << ::nm::kMaxBlock
+                         << ", but got " << value;
+  if (colInfo < 0 || colInfo > ::nm::kMaxBlock)
+    return emitError() << "expected col_info in 0.." << ::nm::kMaxBlock
+                       << ", but got " << colInfo;
+  return success();
+}
+
+LogicalResult
+PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
+                           const ::nm::Pattern &pattern, Type) const {
+  if (::nm::Status status = getPacking().verify(pattern); !status)
+    return emitError() << status.error().message;
+  return success();
+}
+
+StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
+                                          int64_t rows, int64_t columns) const {
+  ::nm::PanelPacking panel = getPacking();
+  int64_t panels = mapSize(
+      columns, [&](int64_t n) { return llvm::divideCeil(n, panel.panel); });
+  int64_t chunkRows = mapSize(rows, [&](int64_t rows) {
+    return panel.chunkRowsOf(pattern, rows / pattern.bk);
+  });
+  int64_t indexRows = mapSize(
+      rows, [&](int64_t rows) { return panel.indexRowsOf(rows / pattern.bk); });
+  int64_t indexPanels = mapSize(
+      panels, [&](int64_t panels) { return panel.indexPanelsOf(panels); });
+  return {{panels, chunkRows, panel.panel * panel.chunkRows},
+          {indexPanels, indexRows, panel.bytesPerIndexRow(pattern)}};
+}
+
+int64_t PackingAttr::getColumnStep(const ::nm::Pattern &pattern) const {
+  return getPacking().columnStep(pattern);
+}
+
+int64_t PackingAttr::getRowStep(const ::nm::Pattern &pattern) const {
+  return getPacking().windowStep(pattern) * pattern.windowRows();
+}
+
+StorageRegion PackingAttr::getStorageRegion(OpBuilder &builder, Location loc,
+                                            const ::nm::Pattern &pattern,
+                                            Range1D k, Range1D n) const {
+  auto scale = [&](Range1D range, int64_t divisor, int64_t factor) {
+    return scaleRange(builder, loc, range, divisor, factor);
+  };
+  ::nm::PanelPacking panel = getPacking();
+  // Columns are padded to whole units before they are cut into panels.
+  Range1D panels = scale(scale(n, pattern.bn, pattern.bn), panel.panel, 1);
+  Range1D unitRows = scale(k, pattern.windowRows(), pattern.n);
+  Range1D indexRows = scale(unitRows, panel.indexRows, 1);
+  OpFoldResult zero = builder.getIndexAttr(0);
+  StorageRegion region;
+  region.values.append(panels);
+  region.values.append(
+      scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
+  region.values.append(
+      {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
+  // Lists stand beside the indices of their tile.
+  if (int64_t ofTile = panel.panelsOfTile())
+    panels = scale(panels, ofTile, 2 * ofTile);
+  region.indices.append(panels);
+  region.indices.append(indexRows);
+  region.indices.append(
+      {zero, builder.getIndexAttr(panel.bytesPerIndexRow(pattern))});
+  return region;
+}
+
+void PackingAttr::pack(const ::nm::CondensedView &weights, void *values,
+                       uint8_t *indices) const {
+  ::nm::packValues(weights, getPacking(), values);
+  ::nm::packIndices(weights, getPacking(), indices);
+}
