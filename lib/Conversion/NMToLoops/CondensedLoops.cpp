@@ -126,18 +126,18 @@ public:
   DecompressLoops(LoopEmitter &emitter, DecompressOp op)
       : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
         dense(emitter, pattern, op.getDense(), op.getDim()),
-        weights(emitter, pattern, /*packing=*/{}, op.getValues(),
-                op.getIndices()) {}
+        weights(WeightAccess::get(emitter, pattern, /*form=*/{}, op.getValues(),
+                                  op.getIndices())) {}
 
   void emit() {
     Value zero = emitter.zero(dense.elementType());
     emitter.forEach({dense.k(), dense.n()}, [&](ValueRange position) {
       emitter.store(zero, op.getDense(), dense.at(position[0], position[1]));
     });
-    emitter.forEach({weights.rows(), dense.n()}, [&](ValueRange position) {
-      Value k = weights.kOf(position[0], position[1]);
+    emitter.forEach({weights->rows(), dense.n()}, [&](ValueRange position) {
+      Value k = weights->kOf(position[0], position[1]);
       emitter.onlyIf(emitter.less(k, dense.k()), [&] {
-        emitter.store(weights.value(position[0], position[1]), op.getDense(),
+        emitter.store(weights->value(position[0], position[1]), op.getDense(),
                       dense.at(k, position[1]));
       });
     });
@@ -148,7 +148,7 @@ private:
   DecompressOp op;
   ::nm::Pattern pattern;
   DenseAccess dense;
-  WeightAccess weights;
+  std::unique_ptr<WeightAccess> weights;
 };
 } // namespace
 

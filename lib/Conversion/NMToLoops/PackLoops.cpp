@@ -2,6 +2,7 @@
 
 #include "ColInfo.h"
 #include "Patterns.h"
+#include "SparseOperandLoops.h"
 #include "WeightAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,10 +11,10 @@ using namespace mlir;
 using namespace mlir::nm;
 
 namespace {
-/// Emits the packing of one weight.
-class PackLoops {
+/// Emits the packing of one weight to panels.
+class PanelLoops {
 public:
-  PackLoops(LoopEmitter &emitter, PackOp op)
+  PanelLoops(LoopEmitter &emitter, PackOp op)
       : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
         packing(cast<PackingAttr>(op.getPacking()).getPacking()) {}
 
@@ -103,6 +104,22 @@ private:
   ::nm::PanelPacking packing;
 };
 
+/// Emits the packing of one weight.
+class PackLoops {
+public:
+  PackLoops(LoopEmitter &emitter, PackOp op) : emitter(emitter), op(op) {}
+
+  void emit() {
+    if (isa<SparseOperandAttr>(op.getPacking()))
+      emitSparseOperand(emitter, op);
+    else
+      PanelLoops(emitter, op).emit();
+  }
+
+private:
+  LoopEmitter &emitter;
+  PackOp op;
+};
 } // namespace
 
 void mlir::nm::populatePackLoops(RewritePatternSet &patterns, bool parallel) {

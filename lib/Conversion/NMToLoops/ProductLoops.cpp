@@ -15,9 +15,9 @@ namespace {
 class ProductLoops {
 public:
   ProductLoops(LoopEmitter &emitter, SparseProductOpInterface op)
-      : emitter(emitter), op(op),
-        weights(emitter, op.getPattern(), op.getPanelPacking(), op.getValues(),
-                op.getIndices()) {}
+      : emitter(emitter), op(op), weights(WeightAccess::get(emitter, op.getPattern(),
+                                  op.getPackingAttr(), op.getValues(),
+                                  op.getIndices())) {}
 
   void emit() {
     emitter.forEachInParallel(
@@ -28,10 +28,11 @@ public:
 private:
   void emitElement(ValueRange positionInC) {
     Value column = positionInC[op.getNDimOfC()];
-    Value sum = emitter.sum(
-        weights.rows(), op.getAccumulatorType(), [&](Value row, Value partial) {
-          return emitTerm(positionInC, row, column, partial);
-        });
+    Value sum =
+        emitter.sum(weights->rows(), op.getAccumulatorType(),
+                    [&](Value row, Value partial) {
+                      return emitTerm(positionInC, row, column, partial);
+                    });
     emitter.store(op.hasEpilogue() ? runEpilogue(positionInC, sum)
                                    : addToC(positionInC, sum),
                   op.getC(), positionInC);
@@ -59,13 +60,13 @@ private:
   /// `partial` and the term of one condensed row, which has none past k.
   Value emitTerm(ValueRange positionInC, Value row, Value column,
                  Value partial) {
-    Value k = weights.kOf(row, column);
+    Value k = weights->kOf(row, column);
     Value inside = emitter.less(k, emitter.size(op.getA(), op.getKDimOfA()));
     return emitter.choose(
         inside,
         [&] {
           Value a = emitter.load(op.getA(), positionInA(positionInC, k));
-          Value b = weights.value(row, column);
+          Value b = weights->value(row, column);
           return emitter.addElements(
               partial,
               multiply(emitter.toAccumulator(a), emitter.toAccumulator(b)));
@@ -91,7 +92,7 @@ private:
 
   LoopEmitter &emitter;
   SparseProductOpInterface op;
-  WeightAccess weights;
+  std::unique_ptr<WeightAccess> weights;
 };
 
 } // namespace

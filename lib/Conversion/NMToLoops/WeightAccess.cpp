@@ -3,6 +3,7 @@
 #include "WeightAccess.h"
 
 #include "ColInfo.h"
+#include "SparseOperandLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -48,13 +49,50 @@ IndexField IndexField::at(LoopEmitter &emitter,
           emitter.rem(bit, 8)};
 }
 
-Value WeightAccess::rows() {
+namespace {
+/// Weights that are condensed, or packed in panels.
+class PanelAccess : public WeightAccess {
+public:
+  PanelAccess(LoopEmitter &emitter, const ::nm::Pattern &pattern,
+              PackingAttr packing, Value values, Value indices)
+      : emitter(emitter), pattern(pattern), packing(packing), values(values),
+        indices(indices) {}
+
+  Value rows() override;
+  Value value(Value row, Value column) override;
+  Value kOf(Value row, Value column) override;
+
+private:
+  /// The position in its window of the unit that holds (row, column).
+  Value unitPosition(Value row, Value column);
+  Value loadField(Value panel, Value unitRow, Value group);
+
+  LoopEmitter &emitter;
+  ::nm::Pattern pattern;
+  /// Null for condensed weights.
+  PackingAttr packing;
+  Value values, indices;
+};
+} // namespace
+
+std::unique_ptr<WeightAccess>
+WeightAccess::get(LoopEmitter &emitter, const ::nm::Pattern &pattern,
+                  PackedFormAttrInterface form, Value values, Value indices) {
+  if (auto operand = dyn_cast_if_present<SparseOperandAttr>(form))
+    return std::make_unique<SparseOperandAccess>(emitter, operand, values,
+                                                 indices);
+  return std::make_unique<PanelAccess>(emitter, pattern,
+                                       cast_if_present<PackingAttr>(form),
+                                       values, indices);
+}
+
+Value PanelAccess::rows() {
   if (!packing)
     return emitter.size(values, 0);
   return emitter.mul(emitter.size(values, 1), packing.getChunkRows());
 }
 
-Value WeightAccess::value(Value row, Value column) {
+Value PanelAccess::value(Value row, Value column) {
   if (!packing)
     return emitter.load(values, {row, column});
   int64_t panel = packing.getPanel(), rows = packing.getChunkRows(),
@@ -68,7 +106,7 @@ Value WeightAccess::value(Value row, Value column) {
                        emitter.add(chunk, inChunk)});
 }
 
-Value WeightAccess::kOf(Value row, Value column) {
+Value PanelAccess::kOf(Value row, Value column) {
   Value position = unitPosition(row, column);
   Value window = emitter.div(row, pattern.keptRows());
   Value unit = emitter.add(emitter.mul(window, pattern.windowRows()),
@@ -76,7 +114,7 @@ Value WeightAccess::kOf(Value row, Value column) {
   return emitter.add(unit, emitter.rem(row, pattern.bk));
 }
 
-Value WeightAccess::unitPosition(Value row, Value column) {
+Value PanelAccess::unitPosition(Value row, Value column) {
   Value unitRow = emitter.div(row, pattern.bk);
   if (!packing)
     return emitter.toIndex(
@@ -89,7 +127,7 @@ Value WeightAccess::unitPosition(Value row, Value column) {
                    emitter.div(emitter.rem(column, panel), pattern.bn));
 }
 
-Value WeightAccess::loadField(Value panel, Value unitRow, Value group) {
+Value PanelAccess::loadField(Value panel, Value unitRow, Value group) {
   int64_t bits = packing.getIndexBits();
   IndexField field =
       IndexField::at(emitter, packing.getPacking(), pattern, unitRow, group);

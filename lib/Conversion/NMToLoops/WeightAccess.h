@@ -7,6 +7,8 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
+#include <memory>
+
 namespace mlir::nm {
 
 /// Where one index lies in a packed panel: in index row `row`, from bit `shift`
@@ -25,30 +27,22 @@ struct IndexField {
 /// Whether some field of `bits` bits spans two bytes.
 inline bool fieldsStraddleBytes(int64_t bits) { return 8 % bits != 0; }
 
-/// The weights of one op, condensed or packed.
+/// Reads the weights of one op, which are condensed or in a packed form.
 class WeightAccess {
 public:
-  WeightAccess(LoopEmitter &emitter, const ::nm::Pattern &pattern,
-               PackingAttr packing, Value values, Value indices)
-      : emitter(emitter), pattern(pattern), packing(packing), values(values),
-        indices(indices) {}
+  virtual ~WeightAccess() = default;
+
+  /// That of weights in packed form `form`, or condensed where it is null.
+  static std::unique_ptr<WeightAccess>
+  get(LoopEmitter &emitter, const ::nm::Pattern &pattern,
+      PackedFormAttrInterface form, Value values, Value indices);
 
   /// w, the condensed rows.
-  Value rows();
+  virtual Value rows() = 0;
   /// The value at a condensed row and a column of B.
-  Value value(Value row, Value column);
+  virtual Value value(Value row, Value column) = 0;
   /// The k that the value there stands at; at or past the size of k in padding.
-  Value kOf(Value row, Value column);
-
-private:
-  /// The position in its window of the unit that holds (row, column).
-  Value unitPosition(Value row, Value column);
-  Value loadField(Value panel, Value unitRow, Value group);
-
-  LoopEmitter &emitter;
-  ::nm::Pattern pattern;
-  PackingAttr packing;
-  Value values, indices;
+  virtual Value kOf(Value row, Value column) = 0;
 };
 
 } // namespace mlir::nm

@@ -55,6 +55,37 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   return {folded[0], folded[1], form};
 }
 
+/// Of a packed array the part that a weight of `shape` has. A form that cuts
+/// the last window or unit may have more of them, which are padding.
+static Value takePart(OpBuilder &builder, Location loc, Value packed,
+                      ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(packed.getType());
+  if (type.getShape() == shape || ShapedType::isDynamicShape(shape))
+    return packed;
+  SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0)),
+      strides(shape.size(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(
+      builder, loc, packed, offsets,
+      getAsIndexOpFoldResult(builder.getContext(), shape), strides);
+}
+
+/// Makes `op` a product of packed weights.
+static void takePacked(SparseProductOpInterface op,
+                       const PackedWeights &packed) {
+  OpBuilder builder(op);
+  ::nm::Pattern pattern = packed.form.getPackedPattern(op.getPattern());
+  StorageShape condensed =
+      StorageShape::condensed(pattern, op.getStaticK(), op.getStaticN());
+  StorageShape shape = packed.form.getStorageShape(pattern, condensed.values[0],
+                                                   condensed.values[1]);
+  op->setOperand(1,
+                 takePart(builder, op.getLoc(), packed.values, shape.values));
+  op->setOperand(2,
+                 takePart(builder, op.getLoc(), packed.indices, shape.indices));
+  op.setPackingAttr(packed.form);
+  op.setPatternAttr(PatternAttr::get(op->getContext(), pattern));
+}
+
 /// Whether `packed` can serve `op`, where it is.
 static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
                      DominanceInfo &dominance) {
@@ -86,9 +117,7 @@ static LogicalResult packWeights(func::FuncOp function) {
       forms.push_back(createPack(op));
       packed = &forms.back();
     }
-    op->setOperand(1, packed->values);
-    op->setOperand(2, packed->indices);
-    op.setPackingAttr(packed->form);
+    takePacked(op, *packed);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

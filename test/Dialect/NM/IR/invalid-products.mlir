@@ -335,3 +335,30 @@ func.func @spmv_c4_layout(%x: memref<64xf32, affine_map<(i) -> (i floordiv 2)>>,
     outs(%y : memref<48xf32>)
   return
 }
+
+// -----
+
+func.func @sparse_operand_c1(%a: tensor<4x64xf16>, %v: tensor<1x1x512xf16>, %i: tensor<1x1x128xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expected a pattern that keeps at most 2 of each 4 rows for a sparse operand, but 4:8 may keep 4}}
+  %r = nm.spmm <4:8> packing #nm.sparse_operand<mma> ins(%a, %v, %i : tensor<4x64xf16>, tensor<1x1x512xf16>, tensor<1x1x128xi8>)
+    outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+func.func @sparse_operand_c2(%a: tensor<4x64xf32>, %v: tensor<1x1x512xf32>, %i: tensor<1x1x128xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expected weights of f16 or bf16 for a sparse operand, but got f32}}
+  %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> ins(%a, %v, %i : tensor<4x64xf32>, tensor<1x1x512xf32>, tensor<1x1x128xi8>)
+    outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+func.func @sparse_operand_shape(%a: tensor<4x65xf16>, %v: tensor<1x1x512xf16>, %i: tensor<1x1x128xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expected size of dim 1 of values to be 2, but got 1}}
+  %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> ins(%a, %v, %i : tensor<4x65xf16>, tensor<1x1x512xf16>, tensor<1x1x128xi8>)
+    outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}

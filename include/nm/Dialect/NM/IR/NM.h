@@ -7,6 +7,7 @@
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
+#include "nm/Format/SparseOperand.h"
 #include "nm/Format/TileLayout.h"
 #include "nm/Schedule/GpuChip.h"
 

@@ -142,6 +142,48 @@ def NM_PackingAttr
   }];
 }
 
+def NM_SparseOrder : I32EnumAttr<"SparseOrder", "an instruction's operand", [
+    I32EnumAttrCase<"Mma", 0, "mma">,
+    I32EnumAttrCase<"Wgmma", 1, "wgmma">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
+}
+
+def NM_SparseOperandAttr
+    : NM_Attr<"SparseOperand", "sparse_operand",
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
+                                           ["getPackedPattern"]>]> {
+  let summary = "weights as the sparse operand of a tensor core";
+  let description = [{
+    Of each aligned group of four along k, two are stored, so that the tensor
+    core skips the other two (PTX ISA, "Sparse matrix storage"). Columns are cut
+    into blocks of C, 16 for `mma` (mma.sp.sync) and 64 for `wgmma`
+    (wgmma.mma_async.sp), and k into steps of 64. Values are
+    `[⌈n/C⌉ × ⌈k/64⌉ × 32·C]`, in the order that the instruction reads them, and
+    indices the instruction's metadata, `[⌈n/C⌉ × ⌈k/64⌉ × 8·C]` bytes;
+    include/nm/Format/SparseOperand.h has both to the bit.
+
+    A group that keeps fewer than two is filled up with zeros, which are kept
+    weights then: products of packed weights have the pattern 2:4.
+
+    Constraints:
+    * (C1) the pattern keeps at most two of each aligned four rows: 1:M for
+      M > 1, 2:M where 4 divides M, and 1:M of units of two rows for an even M;
+      units have any number of columns.
+    * (C2) weights are f16 or bf16.
+
+    ```mlir
+    #nm.sparse_operand<mma>
+    ```
+  }];
+  let parameters = (ins EnumParameter<NM_SparseOrder>:$order);
+  let assemblyFormat = "`<` $order `>`";
+  let extraClassDeclaration = [{
+    /// The form as the format arithmetic of lib/Format takes it.
+    ::nm::SparseOperand getOperand() const;
+  }];
+}
+
 def NM_ChipAttr : NM_Attr<"Chip", "chip"> {
   let summary = "the GPU that a module is compiled for";
   let description = [{

@@ -26,6 +26,8 @@ def NM_SparseProductOpInterface
                     "::mlir::nm::PackedFormAttrInterface", "getPackingAttr">,
     InterfaceMethod<"The schedule; null before one is selected.",
                     "::mlir::nm::ScheduleAttrInterface", "getScheduleAttr">,
+    InterfaceMethod<"Sets the pattern.", "void", "setPatternAttr",
+                    (ins "::mlir::nm::PatternAttr":$pattern)>,
     InterfaceMethod<"Sets the packed form.", "void", "setPackingAttr",
                     (ins "::mlir::nm::PackedFormAttrInterface":$packing)>,
     InterfaceMethod<"Sets the schedule.", "void", "setScheduleAttr",

@@ -8,7 +8,7 @@ include "mlir/IR/Interfaces.td"
 def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
   let cppNamespace = "::mlir::nm";
   let description = [{
-    How weights are re-laid for one schedule: `#nm.packing`. Values and indices
+    How weights are re-laid for one schedule: `#nm.packing`, `#nm.sparse_operand`. Values and indices
     are arrays of three dimensions. A tile of B is a rectangle of each, where
     the form can be cut.
   }];
@@ -34,6 +34,11 @@ def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "const ::nm::Pattern &":$pattern, "::mlir::nm::Range1D":$k,
            "::mlir::nm::Range1D":$n)>,
+    InterfaceMethod<[{
+        The pattern that products of packed weights have: that of the weights,
+        or of a form that stores more than those keep.
+      }], "::nm::Pattern", "getPackedPattern",
+      (ins "const ::nm::Pattern &":$pattern), "", "return pattern;">,
     InterfaceMethod<[{
         Packs condensed weights on the host, to arrays of the form's shapes.
         Loops that do the same are in convert-nm-to-loops.

@@ -1,0 +1,181 @@
+//===- SparseOperand.h - Weights that tensor cores skip ---------*- C++ -*-===//
+//
+//
+// Tensor cores skip the zeros of an operand of which each aligned group of four
+// along k keeps two (PTX ISA, "Sparse matrix storage"). Weights are that
+// operand, A of the instruction, so that its rows are the columns of B. Any
+// pattern is one whose groups keep at most two: where a group keeps fewer,
+// zeros fill it up.
+//
+// Columns of B are cut into blocks of 16 or 64, as many as the instruction has
+// rows, and k into steps of 64, which are two instructions. Values are
+// [blocks x steps x 32*rows], in the order that the instruction wants them, and
+// metadata, beside them as indices, [blocks x steps x 8*rows] bytes.
+//
+// A column's values of a group are those of the two kept positions i0 < i1, of
+// which metadata has the 4 bits i0 | i1 << 2. A group that keeps one position p
+// has the other of its pair, 0 and 1 or 2 and 3, too, and one that keeps none
+// has positions 0 and 1. What fills up is zero, but meets an activation: see
+// `fillsUp`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_FORMAT_SPARSEOPERAND_H
+#define NM_FORMAT_SPARSEOPERAND_H
+
+#include "nm/Format/Condensed.h"
+#include "nm/Format/Pattern.h"
+#include "nm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+
+namespace nm {
+
+/// The most rows that weights of `pattern` keep of an aligned group of four.
+int64_t mostKeptOfGroup(const Pattern &pattern);
+
+/// Whether weights of `pattern` can be a sparse operand: 2:4, 2:8 and such with
+/// M a multiple of four, 1:M of any M > 1, and of units of two rows 1:M of an
+/// even M; units may have any number of columns.
+bool fitsSparseOperand(const Pattern &pattern);
+
+/// Whether zeros are stored that stand for pruned weights, each of which makes
+/// NaN of an infinite or NaN activation. Not where every group keeps two.
+bool fillsUpSparseOperand(const Pattern &pattern);
+
+struct SparseOperand {
+  /// mma.sp takes A from registers: each lane has its 16 bytes of an
+  /// instruction side by side. wgmma.mma_async.sp takes it from shared memory:
+  /// 16-byte chunk c of row r stands at byte 1024c + 128(r/8) + 16(r%8).
+  enum class Order { Mma, Wgmma };
+
+  Order order = Order::Mma;
+
+  /// Rows of B in a step, in groups of four, and values stored of them.
+  static constexpr int64_t kStepRows = 64;
+  static constexpr int64_t kGroupRows = 4;
+  static constexpr int64_t kStepGroups = kStepRows / kGroupRows;
+  static constexpr int64_t kStepValues = kStepRows / 2;
+
+  /// Columns of B in a block: the instruction's m.
+  int64_t columns() const { return order == Order::Mma ? 16 : 64; }
+  int64_t valuesOfStep() const { return columns() * kStepValues; }
+  int64_t bytesOfStep() const { return columns() * kStepGroups / 2; }
+
+  /// Checks that weights of `pattern` and `type` can have the form.
+  Status verify(const Pattern &pattern, ElementType type) const;
+
+  int64_t blocks(const Pattern &pattern, int64_t n) const {
+    return (pattern.paddedColumns(n) + columns() - 1) / columns();
+  }
+  int64_t steps(const Pattern &pattern, int64_t k) const {
+    return (pattern.windows(k) * pattern.windowRows() + kStepRows - 1) /
+           kStepRows;
+  }
+  /// Of values, in elements, and of metadata, in bytes.
+  std::array<int64_t, 3> valueShape(const Pattern &pattern, int64_t k,
+                                    int64_t n) const {
+    return {blocks(pattern, n), steps(pattern, k), valuesOfStep()};
+  }
+  std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
+                                    int64_t n) const {
+    return {blocks(pattern, n), steps(pattern, k), bytesOfStep()};
+  }
+
+  /// A column of a block, and the number of a value stored of it in a step, 0
+  /// to 31, or of a group, 0 to 15. `Int` is what counts: an integer, or what
+  /// emits the arithmetic.
+  template <typename Int>
+  struct ValuePlace {
+    Int column, value;
+  };
+  template <typename Int>
+  struct GroupPlace {
+    Int column, group;
+  };
+  /// Bits `shift` to `shift + 3` of a byte.
+  template <typename Int>
+  struct BitPlace {
+    Int byte, shift;
+  };
+
+  /// Where in its step's values one stands.
+  template <typename Int>
+  Int positionOf(const ValuePlace<Int> &place) const;
+  /// Which one stands at `position`.
+  template <typename Int>
+  ValuePlace<Int> placeOf(const Int &position) const;
+  /// Where in its step's metadata a group's bits stand.
+  template <typename Int>
+  static BitPlace<Int> bitsOf(const GroupPlace<Int> &place);
+  /// Of which group the `half` (0 or 1) of `byte` is.
+  template <typename Int>
+  static GroupPlace<Int> groupOf(const Int &byte, int64_t half);
+
+  bool operator==(const SparseOperand &other) const {
+    return order == other.order;
+  }
+};
+
+/// Writes values and metadata of `from`, of the shapes above. `operand` must
+/// satisfy verify, and the indices verifyIndices.
+void packSparseOperand(const CondensedView &from, const SparseOperand &operand,
+                       void *values, uint8_t *metadata);
+
+/// The inverse: writes the dense B [k x n].
+void unpackSparseOperand(const void *values, const uint8_t *metadata,
+                         const SparseOperand &operand, const Pattern &pattern,
+                         int64_t k, int64_t n, void *dense);
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+// mma.sp m16n8k32: a lane has registers of two values of rows lane/4 and 8
+// more, of columns 2(lane%4) and 8 more (see MmaFragments.h). The two
+// instructions of a step, of 16 values, come one after the other.
+
+template <typename Int>
+Int SparseOperand::positionOf(const ValuePlace<Int> &place) const {
+  const Int &row = place.column, &value = place.value;
+  if (order == Order::Wgmma)
+    return value / 8 * 512 + row * 8 + value % 8;
+  Int lane = row % 8 * 4 + value / 2 % 4;
+  Int number = row / 8 + value / 8 % 2 * 2;
+  return value / 16 * 256 + lane * 8 + number * 2 + value % 2;
+}
+
+template <typename Int>
+SparseOperand::ValuePlace<Int>
+SparseOperand::placeOf(const Int &position) const {
+  if (order == Order::Wgmma)
+    return {position / 8 % 64, position / 512 * 8 + position % 8};
+  Int lane = position / 8 % 32, number = position / 2 % 4;
+  return {lane / 4 + number % 2 * 8,
+          position / 256 * 16 + number / 2 * 8 + lane % 4 * 2 + position % 2};
+}
+
+// Each lane of the warp that has 16 rows has a word for both instructions: the
+// selector of each names two lanes of four.
+
+template <typename Int>
+SparseOperand::BitPlace<Int>
+SparseOperand::bitsOf(const GroupPlace<Int> &place) {
+  const Int &row = place.column, &group = place.group;
+  Int lane = row % 8 * 4 + group / 4;
+  Int nibble = row / 8 % 2 * 4 + group % 4;
+  return {row / 16 * 128 + lane * 4 + nibble / 2, nibble % 2 * 4};
+}
+
+template <typename Int>
+SparseOperand::GroupPlace<Int> SparseOperand::groupOf(const Int &byte,
+                                                      int64_t half) {
+  Int lane = byte / 4 % 32, nibble = byte % 4 * 2 + half;
+  return {byte / 128 * 16 + lane / 4 + nibble / 4 * 8,
+          lane % 4 * 4 + nibble % 4};
+}
+
+} // namespace nm
+
+#endif // NM_FORMAT_SPARSEOPERAND_H

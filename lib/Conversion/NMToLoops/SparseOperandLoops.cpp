@@ -1,0 +1,230 @@
+//===- SparseOperandLoops.cpp - Sparse operands as loops ------------------===//
+
+#include "SparseOperandLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::SparseOperand;
+
+namespace {
+/// An index whose arithmetic is emitted, for the formulas of
+/// nm/Format/SparseOperand.h.
+struct Emitted {
+  LoopEmitter *emitter;
+  Value value;
+
+  Emitted operator*(int64_t by) const {
+    return {emitter, emitter->mul(value, by)};
+  }
+  Emitted operator/(int64_t by) const {
+    return {emitter, emitter->div(value, by)};
+  }
+  Emitted operator%(int64_t by) const {
+    return {emitter, emitter->rem(value, by)};
+  }
+  Emitted operator+(int64_t by) const {
+    return {emitter, emitter->add(value, by)};
+  }
+  Emitted operator+(const Emitted &other) const {
+    return {emitter, emitter->add(value, other.value)};
+  }
+};
+} // namespace
+
+static constexpr int64_t kStepValues = SparseOperand::kStepValues;
+static constexpr int64_t kStepGroups = SparseOperand::kStepGroups;
+static constexpr int64_t kGroup = SparseOperand::kGroupRows;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+Value SparseOperandAccess::rows() {
+  return emitter.mul(emitter.size(values, 1), kStepValues);
+}
+
+Value SparseOperandAccess::value(Value row, Value column) {
+  Emitted inBlock{&emitter, emitter.rem(column, operand.columns())};
+  Emitted inStep{&emitter, emitter.rem(row, kStepValues)};
+  Emitted position = operand.positionOf<Emitted>({inBlock, inStep});
+  return emitter.load(values, {emitter.div(column, operand.columns()),
+                               emitter.div(row, kStepValues), position.value});
+}
+
+Value SparseOperandAccess::kOf(Value row, Value column) {
+  Emitted inBlock{&emitter, emitter.rem(column, operand.columns())};
+  Value group = emitter.div(row, 2);
+  Emitted inStep{&emitter, emitter.rem(group, kStepGroups)};
+  auto bits = SparseOperand::bitsOf<Emitted>({inBlock, inStep});
+  Value byte = emitter.toIndex(
+      emitter.load(indices, {emitter.div(column, operand.columns()),
+                             emitter.div(row, kStepValues), bits.byte.value}));
+  // Two bits for the first of a group, the next two for the second.
+  Value shift =
+      emitter.add(bits.shift.value, emitter.mul(emitter.rem(row, 2), 2));
+  Value position = emitter.rem(
+      emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift),
+      kGroup);
+  return emitter.add(emitter.mul(group, kGroup), position);
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a column keeps of a group, as emitted: at most two condensed rows,
+/// which a pattern that fits the form has at known places.
+struct Kept {
+  /// In the group; of 0 to 3 where `isKept`.
+  Value position;
+  /// Condensed.
+  Value row;
+  Value isKept;
+};
+
+class SparseOperandLoops {
+public:
+  SparseOperandLoops(LoopEmitter &emitter, PackOp op)
+      : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
+        operand(cast<SparseOperandAttr>(op.getPacking()).getOperand()) {}
+
+  void packValues();
+  void packMetadata();
+
+private:
+  Value choose(Value condition, Value then, Value otherwise) {
+    return arith::SelectOp::create(emitter.builder, emitter.loc, condition,
+                                   then, otherwise);
+  }
+  Value isEqual(Value a, Value b) {
+    return arith::CmpIOp::create(emitter.builder, emitter.loc,
+                                 arith::CmpIPredicate::eq, a, b);
+  }
+  Kept findKept(Value column, Value group, int64_t number);
+  std::pair<Kept, Kept> findBoth(Value column, Value group);
+  Value pairOf(Value column, Value group);
+
+  LoopEmitter &emitter;
+  PackOp op;
+  ::nm::Pattern pattern;
+  SparseOperand operand;
+};
+} // namespace
+
+/// Of the two rows that a group may keep the first or second: of one window
+/// where it keeps two units, of one unit where that has two rows, and else of
+/// the windows that the group begins and ends in.
+Kept SparseOperandLoops::findKept(Value column, Value group, int64_t number) {
+  Value first = emitter.mul(group, kGroup);
+  bool isOfNextWindow = number == 1 && pattern.n == 1 && pattern.bk == 1;
+  Value window =
+      emitter.div(isOfNextWindow ? emitter.add(first, kGroup - 1) : first,
+                  pattern.windowRows());
+  Value unitRow =
+      emitter.add(emitter.mul(window, pattern.n), pattern.n == 2 ? number : 0);
+  int64_t rowInUnit = pattern.bk == 2 ? number : 0;
+  Value exists =
+      emitter.both(emitter.less(unitRow, emitter.size(op.getIndices(), 0)),
+                   emitter.less(column, emitter.size(op.getValues(), 1)));
+  if (isOfNextWindow) {
+    Value isNext =
+        emitter.less(emitter.div(first, pattern.windowRows()), window);
+    exists = emitter.both(exists, isNext);
+  }
+  // Past the window where there is none.
+  Value index = emitter.choose(
+      exists,
+      [&] {
+        return emitter.toIndex(emitter.load(
+            op.getIndices(), {unitRow, emitter.div(column, pattern.bn)}));
+      },
+      [&] { return emitter.index(pattern.m); });
+  Value k = emitter.add(emitter.add(emitter.mul(window, pattern.windowRows()),
+                                    emitter.mul(index, pattern.bk)),
+                        rowInUnit);
+  // Of rows before the group, the difference wraps to a large number.
+  Value position = emitter.sub(k, first);
+  Kept kept;
+  kept.position = position;
+  kept.row = emitter.add(emitter.mul(unitRow, pattern.bk), rowInUnit);
+  kept.isKept =
+      emitter.both(exists, emitter.less(position, emitter.index(kGroup)));
+  return kept;
+}
+
+/// The two that are stored. One that is kept alone is the first or second of
+/// its pair, 0 and 1 or 2 and 3, and nothing is kept at the other.
+std::pair<Kept, Kept> SparseOperandLoops::findBoth(Value column, Value group) {
+  Kept a = findKept(column, group, 0), b = findKept(column, group, 1);
+  Value areBoth = emitter.both(a.isKept, b.isKept);
+  Value isAny = emitter.either(a.isKept, b.isKept);
+  Value position = choose(a.isKept, a.position,
+                          choose(b.isKept, b.position, emitter.index(0)));
+  Value row = choose(a.isKept, a.row, b.row);
+  Value inPair = emitter.rem(position, 2);
+  Value pair = emitter.sub(position, inPair);
+  auto pick = [&](const Kept &ofTwo, int64_t number) -> Kept {
+    Value isHere = emitter.both(isAny, isEqual(inPair, emitter.index(number)));
+    return {choose(areBoth, ofTwo.position, emitter.add(pair, number)),
+            choose(areBoth, ofTwo.row, row), emitter.either(areBoth, isHere)};
+  };
+  return {pick(a, 0), pick(b, 1)};
+}
+
+void SparseOperandLoops::packValues() {
+  emitter.forEachInParallel(
+      emitter.sizes(op.getPackedValues()), [&](ValueRange at) {
+        auto place = operand.placeOf(Emitted{&emitter, at[2]});
+        Value column = emitter.add(emitter.mul(at[0], operand.columns()),
+                                   place.column.value);
+        Value group = emitter.add(emitter.mul(at[1], kStepGroups),
+                                  emitter.div(place.value.value, 2));
+        auto [first, second] = findBoth(column, group);
+        Value isFirst =
+            isEqual(emitter.rem(place.value.value, 2), emitter.index(0));
+        Value row = choose(isFirst, first.row, second.row);
+        Value isKept = choose(isFirst, first.isKept, second.isKept);
+        Type element =
+            cast<ShapedType>(op.getValues().getType()).getElementType();
+        Value value = emitter.choose(
+            isKept,
+            [&] {
+              return emitter.load(op.getValues(), {row, column});
+            },
+            [&] { return emitter.zero(element); });
+        emitter.store(value, op.getPackedValues(), at);
+      });
+}
+
+/// The four bits of a group.
+Value SparseOperandLoops::pairOf(Value column, Value group) {
+  auto [first, second] = findBoth(column, group);
+  return emitter.add(first.position, emitter.mul(second.position, kGroup));
+}
+
+void SparseOperandLoops::packMetadata() {
+  emitter.forEachInParallel(
+      emitter.sizes(op.getPackedIndices()), [&](ValueRange at) {
+        Value byte;
+        for (int64_t half : {0, 1}) {
+          auto place = SparseOperand::groupOf(Emitted{&emitter, at[2]}, half);
+          Value pair = pairOf(
+              emitter.add(emitter.mul(at[0], operand.columns()),
+                          place.column.value),
+              emitter.add(emitter.mul(at[1], kStepGroups), place.group.value));
+          byte = half == 0 ? pair : emitter.add(byte, emitter.mul(pair, 16));
+        }
+        Value bits = arith::IndexCastUIOp::create(
+            emitter.builder, emitter.loc, emitter.builder.getI8Type(), byte);
+        emitter.store(bits, op.getPackedIndices(), at);
+      });
+}
+
+void mlir::nm::emitSparseOperand(LoopEmitter &emitter, PackOp op) {
+  SparseOperandLoops loops(emitter, op);
+  loops.packValues();
+  loops.packMetadata();
+}

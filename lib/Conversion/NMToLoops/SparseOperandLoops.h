@@ -1,0 +1,34 @@
+//===- SparseOperandLoops.h - Sparse operands as loops ----------*- C++ -*-===//
+
+#ifndef NM_LIB_CONVERSION_NMTOLOOPS_SPARSEOPERANDLOOPS_H
+#define NM_LIB_CONVERSION_NMTOLOOPS_SPARSEOPERANDLOOPS_H
+
+#include "WeightAccess.h"
+
+namespace mlir::nm {
+
+/// Weights in the form of #nm.sparse_operand. Their rows are the two of each
+/// group of four.
+class SparseOperandAccess : public WeightAccess {
+public:
+  SparseOperandAccess(LoopEmitter &emitter, SparseOperandAttr form,
+                      Value values, Value indices)
+      : emitter(emitter), operand(form.getOperand()), values(values),
+        indices(indices) {}
+
+  Value rows() override;
+  Value value(Value row, Value column) override;
+  Value kOf(Value row, Value column) override;
+
+private:
+  LoopEmitter &emitter;
+  ::nm::SparseOperand operand;
+  Value values, indices;
+};
+
+/// Emits the packing of one weight to that form.
+void emitSparseOperand(LoopEmitter &emitter, PackOp op);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_CONVERSION_NMTOLOOPS_SPARSEOPERANDLOOPS_H

@@ -1,0 +1,79 @@
+//===- SparseOperandForm.cpp - #nm.sparse_operand -------------------------===//
+
+#include "StorageTiling.h"
+
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::SparseOperand;
+
+SparseOperand SparseOperandAttr::getOperand() const {
+  return {getOrder() == SparseOrder::Mma ? SparseOperand::Order::Mma
+                                         : SparseOperand::Order::Wgmma};
+}
+
+LogicalResult
+SparseOperandAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
+                                 const ::nm::Pattern &pattern,
+                                 Type elementType) const {
+  std::optional<::nm::ElementType> type = mlir::nm::getElementType(elementType);
+  if (!type)
+    return emitError() << "expected an element type with weights, but got "
+                       << elementType;
+  if (::nm::Status status = getOperand().verify(pattern, *type); !status)
+    return emitError() << status.error().message;
+  return success();
+}
+
+StorageShape SparseOperandAttr::getStorageShape(const ::nm::Pattern &pattern,
+                                                int64_t rows,
+                                                int64_t columns) const {
+  SparseOperand operand = getOperand();
+  int64_t blocks = mapSize(columns, [&](int64_t columns) {
+    return llvm::divideCeil(columns, operand.columns());
+  });
+  int64_t steps = mapSize(rows, [&](int64_t rows) {
+    int64_t k = rows / pattern.keptRows() * pattern.windowRows();
+    return llvm::divideCeil(k, SparseOperand::kStepRows);
+  });
+  return {{blocks, steps, operand.valuesOfStep()},
+          {blocks, steps, operand.bytesOfStep()}};
+}
+
+int64_t SparseOperandAttr::getColumnStep(const ::nm::Pattern &) const {
+  return getOperand().columns();
+}
+
+int64_t SparseOperandAttr::getRowStep(const ::nm::Pattern &) const {
+  return SparseOperand::kStepRows;
+}
+
+StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
+                                                  Location loc,
+                                                  const ::nm::Pattern &,
+                                                  Range1D k, Range1D n) const {
+  SparseOperand operand = getOperand();
+  Range1D blocks = scaleRange(builder, loc, n, operand.columns(), 1);
+  Range1D steps = scaleRange(builder, loc, k, SparseOperand::kStepRows, 1);
+  StorageRegion region;
+  for (auto [part, size] :
+       {std::pair(&region.values, operand.valuesOfStep()),
+        std::pair(&region.indices, operand.bytesOfStep())}) {
+    part->append(blocks);
+    part->append(steps);
+    part->append({builder.getIndexAttr(0), builder.getIndexAttr(size)});
+  }
+  return region;
+}
+
+::nm::Pattern SparseOperandAttr::getPackedPattern(const ::nm::Pattern &) const {
+  return {/*n=*/2, /*m=*/SparseOperand::kGroupRows, /*bk=*/1, /*bn=*/1};
+}
+
+void SparseOperandAttr::pack(const ::nm::CondensedView &weights, void *values,
+                             uint8_t *indices) const {
+  ::nm::packSparseOperand(weights, getOperand(), values, indices);
+}

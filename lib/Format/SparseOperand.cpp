@@ -1,0 +1,198 @@
+//===- SparseOperand.cpp - Weights as a sparse tensor-core operand --------===//
+
+#include "nm/Format/SparseOperand.h"
+
+#include "nm/Format/MmaFragments.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+/// Positions that the instruction has for a group.
+static constexpr int64_t kKeptOfGroup = 2;
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+/// The most rows that weights keep of the group that begins at row `first`.
+static int64_t mostKeptFrom(const Pattern &pattern, int64_t first) {
+  // Rows of the group in each unit of each window.
+  std::map<int64_t, std::map<int64_t, int64_t>> rows;
+  for (int64_t k = first; k < first + SparseOperand::kGroupRows; ++k)
+    ++rows[k / pattern.windowRows()][k / pattern.bk];
+  int64_t kept = 0;
+  for (const auto &[window, units] : rows) {
+    std::vector<int64_t> counts;
+    for (auto [unit, count] : units)
+      counts.push_back(count);
+    std::sort(counts.begin(), counts.end(), std::greater<>());
+    for (int64_t i = 0; i < std::min<int64_t>(pattern.n, counts.size()); ++i)
+      kept += counts[i];
+  }
+  return kept;
+}
+
+int64_t nm::mostKeptOfGroup(const Pattern &pattern) {
+  // A unit of four rows and more may fill a group.
+  if (pattern.bk >= SparseOperand::kGroupRows)
+    return SparseOperand::kGroupRows;
+  // Behind their common multiple, windows and groups begin together again.
+  int64_t groups = std::lcm(pattern.windowRows(), SparseOperand::kGroupRows) /
+                   SparseOperand::kGroupRows;
+  int64_t most = 0;
+  for (int64_t group = 0; group < groups; ++group)
+    most = std::max(most,
+                    mostKeptFrom(pattern, group * SparseOperand::kGroupRows));
+  return most;
+}
+
+bool nm::fitsSparseOperand(const Pattern &pattern) {
+  return mostKeptOfGroup(pattern) <= kKeptOfGroup;
+}
+
+bool nm::fillsUpSparseOperand(const Pattern &pattern) {
+  return 2 * pattern.n != pattern.m;
+}
+
+Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
+  if (int64_t kept = mostKeptOfGroup(pattern); kept > kKeptOfGroup)
+    return Error{"expected a pattern that keeps at most 2 of each 4 rows for a "
+                 "sparse operand, but " +
+                 pattern.str() + " may keep " + std::to_string(kept)};
+  if (type != ElementType::F16 && type != ElementType::BF16)
+    return Error{"expected weights of f16 or bf16 for a sparse operand, but "
+                 "got " +
+                 std::string(elementName(type))};
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a column keeps of a group: two positions and the condensed rows of
+/// their values, none where zero fills up.
+struct KeptOfGroup {
+  static constexpr int64_t kNone = -1;
+  std::array<int64_t, 2> position = {0, 1}, row = {kNone, kNone};
+
+  KeptOfGroup(const CondensedView &from, int64_t column, int64_t group);
+};
+} // namespace
+
+KeptOfGroup::KeptOfGroup(const CondensedView &from, int64_t column,
+                         int64_t group) {
+  const Pattern &pattern = from.pattern;
+  int64_t first = group * SparseOperand::kGroupRows;
+  int64_t end = first + SparseOperand::kGroupRows;
+  int64_t window = first / pattern.windowRows();
+  int64_t lastWindow =
+      std::min((end - 1) / pattern.windowRows(), pattern.windows(from.k) - 1);
+  int64_t count = 0;
+  for (; window <= lastWindow; ++window)
+    for (int64_t unit = window * pattern.n; unit < (window + 1) * pattern.n;
+         ++unit) {
+      int64_t index = from.indices[unit * pattern.blockColumns(from.n) +
+                                   column / pattern.bn];
+      for (int64_t r = 0; r < pattern.bk; ++r) {
+        int64_t k = window * pattern.windowRows() + index * pattern.bk + r;
+        if (k < first || k >= end)
+          continue;
+        position[count] = k - first;
+        row[count++] = unit * pattern.bk + r;
+      }
+    }
+  if (count != 1)
+    return;
+  int64_t kept = position[0];
+  std::array<int64_t, 2> rows = {kNone, kNone};
+  rows[kept % 2] = row[0];
+  position = {kept - kept % 2, kept - kept % 2 + 1};
+  row = rows;
+}
+
+/// Calls `fn(block, step, column, group)` for every group of every
+/// column that is no padding; the column counts from the block's first, and the
+/// group from the step's.
+template <typename Fn>
+static void forEachGroup(const SparseOperand &operand, const Pattern &pattern,
+                         int64_t k, int64_t n, Fn fn) {
+  int64_t columns = pattern.paddedColumns(n), blockColumns = operand.columns();
+  for (int64_t block = 0; block < operand.blocks(pattern, n); ++block)
+    for (int64_t step = 0; step < operand.steps(pattern, k); ++step)
+      for (int64_t column = 0;
+           column < std::min(blockColumns, columns - block * blockColumns);
+           ++column)
+        for (int64_t group = 0; group < SparseOperand::kStepGroups; ++group)
+          fn(block, step, column, group);
+}
+
+void nm::packSparseOperand(const CondensedView &from,
+                           const SparseOperand &operand, void *values,
+                           uint8_t *metadata) {
+  using Word = uint16_t;
+  const Pattern &pattern = from.pattern;
+  const Word *in = static_cast<const Word *>(from.values);
+  Word *out = static_cast<Word *>(values);
+  auto [blocks, steps, count] = operand.valueShape(pattern, from.k, from.n);
+  std::fill_n(out, blocks * steps * count, Word(0));
+  // Positions 0 and 1, for columns that are padding.
+  constexpr uint8_t kFirstPair = 0x44;
+  std::fill_n(metadata, blocks * steps * operand.bytesOfStep(), kFirstPair);
+  int64_t columns = pattern.paddedColumns(from.n);
+  forEachGroup(
+      operand, pattern, from.k, from.n,
+      [&, steps = steps](int64_t block, int64_t step, int64_t column,
+                         int64_t group) {
+        int64_t inMatrix = block * operand.columns() + column;
+        KeptOfGroup kept(from, inMatrix,
+                         step * SparseOperand::kStepGroups + group);
+        int64_t number = block * steps + step;
+        for (int64_t i : {0, 1})
+          if (kept.row[i] != KeptOfGroup::kNone)
+            out[number * operand.valuesOfStep() +
+                operand.positionOf<int64_t>({column, 2 * group + i})] =
+                in[kept.row[i] * columns + inMatrix];
+        auto [byte, shift] = SparseOperand::bitsOf<int64_t>({column, group});
+        uint8_t &bits = metadata[number * operand.bytesOfStep() + byte];
+        int pair = encodeMmaPair(static_cast<int>(kept.position[0]),
+                                 static_cast<int>(kept.position[1]));
+        bits = static_cast<uint8_t>((bits & ~(0xf << shift)) | pair << shift);
+      });
+}
+
+void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
+                             const SparseOperand &operand,
+                             const Pattern &pattern, int64_t k, int64_t n,
+                             void *dense) {
+  using Word = uint16_t;
+  const Word *in = static_cast<const Word *>(values);
+  Word *out = static_cast<Word *>(dense);
+  std::fill_n(out, k * n, Word(0));
+  int64_t steps = operand.steps(pattern, k);
+  forEachGroup(
+      operand, pattern, k, n,
+      [&](int64_t block, int64_t step, int64_t column, int64_t group) {
+        int64_t number = block * steps + step;
+        auto [byte, shift] = SparseOperand::bitsOf<int64_t>({column, group});
+        int pair = metadata[number * operand.bytesOfStep() + byte] >> shift;
+        int64_t inMatrix = block * operand.columns() + column;
+        for (int i : {0, 1}) {
+          int64_t row = step * SparseOperand::kStepRows +
+                        group * SparseOperand::kGroupRows + (pair >> 2 * i & 3);
+          Word value = in[number * operand.valuesOfStep() +
+                          operand.positionOf<int64_t>({column, 2 * group + i})];
+          // Rows and columns past the end are padding.
+          if (row < k && inMatrix < n)
+            out[row * n + inMatrix] = value;
+        }
+      });
+}

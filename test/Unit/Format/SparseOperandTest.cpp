@@ -1,0 +1,208 @@
+//===- SparseOperandTest.cpp ----------------------------------------------===//
+
+#include "nm/Format/SparseOperand.h"
+
+#include "DrawMatrix.h"
+
+#include "nm/Format/MmaFragments.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace nm;
+using namespace nm::test;
+using Order = SparseOperand::Order;
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+/// The most rows of any group, over every choice of units of each window.
+static int64_t mostKeptByTrying(const Pattern &pattern) {
+  int64_t rows = 4 * pattern.windowRows(), most = 0;
+  for (int64_t first = 0; first < rows; first += 4) {
+    int64_t kept = 0;
+    for (int64_t window = 0; window < 4; ++window) {
+      int64_t ofWindow = 0;
+      for (int64_t units = 0; units < (int64_t(1) << pattern.m); ++units) {
+        if (__builtin_popcountll(units) != pattern.n)
+          continue;
+        int64_t count = 0;
+        for (int64_t k = first; k < first + 4; ++k)
+          if (k / pattern.windowRows() == window &&
+              (units >> k % pattern.windowRows() / pattern.bk & 1))
+            ++count;
+        ofWindow = std::max(ofWindow, count);
+      }
+      kept += ofWindow;
+    }
+    most = std::max(most, kept);
+  }
+  return most;
+}
+
+TEST(SparseOperand, CountsWhatGroupsKeep) {
+  for (int64_t m = 1; m <= 9; ++m)
+    for (int64_t n = 1; n <= m; ++n)
+      for (int64_t bk = 1; bk <= 5; ++bk) {
+        Pattern pattern{n, m, bk, 3};
+        ASSERT_EQ(mostKeptOfGroup(pattern), mostKeptByTrying(pattern))
+            << pattern.str();
+      }
+}
+
+TEST(SparseOperand, FitsWhatItsDescriptionSays) {
+  for (int64_t m = 1; m <= 40; ++m)
+    for (int64_t n = 1; n <= m; ++n)
+      for (int64_t bk = 1; bk <= 5; ++bk) {
+        bool fits = (bk == 1 && n == 1 && m > 1) ||
+                    (bk == 1 && n == 2 && m % 4 == 0) ||
+                    (bk == 2 && n == 1 && m % 2 == 0);
+        Pattern pattern{n, m, bk, 64};
+        ASSERT_EQ(fitsSparseOperand(pattern), fits) << pattern.str();
+      }
+  EXPECT_FALSE(fillsUpSparseOperand({2, 4, 1, 1}));
+  EXPECT_FALSE(fillsUpSparseOperand({1, 2, 2, 1}));
+  EXPECT_TRUE(fillsUpSparseOperand({1, 4, 1, 1}));
+  EXPECT_TRUE(fillsUpSparseOperand({2, 8, 1, 1}));
+}
+
+TEST(SparseOperand, RefusesWhatDoesNotFit) {
+  SparseOperand operand;
+  EXPECT_TRUE(operand.verify({2, 4, 1, 32}, ElementType::BF16));
+  EXPECT_EQ(operand.verify({4, 8, 1, 1}, ElementType::F16).error().message,
+            "expected a pattern that keeps at most 2 of each 4 rows for a "
+            "sparse operand, but 4:8 may keep 4");
+  EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F32).error().message,
+            "expected weights of f16 or bf16 for a sparse operand, but got "
+            "f32");
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+TEST(SparseOperand, FragmentsAreOfLanes) {
+  SparseOperand operand{Order::Mma};
+  MmaShape shape{32, 16, true};
+  int64_t position = 0;
+  for (int piece = 0; piece < 2; ++piece)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int r = 0; r < shape.aRegisters(); ++r)
+        for (int i = 0; i < 2; ++i, ++position) {
+          MmaPlace place = shape.aPlace(lane, r, i);
+          ASSERT_EQ(operand.positionOf<int64_t>(
+                        {place.row, 16 * piece + place.column}),
+                    position);
+        }
+  EXPECT_EQ(position, operand.valuesOfStep());
+}
+
+TEST(SparseOperand, WgmmaHasChunksOfRows) {
+  SparseOperand operand{Order::Wgmma};
+  for (int64_t row = 0; row < 64; ++row)
+    for (int64_t chunk = 0; chunk < 4; ++chunk)
+      ASSERT_EQ(2 * operand.positionOf<int64_t>({row, 8 * chunk + 3}),
+                1024 * chunk + 128 * (row / 8) + 16 * (row % 8) + 6);
+}
+
+TEST(SparseOperand, PlacesAreThereAndBack) {
+  for (Order order : {Order::Mma, Order::Wgmma}) {
+    SparseOperand operand{order};
+    std::set<std::pair<int64_t, int64_t>> seen;
+    for (int64_t i = 0; i < operand.valuesOfStep(); ++i) {
+      auto place = operand.placeOf(i);
+      ASSERT_EQ(operand.positionOf(place), i);
+      ASSERT_LT(place.column, operand.columns());
+      ASSERT_LT(place.value, SparseOperand::kStepValues);
+      seen.insert({place.column, place.value});
+    }
+    ASSERT_EQ(int64_t(seen.size()), operand.valuesOfStep());
+    for (int64_t byte = 0; byte < operand.bytesOfStep(); ++byte)
+      for (int64_t half : {0, 1}) {
+        auto bits = SparseOperand::bitsOf(SparseOperand::groupOf(byte, half));
+        ASSERT_EQ(bits.byte, byte);
+        ASSERT_EQ(bits.shift, 4 * half);
+      }
+  }
+}
+
+TEST(SparseOperand, MetadataIsOfLanes) {
+  MmaShape shape{32, 16, true};
+  for (int row = 0; row < 64; ++row)
+    for (int group = 0; group < 16; ++group) {
+      MmaMetadataPlace place = getMmaMetadataPlace(shape, row % 16, group % 8,
+                                                   /*selector=*/group / 8);
+      auto bits = SparseOperand::bitsOf<int64_t>({row, group});
+      ASSERT_EQ(bits.byte,
+                128 * (row / 16) + 4 * place.lane + place.nibble / 2);
+      ASSERT_EQ(bits.shift, 4 * (place.nibble % 2));
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+static Pattern drawFittingPattern(Random &random) {
+  int64_t bn = draw(random, 0, 1) ? 1 : draw(random, 1, 40);
+  switch (draw(random, 0, 2)) {
+  case 0:
+    return {1, draw(random, 2, 40), 1, bn};
+  case 1:
+    return {1, 2 * draw(random, 1, 20), 2, bn};
+  default:
+    return {2, 4 * draw(random, 1, 10), 1, bn};
+  }
+}
+
+/// Each group has two positions, ascending, and of 2:4 those that are kept.
+static void expectPairs(const std::vector<uint8_t> &metadata) {
+  for (uint8_t byte : metadata)
+    for (int shift : {0, 4})
+      ASSERT_LT(byte >> shift & 3, byte >> (shift + 2) & 3);
+}
+
+TEST(SparseOperand, PacksAndUnpacks) {
+  Random random(7);
+  for (int i = 0; i < 300; ++i) {
+    Pattern pattern = drawFittingPattern(random);
+    ASSERT_TRUE(fitsSparseOperand(pattern)) << pattern.str();
+    SparseOperand operand{draw(random, 0, 1) ? Order::Mma : Order::Wgmma};
+    ElementType type =
+        draw(random, 0, 1) ? ElementType::F16 : ElementType::BF16;
+    int64_t k = draw(random, 1, 200), n = draw(random, 1, 150);
+    Matrix dense = drawMatrix(random, pattern, type, k, n);
+    Condensed form = compressed(dense, pattern);
+    auto [blocks, steps, count] = operand.valueShape(pattern, k, n);
+    std::vector<uint16_t> values(blocks * steps * count, 0x5a5a);
+    std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
+    packSparseOperand(form.view(), operand, values.data(), metadata.data());
+    expectPairs(metadata);
+    std::vector<uint16_t> back(k * n, 0x1234);
+    unpackSparseOperand(values.data(), metadata.data(), operand, pattern, k, n,
+                        back.data());
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column)
+        ASSERT_EQ(loadAsDouble(back.data(), type, row * n + column),
+                  dense.at(row, column))
+            << describe(dense, pattern);
+  }
+}
+
+TEST(SparseOperand, FillsUpWithTheOtherOfAPair) {
+  // A column of 1:4 that keeps its third row.
+  Pattern pattern{1, 4, 1, 1};
+  Matrix dense(ElementType::F16, 4, 1);
+  dense.set(2, 0, 1.0);
+  Condensed form = compressed(dense, pattern);
+  SparseOperand operand{Order::Mma};
+  std::vector<uint16_t> values(operand.valuesOfStep());
+  std::vector<uint8_t> metadata(operand.bytesOfStep());
+  packSparseOperand(form.view(), operand, values.data(), metadata.data());
+  EXPECT_EQ(metadata[0], 0x4e);
+  EXPECT_EQ(values[0], 0x3c00);
+  EXPECT_EQ(values[1], 0);
+}
