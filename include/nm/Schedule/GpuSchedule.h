@@ -48,6 +48,9 @@ struct GpuProduct {
   /// Elements between rows of a row-major A, where they are not k.
   int64_t strideOfA = 0;
   RowPacking rowPacking = RowPacking::Never;
+  /// Whether no pruned weight may meet an activation, as it would in dense
+  /// weights, and in groups of a sparse operand that are filled up.
+  bool avoidsPrunedWeights = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
 };
@@ -109,6 +112,10 @@ PanelPacking chooseMmaSyncPacking(const Pattern &pattern,
                                   const GpuSchedule &tile);
 /// Whether the packing has such chunks.
 bool hasMmaSyncFragments(const PanelPacking &packing);
+
+/// The best of strategy mma_sp, or why it has none.
+Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
+                                        const GpuChip &chip);
 
 /// Kept rows that strategy gemv takes in one step, of weights with index rows
 /// of `indexRowRows` kept rows: those, or a part of one that is no larger than

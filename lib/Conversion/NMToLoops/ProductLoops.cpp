@@ -15,9 +15,9 @@ namespace {
 class ProductLoops {
 public:
   ProductLoops(LoopEmitter &emitter, SparseProductOpInterface op)
-      : emitter(emitter), op(op), weights(WeightAccess::get(emitter, op.getPattern(),
-                                  op.getPackingAttr(), op.getValues(),
-                                  op.getIndices())) {}
+      : emitter(emitter), op(op),
+        weights(WeightAccess::get(emitter, op.getPattern(), op.getPackingAttr(),
+                                  op.getValues(), op.getIndices())) {}
 
   void emit() {
     emitter.forEachInParallel(

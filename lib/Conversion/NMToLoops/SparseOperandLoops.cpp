@@ -190,10 +190,7 @@ void SparseOperandLoops::packValues() {
         Type element =
             cast<ShapedType>(op.getValues().getType()).getElementType();
         Value value = emitter.choose(
-            isKept,
-            [&] {
-              return emitter.load(op.getValues(), {row, column});
-            },
+            isKept, [&] { return emitter.load(op.getValues(), {row, column}); },
             [&] { return emitter.zero(element); });
         emitter.store(value, op.getPackedValues(), at);
       });

@@ -75,15 +75,15 @@ private:
 };
 } // namespace
 
-std::unique_ptr<WeightAccess>
-WeightAccess::get(LoopEmitter &emitter, const ::nm::Pattern &pattern,
-                  PackedFormAttrInterface form, Value values, Value indices) {
+std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
+                                                const ::nm::Pattern &pattern,
+                                                PackedFormAttrInterface form,
+                                                Value values, Value indices) {
   if (auto operand = dyn_cast_if_present<SparseOperandAttr>(form))
     return std::make_unique<SparseOperandAccess>(emitter, operand, values,
                                                  indices);
-  return std::make_unique<PanelAccess>(emitter, pattern,
-                                       cast_if_present<PackingAttr>(form),
-                                       values, indices);
+  return std::make_unique<PanelAccess>(
+      emitter, pattern, cast_if_present<PackingAttr>(form), values, indices);
 }
 
 Value PanelAccess::rows() {

@@ -33,9 +33,10 @@ public:
   virtual ~WeightAccess() = default;
 
   /// That of weights in packed form `form`, or condensed where it is null.
-  static std::unique_ptr<WeightAccess>
-  get(LoopEmitter &emitter, const ::nm::Pattern &pattern,
-      PackedFormAttrInterface form, Value values, Value indices);
+  static std::unique_ptr<WeightAccess> get(LoopEmitter &emitter,
+                                           const ::nm::Pattern &pattern,
+                                           PackedFormAttrInterface form,
+                                           Value values, Value indices);
 
   /// w, the condensed rows.
   virtual Value rows() = 0;

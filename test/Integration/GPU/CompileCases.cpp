@@ -23,7 +23,7 @@ namespace {
 struct Request {
   std::string folder, target;
   /// Three of each kind.
-  int64_t count = 108;
+  int64_t count = 120;
   std::string options;
   Part part;
   bool hasClusters = true;

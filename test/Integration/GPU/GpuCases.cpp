@@ -2,6 +2,7 @@
 
 #include "GpuCases.h"
 
+#include "nm/Format/SparseOperand.h"
 #include "nm/Schedule/GpuSchedule.h"
 
 #include <algorithm>
@@ -38,6 +39,8 @@ struct GroupKind {
   /// Whether tensor cores multiply, which take units of whole matrices of 8
   /// columns, and activations whose m are contiguous.
   bool isByMatrices = false;
+  /// Whether the weights are the sparse operand of tensor cores.
+  bool isSparseOperand = false;
 };
 } // namespace
 
@@ -125,6 +128,16 @@ static constexpr GroupKind kKinds[] = {
     {"mma-sync-pack-bf16", "mma_sync",
      "block = [48, 64, 32], warp = [16, 64], stages = 2, pack = true",
      ElementType::BF16, 100, 128, false, 64, false, true},
+    {"mma-sp", "mma_sp", "", ElementType::F16, 300, 64, false, 0, false, false,
+     true},
+    {"mma-sp-bf16", "mma_sp", "block = [64, 64, 64], warp = [32, 32]",
+     ElementType::BF16, 200, 64, false, 0, false, false, true},
+    {"mma-sp-one-stage", "mma_sp",
+     "block = [24, 64, 128], warp = [8, 32], stages = 1", ElementType::F16, 100,
+     64, false, 0, false, false, true},
+    {"mma-sp-split-k", "mma_sp",
+     "block = [16, 128, 64], warp = [16, 32], stages = 4, split_k = 3",
+     ElementType::F16, 60, 64, false, 0, false, false, true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.
@@ -184,6 +197,21 @@ static Pattern drawPattern(int64_t number, const GroupKind &kind,
     return drawPattern(kMatrixBlocks, kMatrixWindows, number, kind.maxWindow,
                        random);
   return drawPattern(kBlocks, kWindows, number, kind.maxWindow, random);
+}
+
+/// One of which each aligned group of four rows keeps at most two.
+static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
+                                 Random &random) {
+  Pattern pattern;
+  do {
+    // Of the blocks only the columns matter.
+    pattern = drawPattern(number, kind, random);
+    pattern.bk = random.chance(0.8) ? 1 : 2;
+    pattern.n = random.chance(0.6) ? 2 : 1;
+    if (random.chance(0.2))
+      pattern.m = random.oneOf({3, 4, 20, 24});
+  } while (!fitsSparseOperand(pattern));
+  return pattern;
 }
 
 /// One that lists for a block of `columns` pay for.
@@ -249,7 +277,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.outputType = ElementType::I32;
   else if (kind.type == ElementType::F8E4M3 || random.chance(0.3))
     drawn.outputType = ElementType::F32;
-  drawn.pattern = kind.listColumns == 0
+  drawn.pattern = kind.isSparseOperand ? drawSparsePattern(number, kind, random)
+                  : kind.listColumns == 0
                       ? drawPattern(number, kind, random)
                       : drawPackedPattern(number, kind, random);
   drawSizes(drawn, kind.maxRows, random);

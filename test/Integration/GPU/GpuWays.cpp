@@ -2,6 +2,8 @@
 
 #include "GpuWays.h"
 
+#include "nm/Format/SparseOperand.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -58,6 +60,16 @@ static std::string describeFragments(const ModelCase &product,
                      : ", squares that are filled up");
 }
 
+/// What the groups of four rows keep that a sparse operand has two of.
+static std::string describeGroups(const Pattern &pattern) {
+  if (!fillsUpSparseOperand(pattern))
+    return "groups that keep two";
+  return SparseOperand::kGroupRows % pattern.windowRows() == 0 ||
+                 pattern.windowRows() % SparseOperand::kGroupRows == 0
+             ? "groups of one window that are filled up"
+             : "groups of two windows that are filled up";
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -81,8 +93,11 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add(getNumber(op.remark, "chunk_rows") ? "weights in registers"
                                            : "weights in shared memory");
   }
+  bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
+  if (isSparse)
+    add(describeGroups(product.pattern));
   if (op.strategy != "simt" && op.strategy != "gemv" &&
-      op.strategy != "mma_sync")
+      op.strategy != "mma_sync" && !isSparse)
     return ways;
   add("stages = " + std::to_string(getNumber(op.remark, "stages")));
   for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
@@ -163,6 +178,18 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sync: stages = 4",
       "mma_sync: split_k",
       "mma_sync: pack = true",
+      "mma_sp: f16",
+      "mma_sp: bf16",
+      "mma_sp: groups that keep two",
+      "mma_sp: groups of one window that are filled up",
+      "mma_sp: groups of two windows that are filled up",
+      "mma_sp: infinite or NaN activations",
+      "mma_sp: column-major A",
+      "mma_sp: column-major C",
+      "mma_sp: epilogue",
+      "mma_sp: stages = 1",
+      "mma_sp: stages = 4",
+      "mma_sp: split_k",
       "cublas: f32",
       "cublas: f16",
       "cublas: bf16",

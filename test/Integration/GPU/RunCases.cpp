@@ -12,6 +12,7 @@
 #include "GpuCases.h"
 #include "GpuWays.h"
 
+#include "nm/Format/SparseOperand.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
@@ -139,6 +140,12 @@ static bool hasNonFinite(const Tensor &tensor) {
   return false;
 }
 
+/// Whether zeros that fill up a sparse operand meet activations.
+static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
+  return (record.strategy == "mma_sp" || record.strategy == "wgmma_sp") &&
+         fillsUpSparseOperand(product.pattern);
+}
+
 /// Checks the product, and counts the ways that it takes.
 static std::string check(const ModelCase &product, const Module &module,
                          WayCounts &ways) {
@@ -151,7 +158,8 @@ static std::string check(const ModelCase &product, const Module &module,
     return "expected a record of how its op was compiled";
   for (const std::string &way : describeWays(product, *record))
     ++ways[way];
-  bool hasSpecials = record->strategy != "cublas" && !product.epilogue;
+  bool hasSpecials = record->strategy != "cublas" && !product.epilogue &&
+                     !meetsPrunedWeights(product, *record);
   Result<ModelOperands> operands =
       ModelOperands::draw(product, random, hasSpecials);
   if (!operands)

@@ -124,6 +124,7 @@ static double estimateOwn(SparseProductOpInterface op,
   if (isa_and_present<CublasScheduleAttr>(options.given))
     return kRefused;
   GpuProduct product = getGpuProduct(op);
+  product.avoidsPrunedWeights = !options.denseFallback && !options.given;
   bool packs = !isDense(op) || areWeightsLoaded(op) ||
                (options.given && options.given.getPackedForm(op.getPattern()));
   auto choose = [&] {

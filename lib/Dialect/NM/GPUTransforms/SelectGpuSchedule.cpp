@@ -207,6 +207,15 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   return reason;
 }
 
+/// Whether `schedule` stores zeros in place of pruned weights.
+static bool fillsUp(SparseProductOpInterface op,
+                    ScheduleAttrInterface schedule) {
+  return schedule &&
+         isa_and_present<SparseOperandAttr>(
+             schedule.getPackedForm(op.getPattern())) &&
+         ::nm::fillsUpSparseOperand(op.getPattern());
+}
+
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
   if (isa_and_present<LoopsScheduleAttr>(given)) {
@@ -230,7 +239,9 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
   if (!onlyCublas) {
     packs |= given && given.getPackedForm(op.getPattern());
-    chosen = chooseGpuSchedule({op, getGpuProduct(op), gpu, given, packs});
+    GpuProduct product = getGpuProduct(op);
+    product.avoidsPrunedWeights = !denseFallback && !given;
+    chosen = chooseGpuSchedule({op, product, gpu, given, packs});
   }
   std::string reason = "dense was not considered";
   if (onlyCublas || (denseFallback && !given))
@@ -241,6 +252,9 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     selectLoops(op, chosen.error().message);
     return success();
   }
+  if (fillsUp(op, chosen->schedule))
+    reason += "; zeros fill up groups of four weights, and " +
+              kDenseMeetsNonFinite.str();
   return setSchedule(op, gpu, *chosen, name, reason, wasDense);
 }
 

@@ -288,6 +288,69 @@ ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Sparse operands
+//===----------------------------------------------------------------------===//
+
+/// Rows of k of a step of packed weights.
+static constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
+
+/// `part`, the tile [m, n] that some warps have of `block`, is whole steps of
+/// their instruction and divides it.
+static LogicalResult verifyPart(EmitError emitError, StringRef name,
+                                ArrayRef<int64_t> block, ArrayRef<int64_t> part,
+                                ArrayRef<int64_t> steps) {
+  for (auto [i, size] : llvm::enumerate(part)) {
+    if (size % steps[i] != 0)
+      return emitError() << "expected sizes in '" << name
+                         << "' to be multiples of " << steps << ", but got "
+                         << part;
+    if (!block.empty() && block[i] % size != 0)
+      return emitError() << "expected '" << name << "' to divide the block's "
+                         << block.take_front(2) << ", but got " << part;
+  }
+  return success();
+}
+
+/// Threads that make the tile of a block, `threads` of them each part.
+static int64_t countThreads(ArrayRef<int64_t> block, ArrayRef<int64_t> part,
+                            int64_t threads) {
+  if (block.empty() || part.empty())
+    return 0;
+  return block[0] / part[0] * (block[1] / part[1]) * threads;
+}
+
+LogicalResult MmaSpScheduleAttr::verify(EmitError emitError,
+                                        ArrayRef<int64_t> block,
+                                        ArrayRef<int64_t> warp,
+                                        std::optional<int64_t> stages,
+                                        std::optional<int64_t> splitK) {
+  // (C1), (C2).
+  if (failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
+      failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
+      failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/{})))
+    return failure();
+  if (!block.empty() && block[2] % kStepRows != 0)
+    return emitError() << "expected k of the block to be a multiple of "
+                       << kStepRows << ", but got " << block[2];
+  return success();
+}
+
+BlockTiling MmaSpScheduleAttr::getTiling() const {
+  constexpr int64_t kWarpThreads = 32;
+  BlockTiling tiling;
+  tiling.block = getBlock();
+  tiling.threads = countThreads(getBlock(), getWarp(), kWarpThreads);
+  tiling.stages = getStages().value_or(1);
+  tiling.splitK = getSplitK().value_or(1);
+  return tiling;
+}
+
+PackedFormAttrInterface
+MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return SparseOperandAttr::get(getContext(), SparseOrder::Mma);
+}
+
+//===----------------------------------------------------------------------===//
 // Cublas
 //===----------------------------------------------------------------------===//
 

@@ -357,3 +357,27 @@ module attributes {nm.chip = #nm.chip<"sm_12">} {}
 
 // expected-error @+1 {{expected nm.chip to be an #nm.chip, but got "sm_90a"}}
 module attributes {nm.chip = "sm_90a"} {}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #nm.mma_sp
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected k of the block to be a multiple of 64, but got 96}}
+func.func private @mma_sp_c1_k() attributes {s = #nm.mma_sp<block = [64, 64, 96]>}
+
+// -----
+
+// expected-error @+1 {{expected sizes in 'warp' to be multiples of 8, 16, but got 64, 24}}
+func.func private @mma_sp_c1_warp() attributes {s = #nm.mma_sp<warp = [64, 24]>}
+
+// -----
+
+// expected-error @+1 {{expected 'warp' to divide the block's 64, 128, but got 48, 64}}
+func.func private @mma_sp_c1_divides() attributes {s = #nm.mma_sp<block = [64, 128, 64], warp = [48, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected stages in 1..65536, but got 0}}
+func.func private @mma_sp_c2() attributes {s = #nm.mma_sp<stages = 0>}

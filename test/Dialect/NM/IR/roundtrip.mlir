@@ -135,3 +135,23 @@ func.func @cluster_blocks() {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// CHECK-LABEL: func.func @spmm_sparse_operand
+func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %i: tensor<4x2x128xi8>,
+                               %c: tensor<9x50xf32>) -> tensor<9x50xf32> {
+  // CHECK: nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [16, 64, 64], warp = [8, 32], stages = 2, split_k = 1> ins
+  %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [16, 64, 64], warp = [8, 32], stages = 2, split_k = 1>
+    ins(%a, %v, %i : tensor<9x100xf16>, tensor<4x2x512xf16>, tensor<4x2x128xi8>)
+    outs(%c : tensor<9x50xf32>) -> tensor<9x50xf32>
+  return %r : tensor<9x50xf32>
+}
+
+// A pattern of units of 40 columns and windows of 3 rows, padded to whole ones.
+// CHECK-LABEL: func.func @pack_sparse_operand
+func.func @pack_sparse_operand(%v: tensor<22x80xbf16>, %i: tensor<22x2xi8>, %pv: tensor<2x2x2048xbf16>,
+                               %pi: tensor<2x2x512xi8>) -> (tensor<2x2x2048xbf16>, tensor<2x2x512xi8>) {
+  // CHECK: nm.pack <1:3, block = 1x40> #nm.sparse_operand<wgmma> ins
+  %r:2 = nm.pack <1:3, block = 1x40> #nm.sparse_operand<wgmma> ins(%v, %i : tensor<22x80xbf16>, tensor<22x2xi8>)
+    outs(%pv, %pi : tensor<2x2x2048xbf16>, tensor<2x2x512xi8>) -> tensor<2x2x2048xbf16>, tensor<2x2x512xi8>
+  return %r#0, %r#1 : tensor<2x2x2048xbf16>, tensor<2x2x512xi8>
+}

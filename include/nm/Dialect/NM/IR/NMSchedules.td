@@ -255,6 +255,41 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
   }];
 }
 
+def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
+  let summary = "weights that tensor cores skip the zeros of, on all chips";
+  let description = [{
+    Products of f16 and bf16 with sums of f32 by `mma.sp.sync.m16n8k32`, which
+    skips two of each four weights (PTX ISA, "Matrix multiply-accumulate
+    operation using mma.sp instruction"), for patterns that keep at most two of
+    each aligned four rows; `#nm.sparse_operand`, which packs the weights, says
+    which. Where the pattern keeps fewer, a zero in place of one that is pruned
+    meets an activation, so that an infinite or NaN one makes NaN of it.
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warp` the
+    tile [m, n] of a warp; which of it a lane has follows from the instruction.
+    `stages` is the number of buffers that copies to shared memory take turns
+    in, and `split_k` the number of parts that k is cut into. What is left out,
+    the cost model chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
+      of 64. `warp` has two or none, which divide the block's: m a multiple of
+      8, n of 16.
+    * (C2) 1 ≤ stages, split_k ≤ 65536.
+
+    ```mlir
+    #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
+                        NM_Count:$split_k);
+  let extraClassDeclaration = strategyName # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+  }];
+}
+
 def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
   let summary = "a call of cuBLAS with dense weights";
   let description = [{

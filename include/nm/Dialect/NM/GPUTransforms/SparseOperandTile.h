@@ -1,0 +1,23 @@
+//===- SparseOperandTile.h - Tiles of mma_sp and wgmma_sp -------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_GPUTRANSFORMS_SPARSEOPERANDTILE_H
+#define NM_DIALECT_NM_GPUTRANSFORMS_SPARSEOPERANDTILE_H
+
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+
+namespace mlir::nm {
+
+/// Checks that `op`, of strategy mma_sp or wgmma_sp, has operands of a type
+/// that those have, and weights packed for them.
+LogicalResult verifySparseProduct(SpMMOp op);
+
+/// The buffer that a tile of A has in workgroup memory: as it is, [m x k] or
+/// with `transpose_a` [k x m], with its 16-byte words swizzled.
+MemRefType getActivationBuffer(SpMMOp op, const GpuTile &tile);
+
+/// Checks that A's tile is in such a buffer.
+LogicalResult verifyStagedActivations(SpMMOp op, const GpuTile &tile);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_GPUTRANSFORMS_SPARSEOPERANDTILE_H

@@ -1,0 +1,27 @@
+//===- FragmentSums.h - A warp's sums as lines of C -------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_FRAGMENTSUMS_H
+#define NM_CONVERSION_NMTOGPU_FRAGMENTSUMS_H
+
+#include "MmaFragments.h"
+#include "TileStores.h"
+
+namespace mlir::nm {
+
+/// Where the matrices of a warp's sums are, of 16 rows and 8 columns each, of
+/// which a lane has four (PTX ISA, "Matrix Fragments for mma.m16n8k16"). Their
+/// rows are columns of B, and their columns rows of A.
+struct FragmentSums {
+  /// Of the block's tile, i32: those of the warp's first matrix.
+  Value firstN, firstM;
+  /// Matrices along n, and along m, which follow one another first.
+  int64_t alongN, alongM;
+
+  /// The sums as lines of four along C's last dimension.
+  SmallVector<TileLine> getLines(ThreadEmitter &emitter, const MmaLane &lane,
+                                 bool isTransposed, ArrayRef<Value> sums) const;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_FRAGMENTSUMS_H

@@ -1,0 +1,271 @@
+//===- MmaSpStrategy.cpp - Products by mma.sp -----------------------------===//
+//
+// A warp makes a tile of C^T by mma.sp m16n8k32: the weights are the sparse
+// operand, whose 16 rows are columns of B, and rows of A the other. A lane
+// loads its part of the weights by one access of 16 bytes, for they are packed
+// in the order of the instruction's fragments, and rows of A by ldmatrix.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FragmentSums.h"
+#include "SparseOperands.h"
+#include "TileExpansion.h"
+
+#include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
+#include "nm/Dialect/NM/IR/Chip.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::SparseOperand;
+
+/// Rows of k of an instruction, and instructions of a step of packed weights.
+static constexpr int64_t kInstructionK = 32, kHalves = 2;
+/// Sums of a lane of one instruction.
+static constexpr int64_t kSums = 4;
+/// Sums of a thread that leave registers for as many totals.
+static constexpr int64_t kMaxSumsWithTotals = 64;
+/// The PTX version that has ordered metadata (8.5), which is fast on all chips.
+/// Without it ptxas warns from sm_90 on.
+static constexpr int64_t kOrderedMetadataPtx = 85;
+
+namespace {
+/// Half a step: one instruction's rows of k.
+struct Half {
+  int64_t step, number;
+};
+
+/// The words that a lane has of what a half multiplies: for each 16 columns of
+/// B, and for each 8 rows of A, four.
+struct HalfOperands {
+  SmallVector<SquareWords> weights, activations;
+};
+
+class MmaSpExpansion : public TileExpansion {
+public:
+  MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
+      : tile(tile), isKMajor(op.getTransposeA()), isOrdered(isOrdered),
+        type(op.getValuesType().getElementType()),
+        swizzleOfA(cast<TileLayoutAttr>(
+                       cast<MemRefType>(op.getA().getType()).getLayout())
+                       .getLayout()
+                       .xors) {
+    auto schedule = cast<MmaSpScheduleAttr>(op.getScheduleAttr());
+    warpM = schedule.getWarp()[0];
+    warpN = schedule.getWarp()[1];
+  }
+
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> prefetch(OpBuilder &builder,
+                              SparseProductOpInterface product,
+                              llvm::function_ref<Value(Value)> viewOf) override;
+  SmallVector<Value> expand(OpBuilder &builder,
+                            SparseProductOpInterface product,
+                            ArrayRef<Value> sums) override;
+  size_t countChainedSums(bool isLong) const override {
+    return isLong && countSums() <= kMaxSumsWithTotals ? size_t(countSums())
+                                                       : 0;
+  }
+  int64_t rowsOfTile(SparseProductOpInterface) const override {
+    return tile.k / 2;
+  }
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) override;
+
+private:
+  int64_t countSums() const { return warpM * warpN / kWarpSize; }
+  int64_t blocks() const { return warpN / kSquareSide; }
+  int64_t columnFragments() const { return warpM / kMatrixSide; }
+  int64_t steps() const { return tile.k / SparseOperand::kStepRows; }
+
+  HalfOperands load(ThreadEmitter &emitter, SpMMOp op, const Half &half);
+  Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
+  void multiplyHalf(ThreadEmitter &emitter, const Half &half,
+                    const HalfOperands &operands, MutableArrayRef<Value> sums);
+  void multiplySparse(ThreadEmitter &emitter, const SquareWords &weights,
+                      const SquareWords &activations, Value metadata,
+                      int64_t selector, MutableArrayRef<Value> sums);
+
+  GpuTile tile;
+  int64_t warpM, warpN;
+  /// Whether A's tile is [k x m].
+  bool isKMajor;
+  /// Whether the instruction says that the metadata is in order.
+  bool isOrdered;
+  Type type;
+  /// What A's tile XORs into the columns of its rows.
+  std::vector<::nm::BitXor> swizzleOfA;
+
+  std::optional<MmaLane> lane;
+  /// Of the warp's tile in the block's, i32.
+  Value firstRow, firstColumn;
+};
+} // namespace
+
+SmallVector<Value> MmaSpExpansion::begin(OpBuilder &builder, Location loc) {
+  ThreadEmitter emitter{builder, loc};
+  lane.emplace(emitter,
+               gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  int64_t warpsM = tile.m / warpM;
+  firstRow = emitter.mul(emitter.rem(lane->warp, warpsM), warpM);
+  firstColumn = emitter.mul(emitter.div(lane->warp, warpsM), warpN);
+  return SmallVector<Value>(countSums(), emitter.zero(builder.getF32Type()));
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// The lane's words of metadata, one for each 16 columns and step.
+SmallVector<Value>
+MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
+                         llvm::function_ref<Value(Value)> viewOf) {
+  ThreadEmitter emitter{builder, product.getLoc()};
+  Value indices = viewOf(product.getIndices());
+  SmallVector<Value> words;
+  for (int64_t block = 0; block < blocks(); ++block)
+    for (int64_t step = 0; step < steps(); ++step)
+      words.push_back(loadMetadata(
+          emitter, indices,
+          emitter.add(emitter.div(firstColumn, kSquareSide), block),
+          emitter.i32(step), emitter.mul(lane->lane, 4)));
+  return words;
+}
+
+/// Where the row of A's tile that the lane names to ldmatrix starts.
+Value MmaSpExpansion::placeOfA(ThreadEmitter &emitter, const Half &half,
+                               int64_t fragment) {
+  int64_t k =
+      half.step * SparseOperand::kStepRows + half.number * kInstructionK;
+  Value m = emitter.add(firstRow, fragment * kMatrixSide);
+  MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
+  // Four matrices of 8 x 8, one after the other along k.
+  if (isKMajor)
+    return rows.placeWord(rows.placeRow(emitter.add(lane->lane, k)), m, 0);
+  Value row = emitter.add(m, emitter.rem(lane->lane, kMatrixSide));
+  Value word = emitter.mul(emitter.div(lane->lane, kMatrixSide), kMatrixSide);
+  return rows.placeWord(rows.placeRow(row), word, k);
+}
+
+HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
+                                  const Half &half) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  HalfOperands operands;
+  // 16 bytes of a lane.
+  int64_t perLane = 2 * int64_t(SquareWords().size());
+  for (int64_t block = 0; block < blocks(); ++block) {
+    Value place = emitter.add(emitter.mul(lane->lane, perLane),
+                              half.number * perLane * kWarpSize);
+    Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
+    Value loaded = vector::LoadOp::create(
+        builder, loc, VectorType::get(perLane, type), op.getValues(),
+        ValueRange{emitter.toIndex(panel), emitter.index(half.step),
+                   emitter.toIndex(place)},
+        /*nontemporal=*/false, llvm::MaybeAlign(16));
+    SquareWords words;
+    llvm::copy(emitter.words(loaded), words.begin());
+    operands.weights.push_back(words);
+  }
+  Value flat = flattenBuffer(emitter, op.getA());
+  for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
+    operands.activations.push_back(loadMatrices(
+        emitter, flat, placeOfA(emitter, half, fragment), isKMajor));
+  return operands;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
+                                    const SquareWords &weights,
+                                    const SquareWords &activations,
+                                    Value metadata, int64_t selector,
+                                    MutableArrayRef<Value> sums) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  NVVM::MMATypes element =
+      type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  auto result = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(),
+      SmallVector<Type>(sums.size(), builder.getF32Type()));
+  auto product = NVVM::MmaSpOp::create(
+      builder, loc, result, toFragment(emitter, type, weights),
+      toFragment(emitter, type, activations), ValueRange(sums), metadata,
+      emitter.i32(selector),
+      ArrayRef<int64_t>{kSquareSide, kMatrixSide, kInstructionK},
+      /*intOverflow=*/std::nullopt,
+      std::array<NVVM::MMATypes, 2>{element, element});
+  product.setOrderedMetadata(isOrdered);
+  for (auto [i, sum] : llvm::enumerate(sums))
+    sum = LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
+}
+
+void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
+                                  const HalfOperands &operands,
+                                  MutableArrayRef<Value> sums) {
+  for (int64_t block = 0; block < blocks(); ++block)
+    for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
+      multiplySparse(
+          emitter, operands.weights[block], operands.activations[fragment],
+          prefetched[block * steps() + half.step], half.number,
+          sums.slice((block * columnFragments() + fragment) * kSums, kSums));
+}
+
+SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
+                                          SparseProductOpInterface product,
+                                          ArrayRef<Value> sums) {
+  auto op = cast<SpMMOp>(*product);
+  ThreadEmitter emitter{builder, op.getLoc()};
+  SmallVector<Half> halves;
+  for (int64_t step = 0; step < steps(); ++step)
+    for (int64_t number = 0; number < kHalves; ++number)
+      halves.push_back({step, number});
+  copyPlaces.clear();
+  SmallVector<Value> result(sums);
+  HalfOperands next = load(emitter, op, halves.front());
+  for (auto [i, half] : llvm::enumerate(halves)) {
+    HalfOperands operands = std::move(next);
+    copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+    // What a half needs is loaded while the one before it is multiplied.
+    if (i + 1 < halves.size())
+      next = load(emitter, op, halves[i + 1]);
+    multiplyHalf(emitter, half, operands, result);
+  }
+  return result;
+}
+
+void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
+                         ArrayRef<Value> sums, Value initial) {
+  auto op = cast<SpMMOp>(*product);
+  ThreadEmitter emitter{builder, op.getLoc()};
+  TileStores stores(builder, op, initial, epilogue);
+  FragmentSums fragments{firstColumn, firstRow, blocks(), columnFragments()};
+  stores.store(fragments.getLines(emitter, *lane, op.getTransposeC(),
+                                  stores.completeSums(sums)),
+               tile);
+}
+
+//===----------------------------------------------------------------------===//
+// What can be expanded
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::unique_ptr<TileExpansion>>
+mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
+                               const GpuTile &tile) {
+  auto op = dyn_cast<SpMMOp>(*product);
+  if (!op)
+    return product->emitOpError()
+           << "expected nm.spmm, the product that strategy mma_sp has";
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(chip) || failed(verifySparseProduct(op)) ||
+      failed(verifyStagedActivations(op, tile)))
+    return failure();
+  return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
+      op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
+}

@@ -1,0 +1,26 @@
+//===- MmaSpSchedule.cpp - The schedules of strategy mma_sp ---------------===//
+
+#include "SparseOperandSchedule.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+class MmaSpStrategy : public SparseOperandStrategy<MmaSpScheduleAttr> {
+  ::nm::Result<::nm::GpuSchedule>
+  select(const ::nm::GpuProduct &product,
+         const ::nm::GpuChip &chip) const override {
+    return ::nm::selectMmaSpSchedule(product, chip);
+  }
+  ArrayRef<int64_t> getPart(MmaSpScheduleAttr schedule) const override {
+    return schedule.getWarp();
+  }
+  /// Lanes load their metadata to registers.
+  SparseOperandStaging getStaging() const override { return {}; }
+};
+} // namespace
+
+const GpuStrategy &mlir::nm::getMmaSpStrategy() {
+  static const MmaSpStrategy strategy;
+  return strategy;
+}

@@ -1,0 +1,54 @@
+//===- SparseOperandTile.cpp - Tiles of mma_sp and wgmma_sp ---------------===//
+
+#include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
+
+#include "StagedOperands.h"
+
+#include "nm/Dialect/NM/GPUTransforms/MmaSyncOperands.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
+  auto product = cast<SparseProductOpInterface>(*op);
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  StringRef name = schedule.getStrategyName();
+  Type element = product.getAType().getElementType();
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "expected f16 or bf16 operands for strategy "
+                            << name << ", but got " << element;
+  PackedFormAttrInterface wanted = schedule.getPackedForm(product.getPattern());
+  if (op.getPackingAttr() == wanted)
+    return success();
+  InFlightDiagnostic diagnostic = op.emitOpError()
+                                  << "expected weights packed as " << wanted
+                                  << " for strategy " << name << ", but got ";
+  if (op.getPackingAttr())
+    return diagnostic << op.getPackingAttr();
+  return diagnostic << "condensed ones";
+}
+
+MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
+  SmallVector<int64_t> shape = {tile.m, tile.k};
+  if (op.getTransposeA())
+    std::swap(shape[0], shape[1]);
+  return getWorkgroupType(shape, getMatrixLayout(op.getContext(), shape),
+                          op.getValuesType().getElementType());
+}
+
+LogicalResult mlir::nm::verifyStagedActivations(SpMMOp op,
+                                                const GpuTile &tile) {
+  auto type = cast<MemRefType>(op.getA().getType());
+  MemRefType wanted = getActivationBuffer(op, tile);
+  auto layout = dyn_cast<TileLayoutAttr>(type.getLayout());
+  auto wantedLayout = cast<TileLayoutAttr>(wanted.getLayout());
+  if (type.getMemorySpace() == wanted.getMemorySpace() &&
+      type.getShape() == wanted.getShape() && layout &&
+      layout.getStrides() == wantedLayout.getStrides() &&
+      layout.getOrder() == wantedLayout.getOrder() &&
+      layout.getXors() == wantedLayout.getXors())
+    return success();
+  return op.emitOpError() << "expected a tile of A like " << wanted
+                          << ", as nm-stage-shared-memory makes it, but got "
+                          << type;
+}

@@ -1,0 +1,25 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --nm-stage-shared-memory --convert-nm-to-gpu --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_100a --nm-stage-shared-memory --convert-nm-to-gpu --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,ORDERED
+
+// A warp's 16 columns, by 8 rows of A: two instructions for 64 rows of k, whose
+// metadata is one word. A lane's weights are 16 bytes.
+// CHECK-LABEL: func.func @tile
+// CHECK: gpu.launch
+// CHECK-SAME: threads
+// CHECK: %[[METADATA:.*]] = vector.bitcast %{{.*}} : vector<4xi8> to vector<1xi32>
+// CHECK: %[[WORD:.*]] = vector.extract %[[METADATA]][0]
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK: vector.load %{{.*}} : memref<1x1x512xf16{{.*}}, vector<8xf16>
+// CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false}
+// PLAIN: nvvm.mma.sp.sync A[{{.*}}] sparseMetadata[%[[WORD]]] selector[%[[FIRST:.*]]] {
+// ORDERED: nvvm.mma.sp.sync A[{{.*}}] sparseMetadata[%[[WORD]]] selector[%[[FIRST:.*]]] {{.*}}orderedMetadata
+// CHECK: nvvm.mma.sp.sync A[{{.*}}] sparseMetadata[%[[WORD]]] selector[
+// CHECK-NOT: nvvm.mma.sp.sync
+func.func @tile(%a: memref<8x64xf16>, %v: memref<1x1x512xf16>, %i: memref<1x1x128xi8>, %c: memref<8x16xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [8, 16, 64], warp = [8, 16]>
+      ins(%a, %v, %i : memref<8x64xf16>, memref<1x1x512xf16>, memref<1x1x128xi8>)
+      outs(%c : memref<8x16xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -1,0 +1,27 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule=schedule=mma_sp --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule=schedule=mma_sp --split-input-file 2>/dev/null
+
+func.func @pattern(%a: tensor<64x64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x64xi8>, %c: tensor<64x64xf16>) -> tensor<64x64xf16> {
+  // expected-error @+1 {{strategy mma_sp expected a pattern that keeps at most 2 of each 4 rows for a sparse operand, but 4:8 may keep 4}}
+  %r = nm.spmm <4:8> ins(%a, %v, %i : tensor<64x64xf16>, tensor<32x64xf16>, tensor<32x64xi8>)
+    outs(%c : tensor<64x64xf16>) -> tensor<64x64xf16>
+  return %r : tensor<64x64xf16>
+}
+
+// -----
+
+func.func @type(%a: tensor<64x64xf32>, %v: tensor<32x64xf32>, %i: tensor<32x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{strategy mma_sp expected weights of f16 or bf16 for a sparse operand, but got f32}}
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<64x64xf32>, tensor<32x64xf32>, tensor<32x64xi8>)
+    outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @vector(%a: tensor<64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x64xi8>, %c: tensor<64xf16>) -> tensor<64xf16> {
+  // expected-error @+1 {{strategy mma_sp expected a matrix, but got a vector}}
+  %r = nm.spmv <2:4> ins(%a, %v, %i : tensor<64xf16>, tensor<32x64xf16>, tensor<32x64xi8>)
+    outs(%c : tensor<64xf16>) -> tensor<64xf16>
+  return %r : tensor<64xf16>
+}

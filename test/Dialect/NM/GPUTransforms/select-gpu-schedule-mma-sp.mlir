@@ -1,0 +1,26 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule=schedule=mma_sp --split-input-file 2>&1 | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule=dense-fallback=false --split-input-file 2>&1 | FileCheck %s --check-prefix=EXACT
+
+// CHECK-LABEL: func.func @half
+// CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [{{.*}}, 64], warp = [{{.*}}]
+// EXACT-LABEL: func.func @half
+// EXACT: schedule #nm.mma_sp
+func.func @half(%a: tensor<4096x4096xf16>, %v: tensor<2048x4096xf16>, %i: tensor<2048x4096xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2048x4096xf16>, tensor<2048x4096xi8>)
+    outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %r : tensor<4096x4096xf16>
+}
+
+// -----
+
+// Zeros stand beside the one of four that is kept, unless none may.
+// CHECK: zeros fill up groups of four weights, and pruned weights then turn infinite and NaN activations into NaN, which dense-fallback=false prevents
+// CHECK-LABEL: func.func @quarter
+// CHECK: schedule #nm.mma_sp
+// EXACT-LABEL: func.func @quarter
+// EXACT-NOT: schedule #nm.mma_sp
+func.func @quarter(%a: tensor<4096x4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x4096xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = nm.spmm <1:4> ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<1024x4096xf16>, tensor<1024x4096xi8>)
+    outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %r : tensor<4096x4096xf16>
+}

@@ -1,0 +1,80 @@
+//===- MmaSpModelTest.cpp - Tests of strategy mma_sp's cost model ---------===//
+
+#include "nm/Schedule/GpuSchedule.h"
+#include "nm/Schedule/SumChains.h"
+
+#include "gtest/gtest.h"
+
+using namespace nm;
+
+static GpuProduct getProduct(Pattern pattern, int64_t m, int64_t n, int64_t k) {
+  GpuProduct product;
+  product.pattern = pattern;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.type = product.outputType = ElementType::F16;
+  return product;
+}
+
+static constexpr Pattern kHalf{2, 4, 1, 1};
+
+TEST(MmaSpModel, HasTilesForEveryChip) {
+  for (const char *name :
+       {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
+    for (int64_t m : {1, 7, 64, 1000, 4096}) {
+      GpuChip chip = *GpuChip::get(name);
+      GpuProduct product = getProduct(kHalf, m, 4096, 11008);
+      Result<GpuSchedule> tile = selectMmaSpSchedule(product, chip);
+      ASSERT_TRUE(tile) << name;
+      EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
+      EXPECT_EQ(tile->blockM % tile->warpM, 0);
+      EXPECT_EQ(tile->blockN % tile->warpN, 0);
+      EXPECT_GE(tile->microseconds, tile->fmaFloor);
+      EXPECT_GE(tile->microseconds, tile->memoryFloor);
+    }
+}
+
+TEST(MmaSpModel, BeatsDenseWhereThereAreManyRows) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuProduct product = getProduct(kHalf, 4096, 4096, 4096);
+  EXPECT_LT(selectMmaSpSchedule(product, chip)->microseconds,
+            estimateCublas(product, chip));
+}
+
+TEST(MmaSpModel, CutsKWhereTilesAreFew) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  EXPECT_GT(
+      selectMmaSpSchedule(getProduct(kHalf, 16, 1024, 16384), chip)->splitK, 1);
+  EXPECT_EQ(
+      selectMmaSpSchedule(getProduct(kHalf, 4096, 8192, 4096), chip)->splitK,
+      1);
+}
+
+TEST(MmaSpModel, LongSumsHaveRegistersForTotals) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuSchedule tile = *selectMmaSpSchedule(
+      getProduct(kHalf, 4096, 4096, 2 * kLongSumRows + 64), chip);
+  EXPECT_LE(tile.warpM * tile.warpN / 32, 64);
+}
+
+static std::string whyNot(const GpuProduct &product) {
+  Result<GpuSchedule> tile =
+      selectMmaSpSchedule(product, *GpuChip::get("sm_80"));
+  return tile ? "" : tile.error().message;
+}
+
+TEST(MmaSpModel, SaysWhatItDoesNotHave) {
+  GpuProduct product = getProduct({1, 4, 1, 1}, 64, 64, 64);
+  EXPECT_EQ(whyNot(product), "");
+  product.avoidsPrunedWeights = true;
+  EXPECT_EQ(whyNot(product),
+            "strategy mma_sp expected a pattern that keeps two of each four "
+            "rows, for without dense weights no zero may meet an activation, "
+            "but got 1:4");
+  product.pattern = kHalf;
+  EXPECT_EQ(whyNot(product), "");
+  product.isVector = true;
+  EXPECT_EQ(whyNot(product),
+            "strategy mma_sp expected a matrix, but got a vector");
+}
