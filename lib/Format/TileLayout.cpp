@@ -52,6 +52,29 @@ Status TileLayout::verify() const {
       if (to.dim == from.fromDim)
         return Error{"expected dimension " + std::to_string(to.dim) +
                      ", which is XORed into another, not to be changed itself"};
+  return verifyPanels();
+}
+
+Status TileLayout::verifyPanels() const {
+  if (panelColumns == 0 && panelStride == 0)
+    return Status::success();
+  if (order.empty() || panelColumns < 1 || panelStride < panelColumns)
+    return Error{"expected panels of at least one column that are as far apart "
+                 "as they are wide or farther, but got panels of " +
+                 std::to_string(panelColumns) + ", " +
+                 std::to_string(panelStride) + " apart"};
+  // The low bits that all columns of a panel share with no other panel.
+  int64_t inPanel = 0;
+  while (panelColumns % (int64_t(2) << inPanel) == 0)
+    ++inPanel;
+  int64_t moved = int64_t(order.back().size());
+  for (const BitXor &bits : xors)
+    if (bits.dim + 1 == int64_t(order.size()))
+      moved = std::max(moved, bits.bit + bits.count);
+  if (moved > inPanel)
+    return Error{"expected columns to stay in their panel of " +
+                 std::to_string(panelColumns) + ", but bit " +
+                 std::to_string(moved - 1) + " of theirs is moved"};
   return Status::success();
 }
 
@@ -68,6 +91,8 @@ std::vector<int64_t> TileLayout::place(std::vector<int64_t> indices) const {
     }
     indices[dim] = moved;
   }
+  if (panelColumns != 0)
+    indices.back() = placeColumn(indices.back());
   return indices;
 }
 

@@ -141,6 +141,8 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   // All the rest at once, memrefs included: converted one by one, dialects
   // disagree on workgroup memory.
   kernels.addPass(createConvertGpuOpsToNVVMOps());
+  // Where that has made a symbol of it.
+  kernels.addPass(createNMAlignSharedMemory());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   // The casts between integers and indices that are left.

@@ -51,6 +51,7 @@ Result<GpuChip> GpuChip::get(std::string_view name) {
       if (!isOfChip(variant.name, chip) || !isKnown(variant.name))
         continue;
       chip.ptxVersion = variant.ptxVersion;
+      chip.hasWgmma = name == "sm_90a";
       return chip;
     }
   }

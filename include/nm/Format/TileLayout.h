@@ -42,6 +42,9 @@ struct TileLayout {
   std::vector<std::vector<int64_t>> order;
   /// Applied before `order`.
   std::vector<BitXor> xors;
+  /// If not 0, the place along the last dimension is cut into panels of as many
+  /// columns, which are `panelStride` apart. Applied last.
+  int64_t panelColumns = 0, panelStride = 0;
 
   /// Whether no two indices have one place.
   Status verify() const;
@@ -52,6 +55,12 @@ struct TileLayout {
   /// What `order` does to an index of dimension `dim`, in runs of neighbouring
   /// bits: the place is the sum of the moved runs. First comes what stays.
   std::vector<BitMove> movesOf(int64_t dim) const;
+
+private:
+  Status verifyPanels() const;
+  int64_t placeColumn(int64_t column) const {
+    return column / panelColumns * panelStride + column % panelColumns;
+  }
 };
 
 /// What is XORed into the columns of rows of `columns` 16-bit elements, a

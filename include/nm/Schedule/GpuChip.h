@@ -27,6 +27,8 @@ struct GpuChip {
   int64_t sharedPerMultiprocessor;
   /// Whether it is of compute capability 9.0 or later.
   bool isSm90;
+  /// Whether its code has wgmma, which of all chips sm_90a has.
+  bool hasWgmma = false;
 
   /// Whether a kernel can start before the one before it has ended, and bulk
   /// copies bring data to the second-level cache.

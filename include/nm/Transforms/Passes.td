@@ -348,6 +348,25 @@ def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::NVVM::NVVMDialect"];
 }
 
+def NMAlignSharedMemory
+    : Pass<"nm-align-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "dynamic shared memory starts at a multiple of 1024 bytes";
+  let description = [{
+    wgmma and tensor copies exchange 16-byte words of shared memory by bits of
+    their addresses, in patterns of 1024 bytes (PTX ISA, "Asynchronous Warpgroup
+    Level Matrix Shared Memory Layout"). Upstream's conversion asks for 16.
+
+    Before:
+    ```mlir
+    llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+    ```
+    After:
+    ```mlir
+    llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+    ```
+  }];
+}
+
 def NMLaunchOnStream : Pass<"nm-launch-on-stream", "::mlir::ModuleOp"> {
   let summary = "launches and memory on the caller's stream and device";
   let description = [{

@@ -119,10 +119,23 @@ Value CopyEmitter::orZeros(const Access &access) {
 // Copies that are made asynchronous
 //===----------------------------------------------------------------------===//
 
+/// The elements that a row of the source has from `column` on, as far as one
+/// access takes them; null if it always has all.
+Value CopyEmitter::countColumns(Value column) {
+  int64_t columns = sourceType().getShape().back();
+  if (copy.layout.panelColumns == 0 ||
+      (!ShapedType::isDynamic(columns) && columns % copy.width == 0))
+    return {};
+  Value size = builder.createOrFold<memref::DimOp>(
+      loc, copy.source, int64_t(copy.extents.size()) - 1);
+  Value rest = builder.createOrFold<arith::SubIOp>(loc, size, column);
+  return arith::MinUIOp::create(builder, loc, rest, index.index(copy.width));
+}
+
 /// The elements of an access that are not zeros, where that is not all: its
 /// source may lack them.
 Value CopyEmitter::countElements(ArrayRef<Value> indices) {
-  Value elements;
+  Value elements = countColumns(indices.back());
   auto keepIf = [&](Value condition) {
     if (condition)
       elements = arith::SelectOp::create(
@@ -137,6 +150,16 @@ Value CopyEmitter::countElements(ArrayRef<Value> indices) {
 /// cp.async of 16 bytes can bypass the L1 cache, which weights would only
 /// thrash.
 static constexpr int64_t kBypassBytes = 16;
+
+void CopyEmitter::storeZeros(ArrayRef<Value> tile) {
+  Type element = sourceType().getElementType();
+  Value zeros = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(VectorType::get(copy.width, element)));
+  vector::StoreOp::create(
+      builder, loc, zeros, copy.destination,
+      placeElement(builder, loc, copy.layout, tile), /*nontemporal=*/false,
+      llvm::MaybeAlign(copy.width * element.getIntOrFloatBitWidth() / 8));
+}
 
 void CopyEmitter::copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile) {
   SmallVector<Value> place = placeElement(builder, loc, copy.layout, tile);

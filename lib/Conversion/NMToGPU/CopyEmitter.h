@@ -56,6 +56,8 @@ protected:
   /// Copies an access without registers, asynchronously: zeros where the source
   /// lacks it.
   void copyDirectly(ArrayRef<Value> source, ArrayRef<Value> tile);
+  /// Stores the zeros of an access to a row that the source has not.
+  void storeZeros(ArrayRef<Value> tile);
 
   /// Whether the source has an element at `indices`; null if it always does.
   Value isInSource(ValueRange indices);
@@ -73,6 +75,7 @@ protected:
 
 private:
   Value countElements(ArrayRef<Value> indices);
+  Value countColumns(Value column);
   bool isInsideAlways(size_t dim) const;
 };
 

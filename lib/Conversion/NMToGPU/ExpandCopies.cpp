@@ -6,6 +6,8 @@
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,7 +26,8 @@ public:
 
   void visit(Operation *op);
   CopyAccesses accesses;
-  /// Loads, whose fragments the stores behind them use.
+  /// What is erased at the end: loads, whose fragments the stores behind them
+  /// use, among others.
   SmallVector<Operation *> done;
 
 private:
@@ -39,6 +42,9 @@ private:
   const CopyThreads &threads;
   Operation *firstPlace;
   bool isBehindPlaces = false;
+  /// Where entries of lists are loaded for copies that wgmma reads: before the
+  /// wait for those of another tile, or before the first of them.
+  Operation *entryPlace = nullptr;
   llvm::SmallDenseMap<Value, std::unique_ptr<RegisterCopy>> fragments;
 };
 } // namespace
@@ -72,6 +78,30 @@ static SmallVector<Operation *> emitBefore(RewriterBase &rewriter,
   return emitted;
 }
 
+/// Moves `op`, and before it what its operands are computed by, in front of
+/// `point`, if it is behind it in one block.
+static void hoist(Operation *op, Operation *point) {
+  if (op->getBlock() != point->getBlock() || op->isBeforeInBlock(point))
+    return;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      hoist(producer, point);
+  op->moveBefore(point);
+}
+
+/// Loads the entries of `list` that ops from `first` to `end` use at `place`.
+/// They take long to come, and no load moves past a copy by itself.
+static void hoistEntries(Value list, Operation *first, Operation *end,
+                         Operation *place) {
+  SmallVector<memref::LoadOp> entries;
+  for (Operation *op = first; op != end; op = op->getNextNode())
+    if (auto load = dyn_cast<memref::LoadOp>(op);
+        load && load.getMemRef() == list)
+      entries.push_back(load);
+  for (memref::LoadOp load : entries)
+    hoist(load, place);
+}
+
 void CopyExpansion::expandDirect(CopyOp op) {
   TileCopy copy;
   copy.source = op.getSource();
@@ -84,9 +114,20 @@ void CopyExpansion::expandDirect(CopyOp op) {
   if (!op.getPart()) {
     copy.extents = SmallVector<int64_t>(type.getShape());
     copy.width = getAccessWidth(op);
+    Operation *before = op->getPrevNode();
+    bool loadsFirst = copy.rows && copy.layout.panelColumns != 0;
+    if (loadsFirst && !entryPlace) {
+      rewriter.setInsertionPoint(op);
+      entryPlace = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
+      done.push_back(entryPlace);
+    }
     llvm::append_range(accesses.copies, emitBefore(rewriter, op, [&] {
                          emitDirectCopy(rewriter, op.getLoc(), copy, threads);
                        }));
+    Operation *first =
+        before ? before->getNextNode() : &op->getBlock()->front();
+    if (loadsFirst)
+      hoistEntries(copy.rows->list, first, op, entryPlace);
     return;
   }
   copy.extents = {type.getDimSize(1) * type.getDimSize(2),
@@ -169,6 +210,8 @@ void CopyExpansion::visit(Operation *op) {
   else if (auto group = dyn_cast<GroupOp>(op))
     keepGroup(group);
   else if (auto await = dyn_cast<AwaitOp>(op)) {
+    // Entries of copies behind it, which are of a later tile.
+    entryPlace = await;
     if (await.getScope() == SyncScope::Block && !isBehindPlaces)
       accesses = {};
     if (await.getScope() == SyncScope::Warp && isBehindPlaces)

@@ -244,7 +244,7 @@ void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
                          ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  TileStores stores(builder, op, initial, epilogue);
+  TileStores stores(builder, op, op.getC(), initial, epilogue);
   FragmentSums fragments{firstColumn, firstRow, blocks(), columnFragments()};
   stores.store(fragments.getLines(emitter, *lane, op.getTransposeC(),
                                   stores.completeSums(sums)),

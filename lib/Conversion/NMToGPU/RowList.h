@@ -9,8 +9,8 @@
 
 namespace mlir::nm {
 
-/// The rows of A's tile that are copied: those of units that a list names, as
-/// #nm.packing has them with `col_info`. They stand in the order of the lists.
+/// The rows of A's tile that are copied: those of units that a list names; see
+/// #nm.row_list. They stand in the order of the lists.
 struct RowList {
   /// The panels of lists of the tile, [panels x unit rows x groups].
   Value list;
@@ -28,8 +28,8 @@ struct RowList {
   /// What `attr` says of `list`, for a source whose dimension `dim` is k.
   RowList(Value list, RowListAttr attr, size_t dim)
       : list(list), pattern(attr.getPattern().getPattern()),
-        packing(attr.getPacking().getPacking()), windows(attr.getWindows()),
-        dim(dim), slots(rowsOfWindow()) {}
+        packing(attr.getLists()), windows(attr.getWindows()), dim(dim),
+        slots(rowsOfWindow()) {}
 
   /// Of the tile in shared memory.
   int64_t rowsOfWindow() const {

@@ -20,7 +20,8 @@ struct TileCopy {
   SmallVector<int64_t> extents;
   /// Elements that one access takes along the last dimension. It divides all
   /// sizes, strides and offsets of the source, so that an access is wholly
-  /// inside or outside, and aligned.
+  /// inside or outside, and aligned. A source that is copied to panels may have
+  /// any number of columns: the last access takes those that there are.
   int64_t width;
   /// Where the destination has its elements.
   ::nm::TileLayout layout;

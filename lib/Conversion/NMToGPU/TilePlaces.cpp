@@ -49,6 +49,22 @@ Value mlir::nm::placeAlong(OpBuilder &builder, Location loc,
   return place;
 }
 
+/// The column of a panel.
+static Value placeColumn(OpBuilder &builder, Location loc,
+                         const ::nm::TileLayout &layout, Value column) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value columns = constant(layout.panelColumns);
+  Value panel = builder.createOrFold<arith::DivUIOp>(loc, column, columns),
+        inPanel = builder.createOrFold<arith::RemUIOp>(loc, column, columns);
+  return builder.createOrFold<arith::AddIOp>(
+      loc,
+      builder.createOrFold<arith::MulIOp>(loc, panel,
+                                          constant(layout.panelStride)),
+      inPanel);
+}
+
 SmallVector<Value> mlir::nm::placeElement(OpBuilder &builder, Location loc,
                                           const ::nm::TileLayout &layout,
                                           ArrayRef<Value> indices) {
@@ -62,6 +78,8 @@ SmallVector<Value> mlir::nm::placeElement(OpBuilder &builder, Location loc,
   }
   for (auto [dim, place] : llvm::enumerate(places))
     place = placeAlong(builder, loc, layout, int64_t(dim), place);
+  if (layout.panelColumns != 0)
+    places.back() = placeColumn(builder, loc, layout, places.back());
   return places;
 }
 
@@ -69,11 +87,14 @@ SmallVector<Value> mlir::nm::placeElement(OpBuilder &builder, Location loc,
 // Buffers
 //===----------------------------------------------------------------------===//
 
+/// With a place for each element of a row, where panels stand apart.
 static MemRefType getStridedType(MemRefType type) {
   auto layout = dyn_cast<TileLayoutAttr>(type.getLayout());
   if (!layout)
     return type;
-  return MemRefType::get(type.getShape(), type.getElementType(),
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = layout.countPlaces(shape.back());
+  return MemRefType::get(shape, type.getElementType(),
                          layout.getStridedLayout(), type.getMemorySpace());
 }
 

@@ -16,14 +16,13 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-static constexpr int64_t kChunk = 4;
-
 TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
-                       const std::optional<TileEpilogue> &epilogue)
+                       const std::optional<TileEpilogue> &epilogue,
+                       int64_t perLine)
     : builder(builder), loc(op.getLoc()), c(epilogue ? epilogue->getC() : c),
-      initial(initial), epilogue(epilogue),
+      initial(initial), epilogue(epilogue), perLine(perLine),
       leading(cast<MemRefType>(this->c.getType()).getRank() - 2),
-      alignment(kChunk *
+      alignment(perLine *
                 cast<MemRefType>(this->c.getType()).getElementTypeBitWidth() /
                 8),
       isTransposed(op.getTransposeC()) {
@@ -31,7 +30,7 @@ TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
   // The staged tile is whole, so C has a constant size only if it is too.
   for (int64_t dim : {0, 1})
     isWhole[dim] = !type.isDynamicDim(dim);
-  isAligned = getAccessWidth(this->c, {kChunk, kChunk}) == kChunk;
+  isAligned = getAccessWidth(this->c, {perLine, perLine}) == perLine;
 }
 
 SmallVector<Value> TileStores::completeSums(ArrayRef<Value> sums) {
@@ -132,7 +131,7 @@ void TileStores::storeFinished(const TileLine &line) {
                             indices, /*nontemporal=*/false, alignment);
   };
   auto storeElements = [&] {
-    for (int64_t i = 0; i < kChunk; ++i)
+    for (int64_t i = 0; i < perLine; ++i)
       storeElement(indices, line.sums, i);
   };
   storeIf(isInside(line.first, 0), [&] {
@@ -142,7 +141,7 @@ void TileStores::storeFinished(const TileLine &line) {
       return storeWhole();
     Value last = builder.createOrFold<arith::AddIOp>(
         loc, line.along,
-        arith::ConstantIndexOp::create(builder, loc, kChunk - 1));
+        arith::ConstantIndexOp::create(builder, loc, perLine - 1));
     auto split = scf::IfOp::create(builder, loc, isInside(last, 1),
                                    /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);

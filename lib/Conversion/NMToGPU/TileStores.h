@@ -10,20 +10,21 @@
 
 namespace mlir::nm {
 
-/// Four of a thread's sums, a vector, that stand at `first` in C's second to
+/// Some of a thread's sums, a vector, that stand at `first` in C's second to
 /// last dimension and from `along` on in the last.
 struct TileLine {
   Value first, along, sums;
 };
 
 /// Stores a thread's sums to a product's tile of C, as far as C has rows and
-/// columns, with 16-byte accesses where C's layout allows.
+/// columns, a line with one access where C's layout allows.
 class TileStores {
 public:
   /// To `c`, unless an epilogue writes what it makes of the sums elsewhere.
-  /// `initial` and `epilogue` as for TileExpansion::end.
+  /// `initial` and `epilogue` as for TileExpansion::end. Lines start at
+  /// multiples of their length, `perLine`.
   TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
-             const std::optional<TileEpilogue> &epilogue);
+             const std::optional<TileEpilogue> &epilogue, int64_t perLine = 4);
 
   /// The sums that are to be stored, once their products are all made.
   SmallVector<Value> completeSums(ArrayRef<Value> sums);
@@ -49,6 +50,7 @@ private:
   Location loc;
   Value c, initial;
   const std::optional<TileEpilogue> &epilogue;
+  int64_t perLine;
   /// Dimensions of C before the last two, of which a tile has one.
   int64_t leading;
   llvm::MaybeAlign alignment;

@@ -3,7 +3,7 @@
 
 func.func @not_staged(%a: memref<64x64xf16>, %v: memref<8x1x512xf16>, %i: memref<8x1x128xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected a tile of A like memref<64x64xf16, #nm.tile_layout<}}
+    // expected-error @+1 {{expected a tile of A like 'memref<64x64xf16, #nm.tile_layout<}}
     nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [64, 128, 64], warp = [32, 64]>
       ins(%a, %v, %i : memref<64x64xf16>, memref<8x1x512xf16>, memref<8x1x128xi8>) outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

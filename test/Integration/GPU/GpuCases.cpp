@@ -41,6 +41,8 @@ struct GroupKind {
   bool isByMatrices = false;
   /// Whether the weights are the sparse operand of tensor cores.
   bool isSparseOperand = false;
+  /// Whether it gathers rows of A, k-major, for columns that share them.
+  bool isExactGather = false;
 };
 } // namespace
 
@@ -49,6 +51,9 @@ struct GroupKind {
 static constexpr Block kBlocks[] = {
     {1, 1}, {1, 4}, {1, 8}, {1, 32}, {1, 64},  {4, 4},  {1, 128}, {64, 64},
     {2, 6}, {3, 5}, {1, 2}, {8, 16}, {1, 256}, {16, 1}, {1, 24}};
+// Those of the exact gather.
+static constexpr Block kWideBlocks[] = {{1, 64},   {1, 128}, {64, 64}, {1, 192},
+                                        {32, 128}, {3, 64},  {1, 256}};
 static constexpr int64_t kWindows[] = {2, 4, 5, 8, 12, 16, 32, 64};
 // The same for tensor cores.
 static constexpr Block kMatrixBlocks[] = {{1, 8},   {1, 32},  {1, 16},  {1, 64},
@@ -138,6 +143,15 @@ static constexpr GroupKind kKinds[] = {
     {"mma-sp-split-k", "mma_sp",
      "block = [16, 128, 64], warp = [16, 32], stages = 4, split_k = 3",
      ElementType::F16, 60, 64, false, 0, false, false, true},
+    {"wgmma-f16", "wgmma", "", ElementType::F16, 300, 256, false, 0, false,
+     false, false, true},
+    {"wgmma-bf16", "wgmma", "", ElementType::BF16, 300, 256, false, 0, false,
+     false, false, true},
+    {"wgmma-tile", "wgmma",
+     "block = [128, 64, 48], warpgroup = [64, 64], stages = 3",
+     ElementType::F16, 300, 48, false, 0, false, false, false, true},
+    {"wgmma-split-k", "wgmma", "split_k = 3", ElementType::F16, 60, 64, false,
+     0, false, false, false, true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.
@@ -195,6 +209,9 @@ static Pattern drawPattern(int64_t number, const GroupKind &kind,
                            Random &random) {
   if (kind.isByMatrices)
     return drawPattern(kMatrixBlocks, kMatrixWindows, number, kind.maxWindow,
+                       random);
+  if (kind.isExactGather)
+    return drawPattern(kWideBlocks, kMatrixWindows, number, kind.maxWindow,
                        random);
   return drawPattern(kBlocks, kWindows, number, kind.maxWindow, random);
 }
@@ -254,6 +271,13 @@ static void limitToCublas(ModelCase &drawn) {
   drawn.dynamic = false;
 }
 
+/// Rows of A of an even number of elements, known, which copies of 4 bytes
+/// take.
+static void limitToExactGather(ModelCase &drawn) {
+  drawn.leading.back() += drawn.leading.back() % 2;
+  drawn.dynamic = false;
+}
+
 /// Operands as they come, or A and C column-major in their last two dimensions.
 static void drawLoops(ModelCase &drawn, Random &random) {
   drawn.outputLoops.resize(drawn.leading.size() + 1);
@@ -287,8 +311,11 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawn.filled = random.chance(0.6);
   if (kind.isDense)
     limitToCublas(drawn);
+  if (kind.isExactGather)
+    limitToExactGather(drawn);
   drawLoops(drawn, random);
-  if (kind.isByMatrices && drawn.activationLoops.back() == drawn.kLoop())
+  if ((kind.isByMatrices || kind.isExactGather) &&
+      drawn.activationLoops.back() == drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   drawn.drawEpilogue(random);
   return drawn;

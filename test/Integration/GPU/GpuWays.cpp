@@ -97,7 +97,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if (isSparse)
     add(describeGroups(product.pattern));
   if (op.strategy != "simt" && op.strategy != "gemv" &&
-      op.strategy != "mma_sync" && !isSparse)
+      op.strategy != "mma_sync" && op.strategy != "wgmma" && !isSparse)
     return ways;
   add("stages = " + std::to_string(getNumber(op.remark, "stages")));
   for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
@@ -196,6 +196,14 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "cublas: i8",
       "cublas: column-major A",
       "loops: f16",
+      "wgmma: f16",
+      "wgmma: bf16",
+      "wgmma: column-major C",
+      "wgmma: epilogue",
+      "wgmma: infinite or NaN activations",
+      "wgmma: stages = 3",
+      "wgmma: stages = 4",
+      "wgmma: split_k",
   };
   return ways;
 }

@@ -35,6 +35,8 @@ def main():
             local = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores", text)
             lines.append((ptx.index(f".entry {name}(".encode()), f"{name} on {chip}: {registers} registers, {local[1]} bytes of stack, {local[2]} bytes spilled"))
         print("\n".join(text for _, text in sorted(lines)))
+        # Such as of wgmmas that wait for each other.
+        print("\n".join(line for line in report.stderr.splitlines() if "warning" in line.lower() or "Potential Performance Loss" in line))
 
 
 main()

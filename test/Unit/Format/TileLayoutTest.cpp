@@ -90,6 +90,30 @@ TEST(TileLayout, HasTheSwizzleOfTensorCopies) {
     }
 }
 
+/// What wgmma reads of an operand that is contiguous along m or n: rows of 64
+/// elements, and a panel of all rows after the other.
+TEST(TileLayout, CutsColumnsIntoPanels) {
+  TileLayout panels{{{}, {}}, {{1, 3, 0, 0, 3}}, 64, 3072};
+  ASSERT_TRUE(panels.verify());
+  std::set<int64_t> addresses;
+  for (int64_t row = 0; row < 48; ++row)
+    for (int64_t column = 0; column < 256; ++column) {
+      std::vector<int64_t> place = panels.place({row, column});
+      int64_t inPanel = column % 64 ^ row % 8 * 8;
+      EXPECT_EQ(place[1], column / 64 * 3072 + inPanel);
+      addresses.insert(64 * place[0] + place[1]);
+    }
+  EXPECT_EQ(addresses.size(), 48u * 256);
+  EXPECT_EQ(*addresses.rbegin(), 48 * 256 - 1);
+}
+
+TEST(TileLayout, RefusesColumnsThatLeaveTheirPanel) {
+  EXPECT_FALSE((TileLayout{{{}, {}}, {{1, 3, 0, 0, 3}}, 32, 4096}).verify());
+  EXPECT_FALSE((TileLayout{{{}, {1, 0, 2, 3}}, {}, 8, 64}).verify());
+  EXPECT_TRUE((TileLayout{{{}, {1, 0, 2}}, {}, 8, 64}).verify());
+  EXPECT_FALSE((TileLayout{{{}, {}}, {}, 64, 32}).verify());
+}
+
 TEST(TileLayout, MovesRunsOfBits) {
   std::vector<BitMove> moves = kInterleavedRows.movesOf(0);
   ASSERT_EQ(moves.size(), 3u);

@@ -70,7 +70,10 @@ SmallVector<int64_t> mlir::nm::getStrideFactors(Value memref) {
   return factors;
 }
 
-int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
+/// The columns of `memref` need be a multiple of the width unless `cutsLast`,
+/// for accesses that may take fewer elements.
+static int64_t findAccessWidth(Value memref, ArrayRef<int64_t> extents,
+                               bool cutsLast) {
   auto type = cast<MemRefType>(memref.getType());
   if (type.getStridesAndOffset().first.back() != 1)
     return 1;
@@ -78,7 +81,7 @@ int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
   width = std::gcd(width, extents.back());
   for (int64_t factor : ArrayRef(getStrideFactors(memref)).drop_back())
     width = std::gcd(width, factor);
-  if (!ShapedType::isDynamic(type.getShape().back()))
+  if (!cutsLast && !ShapedType::isDynamic(type.getShape().back()))
     width = std::gcd(width, type.getShape().back());
   // Dimensions that run along contiguous elements have offsets of whole tiles.
   auto buffer = cast<MemRefType>(getBuffer(memref).getType());
@@ -89,9 +92,19 @@ int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
   return width;
 }
 
+int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
+  return findAccessWidth(memref, extents, /*cutsLast=*/false);
+}
+
+int64_t mlir::nm::getCopyWidth(Value source, MemRefType destination) {
+  auto layout = dyn_cast<TileLayoutAttr>(destination.getLayout());
+  return findAccessWidth(source, destination.getShape(),
+                         /*cutsLast=*/layout && layout.getPanelColumns() != 0);
+}
+
 int64_t mlir::nm::getAccessWidth(CopyOp copy) {
-  auto type = cast<MemRefType>(copy.getDestination().getType());
-  return getAccessWidth(copy.getSource(), type.getShape());
+  return getCopyWidth(copy.getSource(),
+                      cast<MemRefType>(copy.getDestination().getType()));
 }
 
 SmallVector<int64_t> mlir::nm::getExtents(LoadTileOp load) {

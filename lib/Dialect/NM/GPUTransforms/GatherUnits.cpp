@@ -3,6 +3,7 @@
 #include "GatherUnits.h"
 
 #include "nm/Schedule/GpuSchedule.h"
+#include "nm/Schedule/WgmmaModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,6 +23,9 @@ static int64_t rowsOfTile(SparseProductOpInterface op) {
 bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPanelPacking();
+  if (isa<WgmmaScheduleAttr>(op.getScheduleAttr()))
+    return ::nm::gathersWgmmaUnits(pattern) &&
+           op.getScheduleAttr().getTiling().block[2] < pattern.windowRows();
   return isa<SimtScheduleAttr>(op.getScheduleAttr()) && packing &&
          packing.getIndexBits() == 8 && packing.getPanel() == pattern.bn &&
          packing.getColInfo() == 0 && tile.n == pattern.bn &&

@@ -45,13 +45,17 @@ namespace {
 /// moves in the next. No other warp touches the part, so that it waits for its
 /// own copies only. The slot that parts are moved to is read behind the block's
 /// barrier, and all warps have left it, as with any other copy.
+///
+/// A product that is under way while the next one starts reads its slot until
+/// the one after it starts: copies then run a tile less ahead.
 class CopyPipeline {
 public:
   CopyPipeline(RewriterBase &rewriter, scf::ForOp loop, StagedTile &tile,
-               int64_t stages)
+               const BlockTiling &tiling)
       : rewriter(rewriter), loc(tile.product.getLoc()), loop(loop), tile(tile),
-        ahead(stages - 1), stages(stages),
-        step(*getConstantIntValue(loop.getStep())),
+        areProductsUnderWay(tiling.productsUnderWay != 0),
+        ahead(tiling.stages - 1 - tiling.productsUnderWay),
+        stages(tiling.stages), step(*getConstantIntValue(loop.getStep())),
         trips(llvm::divideCeil(*getConstantIntValue(loop.getUpperBound()),
                                step)) {}
 
@@ -90,10 +94,16 @@ private:
   void emitProduct(Value k);
   bool loadsEarly();
 
+  void await(ValueRange tokens) {
+    AwaitOp::create(rewriter, loc, SyncScope::Block, tile.await.getAsyncProxy(),
+                    tokens);
+  }
+
   RewriterBase &rewriter;
   Location loc;
   scf::ForOp loop;
   StagedTile &tile;
+  bool areProductsUnderWay;
   int64_t ahead, stages, step, trips;
   /// One for each of the tile's buffers.
   SmallVector<Value> rings;
@@ -309,12 +319,16 @@ CopyPipeline::UnderWay CopyPipeline::emitMainLoop(UnderWay before) {
   bool early = loadsEarly();
   if (early)
     cloneAll<LoadTileOp>(tile.loads, mapping);
-  AwaitOp::create(rewriter, loc, SyncScope::Block, groups.front());
+  await(groups.front());
   if (!early)
     cloneAll<LoadTileOp>(tile.loads, mapping);
   SmallVector<Value> carried(groups.drop_front());
+  // One that goes on by itself is started first.
+  if (areProductsUnderWay)
+    emitProduct(k);
   carried.push_back(issueCopies(mapping));
-  emitProduct(k);
+  if (!areProductsUnderWay)
+    emitProduct(k);
   // By now the loads have arrived.
   cloneAll<StoreTileOp>(tile.stores, mapping);
   if (tile.stagingBuffer) {
@@ -336,7 +350,7 @@ void CopyPipeline::emitEpilogue(const UnderWay &left) {
   rewriter.setInsertionPointToStart(rest.getBody());
   SmallVector<Value> all = left.groups;
   llvm::append_range(all, left.parts);
-  AwaitOp::create(rewriter, loc, SyncScope::Block, all);
+  await(all);
   emitProduct(rest.getInductionVar());
 }
 
@@ -365,12 +379,12 @@ static bool canPipeline(scf::ForOp loop, StagedTile &tile) {
 }
 
 static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
-  int64_t stages = product.getScheduleAttr().getTiling().stages;
+  BlockTiling tiling = product.getScheduleAttr().getTiling();
   auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
   // Views of C among others, which is stored behind the loop.
   if (loop)
     moveLoopInvariantCode(loop);
-  if (!loop || stages == 1)
+  if (!loop || tiling.stages == 1)
     return success();
   FailureOr<StagedTile> tile = StagedTile::get(product);
   if (failed(tile))
@@ -379,8 +393,8 @@ static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
     return product.emitOpError()
            << "expected a loop over k of constant bounds that does nothing but "
               "stage and multiply, to pipeline "
-           << stages << " stages";
-  CopyPipeline(rewriter, loop, *tile, stages).run();
+           << tiling.stages << " stages";
+  CopyPipeline(rewriter, loop, *tile, tiling).run();
   return success();
 }
 

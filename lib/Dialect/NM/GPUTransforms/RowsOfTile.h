@@ -23,15 +23,11 @@ struct RowsOfTile {
 
   ::nm::Pattern getPattern() const { return attr.getPattern().getPattern(); }
   /// Of one window.
-  int64_t unitsOfList() const {
-    return attr.getPacking().getPacking().unitsOfList(getPattern());
-  }
+  int64_t unitsOfList() const { return attr.getUnitsOfWindow(); }
   /// Whether the lists name one unit after the other: those that are kept.
   bool keepsAll() const { return unitsOfList() == getPattern().n; }
   /// Of the tile in shared memory.
-  int64_t count() const {
-    return attr.getWindows() * unitsOfList() * getPattern().bk;
-  }
+  int64_t count() const { return attr.countRows(); }
 };
 
 } // namespace mlir::nm

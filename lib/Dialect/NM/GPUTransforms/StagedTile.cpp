@@ -29,8 +29,10 @@ FailureOr<StagedTile> StagedTile::get(SpMMOp product) {
           .push_back(copy);
     else if (auto await = dyn_cast<AwaitOp>(op);
              await && await.getScope() == SyncScope::Block &&
-             !await.getTokens().empty())
+             !await.getTokens().empty()) {
+      tile.await = await;
       tile.group = await.getTokens().front().getDefiningOp<GroupOp>();
+    }
   }
   if (!tile.group || tile.group->getBlock() != product->getBlock())
     return product.emitOpError()

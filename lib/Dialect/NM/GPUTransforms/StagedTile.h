@@ -19,6 +19,8 @@ struct StagedTile {
   /// Asynchronous copies, and the group that they are awaited as.
   SmallVector<CopyOp> copies;
   GroupOp group;
+  /// What waits for that group.
+  AwaitOp await;
   /// Where A goes by way of a staging buffer, that, and the copies to it and
   /// from it, one of each for every part.
   memref::AllocOp stagingBuffer;

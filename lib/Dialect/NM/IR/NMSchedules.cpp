@@ -351,6 +351,96 @@ MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Wgmma
+//===----------------------------------------------------------------------===//
+
+/// Rows of the instruction's first operand, the most columns of its second, and
+/// the columns of a row of 128 bytes.
+static constexpr int64_t kWgmmaStep = 64, kMaxWgmmaColumns = 256;
+static constexpr int64_t kWarpgroup = 128;
+/// A tile under way, one whose operands arrive, and one whose slot is free.
+static constexpr int64_t kMinWgmmaStages = 3;
+
+LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
+                                        ArrayRef<int64_t> block,
+                                        ArrayRef<int64_t> warpgroup,
+                                        std::optional<int64_t> stages,
+                                        std::optional<int64_t> splitK,
+                                        PackingAttr packing) {
+  // (C1).
+  if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
+      failed(verifySizes(emitError, "warpgroup", warpgroup, 2, kMaxTile)))
+    return failure();
+  for (int64_t size : warpgroup)
+    if (size % kWgmmaStep != 0)
+      return emitError() << "expected sizes in 'warpgroup' to be multiples of "
+                         << kWgmmaStep << ", but got " << size;
+  if (!warpgroup.empty() && warpgroup[0] > kMaxWgmmaColumns)
+    return emitError() << "expected at most " << kMaxWgmmaColumns
+                       << " rows of A in 'warpgroup', but got " << warpgroup[0];
+  // (C2).
+  if (failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/std::nullopt)))
+    return failure();
+  if (stages && *stages < kMinWgmmaStages)
+    return emitError() << "expected at least " << kMinWgmmaStages
+                       << " stages, but got " << *stages;
+  // (C3).
+  if (packing && (packing.getColInfo() != 0 || packing.getIndexBits() != 8 ||
+                  !packing.getPacking().isRowWise()))
+    return emitError() << "expected a packing with index_bits = 8 and without "
+                          "col_info or chunks, but got "
+                       << packing;
+  return success();
+}
+
+BlockTiling WgmmaScheduleAttr::getTiling() const {
+  BlockTiling tiling;
+  tiling.block = getBlock();
+  tiling.stages = getStages().value_or(kMinWgmmaStages);
+  tiling.splitK = getSplitK().value_or(1);
+  tiling.productsUnderWay = 1;
+  if (getBlock().empty() || getWarpgroup().empty())
+    return tiling;
+  int64_t warpgroups = 1;
+  // Far more than a block has are as bad as more.
+  for (int dim : {0, 1})
+    warpgroups *=
+        std::clamp<int64_t>(getBlock()[dim] / getWarpgroup()[dim], 1, kMaxTile);
+  tiling.threads = warpgroups * kWarpgroup;
+  return tiling;
+}
+
+PackedFormAttrInterface
+WgmmaScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return getPacking();
+}
+
+LogicalResult
+WgmmaScheduleAttr::verifyPattern(EmitError emitError,
+                                 const ::nm::Pattern &pattern) const {
+  // (C4).
+  if (getBlock().empty() || getWarpgroup().empty() || !getPacking())
+    return emitError() << "expected 'block', 'warpgroup' and 'packing' of "
+                          "strategy wgmma, but got "
+                       << *this;
+  if (getBlock()[1] != getPacking().getPanel())
+    return emitError() << "expected the block tile's n to be the panel's "
+                       << getPacking().getPanel() << " columns, but got "
+                       << getBlock()[1];
+  if (getPacking().getPanel() > pattern.bn)
+    return emitError() << "expected columns of a block that share a unit of "
+                       << pattern.bn << ", but got a panel of "
+                       << getPacking().getPanel();
+  for (int dim : {0, 1})
+    if (getBlock()[dim] % getWarpgroup()[dim] != 0)
+      return emitError() << "expected the warpgroup's tile to divide the "
+                            "block's "
+                         << getBlock()[dim] << ", but got "
+                         << getWarpgroup()[dim];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Cublas
 //===----------------------------------------------------------------------===//
 

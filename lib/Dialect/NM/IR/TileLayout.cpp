@@ -14,7 +14,9 @@ static constexpr size_t kNumbersOfXor = 5;
 
 static ::nm::TileLayout getTileLayout(size_t rank,
                                       ArrayRef<DenseI64ArrayAttr> order,
-                                      ArrayRef<int64_t> xors) {
+                                      ArrayRef<int64_t> xors,
+                                      int64_t panelColumns,
+                                      int64_t panelStride) {
   ::nm::TileLayout layout;
   for (DenseI64ArrayAttr bits : order)
     layout.order.emplace_back(bits.asArrayRef().begin(),
@@ -24,11 +26,20 @@ static ::nm::TileLayout getTileLayout(size_t rank,
   for (size_t i = 0; i + kNumbersOfXor <= xors.size(); i += kNumbersOfXor)
     layout.xors.push_back(
         {xors[i], xors[i + 1], xors[i + 2], xors[i + 3], xors[i + 4]});
+  layout.panelColumns = panelColumns;
+  layout.panelStride = panelStride;
   return layout;
 }
 
 ::nm::TileLayout TileLayoutAttr::getLayout() const {
-  return getTileLayout(getStrides().size(), getOrder(), getXors());
+  return getTileLayout(getStrides().size(), getOrder(), getXors(),
+                       getPanelColumns(), getPanelStride());
+}
+
+int64_t TileLayoutAttr::countPlaces(int64_t columns) const {
+  return getPanelColumns() == 0
+             ? columns
+             : llvm::divideCeil(columns, getPanelColumns()) * getPanelStride();
 }
 
 StridedLayoutAttr TileLayoutAttr::getStridedLayout() const {
@@ -48,7 +59,8 @@ TileLayoutAttr TileLayoutAttr::get(MLIRContext *context,
   SmallVector<int64_t> xors;
   for (const ::nm::BitXor &bits : layout.xors)
     xors.append({bits.dim, bits.bit, bits.fromDim, bits.fromBit, bits.count});
-  return get(context, strides, hasDynamicOffset, order, xors);
+  return get(context, strides, hasDynamicOffset, order, xors,
+             layout.panelColumns, layout.panelStride);
 }
 
 TileLayoutAttr TileLayoutAttr::withLeadingDim(int64_t stride) const {
@@ -65,7 +77,8 @@ TileLayoutAttr TileLayoutAttr::withLeadingDim(int64_t stride) const {
 
 LogicalResult TileLayoutAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> strides,
-    bool, ArrayRef<DenseI64ArrayAttr> order, ArrayRef<int64_t> xors) {
+    bool, ArrayRef<DenseI64ArrayAttr> order, ArrayRef<int64_t> xors,
+    int64_t panelColumns, int64_t panelStride) {
   // (C1).
   if (!order.empty() && order.size() != strides.size())
     return emitError() << "expected an order of bits for each of "
@@ -74,10 +87,15 @@ LogicalResult TileLayoutAttr::verify(
   if (xors.size() % kNumbersOfXor != 0)
     return emitError() << "expected " << kNumbersOfXor
                        << " numbers for each run of bits that is XORed";
-  // (C1), (C2).
-  if (::nm::Status status = getTileLayout(strides.size(), order, xors).verify();
-      !status)
+  // (C1), (C2), (C4).
+  ::nm::TileLayout layout =
+      getTileLayout(strides.size(), order, xors, panelColumns, panelStride);
+  if (::nm::Status status = layout.verify(); !status)
     return emitError() << status.error().message;
+  if (panelColumns != 0 && strides.back() != 1)
+    return emitError() << "expected columns of panels to be contiguous, but "
+                          "got a stride of "
+                       << strides.back();
   return success();
 }
 
@@ -128,9 +146,13 @@ AffineMap TileLayoutAttr::getAffineMap() const {
   AffineExpr address = getHasDynamicOffset()
                            ? getAffineSymbolExpr(0, context)
                            : getAffineConstantExpr(0, context);
-  for (unsigned dim = 0; dim < rank; ++dim)
-    address = address +
-              applyMoves(indices[dim], layout.movesOf(dim)) * getStrides()[dim];
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    AffineExpr place = applyMoves(indices[dim], layout.movesOf(dim));
+    if (layout.panelColumns != 0 && dim + 1 == rank)
+      place = place.floorDiv(layout.panelColumns) * layout.panelStride +
+              place % layout.panelColumns;
+    address = address + place * getStrides()[dim];
+  }
   return AffineMap::get(rank, getHasDynamicOffset() ? 1 : 0, address);
 }
 
@@ -147,10 +169,28 @@ LogicalResult TileLayoutAttr::verifyLayout(
     ArrayRef<int64_t> shape,
     function_ref<InFlightDiagnostic()> emitError) const {
   // (C3).
-  if (shape.size() == getStrides().size())
+  if (shape.size() != getStrides().size())
+    return emitError() << "expected a tile layout of " << shape.size()
+                       << " strides, but got " << *this;
+  return verifyPanels(shape, emitError);
+}
+
+/// (C4).
+LogicalResult TileLayoutAttr::verifyPanels(
+    ArrayRef<int64_t> shape,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (getPanelColumns() == 0)
     return success();
-  return emitError() << "expected a tile layout of " << shape.size()
-                     << " strides, but got " << *this;
+  if (shape.back() % getPanelColumns() != 0)
+    return emitError() << "expected whole panels of " << getPanelColumns()
+                       << " columns, but got " << shape.back();
+  // Panels are within a row of the dimensions that are farther apart.
+  for (auto [size, stride] : llvm::zip(shape.drop_back(), getStrides()))
+    if (stride < getPanelStride() ? size * stride > getPanelStride()
+                                  : stride < countPlaces(shape.back()))
+      return emitError() << "expected panels that do not overlap, but got "
+                         << *this;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,9 +217,23 @@ static ParseResult parseXor(AsmParser &parser, SmallVectorImpl<int64_t> &xors) {
   return success();
 }
 
+/// Parses `[64, 4096]`.
+static ParseResult parsePanels(AsmParser &parser,
+                               SmallVectorImpl<int64_t> &panels) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseIntegers(parser, panels))
+    return failure();
+  if (panels.size() == 2 && panels[0] >= 1)
+    return success();
+  return parser.emitError(loc)
+         << "expected the columns of a panel, at least one, and how far panels "
+            "are apart";
+}
+
 static ParseResult parseField(AsmParser &parser, bool &hasDynamicOffset,
                               SmallVectorImpl<DenseI64ArrayAttr> &order,
-                              SmallVectorImpl<int64_t> &xors) {
+                              SmallVectorImpl<int64_t> &xors,
+                              SmallVectorImpl<int64_t> &panels) {
   StringRef name;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&name) || parser.parseEqual())
@@ -199,32 +253,39 @@ static ParseResult parseField(AsmParser &parser, bool &hasDynamicOffset,
   if (name == "xor")
     return parser.parseCommaSeparatedList(
         AsmParser::Delimiter::Square, [&] { return parseXor(parser, xors); });
+  if (name == "panels")
+    return parsePanels(parser, panels);
   return parser.emitError(loc)
-         << "expected 'offset', 'order' or 'xor', but got '" << name << "'";
+         << "expected 'offset', 'panels', 'order' or 'xor', but got '" << name
+         << "'";
 }
 
 Attribute TileLayoutAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  SmallVector<int64_t> strides, xors;
+  SmallVector<int64_t> strides, xors, panels;
   SmallVector<DenseI64ArrayAttr> order;
   bool hasDynamicOffset = false;
   if (parser.parseLess() || parseIntegers(parser, strides))
     return {};
   while (succeeded(parser.parseOptionalComma()))
-    if (parseField(parser, hasDynamicOffset, order, xors))
+    if (parseField(parser, hasDynamicOffset, order, xors, panels))
       return {};
   if (parser.parseGreater())
     return {};
+  panels.resize(2, 0);
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
                     ArrayRef<int64_t>(strides), hasDynamicOffset,
-                    ArrayRef<DenseI64ArrayAttr>(order),
-                    ArrayRef<int64_t>(xors));
+                    ArrayRef<DenseI64ArrayAttr>(order), ArrayRef<int64_t>(xors),
+                    panels[0], panels[1]);
 }
 
 void TileLayoutAttr::print(AsmPrinter &printer) const {
   printer << "<[" << getStrides() << "]";
   if (getHasDynamicOffset())
     printer << ", offset = ?";
+  if (getPanelColumns() != 0)
+    printer << ", panels = [" << getPanelColumns() << ", " << getPanelStride()
+            << "]";
   if (!getOrder().empty()) {
     printer << ", order = [";
     llvm::interleaveComma(getOrder(), printer, [&](DenseI64ArrayAttr bits) {

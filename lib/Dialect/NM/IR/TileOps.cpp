@@ -27,13 +27,34 @@ void NMDialect::registerTypes() {
 LogicalResult RowListAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   PatternAttr pattern, PackingAttr packing,
                                   int64_t windows) {
+  // (C1).
   if (windows < 1)
     return emitError() << "expected at least one window, but got " << windows;
-  if (packing.getColInfo() == 0)
-    return emitError() << "expected a packing with col_info, but got "
+  // (C2).
+  ::nm::PanelPacking lists = packing.getPacking();
+  bool isList = lists.indexBits == 8 && lists.isRowWise() &&
+                lists.panel <= pattern.getBn();
+  if (lists.colInfo == 0 && !isList)
+    return emitError() << "expected a packing with col_info, or with one byte "
+                          "for each unit row of a panel, but got "
                        << packing;
   return packing.verifyWeights(emitError, pattern.getPattern(),
                                /*elementType=*/Type());
+}
+
+::nm::PanelPacking RowListAttr::getLists() const {
+  ::nm::PanelPacking lists = getPacking().getPacking();
+  if (lists.colInfo == 0)
+    lists.colInfo = lists.panel;
+  return lists;
+}
+
+int64_t RowListAttr::getUnitsOfWindow() const {
+  return getLists().unitsOfList(getPattern().getPattern());
+}
+
+int64_t RowListAttr::countRows() const {
+  return getWindows() * getUnitsOfWindow() * getPattern().getBk();
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,8 +163,11 @@ SmallVector<int64_t> mlir::nm::getBufferStrides(MemRefType type) {
 }
 
 int64_t mlir::nm::getBufferBytes(MemRefType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
+    shape.back() = tile.countPlaces(shape.back());
   int64_t elements = 0;
-  for (auto [size, stride] : llvm::zip(type.getShape(), getBufferStrides(type)))
+  for (auto [size, stride] : llvm::zip(shape, getBufferStrides(type)))
     elements = std::max(elements, size * stride);
   return elements * type.getElementTypeBitWidth() / 8;
 }

@@ -14,9 +14,9 @@ func.func @half(%a: tensor<4096x4096xf16>, %v: tensor<2048x4096xf16>, %i: tensor
 // -----
 
 // Zeros stand beside the one of four that is kept, unless none may.
-// CHECK: zeros fill up groups of four weights, and pruned weights then turn infinite and NaN activations into NaN, which dense-fallback=false prevents
 // CHECK-LABEL: func.func @quarter
 // CHECK: schedule #nm.mma_sp
+// CHECK-SAME: zeros fill up groups of four weights, and pruned weights then turn infinite and NaN activations into NaN, which dense-fallback=false prevents
 // EXACT-LABEL: func.func @quarter
 // EXACT-NOT: schedule #nm.mma_sp
 func.func @quarter(%a: tensor<4096x4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x4096xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {

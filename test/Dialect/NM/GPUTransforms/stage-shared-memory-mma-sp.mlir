@@ -4,7 +4,7 @@
 // packed weights are copied as they are, and metadata stays where it is.
 // CHECK-LABEL: func.func @row_major
 // CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf16>, %[[V:[^:]*]]: memref<8x1x512xf16>, %[[I:[^:]*]]: memref<8x1x128xi8>
-// CHECK: %[[AS:.*]] = memref.alloc() : memref<64x64xf16, #nm.tile_layout<[64, 1], order = {{\[}}[], []], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
 // CHECK: %[[T0:.*]] = nm.copy <direct> %[[A]] to %[[AS]]
 // CHECK: %[[VS:.*]] = memref.alloc() : memref<8x1x512xf16, strided<[512, 512, 1]>, #gpu.address_space<workgroup>>
 // CHECK: %[[T1:.*]] = nm.copy <direct> %[[V]] to %[[VS]]
@@ -26,7 +26,7 @@ func.func @row_major(%a: memref<64x64xf16>, %v: memref<8x1x512xf16>, %i: memref<
 // So does a k-major one. Rows whose elements are too few for an asynchronous
 // copy go through registers.
 // CHECK-LABEL: func.func @k_major
-// CHECK: memref.alloc() : memref<64x32xf16, #nm.tile_layout<[32, 1], order = {{\[}}[], []], xor = [1:3 with 0:1 for 2]>, #gpu.address_space<workgroup>>
+// CHECK: memref.alloc() : memref<64x32xf16, #nm.tile_layout<[32, 1], xor = [1:3 with 0:1 for 2]>, #gpu.address_space<workgroup>>
 // CHECK: nm.load_tile <elements>
 // CHECK: nm.spmm <2:4> transpose_a
 func.func @k_major(%a: memref<50x31xf16>, %v: memref<1x1x512xf16>, %i: memref<1x1x128xi8>, %c: memref<31x16xf32>) {

@@ -324,6 +324,26 @@ func.func private @cublas_c2_own() attributes {s = #nm.cublas<own = #nm.simt, pa
 
 // -----
 
+// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, but got 96}}
+func.func private @wgmma_c1_warpgroup() attributes {s = #nm.wgmma<warpgroup = [96, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected at most 256 rows of A in 'warpgroup', but got 320}}
+func.func private @wgmma_c1_rows() attributes {s = #nm.wgmma<warpgroup = [320, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected at least 3 stages, but got 2}}
+func.func private @wgmma_c2_stages() attributes {s = #nm.wgmma<stages = 2>}
+
+// -----
+
+// expected-error @+1 {{expected a packing with index_bits = 8 and without col_info or chunks, but got #nm.packing<panel = 64, index_bits = 5>}}
+func.func private @wgmma_c3_packing() attributes {s = #nm.wgmma<packing = <panel = 64, index_bits = 5>>}
+
+// -----
+
 // expected-error @+1 {{expected 'own' to be a schedule of a GPU's kernels, but got #nm.cublas}}
 func.func private @cublas_c1_itself() attributes {s = #nm.cublas<own = #nm.cublas>}
 

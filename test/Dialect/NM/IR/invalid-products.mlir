@@ -197,6 +197,45 @@ func.func @spmm_packing_c4_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %
 
 // -----
 
+func.func @wgmma_c4_open(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
+  // expected-error @+1 {{expected 'block', 'warpgroup' and 'packing' of strategy wgmma, but got #nm.wgmma<stages = 3>}}
+  %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8> schedule #nm.wgmma<stages = 3>
+    ins(%a, %v, %i : tensor<32x8xf16>, tensor<1x8x64xf16>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>
+  return %r : tensor<8x64xf16>
+}
+
+// -----
+
+func.func @wgmma_c4_panel(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
+  // expected-error @+1 {{expected the block tile's n to be the panel's 64 columns, but got 128}}
+  %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8>
+    schedule #nm.wgmma<block = [64, 128, 32], warpgroup = [64, 64], packing = <panel = 64, index_bits = 8>>
+    ins(%a, %v, %i : tensor<32x8xf16>, tensor<1x8x64xf16>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>
+  return %r : tensor<8x64xf16>
+}
+
+// -----
+
+func.func @wgmma_c4_unit(%a: tensor<32x8xf16>, %v: tensor<1x8x128xf16>, %i: tensor<1x8x2xi8>, %c: tensor<8x128xf16>) -> tensor<8x128xf16> {
+  // expected-error @+1 {{expected columns of a block that share a unit of 64, but got a panel of 128}}
+  %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 128, index_bits = 8>
+    schedule #nm.wgmma<block = [64, 128, 32], warpgroup = [64, 64], packing = <panel = 128, index_bits = 8>>
+    ins(%a, %v, %i : tensor<32x8xf16>, tensor<1x8x128xf16>, tensor<1x8x2xi8>) outs(%c : tensor<8x128xf16>) -> tensor<8x128xf16>
+  return %r : tensor<8x128xf16>
+}
+
+// -----
+
+func.func @wgmma_c4_warpgroup(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
+  // expected-error @+1 {{expected the warpgroup's tile to divide the block's 64, but got 128}}
+  %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8>
+    schedule #nm.wgmma<block = [64, 64, 32], warpgroup = [128, 64], packing = <panel = 64, index_bits = 8>>
+    ins(%a, %v, %i : tensor<32x8xf16>, tensor<1x8x64xf16>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>
+  return %r : tensor<8x64xf16>
+}
+
+// -----
+
 func.func @spmm_schedule_pack_no_packing(%a: memref<3x64xf32>, %v: memref<32x48xf32>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
   // expected-error @+1 {{expected 'block' and 'packing' with 'pack'}}
   nm.spmm <2:4> schedule #nm.simt<block = [64, 64, 32], pack = true>

@@ -32,14 +32,44 @@ func.func private @rank(memref<8x4xf32, #nm.tile_layout<[4]>>)
 
 // -----
 
-// expected-error @+1 {{expected 'offset', 'order' or 'xor', but got 'swizzle'}}
+// expected-error @+1 {{expected 'offset', 'panels', 'order' or 'xor', but got 'swizzle'}}
 func.func private @field(memref<8x4xf32, #nm.tile_layout<[4, 1], swizzle = 3>>)
+
+// -----
+
+// expected-error @+1 {{expected panels of at least one column that are as far apart as they are wide or farther, but got panels of 64, 32 apart}}
+func.func private @near_panels(memref<8x128xf16, #nm.tile_layout<[64, 1], panels = [64, 32]>>)
+
+// -----
+
+// expected-error @+1 {{expected the columns of a panel, at least one, and how far panels are apart}}
+func.func private @empty_panels(memref<8x128xf16, #nm.tile_layout<[64, 1], panels = [0, 512]>>)
+
+// -----
+
+// expected-error @+1 {{expected columns of panels to be contiguous, but got a stride of 2}}
+func.func private @strided_panels(memref<8x128xf16, #nm.tile_layout<[64, 2], panels = [64, 512]>>)
+
+// -----
+
+// expected-error @+1 {{expected columns to stay in their panel of 48, but bit 5 of theirs is moved}}
+func.func private @swizzled_panels(memref<8x96xf16, #nm.tile_layout<[48, 1], panels = [48, 384], xor = [1:3 with 0:0 for 3]>>)
+
+// -----
+
+// expected-error @+1 {{expected whole panels of 64 columns, but got 100}}
+func.func private @ragged_panels(memref<8x100xf16, #nm.tile_layout<[64, 1], panels = [64, 512]>>)
+
+// -----
+
+// expected-error @+1 {{expected panels that do not overlap, but got #nm.tile_layout<[64, 1], panels = [64, 448]>}}
+func.func private @overlapping_panels(memref<8x128xf16, #nm.tile_layout<[64, 1], panels = [64, 448]>>)
 
 // -----
 
 // #nm.row_list
 
-// expected-error @+1 {{expected a packing with col_info, but got}}
+// expected-error @+1 {{expected a packing with col_info, or with one byte for each unit row of a panel, but got #nm.packing<panel = 32, index_bits = 8>}}
 func.func private @no_lists() attributes {nm.test = #nm.row_list<pattern = <3:32>, packing = <panel = 32, index_bits = 8>, windows = 1>}
 
 // -----

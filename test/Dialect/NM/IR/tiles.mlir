@@ -67,6 +67,20 @@ func.func @listed_rows(%a: memref<64x64xf32>, %list: memref<4x6x1xi8>) {
   return
 }
 
+// Without col_info, a panel's indices are its list. The rows are copied to panels
+// of 128-byte rows, swizzled, which wgmma reads.
+// CHECK-LABEL: func.func @kept_rows
+// CHECK: nm.copy <direct> %{{.*}} to %{{.*}} rows %{{.*}} <pattern = <5:16, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 3> : memref<1x15x1xi8> : memref<48x256xf16> to memref<16x256xf16, #nm.tile_layout<[64, 1], panels = [64, 1024], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: nm.await <block> async_proxy %{{.*}}
+func.func @kept_rows(%a: memref<48x256xf16>, %list: memref<1x15x1xi8>) {
+  %rows = memref.alloc() : memref<16x256xf16, #nm.tile_layout<[64, 1], panels = [64, 1024], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+  %t = nm.copy <direct> %a to %rows rows %list <pattern = <5:16, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 3> : memref<1x15x1xi8>
+    : memref<48x256xf16> to memref<16x256xf16, #nm.tile_layout<[64, 1], panels = [64, 1024], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>> -> !nm.token
+  %g = nm.group %t
+  nm.await <block> async_proxy %g
+  return
+}
+
 // The 128-byte swizzle of tensor copies and wgmma, for f16, in a ring of three.
 // CHECK-LABEL: func.func @swizzled_ring
 // CHECK: nm.slot %{{.*}} : memref<3x64x64xf16, #nm.tile_layout<[4096, 64, 1], xor = [2:3 with 1:0 for 3]>, #gpu.address_space<workgroup>> to memref<64x64xf16, #nm.tile_layout<[64, 1], offset = ?, xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>

@@ -22,7 +22,9 @@ int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents, bool transposes,
                        RowListAttr rows);
 
-/// The elements that a copy takes at once along the source's last dimension.
+/// The elements that a direct copy takes at once along the source's last
+/// dimension. To panels, the last access of a row may take fewer.
+int64_t getCopyWidth(Value source, MemRefType destination);
 int64_t getAccessWidth(CopyOp copy);
 int64_t getAccessWidth(LoadTileOp load);
 

@@ -303,7 +303,7 @@ def NMStageSharedMemory
     %group = nm.group %t
     nm.store_tile %loaded to %as : ...
     nm.await <block> %group
-    nm.spmm <16:32, block = 1x32> transpose_a packing <...> schedule #nm.simt<...>
+    nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<...> schedule #nm.simt<...>
       ins(%as, %vs, %i : ...) outs(%c : memref<64x128xf32, ...>)
     nm.release <block> %as, %vs : ...
     ```

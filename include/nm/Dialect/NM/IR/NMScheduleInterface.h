@@ -20,6 +20,9 @@ struct BlockTiling {
   int64_t lanesM = 0;
   /// Buffers that copies to shared memory take turns in.
   int64_t stages = 1;
+  /// Products that a block has started and may not have ended when it starts
+  /// the next.
+  int64_t productsUnderWay = 0;
   /// Parts of k, those of them that the blocks of a cluster sum, and the warps
   /// of a block that take turns along k of one tile.
   int64_t splitK = 1, clusterK = 1, sliceK = 1;

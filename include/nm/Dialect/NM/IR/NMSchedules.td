@@ -290,6 +290,48 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   }];
 }
 
+def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
+  let summary = "exact gather: kept rows of A on a GPU's tensor cores";
+  let description = [{
+    A block copies just the rows of a k-major A that its columns keep, which
+    makes the rest a dense product, C^T = B^T·A: the weights, contiguous along
+    n, are wgmma's first operand of 64 rows, and the rows of A, contiguous along
+    m, its second (PTX ISA, "Asynchronous Warpgroup Level Matrix
+    Multiply-Accumulate"; sm_90a).
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
+    the tile [m, n] of four warps, whose sums are in registers. All columns of a
+    block share their units: n is the panel of `packing`, and no more than a
+    unit's columns. `stages` is the number of buffers that copies take turns in;
+    the product of a tile reads its own while the next one starts. `split_k` is
+    as in `#nm.simt`. What is left out, the cost model chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
+      none, multiples of 64, with m at most 256.
+    * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
+    * (C3) `packing` has no `col_info`, no chunks, and index_bits = 8.
+    * (C4) on an op, `block`, `warpgroup` and `packing` are given. The block's n
+      is the panel, which is no more than bn; the warpgroup's tile divides the
+      block's.
+
+    ```mlir
+    #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
+              packing = <panel = 128, index_bits = 8>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
+                        NM_Count:$split_k, NM_OptionalPacking:$packing);
+  let extraClassDeclaration = strategyName # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+  }];
+}
+
 def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
   let summary = "a call of cuBLAS with dense weights";
   let description = [{

@@ -38,6 +38,11 @@ def NM_TileLayoutAttr
     bit b of the place is the bit that the b-th number of its list names. Bits
     past a list stay.
 
+    With `panels = [P, S]` columns, places along the last dimension, are cut
+    into panels of P, S elements apart: column c stands at c / P·S + c mod P. So
+    wgmma reads operands that are contiguous along m or n (PTX ISA,
+    "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
+
     As a layout of memrefs it is part of the type of the buffer, so that all
     who use the buffer agree on it.
 
@@ -46,12 +51,17 @@ def NM_TileLayoutAttr
       many lists as dimensions, or none.
     * (C2) a dimension that is XORed into another is not changed itself.
     * (C3) the memref has as many dimensions as there are strides.
+    * (C4) the last stride of a layout with panels is 1, 1 <= P <= S, P divides
+      the columns, and a panel's rows take at most S elements. Neither `xor` nor
+      `order` moves a column to another panel.
 
     ```mlir
     // Eight times each fourth row of 32: row 5 = 0b00101 stands at 0b01001 = 9.
     #nm.tile_layout<[68, 1], order = [[2, 3, 4, 0, 1], []]>
     // 16-byte words of f32 in rows of 128 bytes, by bits 2 to 4 of the row.
     #nm.tile_layout<[32, 1], offset = ?, xor = [1:2 with 0:2 for 3]>
+    // 48 rows of f16 in panels of 128-byte rows, with wgmma's 128-byte swizzle.
+    #nm.tile_layout<[64, 1], panels = [64, 3072], xor = [1:3 with 0:0 for 3]>
     ```
   }];
   let parameters = (ins
@@ -59,7 +69,9 @@ def NM_TileLayoutAttr
     "bool":$hasDynamicOffset,
     ArrayRefParameter<"::mlir::DenseI64ArrayAttr">:$order,
     // Five numbers each: see nm::BitXor.
-    ArrayRefParameter<"int64_t">:$xors);
+    ArrayRefParameter<"int64_t">:$xors,
+    // Of their columns and of how far apart they are; 0 for none.
+    "int64_t":$panelColumns, "int64_t":$panelStride);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [
@@ -73,6 +85,11 @@ def NM_TileLayoutAttr
     StridedLayoutAttr getStridedLayout() const;
     /// The layout of buffers that are `stride` elements apart.
     TileLayoutAttr withLeadingDim(int64_t stride) const;
+    /// The places along the last dimension of a buffer of `columns`.
+    int64_t countPlaces(int64_t columns) const;
+    LogicalResult verifyPanels(
+        ArrayRef<int64_t> shape,
+        function_ref<InFlightDiagnostic()> emitError) const;
   }];
 }
 
@@ -81,7 +98,13 @@ def NM_RowListAttr : NM_Attr<"RowList", "row_list"> {
   let description = [{
     Of `windows` windows of weights of `pattern`, in which `packing` has lists
     of the rows that some columns use (`col_info`), a copy takes just the rows
-    of A that the lists name, in their order.
+    of A that the lists name, in their order. Without `col_info` the indices of
+    a panel are the list: they name the rows that its columns keep.
+
+    Constraints:
+    * (C1) windows >= 1.
+    * (C2) `packing` fits `pattern`. It has `col_info`, or bytes for indices,
+      one for each unit row of a panel, without chunks.
 
     ```mlir
     #nm.row_list<pattern = <3:32, block = 1x32>,
@@ -94,6 +117,14 @@ def NM_RowListAttr : NM_Attr<"RowList", "row_list"> {
                         "int64_t":$windows);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The packing with lists: those of one panel where it has none.
+    ::nm::PanelPacking getLists() const;
+    /// The entries of a window's list, in units of k.
+    int64_t getUnitsOfWindow() const;
+    /// The rows of all windows.
+    int64_t countRows() const;
+  }];
 }
 
 class NM_Type<string name, string typeMnemonic>
@@ -353,15 +384,27 @@ def NM_AwaitOp : NM_TileOp<"await", []> {
     it all of them can read what was copied. With scope `thread` it waits for
     the thread's own copies only. Without tokens it is a barrier alone.
 
+    wgmma and bulk copies read shared memory through another proxy than the
+    copies of threads write it (PTX ISA, "Async proxy"). With `async_proxy` they
+    can read what was copied, too.
+
     Constraints:
     * (C1) tokens are of `nm.group`, maybe carried by loops.
 
     ```mlir
     nm.await <block> %group
+    nm.await <block> async_proxy %group
     ```
   }];
-  let arguments = (ins NM_SyncScopeAttr:$scope, Variadic<NM_TokenType>:$tokens);
-  let assemblyFormat = "$scope ($tokens^)? attr-dict";
+  let arguments = (ins NM_SyncScopeAttr:$scope, UnitAttr:$async_proxy,
+                       Variadic<NM_TokenType>:$tokens);
+  let assemblyFormat = [{
+    $scope (`async_proxy` $async_proxy^)? ($tokens^)? attr-dict
+  }];
+  let builders = [OpBuilder<(ins "::mlir::nm::SyncScope":$scope,
+                                 "::mlir::ValueRange":$tokens), [{
+    build($_builder, $_state, scope, /*async_proxy=*/false, tokens);
+  }]>];
 }
 
 def NM_ReleaseOp : NM_TileOp<"release", []> {

@@ -1,0 +1,36 @@
+//===- WgmmaModel.h - The schedules of strategy wgmma -----------*- C++ -*-===//
+
+#ifndef NM_SCHEDULE_WGMMAMODEL_H
+#define NM_SCHEDULE_WGMMAMODEL_H
+
+#include "nm/Schedule/GpuSchedule.h"
+
+namespace nm {
+
+/// The fields of #nm.wgmma, and the estimate that they were chosen by.
+struct WgmmaSchedule {
+  int64_t blockM = 0, blockN = 0, blockK = 0;
+  /// The tile of a warpgroup.
+  int64_t groupM = 0, groupN = 0;
+  int64_t stages = 0;
+  int64_t splitK = 1;
+  PanelPacking packing;
+  /// Shared memory of a block, in bytes.
+  int64_t sharedBytes = 0;
+  /// The estimate, and the least that the tensor cores and the memory allow.
+  double microseconds = 0;
+  double tensorFloor = 0;
+  double memoryFloor = 0;
+};
+
+/// The best of strategy wgmma by estimate, or why it has none.
+Result<WgmmaSchedule> selectWgmmaSchedule(const GpuProduct &product,
+                                          const GpuChip &chip);
+
+/// Whether strategy wgmma makes each kept unit of `pattern`, or a part of one,
+/// a tile along k, whose rows of A are neighbours: windows have too many.
+bool gathersWgmmaUnits(const Pattern &pattern);
+
+} // namespace nm
+
+#endif // NM_SCHEDULE_WGMMAMODEL_H

@@ -1,0 +1,172 @@
+//===- WgmmaStaging.cpp - Operand tiles of strategy wgmma -----------------===//
+
+#include "WgmmaStaging.h"
+
+#include "StagedOperands.h"
+
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/IR/Chip.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The k of an instruction.
+static constexpr int64_t kInstructionK = 16;
+/// Elements of a row of 128 bytes, of which eight are swizzled together.
+static constexpr int64_t kPanel = 64;
+namespace {
+class WgmmaStaging {
+public:
+  WgmmaStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+        pattern(op.getPattern().getPattern()),
+        rows(llvm::alignTo(countKeptRows(), kInstructionK)) {}
+
+  LogicalResult verify(const ::nm::GpuChip &chip);
+  void emit();
+
+private:
+  int64_t countKeptRows() const {
+    return tile.k / pattern.windowRows() * pattern.keptRows();
+  }
+  MemRefType typeOfOperand(int64_t columns, bool isPacked);
+  MemRefType typeOfA() { return typeOfOperand(tile.m, /*isPacked=*/false); }
+  MemRefType typeOfValues() { return typeOfOperand(tile.n, /*isPacked=*/true); }
+  int64_t countBytes() {
+    return tile.stages *
+           (getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues()));
+  }
+  /// A window of one unit keeps all rows, as do the units that
+  /// nm-tile-to-blocks has cut them to.
+  bool keepsAllRows() const { return pattern.n == pattern.m; }
+  Value copy(Value source, MemRefType type, Value list = {},
+             RowListAttr listAttr = {});
+  Value copyA();
+  Value getOneIndex();
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+  const GpuTile &tile;
+  ::nm::Pattern pattern;
+  /// Kept rows of the tile, and rows of zeros that fill up an instruction.
+  int64_t rows;
+  SmallVector<Value> tokens;
+};
+} // namespace
+
+/// `rows` of 128 bytes for each 64 columns, with the 128-byte swizzle: 16-byte
+/// words of a row are XORed with its number modulo 8. Packed weights have a
+/// dimension for their one panel.
+MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
+  SmallVector<int64_t> shape = {rows, columns}, strides = {kPanel, 1};
+  if (isPacked) {
+    shape.insert(shape.begin(), 1);
+    strides.insert(strides.begin(), rows * columns);
+  }
+  int64_t last = int64_t(shape.size()) - 1;
+  ::nm::TileLayout layout;
+  layout.order.resize(shape.size());
+  layout.xors = {{/*dim=*/last, /*bit=*/3, /*fromDim=*/last - 1, /*fromBit=*/0,
+                  /*count=*/3}};
+  layout.panelColumns = kPanel;
+  layout.panelStride = rows * kPanel;
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  return MemRefType::get(shape, op.getValuesType().getElementType(),
+                         TileLayoutAttr::get(builder.getContext(), strides,
+                                             /*hasDynamicOffset=*/false,
+                                             layout),
+                         space);
+}
+
+LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
+  Type element = op.getValuesType().getElementType();
+  if (!chip.hasWgmma)
+    return op.emitOpError() << "expected chip sm_90a for strategy wgmma";
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "expected operands of f16 or bf16 for strategy "
+                               "wgmma, but got "
+                            << element;
+  if (!op.getTransposeA())
+    return op.emitOpError() << "expected a k-major A, with transpose_a, for "
+                               "strategy wgmma, which copies its rows";
+  if (rows > ::nm::kMaxBlock)
+    return op.emitOpError() << "expected at most " << ::nm::kMaxBlock
+                            << " kept rows in a tile, but got " << rows;
+  int64_t width = getCopyWidth(op.getA(), typeOfA());
+  int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
+  if (bytes < kMinAsyncBytes)
+    return op.emitOpError()
+           << "expected rows of A at multiples of " << kMinAsyncBytes
+           << " bytes for strategy wgmma, but got " << op.getA().getType();
+  if (countBytes() > chip.sharedPerBlock)
+    return op.emitOpError()
+           << "expected tiles of at most " << chip.sharedPerBlock
+           << " bytes of shared memory, but " << tile.stages << " stages of a "
+           << rows << " x " << tile.m << " tile of A with its weights take "
+           << countBytes();
+  return success();
+}
+
+Value WgmmaStaging::copy(Value source, MemRefType type, Value list,
+                         RowListAttr listAttr) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source, buffer,
+                                  /*part=*/ArrayRef<int64_t>(), list, listAttr)
+                       .getToken());
+  return buffer;
+}
+
+/// The rows that the weights' indices name.
+Value WgmmaStaging::copyA() {
+  if (keepsAllRows())
+    return copy(op.getA(), typeOfA());
+  return copy(op.getA(), typeOfA(), op.getIndices(),
+              RowListAttr::get(builder.getContext(), op.getPattern(),
+                               op.getPanelPacking(),
+                               tile.k / pattern.windowRows()));
+}
+
+/// The index of a unit that is all rows, which no one reads.
+Value WgmmaStaging::getOneIndex() {
+  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
+      ones(3, builder.getIndexAttr(1));
+  return memref::SubViewOp::create(builder, loc, op.getIndices(), offsets, ones,
+                                   ones);
+}
+
+void WgmmaStaging::emit() {
+  builder.setInsertionPoint(op);
+  Value a = copyA(), values = copy(op.getValues(), typeOfValues());
+  SmallVector<Value> operands = {a, values, getOneIndex(),
+                                 castOutput(builder, op, tile)};
+  Value group = GroupOp::create(builder, loc, tokens);
+  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/true, group);
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  staged.setPatternAttr(PatternAttr::get(
+      builder.getContext(), ::nm::Pattern{1, 1, rows, pattern.bn}));
+  // The next tile is copied over this one.
+  if (isa<scf::ForOp>(op->getParentOp()))
+    ReleaseOp::create(builder, loc, SyncScope::Block, ValueRange{a, values});
+  op.erase();
+}
+
+LogicalResult mlir::nm::stageWgmmaOperands(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(tile) || failed(chip))
+    return failure();
+  WgmmaStaging staging(builder, op, *tile);
+  if (failed(staging.verify(*chip)))
+    return failure();
+  staging.emit();
+  return success();
+}

@@ -1,0 +1,232 @@
+//===- WgmmaModel.cpp - The schedules of strategy wgmma -------------------===//
+//
+// Rates are those measured on an H200: a multiprocessor receives 59 bytes a
+// clock by 16-byte copies of gathered rows that another shares, and its tensor
+// cores make 4096 f16 FLOP a clock.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nm/Schedule/WgmmaModel.h"
+
+#include "GpuModels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+
+using namespace nm;
+
+/// Sizes of an instruction, and of a panel of an operand.
+static constexpr int64_t kInstructionK = 16, kPanel = 64;
+/// Multiply-adds of the tensor cores of a multiprocessor, a clock.
+static constexpr double kTensorRate = 2048;
+/// Bytes that a multiprocessor receives a clock.
+static constexpr double kIngress = 56;
+/// Clocks of a tile's barrier, and of what comes before the first tile and
+/// behind the last.
+static constexpr double kTileClocks = 150, kStartClocks = 6000;
+/// How much longer tiles take whose copies run a single one ahead.
+static constexpr double kFewStagesFactor = 1.3;
+/// Bytes of sums that a multiprocessor stores a clock.
+static constexpr double kStoreRate = 24;
+/// The clock under load, of the highest there is.
+static constexpr double kClockUnderLoad = 0.8;
+/// Launch of a kernel.
+static constexpr double kStartMicroseconds = 2;
+/// Rows of a tile that keep the tensor cores busy, and the most of a list.
+static constexpr int64_t kRowsOfTile = 64, kMaxListedRows = 128;
+static constexpr int64_t kMinStages = 3, kMaxStages = 4;
+/// The widest panel whose sums two warpgroups have.
+static constexpr int64_t kMaxPanel = 128;
+
+bool nm::gathersWgmmaUnits(const Pattern &pattern) {
+  return pattern.m > 1 && pattern.keptRows() > kMaxListedRows &&
+         std::gcd(pattern.bk, kRowsOfTile) % kInstructionK == 0;
+}
+
+namespace {
+/// The rows of a tile along k.
+struct TileRows {
+  /// Of B, those kept, and those with the zeros that fill up an instruction.
+  int64_t ofB, kept, padded;
+};
+
+class Candidate {
+public:
+  Candidate(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip), pattern(product.pattern) {}
+
+  /// Whether there is such a schedule.
+  bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
+  void estimate();
+
+  WgmmaSchedule schedule;
+
+private:
+  double clocksOfTile() const;
+  int64_t countBlocks() const {
+    return ceilDiv(product.rows(), schedule.blockM) *
+           ceilDiv(product.n, schedule.blockN);
+  }
+  int64_t countTiles() const {
+    return ceilDiv(pattern.condensedRows(product.k), rows.kept);
+  }
+  void splitK();
+  void setFloors();
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  const Pattern &pattern;
+  TileRows rows = {};
+};
+} // namespace
+
+static TileRows makeRows(int64_t ofB, int64_t kept) {
+  return {ofB, kept, alignTo(kept, kInstructionK)};
+}
+
+/// Whole windows, such that few zeros fill them up and there are about as many
+/// rows as keep the tensor cores busy.
+static TileRows chooseRows(const Pattern &pattern) {
+  if (gathersWgmmaUnits(pattern)) {
+    int64_t rows = std::gcd(pattern.bk, kRowsOfTile);
+    return makeRows(rows, rows);
+  }
+  std::optional<TileRows> best;
+  auto waste = [](const TileRows &rows) {
+    return double(rows.padded) / double(rows.kept) +
+           (rows.padded < kRowsOfTile
+                ? 0.1 * double(kRowsOfTile - rows.padded) / kInstructionK
+                : 0.02 * double(rows.padded - kRowsOfTile) / kInstructionK);
+  };
+  for (int64_t windows = 1;; ++windows) {
+    TileRows rows =
+        makeRows(windows * pattern.windowRows(), windows * pattern.keptRows());
+    if (best && rows.kept > kMaxListedRows)
+      return *best;
+    if (!best || waste(rows) < waste(*best))
+      best = rows;
+  }
+}
+
+bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
+                    const TileRows &tileRows) {
+  rows = tileRows;
+  schedule = WgmmaSchedule();
+  int64_t groupsN = panel / kPanel;
+  if (groups % groupsN != 0)
+    return false;
+  schedule.blockM = groupM * (groups / groupsN);
+  schedule.blockN = panel;
+  schedule.blockK = rows.ofB;
+  schedule.groupM = groupM;
+  schedule.groupN = kPanel;
+  schedule.packing.panel = panel;
+  int64_t bytes = rows.padded * (schedule.blockM + panel) *
+                  int64_t(elementSize(product.type));
+  schedule.stages = std::min(kMaxStages, chip.sharedPerBlock / bytes);
+  schedule.sharedBytes = schedule.stages * bytes;
+  // A block is not much larger than the product.
+  bool isLarge = schedule.blockM >= 2 * product.rows() &&
+                 schedule.blockM > kPanel * (groups / groupsN);
+  return schedule.stages >= kMinStages && !isLarge;
+}
+
+/// Of one tile, what takes longest: its products or its copies.
+double Candidate::clocksOfTile() const {
+  double multiply =
+      double(rows.padded * schedule.blockM * schedule.blockN) / kTensorRate;
+  double bytes = double(rows.padded * (schedule.blockM + schedule.blockN) *
+                        int64_t(elementSize(product.type)));
+  double clocks = std::max(multiply, bytes / kIngress) + kTileClocks;
+  return schedule.stages == kMinStages ? clocks * kFewStagesFactor : clocks;
+}
+
+/// Parts of k for the multiprocessors that have no block.
+void Candidate::splitK() {
+  int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
+  // Parts that are no longer than the pipeline gain nothing.
+  parts = std::min(parts, countTiles() / (2 * kMaxStages));
+  schedule.splitK = std::max<int64_t>(1, parts);
+}
+
+void Candidate::setFloors() {
+  double m = double(product.rows()), n = double(product.n),
+         kept = double(pattern.condensedRows(product.k));
+  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
+  schedule.tensorFloor = m * n * kept / kTensorRate / clocks;
+  double bytes =
+      (m * double(product.k) + kept * n) * double(elementSize(product.type)) +
+      m * n * double(elementSize(product.outputType));
+  schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
+}
+
+void Candidate::estimate() {
+  splitK();
+  setFloors();
+  int64_t blocks = countBlocks() * schedule.splitK;
+  double tiles = double(ceilDiv(countTiles(), schedule.splitK));
+  double sums = double(schedule.blockM * schedule.blockN);
+  double store =
+      sums *
+      (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
+  double block = tiles * clocksOfTile() + kStartClocks + store / kStoreRate;
+  double waves = double(ceilDiv(blocks, chip.multiprocessors));
+  schedule.microseconds =
+      std::max(waves * block / (chip.clockGHz * kClockUnderLoad) / 1000,
+               schedule.memoryFloor) +
+      kStartMicroseconds;
+  if (schedule.splitK > 1)
+    schedule.microseconds +=
+        kStartMicroseconds + double(product.rows() * product.n) * 4 *
+                                 double(schedule.splitK + 1) / chip.memoryGBs /
+                                 1000;
+}
+
+static Error refuse(const std::string &reason) {
+  return Error{"strategy wgmma " + reason};
+}
+
+static std::optional<Error> whyNot(const GpuProduct &product,
+                                   const GpuChip &chip) {
+  if (!chip.hasWgmma)
+    return refuse("needs chip sm_90a, but got " + std::string(chip.name));
+  if (product.type != ElementType::F16 && product.type != ElementType::BF16)
+    return refuse("multiplies f16 and bf16");
+  if (product.isVector)
+    return refuse("multiplies matrices");
+  if (!product.isKMajor)
+    return refuse("gathers rows of a k-major A");
+  // Rows of A start at multiples of the 4 bytes that a copy takes at least.
+  if (product.m == GpuProduct::kUnknown || product.m % 2 != 0)
+    return refuse("copies rows of A of an even m");
+  if (product.pattern.bn % kPanel != 0)
+    return refuse("needs " + std::to_string(kPanel) +
+                  " columns that keep the same rows, but blocks have " +
+                  std::to_string(product.pattern.bn));
+  return std::nullopt;
+}
+
+Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
+                                              const GpuChip &chip) {
+  if (std::optional<Error> reason = whyNot(product, chip))
+    return *reason;
+  TileRows rows = chooseRows(product.pattern);
+  std::optional<WgmmaSchedule> best;
+  Candidate candidate(product, chip);
+  for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
+    for (int64_t groupM : {64, 128, 256})
+      for (int64_t groups : {1, 2}) {
+        if (product.pattern.bn % panel != 0 ||
+            !candidate.set(panel, groupM, groups, rows))
+          continue;
+        candidate.estimate();
+        if (!best || candidate.schedule.microseconds < best->microseconds)
+          best = candidate.schedule;
+      }
+  if (best)
+    return *best;
+  return refuse("has no tile of " + std::to_string(rows.padded) +
+                " kept rows that fits in shared memory");
+}

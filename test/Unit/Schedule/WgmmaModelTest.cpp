@@ -1,0 +1,91 @@
+//===- WgmmaModelTest.cpp - The schedules of strategy wgmma ---------------===//
+
+#include "nm/Schedule/WgmmaModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace nm;
+
+namespace {
+
+GpuProduct makeProduct(Pattern pattern, int64_t size = 4096) {
+  GpuProduct product;
+  product.pattern = pattern;
+  product.m = product.n = product.k = size;
+  product.type = product.outputType = ElementType::F16;
+  product.isKMajor = true;
+  return product;
+}
+
+Result<WgmmaSchedule> select(const GpuProduct &product) {
+  return selectWgmmaSchedule(product, *GpuChip::get("sm_90a"));
+}
+
+std::string whyNot(const GpuProduct &product, const char *chip = "sm_90a") {
+  Result<WgmmaSchedule> found =
+      selectWgmmaSchedule(product, *GpuChip::get(chip));
+  return found ? "" : found.error().message;
+}
+
+TEST(WgmmaModel, SharesRowsAmongAllColumnsOfABlock) {
+  Result<WgmmaSchedule> wide = select(makeProduct({8, 32, 1, 128}));
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->blockN, 128);
+  EXPECT_EQ(wide->packing.panel, 128);
+  Result<WgmmaSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(narrow->blockN, 64);
+}
+
+/// Kept rows of a tile fill whole instructions as far as windows allow, and the
+/// shared memory of a block holds all stages.
+TEST(WgmmaModel, FillsInstructions) {
+  for (int64_t n : {1, 2, 5, 7, 8, 13, 16, 20, 24})
+    for (int64_t size : {64, 256, 1000, 4096}) {
+      Result<WgmmaSchedule> found = select(makeProduct({n, 32, 1, 128}, size));
+      ASSERT_TRUE(found);
+      int64_t kept = found->blockK / 32 * n, padded = (kept + 15) / 16 * 16;
+      EXPECT_LE(padded, kept * 1.15) << n;
+      EXPECT_GE(padded, 48) << n;
+      EXPECT_GE(found->stages, 3);
+      EXPECT_EQ(found->sharedBytes,
+                found->stages * padded * (found->blockM + found->blockN) * 2);
+      EXPECT_LE(found->sharedBytes, 232448);
+    }
+}
+
+TEST(WgmmaModel, CutsKForFewTiles) {
+  EXPECT_GT(select(makeProduct({8, 32, 1, 128}, 512))->splitK, 0);
+  GpuProduct few = makeProduct({16, 32, 1, 128});
+  few.m = 64;
+  few.n = 1024;
+  EXPECT_GT(select(few)->splitK, 1);
+}
+
+TEST(WgmmaModel, TakesUnitsOfManyRowsOneByOne) {
+  EXPECT_TRUE(gathersWgmmaUnits({4, 8, 64, 64}));
+  EXPECT_FALSE(gathersWgmmaUnits({2, 8, 64, 64}));
+  EXPECT_FALSE(gathersWgmmaUnits({200, 256, 1, 64}));
+  EXPECT_EQ(select(makeProduct({4, 8, 64, 64}))->blockK, 64);
+}
+
+TEST(WgmmaModel, SaysWhyNot) {
+  GpuProduct product = makeProduct({8, 32, 1, 128});
+  EXPECT_EQ(whyNot(product), "");
+  EXPECT_EQ(whyNot(product, "sm_90"),
+            "strategy wgmma needs chip sm_90a, but got sm_90");
+  product.m = 4095;
+  EXPECT_EQ(whyNot(product), "strategy wgmma copies rows of A of an even m");
+  product = makeProduct({8, 32, 1, 32});
+  EXPECT_EQ(whyNot(product),
+            "strategy wgmma needs 64 columns that keep the same rows, but "
+            "blocks have 32");
+  product = makeProduct({8, 32, 1, 128});
+  product.isKMajor = false;
+  EXPECT_EQ(whyNot(product), "strategy wgmma gathers rows of a k-major A");
+  product.isKMajor = true;
+  product.type = ElementType::F32;
+  EXPECT_EQ(whyNot(product), "strategy wgmma multiplies f16 and bf16");
+}
+
+} // namespace
