@@ -1,8 +1,8 @@
 //===- WgmmaModel.cpp - The schedules of strategy wgmma -------------------===//
 //
-// Rates are those measured on an H200: a multiprocessor receives 59 bytes a
-// clock by 16-byte copies of gathered rows that another shares, and its tensor
-// cores make 4096 f16 FLOP a clock.
+// Rates are those measured on an H200: a multiprocessor receives up to 59 bytes
+// a clock by 16-byte copies of gathered rows that another shares, and its
+// tensor cores make 4096 f16 FLOP a clock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,30 +19,41 @@ using namespace nm;
 
 /// Sizes of an instruction, and of a panel of an operand.
 static constexpr int64_t kInstructionK = 16, kPanel = 64;
+static constexpr int64_t kGroupThreads = 128;
 /// Multiply-adds of the tensor cores of a multiprocessor, a clock.
 static constexpr double kTensorRate = 2048;
-/// Bytes that a multiprocessor receives a clock.
-static constexpr double kIngress = 56;
+/// Bytes that a multiprocessor receives a clock, with one block and with more.
+static constexpr double kIngressOfOne = 50, kIngress = 56;
 /// Clocks of a tile's barrier, and of what comes before the first tile and
 /// behind the last.
 static constexpr double kTileClocks = 150, kStartClocks = 6000;
 /// How much longer tiles take whose copies run a single one ahead.
-static constexpr double kFewStagesFactor = 1.3;
+static constexpr double kFewStagesFactor = 1.5;
 /// Bytes of sums that a multiprocessor stores a clock.
 static constexpr double kStoreRate = 24;
 /// The clock under load, of the highest there is.
 static constexpr double kClockUnderLoad = 0.8;
 /// Launch of a kernel.
 static constexpr double kStartMicroseconds = 2;
-/// Rows of a tile that keep the tensor cores busy, and the most of a list.
-static constexpr int64_t kRowsOfTile = 64, kMaxListedRows = 128;
-static constexpr int64_t kMinStages = 3, kMaxStages = 4;
+/// Rows of a tile that keep the tensor cores busy, those of one whose shared
+/// memory leaves room for a second block, and the most of a list.
+static constexpr int64_t kRowsOfTile = 64, kRowsOfSmallTile = 32,
+                         kMaxListedRows = 128;
+static constexpr int64_t kMinStages = 3, kMaxStages = 4, kMaxSmallStages = 5;
+/// Of a multiprocessor: registers, and blocks that gain from one another. Of a
+/// thread: registers that hold no sums. Of a block: bytes that CUDA takes.
+static constexpr int64_t kRegisters = 65536, kMaxBlocks = 2,
+                         kOtherRegisters = 80, kReservedBytes = 1024;
 /// The widest panel whose sums two warpgroups have.
 static constexpr int64_t kMaxPanel = 128;
 
 bool nm::gathersWgmmaUnits(const Pattern &pattern) {
-  return pattern.m > 1 && pattern.keptRows() > kMaxListedRows &&
-         std::gcd(pattern.bk, kRowsOfTile) % kInstructionK == 0;
+  int64_t rows = std::gcd(pattern.bk, kRowsOfTile), kept = pattern.keptRows();
+  // Parts of units that are tiles by themselves need no lists; smaller ones are
+  // better than too many rows.
+  bool areTiles = rows >= kRowsOfSmallTile && kept > kRowsOfTile;
+  bool mustBe = rows % kInstructionK == 0 && kept > kMaxListedRows;
+  return pattern.m > 1 && (areTiles || mustBe);
 }
 
 namespace {
@@ -64,7 +75,9 @@ public:
   WgmmaSchedule schedule;
 
 private:
-  double clocksOfTile() const;
+  double clocksOfTile(int64_t together) const;
+  /// Blocks that run on a multiprocessor at once.
+  int64_t countTogether() const;
   int64_t countBlocks() const {
     return ceilDiv(product.rows(), schedule.blockM) *
            ceilDiv(product.n, schedule.blockN);
@@ -88,17 +101,17 @@ static TileRows makeRows(int64_t ofB, int64_t kept) {
 
 /// Whole windows, such that few zeros fill them up and there are about as many
 /// rows as keep the tensor cores busy.
-static TileRows chooseRows(const Pattern &pattern) {
+static TileRows chooseRows(const Pattern &pattern, int64_t wanted) {
   if (gathersWgmmaUnits(pattern)) {
-    int64_t rows = std::gcd(pattern.bk, kRowsOfTile);
+    int64_t rows = std::gcd(pattern.bk, wanted);
     return makeRows(rows, rows);
   }
   std::optional<TileRows> best;
-  auto waste = [](const TileRows &rows) {
+  auto waste = [&](const TileRows &rows) {
     return double(rows.padded) / double(rows.kept) +
-           (rows.padded < kRowsOfTile
-                ? 0.1 * double(kRowsOfTile - rows.padded) / kInstructionK
-                : 0.02 * double(rows.padded - kRowsOfTile) / kInstructionK);
+           (rows.padded < wanted
+                ? 0.1 * double(wanted - rows.padded) / kInstructionK
+                : 0.02 * double(rows.padded - wanted) / kInstructionK);
   };
   for (int64_t windows = 1;; ++windows) {
     TileRows rows =
@@ -125,7 +138,9 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.packing.panel = panel;
   int64_t bytes = rows.padded * (schedule.blockM + panel) *
                   int64_t(elementSize(product.type));
-  schedule.stages = std::min(kMaxStages, chip.sharedPerBlock / bytes);
+  bool isSmall = rows.padded <= kRowsOfSmallTile;
+  schedule.stages = std::min(isSmall ? kMaxSmallStages : kMaxStages,
+                             chip.sharedPerBlock / bytes);
   schedule.sharedBytes = schedule.stages * bytes;
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
@@ -133,14 +148,31 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   return schedule.stages >= kMinStages && !isLarge;
 }
 
-/// Of one tile, what takes longest: its products or its copies.
-double Candidate::clocksOfTile() const {
+int64_t Candidate::countTogether() const {
+  int64_t sums = schedule.groupM * schedule.groupN / kGroupThreads;
+  int64_t threads = schedule.blockM / schedule.groupM *
+                    (schedule.blockN / schedule.groupN) * kGroupThreads;
+  // Sums leave through shared memory, with some padding.
+  int64_t bytes = std::max(schedule.sharedBytes,
+                           schedule.blockM * (schedule.blockN + 8) * 4);
+  int64_t most =
+      std::min(chip.sharedPerMultiprocessor / (bytes + kReservedBytes),
+               kRegisters / (threads * (sums + kOtherRegisters)));
+  return std::clamp<int64_t>(most, 1, kMaxBlocks);
+}
+
+/// Of one tile of each block, what takes longest: its products or its copies.
+double Candidate::clocksOfTile(int64_t together) const {
   double multiply =
       double(rows.padded * schedule.blockM * schedule.blockN) / kTensorRate;
   double bytes = double(rows.padded * (schedule.blockM + schedule.blockN) *
                         int64_t(elementSize(product.type)));
-  double clocks = std::max(multiply, bytes / kIngress) + kTileClocks;
-  return schedule.stages == kMinStages ? clocks * kFewStagesFactor : clocks;
+  double ingress = together == 1 ? kIngressOfOne : kIngress;
+  double clocks =
+      double(together) * std::max(multiply, bytes / ingress) + kTileClocks;
+  // Another block goes on while one waits.
+  bool waits = schedule.stages == kMinStages && together == 1;
+  return waits ? clocks * kFewStagesFactor : clocks;
 }
 
 /// Parts of k for the multiprocessors that have no block.
@@ -171,8 +203,12 @@ void Candidate::estimate() {
   double store =
       sums *
       (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
-  double block = tiles * clocksOfTile() + kStartClocks + store / kStoreRate;
-  double waves = double(ceilDiv(blocks, chip.multiprocessors));
+  // Fewer blocks than there is room for run alone.
+  int64_t together = std::min(
+      countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
+  double block =
+      tiles * clocksOfTile(together) + kStartClocks + store / kStoreRate;
+  double waves = double(ceilDiv(blocks, chip.multiprocessors * together));
   schedule.microseconds =
       std::max(waves * block / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
@@ -212,19 +248,21 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
   if (std::optional<Error> reason = whyNot(product, chip))
     return *reason;
-  TileRows rows = chooseRows(product.pattern);
   std::optional<WgmmaSchedule> best;
   Candidate candidate(product, chip);
-  for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
-    for (int64_t groupM : {64, 128, 256})
-      for (int64_t groups : {1, 2}) {
-        if (product.pattern.bn % panel != 0 ||
-            !candidate.set(panel, groupM, groups, rows))
-          continue;
-        candidate.estimate();
-        if (!best || candidate.schedule.microseconds < best->microseconds)
-          best = candidate.schedule;
-      }
+  TileRows rows = chooseRows(product.pattern, kRowsOfTile),
+           fewRows = chooseRows(product.pattern, kRowsOfSmallTile);
+  for (const TileRows &ofTile : {rows, fewRows})
+    for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
+      for (int64_t groupM : {64, 128, 256})
+        for (int64_t groups : {1, 2}) {
+          if (product.pattern.bn % panel != 0 ||
+              !candidate.set(panel, groupM, groups, ofTile))
+            continue;
+          candidate.estimate();
+          if (!best || candidate.schedule.microseconds < best->microseconds)
+            best = candidate.schedule;
+        }
   if (best)
     return *best;
   return refuse("has no tile of " + std::to_string(rows.padded) +

@@ -45,13 +45,28 @@ TEST(WgmmaModel, FillsInstructions) {
       Result<WgmmaSchedule> found = select(makeProduct({n, 32, 1, 128}, size));
       ASSERT_TRUE(found);
       int64_t kept = found->blockK / 32 * n, padded = (kept + 15) / 16 * 16;
-      EXPECT_LE(padded, kept * 1.15) << n;
-      EXPECT_GE(padded, 48) << n;
+      EXPECT_LE(padded, kept * 1.25) << n;
+      EXPECT_GE(padded, 32) << n;
       EXPECT_GE(found->stages, 3);
       EXPECT_EQ(found->sharedBytes,
                 found->stages * padded * (found->blockM + found->blockN) * 2);
       EXPECT_LE(found->sharedBytes, 232448);
     }
+}
+
+/// As timed on an H200: a single block of a multiprocessor keeps it busy in
+/// vectors of 128, and two in vectors of 64, whose copies take longer.
+TEST(WgmmaModel, GivesNarrowVectorsTwoBlocks) {
+  Result<WgmmaSchedule> wide = select(makeProduct({8, 32, 1, 128}));
+  EXPECT_EQ(wide->blockM, 256);
+  EXPECT_EQ(wide->stages, 4);
+  EXPECT_NEAR(wide->microseconds, 70, 7);
+  Result<WgmmaSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
+  EXPECT_EQ(narrow->blockM, 256);
+  EXPECT_EQ(narrow->groupM, 256);
+  EXPECT_EQ(narrow->blockK, 128);
+  EXPECT_LE(2 * narrow->sharedBytes, 232448);
+  EXPECT_NEAR(narrow->microseconds, 90, 9);
 }
 
 TEST(WgmmaModel, CutsKForFewTiles) {
@@ -64,9 +79,11 @@ TEST(WgmmaModel, CutsKForFewTiles) {
 
 TEST(WgmmaModel, TakesUnitsOfManyRowsOneByOne) {
   EXPECT_TRUE(gathersWgmmaUnits({4, 8, 64, 64}));
-  EXPECT_FALSE(gathersWgmmaUnits({2, 8, 64, 64}));
+  EXPECT_TRUE(gathersWgmmaUnits({9, 16, 16, 64}));
+  EXPECT_FALSE(gathersWgmmaUnits({8, 16, 16, 64}));
+  EXPECT_FALSE(gathersWgmmaUnits({1, 8, 64, 64}));
   EXPECT_FALSE(gathersWgmmaUnits({200, 256, 1, 64}));
-  EXPECT_EQ(select(makeProduct({4, 8, 64, 64}))->blockK, 64);
+  EXPECT_EQ(64 % select(makeProduct({4, 8, 64, 64}))->blockK, 0);
 }
 
 TEST(WgmmaModel, SaysWhyNot) {
