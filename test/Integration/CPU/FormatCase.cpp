@@ -117,7 +117,7 @@ std::string FormatCase::operation() const {
   std::string text =
       std::string("nm.") + formatOpName(op) + " <" + pattern.str() + ">";
   if (op == FormatOp::Pack)
-    text += " <" + packing.str() + ">";
+    text += " #nm.packing<" + packing.str() + ">";
   else if (dim == 1)
     text += " dim 1";
   return text + " ins(" + names("in", inputs.size()) + " : " + types(inputs) +

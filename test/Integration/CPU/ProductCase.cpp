@@ -249,7 +249,7 @@ std::string ProductCase::operation() const {
   if (transposeC)
     text += " transpose_c";
   if (packing)
-    text += " packing <" + packing->str() + ">";
+    text += " packing #nm.packing<" + packing->str() + ">";
   if (!schedule.empty())
     text += " schedule #nm.vector<" + schedule + ">";
   return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +

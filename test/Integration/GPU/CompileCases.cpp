@@ -27,27 +27,30 @@ struct Request {
   std::string options;
   Part part;
   bool hasClusters = true;
+  bool hasWgmma = false;
 };
 } // namespace
 
-/// Whether the target's chip has thread block clusters: that of the device, or
-/// the default one, where it names none.
-static bool hasClusters(const std::string &target) {
+/// What is known of the target's chip: that of the device, or the default one,
+/// where it names none.
+static nm::Result<nm::GpuChip> getChip(const std::string &target) {
   char device[16] = "";
   size_t colon = target.find(':');
   if (colon == std::string::npos)
     nmMessageFree(nmCudaGetDeviceChip(0, device));
-  nm::Result<nm::GpuChip> chip = nm::GpuChip::get(
+  return nm::GpuChip::get(
       colon == std::string::npos ? device : target.c_str() + colon + 1);
-  return !chip || chip->hasClusters();
 }
 
 /// Returns what the compiler said of a failure.
 static std::string compile(const GpuGroup &group, const Request &request) {
   std::string stem = request.folder + "/" + group.name;
   std::ofstream(stem + ".mlir") << group.module();
+  // The cost model chooses where the chip has no wgmma.
+  bool isRefused = !request.hasWgmma &&
+                   group.options.find("schedule=wgmma") != std::string::npos;
   std::string options =
-      group.options + " " +
+      (isRefused ? "" : group.options) + " " +
       (request.hasClusters ? group.clusterOptions + " " : "") + request.options;
   char *diagnostics = nullptr;
   int failed =
@@ -96,7 +99,9 @@ int main(int argc, char **argv) {
     request.options = argv[4];
   if (argc > 6)
     request.part = {std::atoll(argv[5]), std::atoll(argv[6])};
-  request.hasClusters = hasClusters(request.target);
+  nm::Result<nm::GpuChip> chip = getChip(request.target);
+  request.hasClusters = !chip || chip->hasClusters();
+  request.hasWgmma = chip && chip->hasWgmma;
   std::filesystem::remove_all(request.folder);
   std::filesystem::create_directories(request.folder);
   std::ofstream(request.folder + "/cases.txt")
