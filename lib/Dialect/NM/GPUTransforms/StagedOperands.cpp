@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -14,6 +15,25 @@ MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
   auto space = gpu::AddressSpaceAttr::get(element.getContext(),
                                           gpu::AddressSpace::Workgroup);
   return MemRefType::get(shape, element, layout, space);
+}
+
+MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element) {
+  /// Elements of a row of 128 bytes.
+  constexpr int64_t kPanel = 64;
+  int64_t last = int64_t(shape.size()) - 1, rows = shape[last - 1];
+  ::nm::TileLayout layout;
+  layout.order.resize(shape.size());
+  layout.xors = {{/*dim=*/last, /*bit=*/3, /*fromDim=*/last - 1, /*fromBit=*/0,
+                  /*count=*/3}};
+  layout.panelColumns = kPanel;
+  layout.panelStride = rows * kPanel;
+  SmallVector<int64_t> strides = computeStrides(shape);
+  strides[last - 1] = kPanel;
+  return getWorkgroupType(shape,
+                          TileLayoutAttr::get(element.getContext(), strides,
+                                              /*hasDynamicOffset=*/false,
+                                              layout),
+                          element);
 }
 
 StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {

@@ -13,6 +13,11 @@ namespace mlir::nm {
 MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
                             MemRefLayoutAttrInterface layout, Type element);
 
+/// That of an operand of wgmma, [... x rows x columns] elements of 16 bits, in
+/// panels of 64 columns: rows of 128 bytes, whose 16-byte words are XORed with
+/// the row's number modulo 8.
+MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element);
+
 /// The shapes of the weights of a tile that is whole.
 StorageShape getWeightShape(SpMMOp op, const GpuTile &tile);
 

@@ -8,7 +8,6 @@
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,8 +17,7 @@ using namespace mlir::nm;
 
 /// The k of an instruction.
 static constexpr int64_t kInstructionK = 16;
-/// Elements of a row of 128 bytes, of which eight are swizzled together.
-static constexpr int64_t kPanel = 64;
+
 namespace {
 class WgmmaStaging {
 public:
@@ -61,29 +59,12 @@ private:
 };
 } // namespace
 
-/// `rows` of 128 bytes for each 64 columns, with the 128-byte swizzle: 16-byte
-/// words of a row are XORed with its number modulo 8. Packed weights have a
-/// dimension for their one panel.
+/// Packed weights have a dimension for their one panel.
 MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
-  SmallVector<int64_t> shape = {rows, columns}, strides = {kPanel, 1};
-  if (isPacked) {
+  SmallVector<int64_t> shape = {rows, columns};
+  if (isPacked)
     shape.insert(shape.begin(), 1);
-    strides.insert(strides.begin(), rows * columns);
-  }
-  int64_t last = int64_t(shape.size()) - 1;
-  ::nm::TileLayout layout;
-  layout.order.resize(shape.size());
-  layout.xors = {{/*dim=*/last, /*bit=*/3, /*fromDim=*/last - 1, /*fromBit=*/0,
-                  /*count=*/3}};
-  layout.panelColumns = kPanel;
-  layout.panelStride = rows * kPanel;
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                          gpu::AddressSpace::Workgroup);
-  return MemRefType::get(shape, op.getValuesType().getElementType(),
-                         TileLayoutAttr::get(builder.getContext(), strides,
-                                             /*hasDynamicOffset=*/false,
-                                             layout),
-                         space);
+  return getPanelledType(shape, op.getValuesType().getElementType());
 }
 
 LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {

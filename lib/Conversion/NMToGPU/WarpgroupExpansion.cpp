@@ -1,0 +1,186 @@
+//===- WarpgroupExpansion.cpp - Tiles that warpgroups multiply ------------===//
+
+#include "WarpgroupExpansion.h"
+
+#include "CompleteSums.h"
+#include "TileStores.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::MatrixDescriptor;
+using ::nm::MmaShape;
+
+/// Registers of a multiprocessor, and those of a thread that hold no sums.
+static constexpr int64_t kRegisters = 65536, kOtherRegisters = 40;
+/// Bytes of the widest store.
+static constexpr int64_t kStoreBytes = 16;
+/// Words between rows of sums in shared memory: of single sums, and of pairs.
+static constexpr int64_t kPadding = 4, kPaddingOfPairs = 8;
+
+LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
+                                             ArrayRef<int64_t> part) {
+  int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads;
+  int64_t most = std::min<int64_t>(255, kRegisters / tile.threads());
+  if (sums + kOtherRegisters <= most)
+    return success();
+  return op.emitOpError() << "expected at most " << most - kOtherRegisters
+                          << " sums of a thread of " << tile.threads()
+                          << ", but a warpgroup's tile of " << part[0] << " x "
+                          << part[1] << " has " << sums;
+}
+
+/// What all lanes of a warp have, in a form that shows it: wgmma takes its
+/// descriptors from registers that a warp shares.
+static Value makeUniform(ThreadEmitter &emitter, Value value) {
+  Value word = emitter.toI32(value);
+  Value first = NVVM::ShflOp::create(
+      emitter.builder, emitter.loc, word.getType(), emitter.i32(-1), word,
+      emitter.i32(0), emitter.i32(MmaShape::kLanes - 1), NVVM::ShflKind::idx,
+      /*return_value_and_is_valid=*/UnitAttr());
+  return emitter.toIndex(first);
+}
+
+SmallVector<Value> WarpgroupExpansion::begin(OpBuilder &builder, Location loc) {
+  ThreadEmitter emitter{builder, loc};
+  Value inBlock = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  thread = inBlock;
+  Value group =
+      makeUniform(emitter, emitter.div(inBlock, ::nm::kWarpgroupThreads));
+  int64_t groupsM = tile.m / warpgroupM;
+  groupM = emitter.rem(group, groupsM);
+  groupN = emitter.div(group, groupsM);
+  SmallVector<Type> elements(sumsPerBlock(), builder.getF32Type());
+  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), elements);
+  Value zeros = LLVM::ZeroOp::create(builder, loc, type);
+  return SmallVector<Value>(blocksOfColumns(), zeros);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+Value mlir::nm::getMatrixDescriptor(ThreadEmitter &emitter, Value buffer,
+                                    Value offset,
+                                    const MatrixDescriptor &layout) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto flat = MemRefType::get(
+      {type.getNumElements()}, type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
+      type.getMemorySpace());
+  Value view = AliasOp::create(builder, loc, flat, buffer);
+  Value start =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, view);
+  Value inView =
+      memref::ExtractStridedMetadataOp::create(builder, loc, view).getOffset();
+  Value address = emitter.add(start, emitter.mul(inView, bytes));
+  address = emitter.add(address, offset);
+  // Of the descriptor, the address in units of 16 bytes comes first.
+  Value word = emitter.mask(
+      emitter.toI32(emitter.div(address, MatrixDescriptor::kChunk)), 0x3fff);
+  Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), word);
+  Value constant = arith::ConstantIntOp::create(
+      builder, loc, static_cast<int64_t>(layout.encode()), 64);
+  return arith::OrIOp::create(builder, loc, constant, wide);
+}
+
+Value mlir::nm::getPanelDescriptor(ThreadEmitter &emitter, Value buffer,
+                                   Value panel, int64_t rows) {
+  MatrixDescriptor layout;
+  layout.leading = static_cast<int>(rows * kPanelRowBytes);
+  layout.stride = static_cast<int>(MatrixDescriptor::kRows * kPanelRowBytes);
+  layout.swizzle = ::nm::MatrixSwizzle::Bytes128;
+  return getMatrixDescriptor(emitter, buffer,
+                             emitter.mul(panel, rows * kPanelRowBytes), layout);
+}
+
+Value mlir::nm::advanceDescriptor(ThreadEmitter &emitter, Value descriptor,
+                                  int64_t bytes) {
+  if (bytes == 0)
+    return descriptor;
+  Value step = arith::ConstantIntOp::create(
+      emitter.builder, emitter.loc, bytes / MatrixDescriptor::kChunk, 64);
+  return arith::AddIOp::create(emitter.builder, emitter.loc, descriptor, step);
+}
+
+//===----------------------------------------------------------------------===//
+// C
+//===----------------------------------------------------------------------===//
+
+/// Puts a thread's sums, pairs along m, to their places in C's tile.
+void WarpgroupExpansion::share(ThreadEmitter &emitter, SpMMOp op,
+                               ArrayRef<Value> sums, SharedSums &shared) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value inGroup = emitter.rem(thread, ::nm::kWarpgroupThreads);
+  Value lane = emitter.rem(inGroup, MmaShape::kLanes),
+        warp = emitter.div(inGroup, MmaShape::kLanes);
+  // Of the thread's first sum.
+  Value n = emitter.add(emitter.add(emitter.mul(groupN, warpgroupN),
+                                    emitter.mul(warp, MmaShape::kM)),
+                        emitter.div(lane, 4));
+  Value m = emitter.add(emitter.mul(groupM, warpgroupM),
+                        emitter.mul(emitter.rem(lane, 4), 2));
+  int64_t perLine = op.getTransposeC() ? 2 : 1;
+  auto type = VectorType::get(perLine, builder.getF32Type());
+  for (int64_t i = 0; i < int64_t(sums.size()); i += perLine) {
+    int64_t block = i / sumsPerBlock(), inBlock = i % sumsPerBlock();
+    // As far from the first as in the first thread.
+    ::nm::MmaPlace place =
+        ::nm::getWarpgroupSumPlace(/*thread=*/0, static_cast<int>(inBlock));
+    Value row = emitter.add(n, block * ::nm::kWarpgroupM + place.row),
+          column = emitter.add(m, place.column);
+    Value line = vector::FromElementsOp::create(builder, loc, type,
+                                                sums.slice(i, perLine));
+    if (op.getTransposeC())
+      shared.put(row, column, line);
+    else
+      shared.put(column, row, line);
+  }
+}
+
+void WarpgroupExpansion::end(OpBuilder &builder,
+                             SparseProductOpInterface product,
+                             ArrayRef<Value> carried, Value initial) {
+  auto op = cast<SpMMOp>(*product);
+  ThreadEmitter emitter{builder, op.getLoc()};
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), 0);
+  SmallVector<Value> sums;
+  for (Value block : carried)
+    for (int64_t i = 0; i < sumsPerBlock(); ++i)
+      sums.push_back(LLVM::ExtractValueOp::create(builder, op.getLoc(), block,
+                                                  ArrayRef<int64_t>{i}));
+  // Whatever uses them stays behind the wait, which does not say that it makes
+  // them.
+  sums = completeSums(builder, op.getLoc(), sums);
+  Value c = sharedC ? sharedC : Value(op.getC());
+  bool isTransposed = op.getTransposeC();
+  // Stores of a fragment meet no bank twice: lanes that differ by 4 have
+  // neighbouring n, and neighbours have m two apart.
+  SharedSums shared(emitter, isTransposed ? tile.n : tile.m,
+                    isTransposed ? tile.m : tile.n,
+                    isTransposed ? kPaddingOfPairs : kPadding);
+  share(emitter, op, sums, shared);
+  shared.meet();
+  Type stored =
+      cast<MemRefType>(epilogue ? epilogue->getC().getType() : c.getType())
+          .getElementType();
+  int64_t perLine = kStoreBytes * 8 / stored.getIntOrFloatBitWidth();
+  TileStores stores(builder, op, c, initial, epilogue, perLine);
+  shared.forEachLines(
+      thread, tile.threads(), perLine, [&](ArrayRef<SharedSums::Line> lines) {
+        stores.store(llvm::map_to_vector(
+                         lines,
+                         [](const SharedSums::Line &line) {
+                           return TileLine{line.row, line.column, line.sums};
+                         }),
+                     tile);
+      });
+}

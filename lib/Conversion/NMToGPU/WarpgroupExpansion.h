@@ -1,0 +1,76 @@
+//===- WarpgroupExpansion.h - Tiles that warpgroups multiply ----*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_WARPGROUPEXPANSION_H
+#define NM_CONVERSION_NMTOGPU_WARPGROUPEXPANSION_H
+
+#include "SharedSums.h"
+#include "ThreadEmitter.h"
+#include "TileExpansion.h"
+
+#include "nm/Format/MatrixDescriptor.h"
+#include "nm/Format/MmaFragments.h"
+
+namespace mlir::nm {
+
+/// The expansion of a tile that warpgroups multiply by wgmma, each a part
+/// [m, n] of it: the transposed weights of 64 columns are an instruction's
+/// first operand, and up to 256 rows of A its second. The sums of a thread, a
+/// fragment of C^T, are a struct for each 64 columns. They leave through shared
+/// memory.
+class WarpgroupExpansion : public TileExpansion {
+public:
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  void end(OpBuilder &builder, SparseProductOpInterface op,
+           ArrayRef<Value> sums, Value initial) override;
+
+protected:
+  /// `part` is a warpgroup's of `tile`.
+  WarpgroupExpansion(const GpuTile &tile, ArrayRef<int64_t> part)
+      : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]) {}
+
+  /// Checks that a thread has registers for the sums of such a part.
+  static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
+                                  ArrayRef<int64_t> part);
+
+  /// Products of 64 columns that a warpgroup makes side by side.
+  int64_t blocksOfColumns() const { return warpgroupN / ::nm::kWarpgroupM; }
+  int64_t sumsPerBlock() const {
+    return warpgroupM * ::nm::kWarpgroupM / ::nm::kWarpgroupThreads;
+  }
+  /// The warpgroup's first panel of 64 rows of A, and its first 64 columns.
+  Value firstPanel(ThreadEmitter &emitter) const {
+    return emitter.mul(groupM, warpgroupM / ::nm::kWarpgroupM);
+  }
+  Value firstBlock(ThreadEmitter &emitter) const {
+    return emitter.mul(groupN, blocksOfColumns());
+  }
+
+  GpuTile tile;
+  int64_t warpgroupM, warpgroupN;
+  /// The thread of the block, and its warpgroup's place in the tile.
+  Value thread, groupM, groupN;
+
+private:
+  void share(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
+             SharedSums &shared);
+};
+
+/// The descriptor of the matrix that begins `offset` bytes behind the start of
+/// `buffer`, in workgroup memory, and has the strides and swizzle of `layout`.
+Value getMatrixDescriptor(ThreadEmitter &emitter, Value buffer, Value offset,
+                          const ::nm::MatrixDescriptor &layout);
+
+/// That of the first rows of a panel of 64 columns, whose rows of 128 bytes are
+/// swizzled, and of the panels behind it; each has `rows`. See getPanelledType.
+Value getPanelDescriptor(ThreadEmitter &emitter, Value buffer, Value panel,
+                         int64_t rows);
+/// Bytes of a row of a panel.
+inline constexpr int64_t kPanelRowBytes = 128;
+
+/// The same matrix `bytes` further on.
+Value advanceDescriptor(ThreadEmitter &emitter, Value descriptor,
+                        int64_t bytes);
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_WARPGROUPEXPANSION_H
