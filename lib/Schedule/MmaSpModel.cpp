@@ -7,10 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuModels.h"
+#include "MmaModel.h"
 
 #include "nm/Format/SparseOperand.h"
-#include "nm/Schedule/SumChains.h"
 
 #include <algorithm>
 #include <optional>
@@ -46,75 +45,43 @@ static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 59;
 /// Clocks of a tile's barrier and of what stands behind it, which no other
 /// block of the multiprocessor hides.
 static constexpr double kBarrier = 40;
-/// Of a block before its first tile arrives, and bytes of C that it stores in a
-/// clock.
-static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;
-static constexpr double kLaunchMicroseconds = 2;
-
 /// What three kernels on an H200 (2026-11-22) took, over the clocks above.
 static constexpr double kMeasured = 1.57;
-/// Accesses of the second-level cache that take the time of a partial sum's
-/// store and load.
-static constexpr double kSumAccesses = 2.6;
-
-static constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
 /// Of a thread beside its sums: fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
-/// Shared memory that the driver keeps of every block.
-static constexpr int64_t kReservedShared = 1024;
-/// Bytes of an element, and rows of k of a tile.
-static constexpr int64_t kBytes = 2, kTileRows = SparseOperand::kStepRows;
-/// Sums of a thread that leave registers for as many totals.
-static constexpr int64_t kMaxSumsWithTotals = 64;
-static constexpr int64_t kMaxStages = 5, kMaxSplitK = 16;
+/// Rows of k of a tile.
+static constexpr int64_t kTileRows = SparseOperand::kStepRows;
 
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A block's tile, and that of a warp.
-struct Shape {
-  int64_t blockM, blockN, warpM, warpN;
-};
-
-class Estimate {
+class Estimate : public MmaEstimate {
 public:
-  Estimate(const GpuProduct &product, const GpuChip &chip, GpuSchedule tile)
-      : product(product), chip(chip), tile(std::move(tile)) {}
+  using MmaEstimate::MmaEstimate;
 
-  int64_t sharedBytes() const {
-    return tile.stages * (tile.blockM * kTileRows * kBytes + weightBytes());
+  int64_t sharedBytes() const override {
+    return tile.stages * (tile.blockM * kTileRows * kMmaBytes + weightBytes());
   }
-  int64_t residentBlocks() const;
-  double microseconds() const;
+  int64_t residentBlocks() const override {
+    return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));
+  }
+  double microseconds() const override {
+    return microsecondsAt(kMeasured * clocks(), kSustainedClock * chip.clockGHz,
+                          kCopyBytes);
+  }
 
 private:
   int64_t weightBytes() const {
-    return tile.blockN * SparseOperand::kStepValues * kBytes;
-  }
-  int64_t warps() const {
-    return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
+    return tile.blockN * SparseOperand::kStepValues * kMmaBytes;
   }
   double multiplyClocks() const;
   double sharedClocks() const;
   double copyClocks() const;
-  double tileClocks(int64_t blocks) const;
-  double sumMicroseconds() const;
-
-  const GpuProduct &product;
-  const GpuChip &chip;
-  GpuSchedule tile;
+  double tileClocks(int64_t blocks) const override;
 };
 } // namespace
-
-int64_t Estimate::residentBlocks() const {
-  int64_t sums = tile.warpM * tile.warpN / kWarp;
-  int64_t registers = std::min(kMaxRegisters, sums + kOtherRegisters);
-  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarp),
-                  chip.sharedPerMultiprocessor /
-                      (sharedBytes() + kReservedShared));
-}
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * kTileRows) /
@@ -125,11 +92,11 @@ double Estimate::multiplyClocks() const {
 double Estimate::sharedClocks() const {
   int64_t weights = tile.warpN * SparseOperand::kStepValues,
           rows = tile.warpM * kTileRows;
-  return double(warps() * kBytes * (weights + rows)) / kSharedBytesPerClock;
+  return double(warps() * kMmaBytes * (weights + rows)) / kSharedBytesPerClock;
 }
 
 double Estimate::copyClocks() const {
-  double bytes = double(tile.blockM * kTileRows * kBytes + weightBytes());
+  double bytes = double(tile.blockM * kTileRows * kMmaBytes + weightBytes());
   return bytes / (warps() > 4 ? kCopyBytes : kCopyBytesOfFourWarps);
 }
 
@@ -138,112 +105,32 @@ double Estimate::tileClocks(int64_t blocks) const {
   return double(blocks) * bound + kBarrier;
 }
 
-/// Of the kernel that adds up the parts of k.
-double Estimate::sumMicroseconds() const {
-  if (tile.splitK == 1)
-    return 0;
-  double bytes = 4.0 * double(product.rows()) * double(product.n) *
-                 double(tile.splitK + 1);
-  double cacheGBs = kCopyBytes * double(chip.multiprocessors) * chip.clockGHz;
-  return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
-}
-
-double Estimate::microseconds() const {
-  int64_t resident = residentBlocks();
-  int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
-                   ceilDiv(product.n, tile.blockN) * tile.splitK;
-  double tiles = double(ceilDiv(ceilDiv(product.k, kTileRows), tile.splitK));
-  double stored = double(tile.blockM * tile.blockN) *
-                  double(tile.splitK > 1 ? 4 : elementSize(product.outputType));
-  auto waveClocks = [&](int64_t count) {
-    return tiles * tileClocks(count) + kBlockStart +
-           double(count) * stored / kStoredBytesPerClock;
-  };
-  int64_t wave = resident * chip.multiprocessors;
-  double clocks = double(blocks / wave) * waveClocks(resident);
-  if (int64_t left = ceilDiv(blocks % wave, chip.multiprocessors); left > 0)
-    clocks += waveClocks(left);
-  double time = kMeasured * clocks / (kSustainedClock * chip.clockGHz) / 1000 +
-                kLaunchMicroseconds;
-  return std::max(time, tile.memoryFloor) + sumMicroseconds();
-}
-
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
 
-static void setLeastTimes(const GpuProduct &product, const GpuChip &chip,
-                          GpuSchedule &tile) {
-  double rows = double(product.rows()), n = double(product.n);
-  double k = double(alignTo(product.k, kTileRows));
-  tile.fmaFloor =
-      2 * rows * k * n /
-      (chip.multiprocessors * operationsPerClock(chip) * chip.clockGHz) / 1000;
-  double bytes = kBytes * (rows * double(product.k) + k / 2 * n) + k / 8 * n +
-                 rows * n * double(elementSize(product.outputType));
-  tile.memoryFloor = bytes / chip.memoryGBs / 1000;
-}
-
-static constexpr Shape kShapes[] = {
+static constexpr MmaShape kShapes[] = {
     {256, 128, 64, 64}, {128, 128, 64, 64}, {128, 256, 64, 64},
     {128, 128, 64, 32}, {128, 64, 64, 32},  {64, 128, 32, 64},
     {64, 64, 32, 32},   {32, 128, 32, 32},  {32, 64, 32, 16},
     {16, 128, 16, 32},  {16, 64, 16, 16},   {8, 128, 8, 32},
 };
 
-namespace {
-class Search {
-public:
-  Search(const GpuProduct &product, const GpuChip &chip)
-      : product(product), chip(chip) {}
-
-  std::optional<GpuSchedule> run() {
-    for (const Shape &shape : kShapes)
-      if (fits(shape))
-        visitShape(shape);
-    return best;
+static std::optional<GpuSchedule> choose(const GpuProduct &product,
+                                         const GpuChip &chip) {
+  MmaChoice choice(product, chip);
+  double k = double(alignTo(product.k, kTileRows));
+  // Of each four rows two values, and metadata of four bits.
+  double weightBytes = double(product.n) * (k / 2 * kMmaBytes + k / 8);
+  for (const MmaShape &shape : kShapes) {
+    if (!shape.hasRegisters(product.k / 2))
+      continue;
+    GpuSchedule tile = shape.makeSchedule(kTileRows);
+    setLeastTimes(product, chip, operationsPerClock(chip), k, weightBytes,
+                  tile);
+    choice.visit<Estimate>(tile);
   }
-
-private:
-  /// Sums of long products are added to totals, which take as many registers.
-  bool fits(const Shape &shape) const {
-    bool isLong = product.k / 2 > kLongSumRows;
-    return !isLong || shape.warpM * shape.warpN / kWarp <= kMaxSumsWithTotals;
-  }
-  void visitShape(const Shape &shape);
-  void visit(GpuSchedule tile);
-
-  const GpuProduct &product;
-  const GpuChip &chip;
-  std::optional<GpuSchedule> best;
-};
-} // namespace
-
-void Search::visitShape(const Shape &shape) {
-  GpuSchedule tile;
-  tile.blockM = shape.blockM;
-  tile.blockN = shape.blockN;
-  tile.blockK = kTileRows;
-  tile.warpM = shape.warpM;
-  tile.warpN = shape.warpN;
-  setLeastTimes(product, chip, tile);
-  for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)
-    for (tile.stages = 2; tile.stages <= kMaxStages; ++tile.stages)
-      visit(tile);
-}
-
-void Search::visit(GpuSchedule tile) {
-  // Parts of more than one tile each.
-  if (tile.splitK > 1 && tile.splitK * 2 * kTileRows > product.k)
-    return;
-  Estimate estimate(product, chip, tile);
-  tile.sharedBytes = estimate.sharedBytes();
-  if (tile.sharedBytes > chip.sharedPerBlock || estimate.residentBlocks() < 1)
-    return;
-  tile.microseconds = estimate.microseconds();
-  // Of equals, the one with more buffers.
-  if (!best || tile.microseconds <= best->microseconds)
-    best = tile;
+  return choice.best;
 }
 
 /// Why the strategy does not have the product, if so.
@@ -264,7 +151,7 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
                                             const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNot(product))
     return Error{"strategy mma_sp expected " + *reason};
-  if (std::optional<GpuSchedule> best = Search(product, chip).run())
+  if (std::optional<GpuSchedule> best = choose(product, chip))
     return *best;
   return Error{"strategy mma_sp expected tiles that fit in " +
                std::to_string(chip.sharedPerBlock) + " bytes of shared memory"};

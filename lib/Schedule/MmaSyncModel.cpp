@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuModels.h"
-
-#include "nm/Schedule/SumChains.h"
+#include "MmaModel.h"
 
 #include <algorithm>
 #include <numeric>
@@ -39,48 +37,27 @@ static constexpr double kSharedBytesPerClock = 128, kCacheBytesPerClock = 45;
 /// Clocks of a tile's barrier and of the first loads behind it, and of the
 /// lesser of multiplications and loads what does not overlap.
 static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
-/// Of a block before its first tile arrives and after its last, and bytes of C
-/// that it stores in a clock.
-static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;
-static constexpr double kLaunchMicroseconds = 2;
-
 /// What 27 kernels on an H200 (2026-11-22) took, over the clocks above: without
 /// lists of rows 1.5 to 2.2, with them 1.5 to 5.6.
 static constexpr double kMeasured = 1.8, kMeasuredWithLists = 3;
-/// Accesses of the second-level cache that take the time of a partial sum's
-/// store and load.
-static constexpr double kSumAccesses = 2.6;
-
-static constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
 /// Of a thread beside its sums: fragments, positions and addresses.
 static constexpr int64_t kOtherRegisters = 76;
 /// The same where A comes by single elements.
 static constexpr int64_t kEdgeRegisters = 80;
 /// How much longer those take to store than words of 16 bytes.
 static constexpr double kElementStores = 8;
-/// Shared memory that the driver keeps of every block, and the unit that
-/// buffers are rounded up to.
-static constexpr int64_t kReservedShared = 1024, kBufferAlignment = 128;
-/// Rows and columns of the squares that fragments are loaded by, and bytes of
-/// an element.
-static constexpr int64_t kMatrixSide = 16, kBytes = 2;
-/// Sums of a thread that leave registers for as many totals.
-static constexpr int64_t kMaxSumsWithTotals = 64;
+/// The unit that buffers are rounded up to.
+static constexpr int64_t kBufferAlignment = 128;
+/// Rows and columns of the squares that fragments are loaded by.
+static constexpr int64_t kMatrixSide = 16;
 
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A block's tile and a warp's.
-struct Shape {
-  int64_t blockM, blockN, warpM, warpN;
-};
-} // namespace
-
 // A warp of 128 x 32 has the fewest loads for each product of units of 32
 // columns, one of 64 x 64 of wider ones; blocks of few rows take fewer.
-static constexpr Shape kShapes[] = {
+static constexpr MmaShape kShapes[] = {
     {128, 256, 128, 32}, {256, 128, 128, 32}, {128, 128, 128, 32},
     {128, 256, 64, 64},  {256, 128, 64, 64},  {128, 128, 64, 64},
     {128, 128, 64, 32},  {64, 256, 64, 32},   {64, 128, 64, 32},
@@ -92,7 +69,6 @@ static constexpr Shape kShapes[] = {
 
 /// Rows of A's tile, and kept rows, beyond which a longer one saves nothing.
 static constexpr int64_t kMaxTileRows = 256, kMaxKeptRows = 128;
-static constexpr int64_t kMaxStages = 5, kMaxSplitK = 16;
 
 /// Columns of a panel.
 static int64_t panelOf(const Pattern &pattern, int64_t blockN) {
@@ -130,42 +106,42 @@ bool nm::hasMmaSyncFragments(const PanelPacking &packing) {
 
 namespace {
 /// A candidate, and what it takes.
-class Estimate {
+class Estimate : public MmaEstimate {
 public:
-  Estimate(const GpuProduct &product, const GpuChip &chip, GpuSchedule tile)
-      : product(product), chip(chip), tile(std::move(tile)) {
+  Estimate(const GpuProduct &product, const GpuChip &chip, GpuSchedule given)
+      : MmaEstimate(product, chip, std::move(given)) {
     const Pattern &pattern = product.pattern;
-    int64_t windows = this->tile.blockK / pattern.windowRows();
+    int64_t windows = tile.blockK / pattern.windowRows();
     kept = windows * pattern.keptRows();
     isSpread = windows % kWindows == 0;
-    stagedRows = this->tile.blockK;
-    if (this->tile.pack) {
-      PanelPacking lists = this->tile.packing;
-      lists.colInfo = this->tile.blockN;
+    stagedRows = tile.blockK;
+    if (tile.pack) {
+      PanelPacking lists = tile.packing;
+      lists.colInfo = tile.blockN;
       stagedRows = windows * lists.unitsOfList(pattern) * pattern.bk;
     }
   }
 
-  int64_t sharedBytes() const {
-    int64_t weights = isInPlace() ? 0 : kept * tile.blockN * kBytes;
+  int64_t sharedBytes() const override {
+    int64_t weights = isInPlace() ? 0 : kept * tile.blockN * kMmaBytes;
     return tile.stages *
-           (alignTo(stagedRows * tile.blockM * kBytes, kBufferAlignment) +
+           (alignTo(stagedRows * tile.blockM * kMmaBytes, kBufferAlignment) +
             alignTo(weights, kBufferAlignment));
   }
-  int64_t residentBlocks() const;
-  double microseconds() const;
+  int64_t residentBlocks() const override;
+  double microseconds() const override {
+    return microsecondsAt((tile.pack ? kMeasuredWithLists : kMeasured) *
+                              clocks(),
+                          chip.clockGHz, kCacheBytesPerClock);
+  }
 
 private:
-  int64_t warps() const {
-    return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
-  }
   bool isInPlace() const { return hasMmaSyncFragments(tile.packing); }
   /// Whether rows of A are not whole words, or not known to be, so that no
   /// asynchronous copies take them.
   bool isByElements() const {
     return product.m == GpuProduct::kUnknown || product.m % 2 != 0;
   }
-  int64_t sums() const { return tile.warpM * tile.warpN / kWarp; }
   int64_t squares() const {
     if (!isSpread)
       return ceilDiv(kept, kMatrixSide);
@@ -175,17 +151,13 @@ private:
   double multiplyClocks() const;
   double sharedClocks() const;
   double bytesOfA() const {
-    return double(kBytes) * double(stagedRows * tile.blockM);
+    return double(kMmaBytes) * double(stagedRows * tile.blockM);
   }
   double bytesOfWeights() const {
-    return double(kBytes) * double(kept * tile.blockN);
+    return double(kMmaBytes) * double(kept * tile.blockN);
   }
-  double tileClocks(int64_t blocks) const;
-  double sumMicroseconds() const;
+  double tileClocks(int64_t blocks) const override;
 
-  const GpuProduct &product;
-  const GpuChip &chip;
-  GpuSchedule tile;
   /// Kept rows of a tile, and rows of A that are staged.
   int64_t kept, stagedRows;
   /// Whether ldmatrix reads rows of eight windows at once, and thus in
@@ -204,9 +176,7 @@ int64_t Estimate::residentBlocks() const {
     registers += stagedRows * tile.blockM / (warps() * kWarp) + kEdgeRegisters;
   if (registers > kMaxRegisters)
     return 0;
-  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarp),
-                  chip.sharedPerMultiprocessor /
-                      (sharedBytes() + kReservedShared));
+  return countResident(registers);
 }
 
 double Estimate::multiplyClocks() const {
@@ -237,76 +207,29 @@ double Estimate::tileClocks(int64_t blocks) const {
   return double(blocks) * bound + 2 * waits / warpsOfScheduler;
 }
 
-/// Of the kernel that adds up the parts of k.
-double Estimate::sumMicroseconds() const {
-  if (tile.splitK == 1)
-    return 0;
-  double bytes = 4.0 * double(product.rows()) * double(product.n) *
-                 double(tile.splitK + 1);
-  double cacheGBs =
-      kCacheBytesPerClock * double(chip.multiprocessors) * chip.clockGHz;
-  return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
-}
-
-double Estimate::microseconds() const {
-  int64_t resident = residentBlocks();
-  int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
-                   ceilDiv(product.n, tile.blockN) * tile.splitK;
-  double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
-  double stored = double(tile.blockM * tile.blockN) *
-                  double(tile.splitK > 1 ? 4 : elementSize(product.outputType));
-  auto waveClocks = [&](int64_t count) {
-    return tiles * tileClocks(count) + kBlockStart +
-           double(count) * stored / kStoredBytesPerClock;
-  };
-  int64_t wave = resident * chip.multiprocessors;
-  double clocks = double(blocks / wave) * waveClocks(resident);
-  if (int64_t left = ceilDiv(blocks % wave, chip.multiprocessors); left > 0)
-    clocks += waveClocks(left);
-  clocks *= tile.pack ? kMeasuredWithLists : kMeasured;
-  double time = clocks / chip.clockGHz / 1000 + kLaunchMicroseconds;
-  return std::max(time, tile.memoryFloor) + sumMicroseconds();
-}
-
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
-
-static void setLeastTimes(const GpuProduct &product, const GpuChip &chip,
-                          GpuSchedule &tile) {
-  double rows = double(product.rows()), n = double(product.n);
-  double kept = double(product.pattern.condensedRows(product.k));
-  tile.fmaFloor =
-      2 * rows * kept * n /
-      (chip.multiprocessors * operationsPerClock(chip) * chip.clockGHz) / 1000;
-  double bytes =
-      kBytes * (rows * double(product.k) + kept * n) +
-      rows * n * double(elementSize(product.outputType)) +
-      kept / double(product.pattern.bk) * n / double(product.pattern.bn);
-  tile.memoryFloor = bytes / chip.memoryGBs / 1000;
-}
 
 namespace {
 class Search {
 public:
   Search(const GpuProduct &product, const GpuChip &chip)
-      : product(product), chip(chip) {}
+      : product(product), chip(chip), choice(product, chip) {}
 
   std::optional<GpuSchedule> run() {
-    for (const Shape &shape : kShapes)
+    for (const MmaShape &shape : kShapes)
       if (fits(shape))
         for (int64_t windows = 1; isWorthwhile(windows); ++windows)
           visitTile(shape, windows);
-    return best;
+    return choice.best;
   }
 
 private:
-  bool fits(const Shape &shape) const {
+  bool fits(const MmaShape &shape) const {
     int64_t panel = panelOf(product.pattern, shape.blockN);
-    bool isLong = product.pattern.condensedRows(product.k) > kLongSumRows;
-    int64_t sums = shape.warpM * shape.warpN / kWarp;
     return (panel % shape.warpN == 0 || shape.warpN % panel == 0) &&
-           (!isLong || sums <= kMaxSumsWithTotals);
+           shape.hasRegisters(product.pattern.condensedRows(product.k));
   }
   bool isWorthwhile(int64_t windows) const {
     const Pattern &pattern = product.pattern;
@@ -317,29 +240,29 @@ private:
            windows * pattern.keptRows() <= kMaxKeptRows &&
            rows - pattern.windowRows() < product.k;
   }
-  void visitTile(const Shape &shape, int64_t windows);
-  void visit(GpuSchedule tile);
+  void visitTile(const MmaShape &shape, int64_t windows);
 
   const GpuProduct &product;
   const GpuChip &chip;
-  std::optional<GpuSchedule> best;
+  MmaChoice choice;
 };
 } // namespace
 
-void Search::visitTile(const Shape &shape, int64_t windows) {
-  GpuSchedule tile;
-  tile.blockM = shape.blockM;
-  tile.blockN = shape.blockN;
-  tile.blockK = windows * product.pattern.windowRows();
-  tile.warpM = shape.warpM;
-  tile.warpN = shape.warpN;
-  tile.packing = chooseMmaSyncPacking(product.pattern, tile);
-  setLeastTimes(product, chip, tile);
+void Search::visitTile(const MmaShape &shape, int64_t windows) {
+  const Pattern &pattern = product.pattern;
+  GpuSchedule tile = shape.makeSchedule(windows * pattern.windowRows());
+  tile.packing = chooseMmaSyncPacking(pattern, tile);
+  double kept = double(pattern.condensedRows(product.k)), n = double(product.n);
+  // Weights, and an index of a byte for each unit.
+  double weightBytes =
+      kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
+  setLeastTimes(product, chip, operationsPerClock(chip), kept, weightBytes,
+                tile);
   PanelPacking lists;
   lists.panel = tile.packing.panel;
   lists.colInfo = shape.blockN;
   // Panels that are narrower than a unit make it a unit of their columns.
-  Pattern narrowed = product.pattern;
+  Pattern narrowed = pattern;
   narrowed.bn = std::min(narrowed.bn, lists.panel);
   bool canPack = bool(lists.verify(narrowed));
   for (bool packs : {false, true}) {
@@ -347,25 +270,9 @@ void Search::visitTile(const Shape &shape, int64_t windows) {
               : product.rowPacking == RowPacking::Always)
       continue;
     tile.pack = packs;
-    tile.packing = chooseMmaSyncPacking(product.pattern, tile);
-    for (tile.stages = 2; tile.stages <= kMaxStages; ++tile.stages)
-      for (tile.splitK = 1; tile.splitK <= kMaxSplitK; tile.splitK *= 2)
-        visit(tile);
+    tile.packing = chooseMmaSyncPacking(pattern, tile);
+    choice.visit<Estimate>(tile);
   }
-}
-
-void Search::visit(GpuSchedule tile) {
-  // Parts of whole tiles, more than one each.
-  if (tile.splitK > 1 && tile.splitK * 2 * tile.blockK > product.k)
-    return;
-  Estimate estimate(product, chip, tile);
-  tile.sharedBytes = estimate.sharedBytes();
-  if (tile.sharedBytes > chip.sharedPerBlock || estimate.residentBlocks() < 1)
-    return;
-  tile.microseconds = estimate.microseconds();
-  // Of equals, the one with more buffers.
-  if (!best || tile.microseconds <= best->microseconds)
-    best = tile;
 }
 
 /// Why the strategy does not have the product, if so.

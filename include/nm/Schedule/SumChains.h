@@ -40,6 +40,10 @@ inline constexpr int64_t kLongSumRows = 24 * 1024;
 /// many equal terms is up to 1e-5.
 inline constexpr int64_t kShortSumChainRows = 512;
 
+/// Whether a thread of mma_sync or mma_sp has registers for as many totals as
+/// it has sums.
+constexpr bool hasMmaTotals(int64_t sums) { return sums <= 64; }
+
 /// A sum of `items` items of `rowsPerItem` kept rows each is made of parts: how
 /// many items each has, or 0 where the sum is one chain, or too short for
 /// whole items to be parts of it.
