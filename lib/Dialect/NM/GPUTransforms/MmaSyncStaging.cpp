@@ -4,14 +4,8 @@
 
 #include "StagedOperands.h"
 
-#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/MmaSyncOperands.h"
 #include "nm/Dialect/NM/IR/Chip.h"
-
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -45,9 +39,9 @@ private:
   MemRefType typeOfValues() const {
     return getBufferType(getWeightShape(op, tile).values);
   }
-  void copy(Value source, Value destination, int64_t width, bool transpose,
-            bool takesRows);
-  Value stageValues();
+  bool readsInPlace() const {
+    return readsWeightsInPlace(op.getPanelPacking());
+  }
 
   OpBuilder &builder;
   Location loc;
@@ -55,11 +49,6 @@ private:
   const GpuTile &tile;
   /// The rows of A that are staged, if not all.
   std::optional<RowsOfTile> rows;
-
-  /// Of copies that are awaited with the tile.
-  SmallVector<Value> tokens;
-  /// What is in registers, and where it goes.
-  SmallVector<std::pair<Value, Value>> fragments;
 };
 } // namespace
 
@@ -72,64 +61,31 @@ MemRefType Staging::typeOfA() const {
 
 uint64_t Staging::countBytes() const {
   int64_t bytes = getWorkgroupBytes(typeOfA());
-  if (!readsWeightsInPlace(op.getPanelPacking()))
+  if (!readsInPlace())
     bytes += getWorkgroupBytes(typeOfValues());
   return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
 }
 
-/// Copies asynchronously what stays as it is, `width` elements at a time; by
-/// elements what is transposed, or too narrow for that.
-void Staging::copy(Value source, Value destination, int64_t width,
-                   bool transpose, bool takesRows) {
-  auto type = cast<MemRefType>(destination.getType());
-  Value list = takesRows ? rows->list : Value();
-  RowListAttr listAttr = takesRows ? rows->attr : RowListAttr();
-  if (!transpose && width * type.getElementTypeBitWidth() / 8 >= kMinAsyncBytes)
-    tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source,
-                                    destination, /*part=*/ArrayRef<int64_t>(),
-                                    list, listAttr)
-                         .getToken());
-  else
-    fragments.push_back(
-        {LoadTileOp::create(builder, loc, CopyWay::Elements, source, transpose,
-                            type, list, listAttr),
-         destination});
-}
-
-Value Staging::stageValues() {
-  if (readsWeightsInPlace(op.getPanelPacking()))
-    return castOpen(builder, loc, op.getValues(),
-                    getWeightShape(op, tile).values);
-  Value values = memref::AllocOp::create(builder, loc, typeOfValues());
-  copy(op.getValues(), values,
-       getAccessWidth(op.getValues(), typeOfValues().getShape()),
-       /*transpose=*/false, /*takesRows=*/false);
-  return values;
-}
-
 void Staging::emit() {
   builder.setInsertionPoint(op);
-  Value a = memref::AllocOp::create(builder, loc, typeOfA());
-  copy(op.getA(), a, getAccessWidth(op.getA(), typeOfA().getShape()),
-       /*transpose=*/!op.getTransposeA(), /*takesRows=*/rows.has_value());
+  OperandCopies copies(builder, loc);
+  Value a = copies.copyToNew(op.getA(), typeOfA(),
+                             /*transpose=*/!op.getTransposeA(), rows);
+  StorageShape weights = getWeightShape(op, tile);
+  Value values = readsInPlace()
+                     ? castOpen(builder, loc, op.getValues(), weights.values)
+                     : copies.copyToNew(op.getValues(), typeOfValues());
   SmallVector<Value> operands = {
-      a, stageValues(),
-      castOpen(builder, loc, op.getIndices(), getWeightShape(op, tile).indices),
+      a, values, castOpen(builder, loc, op.getIndices(), weights.indices),
       castOutput(builder, op, tile)};
-  Value group = GroupOp::create(builder, loc, tokens);
-  for (auto [loaded, buffer] : fragments)
-    StoreTileOp::create(builder, loc, loaded, buffer);
-  AwaitOp::create(builder, loc, SyncScope::Block, group);
+  AwaitOp::create(builder, loc, SyncScope::Block, copies.finish());
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setTransposeA(true);
   if (rows)
     setPackedPattern(staged, *rows);
-  // The next tile is copied over this one.
-  if (isa<scf::ForOp>(op->getParentOp()))
-    ReleaseOp::create(builder, loc, SyncScope::Block,
-                      ArrayRef(operands).take_front(
-                          readsWeightsInPlace(op.getPanelPacking()) ? 1 : 2));
+  releaseForNextTile(builder, staged,
+                     ArrayRef(operands).take_front(readsInPlace() ? 1 : 2));
   op.erase();
 }
 
@@ -142,13 +98,9 @@ LogicalResult mlir::nm::stageMmaSyncOperands(OpBuilder &builder, SpMMOp op) {
   if (failed(rows))
     return failure();
   Staging staging(builder, op, *tile, std::move(*rows));
-  uint64_t bytes = staging.countBytes(), maxBytes = chip->sharedPerBlock;
-  if (bytes > maxBytes)
-    return op.emitOpError()
-           << "expected tiles of at most " << maxBytes
-           << " bytes of shared memory, but " << tile->stages << " stages of a "
-           << staging.countRows() << " x " << tile->m
-           << " tile of A with its weights take " << bytes;
+  if (failed(verifyStageBytes(op, *tile, staging.countRows(), tile->m,
+                              staging.countBytes(), chip->sharedPerBlock)))
+    return failure();
   staging.emit();
   return success();
 }

@@ -28,7 +28,8 @@ public:
   Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
           std::optional<RowsOfTile> rows)
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
-        rows(std::move(rows)), block(describeBlock()), copies(getCopies()) {}
+        rows(std::move(rows)), block(describeBlock()), copies(getCopies()),
+        awaited(builder, loc) {}
 
   /// Checks that the schedule's fields fit the operands, and that those fit in
   /// `maxBytes` of shared memory.
@@ -50,11 +51,9 @@ private:
   }
   int64_t widthOfA();
   bool hasFullTiles();
-  void copy(Value source, Value destination);
   void copyA();
   void copyToStagingBuffer();
   void copyFromStagingBuffer();
-  Value stageWeights(Value source, MemRefType type);
   Value stageIndices();
   bool isRowMajor() { return copies.layoutA == LayoutOfA::RowMajor; }
   bool hasStagingBuffer() { return copies.copyA == CopyOfA::Matrices; }
@@ -72,11 +71,10 @@ private:
   ::nm::SimtCopies copies;
 
   Value tileOfA, stagingBuffer;
-  /// Of copies that are awaited with the tile, and of parts of A that are on
-  /// their way to the staging buffer.
-  SmallVector<Value> tokens, partTokens;
-  /// What is in registers, and where it goes.
-  SmallVector<std::pair<Value, Value>> fragments;
+  /// The copies that are awaited with the tile.
+  OperandCopies awaited;
+  /// Of parts of A that are on their way to the staging buffer.
+  SmallVector<Value> partTokens;
 };
 } // namespace
 
@@ -219,54 +217,21 @@ uint64_t Staging::countBytes() {
 LogicalResult Staging::verify(uint64_t maxBytes) {
   if (::nm::Status status = block.verify(copies); !status)
     return op.emitOpError() << status.error().message;
-  uint64_t bytes = countBytes();
-  if (bytes <= maxBytes)
-    return success();
-  return op.emitOpError() << "expected tiles of at most " << maxBytes
-                          << " bytes of shared memory, but " << tile.stages
-                          << " stages of a " << countRows() << " x " << tile.m
-                          << " tile of A with its weights take " << bytes;
+  return verifyStageBytes(op, tile, countRows(), tile.m, countBytes(),
+                          maxBytes);
 }
 
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Copies a tile as it is: asynchronously, or by elements where those that are
-/// contiguous are too few for that.
-void Staging::copy(Value source, Value destination) {
-  auto type = cast<MemRefType>(destination.getType());
-  int64_t width = getAccessWidth(source, type.getShape());
-  if (width * type.getElementTypeBitWidth() / 8 >= kMinAsyncBytes) {
-    tokens.push_back(
-        CopyOp::create(builder, loc, CopyWay::Direct, source, destination)
-            .getToken());
-    return;
-  }
-  Value loaded = LoadTileOp::create(builder, loc, CopyWay::Elements, source,
-                                    /*transpose=*/false, type);
-  fragments.push_back({loaded, destination});
-}
-
-/// Where A stays as it is, or goes through registers because it is transposed
-/// or its rows are gathered by elements.
+/// Where A stays as it is, or goes through registers because it is transposed.
 void Staging::copyA() {
-  Value list = rows ? rows->list : Value();
-  RowListAttr listAttr = rows ? rows->attr : RowListAttr();
-  bool isDirect = copies.copyA == CopyOfA::Direct;
-  if (isDirect && widthOfA() * elementBytes() >= kMinAsyncBytes) {
-    tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
-                                    tileOfA, /*part=*/ArrayRef<int64_t>(), list,
-                                    listAttr)
-                         .getToken());
-    return;
-  }
-  CopyWay way =
-      copies.copyA == CopyOfA::Squares ? CopyWay::Squares : CopyWay::Elements;
-  Value loaded =
-      LoadTileOp::create(builder, loc, way, op.getA(),
-                         /*transpose=*/!isDirect, typeOfA(), list, listAttr);
-  fragments.push_back({loaded, tileOfA});
+  if (copies.copyA == CopyOfA::Direct)
+    return awaited.copy(op.getA(), tileOfA, /*transpose=*/false, rows);
+  awaited.copyThroughRegisters(
+      copies.copyA == CopyOfA::Squares ? CopyWay::Squares : CopyWay::Elements,
+      op.getA(), tileOfA, /*transpose=*/true, rows);
 }
 
 /// Each warp copies fragments of A as they are, and is alone to read them: it
@@ -292,21 +257,15 @@ void Staging::copyFromStagingBuffer() {
   }
 }
 
-Value Staging::stageWeights(Value source, MemRefType type) {
-  Value buffer = memref::AllocOp::create(builder, loc, type);
-  copy(source, buffer);
-  return buffer;
-}
-
 /// A panel's indices are contiguous, and a unit row of one is a few bytes:
 /// panels are copied as rows of bytes.
 Value Staging::stageIndices() {
   MemRefType type = typeOfIndices();
   if (type.getRank() == 2)
-    return stageWeights(op.getIndices(), type);
+    return awaited.copyToNew(op.getIndices(), type);
   Value buffer = memref::AllocOp::create(builder, loc, type);
   SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
-  copy(
+  awaited.copy(
       memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows),
       memref::CollapseShapeOp::create(builder, loc, buffer, panelRows));
   return buffer;
@@ -317,13 +276,11 @@ void Staging::emit() {
   // A's loads take longest to return, so they are issued first.
   tileOfA = memref::AllocOp::create(builder, loc, typeOfA());
   hasStagingBuffer() ? copyToStagingBuffer() : copyA();
-  Value values = stageWeights(op.getValues(), typeOfValues());
+  Value values = awaited.copyToNew(op.getValues(), typeOfValues());
   Value indices = leavesIndices() ? op.getIndices() : stageIndices();
   SmallVector<Value> operands = {tileOfA, values, indices,
                                  castOutput(builder, op, tile)};
-  Value group = GroupOp::create(builder, loc, tokens);
-  for (auto [loaded, buffer] : fragments)
-    StoreTileOp::create(builder, loc, loaded, buffer);
+  Value group = awaited.finish();
   copyFromStagingBuffer();
   AwaitOp::create(builder, loc, SyncScope::Block, group);
   auto staged = cast<SpMMOp>(
@@ -331,10 +288,8 @@ void Staging::emit() {
   staged.setTransposeA(!isRowMajor());
   if (rows)
     setPackedPattern(staged, *rows);
-  // The next tile is copied over this one.
-  if (isa<scf::ForOp>(op->getParentOp()))
-    ReleaseOp::create(builder, loc, SyncScope::Block,
-                      ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
+  releaseForNextTile(builder, staged,
+                     ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
   op.erase();
 }
 

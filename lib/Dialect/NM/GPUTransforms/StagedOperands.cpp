@@ -2,8 +2,11 @@
 
 #include "StagedOperands.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -68,6 +71,68 @@ Value mlir::nm::castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
   whole[op.getNDimOfC()] = tile.n;
   return castOpen(builder, op.getLoc(), op.getC(), whole);
 }
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
+                               const std::optional<RowsOfTile> &rows) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  copy(source, buffer, transpose, rows);
+  return buffer;
+}
+
+void OperandCopies::copy(Value source, Value buffer, bool transpose,
+                         const std::optional<RowsOfTile> &rows) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t width = getAccessWidth(source, type.getShape());
+  if (transpose || width * type.getElementTypeBitWidth() / 8 < kMinAsyncBytes)
+    return copyThroughRegisters(CopyWay::Elements, source, buffer, transpose,
+                                rows);
+  tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source, buffer,
+                                  /*part=*/ArrayRef<int64_t>(),
+                                  rows ? rows->list : Value(),
+                                  rows ? rows->attr : RowListAttr())
+                       .getToken());
+}
+
+void OperandCopies::copyThroughRegisters(
+    CopyWay way, Value source, Value buffer, bool transpose,
+    const std::optional<RowsOfTile> &rows) {
+  Value loaded = LoadTileOp::create(
+      builder, loc, way, source, transpose, cast<MemRefType>(buffer.getType()),
+      rows ? rows->list : Value(), rows ? rows->attr : RowListAttr());
+  fragments.push_back({loaded, buffer});
+}
+
+Value OperandCopies::finish() {
+  Value group = GroupOp::create(builder, loc, tokens);
+  for (auto [loaded, buffer] : fragments)
+    StoreTileOp::create(builder, loc, loaded, buffer);
+  return group;
+}
+
+void mlir::nm::releaseForNextTile(OpBuilder &builder, SpMMOp product,
+                                  ArrayRef<Value> buffers) {
+  if (isa<scf::ForOp>(product->getParentOp()))
+    ReleaseOp::create(builder, product.getLoc(), SyncScope::Block, buffers);
+}
+
+LogicalResult mlir::nm::verifyStageBytes(SpMMOp op, const GpuTile &tile,
+                                         int64_t rowsOfA, int64_t columnsOfA,
+                                         uint64_t bytes, uint64_t maxBytes) {
+  if (bytes <= maxBytes)
+    return success();
+  return op.emitOpError() << "expected tiles of at most " << maxBytes
+                          << " bytes of shared memory, but " << tile.stages
+                          << " stages of a " << rowsOfA << " x " << columnsOfA
+                          << " tile of A with its weights take " << bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
 
 void mlir::nm::setPackedPattern(SpMMOp staged, const RowsOfTile &rows) {
   ::nm::Pattern pattern = rows.getPattern();

@@ -29,6 +29,46 @@ Value castOpen(OpBuilder &builder, Location loc, Value operand,
 /// The same for C, of which the sizes say what there is to store.
 Value castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile);
 
+/// Copies of the operands of a product to workgroup memory, which it awaits
+/// together.
+class OperandCopies {
+public:
+  OperandCopies(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc) {}
+
+  /// Copies `source`, or the rows of it that `rows` lists, to a new buffer of
+  /// `type`: asynchronously where it stays as it is and as many elements are
+  /// contiguous as an asynchronous copy takes, else by elements.
+  Value copyToNew(Value source, MemRefType type, bool transpose = false,
+                  const std::optional<RowsOfTile> &rows = {});
+  void copy(Value source, Value buffer, bool transpose = false,
+            const std::optional<RowsOfTile> &rows = {});
+  /// The same in the way `way`, through registers.
+  void copyThroughRegisters(CopyWay way, Value source, Value buffer,
+                            bool transpose,
+                            const std::optional<RowsOfTile> &rows = {});
+  /// Groups the asynchronous copies, and stores what is in registers.
+  Value finish();
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  SmallVector<Value> tokens;
+  /// What is in registers, and where it goes.
+  SmallVector<std::pair<Value, Value>> fragments;
+};
+
+/// Lets threads wait until no one reads `buffers` of `product`'s tile, where
+/// the next tile is copied over them.
+void releaseForNextTile(OpBuilder &builder, SpMMOp product,
+                        ArrayRef<Value> buffers);
+
+/// Whether all stages of tiles of `rowsOfA` x `columnsOfA` of A and of weights,
+/// of `bytes` together, fit in the `maxBytes` of shared memory of a block.
+LogicalResult verifyStageBytes(SpMMOp op, const GpuTile &tile, int64_t rowsOfA,
+                               int64_t columnsOfA, uint64_t bytes,
+                               uint64_t maxBytes);
+
 /// Lets `staged`, whose tile of A has the rows of `rows`, find units by their
 /// places in the lists: its windows are the lists.
 void setPackedPattern(SpMMOp staged, const RowsOfTile &rows);
