@@ -9,13 +9,17 @@
 namespace mlir::nm {
 
 /// Where the matrices of a warp's sums are, of 16 rows and 8 columns each, of
-/// which a lane has four (PTX ISA, "Matrix Fragments for mma.m16n8k16"). Their
-/// rows are columns of B, and their columns rows of A.
+/// which a lane has four (PTX ISA, "Matrix Fragments for mma.m16n8k16").
 struct FragmentSums {
-  /// Of the block's tile, i32: those of the warp's first matrix.
-  Value firstN, firstM;
-  /// Matrices along n, and along m, which follow one another first.
-  int64_t alongN, alongM;
+  /// Whether the 16 rows of a matrix are columns of B and its 8 columns rows of
+  /// A, rather than the other way round.
+  bool areRowsOfN;
+  /// Of the block's tile, i32: the first row and column of the warp's first
+  /// matrix.
+  Value firstRow, firstColumn;
+  /// Matrices along their rows, and along their columns, which follow one
+  /// another first.
+  int64_t alongRows, alongColumns;
 
   /// The sums as lines of four along C's last dimension.
   SmallVector<TileLine> getLines(ThreadEmitter &emitter, const MmaLane &lane,

@@ -3,9 +3,11 @@
 #include "MmaFragments.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 using namespace mlir;
@@ -66,22 +68,55 @@ Value MatrixRows::placeWord(const RowPlace &row, Value column, int64_t offset) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-SquareWords mlir::nm::loadSquare(ThreadEmitter &emitter, Value elements,
-                                 Value place) {
+Value mlir::nm::clampToDim(ThreadEmitter &emitter, Value memref, int64_t dim,
+                           Value index, int64_t bound) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(dim) && type.getDimSize(dim) >= bound)
+    return index;
+  OpBuilder &builder = emitter.builder;
+  Value size = builder.createOrFold<memref::DimOp>(emitter.loc, memref, dim);
+  Value last =
+      builder.createOrFold<arith::SubIOp>(emitter.loc, size, emitter.index(1));
+  last =
+      builder.createOrFold<arith::MaxSIOp>(emitter.loc, last, emitter.index(0));
+  return emitter.least(index, last);
+}
+
+Value mlir::nm::flattenBuffer(ThreadEmitter &emitter, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto flat =
+      MemRefType::get({type.getNumElements()}, type.getElementType(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  return AliasOp::create(emitter.builder, emitter.loc, flat, buffer);
+}
+
+SquareWords mlir::nm::loadMatrices(ThreadEmitter &emitter, Value elements,
+                                   Value place, bool transpose) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   SquareWords words;
   auto type =
       VectorType::get({int64_t(words.size()), 2},
                       cast<MemRefType>(elements.getType()).getElementType());
-  Value loaded = nvgpu::LdMatrixOp::create(
-      builder, loc, type, elements, ValueRange{place}, /*transpose=*/true,
-      /*numTiles=*/uint32_t(words.size()));
+  Value loaded = nvgpu::LdMatrixOp::create(builder, loc, type, elements,
+                                           ValueRange{place}, transpose,
+                                           /*numTiles=*/uint32_t(words.size()));
   for (auto [i, word] : llvm::enumerate(words))
     word = LLVM::BitcastOp::create(
         builder, loc, builder.getI32Type(),
         vector::ExtractOp::create(builder, loc, loaded, int64_t(i)));
   return words;
+}
+
+SmallVector<Value> mlir::nm::toFragment(ThreadEmitter &emitter, Type type,
+                                        ArrayRef<Value> words) {
+  // The op takes words of f16 as pairs, and those of bf16 as bits.
+  if (!type.isF16())
+    return SmallVector<Value>(words);
+  return llvm::map_to_vector(words, [&](Value word) -> Value {
+    return LLVM::BitcastOp::create(emitter.builder, emitter.loc,
+                                   VectorType::get(2, type), word);
+  });
 }
 
 /// The halves of a word with k from `first` + 2 pair on that are below `count`,
@@ -116,22 +151,14 @@ void mlir::nm::multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
                         ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  // The op takes words of f16 as pairs, and those of bf16 as bits.
-  auto operands = [&](ArrayRef<Value> words) {
-    return llvm::map_to_vector(words, [&](Value word) -> Value {
-      return type.isF16() ? LLVM::BitcastOp::create(
-                                builder, loc, VectorType::get(2, type), word)
-                                .getResult()
-                          : word;
-    });
-  };
   NVVM::MMATypes element =
       type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
   Type f32 = builder.getF32Type();
   auto result = LLVM::LLVMStructType::getLiteral(
       builder.getContext(), SmallVector<Type>(sums.size(), f32));
   Value product = NVVM::MmaOp::create(
-      builder, loc, result, operands(rows), operands(columns), ValueRange(sums),
+      builder, loc, result, toFragment(emitter, type, rows),
+      toFragment(emitter, type, columns), ValueRange(sums),
       ArrayRef<int64_t>{kSquareSide, kMatrixSide, kSquareSide},
       /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
       std::array<NVVM::MMATypes, 2>{element, element},

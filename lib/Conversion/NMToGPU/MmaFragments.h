@@ -8,12 +8,16 @@
 #include "nm/Format/TileLayout.h"
 
 #include <array>
+#include <limits>
 
 namespace mlir::nm {
 
 /// Rows and columns of the matrices that mma.sync and ldmatrix are made of, and
 /// of the squares of 16-bit elements that one ldmatrix loads.
 inline constexpr int64_t kMatrixSide = 8, kSquareSide = 16;
+
+/// Sums of a lane of one instruction.
+inline constexpr int64_t kMmaSums = 4;
 
 /// The operand of mma.sync that a square is of: the one of 16 rows, or two of 8
 /// columns, each of which has its words side by side.
@@ -66,9 +70,24 @@ private:
   std::vector<::nm::BitXor> swizzle;
 };
 
-/// Loads the square that `place`, of each lane, has a row of in `elements`,
-/// a memref of one dimension.
-SquareWords loadSquare(ThreadEmitter &emitter, Value elements, Value place);
+/// `index`, which is below `bound`, or the last one of dimension `dim` of
+/// `memref` where that has fewer; it may have none, and has memory all the
+/// same.
+Value clampToDim(ThreadEmitter &emitter, Value memref, int64_t dim, Value index,
+                 int64_t bound = std::numeric_limits<int64_t>::max());
+
+/// A buffer in workgroup memory, in one dimension, in the order of its places.
+Value flattenBuffer(ThreadEmitter &emitter, Value buffer);
+
+/// Loads four matrices of 8 x 8 elements of 16 bits from `elements`, a memref
+/// of one dimension, where lanes 8 i to 8 i + 7 name the rows of matrix i by
+/// `place`: their words of each.
+SquareWords loadMatrices(ThreadEmitter &emitter, Value elements, Value place,
+                         bool transpose);
+
+/// Words of `type` as mma.sync and mma.sp take them.
+SmallVector<Value> toFragment(ThreadEmitter &emitter, Type type,
+                              ArrayRef<Value> words);
 
 /// Clears what a square has of k from `count` on.
 void clearRows(ThreadEmitter &emitter, const MmaLane &lane, MmaRole role,

@@ -13,6 +13,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,10 +26,6 @@ using ::nm::SparseOperand;
 
 /// Rows of k of an instruction, and instructions of a step of packed weights.
 static constexpr int64_t kInstructionK = 32, kHalves = 2;
-/// Sums of a lane of one instruction.
-static constexpr int64_t kSums = 4;
-/// Sums of a thread that leave registers for as many totals.
-static constexpr int64_t kMaxSumsWithTotals = 64;
 /// The PTX version that has ordered metadata (8.5), which is fast on all chips.
 /// Without it ptxas warns from sm_90 on.
 static constexpr int64_t kOrderedMetadataPtx = 85;
@@ -67,8 +64,7 @@ public:
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
   size_t countChainedSums(bool isLong) const override {
-    return isLong && countSums() <= kMaxSumsWithTotals ? size_t(countSums())
-                                                       : 0;
+    return isLong && ::nm::hasMmaTotals(countSums()) ? size_t(countSums()) : 0;
   }
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return tile.k / 2;
@@ -214,7 +210,8 @@ void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
       multiplySparse(
           emitter, operands.weights[block], operands.activations[fragment],
           prefetched[block * steps() + half.step], half.number,
-          sums.slice((block * columnFragments() + fragment) * kSums, kSums));
+          sums.slice((block * columnFragments() + fragment) * kMmaSums,
+                     kMmaSums));
 }
 
 SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
@@ -245,7 +242,8 @@ void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
   TileStores stores(builder, op, op.getC(), initial, epilogue);
-  FragmentSums fragments{firstColumn, firstRow, blocks(), columnFragments()};
+  FragmentSums fragments{/*areRowsOfN=*/true, firstColumn, firstRow, blocks(),
+                         columnFragments()};
   stores.store(fragments.getLines(emitter, *lane, op.getTransposeC(),
                                   stores.completeSums(sums)),
                tile);

@@ -6,14 +6,10 @@
 #include "KeptOrder.h"
 #include "MmaFragments.h"
 #include "TileExpansion.h"
-#include "TileStores.h"
+
+#include "nm/Schedule/SumChains.h"
 
 namespace mlir::nm {
-
-/// Sums of a lane of one mma.sync.
-inline constexpr int64_t kSums = 4;
-/// Sums of a thread that leave registers for as many totals.
-inline constexpr int64_t kMaxSumsWithTotals = 64;
 
 /// A step of the expansion: 16 kept rows from `square` * 16 on, of the columns
 /// of the warp's unit `unit`.
@@ -38,8 +34,7 @@ public:
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
   size_t countChainedSums(bool isLong) const override {
-    return isLong && countSums() <= kMaxSumsWithTotals ? size_t(countSums())
-                                                       : 0;
+    return isLong && ::nm::hasMmaTotals(countSums()) ? size_t(countSums()) : 0;
   }
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return order.keptRows();
@@ -89,8 +84,6 @@ private:
   void multiplyStep(ThreadEmitter &emitter, const MmaStep &step,
                     const MmaStepOperands &operands,
                     MutableArrayRef<Value> sums);
-  SmallVector<TileLine> getLines(ThreadEmitter &emitter, bool isTransposed,
-                                 ArrayRef<Value> sums);
 
   struct Loader;
 

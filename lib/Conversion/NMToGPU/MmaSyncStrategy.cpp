@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FragmentSums.h"
 #include "MmaSyncExpansion.h"
 
 #include "nm/Dialect/NM/GPUTransforms/MmaSyncOperands.h"
@@ -74,8 +75,9 @@ MmaSyncExpansion::loadActivations(ThreadEmitter &emitter, Value elements,
   Value column = emitter.add(firstRow, emitter.mul(address.half, kMatrixSide));
   SmallVector<SquareWords> squares;
   for (int64_t m = 0; m < tile.warpM; m += kSquareSide)
-    squares.push_back(
-        loadSquare(emitter, elements, rows.placeWord(row, column, m)));
+    squares.push_back(loadMatrices(emitter, elements,
+                                   rows.placeWord(row, column, m),
+                                   /*transpose=*/true));
   return squares;
 }
 
@@ -99,18 +101,9 @@ void MmaSyncExpansion::multiplyStep(ThreadEmitter &emitter, const MmaStep &step,
     for (int64_t i = 0; i < int64_t(rows.size()); ++i) {
       int64_t place = (firstSquare + i) * columnFragments() + firstFragment + j;
       multiply(emitter, type, rows[i], column,
-               sums.slice(place * kSums, kSums));
+               sums.slice(place * kMmaSums, kMmaSums));
     }
   }
-}
-
-/// The elements of a buffer in the order that they stand in memory.
-static Value flatten(ThreadEmitter &emitter, Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  auto flat =
-      MemRefType::get({type.getNumElements()}, type.getElementType(),
-                      MemRefLayoutAttrInterface(), type.getMemorySpace());
-  return AliasOp::create(emitter.builder, emitter.loc, flat, buffer);
 }
 
 /// The operands of steps, in their order.
@@ -172,8 +165,8 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
   Loader loader{*this,
                 emitter,
                 op,
-                flatten(emitter, op.getA()),
-                isInPlace ? Value() : flatten(emitter, op.getValues()),
+                flattenBuffer(emitter, op.getA()),
+                isInPlace ? Value() : flattenBuffer(emitter, op.getValues()),
                 SmallVector<Value>(
                     ArrayRef<Value>(prefetched).drop_front(countPositions())),
                 {},
@@ -195,50 +188,16 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-/// Lines of four sums along C's last dimension: of two rows of a fragment each
-/// lane takes one, or half of one.
-SmallVector<TileLine> MmaSyncExpansion::getLines(ThreadEmitter &emitter,
-                                                 bool isTransposed,
-                                                 ArrayRef<Value> sums) {
-  Value firstMajor = areWeightsRows ? firstColumn : firstRow,
-        firstMinor = areWeightsRows ? firstRow : firstColumn;
-  // Whether a lane's two sums are neighbours in C.
-  bool isAlong = areWeightsRows == isTransposed;
-  Value isSecond = emitter.mul(emitter.rem(lane->pair, 2), kMatrixSide);
-  Value inHalf = emitter.mul(emitter.div(lane->pair, 2), 4);
-  SmallVector<TileLine> lines;
-  for (int64_t i = 0; i < rowSquares(); ++i)
-    for (int64_t j = 0; j < columnFragments(); ++j) {
-      ArrayRef<Value> four =
-          sums.slice((i * columnFragments() + j) * kSums, kSums);
-      SmallVector<Value> upper(four.take_front(2)), lower(four.drop_front(2));
-      if (!isAlong) {
-        upper = transposeMatrix(emitter, *lane, upper);
-        lower = transposeMatrix(emitter, *lane, lower);
-      }
-      // Rows 8 to 15 of the fragment follow rows 0 to 7 in either direction.
-      Value major = emitter.add(firstMajor, i * kSquareSide),
-            minor = emitter.add(firstMinor, j * kMatrixSide);
-      Value first = emitter.add(isAlong ? major : minor, lane->row);
-      Value along = emitter.add(isAlong ? minor : major, inHalf);
-      (isAlong ? first : along) =
-          emitter.add(isAlong ? first : along, isSecond);
-      lines.push_back({emitter.toIndex(first), emitter.toIndex(along),
-                       joinPairs(emitter, *lane, upper, lower)});
-    }
-  return lines;
-}
-
 void MmaSyncExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
                            ArrayRef<Value> sums, Value initial) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
   TileStores stores(builder, op, op.getC(), initial, epilogue);
-  stores.store(getLines(emitter, op.getTransposeC(), stores.completeSums(sums)),
+  FragmentSums fragments{
+      areWeightsRows, areWeightsRows ? firstColumn : firstRow,
+      areWeightsRows ? firstRow : firstColumn, rowSquares(), columnFragments()};
+  stores.store(fragments.getLines(emitter, *lane, op.getTransposeC(),
+                                  stores.completeSums(sums)),
                tile);
 }
 

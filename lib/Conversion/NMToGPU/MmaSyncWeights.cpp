@@ -18,28 +18,12 @@ using namespace mlir::nm;
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// `index`, or the last one of dimension `dim` of `memref`, which may have none
-/// and then has memory all the same.
-static Value clampTo(ThreadEmitter &emitter, Value memref, int64_t dim,
-                     Value index, int64_t bound) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.isDynamicDim(dim) && type.getDimSize(dim) >= bound)
-    return index;
-  OpBuilder &builder = emitter.builder;
-  Value size = builder.createOrFold<memref::DimOp>(emitter.loc, memref, dim);
-  Value last =
-      builder.createOrFold<arith::SubIOp>(emitter.loc, size, emitter.index(1));
-  last =
-      builder.createOrFold<arith::MaxSIOp>(emitter.loc, last, emitter.index(0));
-  return emitter.least(index, last);
-}
-
 /// The panel of `column` in weights' values or indices.
 Value MmaSyncExpansion::findPanel(ThreadEmitter &emitter, Value weights,
                                   Value column) const {
-  return clampTo(emitter, weights, 0,
-                 emitter.toIndex(emitter.div(column, panel)),
-                 llvm::divideCeil(tile.n, panel));
+  return clampToDim(emitter, weights, 0,
+                    emitter.toIndex(emitter.div(column, panel)),
+                    llvm::divideCeil(tile.n, panel));
 }
 
 /// What takes a tile's time to arrive: the positions, in their windows, of the
@@ -86,7 +70,7 @@ SmallVector<Value> MmaSyncExpansion::loadPositions(ThreadEmitter &emitter,
     Value unit = emitter.add(emitter.mul(row.window, pattern.n),
                              emitter.div(row.number, pattern.bk));
     // A ragged tile lacks windows, of which A's rows are zeros.
-    unit = clampTo(emitter, indices, 1, emitter.toIndex(unit), units);
+    unit = clampToDim(emitter, indices, 1, emitter.toIndex(unit), units);
     positions.push_back(
         memref::LoadOp::create(emitter.builder, emitter.loc, indices,
                                ValueRange{findPanel(emitter, indices, column),
@@ -113,8 +97,8 @@ SmallVector<Value> MmaSyncExpansion::loadIndexRows(ThreadEmitter &emitter,
       KeptOrder::Row row = order.findRow(emitter, address.k, square);
       for (int64_t i = 0; i < perWindow; ++i) {
         Value number = emitter.add(emitter.mul(row.window, perWindow), i);
-        number = clampTo(emitter, indices, 1, emitter.toIndex(number),
-                         order.keptRows() / packing.indexRows);
+        number = clampToDim(emitter, indices, 1, emitter.toIndex(number),
+                            order.keptRows() / packing.indexRows);
         Value loaded = vector::LoadOp::create(
             builder, emitter.loc,
             VectorType::get(packing.indexRows, builder.getI8Type()), indices,
@@ -203,7 +187,8 @@ SmallVector<Value> MmaSyncExpansion::loadChunks(ThreadEmitter &emitter,
                       perWindow),
           group % perWindow);
       Value wanted = emitter.toIndex(chunk);
-      Value row = clampTo(emitter, values, 1, wanted, order.keptRows() / rows);
+      Value row =
+          clampToDim(emitter, values, 1, wanted, order.keptRows() / rows);
       Value place =
           emitter.toIndex(emitter.mul(emitter.rem(column, panel), rows));
       Value loaded = vector::LoadOp::create(
@@ -279,8 +264,9 @@ SmallVector<SquareWords> MmaSyncExpansion::loadWeights(ThreadEmitter &emitter,
         emitter.add(row.start, emitter.mul(emitter.div(column, panel),
                                            order.keptRows() * panel));
     squares.push_back(
-        loadSquare(emitter, elements,
-                   rows.placeWord(inPanel, emitter.rem(column, panel), 0)));
+        loadMatrices(emitter, elements,
+                     rows.placeWord(inPanel, emitter.rem(column, panel), 0),
+                     /*transpose=*/true));
   }
   return squares;
 }
