@@ -113,7 +113,7 @@ private:
 bool Candidate::setColumns(int64_t columns) {
   if (columns > 1 && pattern.bn % columns != 0)
     return false;
-  int64_t warp = kWarp * columns;
+  int64_t warp = kWarpSize * columns;
   PanelPacking &packing = schedule.packing;
   if (pattern.bn <= warp) {
     packing.panel = warp / pattern.bn * pattern.bn;
@@ -213,7 +213,7 @@ int64_t Candidate::registers(int64_t threads) const {
 /// places in units, for words of many rows of bytes, which are taken apart,
 /// and, of the 64 registers in the largest blocks, while the next ones are.
 int64_t Candidate::spareRegisters(int64_t threads) const {
-  bool unpacksMany = elementBytes < 4 && stepRows > kWarp;
+  bool unpacksMany = elementBytes < 4 && stepRows > kWarpSize;
   return (pattern.bk > 1 ? 20 : 0) +
          (threads == kMaxThreads && unpacksMany ? 8 : 0) +
          (elementBytes == 1 && schedule.blockM > kMaxGemvRows / 2 ? 24 : 0);
@@ -237,7 +237,7 @@ double Candidate::weightBytes() const {
 
 double Candidate::memoryTime(int64_t concurrent) const {
   int64_t warps = schedule.sliceK * schedule.blockN / schedule.warpN;
-  double inFlight = double(concurrent) * warps * kWarp * stepBytes() *
+  double inFlight = double(concurrent) * warps * kWarpSize * stepBytes() *
                     (schedule.stages > 1 ? 0.9 : 0.6);
   double rate =
       std::min(inFlight / kLatency / 1000, kBytesPerClock * chip.clockGHz);
@@ -293,10 +293,10 @@ std::optional<GpuSchedule> Candidate::estimate(int64_t warpsN, int64_t warps,
                                                int64_t stages) {
   // Idle lanes are those of a single warp, and panels are whole.
   if (warps % warpsN != 0 ||
-      (warpsN > 1 && schedule.warpN != kWarp * schedule.threadN) ||
+      (warpsN > 1 && schedule.warpN != kWarpSize * schedule.threadN) ||
       (stages > 1 && stepBytes() > kMaxPrefetchedBytes))
     return std::nullopt;
-  int64_t threads = warps * kWarp;
+  int64_t threads = warps * kWarpSize;
   schedule.blockN = schedule.warpN * warpsN;
   schedule.sliceK = warps / warpsN;
   schedule.stages = stages;

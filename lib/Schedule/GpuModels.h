@@ -6,13 +6,9 @@
 #define NM_LIB_SCHEDULE_GPUMODELS_H
 
 #include "nm/Schedule/GpuSchedule.h"
+#include "nm/Support/Warp.h"
 
 namespace nm {
-
-/// Lanes of a warp, on every chip there is.
-inline constexpr int64_t kWarp = 32;
-/// 32-bit words of the widest access.
-inline constexpr int64_t kChunk = 4;
 
 /// Sets the least times that the chip allows for the product.
 void setFloors(const GpuProduct &product, const GpuChip &chip,

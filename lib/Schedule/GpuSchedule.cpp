@@ -16,7 +16,7 @@ int64_t nm::choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN) {
   // The largest power of two in bn; the units of a narrower panel repeat their
   // index.
   int64_t power = pattern.bn & -pattern.bn;
-  if (power >= kChunk)
+  if (power >= kAccessWords)
     return std::gcd(power, blockN);
   return power;
 }

@@ -27,7 +27,7 @@ GpuSchedule MmaShape::makeSchedule(int64_t blockK) const {
 }
 
 int64_t MmaEstimate::countResident(int64_t registers) const {
-  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarp),
+  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarpSize),
                   chip.sharedPerMultiprocessor /
                       (sharedBytes() + kReservedShared));
 }

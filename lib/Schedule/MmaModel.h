@@ -22,7 +22,7 @@ namespace nm {
 struct MmaShape {
   int64_t blockM, blockN, warpM, warpN;
 
-  int64_t sumsOfThread() const { return warpM * warpN / kWarp; }
+  int64_t sumsOfThread() const { return warpM * warpN / kWarpSize; }
   /// Whether a thread has registers for its sums, and for totals where they are
   /// of `keptRows` rows.
   bool hasRegisters(int64_t keptRows) const {
@@ -58,7 +58,7 @@ protected:
   int64_t warps() const {
     return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
   }
-  int64_t sums() const { return tile.warpM * tile.warpN / kWarp; }
+  int64_t sums() const { return tile.warpM * tile.warpN / kWarpSize; }
   /// Of all blocks.
   double clocks() const;
   /// Of all blocks at `clockGHz`, and of the kernel that adds up parts of k,

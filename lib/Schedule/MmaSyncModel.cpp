@@ -173,7 +173,8 @@ int64_t Estimate::residentBlocks() const {
   int64_t registers = sums() + kOtherRegisters + weights;
   // Elements of A, and bounds of its rows.
   if (isByElements())
-    registers += stagedRows * tile.blockM / (warps() * kWarp) + kEdgeRegisters;
+    registers +=
+        stagedRows * tile.blockM / (warps() * kWarpSize) + kEdgeRegisters;
   if (registers > kMaxRegisters)
     return 0;
   return countResident(registers);

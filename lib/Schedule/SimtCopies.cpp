@@ -175,7 +175,7 @@ static Status verifyPrefetch(const SimtBlock &block) {
 
 /// The same row of A is multiplied by all columns, or each lane gathers.
 static bool canDefer(const SimtBlock &block) {
-  return block.gathers() || (block.pattern.bn % kChunk == 0 &&
+  return block.gathers() || (block.pattern.bn % kAccessWords == 0 &&
                              block.pattern.bn % block.warpN == 0);
 }
 

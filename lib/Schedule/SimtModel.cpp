@@ -111,16 +111,17 @@ double SimtEstimate::readsPerRow() const {
   // takes half the time, and positions are loads of a word or less.
   if (gathers()) {
     int64_t columns = std::gcd(unit, tile.threadN);
-    double rows = double(tile.threadN) / columns * tile.threadM / kChunk;
-    double positions = double(tile.threadN) / std::max(columns, kChunk) * 0.25 /
-                       product.pattern.bk;
-    return rows + double(tile.threadN) / kChunk * 0.5 + positions;
+    double rows = double(tile.threadN) / columns * tile.threadM / kAccessWords;
+    double positions = double(tile.threadN) / std::max(columns, kAccessWords) *
+                       0.25 / product.pattern.bk;
+    return rows + double(tile.threadN) / kAccessWords * 0.5 + positions;
   }
   // The columns of a thread that have positions of their own.
-  double rowsOfA = tile.threadN / double(std::min(unit, kChunk));
-  if (unit >= kChunk)
+  double rowsOfA = tile.threadN / double(std::min(unit, kAccessWords));
+  if (unit >= kAccessWords)
     rowsOfA = std::max(1.0, std::min(rowsOfA, double(tile.warpN) / unit));
-  return rowsOfA * tile.threadM / kChunk + double(tile.threadN) / kChunk * 0.5;
+  return rowsOfA * tile.threadM / kAccessWords +
+         double(tile.threadN) / kAccessWords * 0.5;
 }
 
 /// Of the loads of A, beyond those that are in the constants.
@@ -128,7 +129,7 @@ double SimtEstimate::loadClocks() const {
   if (!tile.pack || product.isKMajor)
     return 0;
   double rows = stagedRows(product.pattern, tile);
-  return tile.blockM / double(kWarp) *
+  return tile.blockM / double(kWarpSize) *
          (kScatteredLoads * rows - kWideLoads * tile.blockK);
 }
 
@@ -136,7 +137,7 @@ double SimtEstimate::loadClocks() const {
 /// threads.
 double SimtEstimate::storeClocks() const {
   double clocks =
-      double(tile.blockM) * stagedRows(product.pattern, tile) / kWarp;
+      double(tile.blockM) * stagedRows(product.pattern, tile) / kWarpSize;
   bool isWide = threads <= 256;
   if (isRowMajor())
     return clocks * kRowsClocks;
@@ -160,14 +161,15 @@ double SimtEstimate::sharedClocks() const {
 
 /// Four schedulers issue an instruction a clock each.
 double SimtEstimate::issueClocks() const {
-  double multiplications = double(tile.blockM) * tile.blockN * keptRows / kWarp;
+  double multiplications =
+      double(tile.blockM) * tile.blockN * keptRows / kWarpSize;
   double reads = warpsOfSlice() * keptRows * (readsPerRow() + 4);
   double perElement = tile.pack && !product.isKMajor ? kListedCopyInstructions
                       : usesStagingBuffer            ? kStagingInstructions
                                                      : kCopyInstructions;
   double copies = double(tile.blockM) * stagedRows(product.pattern, tile) /
-                      kWarp * perElement +
-                  double(keptRows) * tile.blockN / kWarp / 2;
+                      kWarpSize * perElement +
+                  double(keptRows) * tile.blockN / kWarpSize / 2;
   double others = gathers()           ? 0
                   : usesStagingBuffer ? warps() * kStagingTileInstructions
                                       : warps() * kTileInstructions;
@@ -233,7 +235,7 @@ static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
 int64_t SimtEstimate::spareRegisters() const {
   bool hasEdges = product.m % tile.blockM != 0 || product.k % tile.blockK != 0;
   int64_t spare =
-      product.k % kChunk == 0 ? 0 : tile.blockM * tile.blockK / threads;
+      product.k % kAccessWords == 0 ? 0 : tile.blockM * tile.blockK / threads;
   if (hasEdges && !gathers())
     spare += 40 + (usesStagingBuffer
                        ? 16 * describeBlock(product, tile).fragmentsPerWarp()
@@ -242,7 +244,7 @@ int64_t SimtEstimate::spareRegisters() const {
     return spare;
   const Pattern &pattern = product.pattern;
   bool isEven = isPowerOfTwo(pattern.bk) && tile.packing.panel == tile.blockN &&
-                tile.blockK % kWarp == 0;
+                tile.blockK % kWarpSize == 0;
   int64_t units = tile.threadN / std::gcd(pattern.bn, tile.threadN);
   int64_t sums = tile.threadM * tile.threadN;
   bool loops = keptRows > std::min(kMaxUnrolledFMAs / sums,
@@ -251,7 +253,7 @@ int64_t SimtEstimate::spareRegisters() const {
   if (isRowMajor() && loops)
     spare += 40;
   spare += loops ? 8 * ceilDiv(units, 2) : 0;
-  return spare + (pattern.bk > 1 && pattern.bn < kChunk ? 12 : 0);
+  return spare + (pattern.bk > 1 && pattern.bn < kAccessWords ? 12 : 0);
 }
 
 int64_t SimtEstimate::registers() const {
@@ -272,7 +274,7 @@ int64_t SimtEstimate::registers() const {
   if (gathers() && threads <= 256)
     registers += 24;
   // Addresses and bounds of single elements, where rows of A are not aligned.
-  if (gathers() && product.k % kChunk != 0)
+  if (gathers() && product.k % kAccessWords != 0)
     registers += 32;
   return registers;
 }

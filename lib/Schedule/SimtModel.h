@@ -32,7 +32,7 @@ public:
   bool isOneWave() const;
 
 private:
-  double warps() const { return double(threads) / kWarp; }
+  double warps() const { return double(threads) / kWarpSize; }
   /// Rows that a warp multiplies, and the warps that multiply a row.
   int64_t rowsOfSlice() const { return keptRows / tile.sliceK; }
   double warpsOfSlice() const { return warps() / double(tile.sliceK); }

@@ -22,7 +22,7 @@ int64_t nm::stagedRows(const Pattern &pattern, const GpuSchedule &tile) {
 
 int64_t nm::countThreads(const GpuSchedule &tile) {
   return tile.blockM / tile.warpM * (tile.blockN / tile.warpN) * tile.sliceK *
-         kWarp;
+         kWarpSize;
 }
 
 int64_t nm::partBytes(const GpuSchedule &tile) {
@@ -94,7 +94,7 @@ SimtBlock nm::describeBlock(const GpuProduct &product,
   block.stages = tile.stages;
   block.sliceK = tile.sliceK;
   block.threads =
-      block.m / tile.warpM * (block.n / tile.warpN) * tile.sliceK * kWarp;
+      block.m / tile.warpM * (block.n / tile.warpN) * tile.sliceK * kWarpSize;
   block.isKMajor = product.isKMajor;
   block.packsRows = tile.pack;
   setRows(product, tile, block);
@@ -107,7 +107,7 @@ SimtBlock nm::describeBlock(const GpuProduct &product,
   }
   block.strideOfA = product.strideOfA ? product.strideOfA : product.k;
   block.widthOfA =
-      std::gcd(std::gcd(kChunk, block.stagedRows), block.strideOfA);
+      std::gcd(std::gcd(kAccessWords, block.stagedRows), block.strideOfA);
   // Rows that are neighbours in a list need not be in A, but for a unit's.
   if (tile.pack)
     block.widthOfA = std::gcd(block.widthOfA, product.pattern.bk);

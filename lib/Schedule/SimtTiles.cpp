@@ -89,7 +89,8 @@ static std::vector<Shape> getShapes(const Pattern &pattern) {
     if (pattern.bn < shape.lanesN * shape.threadN)
       shapes.push_back(shape);
   for (const Shape &shape : kRowShapes)
-    if (pattern.bn < shape.lanesN * shape.threadN && pattern.bk % kChunk == 0)
+    if (pattern.bn < shape.lanesN * shape.threadN &&
+        pattern.bk % kAccessWords == 0)
       shapes.push_back(shape);
   return shapes;
 }
@@ -215,7 +216,7 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
 static bool isKnownPacked(const GpuProduct &product, const GpuSchedule &tile) {
   // Shorter copies of a k-major A would be as many as its elements.
   bool isAligned = !product.isKMajor || (product.m != GpuProduct::kUnknown &&
-                                         product.m % kChunk == 0);
+                                         product.m % kAccessWords == 0);
   return isAligned && tile.blockM == tile.warpM &&
          tile.blockN >= 4 * tile.warpN && tile.threadM == 16 &&
          product.pattern.bk == 1 && product.pattern.bn >= tile.warpN;

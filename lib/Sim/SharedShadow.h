@@ -10,6 +10,8 @@
 #ifndef NM_LIB_SIM_SHAREDSHADOW_H
 #define NM_LIB_SIM_SHAREDSHADOW_H
 
+#include "nm/Support/Warp.h"
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -18,7 +20,7 @@
 namespace nm::sim {
 
 inline constexpr int kMaxWarps = 32;
-inline constexpr int kWarp = 32;
+inline constexpr int kWarp = int(kWarpSize);
 inline constexpr int kMaxClusterBlocks = 8;
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kMaxWarpgroups = kMaxWarps / kWarpgroupWarps;

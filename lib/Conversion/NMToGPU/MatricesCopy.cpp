@@ -14,6 +14,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Schedule/SimtCopies.h"
+#include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -23,7 +24,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 /// Elements of a chunk: 16 bytes, a row of a matrix.
-static constexpr int64_t kChunk = 4;
+static constexpr int64_t kChunk = ::nm::kAccessWords;
 static constexpr int64_t kChunksPerRow = ::nm::kFragmentColumns / kChunk;
 /// Matrices that one ldmatrix takes: the rows of a four.
 static constexpr int64_t kMatrices = 4, kMatrixRows = 8;

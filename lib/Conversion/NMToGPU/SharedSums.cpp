@@ -4,14 +4,14 @@
 
 #include "LaunchBlocks.h"
 
+#include "nm/Support/Warp.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Sums of the widest access.
-static constexpr int64_t kChunk = 4;
 /// Lines of a thread whose loads do not wait for stores of those before.
 static constexpr int64_t kLinesAtOnce = 4;
 
@@ -46,7 +46,8 @@ void SharedSums::meet() {
 SharedSums::Line SharedSums::load(Value number, int64_t perLine) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  int64_t linesOfRow = columns / perLine, width = std::min(perLine, kChunk);
+  int64_t linesOfRow = columns / perLine,
+          width = std::min(perLine, ::nm::kAccessWords);
   Value row = emitter.div(number, linesOfRow),
         column = emitter.mul(emitter.rem(number, linesOfRow), perLine);
   SmallVector<Value> elements;

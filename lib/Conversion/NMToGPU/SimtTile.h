@@ -9,7 +9,7 @@ namespace mlir::nm {
 class TileStores;
 
 /// Rows or columns that a 16-byte access takes.
-inline constexpr int64_t kChunk = 4;
+inline constexpr int64_t kChunk = ::nm::kAccessWords;
 
 /// What the expansions of strategy simt share: a thread makes a register tile
 /// of C, of 4 x 4 chunks that are as far apart as the lanes of a warp are many.

@@ -2,6 +2,8 @@
 
 #include "WeightTile.h"
 
+#include "nm/Support/Warp.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -12,7 +14,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 /// Weights that one access reads.
-static constexpr int64_t kChunk = 4;
+static constexpr int64_t kChunk = ::nm::kAccessWords;
 /// Bytes of the widest load from shared memory.
 static constexpr int64_t kMaxLoadBytes = 16;
 

@@ -4,6 +4,7 @@
 #define NM_DIALECT_NM_GPUTRANSFORMS_GPUTILE_H
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Support/Warp.h"
 
 namespace mlir::scf {
 class ForallOp;
@@ -11,8 +12,7 @@ class ForallOp;
 
 namespace mlir::nm {
 
-/// Threads of a warp, on every chip there is.
-inline constexpr int64_t kWarpSize = 32;
+using ::nm::kWarpSize;
 
 /// Whether `op` has a schedule for a GPU.
 bool hasGpuSchedule(SparseProductOpInterface op);
