@@ -1,15 +1,21 @@
-"""The Python of docs/Python.md runs, block after block, as a reader types it."""
+"""The Python of docs/Python.md runs, block after block, as a reader types it, and so
+does all of docs/guide, where each page stands for itself."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections import OrderedDict
 
 import nm
 import numpy as np
+import pytest
 from conftest import ROOT, reference, relative_error
 from nm import _safetensors
 
 GUIDE = ROOT / "docs" / "Python.md"
+PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 
 
 def add_torch_names(names, dense):
@@ -55,3 +61,42 @@ def test_the_guide(draw, tmp_path, monkeypatch):
 def test_every_public_name_has_a_docstring():
     for name in nm.__all__:
         assert getattr(nm, name).__doc__, name
+
+
+def run_command(line, folder):
+    """A line of a page's shell; the checkout is where its programs lie."""
+    command = re.sub(r"\s#.*", "", line.replace("PYTHONPATH=python ", ""))
+    command = re.sub(r"^python3?\b", sys.executable, command)
+    command = command.replace("examples/", f"{ROOT}/examples/")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    if "NM_TEST_INSTALLED" in environment:
+        del environment["PYTHONPATH"]
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 0, (line, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_of_the_guide(page, tmp_path, monkeypatch):
+    """Runs the blocks in order; a block of text after a shell's is what it prints."""
+    text = page.read_text(encoding="utf-8")
+    for package in ("torch", "matplotlib"):
+        if re.search(rf"import (nm\.)?{package}|{package} is needed", text):
+            pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    blocks = re.findall(r"```(python|sh)\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for kind, block in blocks:
+        if kind == "python":
+            exec(compile(block, str(page), "exec"), names)
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            run_command(line, tmp_path)
+
+
+def test_the_guide_names_its_pages():
+    index = GUIDE.read_text(encoding="utf-8")
+    for page in PAGES:
+        assert f"(guide/{page.name})" in index, f"no link to {page.name}"

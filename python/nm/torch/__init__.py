@@ -4,13 +4,16 @@
 
     model.fc1 = nm.torch.NMLinear.from_dense(model.fc1, "2:4")
     report = nm.torch.sparsify(model, {"encoder.*": "2:4"}, example)
+    schedule = nm.torch.mask_layers(model, "2:4", rule="sr-ste", every=10)
 
 The operator behind them, torch.ops.nm.linear, works under torch.compile and in CUDA
-graphs, and has gradients for its activations and its bias. Weights are constants.
+graphs, and has gradients for its activations, its bias and the kept weights.
 """
 
 from ._linear import NMLinear
+from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._op import linear
 from ._sparsify import LayerReport, SparsifyReport, sparsify
 
-__all__ = ["LayerReport", "NMLinear", "SparsifyReport", "linear", "sparsify"]
+__all__ = ["LayerReport", "MaskSchedule", "MaskedLinear", "NMLinear",
+           "SparsifyReport", "linear", "mask_layers", "sparsify"]

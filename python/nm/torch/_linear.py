@@ -13,17 +13,25 @@ from .._errors import Error, PatternError, ShapeError
 from .._formats import compress, prune
 from .._pattern import Block, Pattern, parse_pattern
 from .._sparse import SparseTensor
-from ._op import check_activation, linear_of_tensors
-from ._weights import (copy_tensors, find_weight, forget_weight, keep_weight,
-                       write_form)
+from ._decompress import decompress
+from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
+                  check_types, linear_of_tensors)
+from ._weights import (LOWER_TYPES, copy_tensors, find_weight, forget_weight,
+                       keep_weight, write_form)
 
 
 class NMLinear(nn.Module):
     """``activation(x · Wᵀ + bias)`` with an N:M weight ``[out, in]``.
 
-    The weight is a constant, in two buffers: `values` and `indices`, its
-    condensed form. They are in the module's state_dict, beside the pattern, and
-    move with the module. The first call packs it, and another after a change.
+    The weight is in its condensed form: `values` is a parameter, the kept weights,
+    and `indices` a buffer, where each was. They are in the module's state_dict,
+    beside the pattern, and move with the module.
+
+    Where `values` needs a gradient and the module is in training mode, the weight
+    changes at every step: the product is then PyTorch's own of the dense weight, and
+    the gradient of `values` that of the dense weight at the kept places. In evaluation
+    mode, without gradients, and where `values` needs none, nm's kernel computes it;
+    the first call packs the weight, and another after a change.
 
     Args:
         in_features, out_features: k and n.
@@ -34,7 +42,7 @@ class NMLinear(nn.Module):
         device, dtype: of the buffers and the bias.
     """
 
-    values: Tensor
+    values: nn.Parameter
     indices: Tensor
 
     def __init__(self, in_features: int, out_features: int,
@@ -49,8 +57,7 @@ class NMLinear(nn.Module):
         check_activation(activation)
         self.activation = activation
         values, indices = self.pattern.condensed_shapes(in_features, out_features)
-        self.register_buffer("values", torch.zeros(values, dtype=dtype,
-                                                   device=device))
+        self.values = _parameter(torch.zeros(values, dtype=dtype, device=device))
         # The lowest units of each window, until a weight is loaded.
         kept = torch.arange(indices[0], device=device) % self.pattern.n
         self.register_buffer("indices", kept.to(torch.uint8)[:, None].repeat(
@@ -75,8 +82,10 @@ class NMLinear(nn.Module):
         weight = linear.weight.detach()
         if prune_weight:
             weight = prune(weight, found).weight
-        return cls.from_sparse(compress(weight, found, name=name), linear.bias,
-                               activation, weight.device)
+        layer = cls.from_sparse(compress(weight, found, name=name), linear.bias,
+                                activation, weight.device)
+        layer.values.requires_grad_(linear.weight.requires_grad)
+        return layer
 
     @classmethod
     def from_sparse(cls, w: SparseTensor, bias: Tensor | None = None,
@@ -88,7 +97,8 @@ class NMLinear(nn.Module):
                              f"but got {w}")
         layer = cls(w.k, w.n, w.pattern, bias=False, activation=activation,
                     dtype=_arrays.KINDS["torch"].dtypes[w.dtype])
-        layer.values, layer.indices = copy_tensors(w)
+        values, layer.indices = copy_tensors(w)
+        layer.values = _parameter(values)
         keep_weight(layer.values, layer.indices, layer._form, w)
         if bias is not None and not isinstance(bias, nn.Parameter):
             bias = nn.Parameter(bias, requires_grad=bias.requires_grad)
@@ -99,6 +109,20 @@ class NMLinear(nn.Module):
     def weight(self) -> Tensor:
         """The dense weight, made at each use."""
         return self.sparse_weight().decompress(like=self.values)
+
+    def to_dense(self) -> nn.Module:
+        """An ``nn.Linear`` with the same weight, zeros included, and the same bias; a
+        sequence of it and the activation where one is fused."""
+        dense = nn.Linear(self.in_features, self.out_features, bias=False,
+                          device="meta")
+        with torch.no_grad():
+            dense.weight = nn.Parameter(
+                decompress(self.values, self.indices, self._form),
+                requires_grad=self.values.requires_grad)
+        dense.bias = self.bias
+        layer = dense if self.activation is None else nn.Sequential(
+            dense, ACTIVATION_MODULES[self.activation]())
+        return layer.train(self.training)
 
     def sparse_weight(self) -> SparseTensor:
         """The weight that the buffers hold, as it is packed."""
@@ -119,10 +143,21 @@ class NMLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
         values, indices = self.values, self.indices
+        if self._is_trained():
+            check_types(x, values)
+            weight = decompress(values, indices, self._form)
+            return apply_activation(nn.functional.linear(x, weight, self.bias),
+                                    self.activation)
         if self._shared is not None:
             keep_weight(values, indices, self._form, self._shared)
         return linear_of_tensors(x, values, indices, self._form, self.bias,
                                  self.activation)
+
+    def _is_trained(self) -> bool:
+        """Whether the weight is about to change. An exported graph is for inference."""
+        return (self.training and self.values.requires_grad
+                and torch.is_grad_enabled() and not self.values.is_meta
+                and not torch.compiler.is_exporting())
 
     def extra_repr(self) -> str:
         return (f"in_features={self.in_features}, "
@@ -171,3 +206,9 @@ class NMLinear(nn.Module):
     def __getstate__(self) -> dict:
         # A packed weight belongs to this process.
         return {**self.__dict__, "_shared": None}
+
+
+def _parameter(values: Tensor) -> nn.Parameter:
+    """Kept values; whole numbers and fp8 have no gradients."""
+    return nn.Parameter(values, requires_grad=values.dtype in (
+        torch.float64, torch.float32, *LOWER_TYPES))

@@ -9,24 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
-from .._errors import DeviceError, DTypeError, Error, ShapeError
+from .._errors import DeviceError, Error, ShapeError
 from .._matmul import matmul
 from .._sparse import SparseTensor
-from ._weights import find_weight, parse_form, tensors_of, without_elements
+from ._decompress import decompress, kept_values
+from ._weights import (LOWER_TYPES, convert_weight, find_weight, parse_form,
+                       tensors_of, without_elements, wrong_type)
 
+#: Each activation as a layer of its own.
+ACTIVATION_MODULES: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "gelu_tanh": lambda: nn.GELU("tanh"),
+    "silu": nn.SiLU,
+}
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": torch.nn.functional.relu,
-    "gelu": torch.nn.functional.gelu,
-    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
-    "silu": torch.nn.functional.silu,
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "silu": functional.silu,
 }
 
 
 def linear(x: Tensor, w: SparseTensor, bias: Tensor | None = None,
            activation: str | None = None) -> Tensor:
-    """``activation(x · W + bias)`` with gradients for `x` and `bias`.
+    """``activation(x · W + bias)`` with gradients for `x` and `bias`. NMLinear has
+    them for its weight, too.
 
     Args:
         x: ``[..., k]``.
@@ -56,50 +67,60 @@ def check_activation(activation: str | None) -> None:
 
 def linear_of_tensors(x: Tensor, values: Tensor, indices: Tensor, form: str,
                       bias: Tensor | None, activation: str | None) -> Tensor:
-    """The same with a weight that is tensors."""
+    """The same with a weight that is tensors. Under autocast, `x` and `bias` are cast,
+    and the weight is packed in that type, too."""
+    lower = check_types(x, values)
+    if lower is not None:
+        x, bias = x.to(lower), None if bias is None else bias.to(lower)
     if activation is None:
         return _operator(x, values, indices, form, bias, "")
-    needs_gradient = torch.is_grad_enabled() and (
-        x.requires_grad or (bias is not None and bias.requires_grad))
+    needs_gradient = torch.is_grad_enabled() and any(
+        tensor is not None and tensor.requires_grad for tensor in (x, values, bias))
     if not needs_gradient:
         return _operator(x, values, indices, form, bias, activation)
-    return _ACTIVATIONS[activation](
-        _operator(x, values, indices, form, bias, ""))
+    return apply_activation(_operator(x, values, indices, form, bias, ""), activation)
 
 
-_library = torch.library.Library("nm", "DEF")
+def apply_activation(x: Tensor, activation: str | None) -> Tensor:
+    """An activation as an operator of its own."""
+    return x if activation is None else _ACTIVATIONS[activation](x)
+
+
+def check_types(x: Tensor, values: Tensor) -> torch.dtype | None:
+    """The type that a product is computed in under torch.autocast, where it is in
+    force.
+
+    Raises:
+        DTypeError: it is not, and `x` is of another type than the weight.
+    """
+    device, floats = x.device.type, (*LOWER_TYPES, torch.float32)
+    if (device in ("cpu", "cuda") and torch.is_autocast_enabled(device)
+            and x.dtype in floats and values.dtype in floats):
+        return torch.get_autocast_dtype(device)
+    if x.dtype != values.dtype:
+        raise wrong_type(x.dtype, values.dtype)
+    return None
+
+
+_library = torch.library.Library("nm", "FRAGMENT")
 # Few arguments: PyTorch takes a microsecond for each where a gradient is needed.
 _library.define("linear(Tensor x, Tensor values, Tensor indices, str form, "
                 "Tensor? bias, str activation) -> Tensor")
-_library.define("dense_weight(Tensor like, Tensor values, Tensor indices, str form) "
-                "-> Tensor")
 
 
 def _linear(x: Tensor, values: Tensor, indices: Tensor, form: str,
             bias: Tensor | None, activation: str) -> Tensor:
     w = find_weight(values, indices, form)
+    if x.dtype != values.dtype:
+        w = convert_weight(w, x.dtype)
     if not torch.is_grad_enabled():  # Which costs less than to enter no_grad.
         return matmul(x, w, bias, activation or None)
     with torch.no_grad():
         return matmul(x, w, bias, activation or None)
 
 
-def _dense_weight(like: Tensor, values: Tensor, indices: Tensor, form: str) -> Tensor:
-    """[n, k] on the device of `like`, kept there: a backward pass needs it every
-    time."""
-    w = find_weight(values, indices, form)
-    kept = getattr(w, "_torch_dense", None)
-    if kept is None or kept.device != like.device:
-        kept = w.decompress(like=like)
-        if w.pattern.axis == 0:
-            kept = kept.T.contiguous()
-        w._torch_dense = kept  # type: ignore[attr-defined]
-    return kept.clone()
-
-
 for _key in ("CPU", "CUDA"):
     _library.impl("linear", _linear, _key)
-    _library.impl("dense_weight", _dense_weight, _key)
 _operator = torch.ops.nm.linear.default
 
 
@@ -131,22 +152,15 @@ def _check_weight(x, values, indices, form) -> int:
     if x.dim() == 0 or x.shape[-1] != k:
         raise ShapeError(f"expected x of shape [..., {k}], as the weight has k = {k}, "
                          f"but got {tuple(x.shape)}")
-    if x.dtype != values.dtype:
-        raise DTypeError(f"expected x of {values.dtype}, as the weight is, but got "
-                         f"{x.dtype}")
+    if x.dtype != values.dtype and not (
+            x.dtype in LOWER_TYPES and values.dtype in (*LOWER_TYPES, torch.float32)):
+        raise wrong_type(x.dtype, values.dtype)
     shapes = pattern.condensed_shapes(k, n)
     got = tuple(values.shape), tuple(indices.shape)
     if got != shapes:
         raise ShapeError(f"expected values {shapes[0]} and indices {shapes[1]} of a "
                          f"weight {form}, but got {got[0]} and {got[1]}")
     return n
-
-
-@torch.library.register_fake("nm::dense_weight", lib=_library)
-def _fake_dense_weight(like, values, indices, form):
-    pattern, shape = parse_form(form)
-    k, n = pattern.sizes(shape)
-    return like.new_empty((n, k))
 
 
 @torch.library.register_vmap("nm::linear", lib=_library)
@@ -169,18 +183,13 @@ def _check_one_weight(*dims: int | None) -> None:
         raise Error("expected one weight for all of a vmap, but got a batch of them")
 
 
-@torch.library.register_vmap("nm::dense_weight", lib=_library)
-def _vmap_dense_weight(_info, in_dims, like, *weight):
-    _check_one_weight(*in_dims[1:3])
-    return torch.ops.nm.dense_weight(like.select(in_dims[0], 0), *weight), None
-
-
 def _setup(ctx, inputs, output):
-    _, values, indices, ctx.form, bias, activation = inputs
-    if ctx.needs_input_grad[0]:
-        # An error tells where they were written to since.
-        ctx.save_for_backward(values, indices)
-    ctx.activation = activation
+    x, values, indices, ctx.form, bias, activation = inputs
+    # An error tells where they were written to since.
+    ctx.save_for_backward(*(tensor if needed else None for tensor, needed in (
+        (x, ctx.needs_input_grad[1]), (values, ctx.needs_input_grad[0]),
+        (indices, any(ctx.needs_input_grad[:2])))))
+    ctx.activation, ctx.values_type = activation, values.dtype
     ctx.has_bias = bias is not None
 
 
@@ -188,17 +197,17 @@ def _backward(ctx, grad):
     if ctx.activation:
         raise Error("expected no fused activation where a gradient is needed; "
                     "nm.torch.linear takes care of that")
-    if ctx.needs_input_grad[1]:
-        raise Error("expected values that need no gradient, as a weight of nm is a "
-                    "constant")
-    grad_x = grad_bias = None
+    x, values, indices = ctx.saved_tensors
+    grad_x = grad_values = grad_bias = None
+    rows = grad.reshape(-1, grad.shape[-1])
     if ctx.needs_input_grad[0]:
-        with torch.no_grad():
-            dense = torch.ops.nm.dense_weight(grad, *ctx.saved_tensors, ctx.form)
-        grad_x = grad @ dense
+        grad_x = grad @ decompress(values.to(grad.dtype), indices, ctx.form)
+    if ctx.needs_input_grad[1]:
+        dense = rows.mT @ x.reshape(-1, x.shape[-1])
+        grad_values = kept_values(dense, indices, ctx.form).to(ctx.values_type)
     if ctx.has_bias and ctx.needs_input_grad[4]:
-        grad_bias = grad.reshape(-1, grad.shape[-1]).sum(0)
-    return grad_x, None, None, None, grad_bias, None
+        grad_bias = rows.sum(0)
+    return grad_x, grad_values, None, None, grad_bias, None
 
 
 torch.library.register_autograd("nm::linear", _backward, setup_context=_setup,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,8 +13,9 @@ from torch import Tensor, nn
 from .._errors import Error
 from .._formats import check
 from .._matmul import prepare
-from .._pattern import Pattern, parse_pattern
+from .._pattern import Pattern
 from ._linear import NMLinear
+from ._rules import chosen_patterns, replace_module
 from ._timing import cuda_times, host_times
 
 
@@ -78,9 +77,6 @@ def _times(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}x"
 
 
-Rules = "str | Pattern | Mapping[str, str | Pattern | None]"
-
-
 def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              example: Any = None, *, prune: bool = False, force: bool = False,
              run: Callable[[nn.Module], Any] | None = None,
@@ -110,42 +106,23 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
         Error: the model has no nn.Linear.
         PatternError: a rule is no pattern.
     """
-    layers = {name: layer for name, layer in model.named_modules()
-              if type(layer) is nn.Linear}
-    if not layers:
-        raise Error("expected a model with nn.Linear layers, but it has none")
-    _warn_of_idle_rules(rules, list(layers))
+    patterns = chosen_patterns(model, rules)
     inputs = _record_inputs(model, example, run)
     reports = []
-    for name, layer in layers.items():
+    for name, pattern in patterns.items():
         if progress:
             progress(name)
-        reports.append(_sparsify_layer(model, name, layer, rules,
-                                       inputs.get(name), prune, force))
+        reports.append(_sparsify_layer(model, name, pattern, inputs.get(name), prune,
+                                       force))
     return SparsifyReport(tuple(reports))
 
 
-def _warn_of_idle_rules(rules: Any, names: list[str]) -> None:
-    """Tells of globs that decide about no layer, as a misspelt one does, but not of a
-    `*` for the rest where nothing is left."""
-    if not isinstance(rules, Mapping):
-        return
-    taken: set[str] = set()
-    for glob in rules:
-        fitting = set(fnmatch.filter(names, glob))
-        if not fitting - taken and glob != "*":
-            why = (f"rules before it take all that it fits, {', '.join(sorted(fitting))}"
-                   if fitting else f"it fits none of {', '.join(names)}")
-            warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=3)
-        taken |= fitting
-
-
-def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
+def _sparsify_layer(model: nn.Module, name: str, pattern: Pattern | None,
                     x: Tensor | None, prune: bool, force: bool) -> LayerReport:
+    layer = model.get_submodule(name)
     facts: dict[str, Any] = {"name": name, "shape": tuple(layer.weight.shape)}
     if x is not None:
         facts["rows"] = x.numel() // max(x.shape[-1], 1)
-    pattern = _find_pattern(name, rules)
     if pattern is None:
         return LayerReport(**facts, reason="no rule for it")
     facts["pattern"] = pattern
@@ -157,7 +134,7 @@ def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
         sparse = NMLinear.from_dense(layer, pattern, prune_weight=prune, name=name)
         if non_zeros:
             facts["dropped"] = 1 - int(
-                torch.count_nonzero(sparse.values)) / non_zeros
+                torch.count_nonzero(sparse.values.detach())) / non_zeros
         if x is not None:
             _measure(facts, layer, sparse, x)
     except Error as error:
@@ -165,7 +142,7 @@ def _sparsify_layer(model: nn.Module, name: str, layer: nn.Linear, rules: Any,
     replaced, reason = _decide(facts.get("measured"), x is not None, force)
     if replaced:
         sparse.train(layer.training)
-        _replace(model, name, sparse)
+        replace_module(model, name, sparse)
     else:
         facts["kernel"] = "dense"
     return LayerReport(**facts, replaced=replaced, reason=reason)
@@ -181,23 +158,6 @@ def _decide(measured: float | None, has_input: bool, force: bool) -> tuple[bool,
     if measured >= 1:
         return True, "faster"
     return force, "slower, but forced" if force else "dense is faster"
-
-
-def _find_pattern(name: str, rules: Any) -> Pattern | None:
-    if not isinstance(rules, Mapping):
-        return parse_pattern(rules)
-    for glob, pattern in rules.items():
-        if fnmatch.fnmatchcase(name, glob):
-            return None if pattern is None else _find_pattern(name, pattern)
-    return None
-
-
-def _replace(model: nn.Module, name: str, layer: nn.Module) -> None:
-    parent, _, last = name.rpartition(".")
-    if not name:
-        raise Error("expected a model that has its nn.Linear as a part, but it is "
-                    "one; nm.torch.NMLinear.from_dense makes the layer")
-    setattr(model.get_submodule(parent), last, layer)
 
 
 def _record_inputs(model: nn.Module, example: Any,

@@ -17,9 +17,13 @@ from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .. import _arrays
-from .._errors import DeviceError, Error, PatternError
+from .._errors import DeviceError, DTypeError, Error, PatternError
 from .._pattern import Pattern, read_pattern
 from .._sparse import SparseTensor
+
+
+#: The types that a weight of floats may be multiplied in, beside its own.
+LOWER_TYPES = (torch.float16, torch.bfloat16)
 
 
 class _Kept:
@@ -33,12 +37,34 @@ class _Kept:
         self.state = _state(values, indices)
         self.weight = weakref.ref(w)
         self.owned = w if owns else None
-        number = id(values)
-        # The number of a tensor that is gone may become another's.
-        self.reference = weakref.ref(values, lambda _: _kept.pop(number, None))
+        number, place = id(values), self.state[0]
+        _numbers[place] = number
+
+        def forget(_):
+            # The number of a tensor that is gone may become another's.
+            _kept.pop(number, None)
+            if _numbers.get(place) == number:
+                del _numbers[place]
+
+        self.reference = weakref.ref(values, forget)
+
+    def has(self, values: Tensor, indices: Tensor) -> bool:
+        """Whether two tensors are those that the weight was made of, or aliases of
+        them, as autograd's graphs call operators with, and hold what they held."""
+        if self.state != _state(values, indices):
+            return False
+        own = self.reference()
+        if own is values and self.indices is indices:
+            return True
+        # Where a tensor was put to other memory, another may have its former one.
+        return (own is not None and self.state == _state(own, self.indices)
+                and (own.shape, own.dtype, self.indices.shape)
+                == (values.shape, values.dtype, indices.shape))
 
 
 _kept: dict[int, _Kept] = {}
+# The numbers of the tensors by where their elements are.
+_numbers: dict[int, int] = {}
 
 
 def _state(values: Tensor, indices: Tensor) -> tuple[int, int, int, int]:
@@ -61,8 +87,9 @@ def find_weight(values: Tensor, indices: Tensor, form: str,
         PatternError, ShapeError, DTypeError: they are no such weight.
     """
     kept = _kept.get(id(values))
-    if (kept is not None and kept.indices is indices and kept.form == form
-            and kept.state == _state(values, indices)):
+    if kept is None:
+        kept = _kept.get(_numbers.get(values.data_ptr(), -1))
+    if kept is not None and kept.form == form and kept.has(values, indices):
         w = kept.weight()
         if w is not None:
             return w
@@ -102,6 +129,31 @@ def _make_weight(values: Tensor, indices: Tensor, form: str,
             and np.array_equal(places, known._indices)):
         return known
     return SparseTensor(np.array(raw), np.array(places), shape, pattern, view.dtype)
+
+
+def convert_weight(w: SparseTensor, dtype: torch.dtype) -> SparseTensor:
+    """The weight in another type, rounded once and kept with `w`.
+
+    Raises:
+        DTypeError: it is none of LOWER_TYPES, or `w` is not of floats.
+    """
+    kind = _arrays.KINDS["torch"]
+    own = kind.dtypes[w.dtype]
+    if dtype not in LOWER_TYPES or own not in (*LOWER_TYPES, torch.float32):
+        raise wrong_type(dtype, own)
+    kept = w.__dict__.setdefault("_torch_converted", {})
+    if dtype not in kept:
+        lower = copy_tensors(w)[0].to(dtype)
+        kept[dtype] = SparseTensor(_arrays.as_numpy(kind.to_host(lower)).copy(),
+                                   w._indices, w.shape, w.pattern, kind.elements[dtype])
+    return kept[dtype]
+
+
+def wrong_type(got: torch.dtype, weight: torch.dtype) -> DTypeError:
+    own, other = (str(dtype).rpartition(".")[2] for dtype in (weight, got))
+    names = {name: element for element, name in _arrays.NUMPY_NAMES.items()}
+    return DTypeError(f"expected x of {names.get(own, own)}, as the weight is, but got "
+                      f"{names.get(other, other)}")
 
 
 def without_elements() -> Error:

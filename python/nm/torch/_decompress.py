@@ -1,0 +1,107 @@
+"""torch.ops.nm.decompress: the dense weight of a condensed one, in PyTorch's own
+operators, on any device and with gradients.
+
+Both directions are linear and each is the other's derivative: `decompress` puts kept
+values to their places among zeros, `kept_values` takes them from there. So the gradient
+of the kept values is the dense weight's, masked.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .._pattern import Pattern
+from ._weights import parse_form
+
+
+def kept_values(dense: Tensor, indices: Tensor, form: str) -> Tensor:
+    """The elements ``[w, np]`` of a matrix ``[n, k]`` at the kept places.
+
+    Args:
+        dense: ``[n, k]``.
+        indices, form: of the condensed weight, as in find_weight.
+    """
+    pattern, (n, k) = _sizes(form)
+    rows, columns = _padded(pattern, n, k)
+    padded = functional.pad(dense.mT, (0, columns - n, 0, rows - k))
+    windows = padded.reshape(-1, pattern.m, *_unit_shape(pattern, columns))
+    kept = windows.gather(1, _places(indices, pattern))
+    return kept.reshape(-1, columns)
+
+
+def _scatter(values: Tensor, indices: Tensor, form: str) -> Tensor:
+    pattern, (n, k) = _sizes(form)
+    rows, columns = _padded(pattern, n, k)
+    unit = _unit_shape(pattern, columns)
+    windows = values.new_zeros(rows // pattern.m // pattern.block[0], pattern.m, *unit)
+    windows.scatter_(1, _places(indices, pattern),
+                     values.reshape(-1, pattern.n, *unit))
+    return windows.view(rows, columns)[:k, :n].mT.contiguous()
+
+
+def _sizes(form: str) -> tuple[Pattern, tuple[int, int]]:
+    """The pattern, and n and k; a condensed form is the same along either axis."""
+    pattern, shape = parse_form(form)
+    k, n = pattern.sizes(shape)
+    return pattern, (n, k)
+
+
+def _padded(pattern: Pattern, n: int, k: int) -> tuple[int, int]:
+    """k in whole windows, and n in whole blocks."""
+    bk, bn = pattern.block
+    window = pattern.m * bk
+    return -(-k // window) * window, -(-n // bn) * bn
+
+
+def _unit_shape(pattern: Pattern, columns: int) -> tuple[int, int, int]:
+    bk, bn = pattern.block
+    return bk, columns // bn, bn
+
+
+def _places(indices: Tensor, pattern: Pattern) -> Tensor:
+    """The unit in its window that each kept element is of."""
+    bk, bn = pattern.block
+    units = indices.reshape(-1, pattern.n, 1, indices.shape[1], 1).long()
+    return units.expand(-1, -1, bk, -1, bn)
+
+
+# An operator of its own keeps the indices for the backward pass as bytes; autograd
+# would keep the 64-bit places that scatter takes.
+_library = torch.library.Library("nm", "FRAGMENT")
+_library.define("decompress(Tensor values, Tensor indices, str form) -> Tensor")
+_library.impl("decompress", _scatter, "CompositeExplicitAutograd")
+decompress = torch.ops.nm.decompress.default
+
+
+@torch.library.register_fake("nm::decompress", lib=_library)
+def _fake_decompress(values, indices, form):
+    return values.new_empty(_sizes(form)[1])
+
+
+def _setup(ctx, inputs, output):
+    _, indices, ctx.form = inputs
+    ctx.save_for_backward(indices)
+
+
+def _backward(ctx, grad):
+    return kept_values(grad, *ctx.saved_tensors, ctx.form), None, None
+
+
+torch.library.register_autograd("nm::decompress", _backward, setup_context=_setup,
+                                lib=_library)
+
+
+@torch.library.register_vmap("nm::decompress", lib=_library)
+def _vmap_decompress(_info, in_dims, values, indices, form):
+    if in_dims[1] is not None:
+        return torch.stack([decompress(each, places, form) for each, places in zip(
+            _unbound(values, in_dims[0], indices.shape[in_dims[1]]),
+            indices.unbind(in_dims[1]))]), 0
+    return torch.stack([decompress(each, indices, form)
+                        for each in values.unbind(in_dims[0])]), 0
+
+
+def _unbound(tensor: Tensor, dim: int | None, count: int):
+    return [tensor] * count if dim is None else tensor.unbind(dim)
