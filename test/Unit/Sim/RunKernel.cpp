@@ -4,6 +4,8 @@
 
 #include "nm-c/Runtime.h"
 
+#include "gtest/gtest.h"
+
 #include <array>
 #include <cstring>
 
@@ -62,6 +64,12 @@ std::string runKernel(void (*entry)(NmSimThread *, void *), void *arguments,
   std::string text = error ? error : "";
   nmMessageFree(error);
   return text;
+}
+
+void expectFault(const std::string &faults, const std::string &fault,
+                 const std::string &what) {
+  EXPECT_NE(faults.find(fault), std::string::npos) << faults;
+  EXPECT_NE(faults.find(what), std::string::npos) << faults;
 }
 
 void storeShared(NmSimThread *thread, int64_t offset, uint32_t value) {

@@ -32,6 +32,11 @@ std::string runKernel(void (*kernel)(NmSimThread *, void *), void *arguments,
                       int64_t threads, int64_t shared,
                       std::vector<uint32_t> &memory, int64_t blocks = 1);
 
+/// Expects that `faults`, which a kernel had, name `fault` and `what`. Which
+/// thread is the first to do wrong is left open.
+void expectFault(const std::string &faults, const std::string &fault,
+                 const std::string &what = "");
+
 inline int32_t getThreadId(NmSimThread *thread) {
   return nmSimReadRegister(thread, Other, NM_SIM_TID_X);
 }

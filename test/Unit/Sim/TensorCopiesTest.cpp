@@ -181,12 +181,6 @@ TEST(TensorCopiesTest, BeyondTheTensorIsZero) {
   EXPECT_EQ(runLoad({{8, 3, 2}, {8, 3, 2}, {0, 1, 1}}), "");
 }
 
-static void expectFault(const std::string &text, const std::string &fault,
-                        const std::string &what = "") {
-  EXPECT_NE(text.find(fault), std::string::npos) << text;
-  EXPECT_NE(text.find(what), std::string::npos) << text;
-}
-
 TEST(TensorCopiesTest, LoadsThatGoWrong) {
   Mutation wait, more, rank, place, map, outside;
   wait.dropWait = true;
