@@ -190,6 +190,12 @@ public:
               const std::string &what);
 
 private:
+  /// Reports what is wrong with a copy between `inGlobal` and `inShared`, a
+  /// part of `memory`. Returns the extent of global memory, if it is possible.
+  std::optional<size_t> checkBulkCopy(NmSimThread &thread, int32_t site,
+                                      const char *memory, const char *inShared,
+                                      const char *inGlobal, int32_t bytes,
+                                      bool isStore);
   struct Barrier {
     int64_t arrived = 0, expected = 0;
     /// Those that wait, and what others have done that have only arrived.

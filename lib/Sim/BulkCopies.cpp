@@ -43,28 +43,43 @@ bool Block::readForCopy(NmSimThread &thread, int32_t site, size_t offset,
   return true;
 }
 
-void Block::startBulkStore(NmSimThread &thread, int32_t site, char *to,
-                           const char *from, int32_t bytes) {
+std::optional<size_t> Block::checkBulkCopy(NmSimThread &thread, int32_t site,
+                                           const char *memory,
+                                           const char *inShared,
+                                           const char *inGlobal, int32_t bytes,
+                                           bool isStore) {
   constexpr int32_t kUnit = 16;
   step(thread, site);
-  size_t offset = size_t(uintptr_t(from) - uintptr_t(shared));
-  std::string what = "copies " + std::to_string(bytes) + " bytes from byte " +
+  size_t offset = size_t(uintptr_t(inShared) - uintptr_t(memory));
+  std::string what = "copies " + std::to_string(bytes) + " bytes " +
+                     (isStore ? "from" : "to") + " byte " +
                      std::to_string(int64_t(offset)) + " of shared memory";
+  auto fail = [&](FaultClass fault, const std::string &why) {
+    report(thread, fault, site, what + why);
+    return std::optional<size_t>();
+  };
   if (bytes < kUnit || bytes % kUnit != 0)
-    return report(thread, FaultClass::BadOperand, site,
-                  what + ", expected a multiple of 16");
+    return fail(FaultClass::BadOperand, ", expected a multiple of 16");
   if (offset >= sharedBytes || size_t(bytes) > sharedBytes - offset)
-    return report(thread, FaultClass::SharedBounds, site,
-                  what + ", which has " + std::to_string(sharedBytes));
-  std::optional<size_t> extent = launch.global.find(to, size_t(bytes));
+    return fail(FaultClass::SharedBounds,
+                ", which has " + std::to_string(sharedBytes));
+  std::string other =
+      (isStore ? " to " : " from ") + launch.global.describe(inGlobal);
+  std::optional<size_t> extent = launch.global.find(inGlobal, size_t(bytes));
   if (!extent)
-    return report(thread, FaultClass::GlobalBounds, site,
-                  what + " to " + launch.global.describe(to));
-  if (offset % kUnit != 0 || launch.global.getOffset(*extent, to) % kUnit)
-    report(thread, FaultClass::Misaligned, site,
-           what + " to " + launch.global.describe(to) +
-               ", where both must be multiples of 16");
-  if (!readForCopy(thread, site, offset, size_t(bytes)))
+    return fail(FaultClass::GlobalBounds, other);
+  if (offset % kUnit != 0 || launch.global.getOffset(*extent, inGlobal) % kUnit)
+    fail(FaultClass::Misaligned,
+         other + ", where both must be multiples of 16");
+  return extent;
+}
+
+void Block::startBulkStore(NmSimThread &thread, int32_t site, char *to,
+                           const char *from, int32_t bytes) {
+  std::optional<size_t> extent =
+      checkBulkCopy(thread, site, shared, from, to, bytes, /*isStore=*/true);
+  if (!extent ||
+      !readForCopy(thread, site, size_t(from - shared), size_t(bytes)))
     return;
   GlobalConflict other =
       launch.global.write(*extent, blockOrder, thread.index, to, size_t(bytes),

@@ -301,27 +301,13 @@ void Block::send(NmSimThread &thread, int32_t site, const char *to,
 void Block::startBulkCopy(NmSimThread &thread, int32_t site, char *to,
                           const char *from, char *address, int32_t bytes,
                           uint32_t mask) {
-  constexpr int32_t kUnit = 16;
+  // Another block of the cluster may have the memory.
   Block *owner = cluster.find(to);
-  const char *memory = owner ? owner->shared : shared;
-  size_t offset = size_t(uintptr_t(to) - uintptr_t(memory));
-  std::string what = "copies " + std::to_string(bytes) + " bytes to byte " +
-                     std::to_string(int64_t(offset)) + " of shared memory";
-  step(thread, site);
-  if (bytes < kUnit || bytes % kUnit != 0)
-    return report(thread, FaultClass::BadOperand, site,
-                  what + ", expected a multiple of 16");
-  if (!owner || offset >= sharedBytes || size_t(bytes) > sharedBytes - offset)
-    return report(thread, FaultClass::SharedBounds, site,
-                  what + ", which has " + std::to_string(sharedBytes));
-  std::optional<size_t> extent = launch.global.find(from, size_t(bytes));
+  std::optional<size_t> extent =
+      checkBulkCopy(thread, site, owner ? owner->shared : shared, to, from,
+                    bytes, /*isStore=*/false);
   if (!extent)
-    return report(thread, FaultClass::GlobalBounds, site,
-                  what + " from " + launch.global.describe(from));
-  if (offset % kUnit != 0 || launch.global.getOffset(*extent, from) % kUnit)
-    report(thread, FaultClass::Misaligned, site,
-           what + " from " + launch.global.describe(from) +
-               ", where both must be multiples of 16");
+    return;
   GlobalConflict other = launch.global.read(*extent, blockOrder, thread.index,
                                             from, size_t(bytes));
   if (other.kind != Conflict::None)
