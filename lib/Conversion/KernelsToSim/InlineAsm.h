@@ -31,6 +31,15 @@ struct AsmInstruction {
 /// what was compared with zero.
 std::optional<AsmInstruction> parseInlineAsm(LLVM::InlineAsmOp op);
 
+/// Reads `m16n8k32`, the shape of an instruction's product, into the fields of
+/// `form`.
+template <typename Form>
+bool parseInstructionShape(StringRef text, Form &form) {
+  return text.consume_front("m") && !text.consumeInteger(10, form.m) &&
+         text.consume_front("n") && !text.consumeInteger(10, form.n) &&
+         text.consume_front("k") && !text.getAsInteger(10, form.k);
+}
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_CONVERSION_KERNELSTOSIM_INLINEASM_H

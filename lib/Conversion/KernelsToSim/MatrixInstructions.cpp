@@ -169,13 +169,6 @@ Operands mlir::nm::getSparseProduct(const OperandBuilder &b) {
 // In inline PTX
 //===----------------------------------------------------------------------===//
 
-/// Reads `m16n8k32`.
-static bool parseShape(StringRef text, Form &form) {
-  return text.consume_front("m") && !text.consumeInteger(10, form.m) &&
-         text.consume_front("n") && !text.consumeInteger(10, form.n) &&
-         text.consume_front("k") && !text.getAsInteger(10, form.k);
-}
-
 /// Reads `mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.
 /// f32`, where parts may be left away.
 static std::optional<Form> parseForm(StringRef name) {
@@ -190,7 +183,7 @@ static std::optional<Form> parseForm(StringRef name) {
       form.saturates = true;
     else if (auto type = NVVM::symbolizeMMATypes(part))
       types.push_back(*type);
-    else if (!parseShape(part, form) &&
+    else if (!parseInstructionShape(part, form) &&
              !llvm::is_contained({"mma", "sync", "aligned", "row", "col"},
                                  part))
       return std::nullopt;

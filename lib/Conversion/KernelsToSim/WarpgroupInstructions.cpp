@@ -89,13 +89,6 @@ static WarpgroupForm getForm(NVVM::WgmmaMmaAsyncOp op) {
   return form;
 }
 
-/// Reads `m64n256k16`.
-static bool parseShape(StringRef text, WarpgroupForm &form) {
-  return text.consume_front("m") && !text.consumeInteger(10, form.m) &&
-         text.consume_front("n") && !text.consumeInteger(10, form.n) &&
-         text.consume_front("k") && !text.getAsInteger(10, form.k);
-}
-
 /// Reads `wgmma.mma_async.sp.sync.aligned.m64n256k32.f32.f16.f16`.
 static std::optional<WarpgroupForm> parseForm(StringRef name) {
   WarpgroupForm form;
@@ -104,7 +97,7 @@ static std::optional<WarpgroupForm> parseForm(StringRef name) {
   SmallVector<StringRef> parts;
   name.split(parts, '.');
   if (parts.size() < 6 || parts[0] != "sync" || parts[1] != "aligned" ||
-      !parseShape(parts[2], form))
+      !parseInstructionShape(parts[2], form))
     return std::nullopt;
   form.saturates = parts.back() == "satfinite";
   auto a = NVVM::symbolizeWGMMATypes(parts[4]);
