@@ -7,13 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FragmentSums.h"
 #include "SparseOperands.h"
-#include "TileExpansion.h"
+#include "WarpExpansion.h"
 
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
-#include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -42,40 +40,31 @@ struct HalfOperands {
   SmallVector<SquareWords> weights, activations;
 };
 
-class MmaSpExpansion : public TileExpansion {
+class MmaSpExpansion : public WarpExpansion {
 public:
   MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
-      : tile(tile), isKMajor(op.getTransposeA()), isOrdered(isOrdered),
+      : WarpExpansion(tile,
+                      cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp()),
+        isKMajor(op.getTransposeA()), isOrdered(isOrdered),
         type(op.getValuesType().getElementType()),
         swizzleOfA(cast<TileLayoutAttr>(
                        cast<MemRefType>(op.getA().getType()).getLayout())
                        .getLayout()
-                       .xors) {
-    auto schedule = cast<MmaSpScheduleAttr>(op.getScheduleAttr());
-    warpM = schedule.getWarp()[0];
-    warpN = schedule.getWarp()[1];
-  }
+                       .xors) {}
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               llvm::function_ref<Value(Value)> viewOf) override;
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
-  size_t countChainedSums(bool isLong) const override {
-    return isLong && ::nm::hasMmaTotals(countSums()) ? size_t(countSums()) : 0;
-  }
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return tile.k / 2;
   }
-  void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> sums, Value initial) override;
 
 private:
-  int64_t countSums() const { return warpM * warpN / kWarpSize; }
-  int64_t blocks() const { return warpN / kSquareSide; }
-  int64_t columnFragments() const { return warpM / kMatrixSide; }
+  bool areRowsOfN() const override { return true; }
+  int64_t blocks() const { return rowSquares(); }
   int64_t steps() const { return tile.k / SparseOperand::kStepRows; }
 
   HalfOperands load(ThreadEmitter &emitter, SpMMOp op, const Half &half);
@@ -86,8 +75,6 @@ private:
                       const SquareWords &activations, Value metadata,
                       int64_t selector, MutableArrayRef<Value> sums);
 
-  GpuTile tile;
-  int64_t warpM, warpN;
   /// Whether A's tile is [k x m].
   bool isKMajor;
   /// Whether the instruction says that the metadata is in order.
@@ -95,22 +82,8 @@ private:
   Type type;
   /// What A's tile XORs into the columns of its rows.
   std::vector<::nm::BitXor> swizzleOfA;
-
-  std::optional<MmaLane> lane;
-  /// Of the warp's tile in the block's, i32.
-  Value firstRow, firstColumn;
 };
 } // namespace
-
-SmallVector<Value> MmaSpExpansion::begin(OpBuilder &builder, Location loc) {
-  ThreadEmitter emitter{builder, loc};
-  lane.emplace(emitter,
-               gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  int64_t warpsM = tile.m / warpM;
-  firstRow = emitter.mul(emitter.rem(lane->warp, warpsM), warpM);
-  firstColumn = emitter.mul(emitter.div(lane->warp, warpsM), warpN);
-  return SmallVector<Value>(countSums(), emitter.zero(builder.getF32Type()));
-}
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -235,18 +208,6 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
     multiplyHalf(emitter, half, operands, result);
   }
   return result;
-}
-
-void MmaSpExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
-                         ArrayRef<Value> sums, Value initial) {
-  auto op = cast<SpMMOp>(*product);
-  ThreadEmitter emitter{builder, op.getLoc()};
-  TileStores stores(builder, op, op.getC(), initial, epilogue);
-  FragmentSums fragments{/*areRowsOfN=*/true, firstColumn, firstRow, blocks(),
-                         columnFragments()};
-  stores.store(fragments.getLines(emitter, *lane, op.getTransposeC(),
-                                  stores.completeSums(sums)),
-               tile);
 }
 
 //===----------------------------------------------------------------------===//

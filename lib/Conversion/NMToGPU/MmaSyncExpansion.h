@@ -4,10 +4,7 @@
 #define NM_CONVERSION_NMTOGPU_MMASYNCEXPANSION_H
 
 #include "KeptOrder.h"
-#include "MmaFragments.h"
-#include "TileExpansion.h"
-
-#include "nm/Schedule/SumChains.h"
+#include "WarpExpansion.h"
 
 namespace mlir::nm {
 
@@ -22,36 +19,23 @@ struct MmaStepOperands {
   SmallVector<SquareWords> activations, weights;
 };
 
-class MmaSyncExpansion : public TileExpansion {
+class MmaSyncExpansion : public WarpExpansion {
 public:
   MmaSyncExpansion(SpMMOp op, const GpuTile &tile);
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               llvm::function_ref<Value(Value)> viewOf) override;
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
-  size_t countChainedSums(bool isLong) const override {
-    return isLong && ::nm::hasMmaTotals(countSums()) ? size_t(countSums()) : 0;
-  }
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return order.keptRows();
   }
-  void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> sums, Value initial) override;
 
 private:
-  int64_t countSums() const { return tile.warpM * tile.warpN / kWarpSize; }
+  bool areRowsOfN() const override { return areWeightsRows; }
   int64_t units() const { return tile.warpN / unitColumns; }
-  /// Fragments of 8 columns, of a square's 16 rows.
-  int64_t columnFragments() const {
-    return (areWeightsRows ? tile.warpM : tile.warpN) / kMatrixSide;
-  }
-  int64_t rowSquares() const {
-    return (areWeightsRows ? tile.warpN : tile.warpM) / kSquareSide;
-  }
   SmallVector<MmaStep> getSteps() const;
 
   MmaRole roleOfWeights() const {
@@ -87,7 +71,6 @@ private:
 
   struct Loader;
 
-  GpuTile tile;
   ::nm::Pattern pattern;
   Type type;
   std::vector<::nm::BitXor> swizzleOfA;
@@ -105,9 +88,6 @@ private:
 
   /// What `prefetch` made last to load chunks.
   SmallVector<Operation *> chunkLoads;
-  std::optional<MmaLane> lane;
-  /// Of the warp's tile in the block's, i32.
-  Value firstRow, firstColumn;
 };
 
 } // namespace mlir::nm

@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FragmentSums.h"
 #include "MmaSyncExpansion.h"
 
 #include "nm/Dialect/NM/GPUTransforms/MmaSyncOperands.h"
@@ -32,7 +31,8 @@ static std::vector<::nm::BitXor> getSwizzleOfValues(SpMMOp op) {
 }
 
 MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
-    : tile(tile), pattern(op.getPattern().getPattern()),
+    : WarpExpansion(tile, {tile.warpM, tile.warpN}),
+      pattern(op.getPattern().getPattern()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
       swizzleOfA(
           *mlir::nm::getMatrixSwizzle(cast<MemRefType>(op.getA().getType()))),
@@ -43,15 +43,6 @@ MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
       swizzleOfValues(getSwizzleOfValues(op)),
       unitColumns(std::min(panel, tile.warpN)),
       areWeightsRows(op.getTransposeC() && unitColumns % kSquareSide == 0) {}
-
-SmallVector<Value> MmaSyncExpansion::begin(OpBuilder &builder, Location loc) {
-  ThreadEmitter emitter{builder, loc};
-  lane.emplace(emitter,
-               gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  firstRow = emitter.mul(emitter.rem(lane->warp, tile.warpsM()), tile.warpM);
-  firstColumn = emitter.mul(emitter.div(lane->warp, tile.warpsM()), tile.warpN);
-  return SmallVector<Value>(countSums(), emitter.zero(builder.getF32Type()));
-}
 
 SmallVector<MmaStep> MmaSyncExpansion::getSteps() const {
   SmallVector<MmaStep> steps;
@@ -186,19 +177,6 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
     multiplyStep(emitter, step, operands, result);
   }
   return result;
-}
-
-void MmaSyncExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
-                           ArrayRef<Value> sums, Value initial) {
-  auto op = cast<SpMMOp>(*product);
-  ThreadEmitter emitter{builder, op.getLoc()};
-  TileStores stores(builder, op, op.getC(), initial, epilogue);
-  FragmentSums fragments{
-      areWeightsRows, areWeightsRows ? firstColumn : firstRow,
-      areWeightsRows ? firstRow : firstColumn, rowSquares(), columnFragments()};
-  stores.store(fragments.getLines(emitter, *lane, op.getTransposeC(),
-                                  stores.completeSums(sums)),
-               tile);
 }
 
 //===----------------------------------------------------------------------===//

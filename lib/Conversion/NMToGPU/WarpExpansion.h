@@ -1,0 +1,51 @@
+//===- WarpExpansion.h - Tiles that warps multiply --------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_WARPEXPANSION_H
+#define NM_CONVERSION_NMTOGPU_WARPEXPANSION_H
+
+#include "FragmentSums.h"
+#include "TileExpansion.h"
+
+#include "nm/Schedule/SumChains.h"
+
+namespace mlir::nm {
+
+/// The expansion of a tile that warps multiply by mma.sync or mma.sp, each a
+/// part [m, n] of it. The sums of a lane are four for each matrix of 16 rows
+/// and 8 columns.
+class WarpExpansion : public TileExpansion {
+public:
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  size_t countChainedSums(bool isLong) const override {
+    return isLong && ::nm::hasMmaTotals(countSums()) ? size_t(countSums()) : 0;
+  }
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> sums, Value initial) override;
+
+protected:
+  /// `part` is a warp's of `tile`.
+  WarpExpansion(const GpuTile &tile, ArrayRef<int64_t> part)
+      : tile(tile), warpM(part[0]), warpN(part[1]) {}
+
+  int64_t countSums() const { return warpM * warpN / kWarpSize; }
+  /// Whether the 16 rows of a matrix of sums are columns of B, rather than rows
+  /// of A.
+  virtual bool areRowsOfN() const = 0;
+  /// Matrices along their rows, and along their columns.
+  int64_t rowSquares() const {
+    return (areRowsOfN() ? warpN : warpM) / kSquareSide;
+  }
+  int64_t columnFragments() const {
+    return (areRowsOfN() ? warpM : warpN) / kMatrixSide;
+  }
+
+  GpuTile tile;
+  int64_t warpM, warpN;
+  std::optional<MmaLane> lane;
+  /// Of the warp's part in the block's tile, i32.
+  Value firstRow, firstColumn;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_WARPEXPANSION_H
