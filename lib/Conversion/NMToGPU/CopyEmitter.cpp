@@ -2,6 +2,8 @@
 
 #include "CopyEmitter.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -122,9 +124,7 @@ Value CopyEmitter::orZeros(const Access &access) {
 /// The elements that a row of the source has from `column` on, as far as one
 /// access takes them; null if it always has all.
 Value CopyEmitter::countColumns(Value column) {
-  int64_t columns = sourceType().getShape().back();
-  if (copy.layout.panelColumns == 0 ||
-      (!ShapedType::isDynamic(columns) && columns % copy.width == 0))
+  if (getRowFactor(copy.source) % copy.width == 0)
     return {};
   Value size = builder.createOrFold<memref::DimOp>(
       loc, copy.source, int64_t(copy.extents.size()) - 1);

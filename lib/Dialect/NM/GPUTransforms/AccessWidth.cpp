@@ -70,10 +70,56 @@ SmallVector<int64_t> mlir::nm::getStrideFactors(Value memref) {
   return factors;
 }
 
-/// The columns of `memref` need be a multiple of the width unless `cutsLast`,
-/// for accesses that may take fewer elements.
-static int64_t findAccessWidth(Value memref, ArrayRef<int64_t> extents,
-                               bool cutsLast) {
+/// The dimension of `tile`'s source that is its dimension `dim`.
+static int64_t getSourceDim(memref::SubViewOp tile, int64_t dim) {
+  llvm::SmallBitVector kept = ~tile.getDroppedDims();
+  int64_t sourceDim = kept.find_first();
+  for (; dim > 0; --dim)
+    sourceDim = kept.find_next(unsigned(sourceDim));
+  return sourceDim;
+}
+
+/// Whether dimension `sourceDim` of a tile ends where that of its source does,
+/// but for tiles that are whole: it begins at an offset that is not known, or
+/// has the source's size.
+static bool endsWithSource(memref::SubViewOp tile, int64_t sourceDim) {
+  if (tile.isDynamicOffset(sourceDim))
+    return true;
+  auto source = tile.getSource().getDefiningOp<memref::SubViewOp>();
+  return source && tile.getStaticOffsets()[sourceDim] == 0 &&
+         tile.getMixedSizes()[sourceDim] ==
+             source.getMixedSizes()[getSourceDim(source, sourceDim)];
+}
+
+/// What the size of dimension `dim` is a multiple of, but for tiles at offsets
+/// that are not known: those end where the dimension does.
+static int64_t getSizeFactor(Value memref, int64_t dim) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(dim))
+    return type.getDimSize(dim);
+  if (auto view = memref.getDefiningOp<memref::CastOp>())
+    return getSizeFactor(view.getSource(), dim);
+  if (auto view = memref.getDefiningOp<memref::CollapseShapeOp>()) {
+    int64_t factor = 1;
+    for (int64_t inner : view.getReassociationIndices()[dim])
+      factor *= getSizeFactor(view.getSrc(), inner);
+    return factor;
+  }
+  auto tile = memref.getDefiningOp<memref::SubViewOp>();
+  if (!tile)
+    return 1;
+  int64_t sourceDim = getSourceDim(tile, dim);
+  return endsWithSource(tile, sourceDim)
+             ? getSizeFactor(tile.getSource(), sourceDim)
+             : 1;
+}
+
+int64_t mlir::nm::getRowFactor(Value memref) {
+  return getSizeFactor(memref,
+                       cast<MemRefType>(memref.getType()).getRank() - 1);
+}
+
+int64_t mlir::nm::getCopyWidth(Value memref, ArrayRef<int64_t> extents) {
   auto type = cast<MemRefType>(memref.getType());
   if (type.getStridesAndOffset().first.back() != 1)
     return 1;
@@ -81,8 +127,6 @@ static int64_t findAccessWidth(Value memref, ArrayRef<int64_t> extents,
   width = std::gcd(width, extents.back());
   for (int64_t factor : ArrayRef(getStrideFactors(memref)).drop_back())
     width = std::gcd(width, factor);
-  if (!cutsLast && !ShapedType::isDynamic(type.getShape().back()))
-    width = std::gcd(width, type.getShape().back());
   // Dimensions that run along contiguous elements have offsets of whole tiles.
   auto buffer = cast<MemRefType>(getBuffer(memref).getType());
   auto [strides, offset] = buffer.getStridesAndOffset();
@@ -93,18 +137,13 @@ static int64_t findAccessWidth(Value memref, ArrayRef<int64_t> extents,
 }
 
 int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {
-  return findAccessWidth(memref, extents, /*cutsLast=*/false);
-}
-
-int64_t mlir::nm::getCopyWidth(Value source, MemRefType destination) {
-  auto layout = dyn_cast<TileLayoutAttr>(destination.getLayout());
-  return findAccessWidth(source, destination.getShape(),
-                         /*cutsLast=*/layout && layout.getPanelColumns() != 0);
+  return std::gcd(getCopyWidth(memref, extents), getRowFactor(memref));
 }
 
 int64_t mlir::nm::getAccessWidth(CopyOp copy) {
-  return getCopyWidth(copy.getSource(),
-                      cast<MemRefType>(copy.getDestination().getType()));
+  return getCopyWidth(
+      copy.getSource(),
+      cast<MemRefType>(copy.getDestination().getType()).getShape());
 }
 
 SmallVector<int64_t> mlir::nm::getExtents(LoadTileOp load) {

@@ -86,7 +86,7 @@ Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
 void OperandCopies::copy(Value source, Value buffer, bool transpose,
                          const std::optional<RowsOfTile> &rows) {
   auto type = cast<MemRefType>(buffer.getType());
-  int64_t width = getAccessWidth(source, type.getShape());
+  int64_t width = getCopyWidth(source, type.getShape());
   if (transpose || width * type.getElementTypeBitWidth() / 8 < kMinAsyncBytes)
     return copyThroughRegisters(CopyWay::Elements, source, buffer, transpose,
                                 rows);

@@ -81,7 +81,7 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   if (rows > ::nm::kMaxBlock)
     return op.emitOpError() << "expected at most " << ::nm::kMaxBlock
                             << " kept rows in a tile, but got " << rows;
-  int64_t width = getCopyWidth(op.getA(), typeOfA());
+  int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
   int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
   if (bytes < kMinAsyncBytes)
     return op.emitOpError()

@@ -14,6 +14,10 @@ inline constexpr int64_t kMaxAccessBytes = 16;
 /// known, as far as the views say that it is of.
 SmallVector<int64_t> getStrideFactors(Value memref);
 
+/// What the number of elements of the rows is a multiple of that `memref` has
+/// tiles of. Padded rows have fewer than their strides say.
+int64_t getRowFactor(Value memref);
+
 /// The widest access, in elements and up to those bytes, to tiles of `memref`
 /// that start at multiples of `extents`; 1 if its rows are not contiguous.
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
@@ -22,9 +26,9 @@ int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents);
 int64_t getAccessWidth(Value memref, ArrayRef<int64_t> extents, bool transposes,
                        RowListAttr rows);
 
-/// The elements that a direct copy takes at once along the source's last
-/// dimension. To panels, the last access of a row may take fewer.
-int64_t getCopyWidth(Value source, MemRefType destination);
+/// The same of a copy that counts what there is in the last access of a row,
+/// which may be padded.
+int64_t getCopyWidth(Value memref, ArrayRef<int64_t> extents);
 int64_t getAccessWidth(CopyOp copy);
 int64_t getAccessWidth(LoadTileOp load);
 
