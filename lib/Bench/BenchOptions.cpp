@@ -154,6 +154,16 @@ static const OptionEntry<Given> kOptions[] = {
        g.options.blas = v;
        return Status::success();
      }},
+    {{"sparse-blas", Takes::Value, "PATH",
+      "cuSPARSELt, timed beside where weights keep at most two of each four\n"
+      "(default NM_CUSPARSELT_LIBRARY or libcusparseLt.so.0, where it is\n"
+      "there); f32, for which it has TensorFloat-32, only where PATH is "
+      "given;\n"
+      "none leaves it out"},
+     [](Given &g, const std::string &v) {
+       g.options.sparseBlas = v;
+       return Status::success();
+     }},
     {{"tolerance", Takes::Value, "X",
       "The relative error that a result may have beside float64 (default by\n"
       "type of the result: f32 1e-5, integers 0)"},

@@ -76,7 +76,7 @@ static Status timeCase(Workload &workload, const Blas *blas, double seconds,
   if (!denseError)
     return denseError.error();
   const char *routine = result.bench.shape.m == 1 ? "gemv" : "gemm";
-  result.dense = DenseResult{timings[1], *denseError, routine};
+  result.dense = LibraryResult{timings[1], *denseError, routine};
   return Status::success();
 }
 

@@ -26,6 +26,12 @@ static std::string ofDense(const CaseResult &result, Text text) {
   return result.dense ? text(*result.dense) : "";
 }
 
+/// The same of cuSPARSELt.
+template <typename Text>
+static std::string ofSparse(const CaseResult &result, Text text) {
+  return result.sparse ? text(*result.sparse) : "";
+}
+
 namespace {
 struct Column {
   const char *name;
@@ -34,7 +40,7 @@ struct Column {
 } // namespace
 
 using R = const CaseResult &;
-using D = const DenseResult &;
+using D = const LibraryResult &;
 
 static const Column kColumns[] = {
     {"m", [](R r) { return integer(r.bench.shape.m); }},
@@ -61,9 +67,7 @@ static const Column kColumns[] = {
     {"p90_us", [](R r) { return micros(r.timings.p90); }},
     {"runs", [](R r) { return integer(int64_t(r.timings.runs)); }},
     {"blas_routine",
-     [](R r) {
-       return ofDense(r, [](D d) { return std::string(d.routine); });
-     }},
+     [](R r) { return ofDense(r, [](D d) { return d.routine; }); }},
     {"blas_median_us",
      [](R r) {
        return ofDense(r, [](D d) { return micros(d.timings.median); });
@@ -101,6 +105,16 @@ static const Column kColumns[] = {
     {"peak_gflops", [](R r) { return format("%.1f", r.ceilings.flops / 1e9); }},
     {"peak_gbytes_per_s",
      [](R r) { return format("%.2f", r.ceilings.bandwidth / 1e9); }},
+    {"sparse_routine",
+     [](R r) { return ofSparse(r, [](D d) { return d.routine; }); }},
+    {"sparse_median_us",
+     [](R r) {
+       return ofSparse(r, [](D d) { return micros(d.timings.median); });
+     }},
+    {"sparse_relative_error",
+     [](R r) {
+       return ofSparse(r, [](D d) { return format("%.3e", d.relativeError); });
+     }},
     {"remark", [](R r) { return quoted(r.remark); }},
 };
 

@@ -5,6 +5,7 @@
 #include "Check.h"
 #include "CudaTurns.h"
 #include "RandomData.h"
+#include "nm/Format/SparseOperand.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Support/Store.h"
 
@@ -74,6 +75,8 @@ struct GpuBench::Operands {
   std::vector<Weight> weights;
   CudaBuffer c, denseC;
   std::vector<DenseSide> dense;
+  std::optional<CusparseLt::Product> sparse;
+  double sparseError = 0;
   /// The sum of C's rows, in float64.
   std::vector<double> rowSum;
 
@@ -144,6 +147,44 @@ Status GpuBench::prepareBlas(const BenchCase &bench, Operands &operands) {
   if (Status status = dropSlowAlgorithms(bench, operands); !status)
     return status;
   return checkDense(bench, operands);
+}
+
+/// f32 products of cuSPARSELt are in TensorFloat-32, which is only compared
+/// with where it is asked for.
+static bool isForCusparseLt(const BenchCase &bench,
+                            const BenchOptions &options) {
+  return options.sparseBlas != "none" && fitsSparseOperand(bench.pattern) &&
+         (bench.type != ElementType::F32 || !options.sparseBlas.empty());
+}
+
+Status GpuBench::prepareSparse(const BenchCase &bench, Operands &operands) {
+  if (!isForCusparseLt(bench, options))
+    return Status::success();
+  if (!sparse) {
+    sparse.emplace(CusparseLt::load(options.sparseBlas, device));
+    // Where it was asked for, it has to be there.
+    if (!*sparse && !options.sparseBlas.empty())
+      return sparse->error();
+  }
+  if (!*sparse)
+    return Status::success();
+  const DeviceCopies *dense = nullptr;
+  if (Status status = store(dense, data.denseWeights(bench,
+                                                     /*isTransposed=*/true, 1));
+      !status)
+    return status;
+  const Tensor &a = operands.a->tensor.tensor(), &c = operands.denseC.tensor();
+  Result<CusparseLt::Product> product =
+      (*sparse)->prepare(bench, (*dense)[0], a, c);
+  // It lacks types and sizes: m, n and k that are not multiples of eight.
+  if (!product)
+    return Status::success();
+  operands.sparse.emplace(std::move(*product));
+  if (Status status = fillBytes(c, 0xff); !status)
+    return status;
+  if (Status status = operands.sparse->multiply(0, a, c); !status)
+    return status;
+  return store(operands.sparseError, errorOf(c, operands));
 }
 
 Status GpuBench::dropSlowAlgorithms(const BenchCase &bench,
@@ -258,6 +299,12 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
   };
   for (const DenseSide &side : operands.dense)
     works.push_back(denseWork(bench, operands, side));
+  if (const std::optional<CusparseLt::Product> &product = operands.sparse)
+    works.push_back({[&](int64_t i) {
+                       return product->multiply(i, operands.a->tensor.tensor(),
+                                                operands.denseC.tensor());
+                     },
+                     product->copies()});
 
   // Enough for a median and the two percentiles.
   constexpr size_t kMinRuns = 7;
@@ -270,9 +317,14 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
   for (size_t i = 0; i < operands.dense.size(); ++i) {
     Timings timings = Timings::of((*times)[i + 1].seconds);
     if (!result.dense || timings.median < result.dense->timings.median)
-      result.dense = DenseResult{timings, operands.dense[i].relativeError,
-                                 operands.dense[i].routine.name()};
+      result.dense = LibraryResult{timings, operands.dense[i].relativeError,
+                                   operands.dense[i].routine.name()};
   }
+  if (operands.sparse)
+    result.sparse =
+        LibraryResult{Timings::of(times->back().seconds), operands.sparseError,
+                      (*sparse)->description() + " algorithm " +
+                          std::to_string(operands.sparse->algorithm())};
   return Status::success();
 }
 
@@ -295,6 +347,8 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   if (Status status = packWeights(bench, compiled, operands); !status)
     return status.error();
   if (Status status = prepareBlas(bench, operands); !status)
+    return status.error();
+  if (Status status = prepareSparse(bench, operands); !status)
     return status.error();
   if (Status status = timeCase(bench, compiled, operands, result); !status)
     return status.error();

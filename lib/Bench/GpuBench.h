@@ -7,6 +7,7 @@
 #include "CompiledCase.h"
 #include "Cublas.h"
 #include "CudaTurns.h"
+#include "CusparseLt.h"
 #include "GpuData.h"
 #include "Report.h"
 
@@ -43,6 +44,8 @@ private:
   Status prepareBlas(const BenchCase &bench, Operands &operands);
   /// Leaves, of the algorithms for each layout of the weights, the fastest.
   Status dropSlowAlgorithms(const BenchCase &bench, Operands &operands);
+  /// Loads cuSPARSELt for the first case that it has a pattern of.
+  Status prepareSparse(const BenchCase &bench, Operands &operands);
   /// Computes the error of what each routine makes.
   Status checkDense(const BenchCase &bench, Operands &operands);
   /// Calls of a routine; what it is given has to outlive it.
@@ -61,6 +64,8 @@ private:
   int multiprocessors = 0;
   Ceilings ceilings;
   std::optional<Cublas> blas;
+  /// None before a case needs it, and an error where it is not there.
+  std::optional<Result<CusparseLt>> sparse;
   GpuData data;
 };
 

@@ -75,6 +75,10 @@ static void printRow(const CaseResult &result) {
     what += " (" + bench.schedule + ")";
   std::string strategy =
       what + format(", compiled in %.2f s", result.compileSeconds);
+  if (const std::optional<LibraryResult> &sparse = result.sparse)
+    strategy +=
+        ", " + sparse->routine + " " + timeText(sparse->timings) +
+        format(" us, %.2fx", sparse->timings.median / result.timings.median);
   if (result.isDisturbed)
     strategy += ", DISTURBED: BLAS took less in other cases of the shape";
   if (!result.isAccurate())

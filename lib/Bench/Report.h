@@ -14,12 +14,12 @@
 
 namespace nm {
 
-/// What was measured of the BLAS.
-struct DenseResult {
+/// What was measured of a library.
+struct LibraryResult {
   Timings timings;
   double relativeError = 0;
   /// The fastest of its routines for the case.
-  const char *routine = "";
+  std::string routine;
 };
 
 struct CaseResult {
@@ -35,7 +35,8 @@ struct CaseResult {
   std::string sameAs;
   double compileSeconds = 0;
   Timings timings;
-  std::optional<DenseResult> dense;
+  /// Of the dense BLAS, and of cuSPARSELt where it has the pattern.
+  std::optional<LibraryResult> dense, sparse;
   double relativeError = 0;
   double tolerance = 0;
   /// Whether the dense product took longer, each time, than in other cases of

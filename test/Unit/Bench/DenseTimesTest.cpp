@@ -21,7 +21,7 @@ TEST(DenseTimes, AgreeWithTheLeastOfTheShape) {
 TEST(DenseTimes, ADisturbedCaseHasNoSpeedUp) {
   CaseResult result;
   result.timings = Timings::of({1e-3});
-  result.dense = DenseResult{Timings::of({2e-3}), 0, "gemm"};
+  result.dense = LibraryResult{Timings::of({2e-3}), 0, "gemm"};
   EXPECT_EQ(result.speedup(), 2);
   result.isDisturbed = true;
   EXPECT_EQ(result.speedup(), 0);

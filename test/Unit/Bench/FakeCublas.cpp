@@ -1,4 +1,4 @@
-//===- FakeCublas.cpp - A cuBLAS for tests, without a GPU -----------------===//
+//===- FakeCublas.cpp - cuBLAS and cuSPARSELt for tests, without a GPU ----===//
 //
 // Products in f32 on the fake driver of ../Runtime/FakeCuda.h, launched as a
 // kernel so that they are captured and run when memory of the device is open.
@@ -232,4 +232,114 @@ EXPORT int cublasLtMatmul(Handle *handle, Product *product, const void *,
                             int64_t(ofC->columns), int64_t(k), a, b, c))
       return status;
   return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// cuSPARSELt
+//===----------------------------------------------------------------------===//
+
+// Descriptors are what these fields say, in memory of the caller's. Compressed
+// weights are the dense ones, and FAKE_CUSPARSELT says what is broken: `old` is
+// the version, `no_plan` lets plans fail, `wrong` multiplies one column less.
+namespace {
+struct Opaque {
+  Handle *handle;
+  int64_t rows, columns;
+  int number;
+  const Opaque *a, *b;
+};
+} // namespace
+
+static bool isSparseBroken(const char *how) {
+  const char *given = std::getenv("FAKE_CUSPARSELT");
+  return given && std::strstr(given, how);
+}
+
+EXPORT int cusparseLtInit(Opaque *handle) {
+  return cublasCreate_v2(&handle->handle);
+}
+EXPORT int cusparseLtDestroy(const Opaque *handle) {
+  return cublasDestroy_v2(handle->handle);
+}
+EXPORT int cusparseLtGetVersion(const Opaque *, int *version) {
+  *version = isSparseBroken("old") ? 502 : 801;
+  return 0;
+}
+EXPORT int cusparseLtDenseDescriptorInit(const Opaque *, Opaque *made,
+                                         int64_t rows, int64_t columns, int64_t,
+                                         uint32_t, int, int) {
+  made->rows = rows;
+  made->columns = columns;
+  return 0;
+}
+EXPORT int cusparseLtStructuredDescriptorInit(const Opaque *, Opaque *made,
+                                              int64_t rows, int64_t columns,
+                                              int64_t, uint32_t, int, int,
+                                              int) {
+  made->rows = rows;
+  made->columns = columns;
+  return 0;
+}
+EXPORT int cusparseLtMatDescriptorDestroy(const Opaque *) { return 0; }
+EXPORT int cusparseLtMatmulDescriptorInit(const Opaque *, Opaque *made, int,
+                                          int, const Opaque *a, const Opaque *b,
+                                          const Opaque *, const Opaque *, int) {
+  made->a = a;
+  made->b = b;
+  return 0;
+}
+EXPORT int cusparseLtMatmulAlgSelectionInit(const Opaque *, Opaque *made,
+                                            const Opaque *, int) {
+  made->number = 7;
+  return 0;
+}
+EXPORT int cusparseLtMatmulAlgGetAttribute(const Opaque *, const Opaque *from,
+                                           int, void *value, size_t) {
+  std::memcpy(value, &from->number, sizeof from->number);
+  return 0;
+}
+EXPORT int cusparseLtMatmulPlanInit(const Opaque *, Opaque *made,
+                                    const Opaque *product, const Opaque *) {
+  constexpr int kNotSupported = 10;
+  if (isSparseBroken("no_plan"))
+    return kNotSupported;
+  *made = *product;
+  return 0;
+}
+EXPORT int cusparseLtMatmulPlanDestroy(const Opaque *) { return 0; }
+EXPORT int cusparseLtMatmulGetWorkspace(const Opaque *, const Opaque *,
+                                        size_t *bytes) {
+  *bytes = 0;
+  return 0;
+}
+EXPORT int cusparseLtSpMMACompressedSize(const Opaque *, const Opaque *plan,
+                                         size_t *bytes, size_t *scratch) {
+  *bytes = size_t(plan->a->rows * plan->a->columns) * sizeof(float);
+  *scratch = 0;
+  return 0;
+}
+EXPORT int cusparseLtSpMMACompress(const Opaque *handle, const Opaque *plan,
+                                   const void *dense, void *compressed, void *,
+                                   void *stream) {
+  size_t bytes, scratch;
+  cusparseLtSpMMACompressedSize(handle, plan, &bytes, &scratch);
+  return handle->handle->find<int(void *, const void *, size_t, void *)>(
+      "cuMemcpyAsync")(compressed, dense, bytes, stream);
+}
+EXPORT int cusparseLtMatmul(const Opaque *handle, const Opaque *plan,
+                            const void *, const void *a, const void *b,
+                            const void *, const void *, void *d, void *,
+                            void **streams, int32_t) {
+  handle->handle->stream = streams[0];
+  int64_t k = plan->a->columns - (isSparseBroken("wrong") ? 1 : 0);
+  return launch(handle->handle, /*transposed=*/1, plan->a->rows, plan->b->rows,
+                k, a, b, d);
+}
+EXPORT int cusparseLtMatmulSearch(const Opaque *handle, Opaque *plan,
+                                  const void *one, const void *a, const void *b,
+                                  const void *zero, const void *c, void *d,
+                                  void *workspace, void **streams,
+                                  int32_t count) {
+  return cusparseLtMatmul(handle, plan, one, a, b, zero, c, d, workspace,
+                          streams, count);
 }

@@ -14,6 +14,7 @@ protected:
     setenv("NM_CUBLAS_LIBRARY", NM_FAKE_CUBLAS, 1);
     unsetenv("FAKE_CUBLAS");
     unsetenv("FAKE_CUBLAS_ALGORITHMS");
+    unsetenv("FAKE_CUSPARSELT");
     cuda.set("l2", 100);
     options.target.kind = Target::Kind::Cuda;
     options.seconds = 1e-5;
@@ -52,7 +53,7 @@ TEST_F(GpuBenchTest, TimesAndChecksBothSides) {
   EXPECT_EQ(result->weightCopies, 1);
   ASSERT_TRUE(result->dense);
   EXPECT_LE(result->dense->relativeError, 1e-5);
-  EXPECT_STREQ(result->dense->routine, "gemm");
+  EXPECT_EQ(result->dense->routine, "gemm");
   EXPECT_EQ(result->dense->timings.runs, result->timings.runs);
   EXPECT_GT(result->speedup(), 0);
   EXPECT_EQ(cuda.live(), before);
@@ -90,7 +91,7 @@ TEST_F(GpuBenchTest, TakesTheRoutinesThatThereAre) {
   setenv("FAKE_CUBLAS", "no_transpose", 1);
   Result<CaseResult> result = measure(5);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_STREQ(result->dense->routine, "gemm");
+  EXPECT_EQ(result->dense->routine, "gemm");
 }
 
 /// Those of cublasLtMatmul: for fp8 of the transpose alone.
@@ -123,7 +124,7 @@ TEST_F(GpuBenchTest, TimesEveryAlgorithm) {
   Result<CaseResult> result = measure(40);
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_TRUE(result->dense);
-  EXPECT_EQ(std::string(result->dense->routine).rfind("matmul", 0), 0u);
+  EXPECT_EQ(result->dense->routine.rfind("matmul", 0), 0u);
   EXPECT_LE(result->dense->relativeError, 1e-5);
   EXPECT_EQ(cuda.live(), before);
 
@@ -229,4 +230,50 @@ TEST_F(GpuBenchTest, DescribesTheDevice) {
   EXPECT_NE(bench->describe().find("Fake, "), std::string::npos);
   EXPECT_NE(bench->describe().find("cuBLAS 13.0.2"), std::string::npos)
       << bench->describe();
+}
+
+/// f32 is in TensorFloat-32 there, and compared where it is asked for.
+TEST_F(GpuBenchTest, ComparesWithCusparseLt) {
+  Result<CaseResult> result = measure(40);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->sparse);
+
+  int64_t before = cuda.live();
+  options.sparseBlas = NM_FAKE_CUBLAS;
+  for (int64_t rows : {5, 40}) {
+    result = measure(rows);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_TRUE(result->sparse);
+    EXPECT_EQ(result->sparse->routine, "cuSPARSELt 0.8.1 algorithm 7");
+    EXPECT_LE(result->sparse->relativeError, 1e-5);
+    EXPECT_EQ(result->sparse->timings.runs, result->timings.runs);
+  }
+  EXPECT_EQ(cuda.live(), before);
+  setenv("FAKE_CUSPARSELT", "wrong", 1);
+  result = measure(40);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_GT(result->sparse->relativeError, 1e-3);
+  options.sparseBlas = "none";
+  result = measure(40);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->sparse);
+}
+
+TEST_F(GpuBenchTest, GoesOnWithoutCusparseLt) {
+  options.sparseBlas = NM_FAKE_CUBLAS;
+  // It lacks the product.
+  setenv("FAKE_CUSPARSELT", "no_plan", 1);
+  Result<CaseResult> result = measure(40);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->sparse);
+  setenv("FAKE_CUSPARSELT", "old", 1);
+  result = measure(40);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message,
+            "expected cuSPARSELt 0.6 or newer, but got version 502");
+  options.sparseBlas = "/nowhere.so";
+  result = measure(40);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message.rfind("cannot load cuSPARSELt: ", 0), 0u)
+      << result.error().message;
 }

@@ -39,7 +39,7 @@ Result<CaseResult> ScriptedRunner::run(const BenchCase &bench) {
   CaseResult result;
   result.bench = bench;
   result.timings = Timings::of({1e-3});
-  result.dense = DenseResult{Timings::of({2e-3}), 0, "gemm"};
+  result.dense = LibraryResult{Timings::of({2e-3}), 0, "gemm"};
   result.tolerance = 1e-5;
   result.relativeError = bench.schedule == "nan" ? NAN : 0;
   return result;

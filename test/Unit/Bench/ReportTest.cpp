@@ -19,7 +19,7 @@ static CaseResult sampleResult() {
   result.device = "NVIDIA \"H200\"";
   result.strategy = "simt";
   result.timings = Timings::of({1e-3, 2e-3, 3e-3});
-  result.dense = DenseResult{Timings::of({5e-3}), 1e-7, "gemm"};
+  result.dense = LibraryResult{Timings::of({5e-3}), 1e-7, "gemm"};
   result.tolerance = 1e-5;
   result.ceilings = {4e12, 6e13, "at its clocks"};
   result.bytes = 4e9;
