@@ -138,6 +138,12 @@ std::string CusparseLt::description() const {
 // Products
 //===----------------------------------------------------------------------===//
 
+static ElementType getResultType(const BenchCase &bench) {
+  bool isHalf =
+      bench.type == ElementType::F16 || bench.type == ElementType::BF16;
+  return isHalf ? bench.type : bench.resultType();
+}
+
 /// What a product is called with: C^T = W^T * A^T, for the sparse operand comes
 /// first, where C^T is column-major and the others are row-major.
 struct CusparseLt::Problem {
@@ -174,7 +180,7 @@ Status CusparseLt::Problem::describe(const BenchCase &bench) {
   constexpr int kColumnMajor = 1, kRowMajor = 2, kHalf = 0, kAlignment = 16;
   const ProductShape &shape = bench.shape;
   int from = cublas::dataType(bench.type),
-      to = cublas::dataType(bench.resultType());
+      to = cublas::dataType(getResultType(bench));
   if (from < 0 || to < 0)
     return Error{"cuSPARSELt is not asked for products of " +
                  std::string(elementName(bench.type))};
@@ -287,8 +293,7 @@ Result<CudaBuffer> CusparseLt::Problem::search(const Tensor &compressed,
 
 Result<CusparseLt::Product> CusparseLt::prepare(const BenchCase &bench,
                                                 const Tensor &dense,
-                                                const Tensor &a,
-                                                const Tensor &c) const {
+                                                const Tensor &a) const {
   Result<CudaDeviceScope> scope = CudaDeviceScope::enter(device);
   if (!scope)
     return scope.error();
@@ -299,11 +304,17 @@ Result<CusparseLt::Product> CusparseLt::prepare(const BenchCase &bench,
     return status.error();
   if (Status status = made.problem->makePlan(bench); !status)
     return status.error();
+  if (Status status = store(
+          made.c, CudaBuffer::allocate(device, getResultType(bench),
+                                       bench.shape.rowsOf(bench.shape.n)));
+      !status)
+    return status.error();
   Result<CudaBuffer> compressed = made.problem->compress(dense);
   if (!compressed)
     return compressed.error();
-  if (Status status = store(made.workspace,
-                            made.problem->search(compressed->tensor(), a, c));
+  if (Status status =
+          store(made.workspace,
+                made.problem->search(compressed->tensor(), a, made.result()));
       !status)
     return status.error();
   int64_t copies = 1;
@@ -320,14 +331,13 @@ Result<CusparseLt::Product> CusparseLt::prepare(const BenchCase &bench,
   return made;
 }
 
-Status CusparseLt::Product::multiply(int64_t copy, const Tensor &a,
-                                     const Tensor &c) const {
-  Result<CudaDeviceScope> scope = CudaDeviceScope::enter(c.device);
+Status CusparseLt::Product::multiply(int64_t copy, const Tensor &a) const {
+  Result<CudaDeviceScope> scope = CudaDeviceScope::enter(a.device);
   if (!scope)
     return scope.error();
   return check("cusparseLtMatmul",
                problem->call(problem->functions->multiply, weights[copy].data,
-                             a, c, &workspace.tensor()));
+                             a, result(), &workspace.tensor()));
 }
 
 int CusparseLt::Product::algorithm() const {

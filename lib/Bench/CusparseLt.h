@@ -28,8 +28,11 @@ public:
   class Product {
   public:
     /// Queues C = A * W on the thread's current stream, for copy `copy` of the
-    /// weights; A [m x k] and C [m x n] are row-major on the device.
-    Status multiply(int64_t copy, const Tensor &a, const Tensor &c) const;
+    /// weights; A [m x k] is row-major on the device.
+    Status multiply(int64_t copy, const Tensor &a) const;
+    /// C [m x n], row-major on the device. It is f16 or bf16 where A is, for
+    /// the library has no such products with f32.
+    const Tensor &result() const { return c.tensor(); }
     int64_t copies() const { return weights.count(); }
     /// The number of the algorithm.
     int algorithm() const;
@@ -38,14 +41,14 @@ public:
     friend CusparseLt;
     std::shared_ptr<Problem> problem;
     DeviceCopies weights;
-    CudaBuffer workspace;
+    CudaBuffer workspace, c;
   };
 
   /// Compresses `dense`, the transposed weights [n x k] on the device, into as
-  /// many copies as cold calls take in turn, and searches with the other
-  /// operands. An error where the library has no such product.
+  /// many copies as cold calls take in turn, and searches with `a`. An error
+  /// where the library has no such product.
   Result<Product> prepare(const BenchCase &bench, const Tensor &dense,
-                          const Tensor &a, const Tensor &c) const;
+                          const Tensor &a) const;
 
   /// `cuSPARSELt 0.8.1`.
   std::string description() const;

@@ -173,16 +173,17 @@ Status GpuBench::prepareSparse(const BenchCase &bench, Operands &operands) {
                                                      /*isTransposed=*/true, 1));
       !status)
     return status;
-  const Tensor &a = operands.a->tensor.tensor(), &c = operands.denseC.tensor();
+  const Tensor &a = operands.a->tensor.tensor();
   Result<CusparseLt::Product> product =
-      (*sparse)->prepare(bench, (*dense)[0], a, c);
+      (*sparse)->prepare(bench, (*dense)[0], a);
   // It lacks types and sizes: m, n and k that are not multiples of eight.
   if (!product)
     return Status::success();
   operands.sparse.emplace(std::move(*product));
+  const Tensor &c = operands.sparse->result();
   if (Status status = fillBytes(c, 0xff); !status)
     return status;
-  if (Status status = operands.sparse->multiply(0, a, c); !status)
+  if (Status status = operands.sparse->multiply(0, a); !status)
     return status;
   return store(operands.sparseError, errorOf(c, operands));
 }
@@ -301,8 +302,7 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
     works.push_back(denseWork(bench, operands, side));
   if (const std::optional<CusparseLt::Product> &product = operands.sparse)
     works.push_back({[&](int64_t i) {
-                       return product->multiply(i, operands.a->tensor.tensor(),
-                                                operands.denseC.tensor());
+                       return product->multiply(i, operands.a->tensor.tensor());
                      },
                      product->copies()});
 
