@@ -39,6 +39,25 @@ MLIR_CAPI_EXPORTED int64_t nmEncodingAttrGetBk(MlirAttribute encoding);
 MLIR_CAPI_EXPORTED int64_t nmEncodingAttrGetBn(MlirAttribute encoding);
 MLIR_CAPI_EXPORTED int64_t nmEncodingAttrGetDim(MlirAttribute encoding);
 
+/** #nm.record, which the passes that select schedules leave on each product as
+ * the attribute `nm.record`. Times are in microseconds, and NaN where no cost
+ * model gives them; counts are -1 there. Strings live as long as the context.
+ */
+MLIR_CAPI_EXPORTED bool nmAttributeIsARecord(MlirAttribute attribute);
+/** `model`, `option`, `op` or `only`. */
+MLIR_CAPI_EXPORTED MlirStringRef nmRecordAttrGetSource(MlirAttribute record);
+/** `sm_90`; empty for a CPU. */
+MLIR_CAPI_EXPORTED MlirStringRef nmRecordAttrGetChip(MlirAttribute record);
+/** Why dense weights were taken, or were not. */
+MLIR_CAPI_EXPORTED MlirStringRef nmRecordAttrGetReason(MlirAttribute record);
+MLIR_CAPI_EXPORTED bool nmRecordAttrGetFallsBack(MlirAttribute record);
+MLIR_CAPI_EXPORTED double nmRecordAttrGetEstimate(MlirAttribute record);
+MLIR_CAPI_EXPORTED double nmRecordAttrGetDenseEstimate(MlirAttribute record);
+MLIR_CAPI_EXPORTED double nmRecordAttrGetMultiplyFloor(MlirAttribute record);
+MLIR_CAPI_EXPORTED double nmRecordAttrGetMemoryFloor(MlirAttribute record);
+/** Bytes of a thread block. */
+MLIR_CAPI_EXPORTED int64_t nmRecordAttrGetSharedBytes(MlirAttribute record);
+
 #ifdef __cplusplus
 }
 #endif

@@ -187,6 +187,57 @@ char *nmFunctionCallOnStream(NmFunction *function, const NmTensor *args,
                              int64_t numResults, void *stream);
 
 /*===----------------------------------------------------------------------===*\
+|* How a function was compiled
+\*===----------------------------------------------------------------------===*/
+
+/** What was chosen for one product C = A * B, and why. Strings live as long as
+ * the module, and are empty where the module does not say. Times are in
+ * microseconds, and NaN where no cost model gives them. */
+typedef struct {
+  /** `nm.spmm` or `nm.spmv`. */
+  const char *op;
+  /** The weights' pattern, as in `8:32, block = 1x32`. */
+  const char *pattern;
+  /** Sizes; -1 where dynamic. */
+  int64_t m, n, k;
+  /** Elements of A, as in `f32`. */
+  const char *dtype;
+  /** `vector`, `simt`, ... */
+  const char *strategy;
+  /** In the form that the option `schedule` takes. */
+  const char *schedule;
+  /** Who chose it: `model` (the cost model), `option` (the caller, in part or
+   * whole), `op` (the op came with it), or `only` where no other strategy has
+   * the product. */
+  const char *source;
+  /** Whether dense weights took the sparse ones' place. */
+  int32_t fallsBack;
+  /** Why they did, or did not. */
+  const char *reason;
+  /** The time of the product. */
+  double estimate;
+  /** The time of the dense product, by a BLAS on a CPU and by cuBLAS on a GPU.
+   */
+  double denseEstimate;
+  /** The least that the multipliers, and the memory, of a GPU allow. */
+  double multiplyFloor, memoryFloor;
+  /** Shared memory of a thread block in bytes; -1 where that is not known. */
+  int64_t sharedBytes;
+  /** `file:line:column`. */
+  const char *place;
+  /** All of it in a sentence, for people to read. */
+  const char *remark;
+} NmProductRecord;
+
+/** How many products the function has. */
+int64_t nmFunctionGetNumProducts(const NmFunction *function);
+
+/** Writes what was chosen for product `index`; returns 0, or another value
+ * where there is none. */
+int nmFunctionGetProduct(const NmFunction *function, int64_t index,
+                         NmProductRecord *record);
+
+/*===----------------------------------------------------------------------===*\
 |* Prepared calls
 \*===----------------------------------------------------------------------===*/
 

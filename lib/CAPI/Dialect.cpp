@@ -8,6 +8,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
 
+#include <cmath>
 #include <mutex>
 
 using namespace mlir;
@@ -64,4 +65,57 @@ int64_t nmEncodingAttrGetBn(MlirAttribute encoding) {
 
 int64_t nmEncodingAttrGetDim(MlirAttribute encoding) {
   return cast<EncodingAttr>(unwrap(encoding)).getDim();
+}
+
+//===----------------------------------------------------------------------===//
+// #nm.record
+//===----------------------------------------------------------------------===//
+
+bool nmAttributeIsARecord(MlirAttribute attribute) {
+  return isa_and_present<RecordAttr>(unwrap(attribute));
+}
+
+static RecordAttr unwrapRecord(MlirAttribute record) {
+  return cast<RecordAttr>(unwrap(record));
+}
+
+static double toMicroseconds(FloatAttr time) {
+  return time ? time.getValueAsDouble() : std::nan("");
+}
+
+MlirStringRef nmRecordAttrGetSource(MlirAttribute record) {
+  return wrap(stringifyScheduleSource(unwrapRecord(record).getSource()));
+}
+
+MlirStringRef nmRecordAttrGetChip(MlirAttribute record) {
+  StringAttr chip = unwrapRecord(record).getChip();
+  return wrap(chip ? chip.getValue() : StringRef());
+}
+
+MlirStringRef nmRecordAttrGetReason(MlirAttribute record) {
+  return wrap(unwrapRecord(record).getReason());
+}
+
+bool nmRecordAttrGetFallsBack(MlirAttribute record) {
+  return unwrapRecord(record).getFallsBack().value_or(false);
+}
+
+double nmRecordAttrGetEstimate(MlirAttribute record) {
+  return toMicroseconds(unwrapRecord(record).getEstimateUs());
+}
+
+double nmRecordAttrGetDenseEstimate(MlirAttribute record) {
+  return toMicroseconds(unwrapRecord(record).getDenseUs());
+}
+
+double nmRecordAttrGetMultiplyFloor(MlirAttribute record) {
+  return toMicroseconds(unwrapRecord(record).getMultiplyFloorUs());
+}
+
+double nmRecordAttrGetMemoryFloor(MlirAttribute record) {
+  return toMicroseconds(unwrapRecord(record).getMemoryFloorUs());
+}
+
+int64_t nmRecordAttrGetSharedBytes(MlirAttribute record) {
+  return unwrapRecord(record).getSharedBytes().value_or(-1);
 }

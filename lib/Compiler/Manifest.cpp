@@ -101,28 +101,40 @@ static Signature widen(Signature signature) {
 }
 
 static void writeChoice(OStream &json, const ProductRecord &choice) {
-  auto writeTime = [&](StringRef key, std::optional<double> time) {
-    if (time)
-      json.attribute(key, *time);
+  auto writeKnown = [&](StringRef key, auto value) {
+    if (value)
+      json.attribute(key, *value);
   };
-  json.attribute("remark", choice.remark);
-  json.attribute("reason", choice.reason);
+  json.attribute("source", stringifyScheduleSource(choice.source));
+  json.attribute("pattern", choice.pattern.str());
+  if (!choice.chip.empty())
+    json.attribute("chip", choice.chip);
+  writeKnown("threads", choice.threads);
+  writeKnown("lanes", choice.lanes);
+  writeKnown("typical_m", choice.typicalM);
+  writeKnown("estimate_us", choice.estimate);
+  writeKnown("dense_us", choice.denseEstimate);
+  writeKnown("multiply_floor_us", choice.multiplyFloor);
+  writeKnown("memory_floor_us", choice.memoryFloor);
+  writeKnown("shared_bytes", choice.sharedBytes);
   json.attribute("falls_back", choice.fallsBack);
-  writeTime("estimate_us", choice.estimate);
-  writeTime("dense_us", choice.denseEstimate);
-  writeTime("multiply_floor_us", choice.multiplyFloor);
-  writeTime("memory_floor_us", choice.memoryFloor);
-  if (choice.sharedBytes)
-    json.attribute("shared_bytes", *choice.sharedBytes);
+  json.attribute("reason", choice.reason);
 }
 
 static void writeOps(OStream &json, const FunctionRecord &function) {
   json.attributeArray("ops", [&] {
     for (const OpRecord &op : function.ops)
       json.object([&] {
+        json.attribute("op", op.op);
+        json.attribute("m", op.m);
+        json.attribute("n", op.n);
+        json.attribute("k", op.k);
+        json.attribute("dtype", op.dtype);
         json.attribute("strategy", op.strategy);
         json.attribute("schedule", op.schedule);
+        json.attribute("parameters", op.parameters);
         json.attribute("loc", op.place);
+        json.attribute("remark", op.remark);
         writeChoice(json, op.choice);
       });
   });

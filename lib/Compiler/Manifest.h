@@ -9,7 +9,9 @@
 
 #include "Signature.h"
 
-#include "nm/Dialect/NM/Transforms/ProductRecord.h"
+#include "nm/Dialect/NM/IR/ProductRecord.h"
+
+#include "llvm/Support/JSON.h"
 
 #include <string>
 #include <vector>
@@ -23,12 +25,18 @@ struct PackedWeight {
   TensorInfo indices;
 };
 
-/// How one op was compiled.
+/// How one product was compiled.
 struct OpRecord {
+  /// nm.spmm or nm.spmv, its sizes, -1 where dynamic, and the elements of A.
+  std::string op;
+  int64_t m = 0, n = 0, k = 0;
+  std::string dtype;
   std::string strategy;
-  /// The attribute, as text.
+  /// The attribute, as text and by parameter.
   std::string schedule;
+  llvm::json::Value parameters = nullptr;
   std::string place;
+  std::string remark;
   ProductRecord choice;
 };
 

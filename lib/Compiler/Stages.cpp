@@ -3,13 +3,11 @@
 #include "Stages.h"
 
 #include "CountFlops.h"
-
-#include "nm/Dialect/NM/IR/SourcePlace.h"
+#include "RecordProducts.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -17,19 +15,6 @@ using namespace mlir::nm;
 //===----------------------------------------------------------------------===//
 // The manifest's records
 //===----------------------------------------------------------------------===//
-
-static void recordSchedules(func::FuncOp function, FunctionRecord &record) {
-  record.ops.clear();
-  function.walk([&](SparseProductOpInterface op) {
-    ScheduleAttrInterface schedule = op.getScheduleAttr();
-    if (!schedule)
-      return;
-    record.ops.push_back({schedule.getStrategyName().str(),
-                          debugString(schedule), getPlace(op.getLoc()),
-                          getRecord(op).value_or(ProductRecord())});
-  });
-  record.flops = countFlops(function);
-}
 
 static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
   record.packed.clear();
@@ -81,8 +66,10 @@ public:
       if (!function)
         continue;
       if (pass->getArgument() == "nm-select-schedule" ||
-          pass->getArgument() == "nm-select-gpu-schedule")
-        recordSchedules(function, record);
+          pass->getArgument() == "nm-select-gpu-schedule") {
+        record.ops = recordProducts(function);
+        record.flops = countFlops(function);
+      }
       if (pass->getArgument() == "nm-pack-weights")
         recordPackedWeights(function, record);
     }

@@ -7,6 +7,7 @@
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -20,6 +21,8 @@ struct NmModule {
 
 struct NmFunction {
   Function function;
+  /// The module's.
+  const FunctionInfo *info;
   /// Condensed weights by argument, until they are packed.
   std::map<size_t, Weight> condensed;
   /// Packed weights, one per encoded argument in order.
@@ -251,7 +254,8 @@ NM_RUNTIME_API char *nmFunctionCreate(const NmModule *module, const char *name,
   Result<Function> found = module->module.function(name ? name : "");
   if (!found)
     return copyMessage(found.error());
-  *function = new NmFunction{std::move(*found), {}, {}, false, {}};
+  const FunctionInfo *info = &module->module.info(*found);
+  *function = new NmFunction{std::move(*found), info, {}, {}, false, {}};
   return nullptr;
 }
 
@@ -317,6 +321,38 @@ NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
                                             int64_t numResults, void *stream) {
   CurrentStreamScope current(stream);
   return copyMessage(call(*function, args, numArgs, results, numResults));
+}
+
+NM_RUNTIME_API int64_t nmFunctionGetNumProducts(const NmFunction *function) {
+  return int64_t(function->info->ops.size());
+}
+
+NM_RUNTIME_API int nmFunctionGetProduct(const NmFunction *function,
+                                        int64_t index,
+                                        NmProductRecord *record) {
+  if (index < 0 || index >= nmFunctionGetNumProducts(function))
+    return 1;
+  const OpInfo &op = function->info->ops[size_t(index)];
+  const double unknown = std::nan("");
+  record->op = op.op.c_str();
+  record->pattern = op.pattern.c_str();
+  record->m = op.m;
+  record->n = op.n;
+  record->k = op.k;
+  record->dtype = op.dtype.c_str();
+  record->strategy = op.strategy.c_str();
+  record->schedule = op.schedule.c_str();
+  record->source = op.source.c_str();
+  record->fallsBack = op.fallsBack;
+  record->reason = op.reason.c_str();
+  record->estimate = op.estimate.value_or(unknown);
+  record->denseEstimate = op.denseEstimate.value_or(unknown);
+  record->multiplyFloor = op.multiplyFloor.value_or(unknown);
+  record->memoryFloor = op.memoryFloor.value_or(unknown);
+  record->sharedBytes = op.sharedBytes.value_or(-1);
+  record->place = op.loc.c_str();
+  record->remark = op.remark.c_str();
+  return 0;
 }
 
 NM_RUNTIME_API char *nmCallCreate(NmFunction *function, const NmTensor *args,

@@ -195,8 +195,24 @@ static OpInfo readOp(JsonReader json) {
   op.strategy = json.member("strategy").text();
   op.loc = json.member("loc").text();
   op.remark = json.member("remark").text();
-  if (JsonReader schedule = json.optionalMember("schedule"))
-    op.schedule = schedule.text();
+  for (auto [key, text] :
+       {std::pair("op", &op.op), std::pair("pattern", &op.pattern),
+        std::pair("dtype", &op.dtype), std::pair("schedule", &op.schedule),
+        std::pair("source", &op.source), std::pair("reason", &op.reason)})
+    if (JsonReader member = json.optionalMember(key))
+      *text = member.text();
+  for (auto [key, size] :
+       {std::pair("m", &op.m), std::pair("n", &op.n), std::pair("k", &op.k)})
+    if (JsonReader member = json.optionalMember(key))
+      *size = member.integer();
+  for (auto [key, time] : {std::pair("estimate_us", &op.estimate),
+                           std::pair("dense_us", &op.denseEstimate),
+                           std::pair("multiply_floor_us", &op.multiplyFloor),
+                           std::pair("memory_floor_us", &op.memoryFloor)})
+    if (JsonReader member = json.optionalMember(key))
+      *time = member.number();
+  if (JsonReader bytes = json.optionalMember("shared_bytes"))
+    op.sharedBytes = bytes.integer();
   if (JsonReader fallsBack = json.optionalMember("falls_back"))
     op.fallsBack = fallsBack.flag();
   return op;

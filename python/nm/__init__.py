@@ -20,6 +20,7 @@ from ._library import has_compiler
 from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
 from ._pattern import AxisWarning, Pattern
+from ._records import ProductRecord
 from ._runtime import get_num_threads, set_num_threads
 from ._sparse import SparseTensor
 from ._weightfile import load_weights, save_weights
@@ -30,9 +31,9 @@ __all__ = [
     "AxisWarning", "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
     "CompilerNotFoundError", "DTypeError", "DeviceError", "Diagnostic", "Error",
     "FileFormatError", "Function", "Module", "Pattern", "PatternError",
-    "PreparedMatmul", "PruneReport", "Pruned", "ShapeError", "SparseTensor",
-    "TensorType", "Window", "cache_dir", "check", "clear_cache", "compile",
-    "compile_options", "compiler_build", "compress", "detect",
+    "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "ShapeError",
+    "SparseTensor", "TensorType", "Window", "cache_dir", "check", "clear_cache",
+    "compile", "compile_options", "compiler_build", "compress", "detect",
     "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
     "matmul", "precompile", "prepare", "prune", "save_weights",
     "set_num_threads",

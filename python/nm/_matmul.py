@@ -18,6 +18,7 @@ from ._errors import (CompilerNotFoundError, DeviceError, DTypeError, Error,
                       ShapeError)
 from ._matmul_text import ACTIVATIONS, ARITHMETICS, Product
 from ._module import BoundFunction, Module
+from ._records import ProductRecord
 from ._sparse import SparseTensor
 
 # Up to this many rows, every number of rows has a kernel of its own.
@@ -94,11 +95,11 @@ class PreparedMatmul:
     """A product that nm.prepare made: call it on arrays like `x`."""
 
     def __init__(self, call: PreparedCall, constants: tuple,
-                 record: dict[str, Any]):
+                 record: ProductRecord):
         self._call, self._constants = call, constants
         self._type, self._signature = call._types[0], call._signatures[0]
         self._get, self._run = call._kinds[0].signature, call.run
-        self.record, self.remark = record, record.get("remark", "")
+        self.record, self.remark = record, record.remark
 
     def __call__(self, x: Any, out: Any = None) -> Any:
         """The product with `x`, which has the type, shape, strides and device of
@@ -119,7 +120,7 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
     callable for arrays like `x`, which has the least overhead.
 
     Its `remark` says which kernel was chosen, its estimate beside dense, and why;
-    its `record` has the same as a dict: see nm.Function.ops.
+    its `record` has the same in fields, as an nm.ProductRecord.
     `bias` and `scale` are kept, not copied.
 
     Raises:
@@ -132,7 +133,8 @@ def prepare(x: Any, w: SparseTensor, bias: Any = None,
     if bias is not None:
         constants.append(bias)
     records = call._bound.function.ops
-    return PreparedMatmul(call, tuple(constants), records[0] if records else {})
+    return PreparedMatmul(call, tuple(constants),
+                          records[0] if records else ProductRecord())
 
 
 def _scale_array(scale: Any, w: SparseTensor, x: Any, on_cuda: bool) -> Any:

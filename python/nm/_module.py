@@ -17,6 +17,7 @@ from ._call import PreparedCall
 from ._errors import DTypeError, Error, Diagnostic, PatternError, ShapeError
 from ._files import written_whole
 from ._pattern import Pattern, read_pattern
+from ._records import ProductRecord, read_record
 from ._sparse import SparseTensor
 
 # Bound functions and prepared calls that are kept: each bound function has a
@@ -85,7 +86,7 @@ class Module:
     @property
     def remarks(self) -> tuple[str, ...]:
         """How each product was compiled, with the estimate and the reason."""
-        return tuple(op["remark"] for function in self.functions.values()
+        return tuple(op.remark for function in self.functions.values()
                      for op in function.ops)
 
     def __getitem__(self, name: str) -> Function:
@@ -134,10 +135,8 @@ class Function:
     Attributes:
         name: its name.
         args, results: their types.
-        ops: of every product a dict: ``strategy``, ``schedule``, ``loc``,
-            ``reason``, ``falls_back`` (to dense weights), ``remark``, and of the
-            estimates those there are: ``estimate_us``, ``dense_us``,
-            ``multiply_floor_us``, ``memory_floor_us``, ``shared_bytes``.
+        ops: an nm.ProductRecord of every product: its schedule, what it was
+            chosen by, and why.
     """
 
     def __init__(self, module: _LoadedModule, entry: dict):
@@ -147,7 +146,8 @@ class Function:
         self.target = module.target
         self.args = tuple(_tensor_type(arg) for arg in entry["args"])
         self.results = tuple(_tensor_type(result) for result in entry["results"])
-        self.ops: tuple[dict, ...] = tuple(entry.get("ops") or ())
+        self.ops: tuple[ProductRecord, ...] = tuple(
+            map(read_record, entry.get("ops") or ()))
         self.weights = tuple(i for i, arg in enumerate(self.args) if arg.pattern)
         self._bound: OrderedDict = OrderedDict()
 

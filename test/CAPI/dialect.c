@@ -56,6 +56,35 @@ static void testEncoding(void) {
   mlirContextDestroy(context);
 }
 
+static void testRecord(void) {
+  MlirContext context = mlirContextCreate();
+  mlirDialectHandleRegisterDialect(mlirGetDialectHandle__nm__(), context);
+  MlirAttribute record = mlirAttributeParseGet(
+      context, ref("#nm.record<source = option, pattern = <2:4>, chip = "
+                   "\"sm_90\", estimate_us = 4.0, multiply_floor_us = 2.5, "
+                   "memory_floor_us = 0.5, shared_bytes = 512, falls_back = "
+                   "true, reason = \"so it is\">"));
+  print(nmRecordAttrGetSource(record), NULL);
+  printf(" ");
+  print(nmRecordAttrGetChip(record), NULL);
+  printf(" ");
+  print(nmRecordAttrGetReason(record), NULL);
+  printf(" %d %d %g %g %g %d\n", nmAttributeIsARecord(record),
+         nmRecordAttrGetFallsBack(record), nmRecordAttrGetEstimate(record),
+         nmRecordAttrGetMultiplyFloor(record),
+         nmRecordAttrGetMemoryFloor(record),
+         (int)nmRecordAttrGetSharedBytes(record));
+  MlirAttribute loops = mlirAttributeParseGet(
+      context,
+      ref("#nm.record<source = only, pattern = <2:4>, reason = \"k\">"));
+  double dense = nmRecordAttrGetDenseEstimate(loops);
+  printf("%d %d [", dense != dense, (int)nmRecordAttrGetSharedBytes(loops));
+  print(nmRecordAttrGetChip(loops), NULL);
+  printf("] %d\n",
+         nmAttributeIsARecord(mlirAttributeParseGet(context, ref("unit"))));
+  mlirContextDestroy(context);
+}
+
 static void testPasses(const char *text) {
   nmRegisterAllPasses();
   nmRegisterAllPasses();
@@ -95,6 +124,9 @@ int main(int argc, char **argv) {
   // CHECK: expected 1 <= N <= M = 4 in pattern N:M, but got N = 5
   // CHECK: refused 1
   testEncoding();
+  // CHECK: option sm_90 so it is 1 1 4 2.5 0.5 512
+  // CHECK: 1 -1 [] 0
+  testRecord();
   // CHECK: func.func @linear
   // CHECK: nm.spmm <2:4>
   testPasses(text);

@@ -124,6 +124,31 @@ static void testCondensed(const NmModule *module) {
   nmFunctionFree(ffn);
 }
 
+static void testRecords(const NmModule *module) {
+  NmFunction *ffn = NULL;
+  NmProductRecord record;
+  SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
+  EXPECT(nmFunctionGetNumProducts(ffn) == 1);
+  EXPECT(nmFunctionGetProduct(ffn, 0, &record) == 0);
+  EXPECT(strcmp(record.op, "nm.spmm") == 0);
+  EXPECT(strcmp(record.pattern, "2:4") == 0);
+  EXPECT(record.m == -1 && record.n == 3 && record.k == 4);
+  EXPECT(strcmp(record.dtype, "f32") == 0);
+  EXPECT(strcmp(record.strategy, "vector") == 0);
+  EXPECT(strcmp(record.schedule, "") == 0);
+  EXPECT(strcmp(record.source, "model") == 0);
+  EXPECT(strcmp(record.place, "fake.mlir:3:8") == 0);
+  EXPECT(strcmp(record.remark, "2:4, 50 % sparse") == 0);
+  EXPECT(record.fallsBack && record.estimate == 2.5);
+  /* NaN is not equal to itself. */
+  EXPECT(record.denseEstimate != record.denseEstimate);
+  EXPECT(record.memoryFloor != record.memoryFloor);
+  EXPECT(record.sharedBytes == -1);
+  EXPECT(nmFunctionGetProduct(ffn, 1, &record) != 0);
+  EXPECT(nmFunctionGetProduct(ffn, -1, &record) != 0);
+  nmFunctionFree(ffn);
+}
+
 int main(int argc, char **argv) {
   EXPECT(argc == 2);
   NmModule *module = NULL;
@@ -137,6 +162,7 @@ int main(int argc, char **argv) {
   testCall(module);
   testPrepared(module);
   testCondensed(module);
+  testRecords(module);
   nmModuleFree(module);
   nmModuleFree(NULL);
   nmFunctionFree(NULL);

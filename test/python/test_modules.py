@@ -37,6 +37,17 @@ func.func @same(%x: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 
+def test_records_of_given_schedules():
+    module = nm.compile(TEXT, schedule="vector<thread = [4, 16]>")
+    (given,) = module["linear"].ops
+    assert given.source == "option" and given.parameters["thread"] == [4, 16]
+    assert given.estimate_us is None and given.speedup is None
+    assert given.dense_us > 0 and "with sizes that were given" in given.remark
+    (gpu,) = nm.compile(TEXT, target="sim:sm_90")["linear"].ops
+    assert gpu.chip == "sm_90" and gpu.threads is None and gpu.shared_bytes > 0
+    assert 0 < max(gpu.multiply_floor_us, gpu.memory_floor_us) <= gpu.estimate_us
+
+
 def test_compile_text(draw):
     dense = draw.weight((64, 48), "2:4")
     x, y = draw.array(5, 64), draw.array(5, 48)
@@ -44,9 +55,15 @@ def test_compile_text(draw):
     assert module.target == "cpu"
     assert any("2:4" in remark for remark in module.remarks)
     (op,) = module["linear"].ops
-    assert op["strategy"] == "vector" and op["schedule"].startswith("#nm.vector<")
-    assert op["estimate_us"] > 0 and op["dense_us"] > 0 and op["reason"]
-    assert not op["falls_back"] and op["schedule"] in op["remark"]
+    assert (op.op, op.m, op.n, op.k, op.dtype) == ("nm.spmm", None, 48, 64, "f32")
+    assert str(op.pattern) == "2:4" and op.source == "model"
+    assert op.strategy == "vector" and op.schedule.startswith("#nm.vector<")
+    assert len(op.parameters["block"]) == 3 and op.parameters["packing"]["panel"]
+    assert op.estimate_us > 0 and op.speedup == op.dense_us / op.estimate_us
+    assert op.threads >= 1 and op.typical_m >= 1 and op.chip is None
+    assert op.shared_bytes is None and op.memory_floor_us is None
+    assert not op.falls_back and op.reason in op.remark
+    assert op.schedule in op.remark
     function = module["linear"]
     assert str(function) == (
         "@linear(tensor<?x64xf32>, tensor<64x48xf32, #nm.encoding<2:4>>, "

@@ -244,10 +244,12 @@ def test_sparsify(monkeypatch):
 
 def test_estimates_of_records():
     from nm.torch._sparsify import _estimate
-    assert _estimate({"estimate_us": 10.0, "dense_us": 15.0}, 9.0) == 1.5
-    assert _estimate({"estimate_us": 2.5}, 5e-6) == pytest.approx(2)
-    assert _estimate({"strategy": "loops"}, 1.0) is None
-    assert _estimate({"estimate_us": 2.5}, None) is None
+    record = nm.ProductRecord(estimate_us=10.0, dense_us=15.0)
+    assert _estimate(record, 9.0) == 1.5
+    ours = nm.ProductRecord(estimate_us=2.5)
+    assert _estimate(ours, 5e-6) == pytest.approx(2)
+    assert _estimate(nm.ProductRecord(strategy="loops"), 1.0) is None
+    assert _estimate(ours, None) is None
 
 
 def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):

@@ -23,12 +23,16 @@
 //       },
 //       "reference": { "symbol": "_mlir_ciface_ffn.reference",
 //                      "args": [...], "results": [...] },
-//       "ops": [ { "strategy": "vector", "loc": "ffn.mlir:4:8",
-//                  "remark": "...", "schedule": "#nm.vector<...>",
-//                  "reason": "...", "falls_back": false,
-//                  "estimate_us": 787.9, "dense_us": 3332.4,
+//       "ops": [ { "op": "nm.spmm", "pattern": "2:4, block = 1x32",
+//                  "m": -1, "n": 256, "k": 64, "dtype": "f32",
+//                  "strategy": "simt", "schedule": "#nm.simt<...>",
+//                  "parameters": { "block": [64, 64, 128], "stages": 2 },
+//                  "source": "model", "chip": "sm_90", "typical_m": 1024,
+//                  "estimate_us": 9.0, "dense_us": 19.8,
 //                  "multiply_floor_us": 2.3, "memory_floor_us": 0.9,
-//                  "shared_bytes": 13568 } ],
+//                  "shared_bytes": 86016, "falls_back": false,
+//                  "reason": "...", "loc": "ffn.mlir:4:8",
+//                  "remark": "..." } ],
 //       "flops": 0, "flops_per_row": 32768, "constant_bytes": 0 } ] }
 //
 // A size of -1 is dynamic. `symbol` takes one pointer to a memref descriptor
@@ -41,7 +45,10 @@
 // is the same function in float64 on dense weights; its arguments and results
 // correspond to the function's one by one. Operations of one call are `flops`
 // plus `flops_per_row` times the first dynamic size among the arguments;
-// `constant_bytes` are read from the module itself. `encoding`, `equal_dims`,
+// `constant_bytes` are read from the module itself. `ops` are the products,
+// with the fields of #nm.record, which are absent where they are there, and the
+// schedule as text and by its parameters; a CPU's have "threads" and "lanes" in
+// place of "chip". `encoding`, `equal_dims`,
 // `pack`, `reference`, `ops`, `processor_features` and the three counts may be
 // absent or null.
 //
@@ -138,15 +145,26 @@ struct PackInfo {
   std::vector<PackedWeightInfo> weights;
 };
 
-/// How one op of a function was compiled.
+/// How one product of a function was compiled; NMRecord.td describes the
+/// fields. Times are in microseconds, and absent where no cost model gives
+/// them.
 struct OpInfo {
+  std::string op;
+  /// As in `8:32, block = 1x32`.
+  std::string pattern;
+  int64_t m = kDynamicSize, n = kDynamicSize, k = kDynamicSize;
+  std::string dtype;
   std::string strategy;
-  std::string loc;
-  std::string remark;
   /// The attribute, as text.
-  std::string schedule = {};
-  /// Whether dense weights took the sparse ones' place.
+  std::string schedule;
+  std::string source;
+  std::string reason;
+  std::string loc;
+  /// All of it in a sentence, for people to read.
+  std::string remark;
   bool fallsBack = false;
+  std::optional<double> estimate, denseEstimate, multiplyFloor, memoryFloor;
+  std::optional<int64_t> sharedBytes;
 };
 
 /// A function's code for one chip.

@@ -50,13 +50,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"output": args.output, "target": module.target,
                     "functions": {name: {"type": str(function),
-                                         "ops": list(function.ops)}
+                                         "ops": [op.as_dict() for op in function.ops]}
                                   for name, function in module.functions.items()}})
         return 0
     for function in module.functions.values():
         print(function)
         for op in function.ops:
-            print(f"  {op['loc']}: {op['remark']}")
+            print(f"  {op.loc}: {op.remark}")
     return 0
 
 

@@ -14,6 +14,7 @@ from .._errors import Error
 from .._formats import check
 from .._matmul import prepare
 from .._pattern import Pattern
+from .._records import ProductRecord
 from ._linear import NMLinear
 from ._rules import chosen_patterns, replace_module
 from ._timing import cuda_times, host_times
@@ -207,7 +208,7 @@ def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tenso
         bias = None if sparse.bias is None else sparse.bias.detach()
         prepared = prepare(x, sparse.sparse_weight(), bias)
         record = prepared.record
-        facts["kernel"] = record.get("strategy", "?")
+        facts["kernel"] = record.strategy or "?"
         timed: list[Any] = [lambda: dense(x), lambda: sparse(x)]
         times = cuda_times(timed) if x.is_cuda else host_times(timed)
         if times is not None:
@@ -215,12 +216,9 @@ def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tenso
         facts["estimated"] = _estimate(record, times and times[0])
 
 
-def _estimate(record: dict[str, Any], dense: float | None) -> float | None:
+def _estimate(record: ProductRecord, dense: float | None) -> float | None:
     """The speed-up that is estimated; where our time alone is, that beside the
-    measured dense one."""
-    estimate = record.get("estimate_us")
-    if not estimate:
-        return None
-    if record.get("dense_us") is not None:
-        return record["dense_us"] / estimate
-    return None if dense is None else dense / (estimate * 1e-6)
+    measured dense one, in seconds."""
+    if record.speedup is not None or dense is None or not record.estimate_us:
+        return record.speedup
+    return dense / (record.estimate_us * 1e-6)

@@ -11,46 +11,43 @@
 using namespace nm;
 using namespace nm::test;
 
-/// The text of field `name` of the schedule that a remark ends in: what stands
-/// behind `name = `, or nothing.
-static std::string getField(const std::string &remark,
+/// The text of parameter `name` of a schedule: what stands behind `name = `, or
+/// nothing.
+static std::string getField(const std::string &schedule,
                             const std::string &name) {
-  size_t schedule = remark.find("schedule #nm.");
-  if (schedule == std::string::npos)
-    return "";
-  size_t place = remark.find(name + " = ", schedule);
+  size_t place = schedule.find(name + " = ");
   return place == std::string::npos ? ""
-                                    : remark.substr(place + name.size() + 3);
+                                    : schedule.substr(place + name.size() + 3);
 }
 
-static int64_t getNumber(const std::string &remark, const std::string &name) {
-  return std::atoll(getField(remark, name).c_str());
+static int64_t getNumber(const std::string &schedule, const std::string &name) {
+  return std::atoll(getField(schedule, name).c_str());
 }
 
 /// The last number of a list in brackets.
-static int64_t getLast(const std::string &remark, const std::string &name) {
-  std::string list = getField(remark, name);
+static int64_t getLast(const std::string &schedule, const std::string &name) {
+  std::string list = getField(schedule, name);
   list = list.substr(0, list.find(']'));
   size_t comma = list.rfind(' ');
   return comma == std::string::npos ? 0 : std::atoll(list.c_str() + comma);
 }
 
 static std::string describeRows(const Pattern &pattern,
-                                const std::string &remark) {
-  if (getLast(remark, "block") < pattern.windowRows())
+                                const std::string &schedule) {
+  if (getLast(schedule, "block") < pattern.windowRows())
     return "kept units as tiles";
-  return pattern.bn < getLast(remark, "warp") ? "rows of a lane's own"
-                                              : "rows that a warp shares";
+  return pattern.bn < getLast(schedule, "warp") ? "rows of a lane's own"
+                                                : "rows that a warp shares";
 }
 
 /// What the 16 rows of a product of strategy mma_sync are, and whether the
 /// tiles of k have rows left over.
 static std::string describeFragments(const ModelCase &product,
-                                     const std::string &remark) {
+                                     const std::string &schedule) {
   const Pattern &pattern = product.pattern;
-  bool isNarrow = getNumber(remark, "panel") == 8;
+  bool isNarrow = getNumber(schedule, "panel") == 8;
   bool isTransposed = product.nLoop() != product.outputLoops.back();
-  int64_t windows = (getLast(remark, "block") + pattern.windowRows() - 1) /
+  int64_t windows = (getLast(schedule, "block") + pattern.windowRows() - 1) /
                     pattern.windowRows();
   std::string rows = isNarrow       ? "units of 8 columns"
                      : isTransposed ? "rows of weights"
@@ -87,11 +84,11 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if (product.epilogue)
     add("epilogue");
   if (op.strategy == "simt")
-    add(describeRows(product.pattern, op.remark));
+    add(describeRows(product.pattern, op.schedule));
   if (op.strategy == "mma_sync") {
-    add(describeFragments(product, op.remark));
-    add(getNumber(op.remark, "chunk_rows") ? "weights in registers"
-                                           : "weights in shared memory");
+    add(describeFragments(product, op.schedule));
+    add(getNumber(op.schedule, "chunk_rows") ? "weights in registers"
+                                             : "weights in shared memory");
   }
   bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
   if (isSparse)
@@ -99,9 +96,9 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if (op.strategy != "simt" && op.strategy != "gemv" &&
       op.strategy != "mma_sync" && op.strategy != "wgmma" && !isSparse)
     return ways;
-  add("stages = " + std::to_string(getNumber(op.remark, "stages")));
+  add("stages = " + std::to_string(getNumber(op.schedule, "stages")));
   for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
-    if (getNumber(op.remark, name) > 1)
+    if (getNumber(op.schedule, name) > 1)
       add(name);
   for (const char *way :
        {"pack = true", "prefetch = true", "prefetch = false", "defer = true",
@@ -110,7 +107,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
         "layout_a = interleaved", "layout_a = row_major"}) {
     std::string text = way;
     size_t equals = text.find(" = ");
-    if (getField(op.remark, text.substr(0, equals))
+    if (getField(op.schedule, text.substr(0, equals))
             .rfind(text.substr(equals + 3), 0) == 0)
       add(text);
   }

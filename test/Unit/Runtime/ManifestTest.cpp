@@ -26,7 +26,8 @@ static constexpr const char *kGood = R"({
       "results": [ {"dtype": "f64", "shape": [-1, 256],
                     "dims": [ {"arg": 0, "dim": 0}, 256 ]} ] },
     "ops": [ {"strategy": "vector", "loc": "a.mlir:1:2", "remark": "r",
-      "schedule": "#nm.vector", "falls_back": true, "estimate_us": 1.5} ],
+      "schedule": "#nm.vector", "falls_back": true, "estimate_us": 1.5,
+      "op": "nm.spmm", "m": -1, "n": 256, "k": 64, "shared_bytes": 7} ],
     "flops_per_row": 16384 } ] })";
 
 /// kGood with the first `from` replaced by `to`.
@@ -86,6 +87,14 @@ TEST(Manifest, ReadsEverything) {
   EXPECT_EQ(ffn.ops[0].strategy, "vector");
   EXPECT_EQ(ffn.ops[0].schedule, "#nm.vector");
   EXPECT_TRUE(ffn.ops[0].fallsBack);
+  EXPECT_EQ(ffn.ops[0].op, "nm.spmm");
+  EXPECT_EQ(ffn.ops[0].m, kDynamicSize);
+  EXPECT_EQ(ffn.ops[0].n, 256);
+  EXPECT_EQ(ffn.ops[0].estimate, 1.5);
+  EXPECT_FALSE(ffn.ops[0].denseEstimate);
+  EXPECT_EQ(ffn.ops[0].sharedBytes, 7);
+  EXPECT_NE(parseError(changed("1.5", "\"fast\"")).find("ops.0.estimate_us"),
+            std::string::npos);
   EXPECT_EQ(ffn.flopsPerRow, 16384);
 }
 

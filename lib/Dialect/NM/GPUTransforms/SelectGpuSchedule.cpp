@@ -46,9 +46,7 @@ struct NMSelectGpuSchedule
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
       bool isGiven = op.getScheduleAttr() != nullptr;
-      if (failed(isGiven ? checkGiven(op) : select(op, *found)))
-        return WalkResult::interrupt();
-      return WalkResult(checkCluster(op, *found));
+      return WalkResult(isGiven ? takeGiven(op, *found) : select(op, *found));
     });
     if (result.wasInterrupted())
       signalPassFailure();
@@ -57,24 +55,17 @@ struct NMSelectGpuSchedule
 private:
   /// Parses the option `schedule`.
   LogicalResult readGiven();
-  LogicalResult checkGiven(SparseProductOpInterface op) {
-    ScheduleAttrInterface given = op.getScheduleAttr();
-    if (given.isForGPU() || isa<LoopsScheduleAttr>(given))
-      return success();
-    return op->emitOpError()
-           << "expected a schedule of a GPU strategy, but got "
-           << given.getStrategyName();
-  }
-
+  /// Checks the schedule that an op came with, and records it.
+  LogicalResult takeGiven(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
-  void selectLoops(SparseProductOpInterface op, const Twine &reason);
+  void selectLoops(SparseProductOpInterface op, const GpuChip &gpu,
+                   const Twine &reason);
   /// Says where k is not cut into as many parts as the option asks for.
   void warnOfParts(SparseProductOpInterface op);
-  /// Sets the schedule, and says in a remark on the product `name` why.
+  /// Sets the schedule, and completes `record`.
   LogicalResult setSchedule(SparseProductOpInterface op, const GpuChip &gpu,
-                            const ScheduleChoice &chosen, StringRef name,
-                            StringRef reason, bool wasDense);
+                            const ScheduleChoice &chosen, ProductRecord record);
   /// Gives `op` dense weights and cuBLAS' schedule where that is estimated to
   /// be faster than `chosen`, or nothing else can make the product, and the
   /// reason for what was done.
@@ -112,18 +103,54 @@ LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
                            << blocks << ", but got " << gpu.name;
 }
 
+/// What every record of a product on `gpu` says.
+static ProductRecord makeRecord(SparseProductOpInterface op, const GpuChip &gpu,
+                                ScheduleSource source, const Twine &reason) {
+  ProductRecord record;
+  record.source = source;
+  record.pattern = op.getPattern();
+  record.chip = gpu.name;
+  record.reason = reason.str();
+  return record;
+}
+
+/// Adds cuBLAS' time of the product, where it is known.
+static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
+                             ProductRecord &record) {
+  if (whyUnknown(op))
+    return;
+  double dense = ::nm::estimateCublas(getGpuProduct(op), gpu);
+  if (dense < 0)
+    return;
+  record.denseEstimate = dense;
+  if (ShapedType::isDynamic(op.getStaticM()))
+    record.typicalM = GpuProduct::kTypicalRows;
+}
+
+LogicalResult NMSelectGpuSchedule::takeGiven(SparseProductOpInterface op,
+                                             const GpuChip &gpu) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!schedule.isForGPU() && !isa<LoopsScheduleAttr>(schedule))
+    return op->emitOpError()
+           << "expected a schedule of a GPU strategy, but got "
+           << schedule.getStrategyName();
+  if (failed(checkCluster(op, gpu)))
+    return failure();
+  ProductRecord record = makeRecord(op, gpu, ScheduleSource::Op,
+                                    "as the schedule it came with says");
+  addDenseEstimate(op, gpu, record);
+  setRecord(op, record);
+  return success();
+}
+
 /// The way that is right for every product and fast for none.
 void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
-                                      const Twine &reason) {
-  op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
-  ProductRecord record;
-  record.reason = reason.str();
-  record.remark = describeProduct(op) +
-                  ": strategy loops, a thread for each element of C, which is "
-                  "slow: " +
-                  record.reason;
-  setRecord(op, record);
-  emitWarning(op.getLoc()) << record.remark;
+                                      const GpuChip &gpu, const Twine &reason) {
+  op.setScheduleAttr(LoopsScheduleAttr::get(op->getContext()));
+  auto source = given ? ScheduleSource::Option : ScheduleSource::Only;
+  ProductRecord record = makeRecord(op, gpu, source, reason);
+  addDenseEstimate(op, gpu, record);
+  setRecord(op, record, DiagnosticSeverity::Warning);
 }
 
 /// Our own product with dense weights, which takes cuBLAS' place where that
@@ -198,7 +225,6 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   }
   ScheduleChoice library;
   library.microseconds = dense;
-  library.isByModel = !cublas || !cublas.getOwn();
   if (ScheduleAttrInterface own = chooseOwn(
           op, product, gpu, cublas ? cublas.getOwn() : ScheduleAttrInterface()))
     library.schedule = CublasScheduleAttr::getChecked(
@@ -219,13 +245,13 @@ static bool fillsUp(SparseProductOpInterface op,
 LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
                                           const GpuChip &gpu) {
   if (isa_and_present<LoopsScheduleAttr>(given)) {
-    selectLoops(op, "as the schedule option says");
+    selectLoops(op, gpu, "as the schedule option says");
     return success();
   }
   if (std::optional<std::string> reason = whyUnknown(op)) {
     if (given)
       return op->emitOpError() << *reason;
-    selectLoops(op, *reason);
+    selectLoops(op, gpu, *reason);
     return success();
   }
   // A dense matrix that comes with each call is best left as it is.
@@ -234,7 +260,10 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   if (!packs && op.hasPureTensorSemantics() &&
       op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
-  std::string name = describeProduct(op, GpuProduct::kTypicalRows);
+  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+  // Of the weights as they come, which dense ones may replace.
+  ProductRecord record =
+      makeRecord(op, gpu, source, "dense was not considered");
   bool onlyCublas = isa_and_present<CublasScheduleAttr>(given);
   ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
   if (!onlyCublas) {
@@ -243,19 +272,20 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
     product.avoidsPrunedWeights = !denseFallback && !given;
     chosen = chooseGpuSchedule({op, product, gpu, given, packs});
   }
-  std::string reason = "dense was not considered";
   if (onlyCublas || (denseFallback && !given))
-    reason = chooseDense(op, gpu, chosen);
+    record.reason = chooseDense(op, gpu, chosen);
   if (!chosen && given)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
-    selectLoops(op, chosen.error().message);
+    selectLoops(op, gpu, chosen.error().message);
     return success();
   }
   if (fillsUp(op, chosen->schedule))
-    reason += "; zeros fill up groups of four weights, and " +
-              kDenseMeetsNonFinite.str();
-  return setSchedule(op, gpu, *chosen, name, reason, wasDense);
+    record.reason += "; zeros fill up groups of four weights, and " +
+                     kDenseMeetsNonFinite.str();
+  record.fallsBack =
+      isa_and_present<CublasScheduleAttr>(chosen->schedule) && !wasDense;
+  return setSchedule(op, gpu, *chosen, std::move(record));
 }
 
 void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op) {
@@ -271,13 +301,12 @@ void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op) {
         << ", as split_k asks for, but it is cut into " << parts.count;
 }
 
-/// What the cost model says of `chosen`, and of cuBLAS.
-static void addEstimates(SparseProductOpInterface op, const GpuChip &gpu,
+/// What the cost model says of `chosen`.
+static void addEstimates(SparseProductOpInterface op,
                          const ScheduleChoice &chosen, ProductRecord &record) {
   record.estimate = chosen.microseconds;
-  double dense = ::nm::estimateCublas(getGpuProduct(op), gpu);
-  if (dense >= 0)
-    record.denseEstimate = dense;
+  if (ShapedType::isDynamic(op.getStaticM()))
+    record.typicalM = GpuProduct::kTypicalRows;
   if (isa<CublasScheduleAttr>(chosen.schedule))
     return;
   record.multiplyFloor = chosen.multiplyFloor;
@@ -285,45 +314,19 @@ static void addEstimates(SparseProductOpInterface op, const GpuChip &gpu,
   record.sharedBytes = chosen.sharedBytes;
 }
 
-/// The remark that `record` makes.
-static std::string describe(StringRef name, const GpuChip &gpu,
-                            ScheduleAttrInterface schedule,
-                            const ProductRecord &record, bool isByModel) {
-  std::string text;
-  llvm::raw_string_ostream remark(text);
-  remark << name << ": strategy " << schedule.getStrategyName() << " on "
-         << StringRef(gpu.name);
-  if (!isByModel) {
-    remark << ", with sizes that were given; schedule " << schedule;
-    return text;
-  }
-  remark << "; estimated " << describeTime(*record.estimate);
-  if (record.sharedBytes)
-    remark << ", at least " << describeTime(*record.multiplyFloor)
-           << " of multiplications and " << describeTime(*record.memoryFloor)
-           << " of memory; " << *record.sharedBytes
-           << " bytes of shared memory";
-  remark << "; " << record.reason << "; schedule " << schedule;
-  return text;
-}
-
 LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
                                                const GpuChip &gpu,
                                                const ScheduleChoice &chosen,
-                                               StringRef name, StringRef reason,
-                                               bool wasDense) {
+                                               ProductRecord record) {
   if (!chosen.schedule)
     return failure();
   op.setScheduleAttr(chosen.schedule);
+  if (failed(checkCluster(op, gpu)))
+    return failure();
   warnOfParts(op);
-  ProductRecord record;
-  record.reason = reason.str();
-  record.fallsBack = isa<CublasScheduleAttr>(chosen.schedule) && !wasDense;
+  addDenseEstimate(op, gpu, record);
   if (chosen.isByModel)
-    addEstimates(op, gpu, chosen, record);
-  record.remark =
-      describe(name, gpu, chosen.schedule, record, chosen.isByModel);
+    addEstimates(op, chosen, record);
   setRecord(op, record);
-  emitRemark(op.getLoc()) << record.remark;
   return success();
 }

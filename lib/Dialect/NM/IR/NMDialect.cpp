@@ -43,10 +43,21 @@ static LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute,
                            << ", but got " << attribute.getValue();
 }
 
+/// A record is a product's (C5).
+static LogicalResult verifyRecord(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kRecordAttr || isa<SparseProductOpInterface>(op))
+    return success();
+  return op->emitOpError() << "expected " << kRecordAttr
+                           << " on nm.spmm or nm.spmv alone";
+}
+
 LogicalResult NMDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
-  if (failed(verifyAttribute<ChipAttr>(op, attribute, kChipAttr, "#nm.chip")))
-    return failure();
-  return verifyAttribute<ArithmeticAttr>(op, attribute, kArithmeticAttr,
-                                         "#nm.arithmetic");
+  return failure(
+      failed(verifyAttribute<ChipAttr>(op, attribute, kChipAttr, "#nm.chip")) ||
+      failed(verifyAttribute<ArithmeticAttr>(op, attribute, kArithmeticAttr,
+                                             "#nm.arithmetic")) ||
+      failed(verifyAttribute<RecordAttr>(op, attribute, kRecordAttr,
+                                         "#nm.record")) ||
+      failed(verifyRecord(op, attribute)));
 }

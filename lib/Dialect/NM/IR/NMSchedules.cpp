@@ -1,6 +1,6 @@
 //===- NMSchedules.cpp - A schedule for each strategy ---------------------===//
 
-#include "nm/Dialect/NM/IR/NM.h"
+#include "ScheduleSyntax.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,6 +20,27 @@ mlir::nm::parseSchedule(StringRef text, MLIRContext *context,
                           "'simt<stages = 3>', but got '"
                        << text << "'";
   return schedule;
+}
+
+void ParameterList::add(StringRef name, PackingAttr packing) {
+  if (!packing)
+    return;
+  ParameterList inner(builder.getContext());
+  inner.add("panel", std::optional(packing.getPanel()));
+  inner.add("index_bits", std::optional(packing.getIndexBits()));
+  inner.add("chunk_rows", std::optional(packing.getChunkRows()));
+  inner.add("chunk_columns", std::optional(packing.getChunkColumns()));
+  inner.add("index_rows", std::optional(packing.getIndexRows()));
+  inner.add("col_info", std::optional(packing.getColInfo()));
+  list.set(name, inner.take());
+}
+
+void ParameterList::add(StringRef name, ScheduleAttrInterface schedule) {
+  if (!schedule)
+    return;
+  NamedAttrList inner(schedule.getParameters());
+  inner.set("strategy", builder.getStringAttr(schedule.getStrategyName()));
+  list.set(name, inner.getDictionary(builder.getContext()));
 }
 
 //===----------------------------------------------------------------------===//

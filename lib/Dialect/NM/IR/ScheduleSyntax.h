@@ -1,12 +1,16 @@
 //===- ScheduleSyntax.h - Parameters of schedules as text -------*- C++ -*-===//
 //
-// What the generated parsers and printers of NMSchedules.td call.
+// What the generated parsers, printers and lists of parameters of
+// NMSchedules.td call.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_LIB_DIALECT_NM_IR_SCHEDULESYNTAX_H
 #define NM_LIB_DIALECT_NM_IR_SCHEDULESYNTAX_H
 
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -68,6 +72,41 @@ parseCase(AsmParser &parser, std::optional<Enum> (*find)(StringRef),
   return parser.emitError(loc) << "expected one of " << llvm::join(names, ", ")
                                << ", but got '" << word << "'";
 }
+
+/// The parameters of a schedule as a dictionary, without what is left out.
+class ParameterList {
+public:
+  explicit ParameterList(MLIRContext *context) : builder(context) {}
+
+  void add(StringRef name, ArrayRef<int64_t> sizes) {
+    if (!sizes.empty())
+      list.set(name, builder.getDenseI64ArrayAttr(sizes));
+  }
+  void add(StringRef name, std::optional<int64_t> count) {
+    if (count)
+      list.set(name, builder.getI64IntegerAttr(*count));
+  }
+  void add(StringRef name, std::optional<bool> choice) {
+    if (choice)
+      list.set(name, builder.getBoolAttr(*choice));
+  }
+  void add(StringRef name, std::optional<CopyWay> way) {
+    if (way)
+      list.set(name, builder.getStringAttr(stringifyCopyWay(*way)));
+  }
+  void add(StringRef name, std::optional<TileOrder> order) {
+    if (order)
+      list.set(name, builder.getStringAttr(stringifyTileOrder(*order)));
+  }
+  void add(StringRef name, PackingAttr packing);
+  void add(StringRef name, ScheduleAttrInterface schedule);
+
+  DictionaryAttr take() { return list.getDictionary(builder.getContext()); }
+
+private:
+  Builder builder;
+  NamedAttrList list;
+};
 
 } // namespace mlir::nm
 

@@ -8,18 +8,19 @@ using namespace mlir;
 using namespace mlir::nm;
 
 std::string mlir::nm::describeProduct(SparseProductOpInterface op,
-                                      std::optional<int64_t> typicalRows) {
+                                      const ::nm::Pattern &pattern,
+                                      std::optional<int64_t> typicalM) {
   auto size = [](int64_t value) {
     return ShapedType::isDynamic(value) ? std::string("?")
                                         : std::to_string(value);
   };
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << op->getName() << " <" << op.getPattern().str() << "> ("
-         << llvm::formatv("{0:f1}", 100 * op.getPattern().sparsity())
+  stream << op->getName() << " <" << pattern.str() << "> ("
+         << llvm::formatv("{0:f1}", 100 * pattern.sparsity())
          << " % sparse), m = " << size(op.getStaticM());
-  if (typicalRows && ShapedType::isDynamic(op.getStaticM()))
-    stream << ", taken to be " << *typicalRows;
+  if (typicalM)
+    stream << ", taken to be " << *typicalM;
   stream << ", n = " << size(op.getStaticN())
          << ", k = " << size(op.getStaticK()) << ", "
          << op.getAType().getElementType();

@@ -1,55 +1,80 @@
-//===- ProductRecord.cpp - What was chosen for a product, and why ---------===//
+//===- ProductRecord.cpp - Recording what was chosen, and why -------------===//
 
 #include "nm/Dialect/NM/Transforms/ProductRecord.h"
 
-#include "mlir/IR/Builders.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The attribute of an op that has its record.
-static constexpr StringLiteral kRecordAttr = "nm.record";
+RecordAttr mlir::nm::getRecord(SparseProductOpInterface op) {
+  return op->getAttrOfType<RecordAttr>(kRecordAttr);
+}
 
-static constexpr std::pair<StringLiteral,
-                           std::optional<double> ProductRecord::*>
-    kTimes[] = {{"estimate_us", &ProductRecord::estimate},
-                {"dense_us", &ProductRecord::denseEstimate},
-                {"multiply_floor_us", &ProductRecord::multiplyFloor},
-                {"memory_floor_us", &ProductRecord::memoryFloor}};
+/// Which way the vectors of a CPU run, and why where the cost model chose it.
+static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
+                            const ProductRecord &record) {
+  auto schedule = dyn_cast<VectorScheduleAttr>(op.getScheduleAttr());
+  if (!schedule || schedule.getThread().size() != 2 || !record.lanes)
+    return;
+  bool alongM = schedule.getThread()[0] >= schedule.getThread()[1];
+  stream << ", vectors of " << *record.lanes << " lanes along "
+         << (alongM ? "m" : "n");
+  if (record.estimate)
+    stream << ", because m = " << record.typicalM.value_or(op.getStaticM())
+           << (alongM ? " fills them" : " does not fill them");
+}
+
+/// The estimate beside dense on a CPU, and above the floors on a GPU.
+static void describeEstimates(raw_ostream &stream,
+                              const ProductRecord &record) {
+  if (!record.estimate)
+    return;
+  stream << "; estimated " << describeTime(*record.estimate);
+  if (record.threads && record.denseEstimate)
+    stream << " beside " << describeTime(*record.denseEstimate)
+           << " for a dense BLAS ("
+           << llvm::formatv("{0:f2}x", *record.denseEstimate / *record.estimate)
+           << ") on " << *record.threads
+           << (*record.threads == 1 ? " thread" : " threads");
+  if (record.sharedBytes)
+    stream << ", at least " << describeTime(*record.multiplyFloor)
+           << " of multiplications and " << describeTime(*record.memoryFloor)
+           << " of memory; " << *record.sharedBytes
+           << " bytes of shared memory";
+}
+
+std::string mlir::nm::describeRecord(SparseProductOpInterface op) {
+  RecordAttr attribute = getRecord(op);
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!attribute || !schedule)
+    return "";
+  ProductRecord record = attribute.getRecord();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << describeProduct(op, record.pattern, record.typicalM)
+         << ": strategy " << schedule.getStrategyName();
+  if (!record.chip.empty())
+    stream << " on " << record.chip;
+  bool isLoops = isa<LoopsScheduleAttr>(schedule);
+  if (isLoops && !record.chip.empty())
+    stream << ", a thread for each element of C, which is slow";
+  describeVectors(stream, op, record);
+  if (record.source == ScheduleSource::Option && !record.estimate && !isLoops)
+    stream << ", with sizes that were given";
+  describeEstimates(stream, record);
+  stream << "; " << record.reason;
+  if (!isLoops)
+    stream << "; schedule " << schedule;
+  return text;
+}
 
 void mlir::nm::setRecord(SparseProductOpInterface op,
-                         const ProductRecord &record) {
-  Builder builder(op.getContext());
-  NamedAttrList fields;
-  fields.set("remark", builder.getStringAttr(record.remark));
-  fields.set("reason", builder.getStringAttr(record.reason));
-  fields.set("falls_back", builder.getBoolAttr(record.fallsBack));
-  for (auto [name, time] : kTimes)
-    if (record.*time)
-      fields.set(name, builder.getF64FloatAttr(*(record.*time)));
-  if (record.sharedBytes)
-    fields.set("shared_bytes", builder.getI64IntegerAttr(*record.sharedBytes));
-  op->setAttr(kRecordAttr, fields.getDictionary(op.getContext()));
-}
-
-static std::string getText(DictionaryAttr fields, StringRef name) {
-  auto text = fields.getAs<StringAttr>(name);
-  return text ? text.str() : "";
-}
-
-std::optional<ProductRecord> mlir::nm::getRecord(SparseProductOpInterface op) {
-  auto fields = op->getAttrOfType<DictionaryAttr>(kRecordAttr);
-  if (!fields)
-    return std::nullopt;
-  ProductRecord record;
-  record.remark = getText(fields, "remark");
-  record.reason = getText(fields, "reason");
-  if (auto fallsBack = fields.getAs<BoolAttr>("falls_back"))
-    record.fallsBack = fallsBack.getValue();
-  for (auto [name, time] : kTimes)
-    if (auto value = fields.getAs<FloatAttr>(name))
-      record.*time = value.getValueAsDouble();
-  if (auto bytes = fields.getAs<IntegerAttr>("shared_bytes"))
-    record.sharedBytes = bytes.getInt();
-  return record;
+                         const ProductRecord &record,
+                         DiagnosticSeverity severity) {
+  op->setAttr(kRecordAttr, RecordAttr::get(op.getContext(), record));
+  op.getContext()->getDiagEngine().emit(op.getLoc(), severity)
+      << describeRecord(op);
 }

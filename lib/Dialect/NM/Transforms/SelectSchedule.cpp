@@ -71,21 +71,25 @@ struct NMSelectSchedule
 private:
   LogicalResult checkOptions();
   LogicalResult checkOp(SparseProductOpInterface op);
-  LogicalResult checkGiven(SparseProductOpInterface op);
+  LogicalResult takeGiven(SparseProductOpInterface op);
   LogicalResult checkThreadTile(SparseProductOpInterface op,
                                 VectorScheduleAttr schedule);
   LogicalResult select(SparseProductOpInterface op);
-  void selectLoops(SparseProductOpInterface op, StringRef reason);
+  void selectLoops(SparseProductOpInterface op, ScheduleSource source,
+                   StringRef reason);
+  /// What every record of a product says.
+  ProductRecord makeRecord(SparseProductOpInterface op, ScheduleSource source,
+                           StringRef reason);
+  /// Adds the time of a dense BLAS, and that of `op` where its schedule is the
+  /// one that `chosen` is the estimate of.
+  void addEstimates(SparseProductOpInterface op, const CpuSchedule &chosen,
+                    ProductRecord &record);
   /// Falls back to dense weights where they are estimated to be faster, and
   /// gives the reason for what was done.
   std::string chooseDense(SparseProductOpInterface op, CpuSchedule &chosen);
   VectorScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
                                        PackingAttr packing);
-  std::string explain(const CpuProduct &product, const CpuSchedule &chosen);
-  /// The remark that `record` makes.
-  std::string describe(StringRef name, StringRef why,
-                       VectorScheduleAttr schedule,
-                       const ProductRecord &record);
+  VectorScheduleAttr replaceByGiven(VectorScheduleAttr schedule);
 
   CpuTarget cpu;
   /// What the option `schedule` says; null where it is empty.
@@ -142,8 +146,32 @@ LogicalResult NMSelectSchedule::checkThreadTile(SparseProductOpInterface op,
                            << " lanes, but got " << tile[0] << "x" << tile[1];
 }
 
-/// Checks a schedule that the op came with.
-LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
+ProductRecord NMSelectSchedule::makeRecord(SparseProductOpInterface op,
+                                           ScheduleSource source,
+                                           StringRef reason) {
+  ProductRecord record;
+  record.source = source;
+  record.pattern = op.getPattern();
+  record.threads = cpu.threads;
+  record.lanes = cpu.lanes();
+  record.reason = reason.str();
+  return record;
+}
+
+void NMSelectSchedule::addEstimates(SparseProductOpInterface op,
+                                    const CpuSchedule &chosen,
+                                    ProductRecord &record) {
+  int64_t batches = countBatches(op);
+  record.denseEstimate = chosen.denseMicroseconds * batches;
+  if (ShapedType::isDynamic(op.getStaticM()))
+    record.typicalM = CpuProduct::kTypicalRows;
+  auto schedule = dyn_cast<VectorScheduleAttr>(op.getScheduleAttr());
+  if (schedule && schedule == getVectorSchedule(chosen, schedule.getPacking()))
+    record.estimate = chosen.sparseMicroseconds * batches;
+}
+
+/// Checks the schedule that an op came with, and records it.
+LogicalResult NMSelectSchedule::takeGiven(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule.isForCPU())
     return op->emitOpError()
@@ -159,46 +187,37 @@ LogicalResult NMSelectSchedule::checkGiven(SparseProductOpInterface op) {
   if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
       vector && failed(checkThreadTile(op, vector)))
     return failure();
-  ProductRecord record;
-  record.reason = "as the schedule it came with says";
-  record.remark = describeProduct(op) + ": strategy " +
-                  schedule.getStrategyName().str() + ", " + record.reason;
+  ProductRecord record =
+      makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
+  if (!whyUnknown(op))
+    addEstimates(op, ::nm::selectCpuSchedule(getProduct(op), cpu), record);
   setRecord(op, record);
-  emitRemark(op.getLoc()) << record.remark;
   return success();
 }
 
+/// The schedule that the cost model chose, with the packed form `packing`.
 VectorScheduleAttr
 NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
                                     PackingAttr packing) {
-  SmallVector<int64_t> blockSizes{chosen.blockM, chosen.blockN, chosen.blockK};
-  SmallVector<int64_t> threadSizes{chosen.threadM, chosen.threadN};
-  if (auto vector = dyn_cast_if_present<VectorScheduleAttr>(given)) {
-    if (!vector.getBlock().empty())
-      blockSizes.assign(vector.getBlock().begin(), vector.getBlock().end());
-    if (!vector.getThread().empty())
-      threadSizes.assign(vector.getThread().begin(), vector.getThread().end());
-    if (vector.getPacking() && packing)
-      packing = vector.getPacking();
-  }
-  return VectorScheduleAttr::get(&getContext(), blockSizes, threadSizes,
-                                 packing);
+  return VectorScheduleAttr::get(&getContext(),
+                                 {chosen.blockM, chosen.blockN, chosen.blockK},
+                                 {chosen.threadM, chosen.threadN}, packing);
 }
 
-std::string NMSelectSchedule::explain(const CpuProduct &product,
-                                      const CpuSchedule &chosen) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << "vectors of " << cpu.lanes() << " lanes along ";
-  if (product.m == CpuProduct::kUnknown)
-    stream << (chosen.alongM ? "m" : "n")
-           << ", because m is dynamic and taken to be typically "
-           << CpuProduct::kTypicalRows;
-  else if (chosen.alongM)
-    stream << "m, because m = " << product.m << " fills them";
-  else
-    stream << "n, because m = " << product.m << " does not fill them";
-  return text;
+/// `schedule` with what the option says in place of what it has.
+VectorScheduleAttr
+NMSelectSchedule::replaceByGiven(VectorScheduleAttr schedule) {
+  auto option = dyn_cast_if_present<VectorScheduleAttr>(given);
+  if (!option)
+    return schedule;
+  PackingAttr packing = schedule.getPacking();
+  if (packing && option.getPacking())
+    packing = option.getPacking();
+  return VectorScheduleAttr::get(
+      &getContext(),
+      option.getBlock().empty() ? schedule.getBlock() : option.getBlock(),
+      option.getThread().empty() ? schedule.getThread() : option.getThread(),
+      packing);
 }
 
 std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
@@ -227,68 +246,48 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
 }
 
 void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
-                                   StringRef reason) {
+                                   ScheduleSource source, StringRef reason) {
   op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
-  ProductRecord record;
-  record.reason = reason.str();
-  record.remark = describeProduct(op) + ": strategy loops, " + record.reason;
+  ProductRecord record = makeRecord(op, source, reason);
+  if (!whyUnknown(op))
+    addEstimates(op, ::nm::selectCpuSchedule(getProduct(op), cpu), record);
   setRecord(op, record);
-  emitRemark(op.getLoc()) << record.remark;
-}
-
-std::string NMSelectSchedule::describe(StringRef name, StringRef why,
-                                       VectorScheduleAttr schedule,
-                                       const ProductRecord &record) {
-  std::string text;
-  llvm::raw_string_ostream remark(text);
-  remark << name << ": strategy vector, " << why << "; estimated "
-         << describeTime(*record.estimate) << " beside "
-         << describeTime(*record.denseEstimate) << " for a dense BLAS ("
-         << llvm::formatv("{0:f2}x", *record.denseEstimate / *record.estimate)
-         << ") on " << cpu.threads
-         << (cpu.threads == 1 ? " thread" : " threads") << "; " << record.reason
-         << (schedule.getPacking()
-                 ? ""
-                 : "; weights stay condensed, for they would be packed at "
-                   "each call")
-         << "; schedule " << schedule;
-  return text;
 }
 
 LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
-  std::optional<StringRef> unknown = whyUnknown(op);
-  if (unknown || isa_and_present<LoopsScheduleAttr>(given)) {
-    selectLoops(op, unknown ? *unknown : "as the schedule option says");
+  if (std::optional<StringRef> unknown = whyUnknown(op)) {
+    selectLoops(op, ScheduleSource::Only, *unknown);
     return success();
   }
-  std::string name = describeProduct(op);
+  if (isa_and_present<LoopsScheduleAttr>(given)) {
+    selectLoops(op, ScheduleSource::Option, "as the schedule option says");
+    return success();
+  }
+  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+  // Of the weights as they come, which dense ones may replace.
+  ProductRecord record = makeRecord(op, source, "dense was not considered");
   bool wasDense = isDense(op);
   CpuSchedule chosen = ::nm::selectCpuSchedule(getProduct(op), cpu);
-  int64_t batches = countBatches(op);
-  double denseTime = chosen.denseMicroseconds * batches;
   // Asked before dense weights take the place of what was loaded.
   bool packs = canPack(op);
-  std::string reason = "dense was not considered";
   if (op.getPattern().n == op.getPattern().m)
-    reason = "the pattern keeps every weight";
+    record.reason = "the pattern keeps every weight";
   else if (denseFallback)
-    reason = chooseDense(op, chosen);
+    record.reason = chooseDense(op, chosen);
+  record.fallsBack = !wasDense && isDense(op);
   PackingAttr packing = op.getPanelPacking();
   if (!op.getPackingAttr() && packs)
     packing = PackingAttr::get(&getContext(), chosen.packing);
-  VectorScheduleAttr schedule = getVectorSchedule(chosen, packing);
+  VectorScheduleAttr schedule =
+      replaceByGiven(getVectorSchedule(chosen, packing));
   if (failed(checkThreadTile(op, schedule)))
     return failure();
+  if (!schedule.getPacking())
+    record.reason += "; weights stay condensed, for they would be packed at "
+                     "each call";
   op.setScheduleAttr(schedule);
-  ProductRecord record;
-  record.reason = reason;
-  record.fallsBack = !wasDense && isDense(op);
-  record.estimate = chosen.sparseMicroseconds * batches;
-  record.denseEstimate = denseTime;
-  record.remark =
-      describe(name, explain(getProduct(op), chosen), schedule, record);
+  addEstimates(op, chosen, record);
   setRecord(op, record);
-  emitRemark(op.getLoc()) << record.remark;
   return success();
 }
 
@@ -300,6 +299,6 @@ void NMSelectSchedule::runOnOperation() {
       [&](SparseProductOpInterface op) { products.push_back(op); });
   for (SparseProductOpInterface op : products)
     if (failed(checkOp(op)) ||
-        failed(op.getScheduleAttr() ? checkGiven(op) : select(op)))
+        failed(op.getScheduleAttr() ? takeGiven(op) : select(op)))
       return signalPassFailure();
 }

@@ -5,7 +5,7 @@
 // A schedule whose tiles are whole windows and panels.
 // CHECK-LABEL: func.func @select
 // CHECK: nm.spmm <4:32, block = 1x64> schedule #nm.simt<block = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], warp = [{{[0-9]+}}, {{[0-9]+}}], thread = [{{[0-9]+}}, {{[0-9]+}}]{{.*}}, packing = <panel = 64, index_bits = 8>>
-// RECORD: nm.record = {dense_us = {{.*}} : f64, estimate_us = {{.*}} : f64, falls_back = false, memory_floor_us = {{.*}} : f64, multiply_floor_us = {{.*}} : f64, reason = "{{.*}}", remark = "nm.spmm {{.*}}", shared_bytes = {{[0-9]+}} : i64}
+// RECORD: nm.record = #nm.record<source = model, pattern = <4:32, block = 1x64>, chip = "sm_90", estimate_us = {{[0-9.e+]+}}, dense_us = {{[0-9.e+]+}}, multiply_floor_us = {{[0-9.e+]+}}, memory_floor_us = {{[0-9.e+]+}}, shared_bytes = {{[0-9]+}}, reason = "{{[^"]+}}">
 // OPTIONS-LABEL: func.func @select
 // OPTIONS: schedule #nm.simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, slice_k = 1, {{.*}}copy_a = squares, layout_a = interleaved, prefetch = false, defer = true, pack = false, packing = <panel = 64, index_bits = 8>>
 // OPTIONS-LABEL: func.func @given
@@ -23,7 +23,9 @@ func.func @select(%a: tensor<4096x4096xf32>, %v: tensor<512x4096xf32>, %i: tenso
 // A schedule that a user wrote stays.
 // CHECK-LABEL: func.func @given
 // CHECK: nm.spmm <2:4> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
+// CHECK-SAME: nm.record = #nm.record<source = op, pattern = <2:4>, chip = "sm_90", dense_us = {{[0-9.e+]+}}, reason = "as the schedule it came with says">
 func.func @given(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-remark @+1 {{f32: strategy simt on sm_90; as the schedule it came with says; schedule #nm.simt<block = [64, 64, 32]}}
   %r = nm.spmm <2:4> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], stages = 4>
     ins(%a, %v, %i : tensor<8x4xf32>, tensor<2x8xf32>, tensor<2x8xi8>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
@@ -35,7 +37,7 @@ func.func @given(%a: tensor<8x4xf32>, %v: tensor<2x8xf32>, %i: tensor<2x8xi8>, %
 // CHECK-LABEL: func.func @no_strategy
 // CHECK: schedule #nm.loops
 func.func @no_strategy(%a: tensor<64x131040xf32>, %v: tensor<65520x64xf32>, %i: tensor<16x1xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  // expected-warning @+1 {{strategy loops, a thread for each element of C, which is slow: expected a window to fit}}
+  // expected-warning @+1 {{strategy loops on sm_90, a thread for each element of C, which is slow; expected a window to fit}}
   %r = nm.spmm <16:32, block = 4095x64>
     ins(%a, %v, %i : tensor<64x131040xf32>, tensor<65520x64xf32>, tensor<16x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>

@@ -381,6 +381,58 @@ module attributes {nm.chip = "sm_90a"} {}
 // -----
 
 //===----------------------------------------------------------------------===//
+// #nm.record
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected estimate_us to be a finite f64 that is not negative, but got -1.000000e+00}}
+func.func private @record_c1_negative() attributes {r = #nm.record<source = model, pattern = <2:4>, estimate_us = -1.0, reason = "r">}
+
+// -----
+
+// expected-error @+1 {{expected dense_us to be a finite f64 that is not negative, but got 1.000000e+00 : f32}}
+func.func private @record_c1_type() attributes {r = #nm.record<source = model, pattern = <2:4>, dense_us = 1.0 : f32, reason = "r">}
+
+// -----
+
+// expected-error @+1 {{expected memory_floor_us to be a finite f64 that is not negative, but got 0x7FF0000000000000}}
+func.func private @record_c1_finite() attributes {r = #nm.record<source = model, pattern = <2:4>, memory_floor_us = 0x7FF0000000000000 : f64, reason = "r">}
+
+// -----
+
+// expected-error @+1 {{expected multiply_floor_us, memory_floor_us and shared_bytes together, with estimate_us and chip}}
+func.func private @record_c2_alone() attributes {r = #nm.record<source = model, pattern = <2:4>, chip = "sm_90", estimate_us = 2.0, multiply_floor_us = 1.0, reason = "r">}
+
+// -----
+
+// expected-error @+1 {{expected multiply_floor_us, memory_floor_us and shared_bytes together, with estimate_us and chip}}
+func.func private @record_c2_cpu() attributes {r = #nm.record<source = model, pattern = <2:4>, estimate_us = 2.0, multiply_floor_us = 1.0, memory_floor_us = 1.0, shared_bytes = 0, reason = "r">}
+
+// -----
+
+// expected-error @+1 {{expected threads to be at least 1, but got 0}}
+func.func private @record_c3() attributes {r = #nm.record<source = model, pattern = <2:4>, threads = 0, reason = "r">}
+
+// -----
+
+// expected-error @+1 {{expected a reason, but got an empty one}}
+func.func private @record_c4() attributes {r = #nm.record<source = model, pattern = <2:4>, reason = "">}
+
+// -----
+
+// expected-error @+1 {{expected nm.record on nm.spmm or nm.spmv alone}}
+func.func private @record_c5() attributes {nm.record = #nm.record<source = model, pattern = <2:4>, reason = "r">}
+
+// -----
+
+func.func @record_type(%a: tensor<4x8xf32>, %v: tensor<4x8xf32>, %i: tensor<4x8xi8>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{expected nm.record to be an #nm.record, but got "fast"}}
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xi8>) outs(%c : tensor<4x8xf32>) {nm.record = "fast"} -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
 // #nm.mma_sp
 //===----------------------------------------------------------------------===//
 

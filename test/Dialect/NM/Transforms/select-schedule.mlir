@@ -5,7 +5,7 @@
 
 // The example of the pass's description.
 // AVX2: vectors of 8 lanes along m, because m = 256 fills them; {{.*}} on 1 thread;
-// LOOPS: remark: nm.spmm <2:4> (50.0 % sparse), m = 256, n = 96, k = 64, f32: strategy loops, as the schedule option says
+// LOOPS: remark: nm.spmm <2:4> (50.0 % sparse), m = 256, n = 96, k = 64, f32: strategy loops; as the schedule option says
 // CHECK-LABEL: func.func @along_m
 // LOOPS-LABEL: func.func @along_m
 // GIVEN-LABEL: func.func @along_m
@@ -33,7 +33,7 @@ func.func @along_n(%x: tensor<64xf16>, %v: tensor<16x96xf16> {nm.values_of = 1 :
 
 // CHECK-LABEL: func.func @dynamic_m
 func.func @dynamic_m(%a: tensor<?x64xbf16>, %v: tensor<32x96xbf16> {nm.values_of = 1 : i64}, %i: tensor<32x96xi8> {nm.indices_of = 1 : i64}, %c: tensor<?x96xf32>) -> tensor<?x96xf32> {
-  // expected-remark @+1 {{because m is dynamic and taken to be typically 256;}}
+  // expected-remark @+1 {{m = ?, taken to be 256, n = }}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<?x64xbf16>, tensor<32x96xbf16>, tensor<32x96xi8>) outs(%c : tensor<?x96xf32>) -> tensor<?x96xf32>
   return %r : tensor<?x96xf32>
 }
@@ -116,7 +116,7 @@ func.func @every_weight(%a: tensor<256x64xf32>, %v: tensor<64x96xf32>, %c: tenso
 func.func @written(%a: tensor<256x64xf32>, %v: tensor<32x96xf32>, %i: tensor<32x96xi8>, %c: tensor<256x96xf32>) -> tensor<256x96xf32> {
   // CHECK: nm.spmm <2:4> schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]> ins
   // LOOPS: nm.spmm <2:4> schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]> ins
-  // expected-remark @+1 {{: strategy vector, as the schedule it came with says}}
+  // expected-remark @+1 {{: strategy vector, vectors of 16 lanes along m; as the schedule it came with says; schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]>}}
   %r = nm.spmm <2:4> schedule #nm.vector<block = [64, 96, 32], thread = [16, 4]>
     ins(%a, %v, %i : tensor<256x64xf32>, tensor<32x96xf32>, tensor<32x96xi8>) outs(%c : tensor<256x96xf32>) -> tensor<256x96xf32>
   return %r : tensor<256x96xf32>

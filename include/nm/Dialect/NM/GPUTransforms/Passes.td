@@ -98,9 +98,10 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     Every product gets a schedule from the cost models of the module's chip: `#nm.simt`
     or `#nm.gemv`, which takes `nm.spmv` and types other than f32
     too, whichever is faster by estimate. One that it came with is kept; one of
-    strategy `vector` is an error. A remark for every op gives the estimated time
-    beside the two floors, the chip's multipliers and its memory, and the
-    schedule. A dynamic m is scheduled for a typical one, which the remark names.
+    strategy `vector` is an error. Every op gets a record, `#nm.record`, of the
+    estimated time beside the two floors, the chip's multipliers and its memory,
+    and the reason, and a remark says it. A dynamic m is scheduled for a typical
+    one, which the record names.
 
     With `schedule=simt<...>` every product that has no schedule gets that one:
     what it leaves out is chosen, of that strategy. `pack = true` stages only

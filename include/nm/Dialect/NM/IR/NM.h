@@ -5,6 +5,7 @@
 
 #include "nm/Dialect/NM/IR/NMPackedFormInterface.h"
 #include "nm/Dialect/NM/IR/NMScheduleInterface.h"
+#include "nm/Dialect/NM/IR/ProductRecord.h"
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Format/SparseOperand.h"
@@ -33,6 +34,8 @@
 namespace mlir::nm {
 /// The attribute by which a linalg op says its `#nm.arithmetic`.
 inline constexpr llvm::StringLiteral kArithmeticAttr = "nm.arithmetic";
+/// The attribute by which a product keeps its `#nm.record`.
+inline constexpr llvm::StringLiteral kRecordAttr = "nm.record";
 } // namespace mlir::nm
 
 #define GET_TYPEDEF_CLASSES

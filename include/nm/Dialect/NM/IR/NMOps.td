@@ -9,6 +9,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/TilingInterface.td"
 include "nm/Dialect/NM/IR/NMAttributes.td"
 include "nm/Dialect/NM/IR/NMInterfaces.td"
+include "nm/Dialect/NM/IR/NMRecord.td"
 include "nm/Dialect/NM/IR/NMSchedules.td"
 
 def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN]>;

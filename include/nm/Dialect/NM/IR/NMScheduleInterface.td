@@ -20,6 +20,13 @@ def NM_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
     InterfaceMethod<"Whether it becomes a GPU's kernels or library calls.",
                     "bool", "isForGPU", (ins), "", "return false;">,
     InterfaceMethod<[{
+        Its parameters by name, without those that are left out: sizes as
+        arrays, counts as integers, choices as flags or names, and packings and
+        schedules inside it as dictionaries. A schedule inside it has
+        "strategy" as well.
+      }], "::mlir::DictionaryAttr", "getParameters", (ins), "",
+      "return ::mlir::DictionaryAttr::get($_attr.getContext());">,
+    InterfaceMethod<[{
         The tiles of blocks (tasks of a CPU), warps and threads, and the parts
         that k is cut into.
       }], "::mlir::nm::BlockTiling", "getTiling", (ins), "", "return {};">,

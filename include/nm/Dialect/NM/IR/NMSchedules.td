@@ -51,8 +51,19 @@ class NM_ScheduleAttr<string name, string strategy>
     : NM_Attr<name # "Schedule", strategy, [NM_ScheduleAttrInterface]> {
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
   let genVerifyDecl = 1;
-  code strategyName = "::llvm::StringRef getStrategyName() const { return \""
-              # strategy # "\"; }";
+  code ofAll = "::llvm::StringRef getStrategyName() const { return \""
+               # strategy # "\"; }" # [{
+    ::mlir::DictionaryAttr getParameters() const;
+  }];
+  let extraClassDefinition = [{
+    ::mlir::DictionaryAttr $cppClass::getParameters() const {
+      ParameterList list(getContext());
+  }] # !interleave(!foreach(i, !range(!size(parameters)),
+           "list.add(\"" # !getdagname(parameters, i) # "\", getImpl()->"
+                         # !getdagname(parameters, i) # ");"), "\n") # [{
+      return list.take();
+    }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,7 +107,7 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$thread,
                         NM_OptionalPacking:$packing);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForCPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
@@ -170,7 +181,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
                         NM_Case<"TileOrder">:$layout_a, NM_Choice:$prefetch,
                         NM_Choice:$defer, NM_Choice:$pack,
                         NM_OptionalPacking:$packing);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     /// The packing of weights of `pattern`, with the lists of rows that `pack`
@@ -214,7 +225,7 @@ def NM_GemvScheduleAttr : NM_ScheduleAttr<"Gemv", "gemv"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Sizes:$thread,
                         NM_Count:$stages, NM_Count:$split_k, NM_Count:$slice_k,
                         NM_OptionalPacking:$packing);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
@@ -243,7 +254,7 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Choice:$pack,
                         NM_OptionalPacking:$packing);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
@@ -283,7 +294,7 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
@@ -322,7 +333,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_OptionalPacking:$packing);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
@@ -356,7 +367,7 @@ def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
   let parameters = (ins
       OptionalParameter<"::mlir::nm::ScheduleAttrInterface">:$own,
       NM_OptionalPacking:$packing);
-  let extraClassDeclaration = strategyName # [{
+  let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
   }];

@@ -9,10 +9,12 @@
 
 namespace mlir::nm {
 
-/// `nm.spmm <2:4> (50.0 % sparse), m = 256, n = 4096, k = 4096, f32`. Where m
-/// is not known, it says which one stands for it, if `typicalRows` is given.
+/// `nm.spmm <2:4> (50.0 % sparse), m = 256, n = 4096, k = 4096, f32`, of
+/// weights of `pattern`, which dense ones may have replaced. `typicalM`, where
+/// given, stands for a dynamic m.
 std::string describeProduct(SparseProductOpInterface op,
-                            std::optional<int64_t> typicalRows = {});
+                            const ::nm::Pattern &pattern,
+                            std::optional<int64_t> typicalM);
 
 /// `812.4 us`.
 std::string describeTime(double microseconds);

@@ -122,9 +122,10 @@ def NMSelectSchedule : Pass<"nm-select-schedule"> {
   let description = [{
     Every `nm.spmm` and `nm.spmv` gets a schedule from the cost model of
     the CPU. One that it came with is kept, where it fits a CPU, and is an error
-    where it does not. A remark for every op gives the strategy, the
-    estimated time beside that of a dense BLAS, the schedule and the reasons. A
-    dynamic m is scheduled for a typical one, which the remark names.
+    where it does not. Every op gets a record, `#nm.record`, of the
+    estimated time beside that of a dense BLAS and the reasons, and a remark
+    says it with the schedule. A dynamic m is scheduled for a typical one, which
+    the record names.
 
     Weights that are constant, or arguments that only callers outside the module
     pass, get a packing; others would be packed at each call and stay condensed.

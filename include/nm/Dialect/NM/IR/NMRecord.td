@@ -1,0 +1,83 @@
+//===- NMRecord.td - What was chosen for a product, and why -*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMRECORD_TD
+#define NM_DIALECT_NM_IR_NMRECORD_TD
+
+include "nm/Dialect/NM/IR/NMAttributes.td"
+include "nm/Dialect/NM/IR/NMSchedules.td"
+
+def NM_ScheduleSource : I32EnumAttr<"ScheduleSource", "who chose a schedule", [
+    I32EnumAttrCase<"Model", 0, "model">,
+    I32EnumAttrCase<"Option", 1, "option">,
+    I32EnumAttrCase<"Op", 2, "op">,
+    I32EnumAttrCase<"Only", 3, "only">]> {
+  let cppNamespace = "::mlir::nm";
+  let genSpecializedAttr = 0;
+}
+
+/// Microseconds, as an attribute of f64; may be left out.
+def NM_Time : OptionalParameter<"::mlir::FloatAttr"> {
+  let printer = "$_printer.printFloat($_self.getValue())";
+}
+
+def NM_RecordAttr : NM_Attr<"Record", "record"> {
+  let summary = "what a product's schedule was chosen by, and why";
+  let description = [{
+    `nm-select-schedule` and `nm-select-gpu-schedule` leave one on every product
+    as `nm.record`. The schedule itself is the op's. Remarks, the manifest of a
+    compiled module, and its C and Python readers say what it holds; no result
+    depends on it.
+
+    * `source`: `model` where the cost model chose the whole schedule, `option`
+      where the pass's option gave it or parts of it, `op` where the op came with
+      it, and `only` where no other strategy has the product.
+    * `pattern`: that of the weights before dense ones took their place.
+    * `chip`, of a GPU: whose model it was. `threads` and `lanes`, of a CPU: how
+      many threads, and 32-bit lanes of a vector, the estimates are for.
+    * `typical_m`: the rows that stand for a dynamic m in the estimates.
+    * `estimate_us`: the time of the product, in microseconds, where the model
+      has one for this very schedule: not for one whose sizes were given.
+    * `dense_us`: the time of the dense product, in microseconds, by a BLAS on a
+      CPU and by cuBLAS on a GPU, where they have it.
+    * `multiply_floor_us`, `memory_floor_us`: the least that the multipliers and
+      the memory of a GPU allow, in microseconds.
+    * `shared_bytes`: shared memory of a thread block.
+    * `falls_back`: whether dense weights took the sparse ones' place.
+    * `reason`: why they did, or did not, or why no model was asked.
+
+    Constraints:
+    * (C1) times are finite, of type f64, and not negative.
+    * (C2) `multiply_floor_us`, `memory_floor_us` and `shared_bytes` come
+      together, with `estimate_us` and `chip`.
+    * (C3) `threads`, `lanes` and `typical_m` are at least 1, `shared_bytes` at
+      least 0.
+    * (C4) `reason` is not empty.
+    * (C5) the op that has it is `nm.spmm` or `nm.spmv`.
+
+    ```mlir
+    #nm.record<source = model, pattern = <8:32, block = 1x32>, chip = "sm_90",
+               estimate_us = 9.0, dense_us = 19.8, multiply_floor_us = 2.3,
+               memory_floor_us = 0.9, shared_bytes = 86016,
+               reason = "cuBLAS is estimated to take 19.8 us">
+    ```
+  }];
+  let parameters = (ins
+      EnumParameter<NM_ScheduleSource>:$source,
+      "::mlir::nm::PatternAttr":$pattern,
+      OptionalParameter<"::mlir::StringAttr">:$chip,
+      NM_Count:$threads, NM_Count:$lanes, NM_Count:$typical_m,
+      NM_Time:$estimate_us, NM_Time:$dense_us, NM_Time:$multiply_floor_us,
+      NM_Time:$memory_floor_us, NM_Count:$shared_bytes, NM_Choice:$falls_back,
+      StringRefParameter<>:$reason);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let builders = [
+    AttrBuilder<(ins "const ::mlir::nm::ProductRecord &":$record)>
+  ];
+  let extraClassDeclaration = [{
+    /// The same in plain types, as passes fill it in.
+    ProductRecord getRecord() const;
+  }];
+}
+
+#endif // NM_DIALECT_NM_IR_NMRECORD_TD
