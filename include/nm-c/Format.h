@@ -75,9 +75,12 @@ typedef struct {
 } NmPruneReport;
 
 /** Writes `dense` to `result`, of the same type and shape and maybe the same
- * memory, with all but the N units of largest L2 norm of every window zero. */
-char *nmPrune(const NmTensor *dense, const NmPattern *pattern,
-              const NmTensor *result, NmPruneReport *report);
+ * memory, with all but N units of every window zero: those of largest L2 norm
+ * stay, or of largest norm of their `scores`, f32 of the shape of `dense`,
+ * where they are not NULL. */
+char *nmPrune(const NmTensor *dense, const NmTensor *scores,
+              const NmPattern *pattern, const NmTensor *result,
+              NmPruneReport *report);
 
 /*===----------------------------------------------------------------------===*\
 |* The condensed form: values [w x np] and indices [w/bk x np/bn] of one byte,

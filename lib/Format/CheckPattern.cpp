@@ -18,6 +18,25 @@ static std::string range(const char *what, int64_t begin, int64_t end) {
   return text + "s " + std::to_string(begin) + ".." + std::to_string(end - 1);
 }
 
+void PatternReport::moveAlongK(int64_t rows) {
+  if (holds)
+    return;
+  kBegin += rows;
+  kEnd += rows;
+}
+
+void PatternReport::add(const PatternReport &part) {
+  bool isEarlier = !part.holds &&
+                   (holds || part.blockColumn < blockColumn ||
+                    (part.blockColumn == blockColumn && part.kBegin < kBegin));
+  PatternReport sum = isEarlier ? part : *this;
+  sum.violations = violations + part.violations;
+  sum.windows = windows + part.windows;
+  sum.nonZeros = nonZeros + part.nonZeros;
+  sum.negativeZeros = negativeZeros + part.negativeZeros;
+  *this = sum;
+}
+
 std::string PatternReport::describe(std::string_view name) const {
   std::string tensor = "'" + std::string(name) + "'";
   if (holds)

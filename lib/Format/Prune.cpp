@@ -1,4 +1,4 @@
-//===- Prune.cpp - Magnitude pruning to a pattern -------------------------===//
+//===- Prune.cpp - Pruning to a pattern -----------------------------------===//
 
 #include "nm/Format/Prune.h"
 
@@ -15,158 +15,312 @@
 using namespace nm;
 using namespace nm::detail;
 
+//===----------------------------------------------------------------------===//
+// The absolute values of elements
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// Reads elements of a type that C++ has.
+/// Of elements whose type C++ has. Value holds them exactly, but for i64.
 template <typename Number>
-struct NativeReader {
-  template <typename Word>
-  Number operator()(Word word) const {
-    static_assert(sizeof(Word) == sizeof(Number));
+struct NativeMagnitude {
+  using Word = std::conditional_t<
+      sizeof(Number) == 8, uint64_t,
+      std::conditional_t<sizeof(Number) == 4, uint32_t, uint8_t>>;
+  using Value = std::conditional_t<std::is_same_v<Number, float> ||
+                                       std::is_same_v<Number, int8_t>,
+                                   float, double>;
+
+  Value operator()(Word word) const {
     Number number;
     std::memcpy(&number, &word, sizeof(number));
-    return number;
+    return std::abs(static_cast<Value>(number));
   }
 };
 
-/// Reads elements of a type that C++ has not.
-struct SmallFloatReader {
-  ElementType type;
+/// Of elements whose type C++ has not: looked up, as to decode one takes longer
+/// than all the rest.
+template <typename WordType>
+struct SmallFloatMagnitude {
+  using Word = WordType;
+  using Value = float;
 
-  template <typename Word>
-  double operator()(Word word) const {
-    return loadAsDouble(&word, type, 0);
+  explicit SmallFloatMagnitude(ElementType type)
+      : values(size_t(std::numeric_limits<Word>::max()) + 1) {
+    for (size_t word = 0; word < values.size(); ++word) {
+      Word bits = static_cast<Word>(word);
+      values[word] = static_cast<float>(std::abs(loadAsDouble(&bits, type, 0)));
+    }
   }
+
+  Value operator()(Word word) const { return values[word]; }
+
+private:
+  std::vector<float> values;
 };
+
+//===----------------------------------------------------------------------===//
+// Which units stay
+//===----------------------------------------------------------------------===//
+
+/// Chooses the units of windows whose keys are side by side: that of unit u of
+/// block column b is keys[u * blocks + b].
+template <typename Key>
+class UnitChooser {
+public:
+  UnitChooser(const Pattern &pattern, int64_t blocks)
+      : count(pattern.n), ranks(pattern.m * blocks), sorted(pattern.m) {}
+
+  /// Sets kept[u * blocks + b] to 1 for the N largest keys of each block
+  /// column, of equal ones those of the lowest units, and to 0 for the others.
+  void choose(const Key *keys, int64_t units, int64_t blocks, uint8_t *kept) {
+    if (units <= count)
+      std::fill_n(kept, units * blocks, uint8_t(1));
+    else if (units <= kMaxRanked)
+      chooseByRank(keys, units, blocks, kept);
+    else
+      for (int64_t b = 0; b < blocks; ++b)
+        chooseByOrder(keys + b, units, blocks, kept + b);
+  }
+
+private:
+  /// Up to so many units, comparing each with each takes less than ordering
+  /// them: the comparisons of all block columns are one vector loop.
+  static constexpr int64_t kMaxRanked = 32;
+
+  /// A unit's rank is how many others come before it.
+  void chooseByRank(const Key *keys, int64_t units, int64_t blocks,
+                    uint8_t *kept) {
+    std::fill_n(ranks.begin(), units * blocks, 0);
+    for (int64_t u = 1; u < units; ++u)
+      for (int64_t v = 0; v < u; ++v)
+        compare(keys + v * blocks, keys + u * blocks, &ranks[v * blocks],
+                &ranks[u * blocks], blocks);
+    for (int64_t i = 0; i < units * blocks; ++i)
+      kept[i] = ranks[i] < count;
+  }
+
+  static void compare(const Key *lower, const Key *higher,
+                      int32_t *__restrict lowerRanks,
+                      int32_t *__restrict higherRanks, int64_t blocks) {
+    for (int64_t b = 0; b < blocks; ++b) {
+      int32_t isBefore = lower[b] >= higher[b];
+      higherRanks[b] += isBefore;
+      lowerRanks[b] += 1 - isBefore;
+    }
+  }
+
+  void chooseByOrder(const Key *keys, int64_t units, int64_t stride,
+                     uint8_t *kept) {
+    for (int64_t u = 0; u < units; ++u)
+      sorted[u] = keys[u * stride];
+    auto nth = sorted.begin() + count - 1;
+    std::nth_element(sorted.begin(), nth, sorted.begin() + units,
+                     std::greater<Key>());
+    Key least = *nth;
+    int64_t ties = count - std::count_if(sorted.begin(), nth,
+                                         [&](Key key) { return key > least; });
+    for (int64_t u = 0; u < units; ++u) {
+      Key key = keys[u * stride];
+      bool isTie = key == least;
+      kept[u * stride] = (key > least) | (isTie & (ties > 0));
+      ties -= isTie;
+    }
+  }
+
+  int64_t count;
+  std::vector<int32_t> ranks;
+  std::vector<Key> sorted;
+};
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
 
 /// Prunes the windows of one matrix one after the other.
-template <typename Word, typename Reader>
+template <typename Magnitude>
 class Pruner {
 public:
-  Pruner(const DenseView &dense, const Pattern &pattern, Reader read,
-         void *result)
-      : dense(dense), pattern(pattern), read(read),
+  using Word = typename Magnitude::Word;
+  using Value = typename Magnitude::Value;
+  // The squares of a double may not fit in one.
+  using Square =
+      std::conditional_t<std::is_same_v<Value, double>, long double, double>;
+
+  Pruner(const DenseView &dense, const Pattern &pattern, void *result,
+         const ScoreView &scores, const Magnitude &magnitude)
+      : dense(dense), pattern(pattern), magnitude(magnitude), scores(scores),
         result(static_cast<Word *>(result)),
-        mask(nonZeroMask<Word>(dense.type)), energies(pattern.m),
-        sorted(pattern.m) {}
+        mask(nonZeroMask<Word>(dense.type)), scan(dense, pattern),
+        values(pattern, scan.sliceBlocks()), norms(pattern, scan.sliceBlocks()),
+        valueKeys(pattern.m * scan.sliceBlocks()),
+        normKeys(pattern.m * scan.sliceBlocks()),
+        kept(pattern.m * scan.sliceBlocks()),
+        row(scan.sliceBlocks() * pattern.bn),
+        all(scan.sliceBlocks() * pattern.bn),
+        lost(scan.sliceBlocks() * pattern.bn) {}
 
   PruneReport run() {
-    WindowScan<Word>(dense, pattern)
-        .forEach([&](const WindowSlice<Word> &slice) {
-          for (int64_t b = 0; b < slice.blocks; ++b)
-            pruneWindow(slice, b);
-        });
-    if (totalEnergy != 0)
-      report.droppedEnergy = static_cast<double>(droppedEnergy / totalEnergy);
+    scan.forEach([&](const WindowSlice<Word> &slice) { pruneSlice(slice); });
+    for (size_t c = 0; c < all.size(); ++c) {
+      report.squares += all[c];
+      report.droppedSquares += lost[c];
+    }
     return report;
   }
 
 private:
-  // The squares of an f64 may not fit in a double.
-  using Energy =
-      std::conditional_t<std::is_same_v<Reader, NativeReader<double>>,
-                         long double, double>;
-
-  void pruneWindow(const WindowSlice<Word> &slice, int64_t block) {
-    for (int64_t u = 0; u < slice.units; ++u)
-      energies[u] = unitEnergy(slice, block, u);
-    Energy least = leastKept(slice.units);
-    // Units above the least kept energy are all kept; of those at it, the
-    // lowest ones.
-    int64_t above =
-        std::count_if(energies.begin(), energies.begin() + slice.units,
-                      [&](Energy e) { return e > least; });
-    int64_t ties = pattern.n - above;
-    for (int64_t u = 0; u < slice.units; ++u) {
-      // No branches: which unit is kept is as good as random.
-      bool tie = energies[u] == least;
-      bool kept = (energies[u] > least) | (tie & (ties > 0));
-      ties -= tie;
-      droppedEnergy += kept ? Energy(0) : energies[u];
-      copyUnit(slice, block, u, kept);
+  void pruneSlice(const WindowSlice<Word> &slice) {
+    // One element is compared as it is, which is exact and quick; a block by
+    // the sum of its squares.
+    if (pattern.bk * pattern.bn == 1) {
+      forEachUnit(slice, [&](int64_t u, int64_t b) {
+        Value value = keyOf(slice, u, b);
+        valueKeys[u * slice.blocks + b] = value;
+      });
+      values.choose(valueKeys.data(), slice.units, slice.blocks, kept.data());
+    } else {
+      forEachUnit(slice, [&](int64_t u, int64_t b) {
+        normKeys[u * slice.blocks + b] = unitSquares(slice, u, b);
+      });
+      norms.choose(normKeys.data(), slice.units, slice.blocks, kept.data());
     }
+    for (int64_t u = 0; u < slice.units; ++u)
+      for (int64_t r = 0; r < pattern.bk; ++r)
+        copyRow(slice, u, r);
   }
 
-  /// The N-th largest energy of the window.
-  Energy leastKept(int64_t units) {
-    if (units <= pattern.n)
+  template <typename Fn>
+  void forEachUnit(const WindowSlice<Word> &slice, Fn fn) const {
+    for (int64_t u = 0; u < slice.units; ++u)
+      for (int64_t b = 0; b < slice.blocks; ++b)
+        fn(u, b);
+  }
+
+  /// What tells how much the element in row `r` of the window and column `c` of
+  /// the slice matters.
+  Value keyOf(const WindowSlice<Word> &slice, int64_t r, int64_t c) const {
+    Value value = scores.data ? scoreOf(slice, r, c)
+                              : magnitude(slice.rows[r * slice.rowStride + c]);
+    return std::isnan(value) ? std::numeric_limits<Value>::infinity() : value;
+  }
+
+  Value scoreOf(const WindowSlice<Word> &slice, int64_t r, int64_t c) const {
+    int64_t k = slice.window * pattern.windowRows() + r;
+    int64_t n = slice.firstBlock * pattern.bn + c;
+    if (k >= dense.k || n >= dense.n)
       return 0;
-    auto end = std::copy_n(energies.begin(), units, sorted.begin());
-    auto nth = sorted.begin() + pattern.n - 1;
-    std::nth_element(sorted.begin(), nth, end, std::greater<Energy>());
-    return *nth;
+    return std::abs(scores.data[k * scores.strideK + n * scores.strideN]);
   }
 
-  Energy unitEnergy(const WindowSlice<Word> &slice, int64_t block, int64_t u) {
-    const Word *unit =
-        slice.rows + u * pattern.bk * slice.rowStride + block * pattern.bn;
-    Energy sum = 0;
-    for (int64_t r = 0; r < pattern.bk; ++r)
-      for (int64_t c = 0; c < pattern.bn; ++c) {
-        Energy value = read(unit[r * slice.rowStride + c]);
+  Square unitSquares(const WindowSlice<Word> &slice, int64_t u,
+                     int64_t b) const {
+    Square sum = 0;
+    for (int64_t r = u * pattern.bk; r < (u + 1) * pattern.bk; ++r)
+      for (int64_t c = b * pattern.bn; c < (b + 1) * pattern.bn; ++c) {
+        Square value = keyOf(slice, r, c);
         sum += value * value;
       }
-    totalEnergy += sum;
-    return std::isnan(sum) ? std::numeric_limits<Energy>::infinity() : sum;
+    return sum;
   }
 
-  void copyUnit(const WindowSlice<Word> &slice, int64_t block, int64_t u,
-                bool kept) {
-    int64_t row = u * pattern.bk, column = block * pattern.bn;
-    int64_t k = slice.window * pattern.windowRows() + row;
-    int64_t n = slice.firstBlock * pattern.bn + column;
-    int64_t rows = std::min(pattern.bk, dense.k - k);
-    int64_t columns = std::min(pattern.bn, dense.n - n);
-    Word keep = kept ? static_cast<Word>(~Word(0)) : Word(0);
-    const Word *from = slice.rows + row * slice.rowStride + column;
+  /// Copies row `r` of unit `u` of every block column, or zeros.
+  void copyRow(const WindowSlice<Word> &slice, int64_t u, int64_t r) {
+    int64_t inWindow = u * pattern.bk + r;
+    int64_t k = slice.window * pattern.windowRows() + inWindow;
+    if (k >= dense.k)
+      return;
+    int64_t n = slice.firstBlock * pattern.bn;
+    int64_t columns = std::min(slice.blocks * pattern.bn, dense.n - n);
+    const Word *from = slice.rows + inWindow * slice.rowStride;
+    const uint8_t *keptUnits = kept.data() + u * slice.blocks;
+    for (int64_t c = 0; c < columns; ++c)
+      row[c] = static_cast<Word>(
+          -Word(keptUnits[pattern.bn == 1 ? c : c / pattern.bn]));
+    countRow(from, columns);
+    for (int64_t c = 0; c < columns; ++c)
+      row[c] &= from[c];
     Word *to = result + k * dense.strideK + n * dense.strideN;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c) {
-        Word word = from[r * slice.rowStride + c];
-        bool nonZero = word & mask;
-        report.nonZeros += nonZero;
-        report.dropped += nonZero & !kept;
-        to[r * dense.strideK + c * dense.strideN] = word & keep;
-      }
+    if (dense.strideN == 1)
+      std::copy_n(row.data(), columns, to);
+    else
+      for (int64_t c = 0; c < columns; ++c)
+        to[c * dense.strideN] = row[c];
+  }
+
+  /// Counts elements, of which `row` has ones for those that stay.
+  void countRow(const Word *from, int64_t columns) {
+    uint32_t nonZeros = 0, dropped = 0;
+    for (int64_t c = 0; c < columns; ++c) {
+      uint32_t nonZero = (from[c] & mask) != 0;
+      nonZeros += nonZero;
+      dropped += nonZero & (row[c] == 0);
+    }
+    report.nonZeros += nonZeros;
+    report.dropped += dropped;
+    // A sum for each column: they need not be added in order.
+    for (int64_t c = 0; c < columns; ++c) {
+      Square value = magnitude(from[c]);
+      Square square = value * value;
+      all[c] += square;
+      lost[c] += row[c] == 0 ? square : Square(0);
+    }
   }
 
   DenseView dense;
   Pattern pattern;
-  Reader read;
+  const Magnitude &magnitude;
+  ScoreView scores;
   Word *result;
   Word mask;
-  std::vector<Energy> energies;
-  std::vector<Energy> sorted;
-  Energy totalEnergy = 0, droppedEnergy = 0;
+  WindowScan<Word> scan;
+  UnitChooser<Value> values;
+  UnitChooser<Square> norms;
+  std::vector<Value> valueKeys;
+  std::vector<Square> normKeys;
+  std::vector<uint8_t> kept;
+  std::vector<Word> row;
+  std::vector<Square> all, lost;
   PruneReport report;
 };
 } // namespace
 
-template <typename Word, typename Reader>
-static PruneReport pruneWith(const DenseView &dense, const Pattern &pattern,
-                             Reader read, void *result) {
-  return Pruner<Word, Reader>(dense, pattern, read, result).run();
+template <typename Number>
+static PruneReport pruneNative(const DenseView &dense, const Pattern &pattern,
+                               void *result, const ScoreView &scores) {
+  NativeMagnitude<Number> magnitude;
+  return Pruner(dense, pattern, result, scores, magnitude).run();
+}
+
+/// The table of a type is made once, and outlives the threads that read it.
+template <typename Word, ElementType Type>
+static PruneReport pruneSmall(const DenseView &dense, const Pattern &pattern,
+                              void *result, const ScoreView &scores) {
+  static const auto *magnitude = new SmallFloatMagnitude<Word>(Type);
+  return Pruner(dense, pattern, result, scores, *magnitude).run();
 }
 
 PruneReport nm::prune(const DenseView &dense, const Pattern &pattern,
-                      void *result) {
+                      void *result, const ScoreView &scores) {
   switch (dense.type) {
   case ElementType::F64:
-    return pruneWith<uint64_t>(dense, pattern, NativeReader<double>(), result);
+    return pruneNative<double>(dense, pattern, result, scores);
   case ElementType::F32:
-    return pruneWith<uint32_t>(dense, pattern, NativeReader<float>(), result);
+    return pruneNative<float>(dense, pattern, result, scores);
   case ElementType::I64:
-    return pruneWith<uint64_t>(dense, pattern, NativeReader<int64_t>(), result);
+    return pruneNative<int64_t>(dense, pattern, result, scores);
   case ElementType::I32:
-    return pruneWith<uint32_t>(dense, pattern, NativeReader<int32_t>(), result);
+    return pruneNative<int32_t>(dense, pattern, result, scores);
   case ElementType::I8:
-    return pruneWith<uint8_t>(dense, pattern, NativeReader<int8_t>(), result);
+    return pruneNative<int8_t>(dense, pattern, result, scores);
   case ElementType::F16:
+    return pruneSmall<uint16_t, ElementType::F16>(dense, pattern, result,
+                                                  scores);
   case ElementType::BF16:
-    return pruneWith<uint16_t>(dense, pattern, SmallFloatReader{dense.type},
-                               result);
+    return pruneSmall<uint16_t, ElementType::BF16>(dense, pattern, result,
+                                                   scores);
   case ElementType::F8E4M3:
-    return pruneWith<uint8_t>(dense, pattern, SmallFloatReader{dense.type},
-                              result);
+    return pruneSmall<uint8_t, ElementType::F8E4M3>(dense, pattern, result,
+                                                    scores);
   }
   return {};
 }

@@ -3,10 +3,8 @@
 #include "nm-c/Format.h"
 
 #include "CApiTensor.h"
-#include "nm/Format/CheckPattern.h"
 #include "nm/Format/DetectPattern.h"
 #include "nm/Format/PackedForm.h"
-#include "nm/Format/Prune.h"
 #include "nm/Runtime/Export.h"
 #include "nm/Runtime/Weight.h"
 
@@ -204,8 +202,26 @@ static Status detect(const NmTensor *given, int64_t dim, double minSparsity,
   return Status::success();
 }
 
-static Status pruneTensor(const NmTensor *given, const NmPattern &pattern,
-                          const NmTensor *givenResult, NmPruneReport &report) {
+/// Scores of the elements of `dense`, or none.
+static Result<ScoreView> scoreView(const NmTensor *given, const Tensor &dense,
+                                   int64_t dim) {
+  if (!given)
+    return ScoreView();
+  Result<Tensor> scores = hostTensor(given, 2, "scores");
+  if (!scores)
+    return scores.error();
+  if (scores->type != ElementType::F32 || scores->shape != dense.shape) {
+    TensorType expected{ElementType::F32, dense.shape, {}};
+    return Error{"scores: expected " + expected.str() + ", but got " +
+                 scores->str()};
+  }
+  return ScoreView{static_cast<const float *>(scores->data),
+                   scores->strides[dim], scores->strides[1 - dim]};
+}
+
+static Status pruneTensor(const NmTensor *given, const NmTensor *givenScores,
+                          const NmPattern &pattern, const NmTensor *givenResult,
+                          NmPruneReport &report) {
   Result<Tensor> dense = denseTensor(given, pattern);
   if (!dense)
     return dense.error();
@@ -215,13 +231,16 @@ static Status pruneTensor(const NmTensor *given, const NmPattern &pattern,
   if (result->type != dense->type || result->shape != dense->shape)
     return Error{"result: expected " + dense->str() + ", but got " +
                  result->str()};
+  Result<ScoreView> scores = scoreView(givenScores, *dense, pattern.dim);
+  if (!scores)
+    return scores.error();
   // Pruning reads and writes with the same strides.
   if (result->strides != dense->strides)
     copyTensor(*dense, *result);
   const Tensor &from = result->strides != dense->strides ? *result : *dense;
-  PruneReport pruned =
-      prune(denseView(from, pattern.dim), toPattern(pattern), result->data);
-  report = {pruned.nonZeros, pruned.dropped, pruned.droppedEnergy};
+  PruneReport pruned = pruneWeight(denseView(from, pattern.dim),
+                                   toPattern(pattern), result->data, *scores);
+  report = {pruned.nonZeros, pruned.dropped, pruned.droppedEnergy()};
   return Status::success();
 }
 
@@ -372,7 +391,7 @@ NM_RUNTIME_API char *nmCheckPattern(const NmTensor *dense,
   if (!tensor)
     return copyMessage(tensor.error());
   *report = fromReport(
-      checkPattern(denseView(*tensor, pattern->dim), toPattern(*pattern)),
+      checkWeight(denseView(*tensor, pattern->dim), toPattern(*pattern)),
       *tensor, pattern->dim);
   return nullptr;
 }
@@ -389,9 +408,10 @@ NM_RUNTIME_API char *nmDetectPattern(const NmTensor *dense, int64_t dim,
   return copyMessage(detect(dense, dim, minSparsity, *found, reason));
 }
 
-NM_RUNTIME_API char *nmPrune(const NmTensor *dense, const NmPattern *pattern,
-                             const NmTensor *result, NmPruneReport *report) {
-  return copyMessage(pruneTensor(dense, *pattern, result, *report));
+NM_RUNTIME_API char *nmPrune(const NmTensor *dense, const NmTensor *scores,
+                             const NmPattern *pattern, const NmTensor *result,
+                             NmPruneReport *report) {
+  return copyMessage(pruneTensor(dense, scores, *pattern, result, *report));
 }
 
 NM_RUNTIME_API char *nmCondensedShape(const NmPattern *pattern, int64_t k,

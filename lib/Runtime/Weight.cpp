@@ -2,13 +2,15 @@
 
 #include "nm/Runtime/Weight.h"
 
-#include "nm-c/Runtime.h"
+#include "WindowRanges.h"
 #include "nm/Format/Condensed.h"
 
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
 using namespace nm;
+using namespace nm::detail;
 
 int64_t nm::weightRows(const TensorType &type) {
   return type.shape[type.encoding->dim];
@@ -66,35 +68,15 @@ Result<Weight> nm::allocateWeight(const TensorType &values,
 }
 
 namespace {
-/// Compresses ranges of whole windows: their condensed rows are contiguous.
-struct CompressJob {
-  DenseView dense;
-  Pattern pattern;
-  char *values;
-  uint8_t *indices;
-  int64_t windowsPerTask;
-  std::atomic<bool> failed{false};
+/// The bytes that one window has of each condensed part, where the rows of
+/// whole windows are contiguous.
+struct FormBytes {
+  int64_t values, indices;
 
-  static void run(int64_t task, void *ctx) {
-    auto *job = static_cast<CompressJob *>(ctx);
-    const Pattern &pattern = job->pattern;
-    int64_t firstWindow = task * job->windowsPerTask;
-    int64_t rows = job->windowsPerTask * pattern.windowRows();
-    int64_t begin = firstWindow * pattern.windowRows();
-    int64_t size = elementSize(job->dense.type);
-    DenseView part = job->dense;
-    part.data =
-        static_cast<const char *>(part.data) + begin * part.strideK * size;
-    part.k = std::min(rows, part.k - begin);
-    int64_t padded = pattern.paddedColumns(part.n);
-    int64_t blocks = pattern.blockColumns(part.n);
-    Status status =
-        compress(part, pattern, "",
-                 job->values + firstWindow * pattern.keptRows() * padded * size,
-                 job->indices + firstWindow * pattern.n * blocks);
-    if (!status)
-      job->failed = true;
-  }
+  FormBytes(const DenseView &dense, const Pattern &pattern)
+      : values(pattern.keptRows() * pattern.paddedColumns(dense.n) *
+               elementSize(dense.type)),
+        indices(pattern.n * pattern.blockColumns(dense.n)) {}
 };
 } // namespace
 
@@ -102,21 +84,57 @@ Status nm::compressInto(const TensorType &type, const Tensor &dense,
                         std::string_view name, const Weight &weight) {
   if (Status status = checkType(dense, type, name); !status)
     return status;
-  CompressJob job;
-  job.dense = denseView(type, dense);
-  job.pattern = type.encoding->pattern;
-  job.values = static_cast<char *>(weight.values.data);
-  job.indices = static_cast<uint8_t *>(weight.indices.data);
-  int64_t windows = job.pattern.windows(job.dense.k);
-  constexpr int64_t kTasksPerThread = 4;
-  int64_t tasks = std::max<int64_t>(nmGetNumThreads() * kTasksPerThread, 1);
-  job.windowsPerTask = std::max<int64_t>((windows + tasks - 1) / tasks, 1);
-  nmParallelFor((windows + job.windowsPerTask - 1) / job.windowsPerTask,
-                CompressJob::run, &job);
-  if (!job.failed)
+  DenseView view = denseView(type, dense);
+  const Pattern &pattern = type.encoding->pattern;
+  auto *values = static_cast<char *>(weight.values.data);
+  auto *indices = static_cast<uint8_t *>(weight.indices.data);
+  FormBytes bytes(view, pattern);
+  std::atomic<bool> failed{false};
+  WindowRanges ranges(view, pattern);
+  ranges.forEach([&](int64_t i) {
+    int64_t window = ranges.firstWindow(i);
+    if (!compress(ranges.part(i), pattern, "", values + window * bytes.values,
+                  indices + window * bytes.indices))
+      failed = true;
+  });
+  if (!failed)
     return Status::success();
   // A part knows its own k range alone; the whole gives the right message.
-  return compress(job.dense, job.pattern, name, job.values, job.indices);
+  return Error{checkWeight(view, pattern).describe(name)};
+}
+
+PatternReport nm::checkWeight(const DenseView &dense, const Pattern &pattern) {
+  WindowRanges ranges(dense, pattern);
+  if (ranges.count() == 0)
+    return checkPattern(dense, pattern);
+  std::vector<PatternReport> reports(ranges.count());
+  ranges.forEach([&](int64_t i) {
+    reports[i] = checkPattern(ranges.part(i), pattern);
+    reports[i].moveAlongK(ranges.firstRow(i));
+  });
+  for (size_t i = 1; i < reports.size(); ++i)
+    reports[0].add(reports[i]);
+  return reports[0];
+}
+
+PruneReport nm::pruneWeight(const DenseView &dense, const Pattern &pattern,
+                            void *result, const ScoreView &scores) {
+  WindowRanges ranges(dense, pattern);
+  std::vector<PruneReport> reports(ranges.count());
+  ranges.forEach([&](int64_t i) {
+    int64_t row = ranges.firstRow(i);
+    ScoreView part = scores;
+    if (part.data)
+      part.data += row * part.strideK;
+    reports[i] = prune(ranges.part(i), pattern,
+                       static_cast<char *>(result) +
+                           row * dense.strideK * elementSize(dense.type),
+                       part);
+  });
+  PruneReport report;
+  for (const PruneReport &part : reports)
+    report.add(part);
+  return report;
 }
 
 Result<Weight> nm::compressWeight(const TensorType &type, const Tensor &dense,
@@ -153,10 +171,6 @@ Status nm::verifyWeight(const TensorType &type, const Weight &weight,
 
 Status nm::decompressWeight(const TensorType &type, const Weight &weight,
                             const Tensor &dense) {
-  CondensedView view{
-      weight.values.data, static_cast<const uint8_t *>(weight.indices.data),
-      type.element,       type.encoding->pattern,
-      weightRows(type),   weightColumns(type)};
   Buffer narrow;
   Tensor target = dense;
   if (dense.type != type.element) {
@@ -166,8 +180,20 @@ Status nm::decompressWeight(const TensorType &type, const Weight &weight,
     narrow = std::move(*buffer);
     target = narrow.tensor();
   }
-  int64_t dim = type.encoding->dim;
-  decompress(view, target.data, target.strides[dim], target.strides[1 - dim]);
+  const Pattern &pattern = type.encoding->pattern;
+  DenseView view = denseView(type, target);
+  FormBytes bytes(view, pattern);
+  WindowRanges ranges(view, pattern);
+  ranges.forEach([&](int64_t i) {
+    DenseView part = ranges.part(i);
+    int64_t window = ranges.firstWindow(i);
+    decompress(
+        {static_cast<const char *>(weight.values.data) + window * bytes.values,
+         static_cast<const uint8_t *>(weight.indices.data) +
+             window * bytes.indices,
+         type.element, pattern, part.k, part.n},
+        const_cast<void *>(part.data), part.strideK, part.strideN);
+  });
   if (narrow.tensor().data)
     copyTensor(target, dense);
   return Status::success();

@@ -254,7 +254,7 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
 def _prune_view(view: _arrays.View, pattern: Pattern
                 ) -> tuple[np.ndarray, lib.NmPruneReport]:
     pruned, native = _arrays.raw_empty(view.shape, view.dtype), lib.NmPruneReport()
-    lib.check(lib.runtime.nmPrune(view.tensor(), pattern._native(),
+    lib.check(lib.runtime.nmPrune(view.tensor(), None, pattern._native(),
                                   _arrays.raw_tensor(pruned, view.dtype), native))
     return pruned, native
 

@@ -96,7 +96,7 @@ _RUNTIME = {
                                            _Text]),
     "nmDetectPattern": (c_void_p, [_Tensors, c_int64, c_double,
                                    POINTER(NmPattern), _Text]),
-    "nmPrune": (c_void_p, [_Tensors, POINTER(NmPattern), _Tensors,
+    "nmPrune": (c_void_p, [_Tensors, _Tensors, POINTER(NmPattern), _Tensors,
                            POINTER(NmPruneReport)]),
     "nmCondensedShape": (c_void_p, [POINTER(NmPattern), c_int64, c_int64,
                                     _Sizes, _Sizes]),

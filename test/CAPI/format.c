@@ -70,7 +70,7 @@ static void testPrune(void) {
   NmTensor bad = matrix(breaks, NM_F32, kShape);
   NmTensor to = matrix(result, NM_F32, kShape);
   NmPruneReport report;
-  SUCCEEDS(nmPrune(&bad, &k24, &to, &report));
+  SUCCEEDS(nmPrune(&bad, NULL, &k24, &to, &report));
   EXPECT(report.nonZeros == 6 && report.dropped == 1);
   EXPECT(result[1] == 0 && result[4] == 5 && result[7] == 4);
   /* Into memory of other strides. */
@@ -78,10 +78,18 @@ static void testPrune(void) {
   const int64_t strides[] = {1, 4};
   to.data = transposed;
   to.strides = strides;
-  SUCCEEDS(nmPrune(&bad, &k24, &to, &report));
+  SUCCEEDS(nmPrune(&bad, NULL, &k24, &to, &report));
   EXPECT(report.dropped == 1 && transposed[4] == 0 && transposed[5] == 5);
+  /* What others say matters, and it may be the zeros. */
+  const float matters[12] = {0, 9};
+  NmTensor scores = matrix((void *)matters, NM_F32, kShape);
+  NmTensor back = matrix(result, NM_F32, kShape);
+  SUCCEEDS(nmPrune(&bad, &scores, &k24, &back, &report));
+  EXPECT(result[1] == breaks[1] && result[1] != 0);
   NmTensor small = matrix(result, NM_F32, kHalf);
-  FAILS(nmPrune(&bad, &k24, &small, &report),
+  FAILS(nmPrune(&bad, &small, &k24, &to, &report),
+        "scores: expected tensor<4x3xf32>, but got 2x3 f32");
+  FAILS(nmPrune(&bad, NULL, &k24, &small, &report),
         "result: expected 4x3 f32, but got 2x3 f32");
 }
 

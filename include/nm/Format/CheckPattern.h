@@ -34,6 +34,12 @@ struct PatternReport {
   int64_t nonZeros = 0;
   int64_t negativeZeros = 0;
 
+  /// Says where rows are that were checked as a part: `rows` further along k.
+  void moveAlongK(int64_t rows);
+
+  /// Adds what was found in another part along k of the same matrix.
+  void add(const PatternReport &part);
+
   /// One line about the first violation of the tensor called `name`, or that
   /// the pattern holds.
   std::string describe(std::string_view name) const;

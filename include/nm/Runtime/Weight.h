@@ -3,6 +3,8 @@
 #ifndef NM_RUNTIME_WEIGHT_H
 #define NM_RUNTIME_WEIGHT_H
 
+#include "nm/Format/CheckPattern.h"
+#include "nm/Format/Prune.h"
 #include "nm/Runtime/Manifest.h"
 #include "nm/Runtime/Tensor.h"
 
@@ -41,6 +43,15 @@ NM_RUNTIME_API Result<Weight> compressWeight(const TensorType &type,
 /// The same to the memory of `weight`, which must have the condensed types.
 NM_RUNTIME_API Status compressInto(const TensorType &type, const Tensor &dense,
                                    std::string_view name, const Weight &weight);
+
+/// checkPattern by all threads.
+NM_RUNTIME_API PatternReport checkWeight(const DenseView &dense,
+                                         const Pattern &pattern);
+
+/// prune by all threads.
+NM_RUNTIME_API PruneReport pruneWeight(const DenseView &dense,
+                                       const Pattern &pattern, void *result,
+                                       const ScoreView &scores = {});
 
 /// Checks types, sizes and indices of condensed parts; errors begin with
 /// `name`.

@@ -100,3 +100,33 @@ TEST(CheckPattern, DescribesWhatHolds) {
   EXPECT_EQ(checkPattern(matrix.view(), {2, 4, 1, 2}).describe("w"),
             "'w' obeys pattern 2:4, block = 1x2");
 }
+
+TEST(CheckPattern, PartsAddUpToTheWhole) {
+  Random random(4);
+  for (int i = 0; i < 100; ++i) {
+    Pattern pattern = drawPattern(random);
+    Matrix matrix = drawMatrix(random, pattern, drawType(random),
+                               drawK(random, pattern), draw(random, 1, 90));
+    pattern.n = 1;
+    SCOPED_TRACE(describe(matrix, pattern));
+    PatternReport whole = checkPattern(matrix.view(), pattern), sum;
+    sum.pattern = pattern;
+    int64_t begin = 0, windows = pattern.windows(matrix.k);
+    while (begin < windows) {
+      int64_t end = draw(random, begin + 1, windows);
+      int64_t row = begin * pattern.windowRows();
+      DenseView part = matrix.view();
+      part.data = static_cast<const char *>(part.data) +
+                  row * part.strideK * elementSize(part.type);
+      part.k = std::min(matrix.k, end * pattern.windowRows()) - row;
+      PatternReport report = checkPattern(part, pattern);
+      report.moveAlongK(row);
+      sum.add(report);
+      begin = end;
+    }
+    ASSERT_EQ(sum.describe("w"), whole.describe("w"));
+    ASSERT_EQ(sum.windows, whole.windows);
+    ASSERT_EQ(sum.nonZeros, whole.nonZeros);
+    ASSERT_EQ(sum.negativeZeros, whole.negativeZeros);
+  }
+}
