@@ -14,12 +14,12 @@ from ._compile import compile, compile_options, compiler_build, lower
 from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
                       Diagnostic, DTypeError, Error, FileFormatError,
                       PatternError, ShapeError)
-from ._formats import (CheckReport, Pruned, PruneReport, Window, check, compress,
-                       detect, prune)
+from ._formats import CheckReport, Window, check, compress, detect
 from ._library import has_compiler
 from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
 from ._pattern import AxisWarning, Pattern
+from ._prune import Pruned, PruneReport, prune, wanda_scores
 from ._records import ProductRecord
 from ._runtime import get_num_threads, set_num_threads
 from ._sparse import SparseTensor
@@ -36,5 +36,5 @@ __all__ = [
     "compile", "compile_options", "compiler_build", "compress", "detect",
     "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
     "matmul", "precompile", "prepare", "prune", "save_weights",
-    "set_num_threads",
+    "set_num_threads", "wanda_scores",
 ]

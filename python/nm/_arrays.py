@@ -552,6 +552,12 @@ def host_array(array: Any) -> tuple[View, Kind]:
     return view, kind
 
 
+def is_on_device(array: Any) -> bool:
+    """Whether an array is a tensor of PyTorch on a CUDA device, where PyTorch's own
+    operators look at it."""
+    return kind_of(array).name == "torch" and array.is_cuda
+
+
 def as_numpy(view: View) -> np.ndarray:
     """A view on the host as an array of NumPy's own types, without a copy."""
     dtype = raw_empty((), view.dtype).dtype

@@ -1,4 +1,4 @@
-"""Checking, pruning and compressing weights."""
+"""Checking and compressing weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from . import _arrays
 from . import _library as lib
-from ._errors import PatternError, ShapeError
-from ._pattern import (Block, Pattern, announce_axis, announces_axis,
-                       leaves_axis_open, parse_axis, parse_pattern)
-from ._sparse import SparseTensor, check_weight_type, weight_view
+from ._errors import PatternError
+from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
+                       announces_axis, leaves_axis_open, parse_axis, parse_pattern)
+from ._sparse import (SparseTensor, check_weight_shape, check_weight_type,
+                      weight_view)
 
 
 @dataclass(frozen=True)
@@ -75,61 +76,6 @@ class Window:
     count: int
 
 
-@dataclass(frozen=True)
-class PruneReport:
-    """What nm.prune dropped.
-
-    Attributes:
-        pattern, shape: of the weight.
-        non_zeros: elements that were not zero before.
-        dropped: how many of them are zero now.
-        dropped_energy: dropped squares over all squares, 0 to 1.
-        relative_error: that of the product, ‖X·W - X·W'‖ / ‖X·W‖ in the
-            Frobenius norm: measured on the activations that were given, else
-            expected for activations without correlation, √dropped_energy.
-        measured: whether activations were given.
-    """
-
-    pattern: Pattern
-    shape: tuple[int, ...]
-    non_zeros: int
-    dropped: int
-    dropped_energy: float
-    relative_error: float
-    measured: bool
-
-    def __str__(self) -> str:
-        how = "on the activations given" if self.measured else "expected"
-        return (f"pruned to {self.pattern.describe()}: {self.dropped} of "
-                f"{self.non_zeros} non-zeros dropped, "
-                f"{100 * self.dropped_energy:.4g} % of their energy; relative "
-                f"error of the product {self.relative_error:.3g} ({how})")
-
-    def to_dict(self) -> dict:
-        """The report in JSON's types."""
-        fields = asdict(self)
-        fields["pattern"] = str(self.pattern)
-        return fields
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """A pruned weight, of the kind that came in, and what it cost. Unpacks as
-    ``weight, report = nm.prune(...)``, and is indexed as that pair is."""
-
-    weight: Any
-    report: PruneReport
-
-    def __iter__(self):
-        return iter((self.weight, self.report))
-
-    def __len__(self) -> int:
-        return 2
-
-    def __getitem__(self, index):
-        return (self.weight, self.report)[index]
-
-
 def check(w: Any, pattern: str | Pattern, block: Block = None,
           axis: int | None = None, name: str = "weight") -> CheckReport:
     """Checks a dense weight against an N:M pattern.
@@ -150,30 +96,51 @@ def check(w: Any, pattern: str | Pattern, block: Block = None,
         ShapeError, DTypeError: `w` is no matrix of numbers.
     """
     found = parse_pattern(pattern, block, axis)
-    view, _ = weight_view(w)
-    report = _check_view(view, found, name)
+    report = _check(w, found, name)
     if leaves_axis_open(pattern, axis) and announces_axis() and (
-            _check_view(view, _along_other(found), name).violations
+            _check(w, along_other_axis(found), name).violations
             != report.violations):
-        announce_axis(f"the weight {view.shape}")
+        announce_axis(f"the weight {report.shape}")
     return report
 
 
-def _along_other(pattern: Pattern) -> Pattern:
-    return Pattern(pattern.n, pattern.m, pattern.block, 1 - pattern.axis)
-
-
-def _check_view(view: _arrays.View, pattern: Pattern, name: str) -> CheckReport:
+def _check(w: Any, pattern: Pattern, name: str) -> CheckReport:
+    if _arrays.is_on_device(w):
+        check_weight_shape(tuple(w.shape))
+        return _read_report(_check_on_device(w, pattern), pattern, tuple(w.shape), name)
+    view, _ = weight_view(w)
     native = lib.NmPatternReport()
-    lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(),
-                                         native))
+    lib.check(lib.runtime.nmCheckPattern(view.tensor(), pattern._native(), native))
+    return _read_report(native, pattern, view.shape, name)
+
+
+def _check_on_device(w: Any, pattern: Pattern) -> lib.NmPatternReport:
+    from . import _on_device
+    counts = _on_device.count_units(w, pattern).numpy()
+    bad = counts > pattern.n
+    non_zeros, negative_zeros = _on_device.count_zeros(w, pattern)
+    native = lib.NmPatternReport(
+        pattern._native(), not bad.any(), bad.sum(), counts.size,
+        elements=w.numel(), nonZeros=non_zeros, negativeZeros=negative_zeros)
+    if bad.any():
+        block, window = np.unravel_index(bad.argmax(), bad.shape)
+        (k, n), (bk, bn) = pattern.sizes(w.shape), pattern.block
+        native.columnBegin, native.columnEnd = block * bn, min(n, (block + 1) * bn)
+        native.kBegin = window * pattern.m * bk
+        native.kEnd = min(k, native.kBegin + pattern.m * bk)
+        native.count = counts[block, window]
+    return native
+
+
+def _read_report(native: lib.NmPatternReport, pattern: Pattern,
+                 shape: tuple[int, ...], name: str) -> CheckReport:
     text = ctypes.c_void_p()
     lib.check(lib.runtime.nmPatternReportDescribe(native, lib.text(name), text))
     holds = bool(native.holds)
     first = None if holds else Window(
         (native.columnBegin, native.columnEnd), (native.kBegin, native.kEnd),
         native.count)
-    return CheckReport(pattern, view.shape, holds, native.windows,
+    return CheckReport(pattern, shape, holds, native.windows,
                        native.violations, first, native.elements,
                        native.nonZeros, native.negativeZeros,
                        lib.take_text(text.value))
@@ -215,71 +182,6 @@ def _detect_along(view: _arrays.View, axis: int, least: float
     return Pattern(found.n, found.m, (found.bk, found.bn), found.dim), text
 
 
-def prune(w: Any, pattern: str | Pattern, block: Block = None,
-          axis: int | None = None, activations: Any = None) -> Pruned:
-    """Prunes a dense weight by magnitude: of every window the N units of largest
-    L2 norm stay.
-
-    Args:
-        w, pattern, block, axis: as in nm.check.
-        activations: ``[..., k]`` inputs of the product, on which its error is
-            then measured.
-
-    Returns:
-        ``(weight, report)``: a new weight of the kind and on the device of `w`,
-        and what was dropped.
-
-    Raises:
-        PatternError: `pattern` is none.
-        ShapeError, DTypeError: `w` is no such matrix, or `activations` do not
-            fit it.
-    """
-    found = parse_pattern(pattern, block, axis)
-    view, kind = weight_view(w)
-    pruned, native = _prune_view(view, found)
-    if leaves_axis_open(pattern, axis) and announces_axis():
-        before, _ = _prune_view(view, _along_other(found))
-        if before.tobytes() != pruned.tobytes():
-            announce_axis(f"the weight {view.shape}")
-    result = kind.from_host(pruned, w, view.dtype)
-    error = (math.sqrt(native.droppedEnergy)
-             if native.droppedEnergy >= 0 else math.nan)
-    if activations is not None:
-        error = _product_error(w, result, activations, found.axis)
-    return Pruned(result, PruneReport(found, view.shape, native.nonZeros,
-                                      native.dropped, native.droppedEnergy,
-                                      error, activations is not None))
-
-
-def _prune_view(view: _arrays.View, pattern: Pattern
-                ) -> tuple[np.ndarray, lib.NmPruneReport]:
-    pruned, native = _arrays.raw_empty(view.shape, view.dtype), lib.NmPruneReport()
-    lib.check(lib.runtime.nmPrune(view.tensor(), None, pattern._native(),
-                                  _arrays.raw_tensor(pruned, view.dtype), native))
-    return pruned, native
-
-
-def _float64(array: Any) -> np.ndarray:
-    """Any array as float64 on the host."""
-    view, _ = _arrays.host_array(array)
-    raw = _arrays.as_numpy(view)
-    if view.dtype in ("bf16", "f8E4M3FN"):
-        raw = raw.view(_arrays.numpy_dtype(view.dtype))
-    return raw.astype(np.float64)
-
-
-def _product_error(w: Any, pruned: Any, activations: Any, axis: int) -> float:
-    x, before, after = (_float64(a) for a in (activations, w, pruned))
-    if axis == 1:
-        before, after = before.T, after.T
-    if not x.shape or x.shape[-1] != before.shape[0]:
-        raise ShapeError(f"expected activations [..., {before.shape[0]}], but "
-                           f"got shape {x.shape}")
-    exact = x @ before
-    norm = np.linalg.norm(exact)
-    return float(np.linalg.norm(exact - x @ after) / norm) if norm else 0.0
-
-
 def compress(w: Any, pattern: str | Pattern, block: Block = None,
              axis: int | None = None, name: str = "weight") -> SparseTensor:
     """The condensed form of a dense weight that obeys an N:M pattern.
@@ -297,28 +199,47 @@ def compress(w: Any, pattern: str | Pattern, block: Block = None,
         ShapeError, DTypeError: `w` is no such matrix.
     """
     found = parse_pattern(pattern, block, axis)
+    compressed = (_compress_on_device if _arrays.is_on_device(w)
+                  else _compress_on_host)(w, found, name)
+    if leaves_axis_open(pattern, axis) and announces_axis() and (
+            _check(w, along_other_axis(found), name).holds):
+        announce_axis(f"the weight {compressed.shape}")
+    return compressed
+
+
+def _compress_on_host(w: Any, pattern: Pattern, name: str) -> SparseTensor:
     view, _ = weight_view(w)
     check_weight_type(view.dtype)
-    k, n = found.sizes(view.shape)
-    values_shape, indices_shape = found.condensed_shapes(k, n)
+    values_shape, indices_shape = pattern.condensed_shapes(*pattern.sizes(view.shape))
     values = _arrays.raw_empty(values_shape, view.dtype)
     indices = np.empty(indices_shape, np.uint8)
     message = lib.runtime.nmCompress(
-        view.tensor(), found._native(), lib.text(name),
+        view.tensor(), pattern._native(), lib.text(name),
         _arrays.raw_tensor(values, view.dtype),
         _arrays.raw_tensor(indices, "i8"))
     if message:
-        raise PatternError(lib.take_text(message) + _hint(view, found, name))
-    if leaves_axis_open(pattern, axis) and announces_axis() and (
-            _check_view(view, _along_other(found), name).holds):
-        announce_axis(f"the weight {view.shape}")
-    return SparseTensor(values, indices, view.shape, found, dtype=view.dtype)
+        raise PatternError(lib.take_text(message) + _hint(w, pattern, name))
+    return SparseTensor(values, indices, view.shape, pattern, dtype=view.dtype)
 
 
-def _hint(view: _arrays.View, pattern: Pattern, name: str) -> str:
+def _compress_on_device(w: Any, pattern: Pattern, name: str) -> SparseTensor:
+    from . import _on_device
+    check_weight_shape(tuple(w.shape))
+    element = _arrays.element_name(w.dtype)
+    check_weight_type(element)
+    parts = _on_device.compress(w, pattern)
+    if parts is None:
+        message = _check(w, pattern, name).message
+        raise PatternError(message + _hint(w, pattern, name))
+    values = _arrays.as_numpy(_arrays.KINDS["torch"].to_host(parts[0]))
+    return SparseTensor(values, parts[1].cpu().numpy(), tuple(w.shape), pattern,
+                        dtype=element)
+
+
+def _hint(w: Any, pattern: Pattern, name: str) -> str:
     """What a caller who was refused may have meant."""
-    other = _along_other(pattern)
-    if _check_view(view, other, name).holds:
+    other = along_other_axis(pattern)
+    if _check(w, other, name).holds:
         return (f"; it holds along the other axis: axis={other.axis} takes the "
                 f"weight as {'[n, k]' if other.axis else '[k, n]'}")
     return "; nm.prune makes a weight that obeys it"

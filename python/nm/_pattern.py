@@ -118,6 +118,11 @@ def read_pattern(text: str) -> Pattern:
     return Pattern(native.n, native.m, (native.bk, native.bn), native.dim)
 
 
+def along_other_axis(pattern: Pattern) -> Pattern:
+    """The same with k on the other axis."""
+    return Pattern(pattern.n, pattern.m, pattern.block, 1 - pattern.axis)
+
+
 def leaves_axis_open(pattern: str | Pattern, axis: int | None) -> bool:
     """Whether parse_pattern has to take the default."""
     return axis is None and isinstance(pattern, str) and "dim" not in pattern

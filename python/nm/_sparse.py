@@ -154,7 +154,7 @@ def check_weight_type(element: str) -> None:
                          f"got {element}")
 
 
-def _check_weight_shape(shape: tuple[int, ...]) -> None:
+def check_weight_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise ShapeError("expected a weight of 2 dimensions, but got shape "
                          f"{shape}")
@@ -167,7 +167,7 @@ def _weight_shape(shape: Any) -> tuple[int, ...]:
     except TypeError:
         raise ShapeError("expected the two sizes of a weight, but got "
                          f"{shape!r}") from None
-    _check_weight_shape(sizes)
+    check_weight_shape(sizes)
     # The library has 64 bits for a size.
     if not all(0 <= size < 2 ** 63 for size in sizes):
         raise ShapeError(f"expected sizes from 0 to 2^63 - 1, but got {sizes}")
@@ -183,5 +183,5 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 def weight_view(weight: Any) -> tuple[_arrays.View, _arrays.Kind]:
     """A dense weight on the host, and the kind it came as."""
     view, kind = _arrays.host_array(weight)
-    _check_weight_shape(view.shape)
+    check_weight_shape(view.shape)
     return view, kind

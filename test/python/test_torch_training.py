@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 import nm  # noqa: E402
 from nm.torch import (MaskedLinear, NMLinear, _weights, mask_layers,  # noqa: E402
                       sparsify)
-from nm.torch._choose import choose_mask  # noqa: E402
+from nm._on_device import choose_mask  # noqa: E402
 from nm.torch._decompress import decompress, kept_values  # noqa: E402
 from torch import nn  # noqa: E402
 

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from .. import _arrays
 from .._errors import Error, PatternError, ShapeError
-from .._formats import compress, prune
+from .._formats import compress
 from .._pattern import Block, Pattern, parse_pattern
+from .._prune import prune
 from .._sparse import SparseTensor
 from ._decompress import decompress
 from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,

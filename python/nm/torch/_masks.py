@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from .._errors import Error
 from .._pattern import Block, Pattern, parse_pattern
-from ._choose import choose_mask
+from .._on_device import choose_mask
 from ._linear import NMLinear
 from ._rules import chosen_patterns, replace_module
 

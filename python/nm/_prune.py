@@ -1,0 +1,283 @@
+"""Pruning weights to a pattern: by magnitude, by scores, or by a mask."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from . import _library as lib
+from ._errors import Error, PatternError, ShapeError
+from ._formats import check
+from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
+                       announces_axis, leaves_axis_open, parse_pattern)
+from ._sparse import weight_view
+
+#: What prune knows to score by.
+SCORES = ("magnitude", "wanda")
+# Columns whose products are compared together, in float64.
+_COLUMNS = 256
+
+
+@dataclass(frozen=True)
+class PruneReport:
+    """What nm.prune dropped.
+
+    Attributes:
+        pattern, shape: of the weight.
+        non_zeros: elements that were not zero before.
+        dropped: how many of them are zero now.
+        dropped_energy: dropped squares over all squares, 0 to 1.
+        relative_error: that of the product, ‖X·W - X·W'‖ / ‖X·W‖ in the
+            Frobenius norm: measured on the activations that were given, else
+            expected for activations without correlation, √dropped_energy.
+        measured: whether activations were given.
+    """
+
+    pattern: Pattern
+    shape: tuple[int, ...]
+    non_zeros: int
+    dropped: int
+    dropped_energy: float
+    relative_error: float
+    measured: bool
+
+    def __str__(self) -> str:
+        how = "on the activations given" if self.measured else "expected"
+        return (f"pruned to {self.pattern.describe()}: {self.dropped} of "
+                f"{self.non_zeros} non-zeros dropped, "
+                f"{100 * self.dropped_energy:.4g} % of their energy; relative "
+                f"error of the product {self.relative_error:.3g} ({how})")
+
+    def to_dict(self) -> dict:
+        """The report in JSON's types."""
+        fields = asdict(self)
+        fields["pattern"] = str(self.pattern)
+        return fields
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A pruned weight, of the kind that came in, and what it cost. Unpacks as
+    ``weight, report = nm.prune(...)``, and is indexed as that pair is."""
+
+    weight: Any
+    report: PruneReport
+
+    def __iter__(self):
+        return iter((self.weight, self.report))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index):
+        return (self.weight, self.report)[index]
+
+
+def prune(w: Any, pattern: str | Pattern, block: Block = None,
+          axis: int | None = None, activations: Any = None, *,
+          scores: Any = "magnitude", mask: Any = None) -> Pruned:
+    """Prunes a dense weight: of every window N units stay, and the others are zero.
+
+    Args:
+        w, pattern, block, axis: as in nm.check.
+        activations: ``[..., k]`` inputs of the product, on which its error is
+            then measured.
+        scores: which units stay: ``"magnitude"``, those of largest L2 norm;
+            ``"wanda"``, of largest norm of ``|W| * norm(x)``, where norm(x) is that of
+            each input over `activations` (Sun et al., A Simple and Effective Pruning
+            Approach for Large Language Models, ICLR 2024); or an array of `w`'s shape,
+            of which the norm in a unit counts.
+        mask: booleans of `w`'s shape from elsewhere, True for what stays, in place of
+            scores. Nothing else is dropped.
+
+    Returns:
+        ``(weight, report)``: a new weight of the kind and on the device of `w`,
+        and what was dropped.
+
+    Raises:
+        PatternError: `pattern` is none, or `mask` breaks it.
+        ShapeError, DTypeError: `w` is no such matrix, or another array does not fit it.
+        Error: `scores` is no name and no array, or Wanda's lack activations.
+    """
+    found = parse_pattern(pattern, block, axis)
+    if mask is not None:
+        result = _apply_mask(w, mask, found)
+        counts = _count_dropped(w, result)
+    else:
+        numbers = _score_array(w, scores, activations, found.axis)
+        if _arrays.is_on_device(w):
+            from . import _on_device
+            result, counts = _on_device.prune(w, found, numbers)
+        else:
+            result, counts = _prune_on_host(w, found, numbers)
+            if leaves_axis_open(pattern, axis) and announces_axis() and (
+                    _other_axis_differs(w, found, numbers, result)):
+                announce_axis(f"the weight {_shape_of(w)}")
+    non_zeros, dropped, energy = counts
+    error = math.sqrt(energy) if energy >= 0 else math.nan
+    if activations is not None:
+        error = product_error(w, result, activations, found.axis)
+    return Pruned(result, PruneReport(found, tuple(result.shape), non_zeros, dropped,
+                                      energy, error, activations is not None))
+
+
+def _score_array(w: Any, scores: Any, activations: Any, axis: int) -> Any:
+    """The scores as an array of the shape of `w`, None for magnitudes."""
+    if not isinstance(scores, str):
+        if tuple(scores.shape) != _shape_of(w):
+            raise ShapeError(f"expected scores of shape {_shape_of(w)}, as the weight "
+                             f"is, but got {tuple(scores.shape)}")
+        return scores
+    if scores not in SCORES:
+        raise Error(f"expected scores to be {', '.join(SCORES)} or an array of them, "
+                    f"but got '{scores}'")
+    if scores == "magnitude":
+        return None
+    if activations is None:
+        raise Error("expected activations for scores='wanda', which are those of the "
+                    "weights times the norms of their inputs")
+    return wanda_scores(w, input_norms(activations), axis)
+
+
+def input_norms(x: Any) -> np.ndarray:
+    """The L2 norm of each input over the rows of activations ``[..., k]``."""
+    rows = _rows(x)
+    total = np.zeros(rows.shape[-1])
+    for begin in range(0, len(rows), 1024):
+        total += np.square(_float64(rows[begin:begin + 1024])).sum(0)
+    return np.sqrt(total)
+
+
+def wanda_scores(w: Any, norms: Any, axis: int = 1) -> Any:
+    """The scores ``|W| * norm`` of weights whose inputs have these norms.
+
+    Args:
+        w: a weight, as in nm.check.
+        norms: ``[k]``.
+        axis: where k is in `w`.
+
+    Returns:
+        f32 scores of the shape of `w`, and where `w` is.
+
+    Raises:
+        ShapeError: there are other than k norms.
+    """
+    k = _shape_of(w)[axis]
+    if tuple(norms.shape) != (k,):
+        raise ShapeError(f"expected norms of {k} inputs, as the weight "
+                         f"{_shape_of(w)} has, but got shape {tuple(norms.shape)}")
+    if _arrays.kind_of(w).name == "torch":
+        import torch
+        factors = torch.as_tensor(norms, dtype=torch.float32, device=w.device)
+        return w.detach().float().abs() * (factors if axis == 1 else factors[:, None])
+    values = np.abs(typed(weight_view(w)[0]).astype(np.float32))
+    factors = np.asarray(norms, np.float32)
+    return np.multiply(values, factors if axis == 1 else factors[:, None], out=values)
+
+
+def _prune_on_host(w: Any, pattern: Pattern, scores: Any
+                   ) -> tuple[Any, tuple[int, int, float]]:
+    view, kind = weight_view(w)
+    tensor, keep = None, None
+    if scores is not None:
+        keep = np.asarray(_as_float(scores, np.float32), order="K")
+        tensor = _arrays.NumpyKind().view(keep).tensor()
+    pruned, report = _arrays.raw_empty(view.shape, view.dtype), lib.NmPruneReport()
+    lib.check(lib.runtime.nmPrune(
+        view.tensor(), tensor, pattern._native(),
+        _arrays.raw_tensor(pruned, view.dtype), report))
+    return (kind.from_host(pruned, w, view.dtype),
+            (report.nonZeros, report.dropped, report.droppedEnergy))
+
+
+def _other_axis_differs(w: Any, pattern: Pattern, scores: Any, result: Any) -> bool:
+    """Whether pruning along the other axis gives another result; a corner of the
+    weight nearly always tells."""
+    other = along_other_axis(pattern)
+    step = pattern.m * pattern.block[0] * pattern.block[1]
+    dense, pruned = (typed(weight_view(array)[0]) for array in (w, result))
+    for size in (step * (1 + 63 // step), max(*dense.shape, 1)):
+        part = (slice(size), slice(size))
+        again, _ = _prune_on_host(dense[part], other,
+                                  None if scores is None else scores[part])
+        if again.tobytes() != pruned[part].tobytes():
+            return True
+    return False
+
+
+def _shape_of(w: Any) -> tuple[int, ...]:
+    """Of an array, also one that only DLPack describes."""
+    return tuple(w.shape) if hasattr(w, "shape") else weight_view(w)[0].shape
+
+
+def _apply_mask(w: Any, mask: Any, pattern: Pattern) -> Any:
+    from .io import apply_mask
+    result = apply_mask(w, mask)
+    report = check(result, pattern, name="weight with the mask")
+    if not report:
+        raise PatternError(report.message)
+    return result
+
+
+def _count_dropped(w: Any, pruned: Any) -> tuple[int, int, float]:
+    before, after = (typed(weight_view(array)[0]) for array in (w, pruned))
+    energy = lost = 0.0
+    for begin in range(0, len(before), _COLUMNS):
+        part = _float64(before[begin:begin + _COLUMNS])
+        gone = np.where(_float64(after[begin:begin + _COLUMNS]) == 0, part, 0)
+        energy, lost = energy + np.square(part).sum(), lost + np.square(gone).sum()
+    kept, non_zeros = np.count_nonzero(after), np.count_nonzero(before)
+    return non_zeros, non_zeros - kept, float(lost / energy) if energy else 0.0
+
+
+def product_error(w: Any, pruned: Any, activations: Any, axis: int) -> float:
+    """``norm(X W - X W') / norm(X W)`` for activations ``[..., k]``.
+
+    Raises:
+        ShapeError: the activations do not fit the weight.
+    """
+    k = _shape_of(w)[axis]
+    if _shape_of(activations)[-1:] != (k,):
+        raise ShapeError(f"expected activations [..., {k}], but got shape "
+                         f"{_shape_of(activations)}")
+    if _arrays.is_on_device(w):
+        from . import _on_device
+        return _on_device.product_error(w, pruned, activations, axis)
+    x = _float64(_rows(activations))
+    weights = [typed(weight_view(array)[0]) for array in (w, pruned)]
+    before, after = weights if axis == 1 else (weight.T for weight in weights)
+    exact = difference = 0.0
+    for begin in range(0, len(before), _COLUMNS):
+        part = _float64(before[begin:begin + _COLUMNS])
+        exact += np.square(x @ part.T).sum()
+        part -= _float64(after[begin:begin + _COLUMNS])
+        difference += np.square(x @ part.T).sum()
+    return math.sqrt(difference / exact) if exact else 0.0
+
+
+def typed(view: _arrays.View) -> np.ndarray:
+    """A view on the host as an array whose type tells its numbers."""
+    raw = _arrays.as_numpy(view)
+    return (raw.view(_arrays.numpy_dtype(view.dtype))
+            if view.dtype in ("bf16", "f8E4M3FN") else raw)
+
+
+def _rows(x: Any) -> np.ndarray:
+    array = typed(_arrays.host_array(x)[0])
+    return array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
+
+
+def _as_float(array: Any, dtype: Any) -> np.ndarray:
+    if isinstance(array, np.ndarray):  # Also of booleans.
+        return array.astype(dtype, copy=False)
+    if array.__class__.__module__ == "torch":
+        array = array.detach().float()
+    return typed(_arrays.host_array(array)[0]).astype(dtype, copy=False)
+
+
+def _float64(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64)

@@ -1,0 +1,187 @@
+"""Pruning by magnitude, by scores and by masks, and formats in PyTorch's operators."""
+
+import math
+
+import numpy as np
+import pytest
+
+import nm
+from nm import _prune
+
+
+def groups(array, m):
+    return array.reshape(array.shape[0], -1, m)
+
+
+def test_wanda_by_its_definition(draw):
+    weight, x = draw.array(24, 64), draw.array(100, 64) * np.tile([0.1, 1, 2, 4], 16)
+    pruned, report = nm.prune(weight, "2:4", axis=1, activations=x, scores="wanda")
+    scores = groups(np.abs(weight) * np.linalg.norm(x, axis=0), 4)
+    order = np.argsort(-scores, axis=-1, kind="stable")[..., :2]
+    expected = np.zeros_like(scores, bool)
+    np.put_along_axis(expected, order, True, axis=-1)
+    np.testing.assert_array_equal(pruned != 0, expected.reshape(weight.shape))
+    by_magnitude = nm.prune(weight, "2:4", axis=1, activations=x)
+    assert report.relative_error < 0.95 * by_magnitude.report.relative_error
+    assert report.measured
+    # Along the other axis the same.
+    other = nm.prune(weight.T, "2:4", axis=0, activations=x, scores="wanda")
+    np.testing.assert_array_equal(other.weight.T, pruned)
+
+
+def test_wanda_of_blocks(draw):
+    weight, x = draw.array(8, 64), draw.array(100, 64)
+    pruned = nm.prune(weight, "1:4", block=(2, 4), axis=1, activations=x,
+                      scores="wanda").weight
+    scores = nm.wanda_scores(weight, np.linalg.norm(x, axis=0))
+    units = np.square(scores).reshape(2, 4, 8, 4, 2).sum((1, 4))
+    kept = (pruned != 0).reshape(2, 4, 8, 4, 2).any((1, 4))
+    np.testing.assert_array_equal(kept.argmax(-1), units.argmax(-1))
+    assert (kept.sum(-1) == 1).all()
+
+
+@pytest.mark.parametrize("make", [
+    lambda scores: scores, lambda scores: scores.astype(np.float16),
+    lambda scores: np.asfortranarray(scores), lambda scores: scores[:, ::-1][:, ::-1]])
+def test_scores_of_ones_own(draw, make):
+    weight, scores = draw.array(16, 32), draw.array(16, 32)
+    pruned, report = nm.prune(weight, "1:4", axis=1, scores=make(scores))
+    kept = groups(np.abs(scores), 4).argmax(-1)
+    np.testing.assert_array_equal(groups(pruned != 0, 4).argmax(-1), kept)
+    assert report.dropped == 16 * 24
+    energy = 1 - np.square(pruned).sum() / np.square(weight).sum()
+    assert report.dropped_energy == pytest.approx(energy, rel=1e-5)
+
+
+def test_masks_of_others(draw):
+    weight = draw.array(16, 32)
+    mask = np.zeros((16, 32), bool)
+    mask[:, ::4] = True
+    pruned, report = nm.prune(weight, "2:4", axis=1, mask=mask,
+                              activations=draw.array(5, 32))
+    np.testing.assert_array_equal(pruned, weight * mask)
+    assert report.dropped == 16 * 24 and report.non_zeros == 16 * 32
+    energy = np.square(weight[~mask]).sum() / np.square(weight).sum()
+    assert report.dropped_energy == pytest.approx(energy, rel=1e-5)
+    mask[3, 5:8] = True
+    with pytest.raises(nm.PatternError, match="weight with the mask.*got 4 in column 3"):
+        nm.prune(weight, "2:4", axis=1, mask=mask)
+
+
+@pytest.mark.parametrize("options,error,text", [
+    ({"scores": "taylor"}, nm.Error, "expected scores to be magnitude, wanda"),
+    ({"scores": "wanda"}, nm.Error, "expected activations for scores='wanda'"),
+    ({"scores": np.zeros((4, 4))}, nm.ShapeError, r"scores of shape \(8, 16\)"),
+    ({"mask": np.zeros((4, 4))}, nm.ShapeError, r"mask of shape \(8, 16\)"),
+    ({"activations": np.zeros((3, 8), np.float32)}, nm.ShapeError,
+     r"activations \[..., 16\]"),
+])
+def test_what_is_refused(draw, options, error, text):
+    with pytest.raises(error, match=text):
+        nm.prune(draw.array(8, 16), "2:4", axis=1, **options)
+    with pytest.raises(nm.ShapeError, match="norms of 16 inputs"):
+        nm.wanda_scores(draw.array(8, 16), np.ones(8))
+
+
+def test_error_is_that_of_the_product(draw):
+    weight, x = draw.array(300, 64), draw.array(7, 3, 64)
+    pruned, report = nm.prune(weight, "1:4", axis=1, activations=x)
+    exact = x.astype(np.float64) @ weight.T
+    got = np.linalg.norm(exact - x @ pruned.T.astype(np.float64))
+    assert report.relative_error == pytest.approx(got / np.linalg.norm(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("shape,pattern,block,axis", [
+    ((700, 1300), "2:4", (1, 1), 1), ((1300, 700), "2:4", (1, 1), 0),
+    ((130, 4000), "8:32", (1, 32), 1), ((700, 200), "5:96", (1, 1), 1)])
+def test_all_threads_give_what_one_gives(draw, shape, pattern, block, axis):
+    weight = draw.array(*shape)
+    weight[3, 5:60] = 0
+    threads = nm.get_num_threads()
+    found = []
+    try:
+        for count in (1, 5):
+            nm.set_num_threads(count)
+            pruned, report = nm.prune(weight, pattern, block, axis)
+            w = nm.compress(pruned, pattern, block, axis)
+            bad = nm.check(weight, pattern, block, axis)
+            assert w.decompress().tobytes() == pruned.tobytes()
+            found.append((pruned.tobytes(), w.values.tobytes(), w.indices.tobytes(),
+                          report.non_zeros, report.dropped, str(bad), bad.violations,
+                          bad.first_violation))
+            assert report.dropped_energy == pytest.approx(
+                1 - np.square(pruned, dtype=float).sum()
+                / np.square(weight, dtype=float).sum())
+    finally:
+        nm.set_num_threads(threads)
+    assert found[0] == found[1]
+
+
+PATTERNS = [("2:4", (1, 1), 48, 64), ("2:4", (1, 1), 5, 7), ("8:32", (1, 32), 40, 70),
+            ("1:2", (4, 4), 10, 27), ("3:8", (1, 1), 3, 5), ("2:4", (1, 1), 4, 0),
+            ("1:64", (1, 1), 9, 200)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float8_e4m3fn",
+                                   "int8", "float64", "int32"])
+@pytest.mark.parametrize("pattern,block,n,k", PATTERNS)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_device_gives_what_the_host_gives(monkeypatch, pattern, block, n, k, axis,
+                                              dtype):
+    """The operators for CUDA tensors, which run on any device."""
+    torch = pytest.importorskip("torch")
+    from nm import _arrays, _on_device
+    monkeypatch.setattr(_on_device, "_PART", 64)
+    torch.manual_seed(0)
+    # Few different values, so that there are ties; and both zeros.
+    weight = torch.randint(-3, 4, (n, k) if axis else (k, n)).to(getattr(torch, dtype))
+    if weight.dtype.is_floating_point and k:
+        weight[0, 1] = -0.0
+    found = nm.Pattern(*map(int, pattern.split(":")), block, axis)
+    scores = torch.rand(weight.shape)
+    calls = [lambda: nm.prune(weight, found), lambda: nm.check(weight, found),
+             lambda: nm.prune(weight, found, scores=scores)]
+    host = [call() for call in calls]
+    with monkeypatch.context() as patch:
+        patch.setattr(_arrays, "is_on_device", lambda array: True)
+        device = [call() for call in calls]
+    bits = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    for got, expected in zip(device[::2], host[::2]):
+        assert torch.equal(*(each.weight.view(bits[each.weight.element_size()])
+                             for each in (got, expected)))
+        assert got.report.dropped == expected.report.dropped
+        assert got.report.non_zeros == expected.report.non_zeros
+        assert math.isclose(got.report.dropped_energy, expected.report.dropped_energy,
+                            rel_tol=1e-9)
+    assert device[1] == host[1]
+    if dtype in ("float64", "int32"):
+        return
+    w = nm.compress(host[0].weight, found)
+    with monkeypatch.context() as patch:
+        patch.setattr(_arrays, "is_on_device", lambda array: True)
+        on_device = nm.compress(host[0].weight, found)
+        if not host[1].holds:
+            with pytest.raises(nm.PatternError, match="expected 'fc' to have at most"):
+                nm.compress(weight, found, name="fc")
+    assert on_device.values.tobytes() == w.values.tobytes()
+    assert on_device.indices.tobytes() == w.indices.tobytes()
+
+
+def test_a_nan_stays_on_the_device():
+    torch = pytest.importorskip("torch")
+    from nm import _on_device
+    weight = torch.tensor([[1.0, torch.nan, 5.0, torch.inf]])
+    pruned, (_, dropped, energy) = _on_device.prune(weight, nm.Pattern(2, 4, axis=1),
+                                                    None)
+    assert torch.isnan(pruned[0, 1]) and torch.isinf(pruned[0, 3])
+    assert dropped == 2 and math.isnan(energy)
+
+
+def test_errors_on_the_device():
+    torch = pytest.importorskip("torch")
+    from nm import _on_device
+    torch.manual_seed(0)
+    weight, x = torch.randn(16, 32), torch.randn(5, 32)
+    pruned = nm.prune(weight, "2:4", axis=1).weight
+    assert _on_device.product_error(weight, pruned, x, 1) == pytest.approx(
+        _prune.product_error(weight, pruned, x, 1), rel=1e-5)
