@@ -218,8 +218,8 @@ def test_rules_without_effect():
 
 
 def test_sparsify(monkeypatch):
-    from nm.torch import _sparsify
-    monkeypatch.setattr(_sparsify, "host_times", time_calls)
+    from nm.torch import _layer_timing
+    monkeypatch.setattr(_layer_timing, "host_times", time_calls)
     model, x = Model().eval(), torch.randn(33, 128)
     names = []
     report = sparsify(model, {"blocks.*": None, "*": "2:4"}, x, force=True,
@@ -243,7 +243,7 @@ def test_sparsify(monkeypatch):
 
 
 def test_estimates_of_records():
-    from nm.torch._sparsify import _estimate
+    from nm.torch._layer_timing import _estimate
     record = nm.ProductRecord(estimate_us=10.0, dense_us=15.0)
     assert _estimate(record, 9.0) == 1.5
     ours = nm.ProductRecord(estimate_us=2.5)
@@ -253,18 +253,18 @@ def test_estimates_of_records():
 
 
 def test_sparsify_prunes_and_keeps_what_is_faster(monkeypatch):
-    from nm.torch import _sparsify
+    from nm.torch import _layer_timing
     model, x = Model().train(), torch.randn(4, 128)
-    monkeypatch.setattr(_sparsify, "host_times", lambda calls: [1.0, 2.0])
+    monkeypatch.setattr(_layer_timing, "host_times", lambda calls: [1.0, 2.0])
     report = sparsify(model, "1:4", x, prune=True)
     assert [layer.reason for layer in report][:3] == ["dense is faster"] * 3
     assert type(model.first) is nn.Linear and model.training
-    monkeypatch.setattr(_sparsify, "host_times", lambda calls: None)
+    monkeypatch.setattr(_layer_timing, "host_times", lambda calls: None)
     report = sparsify(model, "1:4", x, prune=True)
     assert ["did not repeat" in layer.reason for layer in report][:3] == [True] * 3
     assert [layer.kernel for layer in report][:3] == ["dense"] * 3
     assert type(model.first) is nn.Linear
-    monkeypatch.setattr(_sparsify, "host_times", lambda calls: [3.0, 2.0])
+    monkeypatch.setattr(_layer_timing, "host_times", lambda calls: [3.0, 2.0])
     report = sparsify(model, "1:4", x, prune=True)
     assert [layer.measured for layer in report][:3] == [1.5] * 3
     assert model.second.pattern == nm.Pattern(1, 4, axis=1)

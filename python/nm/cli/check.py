@@ -8,8 +8,9 @@ import numpy as np
 
 from .. import detect
 from .. import check as check_weight
+from .._progress import with_progress
 from .common import (add_weight_arguments, chosen_weights, given_pattern,
-                     print_json, print_table, shape_text, with_progress)
+                     print_json, print_table, shape_text)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

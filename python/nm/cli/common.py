@@ -6,12 +6,11 @@ import argparse
 import fnmatch
 import json
 import math
-import sys
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import Error, io
 from .._pattern import Pattern, parse_pattern
+from .._table import format_table
 
 
 def add_weight_arguments(parser: argparse.ArgumentParser,
@@ -69,34 +68,9 @@ def chosen_weights(args: argparse.Namespace) -> tuple[io.WeightSource, list[str]
     return source, names
 
 
-def with_progress(items: Iterable[Any], total: int, what: str) -> Iterator[Any]:
-    """The items, with a bar on a terminal."""
-    shown = sys.stderr.isatty()
-    for done, item in enumerate(items):
-        if shown:
-            _draw(done, total, f"{what} {item}")
-        yield item
-    if shown:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _draw(done: int, total: int, text: str, width: int = 24) -> None:
-    filled = width * done // max(total, 1)
-    bar = "#" * filled + "." * (width - filled)
-    print(f"\r\x1b[K[{bar}] {done}/{total} {text[:50]}", end="", file=sys.stderr,
-          flush=True)
-
-
 def print_table(header: list[str], rows: list[list[str]]) -> None:
     """Columns as wide as they need to be."""
-    # Names come from files; a terminal must not obey them.
-    rows = [[cell if cell.isprintable() else ascii(cell)[1:-1] for cell in row]
-            for row in rows]
-    widths = [max(len(row[i]) for row in [header, *rows])
-              for i in range(len(header))]
-    for row in [header, *rows]:
-        print("  ".join(cell.ljust(width)
-                        for cell, width in zip(row, widths)).rstrip())
+    print(format_table(header, rows))
 
 
 def print_json(value: Any) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from .. import PatternError, compress, detect, save_weights
+from .._progress import with_progress
 from .common import (add_weight_arguments, check_output, chosen_weights,
-                     given_pattern, print_json, print_table, shape_text,
-                     with_progress)
+                     given_pattern, print_json, print_table, shape_text)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

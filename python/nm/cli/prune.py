@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import _arrays, _safetensors
 from .. import prune as prune_weight
+from .._progress import with_progress
 from .common import (add_weight_arguments, check_output, chosen_weights,
-                     print_json, print_table, required_pattern, shape_text,
-                     with_progress)
+                     print_json, print_table, required_pattern, shape_text)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,9 @@ graphs, and has gradients for its activations, its bias and the kept weights.
 from ._linear import NMLinear
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._op import linear
+from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
 
-__all__ = ["LayerReport", "MaskSchedule", "MaskedLinear", "NMLinear",
-           "SparsifyReport", "linear", "mask_layers", "sparsify"]
+__all__ = ["LayerChoice", "LayerReport", "MaskSchedule", "MaskedLinear", "NMLinear",
+           "SearchReport", "SparsifyReport", "linear", "mask_layers", "search",
+           "sparsify"]

@@ -18,7 +18,7 @@ from ._decompress import decompress
 from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
                   check_types, linear_of_tensors)
 from ._weights import (LOWER_TYPES, copy_tensors, find_weight, forget_weight,
-                       keep_weight, write_form)
+                       keep_weight, share_tensors, write_form)
 
 
 class NMLinear(nn.Module):
@@ -83,10 +83,24 @@ class NMLinear(nn.Module):
         weight = linear.weight.detach()
         if prune_weight:
             weight = prune(weight, found).weight
-        layer = cls.from_sparse(compress(weight, found, name=name), linear.bias,
-                                activation, weight.device)
-        layer.values.requires_grad_(linear.weight.requires_grad)
-        return layer
+        return cls.from_pruned(linear, weight, found, activation=activation, name=name)
+
+    @classmethod
+    def from_pruned(cls, linear: nn.Linear, weight: Tensor, pattern: Pattern, *,
+                    activation: str | None = None, name: str = "weight") -> NMLinear:
+        """The layer of a dense one with another weight, which obeys the pattern.
+
+        Raises:
+            PatternError: it breaks it.
+        """
+        w = compress(weight, pattern, name=name)
+        layer = cls._without_memory(w, linear.bias, activation)
+        # Nothing else knows the arrays of this weight: they need no copy.
+        values, layer.indices = share_tensors(w)
+        layer.values = nn.Parameter(
+            values, requires_grad=linear.weight.requires_grad
+            and _has_gradient(values.dtype))
+        return layer if weight.device.type == "cpu" else layer.to(weight.device)
 
     @classmethod
     def from_sparse(cls, w: SparseTensor, bias: Tensor | None = None,
@@ -96,15 +110,21 @@ class NMLinear(nn.Module):
         if w.pattern.axis != 1:
             raise ShapeError("expected a weight [out, in], compressed with axis=1, "
                              f"but got {w}")
-        layer = cls(w.k, w.n, w.pattern, bias=False, activation=activation,
-                    dtype=_arrays.KINDS["torch"].dtypes[w.dtype])
+        layer = cls._without_memory(w, bias, activation)
         values, layer.indices = copy_tensors(w)
         layer.values = _parameter(values)
         keep_weight(layer.values, layer.indices, layer._form, w)
+        return layer if device is None else layer.to(device)
+
+    @classmethod
+    def _without_memory(cls, w: SparseTensor, bias: Tensor | None,
+                        activation: str | None) -> NMLinear:
+        layer = cls(w.k, w.n, w.pattern, bias=False, activation=activation,
+                    device="meta", dtype=_arrays.KINDS["torch"].dtypes[w.dtype])
         if bias is not None and not isinstance(bias, nn.Parameter):
             bias = nn.Parameter(bias, requires_grad=bias.requires_grad)
         layer.bias = bias
-        return layer if device is None else layer.to(device)
+        return layer
 
     @property
     def weight(self) -> Tensor:
@@ -211,5 +231,8 @@ class NMLinear(nn.Module):
 
 def _parameter(values: Tensor) -> nn.Parameter:
     """Kept values; whole numbers and fp8 have no gradients."""
-    return nn.Parameter(values, requires_grad=values.dtype in (
-        torch.float64, torch.float32, *LOWER_TYPES))
+    return nn.Parameter(values, requires_grad=_has_gradient(values.dtype))
+
+
+def _has_gradient(dtype: torch.dtype) -> bool:
+    return dtype in (torch.float64, torch.float32, *LOWER_TYPES)

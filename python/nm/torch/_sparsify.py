@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from .._errors import Error
-from .._formats import check
-from .._matmul import prepare
+from .._errors import Error, PatternError
 from .._pattern import Pattern
-from .._records import ProductRecord
+from .._progress import with_progress
+from .._table import format_table
+from ._inputs import record_inputs
+from ._layer_pruner import LayerPruner
+from ._layer_timing import Timing, time_layer, timing_key
 from ._linear import NMLinear
 from ._rules import chosen_patterns, replace_module
-from ._timing import cuda_times, host_times
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class LayerReport:
         name, shape: of the layer, ``[out, in]``.
         rows: of its input in the example.
         pattern: that a rule gave, or None.
-        kernel: the strategy that was chosen, or "dense".
+        kernel: the strategy that was chosen, "-" where none was yet, or "dense".
         estimated, measured: speed-up over the dense layer of the same type; None
             where it was not estimated, or not measured, or no two measurements
             agreed. On a GPU the estimate is of our time, beside the measured one
@@ -67,11 +66,7 @@ class SparsifyReport:
                  layer.pattern.describe() if layer.pattern else "-", layer.kernel,
                  _times(layer.estimated), _times(layer.measured), layer.reason]
                 for layer in self.layers]
-        widths = [max(len(row[i]) for row in [header, *rows])
-                  for i in range(len(header))]
-        return "\n".join("  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-            for row in [header, *rows])
+        return format_table(header, rows)
 
 
 def _times(value: float | None) -> str:
@@ -79,7 +74,8 @@ def _times(value: float | None) -> str:
 
 
 def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
-             example: Any = None, *, prune: bool = False, force: bool = False,
+             example: Any = None, *, prune: Any = False, force: bool = False,
+             calibration: Iterable[Any] | None = None,
              run: Callable[[nn.Module], Any] | None = None,
              progress: Callable[[str], None] | None = None) -> SparsifyReport:
     """Puts NMLinear in place of the nn.Linear layers of a model, in the model
@@ -92,61 +88,105 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
             tells of a glob that decides about no layer.
         example: the model's input, a tuple of them, or a dict by name: its shapes
             are those that kernels are chosen and timed for. Without it nothing is
-            timed.
-        prune: whether weights are pruned by magnitude. Otherwise a layer whose
-            weight breaks its pattern stays dense.
+            timed. Layers of one shape and pattern are timed once.
+        prune: how weights are pruned: True or ``"magnitude"``; ``"wanda"``, by
+            magnitudes times the norms of the inputs in `calibration`; a dict of
+            scores, or of masks of booleans, by layer names; or a function of a name
+            and a layer that gives either. Without it, and for layers that a dict has
+            not, a layer whose weight breaks its pattern stays dense.
         force: whether layers that are not faster are replaced, too.
+        calibration: inputs of the model for Wanda's norms, each like `example`, which
+            is taken where there are none.
         run: runs the model in place of ``model(*example)``.
-        progress: called with the name of each layer before its turn.
+        progress: called with the name of each layer before its turn, in place of a bar
+            on a terminal.
 
     Returns:
         a report of each layer: pattern, kernel, estimated and measured speed-up,
         and the reason where it stays dense.
 
     Raises:
-        Error: the model has no nn.Linear.
+        Error: the model has no nn.Linear, or Wanda lacks inputs.
         PatternError: a rule is no pattern.
     """
     patterns = chosen_patterns(model, rules)
-    inputs = _record_inputs(model, example, run)
+    examples = [] if example is None else [example]
+    inputs = record_inputs(model, examples, run,
+                           with_squares=LayerPruner.needs_norms(prune)
+                           and calibration is None)
+    if calibration is not None:
+        inputs.squares = record_inputs(model, calibration, with_squares=True).squares
+    sparsifier = _Sparsifier(LayerPruner(prune, inputs), force)
     reports = []
-    for name, pattern in patterns.items():
+    names = list(patterns)
+    for name in with_progress(names, len(names), "layer") if progress is None else names:
         if progress:
             progress(name)
-        reports.append(_sparsify_layer(model, name, pattern, inputs.get(name), prune,
-                                       force))
+        layer = model.get_submodule(name)
+        report, sparse = sparsifier.look_at(name, layer, patterns[name],
+                                            inputs.first.get(name))
+        if sparse is not None:
+            replace_module(model, name, sparse.train(layer.training))
+        reports.append(report)
     return SparsifyReport(tuple(reports))
 
 
-def _sparsify_layer(model: nn.Module, name: str, pattern: Pattern | None,
-                    x: Tensor | None, prune: bool, force: bool) -> LayerReport:
-    layer = model.get_submodule(name)
-    facts: dict[str, Any] = {"name": name, "shape": tuple(layer.weight.shape)}
-    if x is not None:
-        facts["rows"] = x.numel() // max(x.shape[-1], 1)
-    if pattern is None:
-        return LayerReport(**facts, reason="no rule for it")
-    facts["pattern"] = pattern
-    non_zeros = int(torch.count_nonzero(layer.weight))
-    report = check(layer.weight.detach(), pattern, name=name)
-    if not report and not prune:
-        return LayerReport(**facts, reason=f"breaks its pattern: {report.message}")
-    try:
-        sparse = NMLinear.from_dense(layer, pattern, prune_weight=prune, name=name)
-        if non_zeros:
-            facts["dropped"] = 1 - int(
-                torch.count_nonzero(sparse.values.detach())) / non_zeros
+class _Sparsifier:
+    """Decides layer by layer; what was measured for one counts for others of its
+    shape."""
+
+    def __init__(self, pruner: LayerPruner, force: bool):
+        self.pruner, self.force = pruner, force
+        self.timings: dict[tuple, Timing] = {}
+
+    def look_at(self, name: str, layer: nn.Linear, pattern: Pattern | None,
+                x: Tensor | None) -> tuple[LayerReport, NMLinear | None]:
+        """The report, and what takes the layer's place, if anything does."""
+        facts: dict[str, Any] = {"name": name, "shape": tuple(layer.weight.shape)}
         if x is not None:
-            _measure(facts, layer, sparse, x)
-    except Error as error:
-        return LayerReport(**facts, reason=f"no kernel: {str(error).splitlines()[0]}")
-    replaced, reason = _decide(facts.get("measured"), x is not None, force)
-    if replaced:
-        sparse.train(layer.training)
-        replace_module(model, name, sparse)
-    else:
-        facts["kernel"] = "dense"
-    return LayerReport(**facts, replaced=replaced, reason=reason)
+            facts["rows"] = x.numel() // max(x.shape[-1], 1)
+        if pattern is None:
+            return LayerReport(**facts, reason="no rule for it"), None
+        facts["pattern"] = pattern
+        try:
+            sparse, facts["dropped"] = self._sparse_layer(name, layer, pattern)
+        except PatternError as error:
+            reason = f"breaks its pattern: {str(error).splitlines()[0]}"
+            return LayerReport(**facts, reason=reason), None
+        try:
+            timing = None if x is None else self._timing(layer, sparse, x)
+        except Error as error:
+            reason = f"no kernel: {str(error).splitlines()[0]}"
+            return LayerReport(**facts, reason=reason), None
+        if timing is not None:
+            facts.update(kernel=timing.kernel, estimated=timing.estimated,
+                         measured=timing.measured)
+        replaced, reason = _decide(facts.get("measured"), x is not None, self.force)
+        if not replaced:
+            facts["kernel"] = "dense"
+        elif timing is None:
+            facts["kernel"] = "-"
+        return (LayerReport(**facts, replaced=replaced, reason=reason),
+                sparse if replaced else None)
+
+    def _sparse_layer(self, name: str, layer: nn.Linear, pattern: Pattern
+                      ) -> tuple[NMLinear, float]:
+        """And the share of its non-zeros that pruning took.
+
+        Raises:
+            PatternError: the weight, or a mask for it, breaks the pattern.
+        """
+        if not self.pruner.prunes(name):
+            return NMLinear.from_dense(layer, pattern, name=name), 0.0
+        weight, report = self.pruner.prune(name, layer, pattern)
+        sparse = NMLinear.from_pruned(layer, weight, pattern, name=name)
+        return sparse, report.dropped / report.non_zeros if report.non_zeros else 0.0
+
+    def _timing(self, layer: nn.Linear, sparse: NMLinear, x: Tensor) -> Timing:
+        key = timing_key(layer, sparse.pattern, x)
+        if key not in self.timings:
+            self.timings[key] = time_layer(layer, sparse, x)
+        return self.timings[key]
 
 
 def _decide(measured: float | None, has_input: bool, force: bool) -> tuple[bool, str]:
@@ -159,66 +199,3 @@ def _decide(measured: float | None, has_input: bool, force: bool) -> tuple[bool,
     if measured >= 1:
         return True, "faster"
     return force, "slower, but forced" if force else "dense is faster"
-
-
-def _record_inputs(model: nn.Module, example: Any,
-                   run: Callable[[nn.Module], Any] | None) -> dict[str, Tensor]:
-    """The input of every nn.Linear when the model runs."""
-    found: dict[str, Tensor] = {}
-    if example is None and run is None:
-        return found
-
-    def hook_for(name: str):
-        def hook(_module, args):
-            found.setdefault(name, args[0].detach())
-        return hook
-
-    handles = [layer.register_forward_pre_hook(hook_for(name))
-               for name, layer in model.named_modules()
-               if type(layer) is nn.Linear]
-    try:
-        with torch.no_grad(), _evaluating(model):
-            if run is not None:
-                run(model)
-            elif isinstance(example, Mapping):
-                model(**example)
-            else:
-                model(*(example if isinstance(example, tuple) else (example,)))
-    finally:
-        for handle in handles:
-            handle.remove()
-    return found
-
-
-@contextmanager
-def _evaluating(model: nn.Module):
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
-
-
-def _measure(facts: dict[str, Any], dense: nn.Linear, sparse: NMLinear, x: Tensor
-             ) -> None:
-    """Estimate and measurement for the very input."""
-    with torch.no_grad():
-        bias = None if sparse.bias is None else sparse.bias.detach()
-        prepared = prepare(x, sparse.sparse_weight(), bias)
-        record = prepared.record
-        facts["kernel"] = record.strategy or "?"
-        timed: list[Any] = [lambda: dense(x), lambda: sparse(x)]
-        times = cuda_times(timed) if x.is_cuda else host_times(timed)
-        if times is not None:
-            facts["measured"] = times[0] / times[1]
-        facts["estimated"] = _estimate(record, times and times[0])
-
-
-def _estimate(record: ProductRecord, dense: float | None) -> float | None:
-    """The speed-up that is estimated; where our time alone is, that beside the
-    measured dense one, in seconds."""
-    if record.speedup is not None or dense is None or not record.estimate_us:
-        return record.speedup
-    return dense / (record.estimate_us * 1e-6)

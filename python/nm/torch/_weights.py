@@ -205,7 +205,14 @@ def _make_tensors(w: SparseTensor, device: torch.device
 
 def copy_tensors(w: SparseTensor) -> tuple[Tensor, Tensor]:
     """Values and indices on the host, whose writes are counted."""
+    with torch.inference_mode(False):
+        values, indices = share_tensors(w)
+        return values.clone(), indices.clone()
+
+
+def share_tensors(w: SparseTensor) -> tuple[Tensor, Tensor]:
+    """The same without a copy, of a weight that no one uses afterwards."""
     kind = _arrays.KINDS["torch"]
     with torch.inference_mode(False):
-        return (kind.from_host(w._values.copy(), torch.empty(0), w.dtype),
-                torch.from_numpy(w._indices.copy()))
+        return (kind.from_host(w._values, torch.empty(0), w.dtype),
+                torch.from_numpy(w._indices))

@@ -1,0 +1,85 @@
+"""What the layers of a model are given when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ._rules import linear_layers
+
+
+@dataclass
+class LayerInputs:
+    """Of every nn.Linear that was reached, by its name.
+
+    Attributes:
+        first: its first input.
+        squares: ``[in]``, the sum of the squares of each of its inputs, in f32.
+    """
+
+    first: dict[str, Tensor] = field(default_factory=dict)
+    squares: dict[str, Tensor] = field(default_factory=dict)
+
+    def norms(self, name: str) -> Tensor | None:
+        """The L2 norm of each input over all rows that were seen."""
+        found = self.squares.get(name)
+        return None if found is None else found.sqrt()
+
+
+def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
+                  run: Callable[[nn.Module], Any] | None = None, *,
+                  with_squares: bool = False) -> LayerInputs:
+    """Runs the model, in evaluation mode, and looks at what its layers are given.
+
+    Args:
+        examples: inputs of the model, each a tensor, a tuple of arguments or a dict of
+            them by name.
+        run: runs the model in place of ``model(*example)``.
+        with_squares: whether squares are summed, which looks at every input.
+    """
+    found = LayerInputs()
+
+    def hook_for(name: str):
+        def hook(_module, args):
+            x = args[0].detach()
+            found.first.setdefault(name, x)
+            if with_squares:
+                squares = x.reshape(-1, x.shape[-1]).float().square().sum(0)
+                found.squares[name] = found.squares.get(name, 0) + squares
+        return hook
+
+    handles = [layer.register_forward_pre_hook(hook_for(name))
+               for name, layer in linear_layers(model).items()]
+    try:
+        with torch.no_grad(), _evaluating(model):
+            if run is not None:
+                run(model)
+            for example in examples:
+                _call(model, example)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+
+def _call(model: nn.Module, example: Any) -> None:
+    if isinstance(example, Mapping):
+        model(**example)
+    else:
+        model(*(example if isinstance(example, tuple) else (example,)))
+
+
+@contextmanager
+def _evaluating(model: nn.Module):
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
