@@ -64,9 +64,16 @@ double BenchCase::leastBytes() const {
          double(units) * bitsPerUnit / 8;
 }
 
+bool BenchCase::canResultIn(ElementType result) const {
+  return isFloat(type) && elementSize(type) <= 2 &&
+         (result == ElementType::F32 || result == ElementType::F16 ||
+          result == ElementType::BF16);
+}
+
 std::string BenchCase::str() const {
   return shape.str() + " " + pattern.str() + " " +
          std::string(elementName(type)) + (isKMajor ? " k-major" : "") +
+         (givenResult ? " to " + std::string(elementName(*givenResult)) : "") +
          (schedule.empty() ? "" : " (" + schedule + ")");
 }
 

@@ -8,6 +8,7 @@
 #include "nm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,17 +40,21 @@ struct BenchCase {
   std::string step = {};
   /// Whether A comes as [k x m], the m of one k side by side.
   bool isKMajor = false;
+  /// The element type of C, where it was chosen.
+  std::optional<ElementType> givenResult = {};
 
-  /// `256x4096x4096 8:32, block = 1x32 f32`, with `k-major` where A is, and the
-  /// schedule where it has one.
+  /// `256x4096x4096 8:32, block = 1x32 f32`, with `k-major` where A is, `to
+  /// f16` where C was chosen, and the schedule where it has one.
   std::string str() const;
   /// Whether the weights are read from memory, not from a cache, in each call:
   /// products of few rows are bound by that in use.
   bool isCold() const { return shape.m <= kMostColdRows; }
   static constexpr int64_t kMostColdRows = 16;
 
-  /// The element type of C: products are summed in it.
+  /// The element type of C: that which products are summed in, unless chosen.
   ElementType resultType() const {
+    if (givenResult)
+      return *givenResult;
     return type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
   }
   /// Multiplications and additions with kept weights, those of padding
@@ -58,6 +63,9 @@ struct BenchCase {
   /// What a call reads and writes at least: A, the kept weights with their
   /// indices in as few bits as they take, and C.
   double leastBytes() const;
+  /// Whether C can be of `result`: where products of floats of at most 16 bits
+  /// are summed in f32, of f32, f16 and bf16.
+  bool canResultIn(ElementType result) const;
   /// The module that is compiled, with one function, @product(A, B).
   std::string moduleText() const;
 };

@@ -23,6 +23,7 @@ struct Given {
   std::vector<std::string> schedules;
   std::string filter;
   bool isKMajor = false;
+  std::optional<ElementType> result;
   std::optional<int64_t> device;
   std::optional<double> seconds;
 };
@@ -90,6 +91,12 @@ static const OptionEntry<Given> kOptions[] = {
      [](Given &g, const std::string &) {
        g.isKMajor = true;
        return Status::success();
+     }},
+    {{"result-type", Takes::Value, "TYPE",
+      "f32, f16 or bf16, which C has where A has fewer bits than 32 (default\n"
+      "f32)"},
+     [](Given &g, const std::string &v) {
+       return store(g.result, parseBenchType(v));
      }},
     {{"schedule", Takes::Value, "TEXT",
       "Measure every case with this schedule, whole or in part, such as\n"
@@ -285,6 +292,21 @@ static Status setLayout(Given &given) {
   return Status::success();
 }
 
+/// Lets C have the type that was given in all cases.
+static Status setResultType(Given &given) {
+  if (!given.result)
+    return Status::success();
+  for (BenchCase &bench : given.options.cases) {
+    if (!bench.canResultIn(*given.result))
+      return Error{"expected --result-type f32, f16 or bf16 for products of "
+                   "f16, bf16 or f8E4M3FN, but got " +
+                   std::string(elementName(*given.result)) + " for " +
+                   bench.str()};
+    bench.givenResult = given.result;
+  }
+  return Status::success();
+}
+
 static void crossSchedules(Given &given) {
   if (given.schedules.empty())
     return;
@@ -330,7 +352,7 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  for (auto *add : {addShapes, addKernels, setDevice, setLayout})
+  for (auto *add : {addShapes, addKernels, setDevice, setLayout, setResultType})
     if (Status status = add(given); !status)
       return status.error();
   if (options.cases.empty())

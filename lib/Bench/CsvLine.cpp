@@ -54,6 +54,8 @@ static const Column kColumns[] = {
     {"sparsity",
      [](R r) { return format("%.6g", r.bench.pattern.sparsity()); }},
     {"type", [](R r) { return std::string(elementName(r.bench.type)); }},
+    {"result_type",
+     [](R r) { return std::string(elementName(r.bench.resultType())); }},
     {"device", [](R r) { return quoted(r.device); }},
     {"threads", [](R r) { return integer(r.threads); }},
     {"cold", [](R r) { return integer(r.bench.isCold()); }},

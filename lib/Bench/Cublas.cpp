@@ -117,35 +117,40 @@ const char *Cublas::Routine::name() const {
 
 /// In both layouts, but for fp8, of which the library takes B's transpose
 /// alone.
-void Cublas::addAlgorithms(const ProductShape &shape, ElementType type,
+void Cublas::addAlgorithms(const BenchCase &bench,
                            std::vector<Routine> &routines) const {
-  ElementType resultType = BenchCase{shape, {}, type}.resultType();
   for (bool isTransposed : {false, true}) {
-    if (type == ElementType::F8E4M3 && !isTransposed)
+    if (bench.type == ElementType::F8E4M3 && !isTransposed)
       continue;
     for (const CublasLt::Algorithm &algorithm :
-         lt->algorithms(handle, shape, type, resultType, isTransposed,
-                        size_t(workspace.tensor().bytes())))
+         lt->algorithms(handle, bench.shape, bench.type, bench.resultType(),
+                        isTransposed, size_t(workspace.tensor().bytes())))
       routines.push_back({false, isTransposed, algorithm});
   }
 }
 
-Result<std::vector<Cublas::Routine>> Cublas::routines(const ProductShape &shape,
-                                                      ElementType type) const {
+/// Whether the library multiplies a vector of f32, or of f16 or bf16 to f32.
+bool Cublas::hasGemv(const BenchCase &bench) const {
+  if (bench.shape.m != 1 || bench.resultType() != ElementType::F32)
+    return false;
+  return bench.type == ElementType::F32 ||
+         (bench.type == ElementType::F16 && gemvF16) ||
+         (bench.type == ElementType::BF16 && gemvBF16);
+}
+
+Result<std::vector<Cublas::Routine>>
+Cublas::routines(const BenchCase &bench) const {
   std::vector<Routine> routines;
   // cublasGemmEx has no products in fp8.
-  if (type != ElementType::F8E4M3) {
+  if (bench.type != ElementType::F8E4M3) {
     routines.push_back({false, false});
     // What few rows, or integers, cost depends on the layout of B.
-    bool dependsOnLayout =
-        shape.m <= BenchCase::kMostColdRows || type == ElementType::I8;
+    bool dependsOnLayout = bench.shape.m <= BenchCase::kMostColdRows ||
+                           bench.type == ElementType::I8;
     if (dependsOnLayout)
       routines.push_back({false, true});
   }
-  bool hasGemv = type == ElementType::F32 ||
-                 (type == ElementType::F16 && gemvF16) ||
-                 (type == ElementType::BF16 && gemvBF16);
-  if (shape.m == 1 && hasGemv) {
+  if (hasGemv(bench)) {
     routines.push_back({true, false});
     routines.push_back({true, true});
   }
@@ -155,7 +160,7 @@ Result<std::vector<Cublas::Routine>> Cublas::routines(const ProductShape &shape,
       CudaDeviceScope::enter(workspace.tensor().device);
   if (!scope)
     return scope.error();
-  addAlgorithms(shape, type, routines);
+  addAlgorithms(bench, routines);
   return routines;
 }
 

@@ -36,11 +36,10 @@ public:
     /// `gemm`, `gemv_t`, `matmul` etc.
     const char *name() const;
   };
-  /// The routines that this library has for a shape and a type, and the
+  /// The routines that this library has for a case, and the
   /// algorithms of cublasLtMatmul; which of them is the fastest depends on
   /// both.
-  Result<std::vector<Routine>> routines(const ProductShape &shape,
-                                        ElementType type) const;
+  Result<std::vector<Routine>> routines(const BenchCase &bench) const;
 
   /// Queues C = A * B on the thread's current stream, all row-major on the
   /// device, and B transposed where the routine takes it so. Accumulates, as C,
@@ -72,8 +71,9 @@ private:
 
   Cublas() = default;
   Status createHandle(Device device);
-  void addAlgorithms(const ProductShape &shape, ElementType type,
+  void addAlgorithms(const BenchCase &bench,
                      std::vector<Routine> &routines) const;
+  bool hasGemv(const BenchCase &bench) const;
   Status check(const char *call, int code) const;
   int callGemv(const ProductShape &shape, const Tensor &a, const Tensor &b,
                bool isTransposed, const Tensor &c) const;

@@ -119,7 +119,8 @@ bool CublasLt::Problem::create(const ProductShape &shape, ElementType type,
   int op = isTransposed ? kTranspose : kNoTranspose;
   return from >= 0 && to >= 0 &&
          functions->createProduct(
-             &product, isInteger ? kComputeI32 : kComputeF32, to) == 0 &&
+             &product, isInteger ? kComputeI32 : kComputeF32,
+             ltDataType(isInteger ? resultType : ElementType::F32)) == 0 &&
          functions->setProduct(product, kOpOfLeft, &op, sizeof op) == 0 &&
          functions->createLayout(&b, from, isTransposed ? k : n,
                                  isTransposed ? n : k,

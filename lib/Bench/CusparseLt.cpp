@@ -171,7 +171,7 @@ struct CusparseLt::Problem {
   Result<CudaBuffer> search(const Tensor &compressed, const Tensor &a,
                             const Tensor &c) const;
   int call(Functions::Multiply multiply, const void *compressed,
-           const Tensor &a, const Tensor &c, const Tensor *workspace) const;
+           const Tensor &a, const Tensor &c, const Tensor &workspace) const;
 };
 
 Status CusparseLt::Problem::describe(const BenchCase &bench) {
@@ -238,12 +238,11 @@ Status CusparseLt::Problem::makePlan(const BenchCase &bench) {
 
 int CusparseLt::Problem::call(Functions::Multiply multiply,
                               const void *compressed, const Tensor &a,
-                              const Tensor &c, const Tensor *workspace) const {
+                              const Tensor &c, const Tensor &workspace) const {
   const float one = 1, zero = 0;
   void *stream = currentStream();
   return multiply(&functions->handle, &plan, &one, compressed, a.data, &zero,
-                  c.data, c.data, workspace ? workspace->data : nullptr,
-                  &stream, 1);
+                  c.data, c.data, workspace.data, &stream, 1);
 }
 
 /// Memory of a device for `bytes`, one at least.
@@ -274,12 +273,19 @@ Result<CudaBuffer> CusparseLt::Problem::compress(const Tensor &dense) const {
   return compressed;
 }
 
+/// Algorithms that the search tries may want more than the one that it begins
+/// with.
+static constexpr size_t kMostSearchBytes = size_t(64) << 20;
+
 Result<CudaBuffer> CusparseLt::Problem::search(const Tensor &compressed,
                                                const Tensor &a,
                                                const Tensor &c) const {
-  if (Status status = check("cusparseLtMatmulSearch",
-                            call(functions->search, compressed.data, a, c,
-                                 /*workspace=*/nullptr));
+  Result<CudaBuffer> workspace = allocate(a.device, kMostSearchBytes);
+  if (!workspace)
+    return workspace;
+  if (Status status = check(
+          "cusparseLtMatmulSearch",
+          call(functions->search, compressed.data, a, c, workspace->tensor()));
       !status)
     return status.error();
   size_t bytes = 0;
@@ -288,7 +294,8 @@ Result<CudaBuffer> CusparseLt::Problem::search(const Tensor &compressed,
                 functions->getWorkspace(&functions->handle, &plan, &bytes));
       !status)
     return status.error();
-  return allocate(a.device, bytes);
+  return bytes <= kMostSearchBytes ? std::move(workspace)
+                                   : allocate(a.device, bytes);
 }
 
 Result<CusparseLt::Product> CusparseLt::prepare(const BenchCase &bench,
@@ -337,7 +344,7 @@ Status CusparseLt::Product::multiply(int64_t copy, const Tensor &a) const {
     return scope.error();
   return check("cusparseLtMatmul",
                problem->call(problem->functions->multiply, weights[copy].data,
-                             a, result(), &workspace.tensor()));
+                             a, result(), workspace.tensor()));
 }
 
 int CusparseLt::Product::algorithm() const {

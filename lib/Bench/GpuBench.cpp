@@ -125,8 +125,7 @@ Status GpuBench::prepareBlas(const BenchCase &bench, Operands &operands) {
       bench, device, bench.shape.k * bench.shape.n * elementSize(bench.type));
   if (!copies)
     return copies.error();
-  Result<std::vector<Cublas::Routine>> routines =
-      blas->routines(bench.shape, bench.type);
+  Result<std::vector<Cublas::Routine>> routines = blas->routines(bench);
   if (!routines)
     return routines.error();
   Status failure;

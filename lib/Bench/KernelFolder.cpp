@@ -12,9 +12,11 @@
 using namespace nm;
 
 static constexpr const char *kListName = "kernels.tsv";
-static constexpr const char *kListHead = "nm-bench kernels 2";
+static constexpr const char *kListHead = "nm-bench kernels 3";
 /// The layouts of A.
 static constexpr const char *kKMajor = "k-major", *kRowMajor = "row-major";
+/// The type of C where none was chosen.
+static constexpr std::string_view kUsualResult = "usual";
 
 static std::string listPath(const std::string &folder) {
   return folder + "/" + kListName;
@@ -47,6 +49,8 @@ static std::string fileName(const BenchCase &bench) {
                      std::string(elementName(bench.type));
   if (bench.isKMajor)
     name += "_k-major";
+  if (bench.givenResult)
+    name += "_to_" + std::string(elementName(*bench.givenResult));
   if (!bench.schedule.empty()) {
     char digits[16];
     std::snprintf(digits, sizeof digits, "_%08x", hash(bench.schedule));
@@ -66,18 +70,25 @@ Result<KernelFolder> KernelFolder::create(const std::string &path,
 
 Status KernelFolder::readCase(const std::string &line) {
   std::vector<std::string> parts = columns(line);
-  Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE, STEP "
-              "and LAYOUT between tabs, but got '" +
+  Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE, STEP, "
+              "LAYOUT and RESULT between tabs, but got '" +
               line + "'"};
-  if (parts.size() != 8 || (parts[7] != kKMajor && parts[7] != kRowMajor))
+  if (parts.size() != 9 || (parts[7] != kKMajor && parts[7] != kRowMajor))
     return error;
   Result<ProductShape> shape = ProductShape::parse(parts[1]);
   Result<Pattern> pattern = Pattern::parse(parts[2]);
   Result<ElementType> type = parseBenchType(parts[3]);
   if (!shape || !pattern || !type)
     return error;
-  add({*shape, *pattern, *type, parts[5], parts[6], parts[7] == kKMajor},
-      std::strtod(parts[4].c_str(), nullptr));
+  BenchCase bench{*shape,   *pattern, *type,
+                  parts[5], parts[6], parts[7] == kKMajor};
+  if (parts[8] != kUsualResult) {
+    Result<ElementType> result = parseBenchType(parts[8]);
+    if (!result || !bench.canResultIn(*result))
+      return error;
+    bench.givenResult = *result;
+  }
+  add(bench, std::strtod(parts[4].c_str(), nullptr));
   return Status::success();
 }
 
@@ -116,7 +127,8 @@ Status KernelFolder::writeList() const {
     list << fileName(bench) << '\t' << bench.shape.str() << '\t'
          << bench.pattern.str() << '\t' << elementName(bench.type) << '\t'
          << seconds.at(bench.str()) << '\t' << bench.schedule << '\t'
-         << bench.step << '\t' << (bench.isKMajor ? kKMajor : kRowMajor)
+         << bench.step << '\t' << (bench.isKMajor ? kKMajor : kRowMajor) << '\t'
+         << (bench.givenResult ? elementName(*bench.givenResult) : kUsualResult)
          << '\n';
   if (!list.flush())
     return Error{listPath(path) +

@@ -120,6 +120,12 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
             "cpu");
   EXPECT_EQ(errorOf({"--shape=1x8x8", "--k-major", "--target=cuda"}),
             "expected more rows than one for --k-major, but got 1x8x8 2:4 f32");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--type=f16", "--result-type=i8"}),
+            "expected --result-type f32, f16 or bf16 for products of f16, bf16 "
+            "or f8E4M3FN, but got i8 for 8x8x8 2:4 f16");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--result-type=f16"}),
+            "expected --result-type f32, f16 or bf16 for products of f16, bf16 "
+            "or f8E4M3FN, but got f16 for 8x8x8 2:4 f32");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--filter=16"}),
             "--filter: no case matches '16'");
   EXPECT_NE(errorOf({"--shape=8x8x8", "--filter=("})

@@ -75,7 +75,7 @@ TEST_F(GpuBenchTest, TakesTheRoutinesThatThereAre) {
   ASSERT_TRUE(blas) << blas.error().message;
   auto names = [&](int64_t m, ElementType type) {
     std::string list;
-    auto routines = blas->routines({m, 3, 4}, type);
+    auto routines = blas->routines({{m, 3, 4}, {2, 4}, type});
     for (const Cublas::Routine &routine : *routines)
       list += routine.name() + std::string(" ");
     return list;
@@ -101,7 +101,7 @@ TEST_F(GpuBenchTest, TakesTheAlgorithmsThatThereAre) {
   ASSERT_TRUE(blas) << blas.error().message;
   auto names = [&](int64_t m, ElementType type) {
     std::string list;
-    auto routines = blas->routines({m, 3, 4}, type);
+    auto routines = blas->routines({{m, 3, 4}, {2, 4}, type});
     for (const Cublas::Routine &routine : *routines)
       list += routine.name() + std::string(" ");
     return list;
@@ -110,7 +110,7 @@ TEST_F(GpuBenchTest, TakesTheAlgorithmsThatThereAre) {
             "gemm matmul matmul matmul_t matmul_t ");
   EXPECT_EQ(names(17, ElementType::F8E4M3), "matmul_t matmul_t ");
   setenv("FAKE_CUBLAS_ALGORITHMS", "100", 1);
-  EXPECT_EQ(blas->routines({17, 3, 4}, ElementType::F32)->size(),
+  EXPECT_EQ(blas->routines({{17, 3, 4}, {2, 4}, ElementType::F32})->size(),
             size_t(1 + 2 * CublasLt::kMostAlgorithms));
 }
 
@@ -152,7 +152,7 @@ TEST_F(GpuBenchTest, MultipliesByEitherLayout) {
   CudaBuffer x = upload(a, {2}), plain = upload(b, {2, 3});
   CudaBuffer transposed = upload(t, {3, 2});
   int multiplied = 0;
-  auto routines = blas->routines({1, 3, 2}, ElementType::F32);
+  auto routines = blas->routines({{1, 3, 2}, {2, 4}, ElementType::F32});
   for (const Cublas::Routine &routine : *routines) {
     float zeros[3] = {};
     CudaBuffer y = upload(zeros, {3});

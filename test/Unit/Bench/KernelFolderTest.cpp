@@ -24,6 +24,7 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   second.step = "+ packing";
   BenchCase third = first;
   third.isKMajor = true;
+  third.givenResult = ElementType::BF16;
   EXPECT_NE(folder->file(first), folder->file(second));
   folder->add(first, 0.5);
   folder->add(second, 0.25);
@@ -39,8 +40,10 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   EXPECT_EQ(read->cases()[0].str(), "4x64x32 8:32, block = 1x32 f16");
   EXPECT_EQ(read->cases()[1].str(), second.str());
   EXPECT_EQ(read->cases()[1].step, "+ packing");
-  EXPECT_EQ(read->cases()[2].str(), "4x64x32 8:32, block = 1x32 f16 k-major");
+  EXPECT_EQ(read->cases()[2].str(),
+            "4x64x32 8:32, block = 1x32 f16 k-major to bf16");
   EXPECT_TRUE(read->cases()[2].isKMajor);
+  EXPECT_EQ(read->cases()[2].resultType(), ElementType::BF16);
 
   Result<CompiledCase> missing = read->load({{5, 64, 32}, {2, 4}});
   ASSERT_FALSE(missing);
@@ -59,17 +62,23 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   };
   EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 2\tcuda\na.so\t4x4x4\n")
+  EXPECT_NE(write("nm-bench kernels 3\tcuda\na.so\t4x4x4\n")
                 .find(":2: expected FILE, SHAPE"),
             std::string::npos);
-  EXPECT_NE(
-      write("nm-bench kernels 2\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\n")
-          .find(":2"),
-      std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 2\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\n")
+  EXPECT_NE(write("nm-bench kernels "
+                  "3\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n")
                 .find(":2"),
             std::string::npos);
+  EXPECT_NE(
+      write("nm-bench kernels 3\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\n")
+          .find(":2"),
+      std::string::npos);
   EXPECT_EQ(write("nm-bench kernels "
-                  "2\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\n"),
+                  "3\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n"),
             "no error");
+  // Sums of f32 stay f32.
+  EXPECT_NE(write("nm-bench kernels "
+                  "3\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\n")
+                .find(":2"),
+            std::string::npos);
 }
