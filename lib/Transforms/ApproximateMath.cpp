@@ -44,6 +44,21 @@ struct ApproximateErf : OpRewritePattern<math::ErfOp> {
   }
 };
 
+/// An instruction of PTX, which convert-gpu-to-nvvm would make a call of CUDA's
+/// libdevice.
+struct UseFmaIntrinsic : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return rewriter.notifyMatchFailure(op, "is not on scalars of f32");
+    rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, op.getType(),
+                                             op->getOperands());
+    return success();
+  }
+};
+
 struct NMApproximateMath
     : mlir::nm::impl::NMApproximateMathBase<NMApproximateMath> {
   using NMApproximateMathBase::NMApproximateMathBase;
@@ -58,6 +73,12 @@ struct NMApproximateMath
     functions.add<ApproximateErf>(&getContext(), /*benefit=*/2);
     populateMathPolynomialApproximationPatterns(functions);
     if (failed(applyPatternsGreedily(getOperation(), std::move(functions))))
+      return signalPassFailure();
+    if (!hasExp2)
+      return;
+    RewritePatternSet instructions(&getContext());
+    instructions.add<UseFmaIntrinsic>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(instructions))))
       signalPassFailure();
   }
 };

@@ -36,7 +36,9 @@ public:
     return math::FmaOp::create(builder, loc, a, b, c);
   }
   Value negate(Value a) { return arith::NegFOp::create(builder, loc, a); }
-  Value absolute(Value a) { return math::AbsFOp::create(builder, loc, a); }
+  /// Without its sign bit, of which LLVM makes an instruction: math.absf would
+  /// be a call of CUDA's libdevice.
+  Value absolute(Value a);
 
   /// NaN where `value` is: an instruction of GPUs, and of x86 where `end` is a
   /// constant other than zero.
@@ -60,6 +62,19 @@ private:
   Location loc;
   Type type;
 };
+
+inline Value FloatEmitter::absolute(Value a) {
+  Type bitsType = builder.getI32Type();
+  TypedAttr mask = builder.getI32IntegerAttr(0x7fffffff);
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    bitsType = vector.clone(bitsType);
+    mask = DenseElementsAttr::get(cast<VectorType>(bitsType), Attribute(mask));
+  }
+  Value bits = arith::BitcastOp::create(builder, loc, bitsType, a);
+  bits = arith::AndIOp::create(builder, loc, bits,
+                               arith::ConstantOp::create(builder, loc, mask));
+  return arith::BitcastOp::create(builder, loc, type, bits);
+}
 
 } // namespace mlir::nm
 

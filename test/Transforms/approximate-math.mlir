@@ -42,15 +42,17 @@ func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
 // By a power of two: -min(|x|, 7.9) 2^p + (x - min(x, 0)).
 // GPU-LABEL:   func.func @gelu(
 // GPU-SAME:      %[[X:.*]]: f32, %[[GATE:.*]]: f32
-// GPU:           %[[ABS:.*]] = math.absf %[[X]]
+// GPU:           %[[BITS:.*]] = arith.bitcast %[[X]] : f32 to i32
+// GPU:           %[[REST:.*]] = arith.andi %[[BITS]], %
+// GPU:           %[[ABS:.*]] = arith.bitcast %[[REST]] : i32 to f32
 // GPU:           %[[MIN:.*]] = arith.minimumf %[[ABS]], %
-// GPU-COUNT-7:   math.fma %{{.*}}, %[[MIN]], %
+// GPU-COUNT-7:   llvm.intr.fma(%{{.*}}, %[[MIN]], %
 // GPU:           %[[POWER:.*]] = llvm.inline_asm "ex2.approx.ftz.f32 $0, $1;"
-// GPU-NOT:       math.fma
+// GPU-NOT:       intr.fma
 // GPU:           %[[NEGATIVE:.*]] = arith.minimumf %[[X]], %
 // GPU:           %[[POSITIVE:.*]] = arith.subf %[[X]], %[[NEGATIVE]]
 // GPU:           %[[MINUS:.*]] = arith.negf %[[MIN]]
-// GPU:           %[[GELU:.*]] = math.fma %[[MINUS]], %[[POWER]], %[[POSITIVE]]
+// GPU:           %[[GELU:.*]] = llvm.intr.fma(%[[MINUS]], %[[POWER]], %[[POSITIVE]])
 // GPU-NEXT:      arith.mulf %[[GELU]], %[[GATE]]
 func.func @gelu(%x: f32, %gate: f32) -> f32 {
   %half = arith.constant 0.5 : f32

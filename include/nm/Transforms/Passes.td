@@ -176,6 +176,8 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
     instructions, as they are of NVIDIA GPUs, GELU is 12 instructions, and its
     tanh form, the sigmoid function and SiLU are a power of two and a
     reciprocal. Infinity and NaN give what they give in the ops replaced.
+    `math.fma` on scalars is LLVM's intrinsic then, so that nothing calls CUDA's
+    libdevice.
 
     Before:
     ```mlir
