@@ -4,6 +4,7 @@
 #define NM_LIB_BENCH_CUBLASLT_H
 
 #include "BenchCase.h"
+#include "nm/Support/CublasLtLibrary.h"
 
 #include <array>
 #include <cstddef>
@@ -16,12 +17,10 @@ namespace nm {
 /// cuBLASLt, which cuBLAS brings along: its products name the algorithm that
 /// makes them, of which cuBLAS takes the one that is expected to be fastest.
 class CublasLt {
-  struct Functions;
   struct Problem;
 
 public:
-  /// cublasLtHandle_t, for which a cublasHandle_t may stand.
-  using Handle = void *;
+  using Handle = cublas::LtFunctions::Handle;
 
   /// One way to make one product.
   class Algorithm {
@@ -52,7 +51,7 @@ public:
                                     size_t workspaceBytes) const;
 
 private:
-  std::shared_ptr<const Functions> functions;
+  std::shared_ptr<const cublas::LtFunctions> functions;
 };
 
 } // namespace nm

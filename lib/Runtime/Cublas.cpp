@@ -42,6 +42,7 @@ Result<Cublas> Cublas::load() {
                   "cublasGemmStridedBatchedEx")})
     if (!found)
       return missingFunction(name);
+  blas.lt = CublasLt::find(*library);
   return blas;
 }
 
@@ -79,16 +80,6 @@ Cublas::getHandle(const ContextScope &scope) const {
 // Products
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A matrix as the library sees it, column-major: a row-major one is its
-/// transpose.
-struct Operand {
-  const void *data;
-  int type, op, leading;
-  long long batch;
-};
-} // namespace
-
 static bool fitsInt(const DenseProduct &product) {
   for (int64_t size : {product.m, product.n, product.k, product.batches,
                        product.rowOfA, product.rowOfB, product.rowOfC})
@@ -101,10 +92,10 @@ static bool fitsInt(const DenseProduct &product) {
 /// initialized, had no memory, or knows of no such product on this chip.
 static bool isRefusal(int code) {
   constexpr int kNotInitialized = 1, kAllocFailed = 3, kInvalidValue = 7,
-                kArchMismatch = 8, kNotSupported = 15;
+                kArchMismatch = 8;
   return code == kNotInitialized || code == kAllocFailed ||
          code == kInvalidValue || code == kArchMismatch ||
-         code == kNotSupported;
+         code == kStatusNotSupported;
 }
 
 /// The library's name of the sums, and of what f32 may be rounded to before.
@@ -113,6 +104,42 @@ static int computeType(const DenseProduct &product) {
     return kComputeI32;
   return product.type == ElementType::F32 && product.allowTF32 ? kComputeTF32
                                                                : kComputeF32;
+}
+
+/// Row-major C is C^T = B^T * A^T to the library, and a transposed one is
+/// C = A * B.
+static ColumnMajorProduct toColumnMajor(const DenseProduct &product) {
+  int type = dataType(product.type);
+  auto opOf = [&](bool isTransposed) {
+    return isTransposed != product.transposeC ? kTranspose : kNoTranspose;
+  };
+  ColumnMajorMatrix a{product.a, type, opOf(product.transposeA),
+                      int(product.rowOfA), product.batchOfA};
+  ColumnMajorMatrix b{product.b, type, opOf(product.transposeB),
+                      int(product.rowOfB), 0};
+  ColumnMajorMatrix c{product.c, dataType(product.outputType), kNoTranspose,
+                      int(product.rowOfC), product.batchOfC};
+  ColumnMajorProduct result{product.transposeC ? a : b,
+                            product.transposeC ? b : a,
+                            product.transposeC ? product.m : product.n,
+                            product.transposeC ? product.n : product.m,
+                            product.k,
+                            product.batches,
+                            product.c,
+                            c,
+                            computeType(product)};
+  result.epilogue = product.epilogue;
+  result.bias = product.bias;
+  return result;
+}
+
+Result<Refusal> Cublas::check(const char *call, int code) const {
+  if (code == 0)
+    return Refusal();
+  Error error = fail(call, code);
+  if (isRefusal(code))
+    return Refusal(error.message);
+  return error;
 }
 
 Result<Refusal> Cublas::multiply(const ContextScope &scope,
@@ -124,41 +151,31 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
   const Result<Handle> &handle = getHandle(scope);
   if (!handle)
     return Refusal(handle.error().message);
+  ColumnMajorProduct seen = toColumnMajor(product);
+  if (product.epilogue != 0) {
+    // A sum of nothing is for others, who do not ask which epilogues it takes.
+    if (!lt || product.k == 0)
+      return Refusal("expected cuBLASLt for an epilogue");
+    Result<int> code = lt->multiply(scope, *handle, seen,
+                                    static_cast<Stream>(currentStream()));
+    return code ? check("cublasLtMatmul", *code) : code.error();
+  }
   if (int code = setStream(*handle, currentStream()))
     return fail("cublasSetStream", code);
-  int type = dataType(product.type), outputType = dataType(product.outputType);
-  // Row-major C is C^T = B^T * A^T to the library, and a transposed one is
-  // C = A * B.
-  Operand a{product.a, type,
-            product.transposeA != product.transposeC ? kTranspose
-                                                     : kNoTranspose,
-            int(product.rowOfA), product.batchOfA};
-  Operand b{product.b, type,
-            product.transposeB != product.transposeC ? kTranspose
-                                                     : kNoTranspose,
-            int(product.rowOfB), 0};
-  const Operand &left = product.transposeC ? a : b;
-  const Operand &right = product.transposeC ? b : a;
-  int64_t rows = product.transposeC ? product.m : product.n;
-  int64_t columns = product.transposeC ? product.n : product.m;
   const float ones[] = {0, 1};
   const int32_t onesI32[] = {0, 1};
   bool isInteger = !isFloat(product.type);
   auto scalar = [&](bool one) -> const void * {
     return isInteger ? static_cast<const void *>(&onesI32[one]) : &ones[one];
   };
-  int code = gemm(
-      *handle, left.op, right.op, int(rows), int(columns), int(product.k),
-      scalar(true), left.data, left.type, left.leading, left.batch, right.data,
-      right.type, right.leading, right.batch, scalar(product.accumulate),
-      product.c, outputType, int(product.rowOfC), product.batchOfC,
-      int(product.batches), computeType(product), kDefaultAlgorithm);
-  if (code == 0)
-    return Refusal();
-  Error error = fail("cublasGemmStridedBatchedEx", code);
-  if (isRefusal(code))
-    return Refusal(error.message);
-  return error;
+  const auto &[left, right, rows, columns, k, batches, c, result, compute,
+               epilogue, bias] = seen;
+  int code = gemm(*handle, left.op, right.op, int(rows), int(columns), int(k),
+                  scalar(true), left.data, left.type, left.leading, left.batch,
+                  right.data, right.type, right.leading, right.batch,
+                  scalar(product.accumulate), c, result.type, result.leading,
+                  result.batch, int(batches), compute, kDefaultAlgorithm);
+  return check("cublasGemmStridedBatchedEx", code);
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,6 +204,34 @@ static thread_local Refusal lastRefusal;
 /// Bits of the argument `flags`.
 static constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4;
 
+/// The product that compiled code means by the arguments.
+static DenseProduct toProduct(int64_t m, int64_t n, int64_t k, int64_t batches,
+                              const void *a, const void *b, void *c,
+                              int64_t type, int64_t outputType, int64_t rowOfA,
+                              int64_t rowOfB, int64_t rowOfC, int64_t batchOfA,
+                              int64_t batchOfC, int64_t transposeA,
+                              int64_t transposeC, int64_t flags) {
+  return {m,
+          n,
+          k,
+          batches,
+          a,
+          b,
+          c,
+          static_cast<ElementType>(type),
+          static_cast<ElementType>(outputType),
+          rowOfA,
+          rowOfB,
+          rowOfC,
+          batchOfA,
+          batchOfC,
+          transposeA != 0,
+          transposeC != 0,
+          (flags & kAccumulate) != 0,
+          (flags & kAllowTF32) != 0,
+          (flags & kTransposeB) != 0};
+}
+
 extern "C" {
 
 /// Whether cuBLAS can be loaded.
@@ -202,10 +247,25 @@ NM_RUNTIME_API int64_t nmCublasTryMultiply(
     int64_t rowOfB, int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
     int64_t transposeA, int64_t transposeC, int64_t flags) {
   lastRefusal = multiplyOrRecord(
-      {m, n, k, batches, a, b, c, static_cast<ElementType>(type),
-       static_cast<ElementType>(outputType), rowOfA, rowOfB, rowOfC, batchOfA,
-       batchOfC, transposeA != 0, transposeC != 0, (flags & kAccumulate) != 0,
-       (flags & kAllowTF32) != 0, (flags & kTransposeB) != 0});
+      toProduct(m, n, k, batches, a, b, c, type, outputType, rowOfA, rowOfB,
+                rowOfC, batchOfA, batchOfC, transposeA, transposeC, flags));
+  return lastRefusal.empty();
+}
+
+/// Likewise, and applies `epilogue`, a cublasLtEpilogue_t, to the sums, which
+/// adds the elements at `bias` to each row of C where it has that bit.
+NM_RUNTIME_API int64_t nmCublasTryEpilogue(
+    int64_t m, int64_t n, int64_t k, int64_t batches, const void *a,
+    const void *b, void *c, int64_t type, int64_t outputType, int64_t rowOfA,
+    int64_t rowOfB, int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+    int64_t transposeA, int64_t transposeC, int64_t flags, int64_t epilogue,
+    const void *bias) {
+  DenseProduct product =
+      toProduct(m, n, k, batches, a, b, c, type, outputType, rowOfA, rowOfB,
+                rowOfC, batchOfA, batchOfC, transposeA, transposeC, flags);
+  product.epilogue = epilogue;
+  product.bias = bias;
+  lastRefusal = multiplyOrRecord(product);
   return lastRefusal.empty();
 }
 

@@ -3,11 +3,13 @@
 #ifndef NM_LIB_RUNTIME_CUBLAS_H
 #define NM_LIB_RUNTIME_CUBLAS_H
 
+#include "CublasLt.h"
 #include "CudaDriver.h"
 #include "nm/Format/ElementType.h"
 #include "nm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace nm::cuda {
@@ -15,7 +17,9 @@ namespace nm::cuda {
 /// C += A * B, or C = A * B, for each of `batches` A and C: A[m x k] with rows
 /// `rowOfA` elements apart, or, transposed, A[k x m]; C alike, with n; B[k x
 /// n], or, transposed, B[n x k]. Sums are f32, or i32 for integers; f32
-/// operands are rounded to TensorFloat-32 only with `allowTF32`.
+/// operands are rounded to TensorFloat-32 only with `allowTF32`. `epilogue`, a
+/// cublasLtEpilogue_t or 0 for none, is applied to the sums; it adds `bias`,
+/// one element of C's type for each of n, where it has that bit.
 struct DenseProduct {
   int64_t m, n, k, batches;
   const void *a, *b;
@@ -24,6 +28,8 @@ struct DenseProduct {
   int64_t rowOfA, rowOfB, rowOfC;
   int64_t batchOfA, batchOfC;
   bool transposeA, transposeC, accumulate, allowTF32, transposeB;
+  int64_t epilogue = 0;
+  const void *bias = nullptr;
 };
 
 /// Why the library has not queued a product; empty where it has.
@@ -55,11 +61,14 @@ private:
   static Result<Cublas> load();
   const Result<Handle> &getHandle(const ContextScope &scope) const;
   Error fail(const char *call, int code) const;
+  /// What to say of a call's status: nothing, a refusal, or an error.
+  Result<Refusal> check(const char *call, int code) const;
 
   int (*create)(Handle *) = nullptr;
   int (*setStream)(Handle, void *) = nullptr;
   const char *(*statusName)(int) = nullptr;
   GemmStridedBatchedEx gemm = nullptr;
+  std::optional<CublasLt> lt;
 };
 
 } // namespace nm::cuda

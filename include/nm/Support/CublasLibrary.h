@@ -15,6 +15,10 @@ inline constexpr int kNoTranspose = 0, kTranspose = 1;
 // f32 throughout: TensorFloat-32 has a compute type of its own.
 inline constexpr int kComputeF32 = 68, kComputeI32 = 72, kComputeTF32 = 77;
 inline constexpr int kDefaultAlgorithm = -1;
+inline constexpr int kStatusNotSupported = 15;
+
+// Bits of cublasLtEpilogue_t.
+inline constexpr int kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 
 /// The library's number of a type; negative where it has no products of it.
 int dataType(ElementType type);

@@ -172,6 +172,10 @@ EXPORT int cublasLtMatrixLayoutDestroy(Layout *layout) {
   delete layout;
   return 0;
 }
+EXPORT int cublasLtMatrixLayoutSetAttribute(Layout *, int, const void *,
+                                            size_t) {
+  return 0;
+}
 EXPORT int cublasLtMatmulDescCreate(Product **product, int compute, int) {
   *product = new Product{compute};
   return 0;

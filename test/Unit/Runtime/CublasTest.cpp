@@ -1,30 +1,18 @@
 //===- CublasTest.cpp - What compiled dense products call -----------------===//
 
+#include "../../CublasCalls.h"
 #include "../../RuntimeCalls.h"
 #include "FakeCudaControl.h"
 
 #include "nm/Format/ElementType.h"
+#include "nm/Support/CublasLibrary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
-// As nm-call-cublas declares them.
-extern "C" {
-int64_t nmCublasIsLoaded();
-int64_t nmCublasTryMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
-                            const void *a, const void *b, void *c, int64_t type,
-                            int64_t outputType, int64_t rowOfA, int64_t rowOfB,
-                            int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
-                            int64_t transposeA, int64_t transposeC,
-                            int64_t flags);
-void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
-                      const void *a, const void *b, void *c, int64_t type,
-                      int64_t outputType, int64_t rowOfA, int64_t rowOfB,
-                      int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
-                      int64_t transposeA, int64_t transposeC, int64_t flags);
-}
-
 using namespace nm;
+using namespace nm::cublas;
 
 /// What is loaded stays for the life of a process, so this is another one.
 TEST(CublasDeathTest, SaysThatItIsNotThere) {
@@ -151,6 +139,89 @@ TEST_F(CublasTest, RefusesWithEveryStatusBeforeTheWork) {
     EXPECT_EQ(takeError().empty(), taken == 0) << status;
   }
   unsetenv("FAKE_CUBLAS_GEMM");
+}
+
+/// What cuBLASLt's epilogue of `kind` makes of a sum.
+static float applyEpilogue(int64_t kind, float sum, float bias) {
+  if (kind & kEpilogueBias)
+    sum += bias;
+  if (kind & kEpilogueRelu)
+    return std::max(sum, 0.0f);
+  if (kind & kEpilogueGelu)
+    return 0.5f * sum *
+           (1 + std::tanh(0.79788456f * (sum + 0.044715f * sum * sum * sum)));
+  return sum;
+}
+
+TEST_F(CublasTest, AppliesEpilogues) {
+  constexpr int64_t m = 3, n = 5, k = 4, batches = 2, pad = 2;
+  for (int64_t kind : {2, 4, 6, 32, 36})
+    for (int flags = 0; flags < 8; ++flags) {
+      bool transposeA = flags & 1, transposeC = flags & 2,
+           transposeB = flags & 4;
+      int64_t rowOfA = (transposeA ? m : k) + pad,
+              rowOfB = (transposeB ? k : n) + pad,
+              rowOfC = (transposeC ? m : n) + pad;
+      // A bias of columns, which a transposed C has as its rows.
+      if ((kind & kEpilogueBias) && transposeC)
+        continue;
+      int64_t batchOfA = rowOfA * (transposeA ? k : m),
+              batchOfC = rowOfC * (transposeC ? n : m);
+      std::vector<float> a(batches * batchOfA),
+          b(rowOfB * (transposeB ? n : k)), c(batches * batchOfC, NAN);
+      const float bias[] = {-1, 2, -3, 4, -5};
+      for (size_t i = 0; i < a.size(); ++i)
+        a[i] = float(i % 7) / 2 - 1;
+      for (size_t i = 0; i < b.size(); ++i)
+        b[i] = float(i % 5) / 2 - 1;
+      // The second call has the plan of the first.
+      for (int call = 0; call < 2; ++call)
+        EXPECT_EQ(nmCublasTryEpilogue(m, n, k, batches, a.data(), b.data(),
+                                      c.data(), int64_t(ElementType::F32),
+                                      int64_t(ElementType::F32), rowOfA, rowOfB,
+                                      rowOfC, batchOfA, batchOfC, transposeA,
+                                      transposeC, transposeB ? 4 : 0, kind,
+                                      kind & kEpilogueBias ? bias : nullptr),
+                  1);
+      EXPECT_EQ(takeError(), "");
+      for (int64_t batch = 0; batch < batches; ++batch)
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            float sum = 0;
+            for (int64_t l = 0; l < k; ++l)
+              sum += a[batch * batchOfA +
+                       (transposeA ? l * rowOfA + i : i * rowOfA + l)] *
+                     b[transposeB ? j * rowOfB + l : l * rowOfB + j];
+            EXPECT_FLOAT_EQ(c[batch * batchOfC +
+                              (transposeC ? j * rowOfC + i : i * rowOfC + j)],
+                            applyEpilogue(kind, sum, bias[j]))
+                << kind << " " << flags;
+          }
+    }
+}
+
+/// A product of one element and a bias.
+static int64_t tryBias(ElementType type) {
+  static const float a = 2, b = 3, bias = 1;
+  static float c;
+  return nmCublasTryEpilogue(1, 1, 1, 1, &a, &b, &c, int64_t(type),
+                             int64_t(ElementType::F32), 1, 1, 1, 0, 0, 0, 0, 0,
+                             kEpilogueBias, &bias);
+}
+
+TEST_F(CublasTest, LeavesEpiloguesToOthers) {
+  EXPECT_EQ(tryBias(ElementType::F32), 1);
+  // What it has no algorithm for, and what it refuses, is no error.
+  EXPECT_EQ(tryBias(ElementType::F16), 0);
+  setenv("FAKE_CUBLAS_LT", "15", 1);
+  EXPECT_EQ(tryBias(ElementType::F32), 0);
+  EXPECT_EQ(takeError(), "");
+  setenv("FAKE_CUBLAS_LT", "13", 1);
+  EXPECT_EQ(tryBias(ElementType::F32), 1);
+  EXPECT_EQ(takeError(), "cublasLtMatmul failed: CUBLAS_STATUS_OTHER (13)");
+  unsetenv("FAKE_CUBLAS_LT");
+  // The workspaces were given back.
+  EXPECT_EQ(cuda.live(), 0);
 }
 
 /// A handle that could not be made is not tried again, so this is another

@@ -3,16 +3,54 @@
 // In f32 and i8, with all that cublasGemmStridedBatchedEx has: transposes,
 // leading dimensions, batches and beta. Where TensorFloat-32 is allowed, it
 // cuts f32 operands to its 10 bits of mantissa. Of i8 it refuses what the real
-// one of an H200 does. FAKE_CUBLAS_CREATE and FAKE_CUBLAS_GEMM are statuses to
-// return at once.
+// one of an H200 does. cublasLtMatmul multiplies f32, adds a bias, and applies
+// ReLU or GELU. Operands may be memory of the fake driver. FAKE_CUBLAS_CREATE,
+// FAKE_CUBLAS_GEMM and FAKE_CUBLAS_LT are statuses to return at once.
 //
 //===----------------------------------------------------------------------===//
 
+#include "nm/Support/CublasLtLibrary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include <dlfcn.h>
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+/// Opens the memory of the fake driver, which only devices may read, if the
+/// process uses that.
+class OpenMemory {
+public:
+  OpenMemory() {
+    const char *path = std::getenv("NM_CUDA_LIBRARY");
+    driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+    if (auto *open = find<void *()>("fakeCudaOpenMemory"))
+      opened = open();
+  }
+  OpenMemory(const OpenMemory &) = delete;
+  ~OpenMemory() {
+    if (opened)
+      find<void(void *)>("fakeCudaCloseMemory")(opened);
+    if (driver)
+      dlclose(driver);
+  }
+
+private:
+  template <typename F>
+  F *find(const char *name) {
+    return driver ? reinterpret_cast<F *>(dlsym(driver, name)) : nullptr;
+  }
+
+  void *driver = nullptr, *opened = nullptr;
+};
+} // namespace
 
 static int8_t cut(int8_t operand, bool) { return operand; }
 static float cut(float operand, bool toTF32) {
@@ -77,6 +115,7 @@ EXPORT int cublasGemmStridedBatchedEx(
     return kNotSupported;
   if (int status = 0; isGiven("FAKE_CUBLAS_GEMM", status))
     return status;
+  OpenMemory open;
   for (int64_t i = 0; i < batches; ++i) {
     if (isF32)
       multiply(compute == kTF32, opA, opB, m, n, k,
@@ -90,6 +129,195 @@ EXPORT int cublasGemmStridedBatchedEx(
                static_cast<const int8_t *>(b) + i * strideB, ldb,
                *static_cast<const int32_t *>(beta),
                static_cast<int32_t *>(c) + i * strideC, ldc);
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// cuBLASLt
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Layout {
+  int type;
+  int64_t rows, columns, leading;
+  int32_t batches = 1;
+  int64_t stride = 0;
+};
+struct Product {
+  int compute, scaleType;
+  int opA = 0, opB = 0;
+  uint32_t epilogue = 1;
+  const float *bias = nullptr;
+};
+struct Preference {
+  uint64_t workspace = 0;
+  uint32_t reductions = 7;
+  std::array<uint32_t, 4> alignments{256, 256, 256, 256};
+};
+using Found = nm::cublas::LtFunctions::Found;
+} // namespace
+
+static constexpr int kInvalidValue = 7;
+static constexpr uint32_t kRelu = 2, kBias = 4, kGelu = 32;
+/// What marks an algorithm that was found, and what it wants.
+static constexpr uint64_t kMark = 0x6e6d;
+static constexpr size_t kWorkspace = 512;
+
+/// Copies an attribute of the size that it must have.
+template <typename T>
+static int take(T &attribute, const void *value, size_t size) {
+  if (size != sizeof attribute)
+    return kInvalidValue;
+  std::memcpy(&attribute, value, size);
+  return 0;
+}
+
+EXPORT int cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
+                                      uint64_t columns, int64_t leading) {
+  *layout = new Layout{type, int64_t(rows), int64_t(columns), leading};
+  return 0;
+}
+EXPORT int cublasLtMatrixLayoutDestroy(Layout *layout) {
+  delete layout;
+  return 0;
+}
+EXPORT int cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute,
+                                            const void *value, size_t size) {
+  switch (attribute) {
+  case 5:
+    return take(layout->batches, value, size);
+  case 6:
+    return take(layout->stride, value, size);
+  default:
+    return kInvalidValue;
+  }
+}
+EXPORT int cublasLtMatmulDescCreate(Product **product, int compute,
+                                    int scaleType) {
+  *product = new Product{compute, scaleType};
+  return 0;
+}
+EXPORT int cublasLtMatmulDescDestroy(Product *product) {
+  delete product;
+  return 0;
+}
+EXPORT int cublasLtMatmulDescSetAttribute(Product *product, int attribute,
+                                          const void *value, size_t size) {
+  switch (attribute) {
+  case 3:
+    return take(product->opA, value, size);
+  case 4:
+    return take(product->opB, value, size);
+  case 7:
+    return take(product->epilogue, value, size);
+  case 8:
+    return take(product->bias, value, size);
+  default:
+    return kInvalidValue;
+  }
+}
+EXPORT int cublasLtMatmulPreferenceCreate(Preference **preference) {
+  *preference = new Preference;
+  return 0;
+}
+EXPORT int cublasLtMatmulPreferenceDestroy(Preference *preference) {
+  delete preference;
+  return 0;
+}
+EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference *preference,
+                                                int attribute,
+                                                const void *value,
+                                                size_t size) {
+  switch (attribute) {
+  case 1:
+    return take(preference->workspace, value, size);
+  case 3:
+    return take(preference->reductions, value, size);
+  case 5:
+  case 6:
+  case 7:
+  case 8:
+    return take(preference->alignments[attribute - 5], value, size);
+  default:
+    return kInvalidValue;
+  }
+}
+
+/// Whether the layouts are of one product in f32, with an epilogue that the
+/// library has.
+static bool isTaken(const Product &product, const Layout &a, const Layout &b,
+                    const Layout &d) {
+  uint32_t kind = product.epilogue & ~kBias;
+  bool isKnown =
+      product.epilogue == 1 || kind == 0 || kind == kRelu || kind == kGelu;
+  bool isF32 = a.type == 0 && b.type == 0 && d.type == 0 &&
+               product.scaleType == 0 &&
+               (product.compute == 68 || product.compute == 77);
+  int64_t k = product.opA ? a.rows : a.columns;
+  return isKnown && isF32 && (product.opA ? a.columns : a.rows) == d.rows &&
+         (product.opB ? b.rows : b.columns) == d.columns &&
+         (product.opB ? b.columns : b.rows) == k && a.batches == d.batches &&
+         b.batches == d.batches &&
+         bool(product.epilogue & kBias) == (product.bias != nullptr);
+}
+
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, Product *product, Layout *a,
+                                          Layout *b, Layout *c, Layout *d,
+                                          Preference *preference, int most,
+                                          Found *found, int *count) {
+  *count = 0;
+  bool isSummedInF32 = preference->reductions == 2;
+  if (most < 1 || c != d || !isSummedInF32 || !isTaken(*product, *a, *b, *d))
+    return 0;
+  for (uint32_t alignment : preference->alignments)
+    if (alignment < sizeof(float))
+      return 0;
+  *found = {};
+  found->algorithm[0] = kMark;
+  found->workspaceBytes = std::min(size_t(preference->workspace), kWorkspace);
+  *count = 1;
+  return 0;
+}
+
+static float applyEpilogue(const Product &product, float sum, int64_t row) {
+  if (product.epilogue & kBias)
+    sum += product.bias[row];
+  if (product.epilogue & kRelu)
+    sum = std::isnan(sum) ? sum : std::max(sum, 0.0f);
+  if (product.epilogue & kGelu)
+    sum = 0.5f * sum *
+          (1 + std::tanh(0.7978845608f * (sum + 0.044715f * sum * sum * sum)));
+  return sum;
+}
+
+EXPORT int cublasLtMatmul(void *, Product *product, const float *alpha,
+                          const float *a, Layout *ofA, const float *b,
+                          Layout *ofB, const float *beta, const float *c,
+                          Layout *ofC, float *d, Layout *ofD,
+                          const uint64_t *algorithm, void *workspace,
+                          size_t workspaceBytes, void *stream) {
+  if (*algorithm != kMark || *alpha != 1 || *beta != 0 || c != d ||
+      ofC != ofD || !stream || !workspace || workspaceBytes != kWorkspace ||
+      !isTaken(*product, *ofA, *ofB, *ofD))
+    return kInvalidValue;
+  if (int status = 0; isGiven("FAKE_CUBLAS_LT", status))
+    return status;
+  if (std::getenv("FAKE_CUBLAS_PRINT"))
+    std::fprintf(stderr, "cublasLtMatmul epilogue %u\n", product->epilogue);
+  OpenMemory open;
+  int64_t k = product->opA ? ofA->rows : ofA->columns;
+  for (int64_t i = 0; i < ofD->batches; ++i) {
+    float *result = d + i * ofD->stride;
+    multiply(product->compute == 77, product->opA, product->opB, int(ofD->rows),
+             int(ofD->columns), int(k), a + i * ofA->stride, int(ofA->leading),
+             b + i * ofB->stride, int(ofB->leading), 0.0f, result,
+             int(ofD->leading));
+    for (int64_t column = 0; column < ofD->columns; ++column)
+      for (int64_t row = 0; row < ofD->rows; ++row) {
+        float &out = result[column * ofD->leading + row];
+        out = applyEpilogue(*product, out, row);
+      }
   }
   return 0;
 }

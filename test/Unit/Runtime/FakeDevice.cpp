@@ -90,6 +90,10 @@ EXPORT void fakeCudaFail(const char *call, int code, int sticky) {
   std::lock_guard<std::mutex> lock(state().mutex);
   state().failures[call] = {code, sticky != 0};
 }
+EXPORT void *fakeCudaOpenMemory(void) { return new Unlocked; }
+EXPORT void fakeCudaCloseMemory(void *opened) {
+  delete static_cast<Unlocked *>(opened);
+}
 EXPORT const char *fakeCudaLog(void) { return state().log.c_str(); }
 EXPORT int64_t fakeCudaLive(void) { return state().live; }
 }

@@ -137,6 +137,39 @@ static bool needsF32(SparseProductOpInterface op,
          isa<FloatType>(op.getAType().getElementType());
 }
 
+/// The schedule of the library's call, without that of our own product.
+static CublasScheduleAttr getCallSchedule(SparseProductOpInterface op) {
+  auto schedule = cast<CublasScheduleAttr>(op.getScheduleAttr());
+  return CublasScheduleAttr::get(op.getContext(), /*own=*/{},
+                                 schedule.getPacking());
+}
+
+SparseProductOpInterface
+mlir::nm::branchOnLibraryEpilogue(RewriterBase &rewriter,
+                                  SparseProductOpInterface op) {
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  // Both branches write the same new tensor.
+  Value output =
+      createLike(rewriter, loc, op.getC(), op.getCType().getElementType());
+  rewriter.modifyOpInPlace(op, [&] {
+    cast<DestinationStyleOpInterface>(*op).getDpsInitsMutable()[0].set(output);
+  });
+  Value loaded = HasCublasOp::create(rewriter, loc);
+  auto branches = scf::IfOp::create(rewriter, loc, op.getCType(), loaded,
+                                    /*withElseRegion=*/true);
+  auto clone = [&](Block *block) {
+    rewriter.setInsertionPointToStart(block);
+    Operation *product = rewriter.clone(*op);
+    scf::YieldOp::create(rewriter, loc, product->getResults());
+    return cast<SparseProductOpInterface>(product);
+  };
+  clone(branches.thenBlock()).setScheduleAttr(getCallSchedule(op));
+  SparseProductOpInterface other = clone(branches.elseBlock());
+  rewriter.replaceOp(op, branches.getResults());
+  return other;
+}
+
 FailureOr<SparseProductOpInterface>
 mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
   if (!isa<SpMMOp>(op))
@@ -155,8 +188,7 @@ mlir::nm::branchOnCublas(RewriterBase &rewriter, SparseProductOpInterface op) {
   ProductCloner cloner(rewriter, op, fill, output);
   rewriter.setInsertionPointToStart(branches.thenBlock());
   auto schedule = cast<CublasScheduleAttr>(op.getScheduleAttr());
-  SparseProductOpInterface theirs = cloner.clone(CublasScheduleAttr::get(
-      op.getContext(), /*own=*/{}, schedule.getPacking()));
+  SparseProductOpInterface theirs = cloner.clone(getCallSchedule(op));
   scf::YieldOp::create(rewriter, loc, theirs->getResults());
 
   rewriter.setInsertionPointToStart(branches.elseBlock());

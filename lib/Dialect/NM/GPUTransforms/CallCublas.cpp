@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/GPUTransforms/Passes.h"
 
+#include "LibraryEpilogue.h"
+
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
@@ -65,6 +67,9 @@ whyNotCublas(SparseProductOpInterface product) {
            "strategy cublas";
   if (product.getNumBatchDims() > 1)
     return "expected at most one batch dimension for strategy cublas";
+  if (product.hasEpilogue() && !findLibraryEpilogue(product))
+    return "expected an epilogue that cuBLASLt has, a bias of columns, ReLU or "
+           "GELU by tanh, for strategy cublas";
   for (Value operand : {product.getA(), product.getValues(), product.getC()}) {
     auto [strides, offset] =
         cast<MemRefType>(operand.getType()).getStridesAndOffset();
@@ -92,6 +97,9 @@ public:
       : builder(builder), loc(op.getLoc()), op(op) {}
 
   SmallVector<Value> getArguments(bool accumulate);
+  /// The further ones of a product with an epilogue: its kind, and the address
+  /// of its bias or 0.
+  SmallVector<Value> getEpilogueArguments(const LibraryEpilogue &epilogue);
 
 private:
   Value constant(int64_t value) {
@@ -166,6 +174,13 @@ SmallVector<Value> CallBuilder::getArguments(bool accumulate) {
           constant(getFlags(accumulate))};
 }
 
+SmallVector<Value>
+CallBuilder::getEpilogueArguments(const LibraryEpilogue &epilogue) {
+  Value bias = epilogue.bias;
+  return {constant(epilogue.kind),
+          bias ? pointerTo(bias, describe(bias)) : constant(0)};
+}
+
 namespace {
 struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
   using NMCallCublasBase::NMCallCublasBase;
@@ -185,8 +200,7 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
         [&](HasCublasOp condition) { conditions.push_back(condition); });
     for (HasCublasOp condition : conditions)
       replaceCondition(condition);
-    if (!available)
-      removeDeadBranches();
+    removeDeadBranches();
   }
 
 private:
@@ -195,6 +209,7 @@ private:
   /// Those that would call the library.
   void removeDeadBranches();
   LogicalResult replaceProduct(SparseProductOpInterface product);
+  func::CallOp createCall(SpMMOp op, bool canRefuse, bool accumulate);
 };
 } // namespace
 
@@ -267,22 +282,48 @@ static void runElseOnRefusal(scf::IfOp branches, Value queued) {
   branches.getThenRegion().takeBody(branches.getElseRegion());
 }
 
+/// The runtime's function for a product, which may refuse it where something
+/// else can make it.
+func::CallOp NMCallCublas::createCall(SpMMOp op, bool canRefuse,
+                                      bool accumulate) {
+  OpBuilder builder(op);
+  CallBuilder call(builder, op);
+  SmallVector<Value> arguments = call.getArguments(accumulate);
+  StringRef name = canRefuse ? "nmCublasTryMultiply" : "nmCublasMultiply";
+  if (std::optional<LibraryEpilogue> epilogue = findLibraryEpilogue(op)) {
+    llvm::append_range(arguments, call.getEpilogueArguments(*epilogue));
+    name = "nmCublasTryEpilogue";
+  }
+  SmallVector<Type> results(canRefuse ? 1 : 0, builder.getIndexType());
+  func::FuncOp callee = declare(
+      name, builder.getFunctionType(ValueRange(arguments).getTypes(), results));
+  return func::CallOp::create(builder, op.getLoc(), callee, arguments);
+}
+
+/// Whether the library can read the bias of `op`, if it has one, as it is.
+static bool hasContiguousBias(SpMMOp op) {
+  std::optional<LibraryEpilogue> epilogue = findLibraryEpilogue(op);
+  return !epilogue || !epilogue->bias ||
+         isContiguous(cast<MemRefType>(epilogue->bias.getType()));
+}
+
 LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
   if (std::optional<std::string> reason = whyNotCublas(product))
     return product->emitOpError() << *reason;
   auto op = cast<SpMMOp>(*product);
   scf::IfOp branches = findBranches(op);
+  if (product.hasEpilogue() && !branches)
+    return op.emitOpError() << "expected another branch under nm.has_cublas, "
+                               "for where cuBLASLt refuses the epilogue";
+  if (!hasContiguousBias(op)) {
+    OpBuilder builder(branches);
+    branches.getConditionMutable().assign(
+        arith::ConstantIntOp::create(builder, op.getLoc(), 0, 1));
+    return success();
+  }
   linalg::FillOp fill = findZeroFill(op);
-  OpBuilder builder(op);
-  SmallVector<Value> arguments =
-      CallBuilder(builder, op).getArguments(/*accumulate=*/!fill);
-  SmallVector<Type> results;
-  if (branches)
-    results.push_back(builder.getIndexType());
-  func::FuncOp callee = declare(
-      branches ? "nmCublasTryMultiply" : "nmCublasMultiply",
-      builder.getFunctionType(ValueRange(arguments).getTypes(), results));
-  auto call = func::CallOp::create(builder, op.getLoc(), callee, arguments);
+  func::CallOp call = createCall(op, /*canRefuse=*/bool(branches),
+                                 !fill && !product.hasEpilogue());
   if (fill)
     fill.erase();
   op.erase();

@@ -5,6 +5,7 @@
 #include "nm/Dialect/NM/GPUTransforms/Passes.h"
 
 #include "GatherUnits.h"
+#include "LibraryEpilogue.h"
 #include "SplitK.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
@@ -173,7 +174,9 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
   if (isa<CublasScheduleAttr>(op.getScheduleAttr())) {
-    // The library's product has no epilogue, and either product is followed by
+    if (findLibraryEpilogue(op))
+      op = branchOnLibraryEpilogue(rewriter, op);
+    // Else the library's product has none, and either product is followed by
     // the same.
     if (op.hasEpilogue())
       op = splitEpilogue(rewriter, op, getRoundedSumType(op));

@@ -60,3 +60,32 @@ func.func @vector(%a: memref<4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c
     ins(%a, %v, %i : memref<4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8xf32>)
   return
 }
+
+// -----
+
+func.func @epilogue(%a: memref<8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected an epilogue that cuBLASLt has, a bias of columns, ReLU or GELU by tanh, for strategy cublas}}
+  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
+    ins(%a, %v, %i : memref<8x4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
+    epilogue {
+      ^bb0(%sum: f32):
+        %y = math.sin %sum : f32
+        nm.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+func.func @alone(%a: memref<8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected another branch under nm.has_cublas, for where cuBLASLt refuses the epilogue}}
+  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
+    ins(%a, %v, %i : memref<8x4xf32>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
+    epilogue {
+      ^bb0(%sum: f32):
+        %none = arith.constant 0.0 : f32
+        %y = arith.maximumf %sum, %none : f32
+        nm.yield %y : f32
+    }
+  return
+}

@@ -130,3 +130,53 @@ func.func @arithmetic(%a: memref<8x64xf32>, %v: memref<64x96xf32>, %i: memref<64
     ins(%a, %v, %i : memref<8x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<8x90xf32>)
   return
 }
+
+// cuBLASLt's epilogue of a bias and ReLU is number 6. Where it refuses, the other
+// branch runs.
+// CHECK-LABEL: func.func @epilogue
+// CHECK-SAME: memref<8x64xf32>, %{{.*}}: memref<64x96xf32>, %{{.*}}: memref<64x3xi8>, %[[BIAS:.*]]: memref<96xf32>
+// CHECK-DAG: %[[C6:.*]] = arith.constant 6 : index
+// CHECK: %[[BP:.*]] = memref.extract_aligned_pointer_as_index %[[BIAS]]
+// CHECK: %[[CODE:.*]] = func.call @nmCublasTryEpilogue({{.*}}, %[[C6]], %[[BP]])
+// CHECK: scf.yield %[[CODE]]
+// CHECK: linalg.fill
+func.func @epilogue(%a: memref<8x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %bias: memref<96xf32>, %c: memref<8x96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %loaded = nm.has_cublas
+  scf.if %loaded {
+    nm.spmm <1:1, block = 1x32> schedule #nm.cublas
+      ins(%a, %v, %i : memref<8x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<8x96xf32>)
+      epilogue ins(%bias : memref<96xf32>) maps [affine_map<(m, n) -> (n)>] {
+      ^bb0(%sum: f32, %b: f32):
+        %none = arith.constant 0.0 : f32
+        %x = arith.addf %sum, %b : f32
+        %y = arith.maximumf %x, %none : f32
+        nm.yield %y : f32
+      }
+  } else {
+    linalg.fill ins(%zero : f32) outs(%c : memref<8x96xf32>)
+  }
+  return
+}
+
+// A bias that is not contiguous is none that the library could add.
+// CHECK-LABEL: func.func @strided_bias
+// CHECK-NOT: nmCublasTry
+// CHECK: linalg.fill
+// CHECK: return
+func.func @strided_bias(%a: memref<8x64xf32>, %v: memref<64x96xf32>, %i: memref<64x3xi8>, %bias: memref<96xf32, strided<[2]>>, %c: memref<8x96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %loaded = nm.has_cublas
+  scf.if %loaded {
+    nm.spmm <1:1, block = 1x32> schedule #nm.cublas
+      ins(%a, %v, %i : memref<8x64xf32>, memref<64x96xf32>, memref<64x3xi8>) outs(%c : memref<8x96xf32>)
+      epilogue ins(%bias : memref<96xf32, strided<[2]>>) maps [affine_map<(m, n) -> (n)>] {
+      ^bb0(%sum: f32, %b: f32):
+        %x = arith.addf %sum, %b : f32
+        nm.yield %x : f32
+      }
+  } else {
+    linalg.fill ins(%zero : f32) outs(%c : memref<8x96xf32>)
+  }
+  return
+}

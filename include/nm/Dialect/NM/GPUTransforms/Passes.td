@@ -164,7 +164,9 @@ def NMTileToGpuBlocks
     A product of strategy `cublas` is made twice, in the branches of
     `scf.if %loaded`, where `%loaded = nm.has_cublas`: as one call, and as our
     own, by the schedule that `#nm.cublas` has for it: where that is `#nm.simt`,
-    operands that are narrower floats are widened to f32.
+    operands that are narrower floats are widened to f32. An epilogue is split
+    from both. One that cuBLASLt has stays on a third product, in a branch that
+    is tried first.
 
     Before:
     ```mlir
@@ -218,6 +220,13 @@ def NMCallCublas : Pass<"nm-call-cublas", "::mlir::ModuleOp"> {
     also runs where cuBLAS refuses the product, which the runtime's
     `nmCublasTryMultiply` then says: for i8 it takes fewer layouts than it
     documents. Without another branch that is an error of the call.
+
+    A product with an epilogue that cuBLASLt has, a bias of C's type along n,
+    ReLU, GELU by its tanh approximation, or a bias and either, becomes a call of
+    `nmCublasTryEpilogue`, which cuBLASLt's own epilogue makes (cuBLAS
+    documentation, "cublasLtEpilogue_t"). It stands in a branch; the other one
+    runs where the library refuses. `nm-tile-to-gpu-blocks` makes the branches,
+    and splits every other epilogue from its product.
 
     The operand types are f32, f16, bf16 and i8; others have no such product
     and are an error.

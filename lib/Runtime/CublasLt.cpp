@@ -1,0 +1,231 @@
+//===- CublasLt.cpp - Products with an epilogue of cuBLASLt ---------------===//
+
+#include "CublasLt.h"
+
+#include "StreamMemory.h"
+#include "nm/Support/CublasLibrary.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+
+using namespace nm;
+using namespace nm::cublas;
+using namespace nm::cuda;
+
+std::optional<CublasLt> CublasLt::find(void *library) {
+  std::optional<LtFunctions> functions = LtFunctions::find(library);
+  if (!functions)
+    return std::nullopt;
+  CublasLt blas;
+  blas.functions = *functions;
+  return blas;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Parts of k may be summed in memory of this size: what cuBLAS itself takes on
+/// a Hopper GPU.
+static constexpr uint64_t kMostWorkspace = uint64_t(32) << 20;
+/// Plans that a thread keeps.
+static constexpr size_t kMostPlans = 64;
+
+namespace {
+/// The descriptors of one product, and the algorithm that makes it, which are
+/// looked for once: that takes longer than small products.
+struct Plan {
+  explicit Plan(const LtFunctions &functions) : functions(functions) {}
+  Plan(const Plan &) = delete;
+  ~Plan() {
+    for (LtFunctions::Descriptor layout : {left, right, result})
+      if (layout)
+        functions.destroyLayout(layout);
+    if (product)
+      functions.destroyProduct(product);
+  }
+
+  /// Fills the plan in; returns cuBLAS' status.
+  int create(void *handle, const ColumnMajorProduct &wanted);
+  int setBias(const void *bias) {
+    return functions.setProduct(product, kProductBias, &bias, sizeof bias);
+  }
+
+  const LtFunctions &functions;
+  LtFunctions::Descriptor product = nullptr, left = nullptr, right = nullptr,
+                          result = nullptr;
+  LtFunctions::Found found = {};
+  /// Of the search.
+  int status = kStatusNotSupported;
+
+private:
+  int createLayout(LtFunctions::Descriptor &layout,
+                   const ColumnMajorMatrix &matrix, int64_t rows,
+                   int64_t columns, int64_t batches);
+  int createProduct(const ColumnMajorProduct &wanted);
+  int findAlgorithm(void *handle, const ColumnMajorProduct &wanted);
+};
+} // namespace
+
+/// The bytes that `address` is a multiple of, at most 256, which the library
+/// takes addresses to be aligned to where it is not told.
+static uint32_t alignmentOf(const void *address) {
+  auto bits = reinterpret_cast<uintptr_t>(address) | 256;
+  return uint32_t(bits & (~bits + 1));
+}
+
+int Plan::createLayout(LtFunctions::Descriptor &layout,
+                       const ColumnMajorMatrix &matrix, int64_t rows,
+                       int64_t columns, int64_t batches) {
+  if (matrix.op == kTranspose)
+    std::swap(rows, columns);
+  if (int code =
+          functions.createLayout(&layout, matrix.type, uint64_t(rows),
+                                 uint64_t(columns), int64_t(matrix.leading)))
+    return code;
+  auto count = int32_t(batches);
+  int64_t stride = matrix.batch;
+  if (int code =
+          functions.setLayout(layout, kLayoutBatches, &count, sizeof count))
+    return code;
+  return functions.setLayout(layout, kLayoutBatchStride, &stride,
+                             sizeof stride);
+}
+
+int Plan::createProduct(const ColumnMajorProduct &wanted) {
+  constexpr int kScaleF32 = 0;
+  if (int code = functions.createProduct(&product, wanted.compute, kScaleF32))
+    return code;
+  auto kind = uint32_t(wanted.epilogue);
+  for (auto [attribute, value, size] :
+       {std::tuple<int, const void *, size_t>(kProductOpOfA, &wanted.left.op,
+                                              sizeof wanted.left.op),
+        {kProductOpOfB, &wanted.right.op, sizeof wanted.right.op},
+        {kProductEpilogue, &kind, sizeof kind}})
+    if (int code = functions.setProduct(product, attribute, value, size))
+      return code;
+  // How it is aligned decides between algorithms.
+  return wanted.bias ? setBias(wanted.bias) : 0;
+}
+
+int Plan::findAlgorithm(void *handle, const ColumnMajorProduct &wanted) {
+  LtFunctions::Descriptor preference = nullptr;
+  if (int code = functions.createPreference(&preference))
+    return code;
+  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE: parts of sums stay f32.
+  constexpr uint32_t kReductions = 2;
+  int code = functions.setPreference(preference, kPreferWorkspace,
+                                     &kMostWorkspace, sizeof kMostWorkspace);
+  if (code == 0)
+    code = functions.setPreference(preference, kPreferReductions, &kReductions,
+                                   sizeof kReductions);
+  const void *addresses[] = {wanted.left.data, wanted.right.data, wanted.data,
+                             wanted.data};
+  for (int i = 0; i < 4 && code == 0; ++i) {
+    uint32_t alignment = alignmentOf(addresses[i]);
+    code = functions.setPreference(preference, kPreferAlignments[i], &alignment,
+                                   sizeof alignment);
+  }
+  int count = 0;
+  if (code == 0)
+    code = functions.findAlgorithms(handle, product, left, right, result,
+                                    result, preference, 1, &found, &count);
+  functions.destroyPreference(preference);
+  if (code == 0)
+    code = count == 0 ? kStatusNotSupported : found.status;
+  return code;
+}
+
+int Plan::create(void *handle, const ColumnMajorProduct &wanted) {
+  int code =
+      createLayout(left, wanted.left, wanted.rows, wanted.k, wanted.batches);
+  if (code == 0)
+    code = createLayout(right, wanted.right, wanted.k, wanted.columns,
+                        wanted.batches);
+  if (code == 0)
+    code = createLayout(result, wanted.result, wanted.rows, wanted.columns,
+                        wanted.batches);
+  if (code == 0)
+    code = createProduct(wanted);
+  if (code == 0)
+    code = findAlgorithm(handle, wanted);
+  return code;
+}
+
+/// What a plan depends on.
+using Key = std::array<int64_t, 22>;
+
+static Key keyOf(void *handle, const ColumnMajorProduct &product) {
+  Key key = {int64_t(reinterpret_cast<uintptr_t>(handle)),
+             product.rows,
+             product.columns,
+             product.k,
+             product.batches,
+             product.compute,
+             product.epilogue,
+             alignmentOf(product.data),
+             alignmentOf(product.bias),
+             product.result.type};
+  size_t next = 10;
+  for (const ColumnMajorMatrix *matrix :
+       {&product.left, &product.right, &product.result}) {
+    key[next++] = matrix->leading;
+    key[next++] = matrix->batch;
+    if (matrix == &product.result)
+      continue;
+    key[next++] = matrix->type;
+    key[next++] = matrix->op;
+    key[next++] = alignmentOf(matrix->data);
+  }
+  return key;
+}
+
+/// The thread's plan for products like `product`.
+static Plan &planFor(const LtFunctions &functions, void *handle,
+                     const ColumnMajorProduct &product) {
+  static thread_local std::map<Key, std::unique_ptr<Plan>> plans;
+  Key key = keyOf(handle, product);
+  auto known = plans.find(key);
+  if (known != plans.end())
+    return *known->second;
+  // Sizes that change with each call would otherwise be kept forever.
+  if (plans.size() >= kMostPlans)
+    plans.clear();
+  auto plan = std::make_unique<Plan>(functions);
+  plan->status = plan->create(handle, product);
+  return *plans.emplace(key, std::move(plan)).first->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+Result<int> CublasLt::multiply(const ContextScope &scope, void *handle,
+                               const ColumnMajorProduct &product,
+                               Stream stream) const {
+  Plan &plan = planFor(functions, handle, product);
+  if (plan.status != 0)
+    return plan.status;
+  if (int code = product.bias ? plan.setBias(product.bias) : 0)
+    return code;
+  Address workspace = 0;
+  if (plan.found.workspaceBytes != 0) {
+    Result<Address> memory =
+        allocateOnStream(scope, plan.found.workspaceBytes, stream);
+    if (!memory)
+      return memory.error();
+    workspace = *memory;
+  }
+  const float one = 1, zero = 0;
+  int code = functions.multiply(
+      handle, plan.product, &one, product.left.data, plan.left,
+      product.right.data, plan.right, &zero, product.data, plan.result,
+      product.data, plan.result, plan.found.algorithm.data(),
+      reinterpret_cast<void *>(workspace), plan.found.workspaceBytes, stream);
+  if (workspace != 0)
+    if (Status freed = freeOnStream(scope, workspace, stream); !freed)
+      return freed.error();
+  return code;
+}

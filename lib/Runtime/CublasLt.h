@@ -1,0 +1,52 @@
+//===- CublasLt.h - Products with an epilogue of cuBLASLt -------*- C++ -*-===//
+
+#ifndef NM_LIB_RUNTIME_CUBLASLT_H
+#define NM_LIB_RUNTIME_CUBLASLT_H
+
+#include "CudaDriver.h"
+#include "nm/Support/CublasLtLibrary.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace nm::cuda {
+
+/// A matrix as the library sees it, column-major: a row-major one is its
+/// transpose. The enums are cuBLAS'.
+struct ColumnMajorMatrix {
+  const void *data;
+  int type, op, leading;
+  long long batch;
+};
+
+/// D[rows x columns] = epilogue(left * right), as the library sees it.
+struct ColumnMajorProduct {
+  ColumnMajorMatrix left, right;
+  int64_t rows, columns, k, batches;
+  /// D, whose type and rows' distance `result` has.
+  void *data;
+  ColumnMajorMatrix result;
+  int compute;
+  /// A cublasLtEpilogue_t, and what it adds to each of D's columns.
+  int64_t epilogue = 0;
+  const void *bias = nullptr;
+};
+
+/// cuBLASLt, which cuBLAS brings along.
+class CublasLt {
+public:
+  /// That which `library`, cuBLAS, depends on; none where it depends on none.
+  static std::optional<CublasLt> find(void *library);
+
+  /// Queues the product on `stream`, for `handle`, cuBLAS'. Returns cuBLAS'
+  /// status: that of a product which it has not, if there is no algorithm.
+  Result<int> multiply(const ContextScope &scope, void *handle,
+                       const ColumnMajorProduct &product, Stream stream) const;
+
+private:
+  cublas::LtFunctions functions;
+};
+
+} // namespace nm::cuda
+
+#endif // NM_LIB_RUNTIME_CUBLASLT_H

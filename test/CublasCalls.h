@@ -1,0 +1,37 @@
+/*===- CublasCalls.h - What emitted code calls of cuBLAS --------*- C++ -*-===*\
+|*
+|* The runtime's functions that nm-call-cublas declares.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef NM_TEST_CUBLASCALLS_H
+#define NM_TEST_CUBLASCALLS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+int64_t nmCublasIsLoaded();
+int64_t nmCublasTryMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
+                            const void *a, const void *b, void *c, int64_t type,
+                            int64_t outputType, int64_t rowOfA, int64_t rowOfB,
+                            int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+                            int64_t transposeA, int64_t transposeC,
+                            int64_t flags);
+int64_t nmCublasTryEpilogue(int64_t m, int64_t n, int64_t k, int64_t batches,
+                            const void *a, const void *b, void *c, int64_t type,
+                            int64_t outputType, int64_t rowOfA, int64_t rowOfB,
+                            int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+                            int64_t transposeA, int64_t transposeC,
+                            int64_t flags, int64_t epilogue, const void *bias);
+void nmCublasMultiply(int64_t m, int64_t n, int64_t k, int64_t batches,
+                      const void *a, const void *b, void *c, int64_t type,
+                      int64_t outputType, int64_t rowOfA, int64_t rowOfB,
+                      int64_t rowOfC, int64_t batchOfA, int64_t batchOfC,
+                      int64_t transposeA, int64_t transposeC, int64_t flags);
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NM_TEST_CUBLASCALLS_H */
