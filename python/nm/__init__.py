@@ -10,6 +10,7 @@ docs/Python.md of the repository is the guide.
 
 from . import io
 from ._cache import CacheWarning, cache_dir, clear_cache
+from ._checkpoint import Converted, ConvertReport, convert
 from ._compile import compile, compile_options, compiler_build, lower
 from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
                       Diagnostic, DTypeError, Error, FileFormatError,
@@ -29,11 +30,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AxisWarning", "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
-    "CompilerNotFoundError", "DTypeError", "DeviceError", "Diagnostic", "Error",
+    "CompilerNotFoundError", "ConvertReport", "Converted", "DTypeError", "DeviceError",
+    "Diagnostic", "Error",
     "FileFormatError", "Function", "Module", "Pattern", "PatternError",
     "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "ShapeError",
     "SparseTensor", "TensorType", "Window", "cache_dir", "check", "clear_cache",
-    "compile", "compile_options", "compiler_build", "compress", "detect",
+    "compile", "compile_options", "compiler_build", "compress", "convert", "detect",
     "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
     "matmul", "precompile", "prepare", "prune", "save_weights",
     "set_num_threads", "wanda_scores",

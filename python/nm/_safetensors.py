@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +27,19 @@ _DTYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2",
            "i8": "i1", "u8": "u1", "bool": "?"}
 # What the format allows; a damaged length would ask for all memory.
 _MAX_HEADER = 100_000_000
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """Bytes of a tensor, whose type only the format has to know.
+
+    Attributes:
+        kind: safetensors' name of the type.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    data: np.ndarray
 
 
 class SafetensorsFile(Mapping):
@@ -96,12 +110,21 @@ class SafetensorsFile(Mapping):
         with reading(f"{self.path}: {name}", "sizes of an array"):
             return element, part.view(_DTYPES[element]).reshape(shape)
 
+    def stored(self, name: str) -> StoredTensor:
+        """A tensor of any type as it lies in the file."""
+        kind, shape, begin, end = self._header[name]
+        return StoredTensor(_NAMES.get(kind, kind), shape,
+                            self._data[self._begin + begin:self._begin + end])
+
     def info(self, name: str) -> tuple[str, tuple[int, ...]]:
         """Type and shape of a tensor."""
         return self._header[name][:2]
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.raw(name)[1]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._header
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._header)
@@ -111,20 +134,34 @@ class SafetensorsFile(Mapping):
 
 
 def write(path: str | os.PathLike,
-          tensors: Mapping[str, tuple[str, np.ndarray]],
+          tensors: Mapping[str, tuple[str, np.ndarray] | StoredTensor],
           metadata: Mapping[str, str]) -> None:
-    """Writes raw tensors, given with their types, whole or not at all."""
+    """Writes tensors, raw arrays with their types or as they lay in a file, whole or
+    not at all."""
     header: dict = {"__metadata__": dict(metadata)}
     at = 0
+    stored = {name: _stored(tensor) for name, tensor in tensors.items()}
     # Widest elements first, so that every tensor is aligned to its own.
-    ordered = sorted(tensors.items(), key=lambda item: -item[1][1].itemsize)
-    for name, (element, array) in ordered:
-        header[name] = {"dtype": _NAMES[element], "shape": list(array.shape),
-                        "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
+    ordered = sorted(stored.items(), key=lambda item: -_width(item[1]))
+    for name, tensor in ordered:
+        header[name] = {"dtype": tensor.kind, "shape": list(tensor.shape),
+                        "data_offsets": [at, at + tensor.data.nbytes]}
+        at += tensor.data.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
     with written_whole(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for _, (_, array) in ordered:
-            file.write(np.ascontiguousarray(array).data)
+        for _, tensor in ordered:
+            file.write(np.ascontiguousarray(tensor.data).data)
+
+
+def _stored(tensor: tuple[str, np.ndarray] | StoredTensor) -> StoredTensor:
+    if isinstance(tensor, StoredTensor):
+        return tensor
+    element, array = tensor
+    return StoredTensor(_NAMES[element], array.shape, array)
+
+
+def _width(tensor: StoredTensor) -> int:
+    """The bytes of an element, from those of all where the type is not known."""
+    return tensor.data.nbytes // max(math.prod(tensor.shape), 1)

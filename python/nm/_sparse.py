@@ -41,7 +41,7 @@ class SparseTensor:
     def __init__(self, values: Any, indices: Any, shape: tuple[int, ...],
                  pattern: str | Pattern, dtype: str | None = None):
         self.pattern = parse_pattern(pattern)
-        self.shape = _weight_shape(shape)
+        self.shape = weight_shape(shape)
         self.dtype, self._values = _raw_values(values, dtype)
         self._indices = _raw_indices(indices)
         lib.check(lib.runtime.nmVerifyCondensed(
@@ -160,7 +160,7 @@ def check_weight_shape(shape: tuple[int, ...]) -> None:
                          f"{shape}")
 
 
-def _weight_shape(shape: Any) -> tuple[int, ...]:
+def weight_shape(shape: Any) -> tuple[int, ...]:
     """The sizes that someone gave, or a file."""
     try:
         sizes = tuple(operator.index(size) for size in shape)

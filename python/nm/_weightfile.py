@@ -1,11 +1,14 @@
 """Files of condensed weights: safetensors whose metadata tell the rest.
 
-    metadata  format = "nm.sparse"    version = "1"
+    metadata  format = "nm.sparse"    version = "2"
               weights = {"<name>": {"pattern": "2:4, dim = 1", "shape": [n, k],
                                     "dtype": "f32"}, ...} as JSON
-    tensors   "<name>.values" [w, np]    "<name>.indices" [w/bk, np/bn] U8
+    tensors   "<name>.values" [w, np]    "<name>.indices" U8, the positions
+              [w/bk, np/bn] in ceil(log2 M) bits each, from the lowest bit on
 
-Other readers of safetensors read the parts; nm maps them and checks every index.
+Other tensors in such a file are those that stayed dense. In version 1 an index is a
+byte, and "<name>.indices" has its shape. Other readers of safetensors read the parts;
+nm maps the values and checks every index.
 """
 
 from __future__ import annotations
@@ -13,30 +16,64 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from . import _safetensors
-from ._errors import Error, FileFormatError, reading
-from ._pattern import read_pattern
-from ._sparse import SparseTensor
+from ._bits import bits_for, pack_bits, packed_bytes, unpack_bits
+from ._errors import Error, FileFormatError, ShapeError, reading
+from ._pattern import Pattern, read_pattern
+from ._sparse import SparseTensor, weight_shape
 
-FORMAT, VERSION = "nm.sparse", 1
+FORMAT, VERSION = "nm.sparse", 2
+# What metadata call the format that a file had, or would have, of dense weights.
+_FORMER = "nm.format"
 
 
 def save_weights(path: str | os.PathLike,
                  weights: Mapping[str, SparseTensor]) -> None:
     """Writes weights by name to one file, whole or not at all."""
-    tensors, records = {}, {}
+    tensors: dict = {}
     for name, weight in dict(weights).items():
         if not isinstance(weight, SparseTensor):
             raise TypeError(f"expected {name} to be an nm.SparseTensor, as "
                             f"nm.compress makes, but got {type(weight).__name__}")
-        records[name] = {"pattern": str(weight.pattern),
-                         "shape": list(weight.shape), "dtype": weight.dtype}
-        tensors[f"{name}.values"] = (weight.dtype, weight._values)
-        tensors[f"{name}.indices"] = ("u8", weight._indices)
-    _safetensors.write(path, tensors, {
-        "format": FORMAT, "version": str(VERSION),
-        "weights": json.dumps(records)})
+        tensors.update(parts_of(name, weight))
+    _safetensors.write(path, tensors, metadata_of(weights, {}))
+
+
+def parts_of(name: str, weight: SparseTensor) -> dict[str, tuple[str, np.ndarray]]:
+    """The tensors of a weight in a file, raw arrays with their types."""
+    indices = pack_bits(weight._indices, bits_for(weight.pattern.m))
+    return {f"{name}.values": (weight.dtype, weight._values),
+            f"{name}.indices": ("u8", indices)}
+
+
+def metadata_of(weights: Mapping[str, SparseTensor], plain: Mapping[str, str]
+                ) -> dict[str, str]:
+    """The metadata of a file with these weights, beside those that it had without."""
+    records = {name: {"pattern": str(weight.pattern), "shape": list(weight.shape),
+                      "dtype": weight.dtype} for name, weight in weights.items()}
+    own = {"format": FORMAT, "version": str(VERSION), "weights": json.dumps(records)}
+    if "format" in plain:
+        own[_FORMER] = plain["format"]
+    return {**plain, **own}
+
+
+def plain_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+    """The inverse: what a file says beside its condensed weights."""
+    if not is_weight_file(metadata):
+        return dict(metadata)
+    own = ("format", "version", "weights", _FORMER)
+    plain = {key: value for key, value in metadata.items() if key not in own}
+    return {**plain, "format": metadata.get(_FORMER, "pt")}
+
+
+def part_names(metadata: Mapping[str, str]) -> set[str]:
+    """The tensors of a file that are parts of condensed weights."""
+    names = json.loads(metadata["weights"]) if is_weight_file(metadata) else ()
+    return {f"{name}.{part}" for name in names for part in ("values", "indices")}
 
 
 def load_weights(path: str | os.PathLike) -> dict[str, SparseTensor]:
@@ -74,8 +111,8 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
             f"format is {metadata.get('format', 'not given')}; nm.io.load_dense "
             "reads dense weights")
     version = metadata.get("version")
-    if version != str(VERSION):
-        raise FileFormatError(f"{file.path}: expected version {VERSION} of the "
+    if version not in ("1", str(VERSION)):
+        raise FileFormatError(f"{file.path}: expected version 1 or {VERSION} of the "
                               f"format, but got {version}")
     with reading(file.path, "a description of its weights"):
         records = json.loads(metadata["weights"])
@@ -94,7 +131,19 @@ def _weight(file: _safetensors.SafetensorsFile, name: str, record: dict
                                   f"{dtype}, but got {element}")
         parts.append(array)
     try:
-        return SparseTensor(parts[0], parts[1], record["shape"],
-                            read_pattern(record["pattern"]), record["dtype"])
+        pattern, shape = read_pattern(record["pattern"]), record["shape"]
+        if file.metadata["version"] != "1":
+            parts[1] = _unpack_indices(parts[1], pattern, shape, f"{name}.indices")
+        return SparseTensor(parts[0], parts[1], shape, pattern, record["dtype"])
     except Error as error:
         raise FileFormatError(f"{file.path}: {name}: {error}") from None
+
+
+def _unpack_indices(packed: np.ndarray, pattern: Pattern, shape: Any, name: str
+                    ) -> np.ndarray:
+    _, sizes = pattern.condensed_shapes(*pattern.sizes(weight_shape(shape)))
+    count, bits = sizes[0] * sizes[1], bits_for(pattern.m)
+    if packed.shape != (packed_bytes(count, bits),):
+        raise ShapeError(f"expected {name} of {packed_bytes(count, bits)} bytes, {count} "
+                         f"positions of {bits} bits, but got shape {packed.shape}")
+    return unpack_bits(packed, count, bits).reshape(sizes)

@@ -67,7 +67,8 @@ def test_prune_convert(model, capsys, tmp_path):
         nm.prune(weights["dense.weight"], "1:4", axis=1).weight)
     out = tmp_path / "condensed.safetensors"
     code, report = run_json(capsys, "convert", pruned, "-o", out)
-    assert code == 0 and not report["skipped"]
+    assert code == 0 and not report["left_dense"] and report["kept"] == ["bias"]
+    np.testing.assert_array_equal(nm.io.open_weights(out)["bias"], weights["bias"])
     again = nm.load_weights(out)
     np.testing.assert_array_equal(again["dense.weight"].decompress(),
                                   source["dense.weight"])
@@ -75,7 +76,7 @@ def test_prune_convert(model, capsys, tmp_path):
     assert "'dense.weight'" in capsys.readouterr().err
     assert main(["convert", str(path), "-o", str(out), "--pattern=2:4",
                  "--skip"]) == 0
-    assert "left out dense.weight" in capsys.readouterr().out
+    assert "left dense dense.weight" in capsys.readouterr().out
     assert list(nm.load_weights(out)) == ["sparse.weight"]
     assert main(["prune", str(path), "--pattern=2:4", "-o", str(pruned)]) == 0
     assert "non-zeros dropped" in capsys.readouterr().out

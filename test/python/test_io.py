@@ -89,13 +89,14 @@ def test_compressed_tensors(draw, tmp_path, form):
     else:
         dense[2, :4] = 0
         parts = bitmask_parts(dense)
+        parts["w.row_offsets"] = np.arange(6)
     path = tmp_path / "model.safetensors"
-    write_safetensors(path, {**parts, "w_scale": np.ones(6, np.float32)})
+    write_safetensors(path, {**parts, "w.weight_scale": np.ones(6, np.float32)})
     source = nm.io.open_weights(path)
-    assert source.info("w") == ("f32", (6, 28)) and list(source)[0] == "w"
-    np.testing.assert_array_equal(source["w"], dense)
-    np.testing.assert_array_equal(source.scale("w"), np.ones(6))
-    assert source.scale("w_scale") is None
+    assert source.info("w.weight") == ("f32", (6, 28)) and list(source) == ["w.weight", "w.weight_scale"]
+    np.testing.assert_array_equal(source["w.weight"], dense)
+    np.testing.assert_array_equal(source.scale("w.weight"), np.ones(6))
+    assert source.scale("w.weight_scale") is None
 
 
 @pytest.mark.parametrize("change,text", [
@@ -109,7 +110,7 @@ def test_damaged_bitmask(draw, tmp_path, change, text):
     parts = change(bitmask_parts(draw.weight((6, 28), "2:4", axis=1)))
     write_safetensors(tmp_path / "m.safetensors", parts)
     with pytest.raises(nm.FileFormatError, match=text):
-        nm.io.open_weights(tmp_path / "m.safetensors")["w"]
+        nm.io.open_weights(tmp_path / "m.safetensors")["w.weight"]
 
 
 def test_scales_must_be_finite(draw, tmp_path):

@@ -3,61 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
-from .. import PatternError, compress, detect, save_weights
-from .._progress import with_progress
-from .common import (add_weight_arguments, check_output, chosen_weights,
-                     given_pattern, print_json, print_table, shape_text)
+from .. import convert
+from .._checkpoint import FORMATS, ConvertReport
+from .._progress import ProgressLine
+from .common import (add_weight_arguments, given_pattern, print_json, print_table,
+                     shape_text)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_weight_arguments(parser, pattern_required=False)
     parser.add_argument("-o", "--output", required=True,
-                        help=".safetensors of condensed weights, for "
-                        "nm.load_weights")
+                        help=".safetensors with the weights condensed and the other "
+                        "tensors as they are; a folder where FILE is one, which gets "
+                        "the model's other files, too")
     parser.add_argument("--skip", action="store_true",
-                        help="leave out weights that break the pattern, in place "
+                        help="leave weights dense that break the pattern, in place "
                         "of failing")
+    parser.add_argument("--format", default="nm", choices=FORMATS,
+                        help="what condensed weights are written as (default nm); "
+                        "dense is the way back")
 
 
 def run(args: argparse.Namespace) -> int:
-    check_output(args.output)
-    given = given_pattern(args)
-    source, names = chosen_weights(args)
-    weights, skipped = {}, {}
-    for name in with_progress(names, len(names), "compressing"):
-        dense = source[name]
-        pattern, reason = (given, "") if given else detect(dense, axis=args.axis)
-        if pattern is None:
-            skipped[name] = reason
-            continue
-        try:
-            weights[name] = compress(dense, pattern, name=name)
-        except PatternError as error:
-            if not args.skip:
-                raise
-            skipped[name] = str(error)
-    if not weights:
-        raise PatternError(f"{args.file}: expected weights with an N:M pattern, "
-                           f"but of {len(names)} none has one")
-    save_weights(args.output, weights)
-    _report(args, weights, skipped, source)
+    with ProgressLine(sys.stderr) as line:
+        report = convert(args.file, args.output, given_pattern(args),
+                         names=args.name or ("*",), axis=args.axis, skip=args.skip,
+                         format=args.format, progress=line.show)
+    if args.json:
+        print_json(_to_json(report))
+        return 0
+    print_table(["weight", "shape", "pattern", "bytes", "of dense"],
+                [[name, shape_text(w.shape), w.pattern.describe(), str(w.bytes),
+                  f"{100 * w.bytes / w.dense_bytes:.1f} %"]
+                 for name, w in report.weights.items()])
+    for name, reason in report.left_dense.items():
+        print(f"left dense {name}: {reason}")
+    print(f"\nwritten to {args.output}, with {len(report.kept)} other tensors")
     return 0
 
 
-def _report(args: argparse.Namespace, weights: dict, skipped: dict, source
-            ) -> None:
-    dense = {name: source[name].nbytes for name in weights}
-    if args.json:
-        print_json({"weights": {
-            name: {"pattern": str(w.pattern), "shape": w.shape, "dtype": w.dtype,
-                   "bytes": w.nbytes, "dense_bytes": dense[name]}
-            for name, w in weights.items()}, "skipped": skipped})
-        return
-    print_table(["weight", "shape", "pattern", "bytes", "of dense"],
-                [[name, shape_text(w.shape), w.pattern.describe(), str(w.nbytes),
-                  f"{100 * w.nbytes / dense[name]:.1f} %"]
-                 for name, w in weights.items()])
-    for name, reason in skipped.items():
-        print(f"left out {name}: {reason}")
-    print(f"\nwritten to {args.output}")
+def _to_json(report: ConvertReport) -> dict:
+    return {"weights": {
+        name: {"pattern": str(w.pattern), "shape": w.shape, "dtype": w.dtype,
+               "bytes": w.bytes, "dense_bytes": w.dense_bytes}
+        for name, w in report.weights.items()}, "left_dense": report.left_dense,
+        "kept": report.kept, "files": report.files}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
-from .. import _arrays, _safetensors
+from .. import _safetensors
 from .. import prune as prune_weight
 from .._progress import with_progress
 from .common import (add_weight_arguments, check_output, chosen_weights,
@@ -25,10 +23,11 @@ def run(args: argparse.Namespace) -> int:
     source, names = chosen_weights(args)
     tensors, reports = {}, {}
     for name in with_progress(source, len(source), "pruning"):
-        array = source[name]
+        element, array = source.raw(name)
         if name in names:
-            array, reports[name] = prune_weight(array, pattern)
-        tensors[name] = _raw(source.info(name)[0], array)
+            pruned, reports[name] = prune_weight(source[name], pattern)
+            array = pruned.view(array.dtype)
+        tensors[name] = element, array
     _safetensors.write(args.output, tensors, {
         "format": "pt", "nm.pattern": str(pattern),
         "nm.pruned": ",".join(names)})
@@ -45,9 +44,3 @@ def run(args: argparse.Namespace) -> int:
     print(f"\npattern {pattern.describe()}: N is kept of every M; written to "
           f"{args.output}")
     return 0
-
-
-def _raw(element: str, array: np.ndarray) -> tuple[str, np.ndarray]:
-    if element in ("bf16", "f8E4M3FN"):
-        return element, array.view(_arrays.raw_empty((), element).dtype)
-    return {"uint8": "u8", "int16": "i16"}.get(element, element), array

@@ -6,12 +6,12 @@
 `open_weights` reads dense safetensors (one file, shards with an index, or a
 folder of either), compressed-tensors' sparse-24-bitmask and sparse-bitmask, .npy,
 .npz and the initializers of .onnx. Forms that come as arrays have a function each:
-`from_bitmask`, `from_cutlass`, `apply_mask`.
+`from_bitmask`, `from_cutlass`, `apply_mask`; `to_bitmask` is the way back.
 """
 
-from ._bitmask import apply_mask, from_bitmask
+from ._bitmask import apply_mask, from_bitmask, to_bitmask
 from ._cutlass import from_cutlass
 from ._source import WeightSource, load_dense, open_weights
 
 __all__ = ["WeightSource", "apply_mask", "from_bitmask", "from_cutlass",
-           "load_dense", "open_weights"]
+           "load_dense", "open_weights", "to_bitmask"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _arrays
-from .._errors import DTypeError, FileFormatError, ShapeError
-from .._sparse import weight_view
+from .._errors import DTypeError, FileFormatError, PatternError, ShapeError
+from .._sparse import SparseTensor, weight_view
 
 
 def _on_host(array: Any) -> np.ndarray:
@@ -58,6 +58,52 @@ def from_bitmask(compressed: Any, bitmask: Any, shape: Any,
     dense = np.zeros((rows, columns), values.dtype)
     dense[mask] = values
     return dense
+
+
+def to_bitmask(w: SparseTensor, name: str, form: str = "sparse-bitmask"
+               ) -> dict[str, tuple[str, np.ndarray]]:
+    """The parts that compressed-tensors stores of a weight.
+
+    Args:
+        w: a weight; of ``sparse-24-bitmask`` one of 2:4, ``[out, in]`` and with whole
+            windows.
+        name: of the layer's weight; the parts have the layer's name.
+        form: ``"sparse-24-bitmask"`` or ``"sparse-bitmask"``.
+
+    Returns:
+        raw arrays with their types, by name.
+
+    Raises:
+        PatternError: the form does not have the pattern.
+    """
+    pattern = w.pattern
+    is_24 = form == "sparse-24-bitmask"
+    if is_24 and ((pattern.n, pattern.m, pattern.block, pattern.axis)
+                  != (2, 4, (1, 1), 1) or w.k % 4):
+        raise PatternError(f"{name}: expected 2:4 of [out, in] with inputs in whole "
+                           f"windows for {form}, but got {w}; sparse-bitmask has any")
+    dense = _arrays.raw_empty(w.shape, w.dtype)
+    dense[...] = _arrays.as_numpy(_arrays.host_array(w.decompress())[0])
+    mask = _kept_mask(w) if is_24 else dense != 0
+    values = dense[mask]
+    layer = name.removesuffix(".weight")
+    parts = {"shape": ("i64", np.array(w.shape, np.int64)),
+             "compressed": (w.dtype, values),
+             "bitmask": ("u8", np.packbits(mask, axis=1, bitorder="little"))}
+    if is_24:
+        parts["shape"] = ("i64", parts["shape"][1].reshape(-1, 1))
+        parts["compressed"] = (w.dtype, values.reshape(len(dense), -1))
+    else:
+        counts = mask.sum(1)
+        parts["row_offsets"] = ("i64", np.cumsum(counts) - counts)
+    return {f"{layer}.{part}": tensor for part, tensor in parts.items()}
+
+
+def _kept_mask(w: SparseTensor) -> np.ndarray:
+    """Where the kept units are, also those that are zero."""
+    ones = SparseTensor(np.ones(w._values.shape, np.int8), w._indices, w.shape,
+                        w.pattern)
+    return ones.decompress() != 0
 
 
 def apply_mask(weight: Any, mask: Any) -> Any:

@@ -12,12 +12,15 @@ import numpy as np
 from .. import _arrays
 from .._errors import Error, FileFormatError, reading
 from .._safetensors import SafetensorsFile
-from .._weightfile import is_weight_file, load_weights
+from .._sparse import SparseTensor
+from .._weightfile import is_weight_file, load_weights, part_names
 from ._bitmask import from_bitmask
 from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
 
 _BITMASK_PARTS = (".shape", ".compressed", ".bitmask")
+# Of sparse-bitmask alone; the bitmask says the same.
+_ROW_OFFSETS = ".row_offsets"
 # What cannot be read, and the call that gives what can.
 _REFUSED = {
     ".pt": "torch.save files run code when they are read; in torch, "
@@ -46,6 +49,7 @@ class WeightSource(Mapping):
     def __init__(self, path: str):
         self.path = path
         self._entries: dict[str, tuple[str, tuple[int, ...], Callable]] = {}
+        self._condensed: dict[str, SparseTensor] = {}
 
     def _add(self, name: str, element: str, shape: tuple[int, ...],
              read: Callable[[], np.ndarray]) -> None:
@@ -58,6 +62,14 @@ class WeightSource(Mapping):
         element, _, read = self._entries[name]
         return _typed(read(), element)
 
+    def raw(self, name: str) -> tuple[str, np.ndarray]:
+        """MLIR's name of a tensor's type (or u8, i16, bool), and its elements; those
+        of bf16 and f8E4M3FN as unsigned integers."""
+        element, array = self.info(name)[0], self[name]
+        if element in ("bf16", "f8E4M3FN"):
+            return element, array.view(_arrays.raw_empty((), element).dtype)
+        return {"uint8": "u8", "int16": "i16"}.get(element, element), array
+
     def info(self, name: str) -> tuple[str, tuple[int, ...]]:
         """MLIR's name of a tensor's type, and its shape."""
         return self._entries[name][:2]
@@ -68,6 +80,10 @@ class WeightSource(Mapping):
         return [name for name, (element, shape, _) in self._entries.items()
                 if len(shape) == 2 and min(shape) > 1
                 and element in ("f32", "f16", "bf16", "f8E4M3FN", "i8")]
+
+    def condensed(self, name: str) -> SparseTensor | None:
+        """A weight that the file has in condensed form, or None."""
+        return self._condensed.get(name)
 
     def scale(self, name: str) -> np.ndarray | None:
         """The scales that a quantized weight is multiplied with, float32, or None.
@@ -102,16 +118,14 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
     """
     text = os.fspath(path)
     source = WeightSource(text)
-    if os.path.isdir(text):
-        _add_folder(source, Path(text))
+    if os.path.isdir(text) or text.endswith(".index.json"):
+        for shard in shards_of(Path(text)):
+            _add_safetensors(source, str(shard))
         return source
     suffix = Path(text).suffix.lower()
     if suffix in _REFUSED:
         raise FileFormatError(f"{text}: expected .safetensors, .npy, .npz or "
                               f".onnx, but got {suffix}: {_REFUSED[suffix]}")
-    if text.endswith(".index.json"):
-        _add_shards(source, Path(text))
-        return source
     readers = {".safetensors": _add_safetensors, ".npy": _add_npy,
                ".npz": _add_npz, ".onnx": _add_onnx}
     if suffix not in readers:
@@ -149,10 +163,13 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
     if is_weight_file(file.metadata):
         for name, weight in load_weights(path).items():
             source._add(name, weight.dtype, weight.shape, weight.decompress)
-        return
+            source._condensed[name] = weight
     _refuse_marlin(file)
+    parts = part_names(file.metadata)
     for name in file:
-        base = next((name[:-len(part)] for part in _BITMASK_PARTS
+        if name in parts:
+            continue
+        base = next((name[:-len(part)] for part in (*_BITMASK_PARTS, _ROW_OFFSETS)
                      if name.endswith(part)), None)
         if base and all(base + part in file for part in _BITMASK_PARTS):
             if name.endswith(".compressed"):
@@ -182,30 +199,34 @@ def _refuse_marlin(file: SafetensorsFile) -> None:
 def _add_bitmask(source: WeightSource, file: SafetensorsFile, base: str) -> None:
     shape = file[f"{base}.shape"].reshape(-1)
     element, _ = file.info(f"{base}.compressed")
-    source._add(base, element, tuple(shape.tolist()), lambda: from_bitmask(
+    # The parts have the name of the layer, of older files that of its weight.
+    name = base if base.endswith(".weight") else f"{base}.weight"
+    source._add(name, element, tuple(shape.tolist()), lambda: from_bitmask(
         file[f"{base}.compressed"], file[f"{base}.bitmask"], shape,
         f"{file.path}: {base}"))
 
 
-def _add_shards(source: WeightSource, index: Path) -> None:
-    with reading(index, "an index of safetensors"):
-        shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))
+def shards_of(path: Path) -> list[Path]:
+    """The files of an index of shards, or of a folder of safetensors.
+
+    Raises:
+        FileFormatError: it is no index, or there are none.
+    """
+    if path.is_dir():
+        files = sorted(path.glob("*.safetensors"))
+        if not files:
+            raise FileFormatError(f"{path}: expected a folder with .safetensors "
+                                  "files, but found none")
+        return files
+    with reading(path, "an index of safetensors"):
+        shards = sorted(set(json.loads(path.read_text(encoding="utf-8"))
                             ["weight_map"].values()))
     for shard in shards:
         if not isinstance(shard, str) or os.path.basename(shard) != shard or (
                 not shard.endswith(".safetensors") or "\0" in shard):
-            raise FileFormatError(f"{index}: expected shards beside it, each a "
+            raise FileFormatError(f"{path}: expected shards beside it, each a "
                                   f".safetensors file, but got {shard!r}")
-        _add_safetensors(source, str(index.parent / shard))
-
-
-def _add_folder(source: WeightSource, folder: Path) -> None:
-    files = sorted(folder.glob("*.safetensors"))
-    if not files:
-        raise FileFormatError(f"{folder}: expected a folder with .safetensors "
-                              "files, but found none")
-    for file in files:
-        _add_safetensors(source, str(file))
+    return [path.parent / shard for shard in shards]
 
 
 def _add_npy(source: WeightSource, path: str) -> None:

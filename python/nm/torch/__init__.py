@@ -11,11 +11,12 @@ graphs, and has gradients for its activations, its bias and the kept weights.
 """
 
 from ._linear import NMLinear
+from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._op import linear
 from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
 
 __all__ = ["LayerChoice", "LayerReport", "MaskSchedule", "MaskedLinear", "NMLinear",
-           "SearchReport", "SparsifyReport", "linear", "mask_layers", "search",
-           "sparsify"]
+           "SearchReport", "SparsifyReport", "linear", "load", "mask_layers", "save",
+           "search", "sparsify"]

@@ -1,0 +1,247 @@
+"""Models with sparse layers, from folders and to them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .. import _arrays, _safetensors
+from .._errors import Error, FileFormatError, reading
+from .._formats import compress, detect
+from .._pattern import Pattern, parse_pattern
+from .._sparse import SparseTensor
+from .._weightfile import metadata_of, parts_of
+from ..io import WeightSource, open_weights
+from ._linear import NMLinear
+from ._rules import chosen_patterns, replace_module
+
+_FILE, _CONFIG = "model.safetensors", "config.json"
+
+
+def load(path: str | os.PathLike, model: nn.Module | None = None,
+         rules: str | Pattern | Mapping[str, Any] | None = None, *,
+         device: Any = None) -> nn.Module:
+    """A model with the weights of a checkpoint, and an NMLinear for each nn.Linear
+    whose weight is condensed there.
+
+    Args:
+        path: a folder in the form of Hugging Face, with config.json and safetensors,
+            such as nm.convert and nm.torch.save write, or a file of weights.
+        model: the model that is given the weights, as nn.Linear layers. Without it the
+            package transformers makes the one that config.json names.
+        rules: of a dense checkpoint, or one of compressed-tensors: the patterns of
+            layers, as for nm.torch.sparsify, or ``"detect"`` for the sparsest that
+            holds for each. Nothing is pruned.
+        device: where the model is to be.
+
+    Returns:
+        the model, in evaluation mode.
+
+    Raises:
+        FileFormatError, OSError: the checkpoint cannot be read.
+        PatternError: a weight breaks the pattern of its rule.
+        Error: it lacks weights of the model, or has others.
+    """
+    source = open_weights(path)
+    if model is None:
+        model = _model_of(Path(path))
+    names = _names_in_model(source, model)
+    condensed = _condensed_weights(source, names, model, rules)
+    for name, w in condensed.items():
+        _put_sparse_layer(model, name.removesuffix(".weight"), w)
+    state = {names[name]: _tensor(source, name) for name in source
+             if names[name] not in condensed}
+    _load_state(model, state, str(path))
+    if device is not None:
+        model.to(device)
+    return model.eval()
+
+
+def save(model: nn.Module, folder: str | os.PathLike) -> None:
+    """Writes a model as a folder that `load` reads: its NMLinear weights condensed, its
+    other tensors as they are, and its configuration where transformers made it.
+
+    Raises:
+        Error: an NMLinear has an activation of its own, which no checkpoint has.
+        OSError: the folder cannot be written.
+    """
+    target = Path(folder)
+    sparse = {name: layer for name, layer in model.named_modules()
+              if isinstance(layer, NMLinear)}
+    for name, layer in sparse.items():
+        if layer.activation is not None:
+            raise Error(f"expected '{name}' without a fused activation, but it has "
+                        f"{layer.activation}")
+    own = {f"{name}.{part}" for name in sparse
+           for part in ("values", "indices", "_extra_state")}
+    tensors: dict[str, Any] = {}
+    seen: dict[tuple, str] = {}
+    for name, tensor in model.state_dict().items():
+        place = (tensor.data_ptr(), tensor.shape, tensor.stride())
+        # Tied weights are written once, as other writers of safetensors do.
+        if name in own or (tensor.numel() and seen.setdefault(place, name) != name):
+            continue
+        tensors[name] = _stored(tensor)
+    target.mkdir(parents=True, exist_ok=True)
+    weights = {f"{name}.weight": layer.sparse_weight() for name, layer in sparse.items()}
+    for name, w in weights.items():
+        tensors.update(parts_of(name, w))
+    metadata = {"format": "pt"}
+    if weights:
+        metadata = metadata_of(weights, metadata)
+    _safetensors.write(target / _FILE, tensors, metadata)
+    config = getattr(model, "config", None)
+    if hasattr(config, "save_pretrained"):
+        config.save_pretrained(target)
+
+
+_KINDS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16",
+          torch.bfloat16: "BF16", torch.float8_e4m3fn: "F8_E4M3",
+          torch.float8_e5m2: "F8_E5M2", torch.int64: "I64", torch.int32: "I32",
+          torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL"}
+
+
+def _stored(tensor: Tensor) -> _safetensors.StoredTensor:
+    flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+    return _safetensors.StoredTensor(_KINDS[tensor.dtype], tuple(tensor.shape),
+                                     flat.numpy())
+
+
+def _model_of(folder: Path) -> nn.Module:
+    """The model that config.json names, without memory for its parameters."""
+    try:
+        import transformers
+    except ImportError:
+        raise Error("expected the package transformers, which makes the model that "
+                    "config.json names, but it is not installed; nm.torch.load(path, "
+                    "model) takes one that is there") from None
+    if not (folder / _CONFIG).is_file():
+        raise FileFormatError(f"{folder}: expected a folder with {_CONFIG}, or a model "
+                              "beside the path, but found neither")
+    with reading(folder / _CONFIG, "a configuration in JSON"):
+        fields = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        names = fields.get("architectures") or ["AutoModel"]
+    # How weights are stored is told by the files.
+    fields.pop("quantization_config", None)
+    config = transformers.AutoConfig.for_model(**fields)
+    kind = getattr(transformers, names[0], None)
+    if kind is None:
+        raise Error(f"expected a model of transformers, but {folder / _CONFIG} names "
+                    f"{names[0]}")
+    with _parameters_without_memory():
+        make = getattr(kind, "_from_config", None) or kind.from_config
+        return make(config)
+
+
+@contextmanager
+def _parameters_without_memory():
+    """Parameters are made on the meta device. Buffers, which models compute when they
+    are made, are not."""
+    register = nn.Module.register_parameter
+
+    def register_meta(module, name, parameter):
+        if parameter is not None and not parameter.is_meta:
+            parameter = nn.Parameter(parameter.to("meta"), parameter.requires_grad)
+        register(module, name, parameter)
+
+    nn.Module.register_parameter = register_meta
+    try:
+        yield
+    finally:
+        nn.Module.register_parameter = register
+
+
+def _names_in_model(source: WeightSource, model: nn.Module) -> dict[str, str]:
+    """What the model calls the tensors of a checkpoint: a part of a model, or a model
+    around one, has another beginning of its names."""
+    own = set(model.state_dict())
+    prefix = getattr(model, "base_model_prefix", "")
+    names = {}
+    for name in source:
+        candidates = (name, f"{prefix}.{name}", name.removeprefix(f"{prefix}."))
+        names[name] = next((each for each in candidates if each in own), name)
+    return names
+
+
+def _condensed_weights(source: WeightSource, names: Mapping[str, str],
+                       model: nn.Module, rules: Any) -> dict[str, SparseTensor]:
+    """The weights of layers that become sparse, by the model's names."""
+    found = {}
+    patterns = {} if rules is None or rules == "detect" else chosen_patterns(model, rules)
+    for name in source.matrices():
+        layer = names[name].removesuffix(".weight")
+        w = source.condensed(name)
+        if w is None and layer != names[name] and _is_linear(model, layer):
+            w = _compress(source, name, patterns.get(layer), rules == "detect")
+        if w is not None:
+            found[names[name]] = w
+    return found
+
+
+def _is_linear(model: nn.Module, name: str) -> bool:
+    try:
+        return type(model.get_submodule(name)) is nn.Linear
+    except AttributeError:
+        return False
+
+
+def _compress(source: WeightSource, name: str, pattern: Any, detects: bool
+              ) -> SparseTensor | None:
+    if detects:
+        pattern, _ = detect(source[name], axis=1)
+    return None if pattern is None else compress(source[name], parse_pattern(
+        pattern, None, 1), name=name)
+
+
+def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor) -> None:
+    try:
+        layer = model.get_submodule(name)
+    except AttributeError:
+        raise Error(f"expected a model with the layer '{name}', whose weight is "
+                    "condensed, but it has none") from None
+    if not isinstance(layer, nn.Linear):
+        raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
+                    f"but it is {type(layer).__name__}")
+    if tuple(layer.weight.shape) != w.shape:
+        raise Error(f"expected a weight {tuple(layer.weight.shape)} of '{name}', but "
+                    f"got {w.shape}")
+    replace_module(model, name, NMLinear.from_sparse(w, layer.bias))
+
+
+def _tensor(source: WeightSource, name: str) -> Tensor:
+    element, array = source.raw(name)
+    # Memory of its own, as the model may write to it.
+    copy = torch.from_numpy(array.copy())
+    return copy.view(_arrays.KINDS["torch"].dtypes[element]) if element in (
+        "bf16", "f8E4M3FN") else copy
+
+
+def _load_state(model: nn.Module, state: dict[str, Tensor], path: str) -> None:
+    result = model.load_state_dict(state, strict=False, assign=True)
+    if hasattr(model, "tie_weights"):
+        model.tie_weights()
+    if result.unexpected_keys:
+        raise Error(f"{path}: expected tensors of the model, but it has no "
+                    f"{', '.join(sorted(result.unexpected_keys)[:8])}")
+    # Tied weights are in a checkpoint once; buffers may be computed.
+    missing = [name for name, tensor in model.named_parameters() if tensor.is_meta]
+    tied = set(getattr(model, "all_tied_weights_keys", None) or ())
+    missing += [name for name in result.missing_keys
+                if name not in tied and not name.endswith("_extra_state")
+                and not _is_condensed_part(model, name) and name not in missing]
+    if missing:
+        raise Error(f"{path}: expected all weights of the model, but it lacks "
+                    f"{', '.join(sorted(missing)[:8])}")
+
+
+def _is_condensed_part(model: nn.Module, name: str) -> bool:
+    layer, _, part = name.rpartition(".")
+    return part in ("values", "indices") and isinstance(model.get_submodule(layer),
+                                                        NMLinear)
