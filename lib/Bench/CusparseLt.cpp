@@ -316,23 +316,21 @@ Result<CusparseLt::Product> CusparseLt::prepare(const BenchCase &bench,
                                        bench.shape.rowsOf(bench.shape.n)));
       !status)
     return status.error();
-  Result<CudaBuffer> compressed = made.problem->compress(dense);
-  if (!compressed)
-    return compressed.error();
-  if (Status status =
-          store(made.workspace,
-                made.problem->search(compressed->tensor(), a, made.result()));
+  if (Status status = store(made.compressed, made.problem->compress(dense));
       !status)
     return status.error();
-  int64_t copies = 1;
-  if (bench.isCold())
-    if (Status status = store(
-            copies, countColdCopies(device, compressed->tensor().bytes()));
-        !status)
-      return status.error();
-  if (Status status =
-          store(made.weights,
-                DeviceCopies::create(device, compressed->tensor(), copies));
+  const Tensor &compressed = made.compressed.tensor();
+  if (Status status = store(made.workspace,
+                            made.problem->search(compressed, a, made.result()));
+      !status)
+    return status.error();
+  if (!bench.isCold())
+    return made;
+  Result<int64_t> copies = countColdCopies(device, compressed.bytes());
+  if (!copies)
+    return copies.error();
+  if (Status status = store(made.weights,
+                            DeviceCopies::create(device, compressed, *copies));
       !status)
     return status.error();
   return made;
@@ -343,7 +341,9 @@ Status CusparseLt::Product::multiply(int64_t copy, const Tensor &a) const {
   if (!scope)
     return scope.error();
   return check("cusparseLtMatmul",
-               problem->call(problem->functions->multiply, weights[copy].data,
+               problem->call(problem->functions->multiply,
+                             weights.count() ? weights[copy].data
+                                             : compressed.tensor().data,
                              a, result(), workspace.tensor()));
 }
 

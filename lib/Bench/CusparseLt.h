@@ -7,6 +7,7 @@
 #include "GpuData.h"
 #include "nm/Runtime/CudaMemory.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -33,13 +34,16 @@ public:
     /// C [m x n], row-major on the device. It is f16 or bf16 where A is, for
     /// the library has no such products with f32.
     const Tensor &result() const { return c.tensor(); }
-    int64_t copies() const { return weights.count(); }
+    int64_t copies() const { return std::max<int64_t>(1, weights.count()); }
     /// The number of the algorithm.
     int algorithm() const;
 
   private:
     friend CusparseLt;
     std::shared_ptr<Problem> problem;
+    /// The weights that the search had, which its plan may point to, and the
+    /// copies that cold calls take in turn.
+    CudaBuffer compressed;
     DeviceCopies weights;
     CudaBuffer workspace, c;
   };
