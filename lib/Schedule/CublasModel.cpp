@@ -1,6 +1,6 @@
 //===- CublasModel.cpp - Times of cuBLAS' products ------------------------===//
 //
-// Fitted to times on an H200 in f32, which GpuScheduleTest has.
+// Fitted to times on an H200 in f32 and f16, which GpuScheduleTest has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,9 @@ using namespace nm;
 static constexpr double kEfficiency = 0.765, kMemoryEfficiency = 0.85;
 /// Before the first and after the last tile.
 static constexpr double kStartMicroseconds = 8, kVectorMicroseconds = 3;
+/// The same on the tensor cores, of products and of those that stream weights.
+static constexpr double kTensorStartMicroseconds = 3.5,
+                        kTensorStreamMicroseconds = 0.4;
 /// Rows up to which it streams the weights and does little else.
 static constexpr int64_t kVectorRows = 16;
 /// The same of more rows than one in f32, for which it has no such kernels.
@@ -52,6 +55,9 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
     return bytes / (chip.memoryGBs * kFewRowsEfficiency) / 1000 +
            kFewRowsMicroseconds;
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
+  if (m > kVectorRows && elementSize(product.type) == 2)
+    return std::max(multiply + kTensorStartMicroseconds,
+                    memory + kTensorStreamMicroseconds);
   return std::max(multiply, memory) +
          (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
 }

@@ -363,6 +363,24 @@ TEST(CublasModel, EstimatesWhatWasMeasured) {
   }
 }
 
+// On the same, the best of cuBLAS and cuBLASLt.
+TEST(CublasModel, EstimatesTensorCores) {
+  struct {
+    int64_t m, n, k;
+    double microseconds;
+  } measured[] = {{64, 4096, 4096, 8.7},
+                  {256, 4096, 4096, 14.7},
+                  {1024, 4096, 4096, 48.5},
+                  {4096, 4096, 4096, 186},
+                  {4096, 11008, 4096, 500}};
+  for (const auto &each : measured) {
+    GpuProduct product{{1, 1}, each.m,           each.n,
+                       each.k, ElementType::F16, ElementType::F16};
+    double estimate = estimateCublas(product, *GpuChip::get("sm_90"));
+    EXPECT_NEAR(estimate / each.microseconds, 1, 0.05) << each.m;
+  }
+}
+
 TEST(CublasModel, HasNoProductsOfSomeTypes) {
   GpuProduct product{{1, 1}, 256, 1024, 1024, ElementType::F8E4M3};
   EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_90")), 0);
