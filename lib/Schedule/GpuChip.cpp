@@ -26,9 +26,10 @@ struct Variant {
 } // namespace
 
 // The PTX versions that, by the PTX ISA's table of .target, first have code
-// with the features of one chip (a) or of its family (f).
+// with the features of one chip (a) or of its family (f). wgmma.sp is in PTX
+// from 8.2 on.
 static constexpr Variant kVariants[] = {
-    {"sm_90a", 80},  {"sm_100a", 86}, {"sm_100f", 88},
+    {"sm_90a", 82},  {"sm_100a", 86}, {"sm_100f", 88},
     {"sm_120a", 87}, {"sm_120f", 88},
 };
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MmaModel.h"
+#include "SparseOperandModels.h"
 
 #include "nm/Format/SparseOperand.h"
 
@@ -119,37 +120,19 @@ static constexpr MmaShape kShapes[] = {
 static std::optional<GpuSchedule> choose(const GpuProduct &product,
                                          const GpuChip &chip) {
   MmaChoice choice(product, chip);
-  double k = double(alignTo(product.k, kTileRows));
-  // Of each four rows two values, and metadata of four bits.
-  double weightBytes = double(product.n) * (k / 2 * kMmaBytes + k / 8);
   for (const MmaShape &shape : kShapes) {
     if (!shape.hasRegisters(product.k / 2))
       continue;
     GpuSchedule tile = shape.makeSchedule(kTileRows);
-    setLeastTimes(product, chip, operationsPerClock(chip), k, weightBytes,
-                  tile);
+    setSparseFloors(product, chip, operationsPerClock(chip), tile);
     choice.visit<Estimate>(tile);
   }
   return choice.best;
 }
 
-/// Why the strategy does not have the product, if so.
-static std::optional<std::string> whyNot(const GpuProduct &product) {
-  if (product.isVector)
-    return "a matrix, but got a vector";
-  if (Status status = SparseOperand().verify(product.pattern, product.type);
-      !status)
-    return status.error().message.substr(std::string("expected ").size());
-  if (product.avoidsPrunedWeights && fillsUpSparseOperand(product.pattern))
-    return "a pattern that keeps two of each four rows, for without dense "
-           "weights no zero may meet an activation, but got " +
-           product.pattern.str();
-  return std::nullopt;
-}
-
 Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
                                             const GpuChip &chip) {
-  if (std::optional<std::string> reason = whyNot(product))
+  if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return Error{"strategy mma_sp expected " + *reason};
   if (std::optional<GpuSchedule> best = choose(product, chip))
     return *best;

@@ -117,6 +117,11 @@ bool hasMmaSyncFragments(const PanelPacking &packing);
 Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
                                         const GpuChip &chip);
 
+/// The best of strategy wgmma_sp, or why it has none. A warp's tile is that of
+/// a warpgroup.
+Result<GpuSchedule> selectWgmmaSpSchedule(const GpuProduct &product,
+                                          const GpuChip &chip);
+
 /// Kept rows that strategy gemv takes in one step, of weights with index rows
 /// of `indexRowRows` kept rows: those, or a part of one that is no larger than
 /// can be unrolled.

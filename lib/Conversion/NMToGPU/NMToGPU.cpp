@@ -28,6 +28,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -340,6 +341,16 @@ static void expandAllCopies(RewriterBase &rewriter, scf::ForallOp blocks,
   lowerBuffers(rewriter, blocks);
 }
 
+/// Makes as many turns one of the loops over k, which carry the sums.
+static void unrollTurns(scf::ForallOp blocks, int64_t turns) {
+  SmallVector<scf::ForOp> loops;
+  for (auto loop : blocks.getBody()->getOps<scf::ForOp>())
+    if (turns > 1 && loop.getNumRegionIterArgs() != 0)
+      loops.push_back(loop);
+  for (scf::ForOp loop : loops)
+    (void)loopUnrollByFactor(loop, uint64_t(turns));
+}
+
 /// The blocks that `loop` becomes, if that is known.
 static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
   int64_t blocks = 1;
@@ -429,6 +440,7 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
   if (*epilogue)
     (*epilogue)->erase(rewriter);
   expandAllCopies(rewriter, blocks, tile->threads(), places);
+  unrollTurns(blocks, (*expansion)->countTurnsAtOnce());
   int64_t bytes = countSharedBytes(blocks);
   if (bytes > maxSharedMemory)
     return blocks.emitOpError()

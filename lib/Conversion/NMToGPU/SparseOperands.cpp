@@ -9,14 +9,19 @@ using namespace mlir::nm;
 
 Value mlir::nm::loadMetadata(ThreadEmitter &emitter, Value indices, Value block,
                              Value step, Value byte) {
+  return loadMetadataWord(
+      emitter, indices,
+      {clampToDim(emitter, indices, 0, emitter.toIndex(block)),
+       clampToDim(emitter, indices, 1, emitter.toIndex(step)),
+       emitter.toIndex(byte)});
+}
+
+Value mlir::nm::loadMetadataWord(ThreadEmitter &emitter, Value indices,
+                                 ValueRange place) {
   OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
   constexpr int64_t kBytes = 4;
   Value bytes = vector::LoadOp::create(
-      builder, loc, VectorType::get(kBytes, builder.getI8Type()), indices,
-      ValueRange{clampToDim(emitter, indices, 0, emitter.toIndex(block)),
-                 clampToDim(emitter, indices, 1, emitter.toIndex(step)),
-                 emitter.toIndex(byte)},
-      /*nontemporal=*/false, llvm::MaybeAlign(kBytes));
+      builder, emitter.loc, VectorType::get(kBytes, builder.getI8Type()),
+      indices, place, /*nontemporal=*/false, llvm::MaybeAlign(kBytes));
   return emitter.words(bytes).front();
 }

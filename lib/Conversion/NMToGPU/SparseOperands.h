@@ -14,6 +14,9 @@ namespace mlir::nm {
 Value loadMetadata(ThreadEmitter &emitter, Value indices, Value block,
                    Value step, Value byte);
 
+/// The word that begins at `place`, which `indices` have.
+Value loadMetadataWord(ThreadEmitter &emitter, Value indices, ValueRange place);
+
 } // namespace mlir::nm
 
 #endif // NM_CONVERSION_NMTOGPU_SPARSEOPERANDS_H

@@ -38,6 +38,10 @@ public:
   /// ask for what it will.
   bool startsEarly = false;
 
+  /// Turns of the loop over k that are made one, with registers of their own:
+  /// what a turn starts may read its registers until the next one has ended.
+  virtual int64_t countTurnsAtOnce() const { return 1; }
+
   /// Ops that `expand` made, in order, after which the copies of the tile after
   /// it may stand. Empty for where they are: asynchronous ones before it all,
   /// stores of what was loaded to registers behind.

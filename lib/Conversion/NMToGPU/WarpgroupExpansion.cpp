@@ -91,14 +91,27 @@ Value mlir::nm::getMatrixDescriptor(ThreadEmitter &emitter, Value buffer,
   return arith::OrIOp::create(builder, loc, constant, wide);
 }
 
-Value mlir::nm::getPanelDescriptor(ThreadEmitter &emitter, Value buffer,
-                                   Value panel, int64_t rows) {
+/// Of rows of 128 bytes, eight of which are swizzled together.
+static MatrixDescriptor getSwizzledRows(int64_t leading) {
   MatrixDescriptor layout;
-  layout.leading = static_cast<int>(rows * kPanelRowBytes);
+  layout.leading = static_cast<int>(leading);
   layout.stride = static_cast<int>(MatrixDescriptor::kRows * kPanelRowBytes);
   layout.swizzle = ::nm::MatrixSwizzle::Bytes128;
-  return getMatrixDescriptor(emitter, buffer,
-                             emitter.mul(panel, rows * kPanelRowBytes), layout);
+  return layout;
+}
+
+Value mlir::nm::getPanelDescriptor(ThreadEmitter &emitter, Value buffer,
+                                   Value panel, int64_t rows) {
+  int64_t bytes = rows * kPanelRowBytes;
+  return getMatrixDescriptor(emitter, buffer, emitter.mul(panel, bytes),
+                             getSwizzledRows(/*leading=*/bytes));
+}
+
+Value mlir::nm::getKMajorDescriptor(ThreadEmitter &emitter, Value buffer,
+                                    Value row) {
+  // An instruction's k is within a row.
+  return getMatrixDescriptor(emitter, buffer, emitter.mul(row, kPanelRowBytes),
+                             getSwizzledRows(/*leading=*/0));
 }
 
 Value mlir::nm::advanceDescriptor(ThreadEmitter &emitter, Value descriptor,

@@ -60,11 +60,15 @@ private:
 Value getMatrixDescriptor(ThreadEmitter &emitter, Value buffer, Value offset,
                           const ::nm::MatrixDescriptor &layout);
 
-/// That of the first rows of a panel of 64 columns, whose rows of 128 bytes are
-/// swizzled, and of the panels behind it; each has `rows`. See getPanelledType.
+/// That of an operand that is contiguous along m or n, from the first row of k
+/// of a panel of 64 columns on, and of the panels behind it, which have `rows`
+/// of k each. See getPanelledType.
 Value getPanelDescriptor(ThreadEmitter &emitter, Value buffer, Value panel,
                          int64_t rows);
-/// Bytes of a row of a panel.
+/// That of an operand that is contiguous along k, a panel of 64 k whose first
+/// row is `row`.
+Value getKMajorDescriptor(ThreadEmitter &emitter, Value buffer, Value row);
+/// Bytes of a row of a panel, in which 16-byte words are swizzled.
 inline constexpr int64_t kPanelRowBytes = 128;
 
 /// The same matrix `bytes` further on.

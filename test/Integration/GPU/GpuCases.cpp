@@ -43,6 +43,8 @@ struct GroupKind {
   bool isSparseOperand = false;
   /// Whether it gathers rows of A, k-major, for columns that share them.
   bool isExactGather = false;
+  /// Whether it copies rows of A as they are.
+  bool copiesRows = isExactGather;
 };
 } // namespace
 
@@ -152,6 +154,16 @@ static constexpr GroupKind kKinds[] = {
      ElementType::F16, 300, 48, false, 0, false, false, false, true},
     {"wgmma-split-k", "wgmma", "split_k = 3", ElementType::F16, 60, 64, false,
      0, false, false, false, true},
+    {"wgmma-sp", "wgmma_sp", "", ElementType::F16, 300, 64, false, 0, false,
+     false, true, false, true},
+    {"wgmma-sp-bf16", "wgmma_sp",
+     "block = [128, 128, 64], warpgroup = [64, 64], stages = 3",
+     ElementType::BF16, 300, 64, false, 0, false, false, true, false, true},
+    {"wgmma-sp-two-steps", "wgmma_sp",
+     "block = [64, 128, 128], warpgroup = [64, 128], stages = 4",
+     ElementType::F16, 300, 64, false, 0, false, false, true, false, true},
+    {"wgmma-sp-split-k", "wgmma_sp", "split_k = 3", ElementType::F16, 60, 64,
+     false, 0, false, false, true, false, true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.
@@ -272,8 +284,9 @@ static void limitToCublas(ModelCase &drawn) {
 }
 
 /// Rows of A of an even number of elements, known, which copies of 4 bytes
-/// take.
-static void limitToExactGather(ModelCase &drawn) {
+/// take, whichever way A lies.
+static void limitToCopiedRows(ModelCase &drawn) {
+  drawn.k += drawn.k % 2;
   drawn.leading.back() += drawn.leading.back() % 2;
   drawn.dynamic = false;
 }
@@ -311,8 +324,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawn.filled = random.chance(0.6);
   if (kind.isDense)
     limitToCublas(drawn);
-  if (kind.isExactGather)
-    limitToExactGather(drawn);
+  if (kind.copiesRows)
+    limitToCopiedRows(drawn);
   drawLoops(drawn, random);
   if ((kind.isByMatrices || kind.isExactGather) &&
       drawn.activationLoops.back() == drawn.kLoop())

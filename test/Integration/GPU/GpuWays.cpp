@@ -195,6 +195,16 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: stages = 3",
       "wgmma: stages = 4",
       "wgmma: split_k",
+      "wgmma_sp: f16",
+      "wgmma_sp: bf16",
+      "wgmma_sp: groups that keep two",
+      "wgmma_sp: groups of one window that are filled up",
+      "wgmma_sp: column-major A",
+      "wgmma_sp: column-major C",
+      "wgmma_sp: epilogue",
+      "wgmma_sp: stages = 3",
+      "wgmma_sp: stages = 4",
+      "wgmma_sp: split_k",
   };
   return ways;
 }

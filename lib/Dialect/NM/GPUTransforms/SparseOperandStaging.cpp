@@ -66,7 +66,8 @@ void Staging::emit() {
                       : op.getIndices();
   SmallVector<Value> operands = {a, values, indices,
                                  castOutput(builder, op, tile)};
-  AwaitOp::create(builder, loc, SyncScope::Block, copies.finish());
+  AwaitOp::create(builder, loc, SyncScope::Block, options.isAsyncProxy,
+                  copies.finish());
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   releaseForNextTile(
@@ -79,6 +80,9 @@ LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
   FailureOr<GpuTile> tile = GpuTile::get(op);
   FailureOr<::nm::GpuChip> chip = getChip(op);
   if (failed(tile) || failed(chip) || failed(verifySparseProduct(op)))
+    return failure();
+  if (isAsyncProxy &&
+      failed(verifyPanelledRows(op, *chip, getActivationBuffer(op, *tile))))
     return failure();
   Staging staging(builder, op, *tile, *this);
   if (failed(verifyStageBytes(op, *tile, tile->m, tile->k, staging.countBytes(),

@@ -32,8 +32,12 @@ MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   SmallVector<int64_t> shape = {tile.m, tile.k};
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
+  Type element = op.getValuesType().getElementType();
+  auto form = dyn_cast_if_present<SparseOperandAttr>(op.getPackingAttr());
+  if (form && form.getOrder() == SparseOrder::Wgmma)
+    return getPanelledType(shape, element);
   return getWorkgroupType(shape, getMatrixLayout(op.getContext(), shape),
-                          op.getValuesType().getElementType());
+                          element);
 }
 
 LogicalResult mlir::nm::verifyStagedActivations(SpMMOp op,
@@ -46,7 +50,8 @@ LogicalResult mlir::nm::verifyStagedActivations(SpMMOp op,
       type.getShape() == wanted.getShape() && layout &&
       layout.getStrides() == wantedLayout.getStrides() &&
       layout.getOrder() == wantedLayout.getOrder() &&
-      layout.getXors() == wantedLayout.getXors())
+      layout.getXors() == wantedLayout.getXors() &&
+      layout.getPanelColumns() == wantedLayout.getPanelColumns())
     return success();
   return op.emitOpError() << "expected a tile of A like " << wanted
                           << ", as nm-stage-shared-memory makes it, but got "

@@ -39,6 +39,24 @@ MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element) {
                           element);
 }
 
+LogicalResult mlir::nm::verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
+                                           MemRefType buffer) {
+  StringRef strategy = op.getScheduleAttr().getStrategyName();
+  Type element = op.getValuesType().getElementType();
+  if (!chip.hasWgmma)
+    return op.emitOpError() << "expected chip sm_90a for strategy " << strategy;
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "expected operands of f16 or bf16 for strategy "
+                            << strategy << ", but got " << element;
+  int64_t width = getCopyWidth(op.getA(), buffer.getShape());
+  int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
+  if (bytes < kMinAsyncBytes)
+    return op.emitOpError() << "expected rows of A at multiples of "
+                            << kMinAsyncBytes << " bytes for strategy "
+                            << strategy << ", but got " << op.getA().getType();
+  return success();
+}
+
 StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
   StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);

@@ -18,6 +18,11 @@ MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
 /// the row's number modulo 8.
 MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element);
 
+/// Checks that `op` is of a chip and an element type with wgmma, and that rows
+/// of A can be copied to `buffer`, such an operand.
+LogicalResult verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
+                                 MemRefType buffer);
+
 /// The shapes of the weights of a tile that is whole.
 StorageShape getWeightShape(SpMMOp op, const GpuTile &tile);
 

@@ -4,7 +4,6 @@
 
 #include "StagedOperands.h"
 
-#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 
@@ -68,25 +67,14 @@ MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
 }
 
 LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
-  Type element = op.getValuesType().getElementType();
-  if (!chip.hasWgmma)
-    return op.emitOpError() << "expected chip sm_90a for strategy wgmma";
-  if (!element.isF16() && !element.isBF16())
-    return op.emitOpError() << "expected operands of f16 or bf16 for strategy "
-                               "wgmma, but got "
-                            << element;
   if (!op.getTransposeA())
     return op.emitOpError() << "expected a k-major A, with transpose_a, for "
                                "strategy wgmma, which copies its rows";
+  if (failed(verifyPanelledRows(op, chip, typeOfA())))
+    return failure();
   if (rows > ::nm::kMaxBlock)
     return op.emitOpError() << "expected at most " << ::nm::kMaxBlock
                             << " kept rows in a tile, but got " << rows;
-  int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
-  int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
-  if (bytes < kMinAsyncBytes)
-    return op.emitOpError()
-           << "expected rows of A at multiples of " << kMinAsyncBytes
-           << " bytes for strategy wgmma, but got " << op.getA().getType();
   if (countBytes() > chip.sharedPerBlock)
     return op.emitOpError()
            << "expected tiles of at most " << chip.sharedPerBlock

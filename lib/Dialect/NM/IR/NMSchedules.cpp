@@ -332,6 +332,14 @@ static LogicalResult verifyPart(EmitError emitError, StringRef name,
   return success();
 }
 
+/// A block's k is whole steps of packed weights.
+static LogicalResult verifySteps(EmitError emitError, ArrayRef<int64_t> block) {
+  if (!block.empty() && block[2] % kStepRows != 0)
+    return emitError() << "expected k of the block to be a multiple of "
+                       << kStepRows << ", but got " << block[2];
+  return success();
+}
+
 /// Threads that make the tile of a block, `threads` of them each part.
 static int64_t countThreads(ArrayRef<int64_t> block, ArrayRef<int64_t> part,
                             int64_t threads) {
@@ -350,10 +358,7 @@ LogicalResult MmaSpScheduleAttr::verify(EmitError emitError,
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
       failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/{})))
     return failure();
-  if (!block.empty() && block[2] % kStepRows != 0)
-    return emitError() << "expected k of the block to be a multiple of "
-                       << kStepRows << ", but got " << block[2];
-  return success();
+  return verifySteps(emitError, block);
 }
 
 BlockTiling MmaSpScheduleAttr::getTiling() const {
@@ -382,12 +387,12 @@ static constexpr int64_t kWarpgroup = 128;
 /// A tile under way, one whose operands arrive, and one whose slot is free.
 static constexpr int64_t kMinWgmmaStages = 3;
 
-LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
-                                        ArrayRef<int64_t> block,
-                                        ArrayRef<int64_t> warpgroup,
-                                        std::optional<int64_t> stages,
-                                        std::optional<int64_t> splitK,
-                                        PackingAttr packing) {
+/// Sizes and counts that both strategies of warpgroups have.
+static LogicalResult verifyWarpgroups(EmitError emitError,
+                                      ArrayRef<int64_t> block,
+                                      ArrayRef<int64_t> warpgroup,
+                                      std::optional<int64_t> stages,
+                                      std::optional<int64_t> splitK) {
   // (C1).
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warpgroup", warpgroup, 2, kMaxTile)))
@@ -405,6 +410,37 @@ LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
   if (stages && *stages < kMinWgmmaStages)
     return emitError() << "expected at least " << kMinWgmmaStages
                        << " stages, but got " << *stages;
+  return success();
+}
+
+/// The tiling of `schedule`, of either strategy.
+template <typename AttrTy>
+static BlockTiling getWarpgroupTiling(AttrTy schedule) {
+  BlockTiling tiling;
+  tiling.block = schedule.getBlock();
+  tiling.stages = schedule.getStages().value_or(kMinWgmmaStages);
+  tiling.splitK = schedule.getSplitK().value_or(1);
+  tiling.productsUnderWay = 1;
+  if (schedule.getBlock().empty() || schedule.getWarpgroup().empty())
+    return tiling;
+  int64_t warpgroups = 1;
+  // Far more than a block has are as bad as more.
+  for (int dim : {0, 1})
+    warpgroups *= std::clamp<int64_t>(
+        schedule.getBlock()[dim] / schedule.getWarpgroup()[dim], 1, kMaxTile);
+  tiling.threads = warpgroups * kWarpgroup;
+  return tiling;
+}
+
+LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
+                                        ArrayRef<int64_t> block,
+                                        ArrayRef<int64_t> warpgroup,
+                                        std::optional<int64_t> stages,
+                                        std::optional<int64_t> splitK,
+                                        PackingAttr packing) {
+  // (C1), (C2).
+  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
+    return failure();
   // (C3).
   if (packing && (packing.getColInfo() != 0 || packing.getIndexBits() != 8 ||
                   !packing.getPacking().isRowWise()))
@@ -415,20 +451,7 @@ LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
 }
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
-  BlockTiling tiling;
-  tiling.block = getBlock();
-  tiling.stages = getStages().value_or(kMinWgmmaStages);
-  tiling.splitK = getSplitK().value_or(1);
-  tiling.productsUnderWay = 1;
-  if (getBlock().empty() || getWarpgroup().empty())
-    return tiling;
-  int64_t warpgroups = 1;
-  // Far more than a block has are as bad as more.
-  for (int dim : {0, 1})
-    warpgroups *=
-        std::clamp<int64_t>(getBlock()[dim] / getWarpgroup()[dim], 1, kMaxTile);
-  tiling.threads = warpgroups * kWarpgroup;
-  return tiling;
+  return getWarpgroupTiling(*this);
 }
 
 PackedFormAttrInterface
@@ -459,6 +482,28 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
                          << getBlock()[dim] << ", but got "
                          << getWarpgroup()[dim];
   return success();
+}
+
+LogicalResult WgmmaSpScheduleAttr::verify(EmitError emitError,
+                                          ArrayRef<int64_t> block,
+                                          ArrayRef<int64_t> warpgroup,
+                                          std::optional<int64_t> stages,
+                                          std::optional<int64_t> splitK) {
+  // (C1), (C2).
+  return failure(
+      failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)) ||
+      failed(verifyPart(emitError, "warpgroup", block, warpgroup,
+                        {kWgmmaStep, kWgmmaStep})) ||
+      failed(verifySteps(emitError, block)));
+}
+
+BlockTiling WgmmaSpScheduleAttr::getTiling() const {
+  return getWarpgroupTiling(*this);
+}
+
+PackedFormAttrInterface
+WgmmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return SparseOperandAttr::get(getContext(), SparseOrder::Wgmma);
 }
 
 //===----------------------------------------------------------------------===//

@@ -453,3 +453,32 @@ func.func private @mma_sp_c1_divides() attributes {s = #nm.mma_sp<block = [64, 1
 
 // expected-error @+1 {{expected stages in 1..65536, but got 0}}
 func.func private @mma_sp_c2() attributes {s = #nm.mma_sp<stages = 0>}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #nm.wgmma_sp
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{expected k of the block to be a multiple of 64, but got 32}}
+func.func private @wgmma_sp_c1_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 32]>}
+
+// -----
+
+// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, but got 32}}
+func.func private @wgmma_sp_c1_warpgroup() attributes {s = #nm.wgmma_sp<warpgroup = [64, 32]>}
+
+// -----
+
+// expected-error @+1 {{expected at most 256 rows of A in 'warpgroup', but got 320}}
+func.func private @wgmma_sp_c1_rows() attributes {s = #nm.wgmma_sp<warpgroup = [320, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected 'warpgroup' to divide the block's 192, 128, but got 128, 64}}
+func.func private @wgmma_sp_c1_divides() attributes {s = #nm.wgmma_sp<block = [192, 128, 64], warpgroup = [128, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected at least 3 stages, but got 2}}
+func.func private @wgmma_sp_c2() attributes {s = #nm.wgmma_sp<stages = 2>}

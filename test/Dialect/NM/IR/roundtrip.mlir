@@ -146,6 +146,16 @@ func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %
   return %r : tensor<9x50xf32>
 }
 
+// CHECK-LABEL: func.func @spmm_wgmma_sp
+func.func @spmm_wgmma_sp(%a: tensor<100x64xbf16>, %v: tensor<1x2x2048xbf16>, %i: tensor<1x2x512xi8>,
+                         %c: tensor<64x50xf32>) -> tensor<64x50xf32> {
+  // CHECK: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, split_k = 1> ins
+  %r = nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, split_k = 1>
+    ins(%a, %v, %i : tensor<100x64xbf16>, tensor<1x2x2048xbf16>, tensor<1x2x512xi8>)
+    outs(%c : tensor<64x50xf32>) -> tensor<64x50xf32>
+  return %r : tensor<64x50xf32>
+}
+
 // A pattern of units of 40 columns and windows of 3 rows, padded to whole ones.
 // CHECK-LABEL: func.func @pack_sparse_operand
 func.func @pack_sparse_operand(%v: tensor<22x80xbf16>, %i: tensor<22x2xi8>, %pv: tensor<2x2x2048xbf16>,

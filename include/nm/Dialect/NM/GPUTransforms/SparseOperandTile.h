@@ -12,7 +12,8 @@ namespace mlir::nm {
 LogicalResult verifySparseProduct(SpMMOp op);
 
 /// The buffer that a tile of A has in workgroup memory: as it is, [m x k] or
-/// with `transpose_a` [k x m], with its 16-byte words swizzled.
+/// with `transpose_a` [k x m], with its 16-byte words swizzled; for wgmma_sp in
+/// panels of 64 columns.
 MemRefType getActivationBuffer(SpMMOp op, const GpuTile &tile);
 
 /// Checks that A's tile is in such a buffer.

@@ -343,6 +343,43 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   }];
 }
 
+def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
+  let summary = "weights that a Hopper's tensor cores skip the zeros of";
+  let description = [{
+    Products of f16 and bf16 with sums of f32 by `wgmma.mma_async.sp` (PTX ISA,
+    "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
+    wgmma.mma_async.sp instruction"; sm_90a), for the patterns of `#nm.mma_sp`,
+    with the same meaning of zeros that fill up. The weights of 64
+    columns are the sparse operand, and rows of A, contiguous along k or along
+    m, the other, so that sums are of C^T. Both are read from shared memory,
+    where metadata is, too, of which each thread loads a word for 64 rows of
+    k.
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
+    the tile [m, n] of four warps, whose sums are in registers. `stages` is the
+    number of buffers that copies take turns in; the product of a tile reads its
+    own while the next one starts. `split_k` is the number of parts that k is
+    cut into. What is left out, the cost model chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
+      of 64. `warpgroup` has two or none, multiples of 64 that divide the
+      block's, with m at most 256.
+    * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
+
+    ```mlir
+    #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
+                        NM_Count:$split_k);
+  let extraClassDeclaration = ofAll # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+  }];
+}
+
 def NM_CublasScheduleAttr : NM_ScheduleAttr<"Cublas", "cublas"> {
   let summary = "a call of cuBLAS with dense weights";
   let description = [{

@@ -1,0 +1,30 @@
+//===- SparseOperandModels.cpp - What mma_sp and wgmma_sp share -----------===//
+
+#include "SparseOperandModels.h"
+
+#include "MmaModel.h"
+
+#include "nm/Format/SparseOperand.h"
+
+using namespace nm;
+
+std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product) {
+  if (product.isVector)
+    return "a matrix, but got a vector";
+  if (Status status = SparseOperand().verify(product.pattern, product.type);
+      !status)
+    return status.error().message.substr(std::string("expected ").size());
+  if (product.avoidsPrunedWeights && fillsUpSparseOperand(product.pattern))
+    return "a pattern that keeps two of each four rows, for without dense "
+           "weights no zero may meet an activation, but got " +
+           product.pattern.str();
+  return std::nullopt;
+}
+
+void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
+                         double operationsPerClock, GpuSchedule &schedule) {
+  double k = double(alignTo(product.k, SparseOperand::kStepRows));
+  // Of each four rows two values, and metadata of four bits.
+  double weightBytes = double(product.n) * (k / 2 * kMmaBytes + k / 8);
+  setLeastTimes(product, chip, operationsPerClock, k, weightBytes, schedule);
+}

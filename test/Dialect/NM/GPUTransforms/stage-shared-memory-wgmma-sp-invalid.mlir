@@ -1,0 +1,33 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file 2>/dev/null
+
+func.func @condensed(%a: memref<64x128xf16>, %v: memref<32x128xf16>, %i: memref<32x128xi8>, %c: memref<128x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected weights packed as #nm.sparse_operand<wgmma> for strategy wgmma_sp, but got condensed ones}}
+    nm.spmm <2:4> transpose_a schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3>
+      ins(%a, %v, %i : memref<64x128xf16>, memref<32x128xf16>, memref<32x128xi8>) outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @odd(%a: memref<64x127xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x1x512xi8>, %c: memref<127x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected rows of A at multiples of 4 bytes for strategy wgmma_sp, but got}}
+    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3>
+      ins(%a, %v, %i : memref<64x127xf16>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<127x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @large(%a: memref<64x128xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x1x512xi8>, %c: memref<128x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected tiles of at most 232448 bytes of shared memory, but 10 stages of a 128 x 64 tile of A with its weights take 256000}}
+    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 10>
+      ins(%a, %v, %i : memref<64x128xf16>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

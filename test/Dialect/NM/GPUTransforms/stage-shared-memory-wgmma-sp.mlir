@@ -1,0 +1,24 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --canonicalize --cse | FileCheck %s
+
+// Rows of A go to swizzled panels of 64 columns; packed weights and their
+// metadata are copied as they are. wgmma reads all of it by the async proxy.
+// CHECK-LABEL: func.func @tile
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x128xf16>, %[[V:[^:]*]]: memref<2x1x2048xf16>, %[[I:[^:]*]]: memref<2x1x512xi8>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<64x128xf16, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T0:.*]] = nm.copy <direct> %[[A]] to %[[AS]]
+// CHECK: %[[VS:.*]] = memref.alloc() : memref<2x1x2048xf16, strided<[2048, 2048, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T1:.*]] = nm.copy <direct> %[[V]] to %[[VS]]
+// CHECK: %[[IS:.*]] = memref.alloc() : memref<2x1x512xi8, strided<[512, 512, 1]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T2:.*]] = nm.copy <direct> %[[I]] to %[[IS]]
+// CHECK: %[[GROUP:.*]] = nm.group %[[T0]], %[[T1]], %[[T2]]
+// CHECK: nm.await <block> async_proxy %[[GROUP]]
+// CHECK: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma>
+// CHECK-SAME: ins(%[[AS]], %[[VS]], %[[IS]] :
+func.func @tile(%a: memref<64x128xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x1x512xi8>, %c: memref<128x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3>
+      ins(%a, %v, %i : memref<64x128xf16>, memref<2x1x2048xf16>, memref<2x1x512xi8>)
+      outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
