@@ -1,0 +1,57 @@
+"""How all figures look, and how they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Told apart also by who sees no colours, and in print.
+MARKERS = "osD^vP*X<>"
+FORMATS = ("png", "svg", "pdf")
+_STYLE = {"font.size": 8, "axes.titlesize": 8, "axes.spines.top": False,
+          "axes.spines.right": False, "axes.grid": True, "grid.color": "0.9",
+          "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 7,
+          "svg.fonttype": "none", "svg.hashsalt": "nm", "pdf.fonttype": 42,
+          "lines.linewidth": 1}
+
+
+def styled() -> Any:
+    """A context with the style of all figures."""
+    import matplotlib
+    return matplotlib.rc_context(_STYLE)
+
+
+def facets(count: int, title: str, columns: int = 3) -> tuple[Any, list[Any]]:
+    """A figure with `count` axes, three in a row, as wide as a page's text."""
+    from matplotlib.figure import Figure
+    across = min(count, columns)
+    rows = -(-count // across)
+    figure = Figure(figsize=(max(2.6 * across, 4.2), 2.5 * rows + 0.8),
+                    layout="constrained")
+    figure.suptitle(title, fontsize=9)
+    axes = figure.subplots(rows, across, sharey=True, squeeze=False).reshape(-1)
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    return figure, list(axes[:count])
+
+
+def add_legend(figure: Any, axes: list[Any]) -> None:
+    """One legend for all facets, below them, each series once."""
+    found: dict[str, Any] = {}
+    for each in axes:
+        for handle, label in zip(*each.get_legend_handles_labels()):
+            found.setdefault(label, handle)
+    figure.legend(found.values(), found, loc="outside lower center",
+                  ncols=min(len(found), 3))
+
+
+def save(figure: Any, stem: str) -> list[str]:
+    """Writes the figure for screens, for the web with its text as text, and for print;
+    gives the files' names. The same figure gives the same bytes."""
+    names = []
+    for kind in FORMATS:
+        undated = {"Date": None} if kind == "svg" else {"CreationDate": None}
+        names.append(f"{stem}.{kind}")
+        with styled():
+            figure.savefig(names[-1], dpi=200,
+                           metadata={} if kind == "png" else undated)
+    return names

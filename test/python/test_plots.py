@@ -1,0 +1,128 @@
+"""Figures of measurements."""
+
+import csv
+
+import pytest
+
+import nm
+from nm.cli import main
+
+matplotlib = pytest.importorskip("matplotlib")
+from nm._plots import data, roofline, speedup  # noqa: E402
+
+COLUMNS = (*data._NUMBERS, *data._TEXTS)
+
+
+def make_row(shape=(256, 1024, 1024), pattern=(2, 4), block=(1, 1), kind="f32",
+             speedup=1.5, threads=2, **fields):
+    m, n, k = shape
+    kept = k * n * pattern[0] / pattern[1]
+    size = {"f32": 4, "f16": 2}[kind]
+    bytes_ = size * (m * k + m * n + kept) + kept * 2 / 8
+    values = {"m": m, "n": n, "k": k, "pattern_n": pattern[0], "pattern_m": pattern[1],
+              "block_k": block[0], "block_n": block[1],
+              "sparsity": 1 - pattern[0] / pattern[1], "speedup": speedup,
+              "gflops": 100.0, "flops": 2 * m * kept, "bytes": bytes_,
+              "peak_gflops": 200.0, "peak_gbytes_per_s": 20.0, "median_us": 1000.0,
+              "p10_us": 900.0, "p90_us": 1250.0, "threads": threads,
+              "device": "cpu" if threads else "NVIDIA H200", "type": kind,
+              "accurate": 1, "disturbed": 0, "blas_routine": "gemm"}
+    return {**values, **fields}
+
+
+@pytest.fixture
+def measured(tmp_path):
+    def write(rows, name="m.csv"):
+        with open(tmp_path / name, "w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+        return str(tmp_path / name)
+    return write
+
+
+ROWS = [make_row(shape, pattern, block, kind, 1 / (pattern[0] / pattern[1]) * 0.8)
+        for shape in ((256, 1024, 1024), (4, 2048, 1024))
+        for kind in ("f32", "f16")
+        for pattern, block in (((2, 4), (1, 1)), ((1, 4), (1, 1)), ((8, 32), (1, 32)))]
+
+
+def texts_of(figure):
+    return {text.get_text() for text in figure.findobj(matplotlib.text.Text)}
+
+
+def test_speedups(measured):
+    rows = data.read_measurements(measured(ROWS))
+    figure = speedup.draw_speedup(rows, "2026-11-22")
+    texts = texts_of(figure)
+    assert "CPU, 2 threads, f32, f16, beside OpenBLAS in f32, 2026-11-22" in texts
+    facets = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title() for axes in facets] == [
+        "m × n × k = 4 × 2048 × 1024", "m × n × k = 256 × 1024 × 1024"]
+    legend, = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "ideal, f16", "ideal, f32", "dense", "1x1: 2:4, 1:4, f16", "1x1: 2:4, 1:4, f32",
+        "1x32: 8:32, f16", "1x32: 8:32, f32"]
+    # For many rows the operations are what is spared, for few the bytes of the type.
+    ideals = [{line.get_label(): line.get_ydata()[-1] for line in axes.get_lines()
+               if line.get_label().startswith("ideal")} for axes in facets]
+    assert ideals[1] == {"ideal, f16": 4.0, "ideal, f32": 4.0}
+    assert ideals[0]["ideal, f16"] < ideals[0]["ideal, f32"] < 4
+    # The spread is that of our calls: 1000 us, 900 to 1250.
+    row = rows[0]
+    assert row.speedup_range == pytest.approx((row.speedup * 0.8, row.speedup / 0.9))
+    bars = [bar for axes in facets for bar in axes.containers]
+    assert len(bars) == 8 and all(bar.has_yerr for bar in bars)
+
+
+def test_ceilings_have_labels_that_nothing_covers(measured):
+    rows = data.read_measurements(measured(ROWS))
+    figure = roofline.draw_roofline(rows, "2026-11-22")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    assert [axes.get_title() for axes in figure.axes] == ["f16", "f32"]
+    for axes in figure.axes:
+        labels = [each for each in axes.texts]
+        assert {each.get_text() for each in labels} == {"200 Gflop/s", "20 GB/s"}
+        boxes = [each.get_window_extent(canvas.get_renderer()) for each in labels]
+        assert not boxes[0].overlaps(boxes[1])
+        for box in boxes:
+            assert axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1 + 1
+            for line in axes.get_lines():
+                for point in axes.transData.transform(line.get_xydata()):
+                    assert not box.contains(*point)
+
+
+def test_files_for_papers(measured, tmp_path, capsys):
+    path, prefix = measured(ROWS), tmp_path / "fig"
+    assert main(["plot", path, "-o", str(prefix), "--date=2026-11-22"]) == 0
+    assert len(capsys.readouterr().out.split()) == 6
+    # Dots in a metre at 200 in an inch.
+    png = (tmp_path / "fig-speedup.png").read_bytes()
+    at = png.index(b"pHYs") + 4
+    assert int.from_bytes(png[at:at + 4], "big") == 7874
+    svg = (tmp_path / "fig-speedup.svg").read_text(encoding="utf-8")
+    assert "<text" in svg and "1x32: 8:32, f16" in svg, "text as paths"
+    assert (tmp_path / "fig-roofline.pdf").read_bytes().startswith(b"%PDF")
+    before = (tmp_path / "fig-speedup.pdf").read_bytes()
+    main(["plot", path, "-o", str(prefix), "--date=2026-11-22"])
+    assert (tmp_path / "fig-speedup.pdf").read_bytes() == before, "other bytes each time"
+
+
+def test_devices_have_figures_of_their_own(measured, tmp_path, capsys):
+    paths = [measured(ROWS[:3]), measured([make_row(threads=0)], "gpu.csv")]
+    assert main(["plot", *paths, "-o", str(tmp_path / "fig"), "--date=today"]) == 0
+    names = {name.rsplit("/", 1)[-1] for name in capsys.readouterr().out.split()}
+    assert "fig-cpu-2-speedup.pdf" in names and "fig-NVIDIA-H200-roofline.svg" in names
+    gpu = data.read_measurements(paths[1])
+    assert data.title_of(gpu, "today") == "NVIDIA H200, f32, beside cuBLAS, today"
+
+
+def test_what_is_not_drawn(measured, capsys):
+    rows = [make_row(accurate=0), make_row(speedup=""), make_row(disturbed=1), make_row()]
+    assert len(data.read_measurements(measured(rows))) == 1
+    with pytest.raises(nm.Error, match="but found none"):
+        data.read_measurements(measured(rows[:3]))
+    with pytest.raises(nm.Error, match=":2: expected numbers"):
+        data.read_measurements(measured([make_row(m="many")]))
