@@ -1,21 +1,13 @@
 //===- MmaSpModelTest.cpp - Tests of strategy mma_sp's cost model ---------===//
 
+#include "ModelProduct.h"
+
 #include "nm/Schedule/GpuSchedule.h"
 #include "nm/Schedule/SumChains.h"
 
 #include "gtest/gtest.h"
 
 using namespace nm;
-
-static GpuProduct getProduct(Pattern pattern, int64_t m, int64_t n, int64_t k) {
-  GpuProduct product;
-  product.pattern = pattern;
-  product.m = m;
-  product.n = n;
-  product.k = k;
-  product.type = product.outputType = ElementType::F16;
-  return product;
-}
 
 static constexpr Pattern kHalf{2, 4, 1, 1};
 
@@ -24,7 +16,7 @@ TEST(MmaSpModel, HasTilesForEveryChip) {
        {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
     for (int64_t m : {1, 7, 64, 1000, 4096}) {
       GpuChip chip = *GpuChip::get(name);
-      GpuProduct product = getProduct(kHalf, m, 4096, 11008);
+      GpuProduct product = makeHalfProduct(kHalf, m, 4096, 11008);
       Result<GpuSchedule> tile = selectMmaSpSchedule(product, chip);
       ASSERT_TRUE(tile) << name;
       EXPECT_LE(tile->sharedBytes, chip.sharedPerBlock);
@@ -38,24 +30,25 @@ TEST(MmaSpModel, HasTilesForEveryChip) {
 // Measured on an H200: 285 us beside 180 by cuBLAS, which has wgmma.
 TEST(MmaSpModel, IsSlowerThanDenseOnHopper) {
   GpuChip chip = *GpuChip::get("sm_90a");
-  GpuProduct product = getProduct(kHalf, 4096, 4096, 4096);
+  GpuProduct product = makeHalfProduct(kHalf, 4096, 4096, 4096);
   EXPECT_GT(selectMmaSpSchedule(product, chip)->microseconds,
             estimateCublas(product, chip));
 }
 
 TEST(MmaSpModel, CutsKWhereTilesAreFew) {
   GpuChip chip = *GpuChip::get("sm_90a");
-  EXPECT_GT(
-      selectMmaSpSchedule(getProduct(kHalf, 16, 1024, 16384), chip)->splitK, 1);
-  EXPECT_EQ(
-      selectMmaSpSchedule(getProduct(kHalf, 4096, 8192, 4096), chip)->splitK,
-      1);
+  EXPECT_GT(selectMmaSpSchedule(makeHalfProduct(kHalf, 16, 1024, 16384), chip)
+                ->splitK,
+            1);
+  EXPECT_EQ(selectMmaSpSchedule(makeHalfProduct(kHalf, 4096, 8192, 4096), chip)
+                ->splitK,
+            1);
 }
 
 TEST(MmaSpModel, LongSumsHaveRegistersForTotals) {
   GpuChip chip = *GpuChip::get("sm_90a");
   GpuSchedule tile = *selectMmaSpSchedule(
-      getProduct(kHalf, 4096, 4096, 2 * kLongSumRows + 64), chip);
+      makeHalfProduct(kHalf, 4096, 4096, 2 * kLongSumRows + 64), chip);
   EXPECT_LE(tile.warpM * tile.warpN / 32, 64);
 }
 
@@ -66,7 +59,7 @@ static std::string whyNot(const GpuProduct &product) {
 }
 
 TEST(MmaSpModel, SaysWhatItDoesNotHave) {
-  GpuProduct product = getProduct({1, 4, 1, 1}, 64, 64, 64);
+  GpuProduct product = makeHalfProduct({1, 4, 1, 1}, 64, 64, 64);
   EXPECT_EQ(whyNot(product), "");
   product.avoidsPrunedWeights = true;
   EXPECT_EQ(whyNot(product),

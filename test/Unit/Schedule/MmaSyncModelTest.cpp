@@ -1,5 +1,7 @@
 //===- MmaSyncModelTest.cpp - Tests of the model of strategy mma_sync -----===//
 
+#include "ModelProduct.h"
+
 #include "nm/Schedule/GpuSchedule.h"
 #include "nm/Schedule/SumChains.h"
 
@@ -9,12 +11,7 @@ using namespace nm;
 
 static GpuProduct makeProduct(int64_t m, int64_t n, int64_t k,
                               const Pattern &pattern) {
-  GpuProduct product;
-  product.pattern = pattern;
-  product.m = m;
-  product.n = n;
-  product.k = k;
-  product.type = product.outputType = ElementType::F16;
+  GpuProduct product = makeHalfProduct(pattern, m, n, k);
   product.isKMajor = true;
   return product;
 }

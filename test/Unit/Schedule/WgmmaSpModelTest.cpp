@@ -1,5 +1,7 @@
 //===- WgmmaSpModelTest.cpp - Tests of strategy wgmma_sp's cost model -----===//
 
+#include "ModelProduct.h"
+
 #include "nm/Schedule/GpuSchedule.h"
 
 #include "gtest/gtest.h"
@@ -10,13 +12,7 @@ static constexpr Pattern kHalf{2, 4, 1, 1};
 
 static GpuProduct getProduct(int64_t m, int64_t n, int64_t k,
                              Pattern pattern = kHalf) {
-  GpuProduct product;
-  product.pattern = pattern;
-  product.m = m;
-  product.n = n;
-  product.k = k;
-  product.type = product.outputType = ElementType::F16;
-  return product;
+  return makeHalfProduct(pattern, m, n, k);
 }
 
 static Result<GpuSchedule> select(const GpuProduct &product,

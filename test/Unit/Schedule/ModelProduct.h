@@ -1,0 +1,20 @@
+//===- ModelProduct.h - Products that models are asked about ----*- C++ -*-===//
+
+#ifndef NM_TEST_UNIT_SCHEDULE_MODELPRODUCT_H
+#define NM_TEST_UNIT_SCHEDULE_MODELPRODUCT_H
+
+#include "nm/Schedule/GpuSchedule.h"
+
+/// C[m x n] = A[m x k] * B[k x n], all of f16.
+inline nm::GpuProduct makeHalfProduct(const nm::Pattern &pattern, int64_t m,
+                                      int64_t n, int64_t k) {
+  nm::GpuProduct product;
+  product.pattern = pattern;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.type = product.outputType = nm::ElementType::F16;
+  return product;
+}
+
+#endif // NM_TEST_UNIT_SCHEDULE_MODELPRODUCT_H
