@@ -132,7 +132,7 @@ Result<Buffer> nm::copyToHost(const Tensor &tensor) {
   if (!buffer)
     return buffer;
   if (tensor.device.isCpu()) {
-    copyTensor(tensor, buffer->tensor());
+    copyTensorByThreads(tensor, buffer->tensor());
     return buffer;
   }
   Tensor from = tensor;

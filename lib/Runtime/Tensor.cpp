@@ -2,6 +2,8 @@
 
 #include "nm/Runtime/Tensor.h"
 
+#include "nm/Runtime/ThreadPool.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -147,6 +149,26 @@ void nm::copyTensor(const Tensor &from, const Tensor &to) {
     copyRow(from, 0, 1, to, 0, 1, from.elements());
   else
     copyDims(from, 0, to, 0, 0);
+}
+
+void nm::copyTensorByThreads(const Tensor &from, const Tensor &to) {
+  if (from.rank() == 0 || !from.isRowMajor() || !to.isRowMajor())
+    return copyTensor(from, to);
+  struct Copy {
+    const Tensor &from, &to;
+    int64_t elements, perTask;
+  };
+  // A megabyte or more: fresh pages take longer than the copy itself.
+  Copy copy{from, to, from.elements(), (1 << 20) / elementSize(from.type)};
+  ThreadPool::global().parallelFor(
+      (copy.elements + copy.perTask - 1) / copy.perTask,
+      [](int64_t task, void *ctx) {
+        auto &copy = *static_cast<Copy *>(ctx);
+        int64_t begin = task * copy.perTask;
+        copyRow(copy.from, begin, 1, copy.to, begin, 1,
+                std::min(copy.perTask, copy.elements - begin));
+      },
+      &copy);
 }
 
 //===----------------------------------------------------------------------===//

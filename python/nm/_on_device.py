@@ -15,10 +15,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from . import _prune
 from ._pattern import Pattern
 
 # Elements of a part.
 _PART = 1 << 22
+_EXACT_AS_F32 = (torch.float32, torch.float16, torch.bfloat16)
 _WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -32,6 +34,11 @@ def choose_mask(scores: Tensor, pattern: Pattern) -> Tensor:
     Returns:
         a mask of the same shape, True for what stays, on the device of `scores`.
     """
+    if not scores.is_cuda and scores.dtype in _EXACT_AS_F32:
+        # The library's threads are quicker than the operators of a host.
+        ones = torch.ones(scores.shape, dtype=torch.int8)
+        kept, _ = _prune.prune_on_host(ones, pattern, scores.detach())
+        return kept.view(torch.bool)
     mask = torch.empty(scores.shape, dtype=torch.bool, device=scores.device)
     target = _by_columns(mask, pattern)
     for begin, part in _parts(_by_columns(scores.detach(), pattern), pattern):

@@ -113,7 +113,7 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
             from . import _on_device
             result, counts = _on_device.prune(w, found, numbers)
         else:
-            result, counts = _prune_on_host(w, found, numbers)
+            result, counts = prune_on_host(w, found, numbers)
             if leaves_axis_open(pattern, axis) and announces_axis() and (
                     _other_axis_differs(w, found, numbers, result)):
                 announce_axis(f"the weight {_shape_of(w)}")
@@ -179,8 +179,10 @@ def wanda_scores(w: Any, norms: Any, axis: int = 1) -> Any:
     return np.multiply(values, factors if axis == 1 else factors[:, None], out=values)
 
 
-def _prune_on_host(w: Any, pattern: Pattern, scores: Any
+def prune_on_host(w: Any, pattern: Pattern, scores: Any
                    ) -> tuple[Any, tuple[int, int, float]]:
+    """A pruned copy; and its non-zeros before, how many were dropped, and their share
+    of the squares."""
     view, kind = weight_view(w)
     tensor, keep = None, None
     if scores is not None:
@@ -202,7 +204,7 @@ def _other_axis_differs(w: Any, pattern: Pattern, scores: Any, result: Any) -> b
     dense, pruned = (typed(weight_view(array)[0]) for array in (w, result))
     for size in (step * (1 + 63 // step), max(*dense.shape, 1)):
         part = (slice(size), slice(size))
-        again, _ = _prune_on_host(dense[part], other,
+        again, _ = prune_on_host(dense[part], other,
                                   None if scores is None else scores[part])
         if again.tobytes() != pruned[part].tobytes():
             return True

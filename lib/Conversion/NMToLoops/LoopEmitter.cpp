@@ -140,6 +140,22 @@ void LoopEmitter::forEachInParallel(ValueRange sizes,
       [&](OpBuilder &, Location, ValueRange positions) { body(positions); });
 }
 
+void LoopEmitter::forEachTask(ValueRange sizes,
+                              function_ref<void(ValueRange)> body) {
+  if (parallel)
+    return forEachInParallel(sizes, body);
+  auto tasks =
+      scf::ForallOp::create(builder, loc, ArrayRef<OpFoldResult>{sizes.front()},
+                            /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(tasks.getBody());
+  forEach(sizes.drop_front(), [&](ValueRange inner) {
+    SmallVector<Value> position{tasks.getInductionVar(0)};
+    llvm::append_range(position, inner);
+    body(position);
+  });
+}
+
 SmallVector<Value>
 LoopEmitter::carry(Value size, ValueRange initial,
                    function_ref<SmallVector<Value>(Value, ValueRange)> body) {

@@ -37,6 +37,9 @@ public:
   /// The same for turns that are independent of each other: one scf.parallel
   /// where that was asked for.
   void forEachInParallel(ValueRange sizes, function_ref<void(ValueRange)> body);
+  /// The same for much work at once: on a host the turns of the first size are
+  /// tasks for its threads, one scf.forall.
+  void forEachTask(ValueRange sizes, function_ref<void(ValueRange)> body);
   /// Loops over 0 .. size-1 with values carried from turn to turn.
   SmallVector<Value>
   carry(Value size, ValueRange initial,

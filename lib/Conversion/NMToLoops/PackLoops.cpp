@@ -28,7 +28,7 @@ public:
 
 private:
   void packValues() {
-    emitter.forEachInParallel(
+    emitter.forEachTask(
         emitter.sizes(op.getPackedValues()), [&](ValueRange position) {
           int64_t columns = packing.chunkColumns,
                   size = columns * packing.chunkRows;
@@ -53,7 +53,7 @@ private:
     Value blocks = emitter.size(op.getIndices(), 1);
     Value groups = emitter.index(packing.groups(pattern));
     Value unitsOfRow = emitter.index(packing.indexRows);
-    emitter.forEachInParallel({sizes[0], sizes[1]}, [&](ValueRange row) {
+    emitter.forEachTask({sizes[0], sizes[1]}, [&](ValueRange row) {
       emitter.forEach(sizes[2], [&](ValueRange byte) {
         emitter.store(zero, op.getPackedIndices(), {row[0], row[1], byte[0]});
       });

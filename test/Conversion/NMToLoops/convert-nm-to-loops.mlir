@@ -245,6 +245,7 @@ func.func @prune(%w: memref<7x6xi8>) {
 // PARALLEL-LABEL: func.func @pack_col_info
 // PARALLEL: scf.parallel ({{.*}}, {{.*}}, {{.*}}) =
 // PARALLEL: scf.parallel ({{.*}}, {{.*}}) =
+// CHECK: scf.forall
 // CHECK: memref.store %{{.*}}, %[[PV]]
 // CHECK: scf.for %[[TILE:.*]] = {{.*}} {
 // CHECK: scf.for %[[WINDOW:.*]] = {{.*}} {
@@ -302,8 +303,10 @@ func.func @pack(%v: memref<32x45xf32>, %i: memref<32x45xi8>, %pv: memref<3x32x16
   // PARALLEL: scf.parallel ({{.*}}, {{.*}}, {{.*}}) =
   // PARALLEL: scf.parallel ({{.*}}, {{.*}}) =
   // PARALLEL: scf.for
+  // Panels are the tasks of a host's threads.
+  // CHECK: scf.forall
   // CHECK: memref.store %{{.*}}, %[[PV]]
-  // CHECK: scf.for %[[PANEL:.*]] = {{.*}} {
+  // CHECK: scf.forall (%[[PANEL:.*]]) in (3) {
   // CHECK: scf.for %[[UNITROW:.*]] = {{.*}} {
   // CHECK: scf.for
   // CHECK: memref.store %[[ZERO8]], %[[PI]]
