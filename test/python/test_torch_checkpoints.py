@@ -1,0 +1,117 @@
+"""nm.torch.load and nm.torch.save."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm.torch import NMLinear  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def make_network(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Embedding(20, 32), nn.Linear(32, 48), nn.GELU(),
+                         nn.BatchNorm1d(48), nn.Linear(48, 8, bias=False)).eval()
+
+
+def test_models_of_bf16(tmp_path):
+    pytest.importorskip("ml_dtypes")
+    model, tokens = make_network().bfloat16(), torch.randint(0, 20, (6,))
+    nm.torch.sparsify(model, {"1": "2:4", "*": None}, prune=True)
+    nm.torch.save(model, tmp_path)
+    loaded = nm.torch.load(tmp_path, make_network(1))
+    with torch.no_grad():
+        assert loaded(tokens).dtype == torch.bfloat16
+        assert torch.equal(loaded(tokens), model(tokens))
+
+
+def test_models_are_saved_and_loaded(tmp_path):
+    model, tokens = make_network(), torch.randint(0, 20, (6,))
+    nm.torch.sparsify(model, {"1": "2:4", "*": "1:4"}, prune=True)
+    with torch.no_grad():
+        expected = model(tokens)
+    nm.torch.save(model, tmp_path)
+    assert set(nm.load_weights(tmp_path / "model.safetensors")) == {"1.weight",
+                                                                    "4.weight"}
+    loaded = nm.torch.load(tmp_path, make_network(1))
+    assert isinstance(loaded[1], NMLinear) and not loaded.training
+    assert loaded[1].pattern == nm.Pattern(2, 4, axis=1)
+    with torch.no_grad():
+        assert torch.equal(loaded(tokens), expected)
+    dense = tmp_path / "dense.safetensors"
+    nm.convert(tmp_path / "model.safetensors", dense, format="dense")
+    plain = nm.torch.load(dense, make_network(1))
+    assert type(plain[1]) is nn.Linear
+    detected = nm.torch.load(dense, make_network(1), "detect")
+    ruled = nm.torch.load(dense, make_network(1), {"1": "2:4", "*": None})
+    assert detected[4].pattern == nm.Pattern(1, 4, axis=1)
+    assert type(ruled[4]) is nn.Linear and isinstance(ruled[1], NMLinear)
+    for each in (plain, detected, ruled):
+        with torch.no_grad():
+            assert torch.allclose(each(tokens), expected, atol=1e-5)
+
+
+def test_models_that_do_not_fit(tmp_path):
+    model = make_network()
+    nm.torch.sparsify(model, {"1": "2:4", "*": None}, prune=True)
+    nm.torch.save(model, tmp_path)
+    other = make_network()
+    other.add_module("5", nn.Linear(8, 8))
+    with pytest.raises(nm.Error, match="it lacks 5.bias, 5.weight"):
+        nm.torch.load(tmp_path, other)
+    with pytest.raises(nm.Error, match="expected tensors of the model, but it has no 3."):
+        nm.torch.load(tmp_path, make_network()[:3])
+    with pytest.raises(nm.Error, match="the layer '1', whose weight is condensed"):
+        nm.torch.load(tmp_path, make_network()[:1])
+    with pytest.raises(nm.Error, match=r"expected a weight \(9, 32\) of '1'"):
+        nm.torch.load(tmp_path, nn.Sequential(nn.Embedding(20, 32), nn.Linear(32, 9)))
+    with pytest.raises(nm.PatternError, match="'1.weight'|4.weight"):
+        nm.torch.load(tmp_path, make_network(), "1:4")
+    fused = nn.Sequential(NMLinear(8, 8, "2:4", activation="gelu"))
+    with pytest.raises(nm.Error, match="'0' without a fused activation"):
+        nm.torch.save(fused, tmp_path)
+
+
+def make_transformer(kind):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    if kind == "bert":
+        return transformers.BertModel(transformers.BertConfig(
+            vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+            intermediate_size=64, max_position_embeddings=16)).eval()
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, max_position_embeddings=16, num_key_value_heads=2,
+        tie_word_embeddings=True)).eval()
+
+
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+@pytest.mark.filterwarnings("ignore")
+def test_folders_of_transformers(tmp_path, kind):
+    """A dense folder is pruned, converted and loaded; the sparse model is what the
+    dense one is with pruned weights. Also where a language model's head is tied."""
+    model, tokens = make_transformer(kind), torch.randint(1, 50, (2, 7))
+    for name, layer in model.named_modules():
+        if isinstance(layer, nn.Linear) and "lm_head" not in name:
+            layer.weight.data = nm.prune(layer.weight.data, "2:4", axis=1).weight
+    with torch.no_grad():
+        expected = model(tokens)[0]
+    model.save_pretrained(tmp_path / "dense", max_shard_size="20KB")
+    assert len(list((tmp_path / "dense").glob("*.safetensors"))) > 1
+    report = nm.convert(tmp_path / "dense", tmp_path / "sparse",
+                        nm.Pattern(2, 4, axis=1), skip=True)
+    assert len(report.weights) == (13 if kind == "bert" else 14)
+    loaded = nm.torch.load(tmp_path / "sparse")
+    assert type(loaded) is type(model) and not loaded.training
+    sparse = [name for name, layer in loaded.named_modules()
+              if isinstance(layer, NMLinear)]
+    assert len(sparse) == len(report.weights)
+    if kind == "llama":
+        assert loaded.lm_head.weight is loaded.model.embed_tokens.weight
+    with torch.no_grad():
+        assert torch.allclose(loaded(tokens)[0], expected, atol=1e-5)
+    nm.torch.save(loaded, tmp_path / "again")
+    with torch.no_grad():
+        again = nm.torch.load(tmp_path / "again")(tokens)[0]
+    assert torch.equal(again, loaded(tokens)[0])
