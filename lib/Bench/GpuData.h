@@ -14,7 +14,7 @@
 
 namespace nm {
 
-/// Equal row-major arrays in one piece of memory of a device.
+/// Equal row-major arrays in one allocation of a device.
 class DeviceCopies {
 public:
   DeviceCopies() = default;

@@ -80,23 +80,23 @@ int64_t PanelPacking::windowStep(const Pattern &pattern) const {
   return indexRows / std::gcd(indexRows, pattern.n);
 }
 
-int64_t nm::indexPieceBytes(int64_t bytes, int64_t offset) {
-  int64_t piece = 16;
-  while (piece > bytes - offset)
-    piece /= 2;
-  return piece;
+int64_t nm::indexWordBytes(int64_t bytes, int64_t offset) {
+  int64_t word = 16;
+  while (word > bytes - offset)
+    word /= 2;
+  return word;
 }
 
 int64_t PanelPacking::byteOfGroup(const Pattern &pattern, int64_t group,
                                   int64_t byte) const {
-  int64_t bytes = bytesPerGroup(), begin = 0, piece;
-  while (begin + (piece = indexPieceBytes(bytes, begin)) <= byte)
-    begin += piece;
-  return groups(pattern) * begin + group * piece + byte - begin;
+  int64_t bytes = bytesPerGroup(), begin = 0, word;
+  while (begin + (word = indexWordBytes(bytes, begin)) <= byte)
+    begin += word;
+  return groups(pattern) * begin + group * word + byte - begin;
 }
 
 // Rows that are re-laid together: a panel's lines of one row are far apart on
-// one side, so both sides are walked in pieces that stay in the cache.
+// one side, so both sides are walked by as many rows as stay in the cache.
 static constexpr int64_t kRowsTogether = 32;
 
 /// Calls `fn(condensed, packed, count)` for runs of values that are contiguous

@@ -228,10 +228,10 @@ static bool isPowerOfTwo(int64_t value) { return (value & (value - 1)) == 0; }
 
 /// What a thread must have left of its registers for the tile not to spill:
 /// edges of A take addresses for each of its rows, and of each element where
-/// rows are not aligned, and by way of a staging buffer bounds for each piece.
-/// Where lanes gather, addresses take more where they are no sums of bits,
-/// loops over kept rows their own, and positions of single columns are held for
-/// all rows of a unit.
+/// rows are not aligned, and by way of a staging buffer bounds for each
+/// fragment. Where lanes gather, addresses take more where they are no sums of
+/// bits, loops over kept rows their own, and positions of single columns are
+/// held for all rows of a unit.
 int64_t SimtEstimate::spareRegisters() const {
   bool hasEdges = product.m % tile.blockM != 0 || product.k % tile.blockK != 0;
   int64_t spare =

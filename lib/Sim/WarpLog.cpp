@@ -100,8 +100,8 @@ uint32_t nm::sim::countSectors(const LaneAddresses &addresses, uint32_t mask,
   return count;
 }
 
-CopyCost nm::sim::countCopyPieces(const LaneAddresses &to,
-                                  const LaneAddresses &from, uint32_t mask) {
+CopyCost nm::sim::countCopyCost(const LaneAddresses &to,
+                                const LaneAddresses &from, uint32_t mask) {
   constexpr uint64_t kLine = 128, kUnit = 16;
   CopyCost cost;
   while (mask) {
@@ -112,13 +112,13 @@ CopyCost nm::sim::countCopyPieces(const LaneAddresses &to,
              from[lane] / kLine == from[first] / kLine &&
              move(lane) == move(first);
     };
-    uint32_t piece = 0;
+    uint32_t together = 0;
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
       if (int lane = __builtin_ctz(lanes); isLike(lane))
-        piece |= 1u << lane;
+        together |= 1u << lane;
     ++cost.passes;
-    cost.sectors += countSectors(from, piece, int(kUnit));
-    mask &= ~piece;
+    cost.sectors += countSectors(from, together, int(kUnit));
+    mask &= ~together;
   }
   return cost;
 }
@@ -148,7 +148,7 @@ void WarpLog::countCopy(const NmSimSite &site, const LaneAddresses &addresses,
   ++shared.requests;
   shared.bytes += uint64_t(site.bytes) * __builtin_popcount(mask);
   if (site.bytes == 16) {
-    shared.passes += countCopyPieces(to, from, mask).passes;
+    shared.passes += countCopyCost(to, from, mask).passes;
   } else {
     RequestCost cost =
         countSharedPasses(to, mask, site.bytes, /*isLoad=*/false);
@@ -159,7 +159,7 @@ void WarpLog::countCopy(const NmSimSite &site, const LaneAddresses &addresses,
     return;
   ++global.requests;
   global.bytes += uint64_t(site.bytes) * __builtin_popcount(reading);
-  global.passes += site.bytes == 16 ? countCopyPieces(to, from, reading).sectors
+  global.passes += site.bytes == 16 ? countCopyCost(to, from, reading).sectors
                                     : countSectors(from, reading, site.bytes);
 }
 

@@ -31,16 +31,17 @@ RequestCost countSharedPasses(const LaneAddresses &addresses, uint32_t mask,
 /// Sectors of 32 bytes.
 uint32_t countSectors(const LaneAddresses &addresses, uint32_t mask, int bytes);
 
-/// An asynchronous copy of 16 bytes a lane, which bypasses L1, is made of
-/// pieces within a line of 128 bytes on either side. Lanes share a piece where
-/// they move their 16 bytes within the line in the same way: by the same
-/// exclusive or.
+/// What an asynchronous copy of 16 bytes a lane takes, which bypasses L1. One
+/// pass is of lanes that have the same lines of 128 bytes on either side, and
+/// move their 16 bytes within the line in the same way: by the same exclusive
+/// or. Lanes 0 to 7 that copy a line as it is take one pass, and two where lane
+/// 0 and lane 1 alone change places.
 struct CopyCost {
   uint32_t passes = 0;
   uint32_t sectors = 0;
 };
-CopyCost countCopyPieces(const LaneAddresses &to, const LaneAddresses &from,
-                         uint32_t mask);
+CopyCost countCopyCost(const LaneAddresses &to, const LaneAddresses &from,
+                       uint32_t mask);
 
 class WarpLog {
 public:

@@ -3,7 +3,8 @@
 // Which element of a matrix each register of each lane holds, for mma.sync,
 // mma.sp.sync, ldmatrix and stmatrix: the PTX ISA's "Matrix Fragments" of each
 // shape m16n8k*. All element widths follow one rule, since a fragment is made
-// of pieces of 8 rows by 16 bytes, of which a lane holds one 32-bit register.
+// of matrices of 8 rows by 16 bytes, as ldmatrix loads them, of each of which a
+// lane holds one 32-bit register.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,9 +14,9 @@
 //   so s = ceil(G*b / 8).
 // - D > 1: each group has a string of D fields, field d in bits [d*b, d*b + b),
 //   of L = ceil(D*b / 8) bytes, rounded up to 1, 2 or a multiple of 4. Strings
-//   are cut into pieces of 16, 8, 4, 2 and 1 bytes, the widest first, and piece
-//   i of all groups stands before piece i + 1 of any: neighbouring threads
-//   read neighbouring words. s = G*L.
+//   are cut into words of 16, 8, 4, 2 and 1 bytes, the widest first, and word i
+//   of all groups stands before word i + 1 of any: neighbouring threads read
+//   neighbouring words. s = G*L.
 //
 // A kernel that stages only the rows of A that a tile's columns use wants a
 // list of them, col_info. With T columns of a tile, P of them a panel, E =
@@ -174,8 +174,8 @@ void unpackIndices(const uint8_t *packed, const PanelPacking &packing,
                    const Pattern &pattern, int64_t k, int64_t n,
                    uint8_t *indices);
 
-/// The bytes of the piece of a string of `bytes` that begins at `offset`.
-int64_t indexPieceBytes(int64_t bytes, int64_t offset);
+/// The bytes of the word of a string of `bytes` that begins at `offset`.
+int64_t indexWordBytes(int64_t bytes, int64_t offset);
 
 /// Reads the field of `bits` bits (1 to 8) at `group` of a unit row.
 uint8_t loadIndexField(const uint8_t *row, int64_t bits, int64_t group);

@@ -16,8 +16,8 @@ namespace mlir::nm {
 /// memory: no partial sum is stored.
 class ClusterSums {
 public:
-  /// That of `clusters`, if there is one. Emits an error where its iterations
-  /// do anything else.
+  /// The loop over blocks in the loop `clusters`, if there is one. Emits an
+  /// error where iterations of `clusters` do anything but that.
   static FailureOr<std::optional<ClusterSums>> find(scf::ForallOp clusters);
 
   /// The blocks of a cluster.

@@ -19,9 +19,10 @@ using namespace mlir::nm;
 // Counts
 //===----------------------------------------------------------------------===//
 
-/// Groups that are ended in the block of `end` before it, behind `begin` or
-/// from the start. Those of loops between do not count: a wait may be for too
-/// many groups, but never for too few.
+/// The nm.group ops between `begin` and `end` in one block, or from the block's
+/// start where `begin` is null. Groups inside of loops between them are left
+/// out: a count that is too small makes a wait longer, one too large makes it
+/// too short.
 static int64_t countGroups(Operation *begin, Operation *end) {
   int64_t count = 0;
   Operation *op = begin ? begin->getNextNode() : &end->getBlock()->front();

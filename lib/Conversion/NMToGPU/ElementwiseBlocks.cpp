@@ -184,7 +184,7 @@ void RowOfElements::computeOneByOne(Value first, Value step) {
 void RowOfElements::expand(int64_t threads) {
   rewriter.setInsertionPoint(op);
   Value thread = gpu::ThreadIdOp::create(rewriter, loc, gpu::Dimension::x);
-  // Others are loaded as they lie.
+  // Operands with another map are loaded whatever their alignment is.
   auto isAligned = [&](OpOperand &operand) {
     return !op.getMatchingIndexingMap(&operand).isIdentity() ||
            hasAlignedRows(operand.get());

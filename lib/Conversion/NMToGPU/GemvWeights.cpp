@@ -96,7 +96,7 @@ SmallVector<Type> GemvWeights::loadedTypes() const {
   SmallVector<Type> types(chunks(), chunkType());
   Type byte = IntegerType::get(values.getContext(), 8);
   for (int64_t offset = 0; offset < indexBytes();) {
-    int64_t bytes = ::nm::indexPieceBytes(indexBytes(), offset);
+    int64_t bytes = ::nm::indexWordBytes(indexBytes(), offset);
     types.push_back(VectorType::get(bytes, byte));
     offset += bytes;
   }
@@ -124,11 +124,11 @@ SmallVector<Value> GemvWeights::load(ThreadEmitter &emitter, Value step) const {
   int64_t groups = packing.groups(pattern), offset = 0;
   int64_t rowBytes = packing.bytesPerIndexRow(pattern);
   SmallVector<Type> types = loadedTypes();
-  for (Type piece : ArrayRef(types).drop_front(chunks())) {
-    int64_t bytes = cast<VectorType>(piece).getNumElements();
+  for (Type word : ArrayRef(types).drop_front(chunks())) {
+    int64_t bytes = cast<VectorType>(word).getNumElements();
     Value at = emitter.add(emitter.mul(group, bytes), groups * offset);
     loaded.push_back(
-        load(piece, indices, indexRow, at,
+        load(word, indices, indexRow, at,
              std::gcd(bytes, std::gcd(rowBytes, groups * offset))));
     offset += bytes;
   }
@@ -139,15 +139,15 @@ SmallVector<Value> GemvWeights::indexWords(ThreadEmitter &emitter,
                                            ArrayRef<Value> loaded) const {
   OpBuilder &builder = emitter.builder;
   SmallVector<Value> words;
-  for (Value piece : loaded.drop_front(chunks())) {
-    int64_t bytes = cast<VectorType>(piece.getType()).getNumElements();
+  for (Value word : loaded.drop_front(chunks())) {
+    int64_t bytes = cast<VectorType>(word.getType()).getNumElements();
     if (bytes >= 4) {
-      llvm::append_range(words, emitter.words(piece));
+      llvm::append_range(words, emitter.words(word));
       continue;
     }
     auto type = VectorType::get(1, builder.getIntegerType(bytes * 8));
     Value bits = emitter.extract(
-        vector::BitCastOp::create(builder, emitter.loc, type, piece), 0);
+        vector::BitCastOp::create(builder, emitter.loc, type, word), 0);
     words.push_back(arith::ExtUIOp::create(builder, emitter.loc,
                                            builder.getI32Type(), bits));
   }

@@ -14,8 +14,9 @@ namespace mlir::nm {
 /// tile's first.
 class GemvWeights {
 public:
-  /// Those of `op`'s form in `values` and `indices`, its own or the next
-  /// tile's; `column` is the first of the thread's `columns`.
+  /// Weights of the form that `op` says, in the buffers `values` and `indices`:
+  /// the op's own, or those of the next tile. The thread has `columns` columns
+  /// from `column` on.
   GemvWeights(ThreadEmitter &emitter, SparseProductOpInterface op, Value values,
               Value indices, Value column, int64_t columns);
 

@@ -132,17 +132,19 @@ static SmallVector<memref::AllocOp> getWorkgroupBuffers(scf::ForallOp loop) {
   return buffers;
 }
 
-/// Where the buffers start, in bytes, and how many they take.
+/// Where the buffers start in shared memory, in bytes, and how many bytes they
+/// take. Tiles of 4096 and 2048 bytes start at 0 and 4096; a buffer of 5000
+/// that overlays them starts at 0, too, and all take 6144.
 static std::pair<SmallVector<int64_t>, int64_t>
 layOutBuffers(ArrayRef<memref::AllocOp> buffers) {
   SmallVector<int64_t> offsets;
   int64_t tiles = 0, most = 0;
   for (memref::AllocOp buffer : buffers) {
     int64_t size = getWorkgroupBytes(buffer.getType());
-    bool isLater = buffer->hasAttr(kReusesTiles);
-    offsets.push_back(isLater ? 0 : tiles);
-    tiles += isLater ? 0 : size;
-    most = std::max(most, isLater ? size : tiles);
+    bool isOverlay = buffer->hasAttr(kOverlaysTiles);
+    offsets.push_back(isOverlay ? 0 : tiles);
+    tiles += isOverlay ? 0 : size;
+    most = std::max(most, isOverlay ? size : tiles);
   }
   return {offsets, most};
 }

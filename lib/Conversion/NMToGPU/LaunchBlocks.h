@@ -9,9 +9,10 @@
 
 namespace mlir::nm {
 
-/// On the allocation of a workgroup buffer: it is used when no thread reads the
-/// others any more, and takes their place.
-inline constexpr llvm::StringLiteral kReusesTiles("nm.reuses_tiles");
+/// On the allocation of a workgroup buffer: it may have the memory of the
+/// tiles, for it is used behind a barrier after which no thread reads a tile.
+/// Without the attribute the block takes more shared memory.
+inline constexpr llvm::StringLiteral kOverlaysTiles("nm.overlays_tiles");
 
 /// The bytes that the workgroup buffers in `loop` take.
 int64_t countSharedBytes(scf::ForallOp loop);

@@ -69,7 +69,7 @@ void PartSums::share(ArrayRef<Value> lines) {
       MemRefType::get({slices * count, threads, kLine}, builder.getF32Type(),
                       MemRefLayoutAttrInterface(), space);
   auto alloc = memref::AllocOp::create(builder, loc, type);
-  alloc->setAttr(kReusesTiles, builder.getUnitAttr());
+  alloc->setAttr(kOverlaysTiles, builder.getUnitAttr());
   buffer = alloc;
   // Warps may still read the last tile.
   gpu::BarrierOp::create(builder, loc);

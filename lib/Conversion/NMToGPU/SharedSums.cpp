@@ -26,7 +26,7 @@ SharedSums::SharedSums(ThreadEmitter given, int64_t rows, int64_t columns,
   auto alloc = memref::AllocOp::create(
       builder, emitter.loc,
       MemRefType::get({rows, columns}, builder.getF32Type(), layout, space));
-  alloc->setAttr(kReusesTiles, builder.getUnitAttr());
+  alloc->setAttr(kOverlaysTiles, builder.getUnitAttr());
   buffer = alloc;
   // Others may still read the last tile.
   gpu::BarrierOp::create(builder, emitter.loc);

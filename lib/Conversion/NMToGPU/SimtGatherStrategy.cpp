@@ -31,8 +31,10 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Words of A that are read ahead of their use, and what are held across the
-/// barrier. Those of rows of A are with weights of four rows.
+/// Words of A that a thread reads before it multiplies with them, and words
+/// that it holds across the barrier, for the products that `defer` leaves for
+/// the next tile. Where A's tile is row-major a word is four rows of k, which
+/// need the weights of four rows in registers, too: there are fewer.
 static constexpr int64_t kWordsAhead = 32, kWordsOfRowsAhead = 16;
 static constexpr int64_t kWordsToDefer = 16, kWordsOfRowsToDefer = 8;
 /// Rows of the thread whose words of rows of A it multiplies at once.
@@ -370,7 +372,8 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
     bool isPlace = spreads(op) && (i + deferred) % stepsPerRows() == 0;
     if (i == -deferred || isPlace)
       copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
-    // Those of any rows have the same units and rows of the thread.
+    // The next rows' steps have the same units and rows of the thread as the
+    // first rows'.
     Step step = getStep((i + deferred * stepsPerRows()) % stepsPerRows());
     addStep(builder, loc, loaded.front(), step, result);
     loaded.pop_front();

@@ -179,7 +179,7 @@ SimtExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
         builder, loc, VectorType::get(width, builder.getI8Type()), bytes,
         ValueRange{panel, first}, /*nontemporal=*/false,
         llvm::MaybeAlign(width));
-    // A word of as many as there are, the others zero.
+    // Four bytes make a word of 32 bits; one or two are extended with zeros.
     int64_t perWord = std::min(width, kPerWord);
     auto type = VectorType::get(
         width / perWord,
@@ -379,8 +379,8 @@ void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
   SimtTileExpansion::end(builder, product, sums, initial);
 }
 
-/// The window of the `i`-th unit after `firstUnit`, of those that are unrolled
-/// together, `count` rows.
+/// The window of the `i`-th of the units from `firstUnit` on that are unrolled
+/// together; they are `count` rows.
 Value SimtExpansion::getWindow(OpBuilder &builder, Location loc,
                                Value firstUnit, int64_t count, int64_t i) {
   auto window = [&](Value unit) {

@@ -108,7 +108,8 @@ void mlir::nm::spreadCopies(RewriterBase &rewriter,
   if (places.empty())
     return;
   ArrayRef<Operation *> copies = accesses.copies;
-  // Those of the first half arrive by the end of the tile.
+  // Copies that are issued in the first half of a tile's products arrive by the
+  // tile's end.
   size_t half = places.size() / 2;
   bool isOnePlace = copies.size() <= kMaxAsyncCopiesAtOnce || half == 0;
   spread(rewriter, copies, places.take_front(isOnePlace ? 1 : half));

@@ -25,7 +25,7 @@ Value loadOperand(OpBuilder &builder, Location loc, Value operand,
 /// epilogue. A thread runs it on the sums that it has in registers.
 class TileEpilogue {
 public:
-  /// That of `blocks`, if there is one.
+  /// The epilogue of the loop `blocks`, if there is one.
   static FailureOr<std::optional<TileEpilogue>> find(scf::ForallOp blocks);
 
   linalg::GenericOp getOp() const { return op; }

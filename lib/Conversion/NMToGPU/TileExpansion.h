@@ -60,8 +60,8 @@ public:
   /// Products that `expand` adds to each of those sums.
   virtual int64_t rowsOfTile(SparseProductOpInterface op) const { return 1; }
 
-  /// C, where it is not that of the products, for those sum parts of it that
-  /// the blocks of a cluster add up.
+  /// The tile of C of a cluster, whose blocks each sum a part of it: their
+  /// products have memory of their own for C. Null without a cluster.
   Value sharedC;
 
   /// What takes the sums before they are stored; C is then what it writes.

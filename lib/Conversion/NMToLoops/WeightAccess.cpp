@@ -12,23 +12,23 @@ using namespace mlir::nm;
 
 /// The place in an index row of byte `byte` of a group's string, as
 /// PanelPacking::byteOfGroup.
-static Value placeInPieces(LoopEmitter &emitter, int64_t bytes, int64_t groups,
-                           Value group, Value byte) {
+static Value placeInWords(LoopEmitter &emitter, int64_t bytes, int64_t groups,
+                          Value group, Value byte) {
   constexpr int64_t kWidest = 16;
-  // Bytes of the widest pieces; those after are looked up one by one.
+  // Bytes of the widest words; each narrower one after them has its own case.
   int64_t wide = bytes / kWidest * kWidest;
-  Value inPiece = emitter.rem(byte, kWidest);
-  Value place = emitter.add(emitter.mul(emitter.sub(byte, inPiece), groups),
-                            emitter.add(emitter.mul(group, kWidest), inPiece));
+  Value inWord = emitter.rem(byte, kWidest);
+  Value place = emitter.add(emitter.mul(emitter.sub(byte, inWord), groups),
+                            emitter.add(emitter.mul(group, kWidest), inWord));
   for (int64_t begin = wide; begin < bytes;) {
-    int64_t piece = ::nm::indexPieceBytes(bytes, begin);
+    int64_t word = ::nm::indexWordBytes(bytes, begin);
     Value here =
-        emitter.add(emitter.add(emitter.mul(group, piece), groups * begin),
+        emitter.add(emitter.add(emitter.mul(group, word), groups * begin),
                     emitter.sub(byte, emitter.index(begin)));
     place = arith::SelectOp::create(emitter.builder, emitter.loc,
                                     emitter.less(byte, emitter.index(begin)),
                                     place, here);
-    begin += piece;
+    begin += word;
   }
   return place;
 }
@@ -43,8 +43,8 @@ IndexField IndexField::at(LoopEmitter &emitter,
   Value byte = emitter.div(bit, 8), next = emitter.add(byte, 1);
   if (hasStrings)
     for (Value *place : {&byte, &next})
-      *place = placeInPieces(emitter, packing.bytesPerGroup(),
-                             packing.groups(pattern), group, *place);
+      *place = placeInWords(emitter, packing.bytesPerGroup(),
+                            packing.groups(pattern), group, *place);
   return {emitter.div(unitRow, packing.indexRows), byte, next,
           emitter.rem(bit, 8)};
 }

@@ -105,7 +105,7 @@
 // RUN: %{run} --check-prefix=COPY-BOUNDS
 // COPY-BOUNDS: global access out of bounds: nvvm.cp.async.shared.global {{.*}} copies 16 bytes from
 
-// A goes by way of a staging buffer, one piece a warp. What lanes load of it others
+// A goes by way of a staging buffer, one fragment a warp. What lanes load of it others
 // have copied, and they copy over what others have loaded; the first tile's is
 // in the slot of the second.
 // RUN: nm-compile %s --target=sim:sm_90a --schedule='simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8], stages = 2, split_k = 1>' --emit=nvvm -o %t.nvvm 2>/dev/null

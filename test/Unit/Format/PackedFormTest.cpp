@@ -103,16 +103,16 @@ static int64_t drawPanel(Random &random, const Pattern &pattern) {
   return panel;
 }
 
-/// The bytes of a group's string, put together from its pieces.
+/// The bytes of a group's string, put together from its words.
 static std::vector<uint8_t> stringOf(const uint8_t *row, int64_t bytes,
                                      int64_t groups, int64_t group) {
   std::vector<uint8_t> string;
-  int64_t piecesBegin = 0;
-  for (int64_t piece : {16, 8, 4, 2, 1})
-    while (bytes - int64_t(string.size()) >= piece) {
-      const uint8_t *from = row + piecesBegin + group * piece;
-      string.insert(string.end(), from, from + piece);
-      piecesBegin += groups * piece;
+  int64_t wordsBegin = 0;
+  for (int64_t word : {16, 8, 4, 2, 1})
+    while (bytes - int64_t(string.size()) >= word) {
+      const uint8_t *from = row + wordsBegin + group * word;
+      string.insert(string.end(), from, from + word);
+      wordsBegin += groups * word;
     }
   return string;
 }
@@ -207,7 +207,7 @@ TEST(PackedForm, ChunksAndIndexRows) {
   EXPECT_EQ(packing.windowStep(pattern), 4);
   EXPECT_EQ(packing.str(),
             "panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32");
-  // The 16-byte pieces of all groups come before the 4-byte ones.
+  // The 16-byte words of all groups come before the 4-byte ones.
   EXPECT_EQ(packing.byteOfGroup(pattern, 3, 15), 3 * 16 + 15);
   EXPECT_EQ(packing.byteOfGroup(pattern, 3, 16), 32 * 16 + 3 * 4);
   // Rows fill up the last index row: 24 of 32.

@@ -88,13 +88,13 @@ TEST(SparseOperand, FragmentsAreOfLanes) {
   SparseOperand operand{Order::Mma};
   MmaShape shape{32, 16, true};
   int64_t position = 0;
-  for (int piece = 0; piece < 2; ++piece)
+  for (int half = 0; half < 2; ++half)
     for (int lane = 0; lane < 32; ++lane)
       for (int r = 0; r < shape.aRegisters(); ++r)
         for (int i = 0; i < 2; ++i, ++position) {
           MmaPlace place = shape.aPlace(lane, r, i);
           ASSERT_EQ(operand.positionOf<int64_t>(
-                        {place.row, 16 * piece + place.column}),
+                        {place.row, 16 * half + place.column}),
                     position);
         }
   EXPECT_EQ(position, operand.valuesOfStep());

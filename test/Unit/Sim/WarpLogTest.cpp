@@ -155,8 +155,8 @@ TEST(WarpLogTest, CopiesOf16Bytes) {
       {[](int i) { return i; }, [](int i) { return i; }, 0xaaaaaaaa, 4, 16},
   };
   for (const Case &test : cases) {
-    CopyCost cost = countCopyPieces(makeAddresses(test.to, 16),
-                                    makeAddresses(test.from, 16), test.mask);
+    CopyCost cost = countCopyCost(makeAddresses(test.to, 16),
+                                  makeAddresses(test.from, 16), test.mask);
     EXPECT_EQ(cost.passes, test.passes) << &test - cases;
     EXPECT_EQ(cost.sectors, test.sectors) << &test - cases;
   }

@@ -24,8 +24,9 @@ static Value getBuffer(Value view) {
   }
 }
 
-/// The strides of `type`, or factors of those that are not known: they are
-/// products of the inner sizes where no layout is given.
+/// For each dimension of `type` a number that its stride is a multiple of: the
+/// stride where it is known, else the product of the known inner sizes where
+/// memory is contiguous, else 1. memref<?x?x8xf32> has 8, 8, 1.
 static SmallVector<int64_t> getFactorsOfType(MemRefType type) {
   SmallVector<int64_t> factors = type.getStridesAndOffset().first;
   bool isIdentity = type.getLayout().isIdentity();
@@ -39,7 +40,8 @@ static SmallVector<int64_t> getFactorsOfType(MemRefType type) {
   return factors;
 }
 
-/// Those of the dimensions that a view of rows with `factors` has.
+/// The same of `view`, whose source has `factors`; dimensions that it drops
+/// have none.
 static SmallVector<int64_t> getFactorsOfView(memref::SubViewOp view,
                                              ArrayRef<int64_t> factors) {
   SmallVector<int64_t> kept;

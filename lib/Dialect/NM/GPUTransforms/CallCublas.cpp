@@ -206,7 +206,7 @@ struct NMCallCublas : mlir::nm::impl::NMCallCublasBase<NMCallCublas> {
 private:
   func::FuncOp declare(StringRef name, FunctionType type);
   void replaceCondition(HasCublasOp op);
-  /// Those that would call the library.
+  /// Removes the branches of conditions that are known to be false.
   void removeDeadBranches();
   LogicalResult replaceProduct(SparseProductOpInterface product);
   func::CallOp createCall(SpMMOp op, bool canRefuse, bool accumulate);

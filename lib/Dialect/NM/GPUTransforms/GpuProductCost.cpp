@@ -114,8 +114,9 @@ static std::optional<double> estimateDense(SparseProductOpInterface op,
   return dense;
 }
 
-/// That of our own strategies. Those whose models do not tell layouts of A
-/// apart well enough take as long with the one that A has.
+/// The least estimate, in microseconds, of a strategy of our own, with an A in
+/// the given layout. A strategy whose model does not tell layouts of A apart
+/// well enough is taken to be as fast with either as with the one that A has.
 static double estimateOwn(SparseProductOpInterface op,
                           const ::nm::GpuChip &chip,
                           const SelectionOptions &options, bool isKMajor) {

@@ -44,8 +44,8 @@ std::optional<StringRef> mlir::nm::whyNotDense(SparseProductOpInterface op) {
     return StringRef("its weights are packed already");
   if (!areWeightsLoaded(op))
     return StringRef("its weights would have to be decompressed at each call");
-  // Others would still take the condensed form, which could then not be packed
-  // when it is loaded.
+  // Weights that are loaded are packed for one form. Another op that takes the
+  // condensed form would then pack at each call.
   if (!areWeightsConstant(op) &&
       !(op.getValues().hasOneUse() && op.getIndices().hasOneUse()))
     return StringRef("other ops use its weights too");

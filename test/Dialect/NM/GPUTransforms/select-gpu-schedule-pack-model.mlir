@@ -6,7 +6,7 @@
 // VALUE: error: expected true or false, but got 'some'
 
 // Six of 32 rows would be staged for 256 columns, but one element at a time from
-// rows of m, where all go by way of a passage 16 bytes at a time.
+// rows of m, where all go by way of a staging buffer 16 bytes at a time.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: schedule #nm.simt<block = [128, 256, 128]
 // CHECK-NOT: pack = true

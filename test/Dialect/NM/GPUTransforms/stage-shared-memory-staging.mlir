@@ -1,6 +1,6 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --canonicalize --cse --split-input-file | FileCheck %s
 
-// A row-major tile of A goes by way of a staging buffer, two pieces of 16 x 32 a
+// A row-major tile of A goes by way of a staging buffer, two fragments of 16 x 32 a
 // warp, one of each part. A warp waits for its own copies only.
 // CHECK-LABEL: func.func @staging_buffer
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<64x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>

@@ -250,12 +250,12 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       registers (PTX ISA, `cp.async`). The result is a token.
     * `matrices`: from workgroup memory, transposed on the way by `ldmatrix`
       (PTX ISA, "Warp-level matrix load instruction"). The source is a staging
-      buffer of pieces of 16 x 32 elements of a tile [m x k],
-      `[k/32 x m/16 x 16 x 32]`. A warp takes the same pieces that it has copied
-      there. Complete when the op is.
+      buffer of fragments of 16 x 32 elements of a tile [m x k],
+      `[k/32 x m/16 x 16 x 32]`. A warp takes the fragments that it has copied
+      there itself. Complete when the op is.
 
-    A copy to a staging buffer, or from it, is of a part of the pieces: of n
-    parts, `part [i, n]` has piece w + i·warps for warp w.
+    A copy to a staging buffer, or from it, is of a part of the fragments: of n
+    parts, `part [i, n]` has fragment w + i·warps for warp w.
 
     With `rows`, only those rows of the source are copied that a list names;
     `transpose` says that these are the second dimension of the source.

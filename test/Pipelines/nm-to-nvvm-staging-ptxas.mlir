@@ -2,8 +2,8 @@
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>/dev/null | FileCheck %s --check-prefix=PTX --implicit-check-not="ld.local" --implicit-check-not="st.local"
 
-// Where A goes by way of a passage, the largest tiles fit in registers with it,
-// also at edges; A has no other loads.
+// Where A goes by way of a staging buffer, the largest tiles fit in registers, also
+// at edges, and A has no other loads.
 // CHECK: half_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: eighth_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: few_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
