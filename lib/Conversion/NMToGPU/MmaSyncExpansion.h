@@ -23,17 +23,28 @@ class MmaSyncExpansion : public WarpExpansion {
 public:
   MmaSyncExpansion(SpMMOp op, const GpuTile &tile);
 
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               llvm::function_ref<Value(Value)> viewOf) override;
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
-                            ArrayRef<Value> sums) override;
+                            ArrayRef<Value> carried) override;
+  void end(OpBuilder &builder, SparseProductOpInterface product,
+           ArrayRef<Value> carried, Value initial) override;
   int64_t rowsOfTile(SparseProductOpInterface) const override {
     return order.keptRows();
   }
 
 private:
+  /// The row of A's tile that the lane names in a step, and the first of its
+  /// columns there.
+  struct RowOfStep {
+    MatrixRows rows;
+    MatrixRows::RowPlace place;
+    Value column;
+  };
+
   bool areRowsOfN() const override { return areWeightsRows; }
   int64_t units() const { return tile.warpN / unitColumns; }
   SmallVector<MmaStep> getSteps() const;
@@ -49,7 +60,7 @@ private:
   Value findPanel(ThreadEmitter &emitter, Value weights, Value column) const;
   SmallVector<Value> loadPositions(ThreadEmitter &emitter, Value indices) const;
   SmallVector<Value> loadIndexRows(ThreadEmitter &emitter, Value indices) const;
-  void placeChunkLoads(OpBuilder &builder);
+  void placeLoadsAhead(OpBuilder &builder);
   Value getPosition(ThreadEmitter &emitter, const MmaStep &step) const;
   int64_t countPositions() const;
   /// Positions in a value that is loaded of an index row of several.
@@ -61,13 +72,14 @@ private:
   SmallVector<SquareWords> takeWeights(ThreadEmitter &emitter,
                                        ArrayRef<Value> chunks,
                                        const MmaStep &step) const;
-  SmallVector<SquareWords> loadActivations(ThreadEmitter &emitter,
-                                           Value elements, const MmaStep &step);
+  RowOfStep findRow(ThreadEmitter &emitter, const MmaStep &step);
   SmallVector<SquareWords> loadWeights(ThreadEmitter &emitter, Value elements,
                                        const MmaStep &step);
-  void multiplyStep(ThreadEmitter &emitter, const MmaStep &step,
-                    const MmaStepOperands &operands,
-                    MutableArrayRef<Value> sums);
+  void multiplySquare(ThreadEmitter &emitter, const MmaStep &step, int64_t m,
+                      const MmaStepOperands &operands,
+                      MutableArrayRef<Value> sums);
+  int64_t countWords() const;
+  MmaStepOperands getOperands(ArrayRef<Value> carried) const;
 
   struct Loader;
 
@@ -86,8 +98,8 @@ private:
   int64_t unitColumns;
   bool areWeightsRows;
 
-  /// What `prefetch` made last to load chunks.
-  SmallVector<Operation *> chunkLoads;
+  /// What `prefetch` made last to load single positions or chunks.
+  SmallVector<Operation *> loadsAhead;
 };
 
 } // namespace mlir::nm

@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -56,45 +57,30 @@ SmallVector<MmaStep> MmaSyncExpansion::getSteps() const {
 // Products
 //===----------------------------------------------------------------------===//
 
-SmallVector<SquareWords>
-MmaSyncExpansion::loadActivations(ThreadEmitter &emitter, Value elements,
-                                  const MmaStep &step) {
-  MatrixRows rows(emitter, tile.m, swizzleOfA);
-  MatrixAddress address = lane->addressFor(emitter, roleOfActivations());
-  MatrixRows::RowPlace row = rows.placeRow(
-      rowOfA(emitter, order.findRow(emitter, address.k, step.square), step));
-  Value column = emitter.add(firstRow, emitter.mul(address.half, kMatrixSide));
-  SmallVector<SquareWords> squares;
-  for (int64_t m = 0; m < tile.warpM; m += kSquareSide)
-    squares.push_back(loadMatrices(emitter, elements,
-                                   rows.placeWord(row, column, m),
-                                   /*transpose=*/true));
-  return squares;
-}
-
-void MmaSyncExpansion::multiplyStep(ThreadEmitter &emitter, const MmaStep &step,
-                                    const MmaStepOperands &operands,
-                                    MutableArrayRef<Value> sums) {
-  ArrayRef<SquareWords> rows = operands.activations, columns = operands.weights;
-  if (areWeightsRows)
-    std::swap(rows, columns);
-  int64_t firstSquare =
-      areWeightsRows ? step.unit * unitColumns / kSquareSide : 0;
-  int64_t firstFragment =
-      areWeightsRows ? 0 : step.unit * unitColumns / kMatrixSide;
-  int64_t fragments =
-      areWeightsRows ? columnFragments() : unitColumns / kMatrixSide;
-  for (int64_t j = 0; j < fragments; ++j) {
-    // The second of two units of 8 columns has the second half of the square.
-    int64_t matrix = areWeightsRows ? j : firstFragment % 2 + j;
-    ArrayRef<Value> column(columns[matrix / 2]);
-    column = column.slice(matrix % 2 * 2, 2);
-    for (int64_t i = 0; i < int64_t(rows.size()); ++i) {
-      int64_t place = (firstSquare + i) * columnFragments() + firstFragment + j;
-      multiply(emitter, type, rows[i], column,
-               sums.slice(place * kMmaSums, kMmaSums));
-    }
+/// Adds the product of square `m` of a step's activations and of its weights.
+void MmaSyncExpansion::multiplySquare(ThreadEmitter &emitter,
+                                      const MmaStep &step, int64_t m,
+                                      const MmaStepOperands &operands,
+                                      MutableArrayRef<Value> sums) {
+  int64_t firstFragment = step.unit * unitColumns / kMatrixSide;
+  auto add = [&](int64_t row, const SquareWords &rows, int64_t column,
+                 const SquareWords &columns) {
+    ArrayRef<Value> words(columns);
+    int64_t place = row * columnFragments() + column;
+    multiply(emitter, type, rows, words.slice(column % 2 * 2, 2),
+             sums.slice(place * kMmaSums, kMmaSums));
+  };
+  const SquareWords &activations = operands.activations[m];
+  if (areWeightsRows) {
+    for (int64_t half : {0, 1})
+      for (auto [i, weights] : llvm::enumerate(operands.weights))
+        add(firstFragment / 2 + int64_t(i), weights, 2 * m + half, activations);
+    return;
   }
+  // The second of two units of 8 columns has the second half of the square.
+  for (int64_t j = 0; j < unitColumns / kMatrixSide; ++j)
+    add(m, activations, firstFragment + j,
+        operands.weights[(firstFragment % 2 + j) / 2]);
 }
 
 /// The operands of steps, in their order.
@@ -107,10 +93,16 @@ struct MmaSyncExpansion::Loader {
   SmallVector<Value> chunks, nextChunks;
   SmallVector<SquareWords> ofSquare;
 
-  MmaStepOperands load(const MmaStep &step);
+  SmallVector<SquareWords> loadWeights(const MmaStep &step);
+  /// Square `m` of the activations of a step.
+  SquareWords loadActivations(const MmaStep &step, RowOfStep &row, int64_t m);
 
 private:
   void turnChunks(const MmaStep &step);
+  void placeLoadsAhead() {
+    if (isa<scf::ForOp>(op->getParentOp()))
+      expansion.placeLoadsAhead(emitter.builder);
+  }
 };
 
 /// Loads the chunks after those that a square is the first to take.
@@ -123,34 +115,86 @@ void MmaSyncExpansion::Loader::turnChunks(const MmaStep &step) {
     chunks = nextChunks;
   if ((group + 1) * squaresOfGroup < expansion.order.squares())
     nextChunks = expansion.loadChunks(emitter, op.getValues(), group + 1);
-  else if (isa<scf::ForOp>(op->getParentOp()))
-    expansion.placeChunkLoads(emitter.builder);
+  else
+    placeLoadsAhead();
 }
 
-MmaStepOperands MmaSyncExpansion::Loader::load(const MmaStep &step) {
-  MmaStepOperands operands;
+SmallVector<SquareWords>
+MmaSyncExpansion::Loader::loadWeights(const MmaStep &step) {
   if (expansion.isInPlace)
     turnChunks(step);
-  operands.activations = expansion.loadActivations(emitter, activations, step);
+  else if (step.unit == 0 && step.square == expansion.order.squares() / 2)
+    placeLoadsAhead();
   bool sharesSquare = step.unit * expansion.unitColumns % kSquareSide != 0;
-  if (!sharesSquare)
-    ofSquare = expansion.isInPlace
-                   ? expansion.takeWeights(emitter, chunks, step)
-                   : expansion.loadWeights(emitter, weights, step);
-  operands.weights = ofSquare;
-  int64_t count = expansion.order.rowsOfSquare(step.square);
-  for (SquareWords &words : operands.activations)
-    clearRows(emitter, *expansion.lane, expansion.roleOfActivations(), count,
-              words);
-  for (SquareWords &words : operands.weights)
-    clearRows(emitter, *expansion.lane, expansion.roleOfWeights(), count,
-              words);
+  if (sharesSquare)
+    return ofSquare;
+  ofSquare = expansion.isInPlace
+                 ? expansion.takeWeights(emitter, chunks, step)
+                 : expansion.loadWeights(emitter, weights, step);
+  for (SquareWords &words : ofSquare)
+    clearRows(emitter, *expansion.lane, expansion.roleOfWeights(),
+              expansion.order.rowsOfSquare(step.square), words);
+  return ofSquare;
+}
+
+MmaSyncExpansion::RowOfStep MmaSyncExpansion::findRow(ThreadEmitter &emitter,
+                                                      const MmaStep &step) {
+  MatrixRows rows(emitter, tile.m, swizzleOfA);
+  MatrixAddress address = lane->addressFor(emitter, roleOfActivations());
+  MatrixRows::RowPlace place = rows.placeRow(
+      rowOfA(emitter, order.findRow(emitter, address.k, step.square), step));
+  Value column = emitter.add(firstRow, emitter.mul(address.half, kMatrixSide));
+  return {std::move(rows), place, column};
+}
+
+SquareWords MmaSyncExpansion::Loader::loadActivations(const MmaStep &step,
+                                                      RowOfStep &row,
+                                                      int64_t m) {
+  SquareWords words =
+      loadMatrices(emitter, activations,
+                   row.rows.placeWord(row.place, row.column, m * kSquareSide),
+                   /*transpose=*/true);
+  clearRows(emitter, *expansion.lane, expansion.roleOfActivations(),
+            expansion.order.rowsOfSquare(step.square), words);
+  return words;
+}
+
+//===----------------------------------------------------------------------===//
+// The step that is under way from one tile to the next
+//===----------------------------------------------------------------------===//
+
+/// Of one step's operands.
+int64_t MmaSyncExpansion::countWords() const {
+  int64_t squares =
+      tile.warpM / kSquareSide + llvm::divideCeil(unitColumns, kSquareSide);
+  return squares * int64_t(SquareWords().size());
+}
+
+SmallVector<Value> MmaSyncExpansion::begin(OpBuilder &builder, Location loc) {
+  SmallVector<Value> carried = WarpExpansion::begin(builder, loc);
+  ThreadEmitter emitter{builder, loc};
+  carried.append(countWords(), emitter.zero(builder.getI32Type()));
+  return carried;
+}
+
+/// The operands behind the sums among what is carried from tile to tile.
+MmaStepOperands MmaSyncExpansion::getOperands(ArrayRef<Value> carried) const {
+  ArrayRef<Value> words = carried.drop_front(countSums());
+  MmaStepOperands operands;
+  while (!words.empty()) {
+    bool isOfA =
+        int64_t(operands.activations.size()) < tile.warpM / kSquareSide;
+    SquareWords &square =
+        (isOfA ? operands.activations : operands.weights).emplace_back();
+    llvm::copy(words.take_front(square.size()), square.begin());
+    words = words.drop_front(square.size());
+  }
   return operands;
 }
 
 SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
                                             SparseProductOpInterface product,
-                                            ArrayRef<Value> sums) {
+                                            ArrayRef<Value> carried) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
   Loader loader{*this,
@@ -163,20 +207,48 @@ SmallVector<Value> MmaSyncExpansion::expand(OpBuilder &builder,
                 {},
                 {}};
   copyPlaces.clear();
-  SmallVector<Value> result(sums);
+  SmallVector<Value> sums(carried.take_front(countSums()));
   SmallVector<MmaStep> steps = getSteps();
-  MmaStepOperands next = loader.load(steps.front());
-  for (auto [number, step] : llvm::enumerate(steps)) {
-    MmaStepOperands operands = std::move(next);
-    // Copies come before the next step's loads, which ptxas otherwise would
-    // not move behind them, among products.
+  MmaStep step = steps.back();
+  MmaStepOperands operands = getOperands(carried);
+  // In front of the first tile there is none.
+  bool isEmpty = llvm::all_of(carried.drop_front(countSums()), [](Value word) {
+    return matchPattern(word, m_Zero());
+  });
+  for (const MmaStep &next : steps) {
+    RowOfStep row = findRow(emitter, next);
+    MmaStepOperands loaded;
+    loaded.weights = loader.loadWeights(next);
+    // What a step needs is loaded while the one before it is multiplied, to
+    // the registers that this leaves.
+    for (int64_t m = 0; m < tile.warpM / kSquareSide; ++m) {
+      if (!isEmpty)
+        multiplySquare(emitter, step, m, operands, sums);
+      loaded.activations.push_back(loader.loadActivations(next, row, m));
+    }
+    // Among single loads of operands copies would be slower: ptxas puts three
+    // instructions that do nothing before each that follows one.
     copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
-    // What a step needs is loaded while the one before it is multiplied.
-    if (number + 1 < steps.size())
-      next = loader.load(steps[number + 1]);
-    multiplyStep(emitter, step, operands, result);
+    step = next;
+    operands = std::move(loaded);
+    isEmpty = false;
   }
+  SmallVector<Value> result = std::move(sums);
+  for (ArrayRef<SquareWords> squares :
+       {ArrayRef(operands.activations), ArrayRef(operands.weights)})
+    for (const SquareWords &words : squares)
+      llvm::append_range(result, words);
   return result;
+}
+
+void MmaSyncExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
+                           ArrayRef<Value> carried, Value initial) {
+  ThreadEmitter emitter{builder, product.getLoc()};
+  MmaStepOperands operands = getOperands(carried);
+  SmallVector<Value> sums(carried.take_front(countSums()));
+  for (int64_t m = 0; m < tile.warpM / kSquareSide; ++m)
+    multiplySquare(emitter, getSteps().back(), m, operands, sums);
+  WarpExpansion::end(builder, product, sums, initial);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/MmaSyncOperands.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -33,29 +34,31 @@ MmaSyncExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
                            llvm::function_ref<Value(Value)> viewOf) {
   ThreadEmitter emitter{builder, product.getLoc()};
   SmallVector<Value> loaded;
+  Operation *before = &*std::prev(builder.getInsertionPoint());
   if (pattern.m > 1) {
     Value indices = viewOf(product.getIndices());
     loaded = packing.indexRows > 1 ? loadIndexRows(emitter, indices)
                                    : loadPositions(emitter, indices);
   }
-  if (!isInPlace)
-    return loaded;
-  Value values = viewOf(product.getValues());
-  Operation *before = &*std::prev(builder.getInsertionPoint());
-  llvm::append_range(loaded, loadChunks(emitter, values, /*group=*/0));
-  chunkLoads.clear();
+  if (isInPlace) {
+    Value values = viewOf(product.getValues());
+    // Index rows are few registers, and stay in front.
+    before = &*std::prev(builder.getInsertionPoint());
+    llvm::append_range(loaded, loadChunks(emitter, values, /*group=*/0));
+  }
+  loadsAhead.clear();
   for (Operation *op = before->getNextNode();
        op && op != &*builder.getInsertionPoint(); op = op->getNextNode())
-    chunkLoads.push_back(op);
+    loadsAhead.push_back(op);
   return loaded;
 }
 
-/// Puts off the loads of the next tile's first chunks to here: they hold
-/// registers from then on.
-void MmaSyncExpansion::placeChunkLoads(OpBuilder &builder) {
-  for (Operation *op : chunkLoads)
+/// Puts off the loads of the next tile's single positions or first chunks to
+/// here: they hold registers from then on.
+void MmaSyncExpansion::placeLoadsAhead(OpBuilder &builder) {
+  for (Operation *op : loadsAhead)
     op->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
-  chunkLoads.clear();
+  loadsAhead.clear();
 }
 
 /// One by one.
@@ -210,13 +213,21 @@ SmallVector<Value> MmaSyncExpansion::loadChunks(ThreadEmitter &emitter,
   return words;
 }
 
-/// The low halves of two words as one, or their high halves.
+/// The low halves of two words as one, or their high halves: as a shuffle,
+/// which ptxas makes one instruction of.
 static Value joinHalves(ThreadEmitter &emitter, Value low, Value high,
                         bool isHigh) {
-  if (isHigh)
-    return emitter.either(emitter.shiftRight(low, 16),
-                          emitter.mask(high, 0xffff0000));
-  return emitter.either(emitter.mask(low, 0xffff), emitter.shiftLeft(high, 16));
+  OpBuilder &builder = emitter.builder;
+  auto halves = VectorType::get(2, builder.getI16Type());
+  auto split = [&](Value word) {
+    return LLVM::BitcastOp::create(builder, emitter.loc, halves, word);
+  };
+  int64_t half = isHigh ? 1 : 0;
+  Value joined =
+      vector::ShuffleOp::create(builder, emitter.loc, split(low), split(high),
+                                ArrayRef<int64_t>{half, 2 + half});
+  return LLVM::BitcastOp::create(builder, emitter.loc, builder.getI32Type(),
+                                 joined);
 }
 
 /// The squares of weights of a step, of which the lane has the chunks.

@@ -1,26 +1,42 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_86 --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // A warp of 32 x 32 of two stages. The positions of the tile after the next come
-// to registers before the barrier; the first square's fragments are loaded, then
-// the copies of the next tile are issued, then the next square's are loaded.
-// C is row-major: rows of A are the 16 of a product.
+// to registers before the barrier. Behind it each square of A is multiplied that
+// the step before has, of the tile before at first, and then loaded for the
+// step, the copies of the next tile among them; the last step's are multiplied
+// behind the loop. C is row-major: rows of A are the 16 of a product.
 // CHECK-LABEL: func.func @two_stages
 // CHECK: gpu.launch blocks
 // CHECK: scf.for
-// CHECK: memref.load %{{.*}} : memref<2x32x1xi8, strided<[128, 1, 1], offset: ?>>
 // CHECK: nvvm.cp.async.wait.group 0
 // CHECK: gpu.barrier
-// CHECK-COUNT-4: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = true} : memref<{{.*}}xf16, {{.*}}#gpu.address_space<workgroup>> -> vector<4x2xf16>
+// CHECK-COUNT-2: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = true} : memref<{{.*}}xf16, {{.*}}#gpu.address_space<workgroup>> -> vector<4x2xf16>
+// CHECK-COUNT-4: nvvm.mma.sync A[{{.*}}] B[{{.*}}] C[{{.*}}] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: nvgpu.ldmatrix
+// CHECK-COUNT-4: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: nvgpu.ldmatrix
 // CHECK: nvgpu.device_async_copy
 // CHECK: nvvm.cp.async.commit.group
-// CHECK-COUNT-4: nvgpu.ldmatrix
-// CHECK-COUNT-16: nvvm.mma.sync A[{{.*}}] B[{{.*}}] C[{{.*}}] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+// CHECK: memref.load %{{.*}} : memref<2x32x1xi8, strided<[128, 1, 1], offset: ?>>
+// CHECK-COUNT-2: nvgpu.ldmatrix
+// CHECK-COUNT-4: nvvm.mma.sync
+// CHECK: nvgpu.ldmatrix
+// CHECK-COUNT-4: nvvm.mma.sync
+// CHECK: nvgpu.ldmatrix
 // CHECK-NOT: nvvm.mma.sync
 // CHECK: scf.yield
-// Lanes exchange pairs of sums, so that each stores four neighbours, rounded.
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK-COUNT-24: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// Lanes exchange pairs of sums of two matrices side by side, so that each stores
+// four neighbours, rounded, and four lanes sixteen; the row eight further on
+// follows.
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: arith.truncf %{{.*}} : vector<4xf32> to vector<4xf16>
-// CHECK: vector.store %{{.*}} {alignment = 8 : i64} : memref<64x64xf16>, vector<4xf16>
+// CHECK: vector.store %{{.*}}, %{{.*}}[%{{.*}}, %[[COLUMN:.*]]] {alignment = 8 : i64} : memref<64x64xf16>, vector<4xf16>
+// CHECK: vector.store %{{.*}}, %{{.*}}[%{{.*}}, %[[COLUMN]]] {alignment = 8 : i64} : memref<64x64xf16>, vector<4xf16>
 func.func @two_stages(%a: memref<256x64xf16>, %v: memref<2x128x32xf16>, %i: memref<2x128x1xi8>, %c: memref<64x64xf16>) {
   %zero = arith.constant 0.0 : f16
   %c0 = arith.constant 0 : index
@@ -73,7 +89,7 @@ func.func @filled_up(%a: memref<80x64xbf16>, %v: memref<2x12x32xbf16>, %i: memre
 // is transposed, lanes transpose their sums.
 // CHECK-LABEL: func.func @narrow
 // CHECK: gpu.launch blocks
-// CHECK-COUNT-3: nvgpu.ldmatrix
+// CHECK-COUNT-2: nvgpu.ldmatrix
 // CHECK-COUNT-4: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
 // CHECK: nvvm.shfl.sync idx
@@ -101,12 +117,13 @@ func.func @narrow(%a: memref<32x16xf16>, %v: memref<2x32x8xf16>, %i: memref<2x32
 // CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<1x8x4xi8>, vector<4xi8>
 // CHECK-COUNT-8: vector.load %{{.*}} {alignment = 8 : i64} : memref<1x8x128xf16>, vector<4xf16>
 // CHECK: gpu.barrier
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 2] : vector<2xi16>, vector<2xi16>
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [1, 3] : vector<2xi16>, vector<2xi16>
 // CHECK: nvgpu.ldmatrix
-// CHECK: arith.andi %{{.*}}, %c65535_i32
-// CHECK: arith.shli %{{.*}}, %c16_i32
+// CHECK-COUNT-4: nvvm.mma.sync
 // CHECK: nvgpu.ldmatrix
 // CHECK-NOT: nvgpu.ldmatrix
-// CHECK-COUNT-8: nvvm.mma.sync
+// CHECK-COUNT-4: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
 // CHECK: gpu.terminator
 func.func @in_place(%a: memref<64x16xf16>, %v: memref<1x8x128xf16>, %i: memref<1x8x4xi8>, %c: memref<16x32xf32>) {
