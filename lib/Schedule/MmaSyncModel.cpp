@@ -38,8 +38,11 @@ static constexpr double kSharedBytesPerClock = 128, kCacheBytesPerClock = 45;
 /// lesser of multiplications and loads what does not overlap.
 static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
 /// What 27 kernels on an H200 (2026-11-22) took, over the clocks above: without
-/// lists of rows 1.5 to 2.2, with them 1.5 to 5.6.
-static constexpr double kMeasured = 1.8, kMeasuredWithLists = 3;
+/// lists of rows 1.5 to 2.2, with them 1.5 to 5.6. With weights in place, whose
+/// clocks are a sum (see tileClocks), it was 0.94 to 1.06 at 4096 cubed and
+/// 50 to 87.5 % of VW32.
+static constexpr double kMeasured = 1.8, kMeasuredWithLists = 3,
+                        kMeasuredInPlace = 1;
 /// Of a thread beside its sums: fragments, positions and addresses.
 static constexpr int64_t kOtherRegisters = 76;
 /// The same where A comes by single elements.
@@ -130,9 +133,11 @@ public:
   }
   int64_t residentBlocks() const override;
   double microseconds() const override {
-    return microsecondsAt((tile.pack ? kMeasuredWithLists : kMeasured) *
-                              clocks(),
-                          chip.clockGHz, kCacheBytesPerClock);
+    double measured = tile.pack     ? kMeasuredWithLists
+                      : isInPlace() ? kMeasuredInPlace
+                                    : kMeasured;
+    return microsecondsAt(measured * clocks(), chip.clockGHz,
+                          kCacheBytesPerClock);
   }
 
 private:
@@ -199,9 +204,11 @@ double Estimate::sharedClocks() const {
 /// Of a tile of k, with `blocks` blocks on a multiprocessor.
 double Estimate::tileClocks(int64_t blocks) const {
   double multiply = multiplyClocks(), shared = sharedClocks();
-  double bound =
-      std::max({multiply, shared,
-                (bytesOfA() + bytesOfWeights()) / kCacheBytesPerClock});
+  double copies = (bytesOfA() + bytesOfWeights()) / kCacheBytesPerClock;
+  // Weights in place are loaded two squares ahead, which take as long as the
+  // loads: multiplications wait behind the copies.
+  double bound = isInPlace() ? std::max(shared, multiply + copies)
+                             : std::max({multiply, shared, copies});
   // Blocks hide each other's waits, as do a scheduler's warps.
   double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
   double waits = kBarrier + kNotOverlapped * std::min(multiply, shared);
@@ -229,7 +236,10 @@ public:
 private:
   bool fits(const MmaShape &shape) const {
     int64_t panel = panelOf(product.pattern, shape.blockN);
-    return (panel % shape.warpN == 0 || shape.warpN % panel == 0) &&
+    // A block of half as many rows would do.
+    bool hasRows =
+        shape.blockM <= kMatrixSide || shape.blockM / 2 < product.rows();
+    return hasRows && (panel % shape.warpN == 0 || shape.warpN % panel == 0) &&
            shape.hasRegisters(product.pattern.condensedRows(product.k));
   }
   bool isWorthwhile(int64_t windows) const {
