@@ -37,7 +37,22 @@ Status PanelPacking::verify(const Pattern &pattern) const {
     return Error{"expected " + std::to_string(needed) +
                  " to 8 index bits for M = " + std::to_string(pattern.m) +
                  ", but got " + std::to_string(indexBits)};
+  if (tileRows != 0)
+    return verifyTileRows();
   return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
+}
+
+Status PanelPacking::verifyTileRows() const {
+  if (panel % kTilePanel != 0 || !isRowWise() || colInfo != 0)
+    return Error{"expected panels of a multiple of " +
+                 std::to_string(kTilePanel) +
+                 " columns without chunks, index rows or col_info for "
+                 "tile_rows, but got " +
+                 str()};
+  if (tileRows < 1 || tileRows > kMaxBlock)
+    return Error{"expected tile_rows of at most " + std::to_string(kMaxBlock) +
+                 ", but got " + std::to_string(tileRows)};
+  return Status::success();
 }
 
 Status PanelPacking::verifyColInfo(const Pattern &pattern) const {
@@ -73,10 +88,14 @@ std::string PanelPacking::str() const {
   append("index_rows", indexRows);
   if (colInfo != 0)
     text += ", col_info = " + std::to_string(colInfo);
+  if (tileRows != 0)
+    text += ", tile_rows = " + std::to_string(tileRows);
   return text;
 }
 
 int64_t PanelPacking::windowStep(const Pattern &pattern) const {
+  if (tileRows != 0)
+    return tileRows / std::gcd(tileRows, pattern.keptRows());
   return indexRows / std::gcd(indexRows, pattern.n);
 }
 
@@ -108,16 +127,22 @@ static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
   auto [panels, chunkRows, width] = packing.valueShape(pattern, k, n);
   int64_t together = std::lcm(kRowsTogether, packing.chunkRows);
   // Chunks of one row stand side by side.
-  int64_t run = packing.chunkRows == 1 ? packing.panel : packing.chunkColumns;
+  int64_t run = packing.tileRows != 0    ? 1
+                : packing.chunkRows == 1 ? packing.panel
+                                         : packing.chunkColumns;
   for (int64_t r0 = 0; r0 < rows; r0 += together)
     for (int64_t p = 0; p < panels; ++p)
       for (int64_t r = r0; r < std::min(rows, r0 + together); ++r) {
         int64_t packed = (p * chunkRows + r / packing.chunkRows) * width;
+        auto place = [&, chunkRows = chunkRows, width = width](int64_t c) {
+          return packing.tileRows != 0
+                     ? p * chunkRows * width + packing.positionInTiles(r, c)
+                     : packed + packing.positionInChunkRow(r, c);
+        };
         int64_t begin = p * packing.panel;
         int64_t inside = std::min(packing.panel, columns - begin);
         for (int64_t c = 0; c < inside; c += run)
-          fn(r * columns + begin + c, packed + packing.positionInChunkRow(r, c),
-             std::min(run, inside - c));
+          fn(r * columns + begin + c, place(c), std::min(run, inside - c));
       }
 }
 

@@ -36,6 +36,13 @@ static constexpr double kNarrowFactor = 1.13;
 static constexpr double kStoreRate = 24;
 /// The clock under load, of the highest there is.
 static constexpr double kClockUnderLoad = 0.8;
+/// With producers: warps, how much longer a tile's step takes than its
+/// products, and what comes before a block's first tile. Measured on an H200 at
+/// 4096 cubed and 4096 x 11008 x 4096, at 50 to 87.5 %.
+static constexpr int64_t kProducers = 4;
+static constexpr double kRoleFactor = 1.4, kRoleStartClocks = 3000;
+/// Bytes of the mbarriers of a ring and its alignment.
+static constexpr int64_t kBarrierBytes = 128;
 /// Launch of a kernel.
 static constexpr double kStartMicroseconds = 2;
 /// Rows of a tile that keep the tensor cores busy, those of one whose shared
@@ -49,6 +56,9 @@ static constexpr int64_t kRegisters = 65536, kMaxBlocks = 2,
                          kOtherRegisters = 80, kReservedBytes = 1024;
 /// The widest panel whose sums two warpgroups have.
 static constexpr int64_t kMaxPanel = 128;
+/// The most rows of A of a warpgroup, and tiles along m whose blocks are
+/// neighbours.
+static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
 
 bool nm::gathersWgmmaUnits(const Pattern &pattern) {
   int64_t rows = std::gcd(pattern.bk, kRowsOfTile), kept = pattern.keptRows();
@@ -73,12 +83,22 @@ public:
 
   /// Whether there is such a schedule.
   bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
+  /// Lets warps of their own copy, if that was measured to be faster.
+  bool setProducers();
   void estimate();
 
   WgmmaSchedule schedule;
 
 private:
   double clocksOfTile(int64_t together) const;
+  double clocksOfStore() const {
+    double sums = double(schedule.blockM * schedule.blockN);
+    return sums *
+           (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType))) /
+           kStoreRate;
+  }
+  double clocksOfBlocks() const;
+  double clocksWithProducers() const;
   /// Blocks that run on a multiprocessor at once.
   int64_t countTogether() const;
   int64_t countBlocks() const {
@@ -97,6 +117,17 @@ private:
   TileRows rows = {};
 };
 } // namespace
+
+void WgmmaSchedule::pack(const Pattern &pattern) {
+  packing = PanelPacking();
+  packing.panel = blockN;
+  if (producers == 0)
+    return;
+  bool areParts = gathersWgmmaUnits(pattern) && blockK < pattern.windowRows();
+  packing.tileRows =
+      areParts ? std::gcd(pattern.bk, blockK)
+               : ceilDiv(blockK, pattern.windowRows()) * pattern.keptRows();
+}
 
 static TileRows makeRows(int64_t ofB, int64_t kept) {
   return {ofB, kept, alignTo(kept, kInstructionK)};
@@ -138,10 +169,12 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.blockK = rows.ofB;
   schedule.groupM = groupM;
   schedule.groupN = kPanel;
-  schedule.packing.panel = panel;
+  schedule.pack(pattern);
   int64_t bytes = rows.padded * (schedule.blockM + panel) *
                   int64_t(elementSize(product.type));
   bool isSmall = rows.padded <= kRowsOfSmallTile;
+  schedule.blocks = chip.multiprocessors;
+  schedule.tilesAtOnceM = kTilesAtOnceM;
   schedule.stages = std::min(isSmall ? kMaxSmallStages : kMaxStages,
                              chip.sharedPerBlock / bytes);
   schedule.sharedBytes = schedule.stages * bytes;
@@ -149,6 +182,26 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
                  schedule.blockM > kPanel * (groups / groupsN);
   return schedule.stages >= kMinStages && !isLarge;
+}
+
+/// Warpgroups of 256 x 64: with smaller or narrower tiles the copies take
+/// longer than what is saved.
+bool Candidate::setProducers() {
+  if (schedule.groupM != kMaxGroupM || schedule.blockM != kMaxGroupM ||
+      schedule.blockN != kMaxPanel || rows.padded <= kRowsOfSmallTile)
+    return false;
+  int64_t bytes = rows.padded * (schedule.blockM + schedule.blockN) *
+                  int64_t(elementSize(product.type));
+  schedule.stages =
+      std::min(kMaxStages, (chip.sharedPerBlock - 2 * kBarrierBytes) / bytes);
+  if (schedule.stages < kMinStages)
+    return false;
+  schedule.producers = kProducers;
+  schedule.blocks = chip.multiprocessors;
+  schedule.tilesAtOnceM = kTilesAtOnceM;
+  schedule.sharedBytes = schedule.stages * bytes + 2 * kBarrierBytes;
+  schedule.pack(pattern);
+  return true;
 }
 
 int64_t Candidate::countTogether() const {
@@ -180,6 +233,28 @@ double Candidate::clocksOfTile(int64_t together) const {
   return waits ? clocks * kFewStagesFactor : clocks;
 }
 
+/// Of all blocks, in waves.
+double Candidate::clocksOfBlocks() const {
+  int64_t blocks = countBlocks() * schedule.splitK;
+  double tiles = double(ceilDiv(countTiles(), schedule.splitK));
+  // Fewer blocks than there is room for run alone.
+  int64_t together = std::min(
+      countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
+  double block =
+      tiles * clocksOfTile(together) + kStartClocks + clocksOfStore();
+  return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
+}
+
+/// Of blocks that take turns at tiles of C.
+double Candidate::clocksWithProducers() const {
+  double multiply =
+      double(rows.padded * schedule.blockM * schedule.blockN) / kTensorRate;
+  double turns = double(ceilDiv(countBlocks(), schedule.blocks));
+  return kRoleStartClocks +
+         turns *
+             (double(countTiles()) * multiply * kRoleFactor + clocksOfStore());
+}
+
 /// Parts of k for the multiprocessors that have no block.
 void Candidate::splitK() {
   int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
@@ -200,22 +275,14 @@ void Candidate::setFloors() {
 }
 
 void Candidate::estimate() {
-  splitK();
   setFloors();
-  int64_t blocks = countBlocks() * schedule.splitK;
-  double tiles = double(ceilDiv(countTiles(), schedule.splitK));
-  double sums = double(schedule.blockM * schedule.blockN);
-  double store =
-      sums *
-      (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
-  // Fewer blocks than there is room for run alone.
-  int64_t together = std::min(
-      countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
-  double block =
-      tiles * clocksOfTile(together) + kStartClocks + store / kStoreRate;
-  double waves = double(ceilDiv(blocks, chip.multiprocessors * together));
+  bool hasProducers = schedule.producers != 0;
+  schedule.splitK = 1;
+  if (!hasProducers)
+    splitK();
+  double clocks = hasProducers ? clocksWithProducers() : clocksOfBlocks();
   schedule.microseconds =
-      std::max(waves * block / (chip.clockGHz * kClockUnderLoad) / 1000,
+      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
       kStartMicroseconds;
   if (schedule.splitK > 1)
@@ -259,14 +326,18 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
            fewRows = chooseRows(product.pattern, kRowsOfSmallTile);
   for (const TileRows &ofTile : {rows, fewRows})
     for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
-      for (int64_t groupM : {64, 128, 256})
+      for (int64_t groupM : {int64_t(64), int64_t(128), kMaxGroupM})
         for (int64_t groups : {1, 2}) {
           if (product.pattern.bn % panel != 0 ||
               !candidate.set(panel, groupM, groups, ofTile))
             continue;
-          candidate.estimate();
-          if (!best || candidate.schedule.microseconds < best->microseconds)
-            best = candidate.schedule;
+          for (bool hasProducers : {false, true}) {
+            if (hasProducers && !candidate.setProducers())
+              continue;
+            candidate.estimate();
+            if (!best || candidate.schedule.microseconds < best->microseconds)
+              best = candidate.schedule;
+          }
         }
   if (best)
     return *best;

@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa dense-fallback=false" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm='chip=sm_90a format=isa dense-fallback=false schedule="wgmma<producers = 4>"' | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
 
 // Exact gather: ptxas has all in registers, and no wgmma waits for the one
 // before it, which it would warn of.

@@ -29,6 +29,16 @@
 // those: threads that read neighbouring entries differ in the panel only. With
 // i = j / (T/P), it is in row w*N + i/G, byte i % G.
 //
+// Weights that wgmma reads from shared memory, where one copy puts a tile of
+// them, are stored as it wants them there (PTX ISA, "Asynchronous Warpgroup
+// Level Matrix Shared Memory Layout"). Rows are cut into tiles of H =
+// tile_rows, the last of which is filled up, and each is filled up to H' rows,
+// a multiple of an instruction's 16. A tile is P/64 panels of H' rows of 64
+// elements, each of 16 bits, and has the 128-byte swizzle: columns 8*x to 8*x +
+// 7 of row r stand at 8*(x ^ r%8). Before that, of each 16 columns those at
+// even places come first: a thread's two rows of sums, eight apart, are
+// neighbours in C.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_FORMAT_PACKEDFORM_H
@@ -56,6 +66,8 @@ struct PanelPacking {
   int64_t indexRows = 1;
   /// The columns that share a list of rows; 0 for indices without lists.
   int64_t colInfo = 0;
+  /// H, the rows of a tile of wgmma's; 0 for rows in the order of the panel.
+  int64_t tileRows = 0;
 
   /// Checks them against `pattern`: P a multiple or a divisor of bn and a
   /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
@@ -86,7 +98,23 @@ struct PanelPacking {
   }
   /// w' / V, the rows of chunks of weights with `units` unit rows.
   int64_t chunkRowsOf(const Pattern &pattern, int64_t units) const {
+    if (tileRows != 0)
+      return (units * pattern.bk + tileRows - 1) / tileRows * filledTileRows();
     return indexRowsOf(units) * indexRows * pattern.bk / chunkRows;
+  }
+  /// H', the rows that a tile is filled up to.
+  int64_t filledTileRows() const {
+    return (tileRows + kInstructionRows - 1) / kInstructionRows *
+           kInstructionRows;
+  }
+  /// Where row r, column c of a panel stands in the panel; with tiles.
+  int64_t positionInTiles(int64_t row, int64_t column) const {
+    int64_t inTile = row % tileRows, filled = filledTileRows();
+    int64_t in16 = column % 16, place = in16 / 2 + in16 % 2 * 8;
+    int64_t chunk = (column % kTilePanel - in16 + place) / kTileChunk;
+    return row / tileRows * filled * panel +
+           (column / kTilePanel * filled + inTile) * kTilePanel +
+           (chunk ^ inTile % 8) * kTileChunk + place % kTileChunk;
   }
   /// Windows that packed weights can be cut at along k: the fewest that are
   /// whole index rows.
@@ -95,6 +123,10 @@ struct PanelPacking {
   bool isRowWise() const {
     return chunkRows == 1 && chunkColumns == 1 && indexRows == 1;
   }
+  /// Columns of a panel of a tile, and of a chunk that is swizzled; rows of an
+  /// instruction.
+  static constexpr int64_t kTilePanel = 64, kTileChunk = 8,
+                           kInstructionRows = 16;
   /// T/P, the panels that share a list of rows.
   int64_t panelsOfTile() const { return colInfo / panel; }
   /// R, the entries of one window's list, in units of k.
@@ -146,12 +178,14 @@ struct PanelPacking {
   bool operator==(const PanelPacking &other) const {
     return panel == other.panel && indexBits == other.indexBits &&
            chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
-           indexRows == other.indexRows && colInfo == other.colInfo;
+           indexRows == other.indexRows && colInfo == other.colInfo &&
+           tileRows == other.tileRows;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
 
 private:
   Status verifyColInfo(const Pattern &pattern) const;
+  Status verifyTileRows() const;
 };
 
 /// Writes the packed values of `from` to `packed`, valueShape elements.

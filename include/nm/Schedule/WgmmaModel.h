@@ -14,6 +14,11 @@ struct WgmmaSchedule {
   int64_t groupM = 0, groupN = 0;
   int64_t stages = 0;
   int64_t splitK = 1;
+  /// Warps that copy for the others; 0 for none.
+  int64_t producers = 0;
+  /// Blocks that take turns at tiles, and tiles along m that are neighbours in
+  /// their order; with producers.
+  int64_t blocks = 1, tilesAtOnceM = 1;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
@@ -21,6 +26,9 @@ struct WgmmaSchedule {
   double microseconds = 0;
   double tensorFloor = 0;
   double memoryFloor = 0;
+
+  /// Sets how weights of `pattern` are packed, which follows from the rest.
+  void pack(const Pattern &pattern);
 };
 
 /// The best of strategy wgmma by estimate, or why it has none.

@@ -156,7 +156,8 @@ LogicalResult mlir::nm::expandCombine(RewriterBase &rewriter,
   if (combines.size() > 1)
     return combines.back().emitOpError()
            << "expected one nm.combine in blocks, but got " << combines.size();
-  FailureOr<std::optional<TileEpilogue>> epilogue = TileEpilogue::find(loop);
+  FailureOr<std::optional<TileEpilogue>> epilogue =
+      TileEpilogue::find(*loop.getBody());
   if (failed(epilogue))
     return failure();
   CombinedElements elements(rewriter, combines.front(),

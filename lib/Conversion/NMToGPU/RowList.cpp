@@ -47,6 +47,31 @@ RowList::Place RowList::place(OpBuilder &builder, Location loc,
 Value RowList::loadPosition(OpBuilder &builder, Location loc,
                             const OffsetIndex &window,
                             const OffsetIndex &entry) const {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                      loadByte(builder, loc, window, entry));
+}
+
+Value RowList::loadEntry(OpBuilder &builder, Location loc, Value number) const {
+  OffsetEmitter index{builder, loc};
+  auto [window, row] = index.split(index.toIndex(number), rowsOfWindow());
+  Value byte =
+      loadByte(builder, loc, {window, windows},
+               {index.div(row, pattern.bk), packing.unitsOfList(pattern)});
+  return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), byte);
+}
+
+Value RowList::getSourceRow(OpBuilder &builder, Location loc, Value number,
+                            Value entry) const {
+  IndexEmitter index{builder, loc};
+  auto [window, row] = index.split(number, rowsOfWindow());
+  Value unit = index.add(index.mul(window, pattern.windowRows()),
+                         index.mul(entry, pattern.bk));
+  return pattern.bk == 1 ? unit : index.add(unit, index.rem(row, pattern.bk));
+}
+
+Value RowList::loadByte(OpBuilder &builder, Location loc,
+                        const OffsetIndex &window,
+                        const OffsetIndex &entry) const {
   OffsetEmitter index{builder, loc};
   auto [inPanel, panel] = index.split(entry, packing.panelsOfTile());
   auto [unit, group] = index.split(inPanel, packing.groups(pattern));
@@ -54,15 +79,14 @@ Value RowList::loadPosition(OpBuilder &builder, Location loc,
       index.materialize(index.add(index.scale(window, pattern.n), unit));
   // A ragged tile lacks windows: the rows of A that an entry of its last names
   // there are past the end of A too. One without any has memory all the same.
-  if (cast<MemRefType>(list.getType()).isDynamicDim(1)) {
+  int64_t unitRows = cast<MemRefType>(list.getType()).getDimSize(1);
+  if (ShapedType::isDynamic(unitRows) || unitRows < windows * pattern.n) {
     Value size = builder.createOrFold<memref::DimOp>(loc, list, 1);
     Value last = builder.createOrFold<arith::SubIOp>(loc, size, index.index(1));
     last = builder.createOrFold<arith::MaxSIOp>(loc, last, index.index(0));
     unitRow = arith::MinUIOp::create(builder, loc, unitRow, last);
   }
-  Value position = memref::LoadOp::create(
+  return memref::LoadOp::create(
       builder, loc, list,
       ValueRange{index.materialize(panel), unitRow, index.materialize(group)});
-  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
-                                      position);
 }

@@ -50,9 +50,17 @@ struct RowList {
   Place place(OpBuilder &builder, Location loc,
               const OffsetIndex &number) const;
 
+  /// The entry of row `number`, in the lists' order, as i32, and the row of A
+  /// that it names. Numbers are of type i32.
+  Value loadEntry(OpBuilder &builder, Location loc, Value number) const;
+  Value getSourceRow(OpBuilder &builder, Location loc, Value number,
+                     Value entry) const;
+
 private:
   Value loadPosition(OpBuilder &builder, Location loc,
                      const OffsetIndex &window, const OffsetIndex &entry) const;
+  Value loadByte(OpBuilder &builder, Location loc, const OffsetIndex &window,
+                 const OffsetIndex &entry) const;
 };
 
 } // namespace mlir::nm

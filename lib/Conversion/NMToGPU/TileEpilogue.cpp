@@ -24,10 +24,8 @@ OpOperand *TileEpilogue::getSums() const {
   return nullptr;
 }
 
-FailureOr<std::optional<TileEpilogue>>
-TileEpilogue::find(scf::ForallOp blocks) {
-  SmallVector<linalg::GenericOp> generics(
-      blocks.getBody()->getOps<linalg::GenericOp>());
+FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block) {
+  SmallVector<linalg::GenericOp> generics(block.getOps<linalg::GenericOp>());
   if (generics.empty())
     return std::optional<TileEpilogue>();
   linalg::GenericOp op = generics.front();

@@ -25,8 +25,8 @@ Value loadOperand(OpBuilder &builder, Location loc, Value operand,
 /// epilogue. A thread runs it on the sums that it has in registers.
 class TileEpilogue {
 public:
-  /// The epilogue of the loop `blocks`, if there is one.
-  static FailureOr<std::optional<TileEpilogue>> find(scf::ForallOp blocks);
+  /// The epilogue in `block`, which makes a tile of C, if there is one.
+  static FailureOr<std::optional<TileEpilogue>> find(Block &block);
 
   linalg::GenericOp getOp() const { return op; }
 

@@ -52,6 +52,14 @@ public:
                                     SparseProductOpInterface op,
                                     ArrayRef<Value> sums) = 0;
 
+  /// The sums that `end` takes, of those that `expand` gave, once their
+  /// products are made. Called where others wait for that, behind the last of
+  /// them.
+  virtual SmallVector<Value> complete(OpBuilder &builder, Location loc,
+                                      ArrayRef<Value> sums) {
+    return SmallVector<Value>(sums);
+  }
+
   /// How many of the values that `begin` returns are sums of f32 that are to be
   /// added to totals at the end of each chain, which take as many registers;
   /// none where the expansion keeps long sums precise itself, has no registers

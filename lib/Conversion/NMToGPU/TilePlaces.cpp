@@ -2,6 +2,8 @@
 
 #include "TilePlaces.h"
 
+#include "nm/Dialect/NM/IR/IndexEmitter.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
@@ -21,7 +23,7 @@ using namespace mlir::nm;
 static Value moveBits(OpBuilder &builder, Location loc, Value index,
                       const ::nm::BitMove &move) {
   auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
+    return IndexEmitter{builder, loc}.constant(index, value);
   };
   if (move.shift >= 0) {
     Value bits = move.mask == -1 ? index
@@ -53,7 +55,7 @@ Value mlir::nm::placeAlong(OpBuilder &builder, Location loc,
 static Value placeColumn(OpBuilder &builder, Location loc,
                          const ::nm::TileLayout &layout, Value column) {
   auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
+    return IndexEmitter{builder, loc}.constant(column, value);
   };
   Value columns = constant(layout.panelColumns);
   Value panel = builder.createOrFold<arith::DivUIOp>(loc, column, columns),

@@ -4,6 +4,7 @@
 
 #include "CompleteSums.h"
 #include "TileStores.h"
+#include "WgmmaStores.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -26,6 +27,8 @@ LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
                                              ArrayRef<int64_t> part) {
   int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads;
   int64_t most = std::min<int64_t>(255, kRegisters / tile.threads());
+  if (auto role = op->getParentOfType<WarpsOp>())
+    most = role.getRegisters().value_or(most);
   if (sums + kOtherRegisters <= most)
     return success();
   return op.emitOpError() << "expected at most " << most - kOtherRegisters
@@ -159,21 +162,45 @@ void WarpgroupExpansion::share(ThreadEmitter &emitter, SpMMOp op,
   }
 }
 
-void WarpgroupExpansion::end(OpBuilder &builder,
-                             SparseProductOpInterface product,
-                             ArrayRef<Value> carried, Value initial) {
-  auto op = cast<SpMMOp>(*product);
-  ThreadEmitter emitter{builder, op.getLoc()};
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), 0);
+SmallVector<Value> WarpgroupExpansion::complete(OpBuilder &builder,
+                                                Location loc,
+                                                ArrayRef<Value> carried) {
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
   SmallVector<Value> sums;
   for (Value block : carried)
     for (int64_t i = 0; i < sumsPerBlock(); ++i)
-      sums.push_back(LLVM::ExtractValueOp::create(builder, op.getLoc(), block,
+      sums.push_back(LLVM::ExtractValueOp::create(builder, loc, block,
                                                   ArrayRef<int64_t>{i}));
   // Whatever uses them stays behind the wait, which does not say that it makes
   // them.
-  sums = completeSums(builder, op.getLoc(), sums);
-  Value c = sharedC ? sharedC : Value(op.getC());
+  return completeSums(builder, loc, sums);
+}
+
+void WarpgroupExpansion::end(OpBuilder &builder,
+                             SparseProductOpInterface product,
+                             ArrayRef<Value> sums, Value initial) {
+  auto op = cast<SpMMOp>(*product);
+  ThreadEmitter emitter{builder, op.getLoc()};
+  if (op.getScheduleAttr().getTiling().producerWarps == 0)
+    return storeShared(emitter, op, complete(builder, op.getLoc(), sums),
+                       initial);
+  // Other roles have the memory of the tiles, and the sums are complete.
+  WgmmaSums fragment;
+  fragment.sums = sums;
+  fragment.warpgroupM = warpgroupM;
+  Value inGroup = emitter.rem(thread, ::nm::kWarpgroupThreads);
+  fragment.lane = emitter.rem(inGroup, MmaShape::kLanes);
+  fragment.m = emitter.mul(groupM, warpgroupM);
+  fragment.n = emitter.add(
+      emitter.mul(groupN, warpgroupN),
+      emitter.mul(emitter.div(inGroup, MmaShape::kLanes), MmaShape::kM));
+  storeWgmmaSums(emitter, op, fragment, getC(op), initial, epilogue, tile);
+}
+
+void WarpgroupExpansion::storeShared(ThreadEmitter &emitter, SpMMOp op,
+                                     ArrayRef<Value> sums, Value initial) {
+  OpBuilder &builder = emitter.builder;
+  Value c = getC(op);
   bool isTransposed = op.getTransposeC();
   // Stores of a fragment meet no bank twice: lanes that differ by 4 have
   // neighbouring n, and neighbours have m two apart.

@@ -16,10 +16,12 @@ namespace mlir::nm {
 /// [m, n] of it: the transposed weights of 64 columns are an instruction's
 /// first operand, and up to 256 rows of A its second. The sums of a thread, a
 /// fragment of C^T, are a struct for each 64 columns. They leave through shared
-/// memory.
+/// memory, or from registers where other warps copy to that.
 class WarpgroupExpansion : public TileExpansion {
 public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> complete(OpBuilder &builder, Location loc,
+                              ArrayRef<Value> sums) override;
   void end(OpBuilder &builder, SparseProductOpInterface op,
            ArrayRef<Value> sums, Value initial) override;
 
@@ -51,6 +53,10 @@ protected:
   Value thread, groupM, groupN;
 
 private:
+  /// The tile of C that is stored, before an epilogue.
+  Value getC(SpMMOp op) const { return sharedC ? sharedC : Value(op.getC()); }
+  void storeShared(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
+                   Value initial);
   void share(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
              SharedSums &shared);
 };

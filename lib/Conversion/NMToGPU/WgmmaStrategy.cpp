@@ -10,6 +10,7 @@
 
 #include "WarpgroupExpansion.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -44,8 +45,11 @@ private:
 LogicalResult WgmmaExpansion::verify(SpMMOp op, const GpuTile &tile) {
   auto a = cast<MemRefType>(op.getA().getType()),
        values = cast<MemRefType>(op.getValues().getType());
+  PackingAttr packing = op.getPanelPacking();
+  bool areTiles = packing && packing.getTileRows() != 0 &&
+                  gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(values);
   if (!isa<TileLayoutAttr>(a.getLayout()) ||
-      !isa<TileLayoutAttr>(values.getLayout()) ||
+      !(areTiles || isa<TileLayoutAttr>(values.getLayout())) ||
       op.getPattern().getPattern().m != 1)
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "

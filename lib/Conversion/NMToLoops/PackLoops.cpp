@@ -19,7 +19,7 @@ public:
         packing(cast<PackingAttr>(op.getPacking()).getPacking()) {}
 
   void emit() {
-    packValues();
+    packing.tileRows != 0 ? packTiles() : packValues();
     if (packing.colInfo != 0)
       emitIndicesAndLists(emitter, op);
     else
@@ -42,6 +42,29 @@ private:
               emitter.add(emitter.mul(position[0], packing.panel), inPanel);
           Value element = emitter.loadOrZero(op.getValues(), {row, column});
           emitter.store(element, op.getPackedValues(), position);
+        });
+  }
+
+  /// Zeros, which fill tiles up, and then the values.
+  void packTiles() {
+    Value packed = op.getPackedValues();
+    SmallVector<Value> sizes = emitter.sizes(packed);
+    Value zero =
+        emitter.zero(cast<ShapedType>(packed.getType()).getElementType());
+    emitter.forEachTask(sizes, [&](ValueRange position) {
+      emitter.store(zero, packed, position);
+    });
+    Value rows = emitter.size(op.getValues(), 0);
+    emitter.forEachTask(
+        {sizes[0], rows, emitter.index(packing.panel)},
+        [&](ValueRange position) {
+          auto [line, place] =
+              placeInTiles(emitter, packing, position[1], position[2]);
+          Value column =
+              emitter.add(emitter.mul(position[0], packing.panel), position[2]);
+          Value element =
+              emitter.loadOrZero(op.getValues(), {position[1], column});
+          emitter.store(element, packed, {position[0], line, place});
         });
   }
 

@@ -49,6 +49,30 @@ IndexField IndexField::at(LoopEmitter &emitter,
           emitter.rem(bit, 8)};
 }
 
+/// As PanelPacking::positionInTiles.
+std::array<Value, 2> mlir::nm::placeInTiles(LoopEmitter &emitter,
+                                            const ::nm::PanelPacking &packing,
+                                            Value row, Value column) {
+  constexpr int64_t kPanel = ::nm::PanelPacking::kTilePanel,
+                    kChunk = ::nm::PanelPacking::kTileChunk;
+  int64_t filled = packing.filledTileRows();
+  Value inTile = emitter.rem(row, packing.tileRows);
+  Value in16 = emitter.rem(column, 2 * kChunk);
+  Value inPanel = emitter.rem(column, kPanel);
+  Value chunk = emitter.add(emitter.mul(emitter.div(inPanel, 2 * kChunk), 2),
+                            emitter.rem(in16, 2));
+  Value swizzled = arith::XOrIOp::create(emitter.builder, emitter.loc, chunk,
+                                         emitter.rem(inTile, 8));
+  Value line =
+      emitter.add(emitter.mul(emitter.div(column, kPanel), filled), inTile);
+  Value place = emitter.add(
+      emitter.mul(line, kPanel),
+      emitter.add(emitter.mul(swizzled, kChunk), emitter.div(in16, 2)));
+  Value tile = emitter.mul(emitter.div(row, packing.tileRows), filled);
+  return {emitter.add(tile, emitter.div(place, packing.panel)),
+          emitter.rem(place, packing.panel)};
+}
+
 namespace {
 /// Weights that are condensed, or packed in panels.
 class PanelAccess : public WeightAccess {
@@ -89,7 +113,12 @@ std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
 Value PanelAccess::rows() {
   if (!packing)
     return emitter.size(values, 0);
-  return emitter.mul(emitter.size(values, 1), packing.getChunkRows());
+  Value stored = emitter.size(values, 1);
+  ::nm::PanelPacking panel = packing.getPacking();
+  if (panel.tileRows != 0)
+    return emitter.mul(emitter.div(stored, panel.filledTileRows()),
+                       panel.tileRows);
+  return emitter.mul(stored, packing.getChunkRows());
 }
 
 Value PanelAccess::value(Value row, Value column) {
@@ -98,6 +127,11 @@ Value PanelAccess::value(Value row, Value column) {
   int64_t panel = packing.getPanel(), rows = packing.getChunkRows(),
           columns = packing.getChunkColumns();
   Value inPanel = emitter.rem(column, panel);
+  if (packing.getTileRows() != 0) {
+    auto [line, place] =
+        placeInTiles(emitter, packing.getPacking(), row, inPanel);
+    return emitter.load(values, {emitter.div(column, panel), line, place});
+  }
   Value chunk = emitter.mul(emitter.div(inPanel, columns), rows * columns);
   Value inChunk = emitter.add(emitter.mul(emitter.rem(row, rows), columns),
                               emitter.rem(inPanel, columns));

@@ -7,6 +7,7 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
+#include <array>
 #include <memory>
 
 namespace mlir::nm {
@@ -45,6 +46,12 @@ public:
   /// The k that the value there stands at; at or past the size of k in padding.
   virtual Value kOf(Value row, Value column) = 0;
 };
+
+/// The last two subscripts of row `row`, column `column` of a panel in values
+/// that are stored in tiles; see PackedForm.h.
+std::array<Value, 2> placeInTiles(LoopEmitter &emitter,
+                                  const ::nm::PanelPacking &packing, Value row,
+                                  Value column);
 
 } // namespace mlir::nm
 

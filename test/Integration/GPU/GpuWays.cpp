@@ -97,6 +97,13 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       op.strategy != "mma_sync" && op.strategy != "wgmma" && !isSparse)
     return ways;
   add("stages = " + std::to_string(getNumber(op.schedule, "stages")));
+  if (getNumber(op.schedule, "producers") != 0) {
+    add("producers");
+    if (product.nLoop() != product.outputLoops.back())
+      add("producers, column-major C");
+    if (product.epilogue)
+      add("producers, epilogue");
+  }
   for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
     if (getNumber(op.schedule, name) > 1)
       add(name);
@@ -205,6 +212,9 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: stages = 3",
       "wgmma_sp: stages = 4",
       "wgmma_sp: split_k",
+      "wgmma: producers",
+      "wgmma: producers, column-major C",
+      "wgmma: producers, epilogue",
   };
   return ways;
 }

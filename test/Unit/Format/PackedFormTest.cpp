@@ -3,8 +3,11 @@
 #include "nm/Format/PackedForm.h"
 
 #include "DrawMatrix.h"
+#include "nm/Format/MatrixDescriptor.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 using namespace nm;
 using namespace nm::test;
@@ -371,5 +374,54 @@ TEST(PackedForm, DrawnFormsAgreeWithTheDefinition) {
     expectPacked(compressed(matrix, pattern), packing);
     if (testing::Test::HasFailure())
       return;
+  }
+}
+
+TEST(PackedForm, TilesOfWgmma) {
+  // 20 rows a tile, filled up to 32: of 45 rows there are three tiles.
+  Pattern pattern{5, 20, 1, 128};
+  PanelPacking packing;
+  packing.panel = 128;
+  packing.tileRows = 20;
+  ASSERT_TRUE(bool(packing.verify(pattern)));
+  EXPECT_EQ(packing.windowStep(pattern), 4);
+  EXPECT_EQ(packing.valueShape(pattern, 180, 130),
+            (std::array<int64_t, 3>{2, 96, 128}));
+  // Chunks are where wgmma's descriptor of the tile finds them.
+  constexpr int kRowBytes = 128, kBytes = 2;
+  MatrixDescriptor tile{0, 32 * kRowBytes, 8 * kRowBytes, 0,
+                        MatrixSwizzle::Bytes128};
+  for (int row = 0; row < 20; ++row)
+    for (int column = 0; column < 128; ++column) {
+      // A thread's second row of sums is the next column of C.
+      int place = column / 16 * 16 + column % 2 * 8 + column % 16 / 2;
+      EXPECT_EQ(packing.positionInTiles(row, column) * kBytes,
+                tile.getMNMajorOffset(row, place / 8) + place % 8 * kBytes);
+      EXPECT_EQ(packing.positionInTiles(20 + row, column),
+                32 * 128 + packing.positionInTiles(row, column));
+    }
+}
+
+TEST(PackedForm, TilesComeBack) {
+  Random random(7);
+  for (int i = 0; i < 20; ++i) {
+    Pattern pattern{int(draw(random, 1, 4)), 8, 1, 64};
+    PanelPacking packing;
+    packing.panel = 64;
+    packing.tileRows = pattern.keptRows() * draw(random, 1, 6);
+    int64_t k = draw(random, 1, 100), n = draw(random, 1, 150);
+    int64_t count = pattern.condensedRows(k) * pattern.paddedColumns(n);
+    std::vector<uint16_t> values(count), again(count);
+    for (int64_t j = 0; j < count; ++j)
+      values[j] = uint16_t(j + 1);
+    CondensedView view{values.data(), nullptr, ElementType::F16, pattern, k, n};
+    auto [panels, rows, width] = packing.valueShape(pattern, k, n);
+    std::vector<uint16_t> packed(panels * rows * width, 7);
+    packValues(view, packing, packed.data());
+    int64_t zeros = std::count(packed.begin(), packed.end(), 0);
+    EXPECT_EQ(zeros, panels * rows * width - count);
+    unpackValues(packed.data(), packing, pattern, ElementType::F16, k, n,
+                 again.data());
+    EXPECT_EQ(values, again);
   }
 }

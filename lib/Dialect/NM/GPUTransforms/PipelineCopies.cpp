@@ -12,6 +12,7 @@
 #include "nm/Dialect/NM/GPUTransforms/Passes.h"
 
 #include "StagedTile.h"
+#include "WarpRoles.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Schedule/SimtLimits.h"
@@ -113,26 +114,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Rings
 //===----------------------------------------------------------------------===//
-
-/// A ring of `stages` buffers of `type`, padding included.
-static MemRefType getRingType(MemRefType type, int64_t stages) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin(), stages);
-  int64_t apart = getWorkgroupBytes(type) * 8 / type.getElementTypeBitWidth();
-  auto prepend = [&](ArrayRef<int64_t> strides) {
-    SmallVector<int64_t> all = {apart};
-    llvm::append_range(all, strides);
-    return all;
-  };
-  MemRefLayoutAttrInterface layout;
-  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
-    layout = tile.withLeadingDim(apart);
-  else
-    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
-                                    prepend(type.getStridesAndOffset().first));
-  return MemRefType::get(shape, type.getElementType(), layout,
-                         type.getMemorySpace());
-}
 
 void CopyPipeline::createRings() {
   rewriter.setInsertionPoint(loop);
@@ -384,16 +365,19 @@ static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
   // Views of C among others, which is stored behind the loop.
   if (loop)
     moveLoopInvariantCode(loop);
-  if (!loop || tiling.stages == 1)
+  bool hasRoles = tiling.producerWarps != 0;
+  if (!hasRoles && (!loop || tiling.stages == 1))
     return success();
   FailureOr<StagedTile> tile = StagedTile::get(product);
   if (failed(tile))
     return failure();
-  if (!canPipeline(loop, *tile))
+  if (loop && !canPipeline(loop, *tile))
     return product.emitOpError()
            << "expected a loop over k of constant bounds that does nothing but "
               "stage and multiply, to pipeline "
            << tiling.stages << " stages";
+  if (hasRoles)
+    return splitIntoRoles(rewriter, *tile);
   CopyPipeline(rewriter, loop, *tile, tiling).run();
   return success();
 }

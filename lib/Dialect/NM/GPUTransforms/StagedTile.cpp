@@ -3,6 +3,7 @@
 #include "StagedTile.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -48,6 +49,25 @@ FailureOr<StagedTile> StagedTile::get(SpMMOp product) {
     return product.emitOpError()
            << "expected as many copies to a staging buffer as from it";
   return tile;
+}
+
+MemRefType mlir::nm::getRingType(MemRefType type, int64_t stages) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), stages);
+  int64_t apart = getWorkgroupBytes(type) * 8 / type.getElementTypeBitWidth();
+  auto prepend = [&](ArrayRef<int64_t> strides) {
+    SmallVector<int64_t> all = {apart};
+    llvm::append_range(all, strides);
+    return all;
+  };
+  MemRefLayoutAttrInterface layout;
+  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
+    layout = tile.withLeadingDim(apart);
+  else
+    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
+                                    prepend(type.getStridesAndOffset().first));
+  return MemRefType::get(shape, type.getElementType(), layout,
+                         type.getMemorySpace());
 }
 
 int64_t StagedTile::countBytesOfLoads(int64_t threads) const {

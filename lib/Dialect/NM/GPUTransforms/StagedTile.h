@@ -33,6 +33,9 @@ struct StagedTile {
   int64_t countBytesOfLoads(int64_t threads) const;
 };
 
+/// A ring of `stages` buffers of `type`, padding included.
+MemRefType getRingType(MemRefType type, int64_t stages);
+
 } // namespace mlir::nm
 
 #endif // NM_LIB_DIALECT_NM_GPUTRANSFORMS_STAGEDTILE_H

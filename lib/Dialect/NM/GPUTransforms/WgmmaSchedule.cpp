@@ -13,21 +13,31 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
                                      const WgmmaSchedule &chosen) {
   SmallVector<int64_t> block = {chosen.blockM, chosen.blockN, chosen.blockK},
                        warpgroup = {chosen.groupM, chosen.groupN};
+  std::optional<int64_t> producers, blocks, groupM;
+  if (chosen.producers != 0) {
+    producers = chosen.producers;
+    blocks = chosen.blocks;
+    groupM = chosen.tilesAtOnceM;
+  }
   return getCheckedAt<WgmmaScheduleAttr>(
-      op, block, warpgroup, chosen.stages, chosen.splitK,
-      PackingAttr::get(op->getContext(), chosen.packing));
+      op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
+      groupM, PackingAttr::get(op->getContext(), chosen.packing));
 }
 
 /// Puts what is given in place of what was chosen.
-static void takeGiven(WgmmaScheduleAttr given, WgmmaSchedule &chosen) {
+static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
+                      WgmmaSchedule &chosen) {
   takeSizes(given.getBlock(), {&chosen.blockM, &chosen.blockN, &chosen.blockK});
   takeSizes(given.getWarpgroup(), {&chosen.groupM, &chosen.groupN});
   chosen.stages = given.getStages().value_or(chosen.stages);
   chosen.splitK = given.getSplitK().value_or(chosen.splitK);
+  chosen.producers = given.getProducers().value_or(chosen.producers);
+  chosen.blocks = given.getBlocks().value_or(chosen.blocks);
+  chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
   if (given.getPacking())
     chosen.packing = given.getPacking().getPacking();
-  else if (!given.getBlock().empty())
-    chosen.packing.panel = chosen.blockN;
+  else
+    chosen.pack(pattern);
 }
 
 namespace {
@@ -53,7 +63,7 @@ public:
     choice.sharedBytes = chosen->sharedBytes;
     if (auto given = cast_if_present<WgmmaScheduleAttr>(request.given)) {
       ScheduleAttrInterface byModel = choice.schedule;
-      takeGiven(given, *chosen);
+      takeGiven(given, request.product.pattern, *chosen);
       choice.schedule = toAttribute(request.op, *chosen);
       choice.isByModel = choice.schedule == byModel;
     }

@@ -34,7 +34,7 @@ private:
   }
   MemRefType typeOfOperand(int64_t columns, bool isPacked);
   MemRefType typeOfA() { return typeOfOperand(tile.m, /*isPacked=*/false); }
-  MemRefType typeOfValues() { return typeOfOperand(tile.n, /*isPacked=*/true); }
+  MemRefType typeOfValues();
   int64_t countBytes() {
     return tile.stages *
            (getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues()));
@@ -42,9 +42,13 @@ private:
   /// A window of one unit keeps all rows, as do the units that
   /// nm-tile-to-blocks has cut them to.
   bool keepsAllRows() const { return pattern.n == pattern.m; }
-  Value copy(Value source, MemRefType type, Value list = {},
+  Value copy(CopyWay way, Value source, MemRefType type, Value list = {},
              RowListAttr listAttr = {});
   Value copyA();
+  Value copyValues();
+  bool hasProducers() {
+    return op.getScheduleAttr().getTiling().producerWarps != 0;
+  }
   Value getOneIndex();
 
   OpBuilder &builder;
@@ -66,6 +70,14 @@ MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
   return getPanelledType(shape, op.getValuesType().getElementType());
 }
 
+/// Packed by tiles, weights have wgmma's order wherever they are.
+MemRefType WgmmaStaging::typeOfValues() {
+  if (!hasProducers())
+    return typeOfOperand(tile.n, /*isPacked=*/true);
+  return getWorkgroupType({1, rows, tile.n}, MemRefLayoutAttrInterface(),
+                          op.getValuesType().getElementType());
+}
+
 LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   if (!op.getTransposeA())
     return op.emitOpError() << "expected a k-major A, with transpose_a, for "
@@ -75,6 +87,15 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   if (rows > ::nm::kMaxBlock)
     return op.emitOpError() << "expected at most " << ::nm::kMaxBlock
                             << " kept rows in a tile, but got " << rows;
+  if (hasProducers() && op.getPanelPacking().getTileRows() != countKeptRows())
+    return op.emitOpError() << "expected weights packed in tiles of the "
+                            << countKeptRows() << " rows that a tile keeps, "
+                            << "but got " << op.getPackingAttr();
+  // The last part of k may have tiles without any weights.
+  if (hasProducers() && op.getScheduleAttr().getTiling().splitK > 1 &&
+      op.getValuesType().isDynamicDim(1))
+    return op.emitOpError() << "expected parts of k of whole tiles of "
+                            << tile.k << " rows, with producers";
   if (countBytes() > chip.sharedPerBlock)
     return op.emitOpError()
            << "expected tiles of at most " << chip.sharedPerBlock
@@ -84,10 +105,10 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   return success();
 }
 
-Value WgmmaStaging::copy(Value source, MemRefType type, Value list,
+Value WgmmaStaging::copy(CopyWay way, Value source, MemRefType type, Value list,
                          RowListAttr listAttr) {
   Value buffer = memref::AllocOp::create(builder, loc, type);
-  tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source, buffer,
+  tokens.push_back(CopyOp::create(builder, loc, way, source, buffer,
                                   /*part=*/ArrayRef<int64_t>(), list, listAttr)
                        .getToken());
   return buffer;
@@ -96,11 +117,25 @@ Value WgmmaStaging::copy(Value source, MemRefType type, Value list,
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
   if (keepsAllRows())
-    return copy(op.getA(), typeOfA());
-  return copy(op.getA(), typeOfA(), op.getIndices(),
+    return copy(CopyWay::Direct, op.getA(), typeOfA());
+  return copy(CopyWay::Direct, op.getA(), typeOfA(), op.getIndices(),
               RowListAttr::get(builder.getContext(), op.getPattern(),
                                op.getPanelPacking(),
                                tile.k / pattern.windowRows()));
+}
+
+/// Tiles of packed weights are whole, also where rows of B end inside one.
+Value WgmmaStaging::copyValues() {
+  MemRefType type = typeOfValues();
+  if (!hasProducers())
+    return copy(CopyWay::Direct, op.getValues(), type);
+  auto source = cast<MemRefType>(op.getValues().getType());
+  auto whole = MemRefType::get(type.getShape(), source.getElementType(),
+                               source.getLayout(), source.getMemorySpace());
+  Value values = op.getValues();
+  if (whole != source)
+    values = memref::CastOp::create(builder, loc, whole, values);
+  return copy(CopyWay::Bulk, values, type);
 }
 
 /// The index of a unit that is all rows, which no one reads.
@@ -113,7 +148,10 @@ Value WgmmaStaging::getOneIndex() {
 
 void WgmmaStaging::emit() {
   builder.setInsertionPoint(op);
-  Value a = copyA(), values = copy(op.getValues(), typeOfValues());
+  // What one thread starts comes first.
+  Value values = hasProducers() ? copyValues() : Value(), a = copyA();
+  if (!values)
+    values = copyValues();
   SmallVector<Value> operands = {a, values, getOneIndex(),
                                  castOutput(builder, op, tile)};
   Value group = GroupOp::create(builder, loc, tokens);
@@ -122,6 +160,11 @@ void WgmmaStaging::emit() {
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setPatternAttr(PatternAttr::get(
       builder.getContext(), ::nm::Pattern{1, 1, rows, pattern.bn}));
+  if (hasProducers()) {
+    ::nm::PanelPacking packing = op.getPanelPacking().getPacking();
+    packing.tileRows = rows;
+    staged.setPackingAttr(PackingAttr::get(builder.getContext(), packing));
+  }
   // The next tile is copied over this one.
   if (isa<scf::ForOp>(op->getParentOp()))
     ReleaseOp::create(builder, loc, SyncScope::Block, ValueRange{a, values});

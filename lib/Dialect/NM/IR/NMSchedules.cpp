@@ -148,7 +148,7 @@ LogicalResult SimtScheduleAttr::verify(
     ArrayRef<int64_t> thread, std::optional<int64_t> stages,
     std::optional<int64_t> splitK, std::optional<int64_t> clusterK,
     std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
-    std::optional<CopyWay>, std::optional<TileOrder>, std::optional<bool>,
+    std::optional<CopyWay> copyA, std::optional<TileOrder>, std::optional<bool>,
     std::optional<bool>, std::optional<bool>, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyTiles(emitError, block, warp, thread)) ||
@@ -162,6 +162,9 @@ LogicalResult SimtScheduleAttr::verify(
     return emitError() << "expected cluster_k to divide split_k, " << *splitK
                        << ", but got " << *clusterK;
   // (C4).
+  if (copyA == CopyWay::Bulk)
+    return emitError() << "expected copy_a to be direct, matrices, elements or "
+                          "squares, but got bulk";
   return verifyNoLists(emitError, packing);
 }
 
@@ -174,6 +177,7 @@ BlockTiling SimtScheduleAttr::getTiling() const {
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
   tiling.sliceK = getSliceK().value_or(1);
+  tiling.groupM = getGroupM().value_or(1);
   return tiling;
 }
 
@@ -383,7 +387,8 @@ MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 /// Rows of the instruction's first operand, the most columns of its second, and
 /// the columns of a row of 128 bytes.
 static constexpr int64_t kWgmmaStep = 64, kMaxWgmmaColumns = 256;
-static constexpr int64_t kWarpgroup = 128;
+static constexpr int64_t kWarpgroup = 128, kWarpgroupWarps = 4;
+static constexpr int64_t kMaxProducers = 16;
 /// A tile under way, one whose operands arrive, and one whose slot is free.
 static constexpr int64_t kMinWgmmaStages = 3;
 
@@ -432,12 +437,11 @@ static BlockTiling getWarpgroupTiling(AttrTy schedule) {
   return tiling;
 }
 
-LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
-                                        ArrayRef<int64_t> block,
-                                        ArrayRef<int64_t> warpgroup,
-                                        std::optional<int64_t> stages,
-                                        std::optional<int64_t> splitK,
-                                        PackingAttr packing) {
+LogicalResult WgmmaScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
+    std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<int64_t> producers, std::optional<int64_t> blocks,
+    std::optional<int64_t> groupM, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
     return failure();
@@ -447,11 +451,27 @@ LogicalResult WgmmaScheduleAttr::verify(EmitError emitError,
     return emitError() << "expected a packing with index_bits = 8 and without "
                           "col_info or chunks, but got "
                        << packing;
-  return success();
+  // (C5).
+  if (producers && (*producers < 0 || *producers > kMaxProducers ||
+                    *producers % kWarpgroupWarps != 0))
+    return emitError() << "expected a multiple of " << kWarpgroupWarps
+                       << " producers, at most " << kMaxProducers
+                       << ", but got " << *producers;
+  if (blocks && producers == 0)
+    return emitError() << "expected producers for 'blocks', but got none";
+  return failure(failed(verifyCount(emitError, "blocks", blocks, kMaxParts)) ||
+                 failed(verifyCount(emitError, "group_m", groupM, kMaxParts)));
 }
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
-  return getWarpgroupTiling(*this);
+  BlockTiling tiling = getWarpgroupTiling(*this);
+  constexpr int64_t kWarpThreads = kWarpgroup / kWarpgroupWarps;
+  tiling.groupM = getGroupM().value_or(1);
+  tiling.producerWarps = countProducers();
+  tiling.blocks = getBlocks().value_or(0);
+  if (tiling.threads != 0)
+    tiling.threads += tiling.producerWarps * kWarpThreads;
+  return tiling;
 }
 
 PackedFormAttrInterface
@@ -481,6 +501,13 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
                             "block's "
                          << getBlock()[dim] << ", but got "
                          << getWarpgroup()[dim];
+  if ((getPacking().getTileRows() != 0) != (countProducers() != 0))
+    return emitError() << "expected a packing with tile_rows where there are "
+                          "producers, and only there, but got "
+                       << *this;
+  // (C5).
+  if (countProducers() == 0 && getTiling().groupM != 1)
+    return emitError() << "expected producers for 'group_m', but got none";
   return success();
 }
 

@@ -12,8 +12,9 @@ using namespace mlir::nm;
 LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t panel, int64_t indexBits,
                                   int64_t chunkRows, int64_t chunkColumns,
-                                  int64_t indexRows, int64_t colInfo) {
-  // (C1) to (C4); what depends on the pattern is checked where both meet.
+                                  int64_t indexRows, int64_t colInfo,
+                                  int64_t tileRows) {
+  // (C1) to (C5); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
@@ -28,14 +29,21 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (colInfo < 0 || colInfo > ::nm::kMaxBlock)
     return emitError() << "expected col_info in 0.." << ::nm::kMaxBlock
                        << ", but got " << colInfo;
+  if (tileRows < 0 || tileRows > ::nm::kMaxBlock)
+    return emitError() << "expected tile_rows in 0.." << ::nm::kMaxBlock
+                       << ", but got " << tileRows;
   return success();
 }
 
 LogicalResult
 PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
-                           const ::nm::Pattern &pattern, Type) const {
+                           const ::nm::Pattern &pattern, Type element) const {
   if (::nm::Status status = getPacking().verify(pattern); !status)
     return emitError() << status.error().message;
+  if (getTileRows() != 0 && element && !element.isF16() && !element.isBF16())
+    return emitError() << "expected elements of f16 or bf16 for tile_rows, but "
+                          "got "
+                       << element;
   return success();
 }
 
@@ -77,8 +85,13 @@ StorageRegion PackingAttr::getStorageRegion(OpBuilder &builder, Location loc,
   OpFoldResult zero = builder.getIndexAttr(0);
   StorageRegion region;
   region.values.append(panels);
-  region.values.append(
-      scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
+  if (panel.tileRows != 0)
+    region.values.append(
+        scale(scale(k, pattern.windowRows(), pattern.keptRows()),
+              panel.tileRows, panel.filledTileRows()));
+  else
+    region.values.append(
+        scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
   region.values.append(
       {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
   // Lists stand beside the indices of their tile.

@@ -196,7 +196,7 @@ LogicalResult AliasOp::verify() {
 void CopyOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
                    Value source, Value destination, ArrayRef<int64_t> part,
                    Value rows, RowListAttr rowList) {
-  Type token = way == CopyWay::Direct
+  Type token = way == CopyWay::Direct || way == CopyWay::Bulk
                    ? Type(TokenType::get(builder.getContext()))
                    : Type();
   build(builder, state, token, way, source, destination, rows,
@@ -254,6 +254,23 @@ static bool isStagingBuffer(MemRefType type) {
          type.getElementType().isF32();
 }
 
+/// Whether the elements of `type` follow one another. Strides of dimensions of
+/// one element do not count.
+static bool isContiguous(MemRefType type) {
+  if (!type.hasStaticShape() || !type.isStrided())
+    return false;
+  int64_t expected = 1;
+  auto strides = type.getStridesAndOffset().first;
+  for (int64_t dim = type.getRank(); dim-- > 0;) {
+    if (type.getDimSize(dim) == 1)
+      continue;
+    if (strides[dim] != expected)
+      return false;
+    expected *= type.getDimSize(dim);
+  }
+  return true;
+}
+
 static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
   int64_t elementBytes = destination.getElementTypeBitWidth() / 8;
   int64_t row = destination.getRank() == 0 ? 1 : destination.getShape().back();
@@ -264,13 +281,33 @@ static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
                           << " are not multiples of that";
 }
 
+static LogicalResult verifyBulk(CopyOp op, MemRefType source,
+                                MemRefType destination) {
+  constexpr int64_t kUnitBytes = 16;
+  int64_t bytes =
+      destination.getNumElements() * destination.getElementTypeBitWidth() / 8;
+  if (source.getShape() != destination.getShape() || !isContiguous(source) ||
+      !isContiguous(destination) || bytes % kUnitBytes != 0)
+    return op.emitOpError() << "expected source and destination to be "
+                               "contiguous, of one static shape and a multiple "
+                               "of "
+                            << kUnitBytes << " bytes, but got " << source
+                            << " and " << destination;
+  if (!op.getToken() || op.getCondition())
+    return op.emitOpError() << "expected a token and no condition of a copy "
+                               "that goes 'bulk'";
+  return success();
+}
+
 /// (C2).
 static LogicalResult verifyWay(CopyOp op, MemRefType source,
                                MemRefType destination) {
+  if (op.getWay() == CopyWay::Bulk)
+    return verifyBulk(op, source, destination);
   bool isDirect = op.getWay() == CopyWay::Direct;
   if (!isDirect && op.getWay() != CopyWay::Matrices)
     return op.emitOpError()
-           << "expected 'direct' or 'matrices', but got '"
+           << "expected 'direct', 'matrices' or 'bulk', but got '"
            << stringifyCopyWay(op.getWay()) << "', which nm.load_tile has";
   if (isDirect != bool(op.getToken()))
     return op.emitOpError() << "expected " << (isDirect ? "a" : "no")

@@ -203,7 +203,7 @@ func.func private @syntax_count() attributes {s = #nm.simt<stages = two>}
 
 // -----
 
-// expected-error @+2 {{expected one of direct, matrices, elements, squares, but got 'rows'}}
+// expected-error @+2 {{expected one of direct, matrices, elements, squares, bulk, but got 'rows'}}
 // expected-error @+1 {{failed to parse NM_SimtScheduleAttr parameter 'copy_a'}}
 func.func private @syntax_copy_a() attributes {s = #nm.simt<copy_a = rows>}
 
@@ -482,3 +482,23 @@ func.func private @wgmma_sp_c1_divides() attributes {s = #nm.wgmma_sp<block = [1
 
 // expected-error @+1 {{expected at least 3 stages, but got 2}}
 func.func private @wgmma_sp_c2() attributes {s = #nm.wgmma_sp<stages = 2>}
+
+// -----
+
+// expected-error @+1 {{expected copy_a to be direct, matrices, elements or squares, but got bulk}}
+func.func private @simt_c4_bulk() attributes {s = #nm.simt<copy_a = bulk>}
+
+// -----
+
+// expected-error @+1 {{expected a multiple of 4 producers, at most 16, but got 3}}
+func.func private @wgmma_c5_producers() attributes {s = #nm.wgmma<producers = 3>}
+
+// -----
+
+// expected-error @+1 {{expected producers for 'blocks', but got none}}
+func.func private @wgmma_c5_blocks() attributes {s = #nm.wgmma<producers = 0, blocks = 132>}
+
+// -----
+
+// expected-error @+1 {{expected tile_rows in 0..65536, but got -1}}
+func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bits = 8, tile_rows = -1>}

@@ -401,3 +401,31 @@ func.func @sparse_operand_shape(%a: tensor<4x65xf16>, %v: tensor<1x1x512xf16>, %
     outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
+
+// -----
+
+func.func @wgmma_c4_producers(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
+  // expected-error @+1 {{expected a packing with tile_rows where there are producers, and only there, but got}}
+  %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8>
+    schedule #nm.wgmma<block = [64, 64, 32], warpgroup = [64, 64], producers = 4, packing = <panel = 64, index_bits = 8>>
+    ins(%a, %v, %i : tensor<32x8xf16>, tensor<1x8x64xf16>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>
+  return %r : tensor<8x64xf16>
+}
+
+// -----
+
+func.func @packing_c5_panel(%a: tensor<8x32xf16>, %v: tensor<2x16x32xf16>, %i: tensor<2x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
+  // expected-error @+1 {{expected panels of a multiple of 64 columns without chunks, index rows or col_info for tile_rows, but got panel = 32, index_bits = 8, tile_rows = 8}}
+  %r = nm.spmm <8:32, block = 1x64> packing #nm.packing<panel = 32, index_bits = 8, tile_rows = 8>
+    ins(%a, %v, %i : tensor<8x32xf16>, tensor<2x16x32xf16>, tensor<2x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>
+  return %r : tensor<8x64xf16>
+}
+
+// -----
+
+func.func @packing_c5_type(%a: tensor<8x32xf32>, %v: tensor<1x16x64xf32>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  // expected-error @+1 {{expected elements of f16 or bf16 for tile_rows, but got 'f32'}}
+  %r = nm.spmm <8:32, block = 1x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 8>
+    ins(%a, %v, %i : tensor<8x32xf32>, tensor<1x16x64xf32>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %r : tensor<8x64xf32>
+}

@@ -146,6 +146,13 @@ MUTATIONS = {
     "drop-warp-barrier": drop_lines(r"nvvm\.bar\.warp\.sync"),
     "drop-meeting": (re.compile(r"nvvm\.cluster\.arrive"), drop_meeting),
     "drop-wait": drop_lines(r"nvvm\.cp\.async\.wait\.group"),
+    # What roles meet at.
+    "drop-phase-wait": drop_lines(r"nvvm\.mbarrier\.try_wait"),
+    "drop-arrival": drop_lines(r"nvvm\.mbarrier\.arrive %"),
+    "drop-tracking": drop_lines(r"nvvm\.cp\.async\.mbarrier\.arrive"),
+    "drop-expectation": replace(r"\.expect_tx (%\w+), %\w+ : (.*), i32",
+                                r" \1 : \2"),
+    "drop-proxy-fence": drop_lines(r"nvvm\.fence\.proxy"),
     "drop-copy": drop_lines(r"nvvm\.cp\.async\.shared\.global"),
     # How much of a copy is filled with zeros instead.
     "drop-copy-predicate": replace(
@@ -183,18 +190,23 @@ def mark_loops(lines):
 
 
 def make_main(lines):
-    """@main, which the runner calls. A[i, k] is k, all weights are one."""
+    """@main, which the runner calls. A[i, k] is k, all weights are one.
+
+    A is k-major where its elements have 16 bits.
+    """
     signature = next(l for l in lines if "func.func @matmul(" in l)
     types = re.findall(r"%\w+: (memref<[^>]*>)", signature)
+    element = "f16" if "xf16" in types[0] else "f32"
+    along = 0 if element == "f16" else 1
     body = ["llvm.func @printf(!llvm.ptr, ...) -> i32",
             "llvm.mlir.global internal constant "
             '@format("C[0, 0] = %g\\0A\\00")',
             "func.func @main() {",
             "  %first = arith.constant 0 : index",
-            "  %one = arith.constant 1.0 : f32",
+            f"  %one = arith.constant 1.0 : {element}",
             "  %index = arith.constant 1 : i8"]
     for i, kind in enumerate(types):
-        value = "%index : i8" if "i8" in kind else "%one : f32"
+        value = "%index : i8" if "i8" in kind else f"%one : {element}"
         body += [f"  %m{i} = memref.alloc() {{alignment = 128 : i64}} : {kind}",
                  f"  linalg.fill ins({value}) outs(%m{i} : {kind})"]
     names = ", ".join(f"%m{i}" for i in range(len(types)))
@@ -202,16 +214,16 @@ def make_main(lines):
              "{indexing_maps = [affine_map<(i, k) -> (i, k)>], "
              'iterator_types = ["parallel", "parallel"]} '
              f"outs(%m0 : {types[0]}) {{",
-             "  ^bb0(%before: f32):",
-             "    %k = linalg.index 1 : index",
+             f"  ^bb0(%before: {element}):",
+             f"    %k = linalg.index {along} : index",
              "    %integer = arith.index_cast %k : index to i32",
-             "    %float = arith.sitofp %integer : i32 to f32",
-             "    linalg.yield %float : f32",
+             f"    %float = arith.sitofp %integer : i32 to {element}",
+             f"    linalg.yield %float : {element}",
              "  }",
              f"  call @matmul({names}) : ({', '.join(types)}) -> ()",
              f"  %c = memref.load %m{len(types) - 1}[%first, %first] "
              f": {types[-1]}",
-             "  %double = arith.extf %c : f32 to f64",
+             f"  %double = arith.extf %c : {element} to f64",
              "  %format = llvm.mlir.addressof @format : !llvm.ptr",
              "  llvm.call @printf(%format, %double) "
              "vararg(!llvm.func<i32 (ptr, ...)>) : (!llvm.ptr, f64) -> i32",

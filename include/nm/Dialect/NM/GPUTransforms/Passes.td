@@ -354,6 +354,12 @@ def NMPipelineCopies
     buffer is copied to it a tile earlier yet: after a product, each warp moves
     the next tile's parts on, and refills each with the tile after that.
 
+    Where the schedule has `producers`, the block's warps get roles instead
+    (`nm.warps`): the last ones wait for free slots and copy, and the others wait
+    for filled ones, multiply and store, and signal that slots are free. With
+    `blocks`, so many blocks take turns at the tiles of C, in a loop that each
+    role has.
+
     Before:
     ```mlir
     scf.for %k = %c0 to %c256 step %c32 {

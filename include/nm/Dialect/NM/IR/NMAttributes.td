@@ -105,6 +105,11 @@ def NM_PackingAttr
     col_info/panel panels of each tile's indices, the last tile filled up to as
     many, there stand as many panels of lists.
 
+    Strategy wgmma copies weights to shared memory a tile at a time. With
+    `tile_rows` they are stored as its instructions read them there: tiles of so
+    many rows, each filled up to a multiple of 16, with the 128-byte swizzle;
+    include/nm/Format/PackedForm.h has the layout.
+
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
@@ -112,8 +117,12 @@ def NM_PackingAttr
       chunk_columns divides panel.
     * (C4) col_info is 0, for indices without lists, or a multiple of panel, with
       index_bits = 8 and neither chunks nor index_rows, and R < M.
+    * (C5) tile_rows is 0, for rows in their order, or at most 65536, for
+      elements of 16 bits in panels of a multiple of 64 columns without chunks,
+      index_rows or col_info.
 
     ```mlir
+    #nm.packing<panel = 128, index_bits = 8, tile_rows = 64>
     #nm.packing<panel = 16, index_bits = 2>
     #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
@@ -124,20 +133,22 @@ def NM_PackingAttr
     DefaultValuedParameter<"int64_t", "1">:$chunk_rows,
     DefaultValuedParameter<"int64_t", "1">:$chunk_columns,
     DefaultValuedParameter<"int64_t", "1">:$index_rows,
-    DefaultValuedParameter<"int64_t", "0">:$col_info);
+    DefaultValuedParameter<"int64_t", "0">:$col_info,
+    DefaultValuedParameter<"int64_t", "0">:$tile_rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [
     AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
       return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
-                   packing.chunkColumns, packing.indexRows, packing.colInfo);
+                   packing.chunkColumns, packing.indexRows, packing.colInfo,
+                   packing.tileRows);
     }]>
   ];
   let extraClassDeclaration = [{
     /// The packing as the format arithmetic of lib/Format takes it.
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
-              getIndexRows(), getColInfo()};
+              getIndexRows(), getColInfo(), getTileRows()};
     }
   }];
 }

@@ -26,11 +26,17 @@ struct BlockTiling {
   /// Parts of k, those of them that the blocks of a cluster sum, and the warps
   /// of a block that take turns along k of one tile.
   int64_t splitK = 1, clusterK = 1, sliceK = 1;
+  /// Tiles along m whose blocks are numbered together; see #nm.simt.
+  int64_t groupM = 1;
   /// Whether a warp may have fewer threads' tiles than threads.
   bool leavesLanes = false;
   /// Threads of a block, of strategies whose threads have no tiles of their
   /// own; 0 where they follow from those.
   int64_t threads = 0;
+  /// Of those the warps, the last ones, that copy for the others.
+  int64_t producerWarps = 0;
+  /// Blocks that take turns at the tiles of C; 0 for a block for each.
+  int64_t blocks = 0;
 };
 
 } // namespace mlir::nm

@@ -165,8 +165,8 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
       two or none, each 1 to 1024.
     * (C2) 1 ≤ stages, split_k, group_m ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
-    * (C4) `packing` has no `col_info` of its own. On an op, `pack = true` comes
-      with a `block` and a `packing`, and `#nm.packing` (C4) holds for what it
+    * (C4) `packing` has no `col_info` of its own, and `copy_a` is not `bulk`. On
+      an op, `pack = true` comes with a `block` and a `packing`, and `#nm.packing` (C4) holds for what it
       makes of that.
 
     ```mlir
@@ -314,8 +314,15 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     the tile [m, n] of four warps, whose sums are in registers. All columns of a
     block share their units: n is the panel of `packing`, and no more than a
     unit's columns. `stages` is the number of buffers that copies take turns in;
-    the product of a tile reads its own while the next one starts. `split_k` is
-    as in `#nm.simt`. What is left out, the cost model chooses.
+    the product of a tile reads its own while the next one starts. `split_k` and
+    `group_m` are as in `#nm.simt`. What is left out, the cost model chooses.
+
+    With `producers`, so many warps of their own copy, and the warpgroups
+    multiply; the roles meet at barriers in shared memory (`nm.warps`). The rows
+    of A are copied by `cp.async`, the weights by one bulk copy a tile, for which
+    the packed form has them in tiles. With `blocks`, there are at most so many
+    blocks, which take turns at the tiles of C, and the next tile is copied
+    while the last one is stored.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
@@ -324,15 +331,23 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C3) `packing` has no `col_info`, no chunks, and index_bits = 8.
     * (C4) on an op, `block`, `warpgroup` and `packing` are given. The block's n
       is the panel, which is no more than bn; the warpgroup's tile divides the
-      block's.
+      block's. With producers, `packing` has a tile of k as `tile_rows`, and
+      none without them.
+    * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
+      `group_m` are 1 to 65536. `blocks` comes with producers, and on an op so
+      does `group_m` > 1.
 
     ```mlir
+    #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
+              producers = 4, blocks = 132, group_m = 4,
+              packing = <panel = 128, index_bits = 8, tile_rows = 64>>
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               packing = <panel = 128, index_bits = 8>>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
-                        NM_Count:$split_k, NM_OptionalPacking:$packing);
+                        NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
+                        NM_Count:$group_m, NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -340,6 +355,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     ::llvm::LogicalResult verifyPattern(
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
+    int64_t countProducers() const { return getProducers().value_or(0); }
   }];
 }
 

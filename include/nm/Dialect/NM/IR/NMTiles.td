@@ -154,11 +154,33 @@ def NM_FragmentType : NM_Type<"Fragment", "fragment"> {
   let assemblyFormat = "`<` $destination `>`";
 }
 
+def NM_BarriersType : NM_Type<"Barriers", "barriers"> {
+  let summary = "a ring of mbarriers";
+  let description = [{
+    Barriers in workgroup memory for the warps of a block that have roles of
+    their own (PTX ISA, "mbarrier"). Steps, which are numbered from 0, take
+    turns in its `stages` barriers. The step of a barrier is over when all that
+    `nm.signal` says of it has happened, which `nm.wait` waits for; only then
+    may the step `stages` later be signalled.
+
+    Constraints:
+    * (C1) stages >= 1.
+
+    ```mlir
+    !nm.barriers<4>
+    ```
+  }];
+  let parameters = (ins "int64_t":$stages);
+  let assemblyFormat = "`<` $stages `>`";
+  let genVerifyDecl = 1;
+}
+
 def NM_CopyWay : I32EnumAttr<"CopyWay", "how a tile is copied", [
     I32EnumAttrCase<"Direct", 0, "direct">,
     I32EnumAttrCase<"Matrices", 1, "matrices">,
     I32EnumAttrCase<"Elements", 2, "elements">,
-    I32EnumAttrCase<"Squares", 3, "squares">]> {
+    I32EnumAttrCase<"Squares", 3, "squares">,
+    I32EnumAttrCase<"Bulk", 4, "bulk">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
@@ -169,7 +191,8 @@ def NM_CopyWayAttr : EnumAttr<NM_Dialect, NM_CopyWay, "copy_way"> {
 def NM_SyncScope : I32EnumAttr<"SyncScope", "the threads that wait together", [
     I32EnumAttrCase<"Block", 0, "block">,
     I32EnumAttrCase<"Warp", 1, "warp">,
-    I32EnumAttrCase<"Thread", 2, "thread">]> {
+    I32EnumAttrCase<"Thread", 2, "thread">,
+    I32EnumAttrCase<"Warpgroup", 3, "warpgroup">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
@@ -253,6 +276,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       buffer of fragments of 16 x 32 elements of a tile [m x k],
       `[k/32 x m/16 x 16 x 32]`. A warp takes the fragments that it has copied
       there itself. Complete when the op is.
+    * `bulk`: one copy of bytes that follow one another on either side (PTX ISA,
+      `cp.async.bulk`), which one thread of a role starts. The result is a
+      token, which `nm.signal` takes.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
@@ -265,7 +291,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       in workgroup memory and has a static shape.
     * (C2) `direct` has a token, and accesses of at least 4 bytes; `matrices`
       has none, its source is a staging buffer of f32 in workgroup memory and
-      its destination the tile `[k x m]`.
+      its destination the tile `[k x m]`. `bulk` has a token, no `condition`,
+      and its source and destination are contiguous and of one
+      static shape, which takes a multiple of 16 bytes.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
     * (C4) `rows` go `direct`.
@@ -376,7 +404,8 @@ def NM_GroupOp : NM_TileOp<"group", []> {
   let assemblyFormat = "$tokens attr-dict";
 }
 
-def NM_AwaitOp : NM_TileOp<"await", []> {
+def NM_AwaitOp : NM_TileOp<"await"> {
+  let hasVerifier = 1;
   let summary = "waits until copies have arrived";
   let description = [{
     Waits for the groups of copies that `tokens` stand for, which may have
@@ -390,6 +419,7 @@ def NM_AwaitOp : NM_TileOp<"await", []> {
 
     Constraints:
     * (C1) tokens are of `nm.group`, maybe carried by loops.
+    * (C2) the scope is not `warpgroup`.
 
     ```mlir
     nm.await <block> %group
@@ -407,11 +437,15 @@ def NM_AwaitOp : NM_TileOp<"await", []> {
   }]>];
 }
 
-def NM_ReleaseOp : NM_TileOp<"release", []> {
+def NM_ReleaseOp : NM_TileOp<"release"> {
+  let hasVerifier = 1;
   let summary = "lets buffers be written again";
   let description = [{
     Behind it, what the threads of the warp or block have read of the buffers
     before may be overwritten.
+
+    Constraints:
+    * (C1) the scope is not `warpgroup`.
 
     ```mlir
     nm.release <block> %slot : memref<32x64xf32, #gpu.address_space<workgroup>>
@@ -421,6 +455,118 @@ def NM_ReleaseOp : NM_TileOp<"release", []> {
   let assemblyFormat = [{
     $scope $buffers attr-dict `:` type($buffers)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Roles of warps
+//===----------------------------------------------------------------------===//
+
+def NM_BarriersOp : NM_TileOp<"barriers"> {
+  let summary = "a ring of mbarriers";
+  let description = [{
+    Barriers that are ready when the block's roles begin. How often a barrier is
+    signalled in a step follows from the `nm.signal` ops of the ring.
+
+    ```mlir
+    %full = nm.barriers : !nm.barriers<4>
+    ```
+  }];
+  let results = (outs NM_BarriersType:$ring);
+  let assemblyFormat = "attr-dict `:` type($ring)";
+}
+
+def NM_WarpsOp : NM_TileOp<"warps", [
+    NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "what some warps of a block do";
+  let description = [{
+    The warps from `first` to `last`, which is not among them, run the region,
+    and no others: they have a role of their own, as the producers of tiles have
+    that fill the slots of rings, and their consumers. Roles meet at barriers
+    only. With `registers`, a thread of them has so many from the start of the
+    region on (PTX ISA, `setmaxnreg`).
+
+    Constraints:
+    * (C1) 0 <= first < last <= 32.
+    * (C2) `registers` is a multiple of 8 in 24..256; then `first` and `last` are
+      multiples of 4, whole warpgroups.
+    * (C3) it is not inside another role.
+
+    ```mlir
+    nm.warps 8 to 12 registers 72 {
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$first, I64Attr:$last,
+                       OptionalAttr<I64Attr>:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $first `to` $last (`registers` $registers^)? attr-dict-with-keyword $body
+  }];
+  let builders = [OpBuilder<(ins "int64_t":$first, "int64_t":$last,
+                                 "std::optional<int64_t>":$registers)>];
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let extraClassDeclaration = [{
+    int64_t countWarps() { return getLast() - getFirst(); }
+  }];
+}
+
+def NM_WaitOp : NM_TileOp<"wait"> {
+  let summary = "waits until a step is over";
+  let description = [{
+    Each thread waits until all signals of step `step` have come. What was done,
+    or copied, before them can then be read; with `async_proxy` by wgmma and bulk
+    copies, too, as for `nm.await`. Steps from -stages to -1 are over from the
+    start: a producer of step s waits until step s - stages was consumed.
+
+    Constraints:
+    * (C1) it is in `nm.warps`.
+
+    ```mlir
+    nm.wait async_proxy %full[%step] : <4>
+    ```
+  }];
+  let arguments = (ins UnitAttr:$async_proxy, NM_BarriersType:$ring,
+                       Index:$step);
+  let assemblyFormat = [{
+    (`async_proxy` $async_proxy^)? $ring `[` $step `]` attr-dict
+    `:` type($ring)
+  }];
+  let hasVerifier = 1;
+}
+
+def NM_SignalOp : NM_TileOp<"signal", [AttrSizedOperandSegments]> {
+  let summary = "signals a part of a step";
+  let description = [{
+    Tells those who wait for step `step` that this role has done what comes
+    before: each thread, warp or warpgroup of it once, by `scope`. With tokens,
+    scope `thread`: each thread does when its copies have arrived (PTX ISA,
+    `cp.async.mbarrier.arrive`), and each bulk copy when its bytes have. Where
+    `condition` is given and false, nothing is signalled.
+
+    All products that were started before are over for who waits, but the last
+    one inside a loop, which may be under way.
+
+    Constraints:
+    * (C1) it is in `nm.warps`, whose warps are whole warpgroups for scope
+      `warpgroup`; the scope is not `block`.
+    * (C2) tokens are of `nm.copy` in the same block, and signalled once; with
+      tokens there is no condition, and the scope is `thread`.
+
+    ```mlir
+    nm.signal <thread> %full[%step] tokens %t0, %t1 : <4>
+    nm.signal <warpgroup> %empty[%before] where %isLater : <4>
+    ```
+  }];
+  let arguments = (ins NM_SyncScopeAttr:$scope, NM_BarriersType:$ring,
+                       Index:$step, Optional<I1>:$condition,
+                       Variadic<NM_TokenType>:$tokens);
+  let assemblyFormat = [{
+    $scope $ring `[` $step `]` (`where` $condition^)? (`tokens` $tokens^)?
+    attr-dict `:` type($ring)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // NM_DIALECT_NM_IR_NMTILES_TD

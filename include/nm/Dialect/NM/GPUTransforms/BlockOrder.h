@@ -1,0 +1,21 @@
+//===- BlockOrder.h - How the tiles of C are numbered -----------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_GPUTRANSFORMS_BLOCKORDER_H
+#define NM_DIALECT_NM_GPUTRANSFORMS_BLOCKORDER_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::nm {
+
+/// The trip count of each dimension of `loop`, which is mapped to blocks.
+SmallVector<Value> countBlockTrips(OpBuilder &builder, scf::ForallOp loop);
+
+/// The loop's induction variables in the block, or cluster, with linear id
+/// `block`. The two dimensions that run fastest are in groups of `groupM`.
+SmallVector<Value> getBlockInductionVars(OpBuilder &builder, scf::ForallOp loop,
+                                         ArrayRef<Value> trips, Value block,
+                                         int64_t groupM);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_GPUTRANSFORMS_BLOCKORDER_H

@@ -1,0 +1,413 @@
+//===- ProducerCopies.cpp - Copies by warps that do nothing else ----------===//
+//
+// Of a tile each warp takes as many rows as the others, one after the other,
+// and its lanes stand along them. What a thread can know of a tile before its
+// slot is free, it computes before it waits for that: behind the wait, all
+// warps would leave the load unit idle together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProducerCopies.h"
+
+#include "CompleteSums.h"
+#include "ExpandProduct.h"
+#include "RowList.h"
+#include "ThreadEmitter.h"
+#include "TilePlaces.h"
+
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// cp.async of 16 bytes bypasses the L1 cache.
+static constexpr int64_t kBypassBytes = 16;
+
+static MemRefType typeOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+/// The address of the first element of `view`, as an index.
+static Value getAddress(ThreadEmitter &emitter, Value view) {
+  Location loc = emitter.loc;
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(emitter.builder,
+                                                              loc, view);
+  Value offset =
+      memref::ExtractStridedMetadataOp::create(emitter.builder, loc, view)
+          .getOffset();
+  return emitter.add(
+      base, emitter.mul(offset, typeOf(view).getElementTypeBitWidth() / 8));
+}
+
+static Value toPointer(ThreadEmitter &emitter, Value address,
+                       NVVM::NVVMMemorySpace space) {
+  OpBuilder &builder = emitter.builder;
+  if (address.getType().isIndex())
+    address = arith::IndexCastUIOp::create(builder, emitter.loc,
+                                           builder.getI64Type(), address);
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(),
+                                         static_cast<unsigned>(space));
+  return LLVM::IntToPtrOp::create(builder, emitter.loc, type, address);
+}
+
+/// A view of a buffer in shared memory as a line of its elements, whatever
+/// their order.
+static Value flatten(OpBuilder &builder, Location loc, Value buffer) {
+  MemRefType type = typeOf(buffer);
+  auto flat = MemRefType::get(
+      {type.getNumElements()}, type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
+      type.getMemorySpace());
+  return AliasOp::create(builder, loc, flat, buffer);
+}
+
+namespace {
+/// Copies rows of A, those of a list or all, to a slot.
+class RowCopies {
+public:
+  RowCopies(RewriterBase &rewriter, CopyOp op, WarpsOp role);
+
+  LogicalResult verify();
+  void expand();
+
+private:
+  /// One row of a thread.
+  struct Row {
+    /// In the slot, and whether its list has it; the latter may be null.
+    Value number, isListed;
+  };
+
+  void placeThread();
+  Row getRow(ThreadEmitter &emitter, int64_t round);
+  SmallVector<Value> loadEntries(OpBuilder &builder, Value list);
+  void carryRows(scf::ForOp loop);
+  SmallVector<Value> computeRows(Value source, ArrayRef<Value> entries);
+  Value getSourceRow(ThreadEmitter &emitter, const Row &row, Value entry);
+  Value isInSource(ThreadEmitter &emitter, Value source, Value sourceRow,
+                   const Row &row);
+  Value getOffset(ThreadEmitter &emitter, Value sourceRow, Value rowBytes);
+  void issue();
+
+  int64_t accessesPerRow() const { return columns / width; }
+  /// Lanes along a row, and rows that a warp copies at once.
+  int64_t lanesPerRow() const {
+    return std::min<int64_t>(kWarpSize, accessesPerRow());
+  }
+  int64_t rowsAtOnce() const { return kWarpSize / lanesPerRow(); }
+  int64_t accessesPerLane() const { return accessesPerRow() / lanesPerRow(); }
+  int64_t rounds() const { return rows / (warps * rowsAtOnce()); }
+  int64_t bytes() const { return width * elementBytes; }
+  /// Rows of which a tile has those that it lists.
+  int64_t rowsOfSource() const { return list ? list->sourceRows() : rows; }
+
+  RewriterBase &rewriter;
+  Location loc;
+  CopyOp op;
+  WarpsOp role;
+  int64_t warps, rows, columns, width, elementBytes;
+  std::optional<RowList> list;
+  /// The thread's first row, and its first element of a row.
+  Value firstRow, firstColumn;
+  /// How far each of the thread's rows is from the source's first one, in
+  /// bytes, and behind these whether the source has the rows, where it may not.
+  SmallVector<Value> rowsOfStep;
+};
+} // namespace
+
+RowCopies::RowCopies(RewriterBase &rewriter, CopyOp op, WarpsOp role)
+    : rewriter(rewriter), loc(op.getLoc()), op(op), role(role),
+      warps(role.countWarps()), rows(typeOf(op.getDestination()).getDimSize(0)),
+      columns(typeOf(op.getDestination()).getDimSize(1)),
+      width(getAccessWidth(op)),
+      elementBytes(typeOf(op.getSource()).getElementTypeBitWidth() / 8) {
+  if (!op.getRows())
+    return;
+  list.emplace(op.getRows(), op.getRowListAttr(), /*kDim=*/0);
+  // In their order.
+  list->slots = list->rows();
+}
+
+LogicalResult RowCopies::verify() {
+  if (typeOf(op.getDestination()).getRank() == 2 &&
+      kWarpSize % lanesPerRow() == 0 && accessesPerRow() % lanesPerRow() == 0 &&
+      rows % (warps * rowsAtOnce()) == 0)
+    return success();
+  return op.emitOpError() << "expected rows that " << warps
+                          << " warps can share, but got "
+                          << op.getDestination().getType();
+}
+
+/// At the start of the role: the same for all tiles.
+void RowCopies::placeThread() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(&role.getBody().front());
+  ThreadEmitter emitter{rewriter, loc};
+  Value thread = emitter.toI32(getThreadOfRole(rewriter, role));
+  auto [warp, lane] = emitter.split(thread, kWarpSize);
+  auto [row, column] = emitter.split(lane, lanesPerRow());
+  firstRow = emitter.add(emitter.mul(warp, rows / warps), row);
+  firstColumn = emitter.mul(column, width);
+}
+
+RowCopies::Row RowCopies::getRow(ThreadEmitter &emitter, int64_t round) {
+  Value number = emitter.add(firstRow, round * rowsAtOnce());
+  if (!list || list->rows() >= rows)
+    return {number, Value()};
+  return {number, emitter.less(number, emitter.i32(list->rows()))};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of a list
+//===----------------------------------------------------------------------===//
+
+/// The rows of the source that `listed` names, past the end of which there may
+/// be some.
+SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
+  ThreadEmitter emitter{builder, loc};
+  RowList here = *list;
+  here.list = listed;
+  SmallVector<Value> result;
+  for (int64_t round = 0; round < rounds(); ++round) {
+    Value number = getRow(emitter, round).number;
+    // A row that only fills an instruction up has no entry.
+    if (here.rows() < rows)
+      number = emitter.least(number, emitter.i32(here.rows() - 1));
+    result.push_back(here.loadEntry(builder, loc, number));
+  }
+  return result;
+}
+
+/// Entries take long to come: those of the next step are loaded first of all in
+/// this one, and what follows from them is computed last.
+void RowCopies::carryRows(scf::ForOp loop) {
+  auto loadAt = [&](Value k) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), k);
+    auto viewOf = [&](Value view) {
+      return cloneView(rewriter, view, loop.getBody(), mapping);
+    };
+    SmallVector<Value> entries = loadEntries(rewriter, viewOf(op.getRows()));
+    return std::pair(viewOf(op.getSource()), entries);
+  };
+  rewriter.setInsertionPoint(loop);
+  auto [source, entries] = loadAt(loop.getLowerBound());
+  SmallVector<Value> first = computeRows(source, entries);
+  auto computeNext = [&](OpBuilder &, Location,
+                         ArrayRef<BlockArgument> arguments) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(loop.getBody());
+    rowsOfStep = llvm::to_vector_of<Value>(arguments);
+    // The last ones once more after the last: past them there are none.
+    Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
+                                       loop.getStep());
+    auto [source, entries] = loadAt(arith::MinUIOp::create(
+        rewriter, loc, next, lastOfLoop(rewriter, loop)));
+    rewriter.setInsertionPoint(loop.getBody()->getTerminator());
+    return computeRows(source, entries);
+  };
+  (void)loop.replaceWithAdditionalYields(
+      rewriter, first, /*replaceInitOperandUsesInLoop=*/false, computeNext);
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+Value RowCopies::getSourceRow(ThreadEmitter &emitter, const Row &row,
+                              Value entry) {
+  if (!list)
+    return row.number;
+  Value number = row.number;
+  if (list->rows() < rows)
+    number = emitter.least(number, emitter.i32(list->rows() - 1));
+  return list->getSourceRow(rewriter, loc, number, entry);
+}
+
+/// Whether the source has the row; null if it always does.
+Value RowCopies::isInSource(ThreadEmitter &emitter, Value source,
+                            Value sourceRow, const Row &row) {
+  int64_t size = typeOf(source).getDimSize(0);
+  if (!ShapedType::isDynamic(size) && size >= rowsOfSource())
+    return row.isListed;
+  Value count =
+      emitter.toI32(rewriter.createOrFold<memref::DimOp>(loc, source, 0));
+  return emitter.both(row.isListed, emitter.less(sourceRow, count));
+}
+
+/// In bytes. Where 32 bits hold it, it stays in front of the wait, behind which
+/// the compiler would save registers by computing it.
+Value RowCopies::getOffset(ThreadEmitter &emitter, Value sourceRow,
+                           Value rowBytes) {
+  std::optional<int64_t> known = getConstantIntValue(rowBytes);
+  if (known && *known * rowsOfSource() <= std::numeric_limits<int32_t>::max())
+    return completeSums(rewriter, loc, emitter.mul(sourceRow, *known)).front();
+  return rewriter.createOrFold<arith::MulIOp>(loc, emitter.toIndex(sourceRow),
+                                              rowBytes);
+}
+
+/// Of the thread's rows of the tile `source`; see rowsOfStep.
+SmallVector<Value> RowCopies::computeRows(Value source,
+                                          ArrayRef<Value> entries) {
+  ThreadEmitter emitter{rewriter, loc};
+  int64_t stride = typeOf(source).getStridesAndOffset().first.front();
+  Value rowBytes = emitter.index(stride * elementBytes);
+  if (ShapedType::isDynamic(stride))
+    rowBytes = emitter.mul(
+        memref::ExtractStridedMetadataOp::create(rewriter, loc, source)
+            .getStrides()[0],
+        elementBytes);
+  SmallVector<Value> result, areInside;
+  for (int64_t round = 0; round < rounds(); ++round) {
+    Row row = getRow(emitter, round);
+    Value sourceRow =
+        getSourceRow(emitter, row, list ? entries[round] : Value());
+    result.push_back(getOffset(emitter, sourceRow, rowBytes));
+    if (Value inside = isInSource(emitter, source, sourceRow, row))
+      areInside.push_back(inside);
+  }
+  llvm::append_range(result, areInside);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+void RowCopies::issue() {
+  rewriter.setInsertionPoint(op);
+  ThreadEmitter emitter{rewriter, loc};
+  MemRefType type = typeOf(op.getDestination());
+  ::nm::TileLayout layout = getTileLayout(type);
+  int64_t stride = getBufferStrides(type)[0];
+  Value slot = emitter.toI32(
+      getAddress(emitter, flatten(rewriter, loc, op.getDestination())));
+  Value source =
+      emitter.add(getAddress(emitter, op.getSource()),
+                  emitter.mul(emitter.toIndex(firstColumn), elementBytes));
+  ArrayRef<Value> offsets = ArrayRef(rowsOfStep).take_front(rounds()),
+                  areInside = ArrayRef(rowsOfStep).drop_front(rounds());
+  int64_t sourceColumns = typeOf(op.getSource()).getDimSize(1);
+  bool mayEnd = ShapedType::isDynamic(sourceColumns) || sourceColumns < columns;
+  Value size = mayEnd ? emitter.toI32(rewriter.createOrFold<memref::DimOp>(
+                            loc, op.getSource(), 1))
+                      : Value();
+  auto modifier = bytes() == kBypassBytes ? NVVM::LoadCacheModifierKind::CG
+                                          : NVVM::LoadCacheModifierKind::CA;
+  for (int64_t round = 0; round < rounds(); ++round)
+    for (int64_t access = 0; access < accessesPerLane(); ++access) {
+      int64_t along = access * lanesPerRow() * width;
+      Value column = emitter.add(firstColumn, along);
+      SmallVector<Value> place = placeElement(
+          rewriter, loc, layout, {getRow(emitter, round).number, column});
+      Value inSlot = emitter.add(emitter.mul(place[0], stride), place[1]);
+      Value destination = emitter.add(slot, emitter.mul(inSlot, elementBytes));
+      Value count;
+      if (mayEnd) {
+        Value left = rewriter.createOrFold<arith::SubIOp>(
+            loc, emitter.least(emitter.add(column, width), size),
+            emitter.least(column, size));
+        count = emitter.mul(left, elementBytes);
+      }
+      if (!areInside.empty())
+        count = arith::SelectOp::create(rewriter, loc, areInside[round],
+                                        count ? count : emitter.i32(bytes()),
+                                        emitter.i32(0));
+      Value from =
+          emitter.add(emitter.add(source, emitter.toIndex(offsets[round])),
+                      along * elementBytes);
+      NVVM::CpAsyncOp::create(
+          rewriter, loc,
+          toPointer(emitter, destination, NVVM::NVVMMemorySpace::Shared),
+          toPointer(emitter, from, NVVM::NVVMMemorySpace::Global), bytes(),
+          modifier, count);
+    }
+}
+
+void RowCopies::expand() {
+  placeThread();
+  auto *wait = op->getPrevNode();
+  while (!isa<WaitOp>(wait))
+    wait = wait->getPrevNode();
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  bool isOverK = loop && loop.getNumRegionIterArgs() == 0;
+  if (list && isOverK) {
+    carryRows(loop);
+  } else {
+    rewriter.setInsertionPoint(wait);
+    SmallVector<Value> entries;
+    if (list)
+      entries = loadEntries(rewriter, op.getRows());
+    rowsOfStep = computeRows(op.getSource(), entries);
+  }
+  issue();
+}
+
+//===----------------------------------------------------------------------===//
+// Bulk copies
+//===----------------------------------------------------------------------===//
+
+/// One thread tells the barrier how many bytes come, and starts the copy.
+static void expandBulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
+                           RoleBarriers &barriers) {
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  ThreadEmitter emitter{rewriter, loc};
+  auto signal = cast<SignalOp>(*op.getToken().getUsers().begin());
+  MemRefType type = typeOf(op.getDestination());
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  Value isFirst =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                            getThreadOfRole(rewriter, role), emitter.index(0));
+  Value source = getAddress(emitter, op.getSource());
+  Value slot = emitter.toI32(
+      getAddress(emitter, flatten(rewriter, loc, op.getDestination())));
+  emitter.onlyIf(isFirst, [&] {
+    Value barrier =
+        barriers.getPointer(rewriter, loc, signal.getRing(), signal.getStep());
+    NVVM::MBarrierArriveExpectTxOp::create(
+        rewriter, loc, /*res=*/Type(), barrier, emitter.i32(bytes),
+        NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+    // The address in the block is one in its cluster, too, which PTX before 8.6
+    // wants.
+    Value to = LLVM::AddrSpaceCastOp::create(
+        rewriter, loc,
+        LLVM::LLVMPointerType::get(
+            rewriter.getContext(),
+            static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster)),
+        toPointer(emitter, slot, NVVM::NVVMMemorySpace::Shared));
+    NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+        rewriter, loc, to,
+        toPointer(emitter, source, NVVM::NVVMMemorySpace::Global), barrier,
+        emitter.i32(bytes), /*multicastMask=*/Value(), /*l2CacheHint=*/Value());
+  });
+}
+
+LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
+                                             WarpsOp role,
+                                             RoleBarriers &barriers) {
+  SmallVector<CopyOp> copies;
+  role.walk([&](CopyOp op) { copies.push_back(op); });
+  for (CopyOp op : copies) {
+    if (!op.getToken() || !op.getToken().hasOneUse() ||
+        !isa<SignalOp>(*op.getToken().getUsers().begin()))
+      return op.emitOpError() << "expected a token that is signalled";
+    if (op.getWay() == CopyWay::Bulk) {
+      expandBulkCopy(rewriter, op, role, barriers);
+      continue;
+    }
+    RowCopies expansion(rewriter, op, role);
+    if (failed(expansion.verify()))
+      return failure();
+    expansion.expand();
+  }
+  return success();
+}

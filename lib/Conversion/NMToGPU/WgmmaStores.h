@@ -1,0 +1,32 @@
+//===- WgmmaStores.h - Sums of wgmma from registers to C --------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_WGMMASTORES_H
+#define NM_CONVERSION_NMTOGPU_WGMMASTORES_H
+
+#include "ThreadEmitter.h"
+#include "TileStores.h"
+
+namespace mlir::nm {
+
+/// A thread's sums of a warpgroup's tile of C^T: for each 64 columns those of
+/// one instruction, whose rows 8 apart are neighbouring columns of C, as packed
+/// tiles of weights have them (PackedForm.h).
+struct WgmmaSums {
+  ArrayRef<Value> sums;
+  /// The m of the tile.
+  int64_t warpgroupM = 0;
+  /// Of the thread in its warp, and where the warp's part of C starts.
+  Value lane, m, n;
+};
+
+/// Stores them without shared memory, in whole sectors of 32 bytes of each row.
+/// Where C is transposed and its elements have 16 bits, lanes exchange sums for
+/// that. `initial` and `epilogue` are as for TileStores.
+void storeWgmmaSums(ThreadEmitter &emitter, SpMMOp op, const WgmmaSums &sums,
+                    Value c, Value initial,
+                    const std::optional<TileEpilogue> &epilogue,
+                    const GpuTile &tile);
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_WGMMASTORES_H

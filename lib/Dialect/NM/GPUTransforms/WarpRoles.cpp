@@ -1,0 +1,284 @@
+//===- WarpRoles.cpp - Warps that copy, and warps that multiply -----------===//
+
+#include "WarpRoles.h"
+
+#include "nm/Dialect/NM/GPUTransforms/BlockOrder.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Registers of a multiprocessor, and those that a thread has at most;
+/// setmaxnreg takes multiples of the step.
+static constexpr int64_t kRegisters = 65536, kMaxRegisters = 240,
+                         kRegisterStep = 8;
+/// Of a producer, and what a consumer needs beside its sums.
+static constexpr int64_t kProducerRegisters = 88, kOtherRegisters = 80;
+
+namespace {
+/// How registers are shared out.
+struct RoleRegisters {
+  std::optional<int64_t> ofProducer, ofConsumer;
+};
+
+class RoleSplit {
+public:
+  RoleSplit(RewriterBase &rewriter, StagedTile &tile)
+      : rewriter(rewriter), loc(tile.product.getLoc()), tile(tile),
+        tiling(tile.product.getScheduleAttr().getTiling()),
+        loop(dyn_cast<scf::ForOp>(tile.product->getParentOp())),
+        blocks(tile.product->getParentOfType<scf::ForallOp>()) {}
+
+  LogicalResult run();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  }
+  Value add(Value lhs, Value rhs) {
+    return rewriter.createOrFold<arith::AddIOp>(loc, lhs, rhs);
+  }
+  int64_t countTrips();
+  RoleRegisters shareRegisters();
+  scf::ForallOp createBlocks();
+  void emitRole(bool isProducer, std::optional<int64_t> registers);
+  void emitTileOfC(ValueRange ivs, Value firstStep);
+  void emitLoop(IRMapping &mapping, Value firstStep);
+  void emitStep(IRMapping &mapping, Value step, Value k);
+  void emitCopies(IRMapping &mapping, Value step);
+  void emitProduct(IRMapping &mapping, Value step, Value k);
+  void mapSlots(IRMapping &mapping, Value step);
+  bool isPartOfTile(Operation *op);
+  void collectAddresses(Operation *op);
+  bool isOfRole(Operation *op);
+
+  void wait(bool asyncProxy, Value ring, Value step) {
+    WaitOp::create(rewriter, loc, asyncProxy, ring, step);
+  }
+  void release(Value step, Value condition = {}) {
+    SignalOp::create(rewriter, loc, SyncScope::Warpgroup, empty, step,
+                     condition, /*tokens=*/ValueRange());
+  }
+
+  RewriterBase &rewriter;
+  Location loc;
+  StagedTile &tile;
+  BlockTiling tiling;
+  /// Over k; null where there is one tile.
+  scf::ForOp loop;
+  scf::ForallOp blocks;
+  int64_t trips = 1;
+  bool isProducer = false;
+  /// What copies are of, and where it is.
+  llvm::SmallPtrSet<Operation *, 16> addresses;
+  /// Of the tiles of C, where blocks take turns at them, and those blocks.
+  SmallVector<Value> tilesOfC;
+  scf::ForallOp newBlocks;
+  SmallVector<Value> rings;
+  /// Slots that are filled, and slots that are free again.
+  Value full, empty;
+};
+} // namespace
+
+int64_t RoleSplit::countTrips() {
+  if (!loop)
+    return 1;
+  return llvm::divideCeil(*getConstantIntValue(loop.getUpperBound()),
+                          *getConstantIntValue(loop.getStep()));
+}
+
+/// Producers give consumers what these lack: sums take most of a thread's
+/// share.
+RoleRegisters RoleSplit::shareRegisters() {
+  int64_t producers = tiling.producerWarps * kWarpSize,
+          consumers = tiling.threads - producers;
+  int64_t sums = tiling.block[0] * tiling.block[1] / consumers;
+  // What every thread starts with.
+  int64_t share = kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
+  if (share >= sums + kOtherRegisters)
+    return {};
+  int64_t rest =
+      (share * tiling.threads - producers * kProducerRegisters) / consumers;
+  return {kProducerRegisters,
+          std::min(kMaxRegisters, rest / kRegisterStep * kRegisterStep)};
+}
+
+/// One iteration for each tile of C, or for each block that takes turns at
+/// them.
+scf::ForallOp RoleSplit::createBlocks() {
+  rewriter.setInsertionPoint(blocks);
+  if (tiling.blocks == 0)
+    return scf::ForallOp::create(
+        rewriter, loc, blocks.getMixedLowerBound(), blocks.getMixedUpperBound(),
+        blocks.getMixedStep(), /*outputs=*/ValueRange(), blocks.getMapping());
+  tilesOfC = countBlockTrips(rewriter, blocks);
+  Value count = constant(1);
+  for (Value trips : tilesOfC)
+    count = rewriter.createOrFold<arith::MulIOp>(loc, count, trips);
+  Value most = rewriter.createOrFold<arith::MinUIOp>(loc, count,
+                                                     constant(tiling.blocks));
+  tilesOfC.push_back(count);
+  Attribute mapping = gpu::GPUBlockMappingAttr::get(rewriter.getContext(),
+                                                    gpu::MappingId::LinearDim0);
+  return scf::ForallOp::create(
+      rewriter, loc, getAsOpFoldResult(ValueRange{most}),
+      /*outputs=*/ValueRange(), rewriter.getArrayAttr(mapping));
+}
+
+void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
+  isProducer = producer;
+  OpBuilder::InsertionGuard guard(rewriter);
+  int64_t warps = tiling.threads / kWarpSize,
+          consumers = warps - tiling.producerWarps;
+  auto role = producer
+                  ? WarpsOp::create(rewriter, loc, consumers, warps, registers)
+                  : WarpsOp::create(rewriter, loc, 0, consumers, registers);
+  rewriter.setInsertionPointToStart(&role.getBody().front());
+  if (tiling.blocks == 0)
+    return emitTileOfC(newBlocks.getInductionVars(), constant(0));
+  auto turns = scf::ForOp::create(
+      rewriter, loc, newBlocks.getInductionVars()[0], tilesOfC.back(),
+      newBlocks.getUpperBound(rewriter)[0], constant(0));
+  rewriter.setInsertionPointToStart(turns.getBody());
+  Value firstStep = turns.getRegionIterArgs()[0];
+  emitTileOfC(getBlockInductionVars(rewriter, blocks,
+                                    ArrayRef(tilesOfC).drop_back(),
+                                    turns.getInductionVar(), tiling.groupM),
+              firstStep);
+  scf::YieldOp::create(rewriter, loc, add(firstStep, constant(trips)));
+}
+
+/// Whether `op` is what the roles share out.
+bool RoleSplit::isPartOfTile(Operation *op) {
+  auto buffer = dyn_cast<memref::AllocOp>(op);
+  return op == tile.product ||
+         (buffer && llvm::is_contained(tile.buffers, buffer)) ||
+         isa<CopyOp, GroupOp, AwaitOp, ReleaseOp>(op);
+}
+
+/// What the operands of `op` are computed by.
+void RoleSplit::collectAddresses(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (producer && blocks->isProperAncestor(producer) &&
+        !isPartOfTile(producer) && addresses.insert(producer).second)
+      collectAddresses(producer);
+  }
+}
+
+/// Whether the role needs `op`, which is not what the roles share out: a
+/// producer computes what its copies take, and stores nothing.
+bool RoleSplit::isOfRole(Operation *op) {
+  return !isPartOfTile(op) && (!isProducer || addresses.contains(op));
+}
+
+void RoleSplit::emitTileOfC(ValueRange ivs, Value firstStep) {
+  IRMapping mapping;
+  mapping.map(blocks.getInductionVars(), ivs);
+  for (Operation &op : blocks.getBody()->without_terminator()) {
+    if (&op == loop)
+      emitLoop(mapping, firstStep);
+    else if (&op == tile.product)
+      emitStep(mapping, firstStep, /*k=*/Value());
+    else if (isOfRole(&op))
+      rewriter.clone(op, mapping);
+    if (!isProducer && (&op == loop || &op == tile.product))
+      release(add(firstStep, constant(trips - 1)));
+  }
+}
+
+void RoleSplit::emitLoop(IRMapping &mapping, Value firstStep) {
+  auto steps =
+      scf::ForOp::create(rewriter, loc, constant(0),
+                         constant(*getConstantIntValue(loop.getUpperBound())),
+                         constant(*getConstantIntValue(loop.getStep())));
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(steps.getBody());
+  Value k = steps.getInductionVar();
+  mapping.map(loop.getInductionVar(), k);
+  Value number = rewriter.createOrFold<arith::DivUIOp>(loc, k, steps.getStep());
+  emitStep(mapping, add(firstStep, number), k);
+}
+
+void RoleSplit::mapSlots(IRMapping &mapping, Value step) {
+  Value slot =
+      rewriter.createOrFold<arith::RemUIOp>(loc, step, constant(tiling.stages));
+  for (auto [buffer, ring] : llvm::zip(tile.buffers, rings))
+    mapping.map(buffer->getResult(0),
+                SlotOp::create(rewriter, loc, ring, slot).getSlot());
+}
+
+void RoleSplit::emitStep(IRMapping &mapping, Value step, Value k) {
+  if (loop)
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (isOfRole(&op))
+        rewriter.clone(op, mapping);
+  if (isProducer)
+    wait(/*asyncProxy=*/false, empty,
+         rewriter.createOrFold<arith::SubIOp>(loc, step,
+                                              constant(tiling.stages)));
+  else
+    wait(tile.await.getAsyncProxy(), full, step);
+  mapSlots(mapping, step);
+  if (isProducer)
+    emitCopies(mapping, step);
+  else
+    emitProduct(mapping, step, k);
+}
+
+void RoleSplit::emitCopies(IRMapping &mapping, Value step) {
+  SmallVector<Value> tokens;
+  for (CopyOp copy : tile.copies)
+    tokens.push_back(cast<CopyOp>(rewriter.clone(*copy, mapping)).getToken());
+  SignalOp::create(rewriter, loc, SyncScope::Thread, full, step,
+                   /*condition=*/Value(), tokens);
+}
+
+/// The product before is over when this one has started.
+void RoleSplit::emitProduct(IRMapping &mapping, Value step, Value k) {
+  rewriter.clone(*tile.product, mapping);
+  if (!k)
+    return;
+  Value isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                        k, constant(0));
+  release(rewriter.createOrFold<arith::SubIOp>(loc, step, constant(1)),
+          isLater);
+}
+
+LogicalResult RoleSplit::run() {
+  if (!blocks || (loop && loop->getParentOp() != blocks))
+    return tile.product.emitOpError() << "expected a product of blocks, with "
+                                         "at most one loop, over k, for "
+                                         "producers";
+  if (!tile.loads.empty() || !tile.partCopies.empty())
+    return tile.product.emitOpError()
+           << "expected operands that are copied asynchronously, for producers";
+  trips = countTrips();
+  for (CopyOp copy : tile.copies)
+    collectAddresses(copy);
+  newBlocks = createBlocks();
+  rewriter.setInsertionPointToStart(newBlocks.getBody());
+  for (memref::AllocOp buffer : tile.buffers)
+    rings.push_back(memref::AllocOp::create(
+        rewriter, loc, getRingType(buffer.getType(), tiling.stages)));
+  auto type = BarriersType::get(rewriter.getContext(), tiling.stages);
+  full = BarriersOp::create(rewriter, loc, type);
+  empty = BarriersOp::create(rewriter, loc, type);
+  RoleRegisters registers = shareRegisters();
+  emitRole(/*producer=*/false, registers.ofConsumer);
+  emitRole(/*producer=*/true, registers.ofProducer);
+  rewriter.eraseOp(blocks);
+  return success();
+}
+
+LogicalResult mlir::nm::splitIntoRoles(RewriterBase &rewriter,
+                                       StagedTile &tile) {
+  return RoleSplit(rewriter, tile).run();
+}

@@ -1,0 +1,152 @@
+// RUN: nm-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{expected at least one stage, but got 0}}
+func.func private @barriers_c1(!nm.barriers<0>)
+
+// -----
+
+func.func @warps_c1() {
+  // expected-error @+1 {{expected warps from 0 to at most 32, but got 4 to 4}}
+  nm.warps 4 to 4 {
+  }
+  return
+}
+
+// -----
+
+func.func @warps_c1_most() {
+  // expected-error @+1 {{expected warps from 0 to at most 32, but got 0 to 33}}
+  nm.warps 0 to 33 {
+  }
+  return
+}
+
+// -----
+
+func.func @warps_c2() {
+  // expected-error @+1 {{expected a multiple of 8 registers in 24..256, but got 100}}
+  nm.warps 0 to 4 registers 100 {
+  }
+  return
+}
+
+// -----
+
+func.func @warps_c2_warpgroups() {
+  // expected-error @+1 {{expected whole warpgroups for 'registers', but got warps 4 to 5}}
+  nm.warps 4 to 5 registers 24 {
+  }
+  return
+}
+
+// -----
+
+func.func @warps_c3() {
+  nm.warps 0 to 4 {
+    // expected-error @+1 {{expected a role outside of others}}
+    nm.warps 0 to 2 {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @wait_c1(%step: index) {
+  %ring = nm.barriers : !nm.barriers<2>
+  // expected-error @+1 {{expected it inside nm.warps, where a role is}}
+  nm.wait %ring[%step] : !nm.barriers<2>
+  return
+}
+
+// -----
+
+func.func @signal_c1(%step: index) {
+  %ring = nm.barriers : !nm.barriers<2>
+  // expected-error @+1 {{expected it inside nm.warps, where a role is}}
+  nm.signal <warp> %ring[%step] : !nm.barriers<2>
+  return
+}
+
+// -----
+
+func.func @signal_c1_block(%step: index) {
+  %ring = nm.barriers : !nm.barriers<2>
+  nm.warps 0 to 4 {
+    // expected-error @+1 {{expected scope 'thread', 'warp' or 'warpgroup', but got 'block'}}
+    nm.signal <block> %ring[%step] : !nm.barriers<2>
+  }
+  return
+}
+
+// -----
+
+func.func @signal_c1_warpgroup(%step: index) {
+  %ring = nm.barriers : !nm.barriers<2>
+  nm.warps 2 to 6 {
+    // expected-error @+1 {{expected a role of whole warpgroups for scope 'warpgroup', but got warps 2 to 6}}
+    nm.signal <warpgroup> %ring[%step] : !nm.barriers<2>
+  }
+  return
+}
+
+// -----
+
+func.func @signal_c2(%step: index, %a: memref<64xf16>) {
+  %ring = nm.barriers : !nm.barriers<2>
+  %to = memref.alloc() : memref<64xf16, #gpu.address_space<workgroup>>
+  nm.warps 0 to 4 {
+    %t = nm.copy <bulk> %a to %to : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>> -> !nm.token
+    // expected-error @+1 {{expected scope 'thread' and no condition with tokens}}
+    nm.signal <warp> %ring[%step] tokens %t : !nm.barriers<2>
+  }
+  return
+}
+
+// -----
+
+func.func @signal_c2_group(%step: index, %a: memref<64xf16>) {
+  %ring = nm.barriers : !nm.barriers<2>
+  %to = memref.alloc() : memref<64xf16, #gpu.address_space<workgroup>>
+  nm.warps 0 to 4 {
+    %t = nm.copy <direct> %a to %to : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>> -> !nm.token
+    %g = nm.group %t
+    // expected-error @+1 {{expected tokens of copies beside it, each signalled once}}
+    nm.signal <thread> %ring[%step] tokens %g : !nm.barriers<2>
+  }
+  return
+}
+
+// -----
+
+func.func @copy_c2_bulk(%a: memref<4x64xf16, strided<[128, 1]>>) {
+  %to = memref.alloc() : memref<4x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected source and destination to be contiguous, of one static shape and a multiple of 16 bytes, but got}}
+  %t = nm.copy <bulk> %a to %to : memref<4x64xf16, strided<[128, 1]>> to memref<4x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @copy_c2_bulk_condition(%a: memref<64xf16>, %more: i1) {
+  %to = memref.alloc() : memref<64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a token and no condition of a copy that goes 'bulk'}}
+  %t = nm.copy <bulk> %a to %to where %more : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @await_c2() {
+  // expected-error @+1 {{expected scope 'block', 'warp' or 'thread', but got 'warpgroup'}}
+  nm.await <warpgroup>
+  return
+}
+
+// -----
+
+func.func @release_c1(%b: memref<64xf16, #gpu.address_space<workgroup>>) {
+  // expected-error @+1 {{expected scope 'block', 'warp' or 'thread', but got 'warpgroup'}}
+  nm.release <warpgroup> %b : memref<64xf16, #gpu.address_space<workgroup>>
+  return
+}
