@@ -241,7 +241,7 @@ bool SimtBlock::usesStagingBuffer(const SimtCopies &copies,
   // has more to do with. Tiles that are multiplied whole, as units that are
   // staged by themselves are, took 7 % longer on an H200.
   return hasPlaces && pattern.m > 1 && pattern.bn % warpN == 0 &&
-         leavesWarps(*this, stageBytes(copies) * stages, maxBytes);
+         leavesWarps(*this, stageBytes(copies) * stages + totalBytes, maxBytes);
 }
 
 /// Threads of a block beyond which they have 128 registers at most: a square

@@ -18,6 +18,8 @@ static constexpr int64_t kRegisters = 65536;
 static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 static constexpr int64_t kMovedRegisters = 40;
+/// What a thread counts chains by, and finds totals by.
+static constexpr int64_t kTotalRegisters = 16;
 /// Shared memory that the driver keeps of every block.
 static constexpr int64_t kReservedShared = 1024;
 
@@ -67,6 +69,10 @@ static constexpr double kCopyInstructions = 1.5, kListedCopyInstructions = 2.5,
 /// Instructions of a warp for a tile, however long: addresses, positions and
 /// waits; fewer by way of a staging buffer, where addresses stay.
 static constexpr double kTileInstructions = 200, kStagingTileInstructions = 100;
+/// Instructions of a warp for 32 sums at the end of a chain: of a load, an
+/// addition, a store, and a chain that starts at zero, the accesses of four
+/// sums and zeros of two are one.
+static constexpr double kTotalInstructions = 2;
 /// Clocks that a tile waits for A where a thread loads so many elements of it
 /// that it cannot do so ahead; see nm-pipeline-copies.
 static constexpr double kLateLoads = 1000;
@@ -152,11 +158,22 @@ double SimtEstimate::multiplyClocks() const {
   return double(tile.blockM) * tile.blockN * keptRows / chip.fmaPerClock;
 }
 
+/// Sums of a block that are added to totals in shared memory at the ends of
+/// chains, for each tile.
+double SimtEstimate::sumsAddedToTotals() const {
+  if (!tile.totals)
+    return 0;
+  return double(partBytes(tile)) / 4 /
+         double(tilesPerSharedChain(rowsOfSlice()));
+}
+
 /// A 16-byte access of a warp takes four clocks.
 double SimtEstimate::sharedClocks() const {
   double reads = warpsOfSlice() * keptRows * readsPerRow() * 4;
   double copies = double(keptRows) * tile.blockN * 4 / 128;
-  return reads + loadClocks() + storeClocks() + copies;
+  // Totals are read and written.
+  double totals = 2 * sumsAddedToTotals() * 4 / 128;
+  return reads + loadClocks() + storeClocks() + copies + totals;
 }
 
 /// Four schedulers issue an instruction a clock each.
@@ -173,7 +190,8 @@ double SimtEstimate::issueClocks() const {
   double others = gathers()           ? 0
                   : usesStagingBuffer ? warps() * kStagingTileInstructions
                                       : warps() * kTileInstructions;
-  return (multiplications + reads + copies + others) / 4;
+  double totals = sumsAddedToTotals() / kWarpSize * kTotalInstructions;
+  return (multiplications + reads + copies + others + totals) / 4;
 }
 
 double SimtEstimate::cacheClocks() const {
@@ -257,9 +275,10 @@ int64_t SimtEstimate::spareRegisters() const {
 }
 
 int64_t SimtEstimate::registers() const {
+  int64_t ofTotals = tile.totals ? kTotalRegisters : 0;
   // Sums, words of A that are read ahead, weights of four rows, and addresses.
   if (isRowMajor())
-    return tile.threadM * tile.threadN + 88;
+    return tile.threadM * tile.threadN + 88 + ofTotals;
   int64_t copiedRows = stagedRows(product.pattern, tile);
   // cp.async needs no registers; without packing, what is fitted has them.
   if (usesStagingBuffer || (tile.pack && product.isKMajor))
@@ -267,7 +286,8 @@ int64_t SimtEstimate::registers() const {
   // Sums, one row of operands, what a thread copies of the next tile of A while
   // it multiplies, and addresses.
   int64_t registers = tile.threadM * tile.threadN + tile.threadM +
-                      tile.threadN + tile.blockM * copiedRows / threads;
+                      tile.threadN + tile.blockM * copiedRows / threads +
+                      ofTotals;
   // Lanes with units of their own hold positions, and places in A, by column.
   registers += gathers() ? 16 + 2 * tile.threadN / product.pattern.bk : 40;
   // ptxas reads further ahead where a block leaves it registers to.
@@ -294,11 +314,6 @@ bool SimtEstimate::fits(bool spares) const {
   int64_t needed = registers() + (spares ? spareRegisters() : 0);
   return needed <= std::min(kMaxRegisters, kRegisters / threads) &&
          blocksPerMultiprocessor() >= 1;
-}
-
-bool SimtEstimate::isPrecise() const {
-  return product.pattern.condensedRows(product.k) <= kLongSumRows ||
-         hasRegistersForTotals(tile.threadM * tile.threadN, threads, gathers());
 }
 
 /// Of a block's slices and a cluster's blocks, which write what they have of a

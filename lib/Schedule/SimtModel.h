@@ -25,9 +25,6 @@ public:
   /// `spares` registers for what may be needed besides.
   bool fits(bool spares) const;
   double microseconds() const;
-  /// Whether the product has few rows for one accumulator to add, or threads
-  /// add them in chains; see SumChains.h.
-  bool isPrecise() const;
   /// Whether all blocks run at a time.
   bool isOneWave() const;
 
@@ -35,6 +32,7 @@ private:
   double warps() const { return double(threads) / kWarpSize; }
   /// Rows that a warp multiplies, and the warps that multiply a row.
   int64_t rowsOfSlice() const { return keptRows / tile.sliceK; }
+  double sumsAddedToTotals() const;
   double warpsOfSlice() const { return warps() / double(tile.sliceK); }
   int64_t unitColumns() const { return nm::unitColumns(product.pattern, tile); }
   /// Rows that are packed were measured without.

@@ -2,6 +2,8 @@
 
 #include "SimtStaging.h"
 
+#include "nm/Schedule/SumChains.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -27,6 +29,11 @@ int64_t nm::countThreads(const GpuSchedule &tile) {
 
 int64_t nm::partBytes(const GpuSchedule &tile) {
   return 4 * tile.blockM * tile.blockN * tile.sliceK;
+}
+
+bool nm::wantsTotals(const GpuProduct &product) {
+  return product.totals.value_or(product.pattern.condensedRows(product.k) >
+                                 kLongSumRows);
 }
 
 int64_t nm::unitColumns(const Pattern &pattern, const GpuSchedule &tile) {
@@ -93,6 +100,7 @@ SimtBlock nm::describeBlock(const GpuProduct &product,
   block.threadN = tile.threadN;
   block.stages = tile.stages;
   block.sliceK = tile.sliceK;
+  block.totalBytes = tile.totals ? 4 * block.m * block.n * tile.sliceK : 0;
   block.threads =
       block.m / tile.warpM * (block.n / tile.warpN) * tile.sliceK * kWarpSize;
   block.isKMajor = product.isKMajor;
@@ -119,6 +127,16 @@ void nm::completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
   tile.copies = describeBlock(product, tile).choose(given, chip.sharedPerBlock);
 }
 
+void nm::completeSimtTile(const GpuProduct &product, const GpuChip &chip,
+                          const GivenSimtCopies &given, GpuSchedule &tile) {
+  tile.totals = wantsTotals(product);
+  completeSimtCopies(product, chip, given, tile);
+  if (product.totals || sharedBytes(product, tile) <= chip.sharedPerBlock)
+    return;
+  tile.totals = false;
+  completeSimtCopies(product, chip, given, tile);
+}
+
 Status nm::verifySimtCopies(const GpuProduct &product,
                             const GpuSchedule &tile) {
   return describeBlock(product, tile).verify(tile.copies);
@@ -126,7 +144,8 @@ Status nm::verifySimtCopies(const GpuProduct &product,
 
 int64_t nm::sharedBytes(const GpuProduct &product, const GpuSchedule &tile) {
   SimtBlock block = describeBlock(product, tile);
-  int64_t bytes = block.stageBytes(tile.copies) * tile.stages;
+  int64_t bytes =
+      block.stageBytes(tile.copies) * tile.stages + block.totalBytes;
   if (tile.copies.copyA == CopyOfA::Matrices)
     bytes += block.stagingBytes();
   bool hasParts = tile.clusterK * tile.sliceK > 1;

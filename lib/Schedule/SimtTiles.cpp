@@ -53,7 +53,7 @@ static constexpr Shape kRowShapes[] = {{1, 16, 8, 4, 8, 4}, {2, 8, 8, 4, 8, 4}};
 static constexpr int64_t kMaxStages = 3;
 
 static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
-                            int64_t windows, bool packs) {
+                            int64_t windows, bool packs, bool hasTotals) {
   GpuSchedule tile;
   tile.threadM = shape.threadM;
   tile.threadN = shape.threadN;
@@ -65,6 +65,7 @@ static GpuSchedule makeTile(const GpuProduct &product, const Shape &shape,
   tile.packing.panel = choosePanel(product.pattern, tile.blockN, tile.warpN);
   tile.packing.indexBits = 8;
   tile.pack = packs;
+  tile.totals = hasTotals;
   return tile;
 }
 
@@ -161,10 +162,10 @@ static void forEachSlicing(const GpuProduct &product, GpuSchedule tile,
       visit(tile);
 }
 
-/// Calls `visit` with every candidate that fits.
+/// Calls `visit` with every candidate that fits, with totals or without.
 template <typename Visit>
 static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
-                             Visit visit) {
+                             bool hasTotals, Visit visit) {
   int64_t windowRows = product.pattern.windowRows();
   int64_t most = std::max<int64_t>(1, kMaxTileRows / windowRows);
   most =
@@ -172,7 +173,8 @@ static void forEachCandidate(const GpuProduct &product, const GpuChip &chip,
   for (const Shape &shape : getShapes(product.pattern))
     for (int64_t windows = most; windows >= 1; windows /= 2)
       for (bool packs : packingChoices(product))
-        forEachSlicing(product, makeTile(product, shape, windows, packs),
+        forEachSlicing(product,
+                       makeTile(product, shape, windows, packs, hasTotals),
                        [&](const GpuSchedule &tile) {
                          forEachPipeline(product, chip, tile, visit);
                        });
@@ -189,7 +191,7 @@ bool nm::canGatherUnits(const Pattern &pattern) {
 /// one, which a block's columns must share: a dense product of the kept rows.
 template <typename Visit>
 static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
-                             Visit visit) {
+                             bool hasTotals, Visit visit) {
   const Pattern &pattern = product.pattern;
   if (!canGatherUnits(pattern) || product.rowPacking == RowPacking::Always)
     return;
@@ -199,7 +201,7 @@ static void forEachGathering(const GpuProduct &product, const GpuChip &chip,
     kept.pattern = {1, 1, rows, pattern.bn};
     kept.k = pattern.condensedRows(product.k);
     kept.strideOfA = product.k;
-    forEachCandidate(kept, chip, [&](GpuSchedule tile) {
+    forEachCandidate(kept, chip, hasTotals, [&](GpuSchedule tile) {
       if (tile.blockN == pattern.bn && tile.blockK == rows && tile.splitK == 1)
         visit(kept, tile);
     });
@@ -238,7 +240,7 @@ static double getCost(const GpuSchedule &tile) {
 namespace {
 /// What is asked of tiles besides that they fit.
 struct Demands {
-  /// Long sums are made in chains.
+  /// Long sums are made in chains, with totals.
   bool isPrecise;
   /// Threads do not spill, and the time is known.
   bool mustNotSpill;
@@ -262,8 +264,6 @@ findBest(const GpuProduct &product, const GpuChip &chip, Demands demands) {
     SimtEstimate estimate(estimated, chip, tile);
     if (!estimate.fits(/*spares=*/demands.mustNotSpill))
       return;
-    if (demands.isPrecise && !estimate.isPrecise())
-      return;
     // A cluster waits for room for all its blocks, as long as others end.
     if (tile.clusterK > 1 && !estimate.isOneWave())
       return;
@@ -272,9 +272,10 @@ findBest(const GpuProduct &product, const GpuChip &chip, Demands demands) {
     if (!best || getCost(tile) < getCost(*best))
       best = tile;
   };
-  forEachCandidate(product, chip,
+  bool hasTotals = demands.isPrecise && wantsTotals(product);
+  forEachCandidate(product, chip, hasTotals,
                    [&](GpuSchedule tile) { consider(product, tile); });
-  forEachGathering(product, chip, consider);
+  forEachGathering(product, chip, hasTotals, consider);
   return best;
 }
 

@@ -41,7 +41,7 @@ def relative_error(m, k, n, pattern, schedule, target="sim:sm_90a"):
 
 
 # One accumulator for all of k has errors of 6e-6 to 3e-4 here. Strategy simt
-# has totals beside it for more than 24 576 kept rows.
+# has totals in shared memory for more than 24 576 kept rows.
 CASES = {
     # Tiles of k in a loop, and one tile of many steps.
     "gemv": (1, 60000, "2:4", "gemv<slice_k = 4, split_k = 1>"),
@@ -52,18 +52,34 @@ CASES = {
     "simt, 8 x 8": (64, 100000, "8:32, block = 1x32",
                     "simt<block = [64, 128, 128], warp = [64, 32], "
                     "thread = [8, 8], split_k = 1, slice_k = 2>"),
+    # Two warps a scheduler, which end their chains at different tiles.
+    "simt, 16 x 8": (16, 100000, "16:32, block = 1x32",
+                     "simt<block = [128, 256, 32], warp = [128, 32], "
+                     "thread = [16, 8], stages = 2, split_k = 1>"),
+    "simt, 6 warps": (96, 60000, "2:4, block = 1x32",
+                      "simt<block = [96, 64, 32], warp = [32, 32], "
+                      "thread = [8, 4], split_k = 1>"),
+    # Tiles longer than a chain, of which the last is ragged.
+    "simt, long tiles": (32, 100010, "48:128, block = 1x32",
+                         "simt<block = [32, 64, 256], warp = [32, 32], "
+                         "thread = [8, 4], split_k = 1>"),
+    "simt, cluster": (32, 100000, "2:4, block = 1x4",
+                      "simt<block = [32, 64, 32], warp = [32, 32], "
+                      "thread = [8, 4], split_k = 5, cluster_k = 5, "
+                      "totals = true>"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_equal_terms(case):
     m, k, pattern, schedule = CASES[case]
-    n = 128 if "8 x 8" in case else 32
+    n = {"simt, 8 x 8": 128, "simt, 16 x 8": 256,
+         "simt, 6 warps": 64}.get(case, 32)
     assert relative_error(m, k, n, pattern, schedule) <= 2e-6
 
 
 # What the cost model chooses, gemv or simt, of its own accord or where it is
-# the only one. A simt tile of 16 x 8 or 16 x 4 has errors of up to 5e-4.
+# the only one.
 CHOSEN = {
     "few rows": (2, 32, "2:4", ""),
     "scattered": (8, 32, "2:4", "simt"),
@@ -79,16 +95,45 @@ def test_chosen_schedule(case):
     assert relative_error(m, 100000, n, pattern, schedule) <= 1e-6
 
 
-def test_infinite_term():
-    """What rounding leaves out of an infinite total is nothing, not NaN."""
+@pytest.mark.parametrize("schedule", ["simt", "gemv"])
+def test_infinite_and_nan_terms(schedule):
+    """An infinite sum stays infinite in chains and totals, and NaN is of its row
+    alone."""
     m, n, k = 8, 32, 60000
     w = np.zeros((k, n), np.float32)
     w[np.arange(k) % 4 < 2] = 0.1
     x = np.ones((m, k), np.float32)
     x[1, 0] = np.inf
-    result = compile_product(m, k, n, "2:4", "simt")(x, w)
+    x[2, 30001] = -np.inf
+    x[3, 59996] = np.nan
+    x[4, [4, 40000]] = np.inf, -np.inf
+    x[5, 2] = np.nan  # meets a pruned weight
+    result = compile_product(m, k, n, "2:4", schedule)(x, w)
     assert np.all(result[1] == np.inf)
-    assert np.isfinite(np.delete(result, 1, axis=0)).all()
+    assert np.all(result[2] == -np.inf)
+    assert np.isnan(result[3:5]).all()
+    assert np.isfinite(np.delete(result, range(1, 5), axis=0)).all()
+
+
+def test_random_terms(draw):
+    """Every element, of drawn weights, in one wave of tiles with edges."""
+    m, n, k = 20, 70, 60002
+    w = draw.array(k, n)
+    w *= np.arange(k)[:, None] % 4 < 2
+    x = draw.array(m, k)
+    result = compile_product(m, k, n, "2:4", "simt")(x, w)
+    expected = x.astype(np.float64) @ w.astype(np.float64)
+    error = np.linalg.norm(result - expected) / np.linalg.norm(expected)
+    assert error < 1e-6
+
+
+def test_given_totals():
+    """A schedule says whether there are totals, whatever the length."""
+    m, k, n = 32, 20000, 32
+    schedule = "simt<thread = [4, 4], split_k = 1, totals = {}>"
+    args = m, k, n, "2:4, block = 1x32"
+    assert relative_error(*args, schedule.format("true")) <= 2e-6
+    assert relative_error(*args, schedule.format("false")) > 5e-6
 
 
 # Vectors along m, whose tiles of k keep twice the rows of a chain, and along n.

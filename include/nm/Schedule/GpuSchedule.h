@@ -17,6 +17,7 @@
 #include "nm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace nm {
 
@@ -48,6 +49,9 @@ struct GpuProduct {
   /// Elements between rows of a row-major A, where they are not k.
   int64_t strideOfA = 0;
   RowPacking rowPacking = RowPacking::Never;
+  /// Whether sums have totals in strategy simt, where that is given: otherwise
+  /// where they are long, see SumChains.h.
+  std::optional<bool> totals;
   /// Whether no pruned weight may meet an activation, as it would in dense
   /// weights, and in groups of a sparse operand that are filled up.
   bool avoidsPrunedWeights = false;
@@ -69,6 +73,9 @@ struct GpuSchedule {
   /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;
   PanelPacking packing;
+  /// Whether threads make their sums in chains, with totals in shared memory;
+  /// see SumChains.h.
+  bool totals = false;
   /// How strategy simt stages its operands.
   SimtCopies copies;
   /// Shared memory of a block, in bytes.
@@ -83,6 +90,12 @@ struct GpuSchedule {
 /// The best of strategy simt by estimate, or why it has none.
 Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
                                        const GpuChip &chip);
+
+/// Sets `tile.totals`, as the product wants them or as there is shared memory
+/// for them beside the tile's stages; and `tile.copies`, with what is given, as
+/// they suit the tile's other fields.
+void completeSimtTile(const GpuProduct &product, const GpuChip &chip,
+                      const GivenSimtCopies &given, GpuSchedule &tile);
 
 /// Sets `tile.copies`, with what is given, as they suit the tile's other
 /// fields.

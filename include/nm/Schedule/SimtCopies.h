@@ -74,6 +74,8 @@ struct SimtBlock {
   int64_t warpN = 1, threadM = 1, threadN = 1;
   int64_t threads = 32;
   int64_t stages = 1, sliceK = 1;
+  /// Shared memory of the totals of long sums; see SumChains.h.
+  int64_t totalBytes = 0;
   bool isKMajor = false;
   /// Whether only the rows of A that the columns use are staged.
   bool packsRows = false;

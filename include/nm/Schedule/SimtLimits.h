@@ -43,16 +43,6 @@ inline constexpr int64_t kMaxUnrolledFMAs = 2048;
 /// registers.
 inline constexpr int64_t kMaxUnrolledStepsPerSum = 4;
 
-/// Whether a thread has registers for totals beside its sums (see SumChains.h).
-/// They are for long sums alone: with the smaller tiles that they leave room
-/// for, they cost 11 to 25 % of the speed on an H200 at k = 100 000
-/// (2026-11-22).
-constexpr bool hasRegistersForTotals(int64_t sums, int64_t threads,
-                                     bool gathers) {
-  return (sums <= 32 && threads <= 128) ||
-         (sums <= 64 && threads == 256 && !gathers);
-}
-
 } // namespace nm
 
 #endif // NM_SCHEDULE_SIMTLIMITS_H

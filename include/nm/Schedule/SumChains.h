@@ -8,9 +8,12 @@
 // grows with log(k).
 //
 // A thread of a GPU has registers for one total beside a chain, or for none. Of
-// long sums, of more than kLongSumRows, every thread has one, and what rounding
-// leaves out of it is where the next chain starts: the error is that of one
-// chain, whatever k.
+// long sums, of more than kLongSumRows, every thread has totals. Strategy simt
+// has them in shared memory, so that registers are left to the chains: each
+// total takes kChainsPerTotal chains, and is then added to a grand total in the
+// thread's local memory. Other strategies have them in registers, and what
+// rounding leaves out of a total is where the next chain starts: the error is
+// that of one chain, whatever k.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +32,18 @@ inline constexpr int64_t kChainRows = 64;
 /// The same where it costs more to end a chain, since the sums of others are in
 /// memory, or branches are taken to.
 inline constexpr int64_t kLongChainRows = 2 * kChainRows;
+
+/// Kept rows of a chain whose total is in shared memory, at most, and chains
+/// that such a total takes. To end a chain takes about two instructions a sum:
+/// 2 % of the multiply-adds of 96 rows. Of up to 50 000 equal terms the
+/// relative error is at most 2.2e-6; of 0.1, in tiles of 8 to 64 rows, 9e-7.
+inline constexpr int64_t kSharedChainRows = 96;
+inline constexpr int64_t kChainsPerTotal = 64;
+
+/// Tiles of `rowsOfTile` kept rows that make such a chain.
+constexpr int64_t tilesPerSharedChain(int64_t rowsOfTile) {
+  return rowsOfTile < kSharedChainRows ? kSharedChainRows / rowsOfTile : 1;
+}
 
 /// Kept rows of a long sum, from which on totals are worth what they cost. A
 /// thread of a GPU may add as many in one accumulator: the relative error of as

@@ -112,15 +112,10 @@ public:
         heightOfStep(op.getTransposeA() ? tile.threadM : kHeightOfRows),
         defers(cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts()) {}
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
-  void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> carried, Value initial) override;
-
 private:
   /// Where those share a unit, rows of A are read once for all of them.
   bool hasAdjacentColumns() const override { return columnsPerUnit > kChunk; }
   int64_t units() const { return tile.threadN / columnsPerUnit; }
-  int64_t sumCount() const { return tile.threadM * tile.threadN; }
   /// Words of A that a step takes.
   int64_t wordsPerStep() const { return rowsPerStep * heightOfStep; }
   int64_t stepsAhead() const {
@@ -146,6 +141,11 @@ private:
     int64_t words = rowsPerStep == 1 ? kWordsToDefer : kWordsOfRowsToDefer;
     return defers ? std::max<int64_t>(1, words / wordsPerStep()) : 0;
   }
+  int64_t countDeferred() const override {
+    return deferredSteps() * operandCount();
+  }
+  SmallVector<Value> addDeferred(OpBuilder &builder, Location loc,
+                                 ArrayRef<Value> carried) override;
   std::deque<StepOperands> unpackSteps(ArrayRef<Value> carried) const;
   void addStep(OpBuilder &builder, Location loc, const StepOperands &operands,
                const Step &step, MutableArrayRef<Value> sums) const;
@@ -297,7 +297,7 @@ Step SimtGatherExpansion::getStep(int64_t number) const {
 std::deque<StepOperands>
 SimtGatherExpansion::unpackSteps(ArrayRef<Value> carried) const {
   std::deque<StepOperands> steps;
-  ArrayRef<Value> rest = carried.drop_front(sumCount());
+  ArrayRef<Value> rest = carried.drop_front(countSums());
   auto take = [&](int64_t count) {
     SmallVector<Value> taken(rest.take_front(count));
     rest = rest.drop_front(count);
@@ -313,23 +313,15 @@ SimtGatherExpansion::unpackSteps(ArrayRef<Value> carried) const {
   return steps;
 }
 
-/// Where there are steps to defer, zeros come first.
-SmallVector<Value> SimtGatherExpansion::begin(OpBuilder &builder,
-                                              Location loc) {
-  SmallVector<Value> carried = SimtTileExpansion::begin(builder, loc);
-  carried.append(deferredSteps() * operandCount(), carried.front());
-  return carried;
-}
-
-void SimtGatherExpansion::end(OpBuilder &builder,
-                              SparseProductOpInterface product,
-                              ArrayRef<Value> carried, Value initial) {
-  SmallVector<Value> sums(carried.take_front(sumCount()));
+SmallVector<Value> SimtGatherExpansion::addDeferred(OpBuilder &builder,
+                                                    Location loc,
+                                                    ArrayRef<Value> carried) {
+  SmallVector<Value> sums(carried.take_front(countSums()));
   // The last of all rows.
   int64_t number = deferredSteps() * (stepsPerRows() - 1);
   for (const StepOperands &operands : unpackSteps(carried))
-    addStep(builder, product.getLoc(), operands, getStep(number++), sums);
-  SimtTileExpansion::end(builder, product, sums, initial);
+    addStep(builder, loc, operands, getStep(number++), sums);
+  return sums;
 }
 
 void SimtGatherExpansion::addStep(OpBuilder &builder, Location loc,
@@ -355,7 +347,7 @@ SmallVector<Value> SimtGatherExpansion::expandRows(OpBuilder &builder,
                                                    ArrayRef<Value> sums) {
   Location loc = op.getLoc();
   KeptRows kept(builder, op, rows, columns, columnsPerUnit, firstRow);
-  SmallVector<Value> result(sums.take_front(sumCount()));
+  SmallVector<Value> result(sums.take_front(countSums()));
   std::deque<StepOperands> loaded = unpackSteps(sums);
   int64_t steps = count / rowsPerStep * stepsPerRows();
   int64_t deferred = loaded.size();

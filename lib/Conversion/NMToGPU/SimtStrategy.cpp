@@ -47,14 +47,16 @@ public:
         layoutOfA(getTileLayout(cast<MemRefType>(op.getA().getType()))),
         defers(cast<SimtScheduleAttr>(op.getScheduleAttr()).defersProducts()) {}
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> prefetch(OpBuilder &builder,
                               SparseProductOpInterface product,
                               llvm::function_ref<Value(Value)> viewOf) override;
-  void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> carried, Value initial) override;
 
 private:
+  int64_t countDeferred() const override {
+    return defers ? tile.threadM + tile.threadN : 0;
+  }
+  SmallVector<Value> addDeferred(OpBuilder &builder, Location loc,
+                                 ArrayRef<Value> carried) override;
   int64_t unrolledRows(int64_t rowCount) const override;
   int64_t groupKey(int64_t chunk) const;
   SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op, Value firstRow,
@@ -349,7 +351,7 @@ void SimtExpansion::addRow(OpBuilder &builder, Location loc,
 /// The operands of the row that is loaded and not multiplied yet, behind the
 /// sums.
 RowOperands SimtExpansion::unpackRow(ArrayRef<Value> carried) {
-  ArrayRef<Value> row = carried.drop_front(tile.threadM * tile.threadN);
+  ArrayRef<Value> row = carried.drop_front(countSums());
   SmallVector<Value> a(row.take_front(tile.threadM));
   RowOperands operands;
   operands.a.assign(tile.threadN, a);
@@ -363,20 +365,12 @@ void SimtExpansion::packRow(const RowOperands &operands,
   llvm::append_range(sums, operands.b);
 }
 
-/// Where there are rows to defer, zeros come first.
-SmallVector<Value> SimtExpansion::begin(OpBuilder &builder, Location loc) {
-  SmallVector<Value> carried = SimtTileExpansion::begin(builder, loc);
+SmallVector<Value> SimtExpansion::addDeferred(OpBuilder &builder, Location loc,
+                                              ArrayRef<Value> carried) {
+  SmallVector<Value> sums(carried.take_front(countSums()));
   if (defers)
-    carried.append(tile.threadM + tile.threadN, carried.front());
-  return carried;
-}
-
-void SimtExpansion::end(OpBuilder &builder, SparseProductOpInterface product,
-                        ArrayRef<Value> carried, Value initial) {
-  SmallVector<Value> sums(carried.take_front(tile.threadM * tile.threadN));
-  if (defers)
-    addRow(builder, product.getLoc(), unpackRow(carried), sums);
-  SimtTileExpansion::end(builder, product, sums, initial);
+    addRow(builder, loc, unpackRow(carried), sums);
+  return sums;
 }
 
 /// The window of the `i`-th of the units from `firstUnit` on that are unrolled
@@ -414,7 +408,7 @@ SmallVector<Value> SimtExpansion::expandRows(OpBuilder &builder, SpMMOp op,
   };
   // The last row of all before, or the first.
   RowOperands current = defers ? unpackRow(sums) : load(0);
-  SmallVector<Value> result(sums.take_front(tile.threadM * tile.threadN));
+  SmallVector<Value> result(sums.take_front(countSums()));
   auto fence = [&] {
     // ptxas would put the loads off until the products before them are made,
     // but moves none past a barrier; that of a warp costs nothing.

@@ -6,8 +6,6 @@
 #include "TileStores.h"
 #include "WeightTile.h"
 
-#include "nm/Schedule/SimtLimits.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,6 +20,18 @@ static std::pair<Value, Value> split(OpBuilder &builder, Location loc,
   Value divisor = arith::ConstantIndexOp::create(builder, loc, by);
   return {builder.createOrFold<arith::DivUIOp>(loc, value, divisor),
           builder.createOrFold<arith::RemUIOp>(loc, value, divisor)};
+}
+
+SimtTileExpansion::SimtTileExpansion(SpMMOp op, const GpuTile &tile)
+    : tile(tile), pattern(op.getPattern().getPattern()) {
+  if (!cast<SimtScheduleAttr>(op.getScheduleAttr()).hasTotals())
+    return;
+  std::optional<int64_t> tiles;
+  if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+    if (std::optional<APInt> count = loop.getStaticTripCount())
+      tiles = count->getSExtValue();
+  totals.emplace(countSums(), tile.threads(),
+                 WeightTile(op).rows() / tile.sliceK, tiles);
 }
 
 SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
@@ -56,7 +66,10 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
          tile.threadN / kChunk, hasAdjacentColumns());
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(builder.getF32Type()));
-  return SmallVector<Value>(tile.threadM * tile.threadN, zero);
+  SmallVector<Value> carried(countSums() + countDeferred(), zero);
+  if (totals)
+    llvm::append_range(carried, totals->begin(builder, loc));
+  return carried;
 }
 
 /// The first of the `count` kept rows of a tile that the thread's slice
@@ -69,8 +82,20 @@ Value SimtTileExpansion::getFirstRow(OpBuilder &builder, Location loc,
 
 SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
                                              SparseProductOpInterface product,
-                                             ArrayRef<Value> sums) {
-  auto op = cast<SpMMOp>(*product);
+                                             ArrayRef<Value> carried) {
+  SmallVector<Value> counters(carried.take_back(countCounters()));
+  SmallVector<Value> result = addTile(builder, cast<SpMMOp>(*product),
+                                      carried.drop_back(countCounters()));
+  if (totals)
+    totals->endTile(builder, product.getLoc(),
+                    MutableArrayRef(result).take_front(countSums()), counters);
+  llvm::append_range(result, counters);
+  return result;
+}
+
+/// Adds the products of a tile to the sums, with what else is carried.
+SmallVector<Value> SimtTileExpansion::addTile(OpBuilder &builder, SpMMOp op,
+                                              ArrayRef<Value> sums) {
   Location loc = op.getLoc();
   int64_t rowCount = WeightTile(op).rows() / tile.sliceK,
           count = unrolledRows(rowCount);
@@ -92,18 +117,6 @@ SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
   // Copies are issued once, not in each round.
   copyPlaces.clear();
   return SmallVector<Value>(loop.getResults());
-}
-
-size_t SimtTileExpansion::countChainedSums(bool isLong) const {
-  int64_t sums = tile.threadM * tile.threadN;
-  bool gathers = pattern.bn < tile.warpN;
-  bool hasTotals =
-      isLong && ::nm::hasRegistersForTotals(sums, tile.threads(), gathers);
-  return hasTotals ? size_t(sums) : 0;
-}
-
-int64_t SimtTileExpansion::rowsOfTile(SparseProductOpInterface product) const {
-  return WeightTile(cast<SpMMOp>(*product)).rows() / tile.sliceK;
 }
 
 /// The sums of the 4 x 4 chunk at `row` and `column` of a thread's tile, as
@@ -165,13 +178,16 @@ void SimtTileExpansion::storePartSums(OpBuilder &builder, SpMMOp op,
 
 void SimtTileExpansion::end(OpBuilder &builder,
                             SparseProductOpInterface product,
-                            ArrayRef<Value> sums, Value initial) {
+                            ArrayRef<Value> carried, Value initial) {
   auto op = cast<SpMMOp>(*product);
+  SmallVector<Value> sums =
+      addDeferred(builder, op.getLoc(), carried.drop_back(countCounters()));
+  if (totals)
+    sums = totals->finish(builder, op.getLoc(), sums);
   TileStores stores(builder, op, sharedC ? sharedC : Value(op.getC()), initial,
                     epilogue);
   bool isPart = PartSums::areNeeded(tile);
-  SmallVector<Value> complete =
-      isPart ? SmallVector<Value>(sums) : stores.completeSums(sums);
+  SmallVector<Value> complete = isPart ? sums : stores.completeSums(sums);
   SmallVector<Value> lines;
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = 0; j < columns.size(); ++j)

@@ -3,6 +3,7 @@
 #ifndef NM_CONVERSION_NMTOGPU_SIMTTILE_H
 #define NM_CONVERSION_NMTOGPU_SIMTTILE_H
 
+#include "SharedTotals.h"
 #include "TileExpansion.h"
 
 namespace mlir::nm {
@@ -15,17 +16,14 @@ inline constexpr int64_t kChunk = ::nm::kAccessWords;
 /// of C, of 4 x 4 chunks that are as far apart as the lanes of a warp are many.
 class SimtTileExpansion : public TileExpansion {
 public:
-  SimtTileExpansion(SpMMOp op, const GpuTile &tile)
-      : tile(tile), pattern(op.getPattern().getPattern()) {}
+  SimtTileExpansion(SpMMOp op, const GpuTile &tile);
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) final;
   SmallVector<Value> expand(OpBuilder &builder,
                             SparseProductOpInterface product,
-                            ArrayRef<Value> sums) final;
-  size_t countChainedSums(bool isLong) const override;
-  int64_t rowsOfTile(SparseProductOpInterface product) const override;
+                            ArrayRef<Value> carried) final;
   void end(OpBuilder &builder, SparseProductOpInterface product,
-           ArrayRef<Value> sums, Value initial) override;
+           ArrayRef<Value> carried, Value initial) final;
 
 protected:
   /// Whether the columns of a thread are neighbours, rather than chunks that
@@ -33,6 +31,16 @@ protected:
   virtual bool hasAdjacentColumns() const { return false; }
   /// Kept rows that are unrolled at once, a divisor of `rowCount`.
   virtual int64_t unrolledRows(int64_t rowCount) const = 0;
+  /// Operands that are loaded and not multiplied yet where a tile ends, carried
+  /// behind the sums.
+  virtual int64_t countDeferred() const { return 0; }
+  /// The sums of a thread, with the products of the operands that are carried
+  /// behind them.
+  virtual SmallVector<Value> addDeferred(OpBuilder &builder, Location loc,
+                                         ArrayRef<Value> carried) {
+    return SmallVector<Value>(carried);
+  }
+  int64_t countSums() const { return tile.threadM * tile.threadN; }
   /// Adds the products of `count` kept rows from `firstRow` on.
   virtual SmallVector<Value> expandRows(OpBuilder &builder, SpMMOp op,
                                         Value firstRow, int64_t count,
@@ -44,6 +52,9 @@ private:
                               int64_t column);
   std::pair<Value, Value> placeLine(OpBuilder &builder, SpMMOp op,
                                     Value number);
+  SmallVector<Value> addTile(OpBuilder &builder, SpMMOp op,
+                             ArrayRef<Value> sums);
+  size_t countCounters() const { return totals ? SharedTotals::kCounters : 0; }
   void storePartSums(OpBuilder &builder, SpMMOp op, ArrayRef<Value> lines,
                      TileStores &stores);
 
@@ -57,6 +68,10 @@ protected:
   Value slice, thread;
   /// The first row, and column, of each chunk, within the block tile.
   SmallVector<Value> rows, columns;
+
+private:
+  /// Of long sums; their counters are carried behind all else.
+  std::optional<SharedTotals> totals;
 };
 
 /// The expansion where a warp is wider than a unit, for an op that

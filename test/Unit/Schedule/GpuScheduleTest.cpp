@@ -274,13 +274,6 @@ TEST(GpuSchedule, MaySpillRatherThanRefuse) {
         << pattern.str();
 }
 
-static bool hasRegistersForTotals(const Pattern &pattern,
-                                  const GpuSchedule &tile) {
-  return nm::hasRegistersForTotals(tile.threadM * tile.threadN,
-                                   countThreads(tile) * tile.sliceK,
-                                   pattern.bn < tile.warpN);
-}
-
 TEST(GpuSchedule, LongSumsHaveTotals) {
   const Pattern patterns[] = {
       {2, 4, 1, 1},     {16, 32, 1, 1},   {16, 32, 1, 4}, {8, 32, 1, 32},
@@ -294,27 +287,60 @@ TEST(GpuSchedule, LongSumsHaveTotals) {
         Result<GpuSchedule> tile =
             selectSimtSchedule({pattern, m, 1000, 100000}, *GpuChip::get(name));
         ASSERT_TRUE(tile);
-        EXPECT_TRUE(hasRegistersForTotals(pattern, *tile))
+        EXPECT_TRUE(tile->totals)
             << tile->blockM << " x " << tile->blockN << ", thread "
             << tile->threadM << " x " << tile->threadN;
+        EXPECT_GE(tile->sharedBytes,
+                  4 * tile->blockM * tile->blockN * tile->sliceK);
       }
 }
 
-// Those that the model prefers for speed are given up where sums are longer
-// than it takes for them, and no sooner.
-TEST(GpuSchedule, ShorterSumsKeepTheirTiles) {
+TEST(GpuSchedule, ShorterSumsHaveNoTotals) {
   for (const Pattern &pattern :
        {Pattern{2, 4, 1, 1}, Pattern{8, 32, 1, 32}, Pattern{2, 4, 4, 4}}) {
     SCOPED_TRACE(pattern.str());
     GpuProduct product{pattern, 4096, 4096,
                        kLongSumRows / pattern.n * pattern.m};
     GpuChip chip = *GpuChip::get("sm_90a");
-    EXPECT_FALSE(
-        hasRegistersForTotals(pattern, *selectSimtSchedule(product, chip)));
+    EXPECT_FALSE(selectSimtSchedule(product, chip)->totals);
     product.k += pattern.windowRows();
-    EXPECT_TRUE(
-        hasRegistersForTotals(pattern, *selectSimtSchedule(product, chip)));
+    EXPECT_TRUE(selectSimtSchedule(product, chip)->totals);
+    product.totals = false;
+    EXPECT_FALSE(selectSimtSchedule(product, chip)->totals);
   }
+}
+
+// Totals leave registers to the largest thread tiles, and take little time.
+TEST(GpuSchedule, TotalsKeepTheLargestThreadTiles) {
+  for (const Pattern &pattern :
+       {Pattern{16, 32, 1, 32}, Pattern{8, 32, 1, 32}}) {
+    SCOPED_TRACE(pattern.str());
+    GpuProduct product{pattern, 4096, 4096, 100000};
+    GpuChip chip = *GpuChip::get("sm_90a");
+    GpuSchedule with = *selectSimtSchedule(product, chip);
+    product.totals = false;
+    GpuSchedule without = *selectSimtSchedule(product, chip);
+    EXPECT_EQ(with.threadM * with.threadN, without.threadM * without.threadN);
+    EXPECT_GT(with.microseconds, without.microseconds);
+    EXPECT_LT(with.microseconds, 1.05 * without.microseconds);
+  }
+}
+
+TEST(GpuSchedule, GivenTilesHaveTotalsWhereThereIsMemory) {
+  GpuProduct product{{16, 32, 1, 32}, 4096, 4096, 100000};
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuSchedule tile = *selectSimtSchedule(product, chip);
+  tile.totals = false;
+  completeSimtTile(product, chip, /*given=*/{}, tile);
+  EXPECT_TRUE(tile.totals);
+  // Two stages of 128 rows are all the memory there is.
+  tile.blockK = 128;
+  completeSimtTile(product, chip, /*given=*/{}, tile);
+  EXPECT_FALSE(tile.totals);
+  // Who asks for them is told that they do not fit.
+  product.totals = true;
+  completeSimtTile(product, chip, /*given=*/{}, tile);
+  EXPECT_TRUE(tile.totals);
 }
 
 TEST(GpuSchedule, GathersUnitsOfWindowsThatDoNotFit) {

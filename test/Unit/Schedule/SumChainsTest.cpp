@@ -20,6 +20,13 @@ TEST(SumChains, PartsGrowWithTheSum) {
   EXPECT_EQ(itemsPerPart(chain, 2), chain / 2);
 }
 
+TEST(SumChains, TilesOfAThreadMakeChains) {
+  EXPECT_EQ(tilesPerSharedChain(8), 12);
+  EXPECT_EQ(tilesPerSharedChain(40), 2);
+  EXPECT_EQ(tilesPerSharedChain(96), 1);
+  EXPECT_EQ(tilesPerSharedChain(200), 1);
+}
+
 TEST(SumChains, ItemsLongerThanAChainAreNotCut) {
   constexpr int64_t chain = kChainRows;
   EXPECT_EQ(itemsPerPart(2, chain), 1);

@@ -81,7 +81,8 @@ static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
       op, tile.block, tile.warp, tile.thread, chosen.stages, chosen.splitK,
       chosen.clusterK, chosen.sliceK, std::optional(groupM),
       getCopyWay(chosen.copies.copyA), getTileOrder(chosen.copies.layoutA),
-      chosen.copies.prefetch, chosen.copies.defer, chosen.pack, packing);
+      chosen.copies.prefetch, chosen.copies.defer, chosen.pack,
+      chosen.totals ? std::optional(true) : std::nullopt, packing);
 }
 
 /// What the cost model may do about rows of A that no column uses.
@@ -116,7 +117,7 @@ static SimtScheduleAttr completeGiven(const ScheduleRequest &request,
                                       GpuSchedule chosen) {
   SparseProductOpInterface op = request.op;
   takeGiven(given, op.getPattern(), chosen);
-  completeSimtCopies(product, request.chip, getGivenCopies(given), chosen);
+  completeSimtTile(product, request.chip, getGivenCopies(given), chosen);
   SimtScheduleAttr schedule =
       toAttribute(request, chosen, given.getGroupM().value_or(1));
   if (schedule && given.packsRows() && failed(checkLists(op, schedule)))
@@ -142,6 +143,8 @@ public:
     ::nm::GpuProduct product = request.product;
     product.rowPacking = getRowPacking(request.op, given);
     product.isPacked = request.packs;
+    if (given)
+      product.totals = given.getTotals();
     ::nm::Result<GpuSchedule> chosen =
         ::nm::selectSimtSchedule(product, request.chip);
     if (!chosen)

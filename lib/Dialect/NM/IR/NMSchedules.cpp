@@ -149,7 +149,8 @@ LogicalResult SimtScheduleAttr::verify(
     std::optional<int64_t> splitK, std::optional<int64_t> clusterK,
     std::optional<int64_t> sliceK, std::optional<int64_t> groupM,
     std::optional<CopyWay> copyA, std::optional<TileOrder>, std::optional<bool>,
-    std::optional<bool>, std::optional<bool>, PackingAttr packing) {
+    std::optional<bool>, std::optional<bool>, std::optional<bool>,
+    PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyTiles(emitError, block, warp, thread)) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
@@ -233,7 +234,7 @@ ScheduleAttrInterface SimtScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getThread(), getStages(),
              getSplitK(), getClusterK(), getSliceK(), getGroupM(), getCopyA(),
              getLayoutA(), getPrefetch(), getDefer(), /*pack=*/false,
-             getPacking());
+             getTotals(), getPacking());
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,12 +53,12 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
 }
 
 // CHECK-LABEL: func.func private @schedules
-// CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true>
+// CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true, totals = true>
 // CHECK-SAME: c = #nm.simt, d = #nm.loops, e = #nm.cublas
 // CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4>
 // CHECK-SAME: i = #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, split_k = 2, pack = true>
 func.func private @schedules() attributes {
-  a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<prefetch = true>,
+  a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<totals = true, prefetch = true>,
   c = #nm.simt<>, d = #nm.loops, e = #nm.cublas,
   f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<slice_k = 4, split_k = 2, stages = 2>,
   i = #nm.mma_sync<pack = true, stages = 4, warp = [128, 32], split_k = 2, block = [128, 256, 64]>

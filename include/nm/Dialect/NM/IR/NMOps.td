@@ -164,9 +164,10 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     is added to C, and the result is rounded once, at the end. k-rows that B
     has in its padding (a ragged last window) contribute nothing.
 
-    Long sums in f32 are made of chains of 64 or 128 kept rows, whose sums are
-    added up in the same way, so that their error grows with log(k). Some GPU
-    schedules have no registers for it: see `nm/Schedule/SimtLimits.h`.
+    Long sums in f32 are made of chains of 64 to 128 kept rows, whose sums are
+    added up in the same way, so that their error grows with log(k). On a GPU
+    that is for sums of more than 24 576 kept rows, and of some schedules for
+    none: see `nm/Schedule/SumChains.h`.
 
     A pruned weight contributes nothing, whatever activation it meets: the
     other columns of a row with an infinite or NaN activation stay as they are.

@@ -149,6 +149,12 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     tile are made with the next tile, when loads of its first operands have yet
     to arrive.
 
+    With `totals = true`, long sums keep their precision: a thread adds at most
+    96 kept rows, a chain, in its registers, and then the chains' sums to totals
+    in shared memory, which take 4 · m · n · slice_k bytes beside the stages. It
+    is printed where it is true, which the cost model makes it for more than
+    24 576 kept rows, as far as there is memory.
+
     `packing` is the packed form that the weights take. With `pack = true` a
     block stages only the rows of A that its columns use, which
     `nm-pack-weights` lists for it: the packed form gets `col_info`, the columns
@@ -179,7 +185,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
                         NM_Count:$cluster_k, NM_Count:$slice_k,
                         NM_Count:$group_m, NM_Case<"CopyWay">:$copy_a,
                         NM_Case<"TileOrder">:$layout_a, NM_Choice:$prefetch,
-                        NM_Choice:$defer, NM_Choice:$pack,
+                        NM_Choice:$defer, NM_Choice:$pack, NM_Choice:$totals,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -199,6 +205,7 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
     bool prefetchesIndices() const { return getPrefetch().value_or(false); }
     bool defersProducts() const { return getDefer().value_or(false); }
     bool packsRows() const { return getPack().value_or(false); }
+    bool hasTotals() const { return getTotals().value_or(false); }
     ScheduleAttrInterface withoutPack() const;
   }];
 }
