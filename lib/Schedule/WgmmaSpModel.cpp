@@ -39,6 +39,10 @@ static constexpr int64_t kCopyElements = 8;
 static constexpr double kStartClocks = 2600, kStoreRate = 24;
 /// Launch of a kernel, and of a second one that adds up parts of k.
 static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
+/// Of a cluster's blocks until they have one another's sums, and the most of
+/// them.
+static constexpr double kClusterMicroseconds = 1;
+static constexpr int64_t kMaxCluster = 4;
 /// Blocks of a multiprocessor that gain from one another, and bytes that CUDA
 /// takes of a block's memory.
 static constexpr int64_t kMaxBlocks = 2, kReservedBytes = 1024;
@@ -66,7 +70,8 @@ public:
 
   /// Whether there is such a schedule, and it suits the product.
   bool exists() const;
-  void estimate(int64_t splitK);
+  /// With k in `parts`, which the blocks of clusters add up, or a kernel.
+  void estimate(int64_t parts, bool hasClusters);
 
   GpuSchedule schedule;
 
@@ -159,13 +164,14 @@ double Candidate::tileClocks(int64_t blocks) const {
                   wait);
 }
 
-void Candidate::estimate(int64_t splitK) {
-  schedule.splitK = splitK;
+void Candidate::estimate(int64_t parts, bool hasClusters) {
+  schedule.splitK = parts;
+  schedule.clusterK = hasClusters ? parts : 1;
   int64_t blocks = ceilDiv(product.rows(), schedule.blockM) *
-                   ceilDiv(product.n, schedule.blockN) * splitK;
-  double tiles = double(ceilDiv(ceilDiv(product.k, kTileRows), splitK));
+                   ceilDiv(product.n, schedule.blockN) * parts;
+  double tiles = double(ceilDiv(ceilDiv(product.k, kTileRows), parts));
   double stored = double(schedule.blockM * schedule.blockN) *
-                  double(splitK > 1 ? 4 : elementSize(product.outputType));
+                  double(parts > 1 ? 4 : elementSize(product.outputType));
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(count) + kStartClocks +
            double(count) * stored / kStoreRate;
@@ -178,10 +184,12 @@ void Candidate::estimate(int64_t splitK) {
   schedule.microseconds =
       std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
       kStartMicroseconds;
-  if (splitK == 1)
+  if (hasClusters)
+    schedule.microseconds += kClusterMicroseconds;
+  if (parts == 1 || hasClusters)
     return;
   double sumBytes =
-      4.0 * double(product.rows()) * double(product.n) * double(splitK + 1);
+      4.0 * double(product.rows()) * double(product.n) * double(parts + 1);
   schedule.microseconds +=
       kSumMicroseconds +
       sumBytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;
@@ -211,14 +219,17 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
       if (!candidate.exists())
         continue;
       // Parts that are shorter than the pipeline gain nothing.
-      for (int64_t splitK = 1;
-           splitK == 1 || (splitK <= kMaxSplitK &&
-                           splitK * kMinStages * kTileRows <= product.k);
-           splitK *= 2) {
-        candidate.estimate(splitK);
-        if (!best || candidate.schedule.microseconds < best->microseconds)
-          best = candidate.schedule;
-      }
+      for (int64_t parts = 1;
+           parts == 1 ||
+           (parts <= kMaxSplitK && parts * kMinStages * kTileRows <= product.k);
+           parts *= 2)
+        for (bool hasClusters : {false, true}) {
+          if (hasClusters && (parts == 1 || parts > kMaxCluster))
+            continue;
+          candidate.estimate(parts, hasClusters);
+          if (!best || candidate.schedule.microseconds < best->microseconds)
+            best = candidate.schedule;
+        }
     }
   return *best;
 }

@@ -3,16 +3,17 @@
 #ifndef NM_CONVERSION_NMTOGPU_PARTSUMS_H
 #define NM_CONVERSION_NMTOGPU_PARTSUMS_H
 
-#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
-#include "nm/Dialect/NM/IR/IndexEmitter.h"
+#include "ClusterBuffer.h"
 
-#include "mlir/IR/Builders.h"
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+
+#include <optional>
 
 namespace mlir::nm {
 
 /// Adds up what the slices of a block, and the blocks of a thread block
 /// cluster, have of the same tile of C: the former over shared memory, the
-/// latter over distributed shared memory (PTX ISA, 4.1.3 and 9.7.9.22, `mapa`).
+/// latter over distributed shared memory.
 /// Every thread has as many lines of four f32; of the sums, which have the
 /// lines' numbers, each slice of each block gets its share. The order of the
 /// additions is fixed. Called at the end of a kernel by all threads, one
@@ -44,18 +45,15 @@ public:
 private:
   Value placeOf(int64_t slice, Value number);
   Value loadOwn(int64_t slice, Value number);
-  Value loadOther(Value pointer, int64_t slice, Value number);
+  SmallVector<Value> loadOthers(int64_t slice, Value number);
   Value sumLine(Value number);
-  void meet();
-  void findOthers();
 
   int64_t blocks, slices, threads;
   int64_t count = 0;
   Value slice, thread, buffer;
   /// The first of the lines that this slice sums.
   Value member;
-  /// The buffers of the cluster's blocks after this one, in a circle.
-  SmallVector<Value> others;
+  std::optional<ClusterBuffer> shared;
 };
 
 } // namespace mlir::nm

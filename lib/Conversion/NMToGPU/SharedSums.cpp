@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -16,13 +17,14 @@ using namespace mlir::nm;
 static constexpr int64_t kLinesAtOnce = 4;
 
 SharedSums::SharedSums(ThreadEmitter given, int64_t rows, int64_t columns,
-                       int64_t padding)
-    : emitter(given), rows(rows), columns(columns) {
+                       int64_t padding, int64_t blocks)
+    : emitter(given), rows(rows), columns(columns), stride(columns + padding),
+      blocks(blocks) {
   OpBuilder &builder = emitter.builder;
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
-  auto layout = StridedLayoutAttr::get(builder.getContext(), /*offset=*/0,
-                                       {columns + padding, 1});
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), /*offset=*/0, {stride, 1});
   auto alloc = memref::AllocOp::create(
       builder, emitter.loc,
       MemRefType::get({rows, columns}, builder.getF32Type(), layout, space));
@@ -40,7 +42,23 @@ void SharedSums::put(Value row, Value column, Value sums) {
 }
 
 void SharedSums::meet() {
-  gpu::BarrierOp::create(emitter.builder, emitter.loc);
+  ClusterBuffer::meet(emitter.builder, emitter.loc, blocks);
+  cluster.emplace(emitter.builder, emitter.loc, buffer, blocks);
+}
+
+/// Some sums of this block, and what the cluster's others add to them.
+Value SharedSums::loadPart(Value row, Value column, int64_t width) {
+  OpBuilder &builder = emitter.builder;
+  auto type = VectorType::get(width, builder.getF32Type());
+  int64_t bytes = width * int64_t(sizeof(float));
+  Value sum = vector::LoadOp::create(
+      builder, emitter.loc, type, buffer, ValueRange{row, column},
+      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  Value place = emitter.add(emitter.mul(row, stride), column);
+  for (Value other :
+       cluster->loadOthers(type, emitter.mul(place, sizeof(float)), bytes))
+    sum = arith::AddFOp::create(builder, emitter.loc, sum, other);
+  return sum;
 }
 
 SharedSums::Line SharedSums::load(Value number, int64_t perLine) {
@@ -52,10 +70,7 @@ SharedSums::Line SharedSums::load(Value number, int64_t perLine) {
         column = emitter.mul(emitter.rem(number, linesOfRow), perLine);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < perLine; i += width) {
-    Value part = vector::LoadOp::create(
-        builder, loc, VectorType::get(width, builder.getF32Type()), buffer,
-        ValueRange{row, emitter.add(column, i)}, /*nontemporal=*/false,
-        llvm::MaybeAlign(width * sizeof(float)));
+    Value part = loadPart(row, emitter.add(column, i), width);
     for (int64_t j = 0; j < width; ++j)
       elements.push_back(emitter.extract(part, j));
   }
@@ -66,17 +81,31 @@ SharedSums::Line SharedSums::load(Value number, int64_t perLine) {
 
 void SharedSums::forEachLines(Value thread, int64_t threads, int64_t perLine,
                               llvm::function_ref<void(ArrayRef<Line>)> take) {
-  int64_t ofThread = rows * columns / perLine / threads;
-  int64_t atOnce = std::min(ofThread, kLinesAtOnce);
   OpBuilder &builder = emitter.builder;
+  if (Value rank = cluster->getRank()) {
+    thread = emitter.add(emitter.mul(rank, threads), thread);
+    threads *= blocks;
+  }
+  int64_t count = rows * columns / perLine;
+  int64_t atOnce =
+      count % threads == 0 ? std::min(count / threads, kLinesAtOnce) : 1;
   auto loop = scf::ForOp::create(builder, emitter.loc, emitter.index(0),
-                                 emitter.index(ofThread * threads),
+                                 emitter.index(llvm::alignTo(count, threads)),
                                  emitter.index(atOnce * threads));
   OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(loop);
+  if (blocks > 1)
+    ClusterBuffer::meet(builder, emitter.loc, blocks);
   builder.setInsertionPointToStart(loop.getBody());
   Value first = emitter.add(loop.getInductionVar(), thread);
-  SmallVector<Line> lines;
-  for (int64_t i = 0; i < atOnce; ++i)
-    lines.push_back(load(emitter.add(first, i * threads), perLine));
-  take(lines);
+  // Of threads past the last line there are some where one takes one at a time.
+  Value isThere;
+  if (count % threads != 0)
+    isThere = emitter.less(first, emitter.index(count));
+  emitter.onlyIf(isThere, [&] {
+    SmallVector<Line> lines;
+    for (int64_t i = 0; i < atOnce; ++i)
+      lines.push_back(load(emitter.add(first, i * threads), perLine));
+    take(lines);
+  });
 }

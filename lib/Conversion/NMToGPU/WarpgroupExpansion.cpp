@@ -206,7 +206,7 @@ void WarpgroupExpansion::storeShared(ThreadEmitter &emitter, SpMMOp op,
   // neighbouring n, and neighbours have m two apart.
   SharedSums shared(emitter, isTransposed ? tile.n : tile.m,
                     isTransposed ? tile.m : tile.n,
-                    isTransposed ? kPaddingOfPairs : kPadding);
+                    isTransposed ? kPaddingOfPairs : kPadding, tile.clusterK);
   share(emitter, op, sums, shared);
   shared.meet();
   Type stored =

@@ -172,6 +172,8 @@ static constexpr GroupKind kKinds[] = {
      ElementType::F16, 300, 64, false, 0, false, false, true, false, true},
     {"wgmma-sp-split-k", "wgmma_sp", "split_k = 3", ElementType::F16, 60, 64,
      false, 0, false, false, true, false, true},
+    {"wgmma-sp-cluster", "wgmma_sp", "", ElementType::F16, 100, 64, false, 0,
+     true, false, true, false, true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.

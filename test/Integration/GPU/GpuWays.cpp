@@ -212,6 +212,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: stages = 3",
       "wgmma_sp: stages = 4",
       "wgmma_sp: split_k",
+      "wgmma_sp: cluster_k",
       "wgmma: producers",
       "wgmma: producers, column-major C",
       "wgmma: producers, epilogue",

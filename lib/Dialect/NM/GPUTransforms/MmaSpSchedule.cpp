@@ -15,6 +15,12 @@ class MmaSpStrategy : public SparseOperandStrategy<MmaSpScheduleAttr> {
   ArrayRef<int64_t> getPart(MmaSpScheduleAttr schedule) const override {
     return schedule.getWarp();
   }
+  MmaSpScheduleAttr
+  toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
+    TileSizes tile(chosen);
+    return getCheckedAt<MmaSpScheduleAttr>(op, tile.block, tile.warp,
+                                           chosen.stages, chosen.splitK);
+  }
   /// Lanes load their metadata to registers.
   SparseOperandStaging getStaging() const override { return {}; }
 };

@@ -9,18 +9,6 @@ using namespace mlir::nm;
 using ::nm::GpuSchedule;
 using ::nm::RowPacking;
 
-/// Parts of k that are given are the blocks of a cluster only where that is,
-/// too; and those of a cluster that is given are all, unless more are given.
-static void takeCluster(SimtScheduleAttr given, GpuSchedule &chosen) {
-  if (given.getSplitK())
-    chosen.clusterK = 1;
-  if (given.getClusterK()) {
-    chosen.clusterK = *given.getClusterK();
-    if (!given.getSplitK() && chosen.splitK % chosen.clusterK != 0)
-      chosen.splitK = chosen.clusterK;
-  }
-}
-
 static void takeGiven(SimtScheduleAttr given, const ::nm::Pattern &pattern,
                       GpuSchedule &chosen) {
   takeTiling(given, chosen);

@@ -44,13 +44,10 @@ protected:
   virtual ArrayRef<int64_t> getPart(AttrTy schedule) const = 0;
   virtual SparseOperandStaging getStaging() const = 0;
 
-private:
-  static AttrTy toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) {
-    TileSizes tile(chosen);
-    return getCheckedAt<AttrTy>(op, tile.block, tile.warp, chosen.stages,
-                                chosen.splitK);
-  }
-  void takeGiven(AttrTy given, ::nm::GpuSchedule &chosen) const {
+  virtual AttrTy toAttribute(Operation *op,
+                             const ::nm::GpuSchedule &chosen) const = 0;
+  /// Puts what is given in place of what was chosen.
+  virtual void takeGiven(AttrTy given, ::nm::GpuSchedule &chosen) const {
     takeSizes(given.getBlock(),
               {&chosen.blockM, &chosen.blockN, &chosen.blockK});
     takeSizes(getPart(given), {&chosen.warpM, &chosen.warpN});

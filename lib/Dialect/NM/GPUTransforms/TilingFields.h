@@ -36,6 +36,19 @@ void takeTiling(AttrTy given, ::nm::GpuSchedule &chosen) {
     chosen.packing = given.getPacking().getPacking();
 }
 
+/// Parts of k that are given are the blocks of a cluster only where that is,
+/// too; and those of a cluster that is given are all, unless more are given.
+template <typename AttrTy>
+void takeCluster(AttrTy given, ::nm::GpuSchedule &chosen) {
+  if (given.getSplitK())
+    chosen.clusterK = 1;
+  if (given.getClusterK()) {
+    chosen.clusterK = *given.getClusterK();
+    if (!given.getSplitK() && chosen.splitK % chosen.clusterK != 0)
+      chosen.splitK = chosen.clusterK;
+  }
+}
+
 /// What the cost model says of `schedule`, as which it has chosen `chosen`.
 inline ScheduleChoice makeChoice(ScheduleAttrInterface schedule,
                                  const ::nm::GpuSchedule &chosen) {

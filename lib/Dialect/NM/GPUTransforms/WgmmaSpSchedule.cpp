@@ -15,6 +15,18 @@ class WgmmaSpStrategy : public SparseOperandStrategy<WgmmaSpScheduleAttr> {
   ArrayRef<int64_t> getPart(WgmmaSpScheduleAttr schedule) const override {
     return schedule.getWarpgroup();
   }
+  WgmmaSpScheduleAttr
+  toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
+    TileSizes tile(chosen);
+    return getCheckedAt<WgmmaSpScheduleAttr>(op, tile.block, tile.warp,
+                                             chosen.stages, chosen.splitK,
+                                             chosen.clusterK);
+  }
+  void takeGiven(WgmmaSpScheduleAttr given,
+                 ::nm::GpuSchedule &chosen) const override {
+    SparseOperandStrategy::takeGiven(given, chosen);
+    takeCluster(given, chosen);
+  }
   SparseOperandStaging getStaging() const override {
     return {/*hasMetadata=*/true, /*isAsyncProxy=*/true};
   }

@@ -98,6 +98,18 @@ static LogicalResult verifyCounts(EmitError emitError,
                  failed(verifyCount(emitError, "slice_k", sliceK, kMaxWarps)));
 }
 
+/// Blocks of clusters that have all parts of k.
+static LogicalResult verifyCluster(EmitError emitError,
+                                   std::optional<int64_t> splitK,
+                                   std::optional<int64_t> clusterK) {
+  if (failed(verifyCount(emitError, "cluster_k", clusterK, kMaxCluster)))
+    return failure();
+  if (splitK && clusterK && *splitK % *clusterK != 0)
+    return emitError() << "expected cluster_k to divide split_k, " << *splitK
+                       << ", but got " << *clusterK;
+  return success();
+}
+
 /// Lists of rows follow from `pack`, and only strategy simt reads them.
 static LogicalResult verifyNoLists(EmitError emitError, PackingAttr packing) {
   if (!packing || packing.getColInfo() == 0)
@@ -157,11 +169,8 @@ LogicalResult SimtScheduleAttr::verify(
       failed(verifyCount(emitError, "group_m", groupM, kMaxParts)))
     return failure();
   // (C3).
-  if (failed(verifyCount(emitError, "cluster_k", clusterK, kMaxCluster)))
+  if (failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
-  if (splitK && clusterK && *splitK % *clusterK != 0)
-    return emitError() << "expected cluster_k to divide split_k, " << *splitK
-                       << ", but got " << *clusterK;
   // (C4).
   if (copyA == CopyWay::Bulk)
     return emitError() << "expected copy_a to be direct, matrices, elements or "
@@ -516,17 +525,22 @@ LogicalResult WgmmaSpScheduleAttr::verify(EmitError emitError,
                                           ArrayRef<int64_t> block,
                                           ArrayRef<int64_t> warpgroup,
                                           std::optional<int64_t> stages,
-                                          std::optional<int64_t> splitK) {
-  // (C1), (C2).
+                                          std::optional<int64_t> splitK,
+                                          std::optional<int64_t> clusterK) {
+  // (C1), (C2), (C3).
   return failure(
       failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)) ||
       failed(verifyPart(emitError, "warpgroup", block, warpgroup,
                         {kWgmmaStep, kWgmmaStep})) ||
-      failed(verifySteps(emitError, block)));
+      failed(verifySteps(emitError, block)) ||
+      failed(verifyCluster(emitError, splitK, clusterK)));
 }
 
 BlockTiling WgmmaSpScheduleAttr::getTiling() const {
-  return getWarpgroupTiling(*this);
+  BlockTiling tiling = getWarpgroupTiling(*this);
+  tiling.clusterK = getClusterK().value_or(1);
+  tiling.splitK = getSplitK().value_or(tiling.clusterK);
+  return tiling;
 }
 
 PackedFormAttrInterface

@@ -502,3 +502,8 @@ func.func private @wgmma_c5_blocks() attributes {s = #nm.wgmma<producers = 0, bl
 
 // expected-error @+1 {{expected tile_rows in 0..65536, but got -1}}
 func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bits = 8, tile_rows = -1>}
+
+// -----
+
+// expected-error @+1 {{expected cluster_k to divide split_k, 3, but got 2}}
+func.func private @wgmma_sp_c3() attributes {s = #nm.wgmma_sp<split_k = 3, cluster_k = 2>}

@@ -381,21 +381,22 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
     the tile [m, n] of four warps, whose sums are in registers. `stages` is the
     number of buffers that copies take turns in; the product of a tile reads its
-    own while the next one starts. `split_k` is the number of parts that k is
-    cut into. What is left out, the cost model chooses.
+    own while the next one starts. `split_k` and `cluster_k` are as in
+    `#nm.simt`. What is left out, the cost model chooses.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warpgroup` has two or none, multiples of 64 that divide the
       block's, with m at most 256.
     * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
+    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
-                        NM_Count:$split_k);
+                        NM_Count:$split_k, NM_Count:$cluster_k);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
