@@ -49,9 +49,10 @@ static std::string compile(const GpuGroup &group, const Request &request) {
   // The cost model chooses where the chip has no wgmma.
   bool isRefused = !request.hasWgmma &&
                    group.options.find("schedule=wgmma") != std::string::npos;
-  std::string options =
-      (isRefused ? "" : group.options) + " " +
-      (request.hasClusters ? group.clusterOptions + " " : "") + request.options;
+  std::string options = request.options;
+  if (!isRefused)
+    options = group.options + " " +
+              (request.hasClusters ? group.clusterOptions + " " : "") + options;
   char *diagnostics = nullptr;
   int failed =
       nmCompileFile((stem + ".mlir").c_str(), request.target.c_str(),
