@@ -257,6 +257,10 @@ double Candidate::clocksWithProducers() const {
 
 /// Parts of k for the multiprocessors that have no block.
 void Candidate::splitK() {
+  schedule.splitK = 1;
+  // Parts of k are of whole windows, not of tiles that are parts of units.
+  if (gathersWgmmaUnits(pattern))
+    return;
   int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
   // Parts that are no longer than the pipeline gain nothing.
   parts = std::min(parts, countTiles() / (2 * kMaxStages));

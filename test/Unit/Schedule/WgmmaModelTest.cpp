@@ -100,6 +100,18 @@ TEST(WgmmaModel, TakesUnitsOfManyRowsOneByOne) {
   EXPECT_EQ(64 % select(makeProduct({4, 8, 64, 64}))->blockK, 0);
 }
 
+/// Parts of k are of whole windows, in which such tiles are not cut.
+TEST(WgmmaModel, LeavesUnitsOfManyRowsInOnePart) {
+  for (int64_t n : {2, 3, 4}) {
+    GpuProduct product = makeProduct({n, 4, 64, 64}, 630);
+    product.m = 202;
+    product.n = 224;
+    Result<WgmmaSchedule> found = select(product);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->splitK, 1) << n;
+  }
+}
+
 TEST(WgmmaModel, SaysWhyNot) {
   GpuProduct product = makeProduct({8, 32, 1, 128});
   EXPECT_EQ(whyNot(product), "");
