@@ -34,8 +34,10 @@ inline constexpr int64_t kChainRows = 64;
 inline constexpr int64_t kLongChainRows = 2 * kChainRows;
 
 /// Kept rows of a chain whose total is in shared memory, at most, and chains
-/// that such a total takes. To end a chain takes about two instructions a sum:
-/// 2 % of the multiply-adds of 96 rows. Of up to 50 000 equal terms the
+/// that such a total takes. To end a chain takes about two instructions a sum,
+/// and time in which others wait for shared memory: of k = 100 000 2 to 11 % on
+/// an H200 (2026-11-22), as `nm-bench --schedule="simt<totals = false>"` beside
+/// `--schedule=simt` shows. Of up to 50 000 equal terms the
 /// relative error is at most 2.2e-6; of 0.1, in tiles of 8 to 64 rows, 9e-7.
 inline constexpr int64_t kSharedChainRows = 96;
 inline constexpr int64_t kChainsPerTotal = 64;

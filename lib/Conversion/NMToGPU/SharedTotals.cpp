@@ -13,8 +13,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include "llvm/Support/MathExtras.h"
-
 #include <algorithm>
 
 using namespace mlir;
@@ -22,8 +20,6 @@ using namespace mlir::nm;
 
 /// Sums of the widest access, and its bytes.
 static constexpr int64_t kLine = ::nm::kAccessWords, kLineBytes = 4 * kLine;
-/// Threads of which each scheduler of a multiprocessor has one warp.
-static constexpr int64_t kThreadsOfSchedulers = 128;
 
 SharedTotals::SharedTotals(int64_t sums, int64_t threads, int64_t rowsOfTile,
                            std::optional<int64_t> tiles)
@@ -88,14 +84,7 @@ SmallVector<Value> SharedTotals::begin(OpBuilder &builder, Location loc) {
     if (hasGrandTotals)
       storeGrandTotal(emitter, emitter.index(i), zero);
   }
-  // Warps of one scheduler are as far apart as a chain allows.
-  auto warpsOfScheduler =
-      int64_t(llvm::divideCeil(threads, kThreadsOfSchedulers));
-  Value ofScheduler = emitter.div(emitter.toI32(thread), kThreadsOfSchedulers);
-  Value last = emitter.sub(
-      emitter.i32(tilesPerChain - 1),
-      emitter.div(emitter.mul(ofScheduler, tilesPerChain), warpsOfScheduler));
-  return {emitter.i32(0), last};
+  return {emitter.i32(0), emitter.i32(tilesPerChain - 1)};
 }
 
 void SharedTotals::addChain(ThreadEmitter &emitter,
