@@ -52,7 +52,6 @@ CASES = {
     "simt, 8 x 8": (64, 100000, "8:32, block = 1x32",
                     "simt<block = [64, 128, 128], warp = [64, 32], "
                     "thread = [8, 8], split_k = 1, slice_k = 2>"),
-    # Two warps a scheduler, which end their chains at different tiles.
     "simt, 16 x 8": (16, 100000, "16:32, block = 1x32",
                      "simt<block = [128, 256, 32], warp = [128, 32], "
                      "thread = [16, 8], stages = 2, split_k = 1>"),

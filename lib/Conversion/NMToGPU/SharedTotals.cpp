@@ -64,7 +64,7 @@ void SharedTotals::storeGrandTotal(ThreadEmitter &emitter, Value line,
   store(emitter, total, grandTotals, {line, emitter.index(0)});
 }
 
-SmallVector<Value> SharedTotals::begin(OpBuilder &builder, Location loc) {
+Value SharedTotals::begin(OpBuilder &builder, Location loc) {
   ThreadEmitter emitter{builder, loc};
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   Type element = builder.getF32Type();
@@ -84,7 +84,7 @@ SmallVector<Value> SharedTotals::begin(OpBuilder &builder, Location loc) {
     if (hasGrandTotals)
       storeGrandTotal(emitter, emitter.index(i), zero);
   }
-  return {emitter.i32(0), emitter.i32(tilesPerChain - 1)};
+  return emitter.i32(0);
 }
 
 void SharedTotals::addChain(ThreadEmitter &emitter,
@@ -133,29 +133,18 @@ SmallVector<Value> SharedTotals::endChain(ThreadEmitter &emitter, Value tile,
   return completeSums(builder, emitter.loc, zeros);
 }
 
-void SharedTotals::endTile(OpBuilder &builder, Location loc,
-                           MutableArrayRef<Value> chain,
-                           MutableArrayRef<Value> counters) const {
+Value SharedTotals::endTile(OpBuilder &builder, Location loc,
+                            MutableArrayRef<Value> chain, Value tile) const {
   ThreadEmitter emitter{builder, loc};
-  auto [tile, last] = std::pair(counters[0], counters[1]);
-  bool endsAlways = tilesPerChain == 1;
-  Value ends =
-      endsAlways ? Value()
-                 : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                         tile, last);
-  SmallVector<Value> going(chain);
-  going.push_back(last);
+  Value ends;
+  if (tilesPerChain > 1)
+    ends = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                 emitter.rem(tile, tilesPerChain),
+                                 emitter.i32(tilesPerChain - 1));
   SmallVector<Value> next = emitter.choose(
-      ends,
-      [&] {
-        SmallVector<Value> started = endChain(emitter, tile, chain);
-        started.push_back(emitter.add(last, tilesPerChain));
-        return started;
-      },
-      going);
-  counters[0] = emitter.add(tile, 1);
-  counters[1] = next.pop_back_val();
+      ends, [&] { return endChain(emitter, tile, chain); }, chain);
   llvm::copy(next, chain.begin());
+  return emitter.add(tile, 1);
 }
 
 SmallVector<Value> SharedTotals::finish(OpBuilder &builder, Location loc,

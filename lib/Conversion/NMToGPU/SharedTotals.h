@@ -14,9 +14,6 @@ namespace mlir::nm {
 /// thread has words of shared memory of its own for the totals, which no other
 /// thread accesses, and where there are more chains than a total takes, words
 /// of local memory for grand totals.
-///
-/// Warps that share a scheduler end their chains at different tiles, so that
-/// one multiplies while another accesses its totals.
 class SharedTotals {
 public:
   /// Totals of `sums` sums, a multiple of 16, for each of `threads` threads.
@@ -25,18 +22,14 @@ public:
   SharedTotals(int64_t sums, int64_t threads, int64_t rowsOfTile,
                std::optional<int64_t> tiles);
 
-  /// Numbers that a loop over tiles carries: that of the tile, which a uniform
-  /// register has, and that of the tile with which the warp's chain ends.
-  static constexpr size_t kCounters = 2;
+  /// Makes all totals zero, and returns the number of the first tile, which a
+  /// loop over tiles carries. Called at the start of the kernel.
+  Value begin(OpBuilder &builder, Location loc);
 
-  /// Makes all totals zero, and returns the first counters. Called at the start
-  /// of the kernel.
-  SmallVector<Value> begin(OpBuilder &builder, Location loc);
-
-  /// Counts a tile. Where the warp ends a chain at it, adds `sums` to the
-  /// totals and makes them zero.
-  void endTile(OpBuilder &builder, Location loc, MutableArrayRef<Value> sums,
-               MutableArrayRef<Value> counters) const;
+  /// Where a chain ends with `tile`, adds `sums` to the totals and makes them
+  /// zero. Returns the number of the next tile.
+  Value endTile(OpBuilder &builder, Location loc, MutableArrayRef<Value> sums,
+                Value tile) const;
 
   /// The whole sums, of which `sums` are the last chain's.
   SmallVector<Value> finish(OpBuilder &builder, Location loc,

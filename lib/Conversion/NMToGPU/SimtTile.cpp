@@ -68,7 +68,7 @@ SmallVector<Value> SimtTileExpansion::begin(OpBuilder &builder, Location loc) {
       builder, loc, builder.getZeroAttr(builder.getF32Type()));
   SmallVector<Value> carried(countSums() + countDeferred(), zero);
   if (totals)
-    llvm::append_range(carried, totals->begin(builder, loc));
+    carried.push_back(totals->begin(builder, loc));
   return carried;
 }
 
@@ -83,13 +83,13 @@ Value SimtTileExpansion::getFirstRow(OpBuilder &builder, Location loc,
 SmallVector<Value> SimtTileExpansion::expand(OpBuilder &builder,
                                              SparseProductOpInterface product,
                                              ArrayRef<Value> carried) {
-  SmallVector<Value> counters(carried.take_back(countCounters()));
-  SmallVector<Value> result = addTile(builder, cast<SpMMOp>(*product),
-                                      carried.drop_back(countCounters()));
-  if (totals)
-    totals->endTile(builder, product.getLoc(),
-                    MutableArrayRef(result).take_front(countSums()), counters);
-  llvm::append_range(result, counters);
+  auto op = cast<SpMMOp>(*product);
+  if (!totals)
+    return addTile(builder, op, carried);
+  SmallVector<Value> result = addTile(builder, op, carried.drop_back());
+  result.push_back(totals->endTile(
+      builder, op.getLoc(), MutableArrayRef(result).take_front(countSums()),
+      carried.back()));
   return result;
 }
 
@@ -181,7 +181,7 @@ void SimtTileExpansion::end(OpBuilder &builder,
                             ArrayRef<Value> carried, Value initial) {
   auto op = cast<SpMMOp>(*product);
   SmallVector<Value> sums =
-      addDeferred(builder, op.getLoc(), carried.drop_back(countCounters()));
+      addDeferred(builder, op.getLoc(), carried.drop_back(totals ? 1 : 0));
   if (totals)
     sums = totals->finish(builder, op.getLoc(), sums);
   TileStores stores(builder, op, sharedC ? sharedC : Value(op.getC()), initial,

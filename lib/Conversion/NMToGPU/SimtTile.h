@@ -54,7 +54,6 @@ private:
                                     Value number);
   SmallVector<Value> addTile(OpBuilder &builder, SpMMOp op,
                              ArrayRef<Value> sums);
-  size_t countCounters() const { return totals ? SharedTotals::kCounters : 0; }
   void storePartSums(OpBuilder &builder, SpMMOp op, ArrayRef<Value> lines,
                      TileStores &stores);
 
@@ -70,7 +69,7 @@ protected:
   SmallVector<Value> rows, columns;
 
 private:
-  /// Of long sums; their counters are carried behind all else.
+  /// Of long sums; the number of the tile is then carried behind all else.
   std::optional<SharedTotals> totals;
 };
 
