@@ -21,13 +21,10 @@ static constexpr int64_t kMaxStepRows = 64;
 static constexpr int64_t kMaxChunkBytes = 16;
 /// Weights that a thread loads a step ahead: as many registers as it can spare.
 static constexpr int64_t kMaxPrefetchedBytes = 128;
-static constexpr int64_t kRegisters = 65536;
-static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 /// Of a block.
 static constexpr int64_t kMaxThreads = 1024;
-/// Shared memory that the driver keeps of every block, and that sums take.
-static constexpr int64_t kReservedShared = 1024;
+/// Shared memory that sums take.
 static constexpr int64_t kSumBytes = 16384;
 
 // Measured on an H200, weights cold, in a graph of many launches.

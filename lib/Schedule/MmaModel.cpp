@@ -13,8 +13,6 @@ static constexpr double kLaunchMicroseconds = 2;
 /// Accesses of the second-level cache that take the time of a partial sum's
 /// store and load.
 static constexpr double kSumAccesses = 2.6;
-/// Shared memory that the driver keeps of every block.
-static constexpr int64_t kReservedShared = 1024;
 
 GpuSchedule MmaShape::makeSchedule(int64_t blockK) const {
   GpuSchedule tile;

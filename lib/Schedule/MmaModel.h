@@ -33,8 +33,6 @@ struct MmaShape {
 };
 
 inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;
-/// Registers of a multiprocessor, and of a thread.
-inline constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
 /// Bytes of an element of f16 or bf16.
 inline constexpr int64_t kMmaBytes = 2;
 

@@ -14,14 +14,10 @@
 
 using namespace nm;
 
-static constexpr int64_t kRegisters = 65536;
-static constexpr int64_t kMaxRegisters = 255;
 static constexpr int64_t kMaxThreadsPerMultiprocessor = 2048;
 static constexpr int64_t kMovedRegisters = 40;
 /// What a thread counts chains by, and finds totals by.
 static constexpr int64_t kTotalRegisters = 16;
-/// Shared memory that the driver keeps of every block.
-static constexpr int64_t kReservedShared = 1024;
 
 //===----------------------------------------------------------------------===//
 // Time

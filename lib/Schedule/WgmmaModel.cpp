@@ -19,7 +19,6 @@ using namespace nm;
 
 /// Sizes of an instruction, and of a panel of an operand.
 static constexpr int64_t kInstructionK = 16, kPanel = 64;
-static constexpr int64_t kGroupThreads = 128;
 /// Multiply-adds of the tensor cores of a multiprocessor, a clock.
 static constexpr double kTensorRate = 2048;
 /// Bytes that a multiprocessor receives a clock, with one block and with more.
@@ -50,10 +49,9 @@ static constexpr double kStartMicroseconds = 2;
 static constexpr int64_t kRowsOfTile = 64, kRowsOfSmallTile = 32,
                          kMaxListedRows = 128;
 static constexpr int64_t kMinStages = 3, kMaxStages = 4, kMaxSmallStages = 5;
-/// Of a multiprocessor: registers, and blocks that gain from one another. Of a
-/// thread: registers that hold no sums. Of a block: bytes that CUDA takes.
-static constexpr int64_t kRegisters = 65536, kMaxBlocks = 2,
-                         kOtherRegisters = 80, kReservedBytes = 1024;
+/// Blocks of a multiprocessor that gain from one another, and registers of a
+/// thread that hold no sums.
+static constexpr int64_t kMaxBlocks = 2, kOtherRegisters = 80;
 /// The widest panel whose sums two warpgroups have.
 static constexpr int64_t kMaxPanel = 128;
 /// The most rows of A of a warpgroup, and tiles along m whose blocks are
@@ -205,14 +203,14 @@ bool Candidate::setProducers() {
 }
 
 int64_t Candidate::countTogether() const {
-  int64_t sums = schedule.groupM * schedule.groupN / kGroupThreads;
+  int64_t sums = schedule.groupM * schedule.groupN / kWarpgroupThreads;
   int64_t threads = schedule.blockM / schedule.groupM *
-                    (schedule.blockN / schedule.groupN) * kGroupThreads;
+                    (schedule.blockN / schedule.groupN) * kWarpgroupThreads;
   // Sums leave through shared memory, with some padding.
   int64_t bytes = std::max(schedule.sharedBytes,
                            schedule.blockM * (schedule.blockN + 8) * 4);
   int64_t most =
-      std::min(chip.sharedPerMultiprocessor / (bytes + kReservedBytes),
+      std::min(chip.sharedPerMultiprocessor / (bytes + kReservedShared),
                kRegisters / (threads * (sums + kOtherRegisters)));
   return std::clamp<int64_t>(most, 1, kMaxBlocks);
 }

@@ -43,13 +43,11 @@ static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
 /// them.
 static constexpr double kClusterMicroseconds = 1;
 static constexpr int64_t kMaxCluster = 4;
-/// Blocks of a multiprocessor that gain from one another, and bytes that CUDA
-/// takes of a block's memory.
-static constexpr int64_t kMaxBlocks = 2, kReservedBytes = 1024;
+/// Blocks of a multiprocessor that gain from one another.
+static constexpr int64_t kMaxBlocks = 2;
 /// Registers of a thread that hold no sums, at least and where no limit lets
 /// ptxas save them.
 static constexpr int64_t kLeastRegisters = 40, kUsualRegisters = 64;
-static constexpr int64_t kGroupThreads = 128;
 static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
 /// Rows of k of a tile.
 static constexpr int64_t kTileRows = SparseOperand::kStepRows;
@@ -105,14 +103,14 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
   setSparseFloors(product, chip, kOperationsPerClock, schedule);
   int64_t bytes =
       std::min(chip.sharedPerBlock,
-               chip.sharedPerMultiprocessor / together - kReservedBytes);
+               chip.sharedPerMultiprocessor / together - kReservedShared);
   schedule.stages = std::min(kMaxStages, bytes / tileBytes());
   schedule.sharedBytes = schedule.stages * tileBytes();
 }
 
 bool Candidate::exists() const {
-  int64_t sums = schedule.warpM * schedule.warpN / kGroupThreads;
-  int64_t registers = kRegisters / (together * groups() * kGroupThreads);
+  int64_t sums = schedule.warpM * schedule.warpN / kWarpgroupThreads;
+  int64_t registers = kRegisters / (together * groups() * kWarpgroupThreads);
   int64_t others = together == 1 ? kLeastRegisters : kUsualRegisters;
   // Sums leave through shared memory, with some padding.
   int64_t sumBytes = schedule.blockM * (schedule.blockN + 8) * 4;
@@ -121,7 +119,7 @@ bool Candidate::exists() const {
     return block > kColumns && block >= 2 * size;
   };
   return schedule.stages >= kMinStages && sums + others <= registers &&
-         together * (sumBytes + kReservedBytes) <=
+         together * (sumBytes + kReservedShared) <=
              chip.sharedPerMultiprocessor &&
          !isLarge(schedule.blockM, product.rows()) &&
          !isLarge(schedule.blockN, product.n);

@@ -2,6 +2,8 @@
 
 #include "Block.h"
 
+#include "nm/Support/Warp.h"
+
 #include <algorithm>
 
 using namespace nm;
@@ -10,8 +12,8 @@ using namespace nm::sim;
 /// What a thread can have at most when the kernel is launched, and a block in
 /// all: registers are given by eights.
 static int32_t getLaunchRegisters(uint32_t warps) {
-  constexpr uint32_t kPerBlock = 1 << 16, kUnit = 8, kMost = 256;
-  return int32_t(std::min(kPerBlock / (warps * kWarp) / kUnit * kUnit, kMost));
+  constexpr int64_t kUnit = 8, kMost = 256;
+  return int32_t(std::min(kRegisters / (warps * kWarp) / kUnit * kUnit, kMost));
 }
 
 void Block::setRegisters(NmSimThread &thread, int32_t site, int32_t count) {

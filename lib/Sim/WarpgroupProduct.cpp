@@ -6,6 +6,8 @@
 
 #include "WarpgroupProduct.h"
 
+#include "nm/Support/Warp.h"
+
 #include <cstring>
 
 using namespace nm;

@@ -10,6 +10,8 @@
 #include "Block.h"
 #include "WarpgroupProduct.h"
 
+#include "nm/Support/Warp.h"
+
 #include <algorithm>
 
 using namespace nm;

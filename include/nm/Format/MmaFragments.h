@@ -91,7 +91,7 @@ constexpr int encodeMmaSingle(int column) { return column ? 0b1110 : 0b0100; }
 
 /// wgmma has 64 rows, 16 of each warp; a warp's part of A in registers, and of
 /// metadata, is that of an MmaShape.
-inline constexpr int kWarpgroupM = 64, kWarpgroupThreads = 128;
+inline constexpr int kWarpgroupM = 64;
 
 /// Element `i` of the n / 2 sums of a thread.
 constexpr MmaPlace getWarpgroupSumPlace(int thread, int i) {

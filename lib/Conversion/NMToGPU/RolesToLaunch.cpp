@@ -10,6 +10,8 @@
 #include "ThreadEmitter.h"
 #include "TilePlaces.h"
 
+#include "nm/Support/Warp.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/PatternMatch.h"
@@ -120,8 +122,7 @@ static void lowerRole(RewriterBase &rewriter, WarpsOp role, int64_t threads) {
   auto branch = scf::IfOp::create(rewriter, loc, condition);
   rewriter.setInsertionPointToStart(branch.thenBlock());
   if (std::optional<int64_t> registers = role.getRegisters()) {
-    constexpr int64_t kRegisters = 65536;
-    auto action = *registers * threads > kRegisters
+    auto action = *registers * threads > ::nm::kRegisters
                       ? NVVM::SetMaxRegisterAction::increase
                       : NVVM::SetMaxRegisterAction::decrease;
     NVVM::SetMaxRegisterOp::create(rewriter, loc, int32_t(*registers), action);

@@ -16,8 +16,8 @@ using namespace mlir::nm;
 using ::nm::MatrixDescriptor;
 using ::nm::MmaShape;
 
-/// Registers of a multiprocessor, and those of a thread that hold no sums.
-static constexpr int64_t kRegisters = 65536, kOtherRegisters = 40;
+/// Registers of a thread that hold no sums.
+static constexpr int64_t kOtherRegisters = 40;
 /// Bytes of the widest store.
 static constexpr int64_t kStoreBytes = 16;
 /// Words between rows of sums in shared memory: of single sums, and of pairs.
@@ -26,7 +26,8 @@ static constexpr int64_t kPadding = 4, kPaddingOfPairs = 8;
 LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
                                              ArrayRef<int64_t> part) {
   int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads;
-  int64_t most = std::min<int64_t>(255, kRegisters / tile.threads());
+  int64_t most =
+      std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
   if (auto role = op->getParentOfType<WarpsOp>())
     most = role.getRegisters().value_or(most);
   if (sums + kOtherRegisters <= most)

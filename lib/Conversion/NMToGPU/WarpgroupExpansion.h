@@ -9,6 +9,7 @@
 
 #include "nm/Format/MatrixDescriptor.h"
 #include "nm/Format/MmaFragments.h"
+#include "nm/Support/Warp.h"
 
 namespace mlir::nm {
 

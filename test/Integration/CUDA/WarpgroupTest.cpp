@@ -12,6 +12,7 @@
 #include "nm/Format/MatrixDescriptor.h"
 #include "nm/Runtime/Cuda.h"
 #include "nm/Runtime/CudaMemory.h"
+#include "nm/Support/Warp.h"
 
 #include <gtest/gtest.h>
 

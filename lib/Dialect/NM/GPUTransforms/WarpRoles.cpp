@@ -4,6 +4,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/BlockOrder.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,10 +16,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Registers of a multiprocessor, and those that a thread has at most;
-/// setmaxnreg takes multiples of the step.
-static constexpr int64_t kRegisters = 65536, kMaxRegisters = 240,
-                         kRegisterStep = 8;
+/// Registers that a consumer has at most; setmaxnreg takes multiples of the
+/// step.
+static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
 /// Of a producer, and what a consumer needs beside its sums.
 static constexpr int64_t kProducerRegisters = 88, kOtherRegisters = 80;
 
@@ -101,13 +101,14 @@ RoleRegisters RoleSplit::shareRegisters() {
           consumers = tiling.threads - producers;
   int64_t sums = tiling.block[0] * tiling.block[1] / consumers;
   // What every thread starts with.
-  int64_t share = kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
+  int64_t share =
+      ::nm::kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
   if (share >= sums + kOtherRegisters)
     return {};
   int64_t rest =
       (share * tiling.threads - producers * kProducerRegisters) / consumers;
-  return {kProducerRegisters,
-          std::min(kMaxRegisters, rest / kRegisterStep * kRegisterStep)};
+  return {kProducerRegisters, std::min(kMaxConsumerRegisters,
+                                       rest / kRegisterStep * kRegisterStep)};
 }
 
 /// One iteration for each tile of C, or for each block that takes turns at
