@@ -31,7 +31,6 @@ int64_t MmaEstimate::countResident(int64_t registers) const {
 }
 
 double MmaEstimate::clocks() const {
-  int64_t resident = residentBlocks();
   int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
                    ceilDiv(product.n, tile.blockN) * tile.splitK;
   double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
@@ -41,11 +40,8 @@ double MmaEstimate::clocks() const {
     return tiles * tileClocks(count) + kBlockStart +
            double(count) * stored / kStoredBytesPerClock;
   };
-  int64_t wave = resident * chip.multiprocessors;
-  double clocks = double(blocks / wave) * waveClocks(resident);
-  if (int64_t left = ceilDiv(blocks % wave, chip.multiprocessors); left > 0)
-    clocks += waveClocks(left);
-  return clocks;
+  return clocksOfWaves(blocks, residentBlocks(), chip.multiprocessors,
+                       waveClocks);
 }
 
 double MmaEstimate::sumMicroseconds(double cacheBytesPerClock) const {

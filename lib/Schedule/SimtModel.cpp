@@ -7,6 +7,8 @@
 
 #include "SimtModel.h"
 
+#include "GpuModels.h"
+
 #include "nm/Schedule/SumChains.h"
 
 #include <algorithm>
@@ -355,10 +357,7 @@ bool SimtEstimate::isOneWave() const {
 }
 
 double SimtEstimate::microseconds() const {
-  int64_t resident = blocksPerMultiprocessor();
   double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
-  int64_t wave = resident * multiprocessors();
-  int64_t left = ceilDiv(blocks() % wave, multiprocessors());
   // The first tile's copies overlap with nothing.
   auto waveClocks = [&](int64_t count) {
     return tiles * tileClocks(double(count)) +
@@ -366,9 +365,8 @@ double SimtEstimate::microseconds() const {
            (usesStagingBuffer ? kStagingBlockStart + cacheClocks()
                               : kBlockStart);
   };
-  double clocks = double(blocks() / wave) * waveClocks(resident);
-  if (left > 0)
-    clocks += waveClocks(left);
+  double clocks = clocksOfWaves(blocks(), blocksPerMultiprocessor(),
+                                multiprocessors(), waveClocks);
   double time = clocks / chip.clockGHz / 1000 + kLaunchMicroseconds;
   if (product.rows() <= kFewRows)
     time *= kColdWeights;

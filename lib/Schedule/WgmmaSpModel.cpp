@@ -174,10 +174,8 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
     return tiles * tileClocks(count) + kStartClocks +
            double(count) * stored / kStoreRate;
   };
-  int64_t wave = together * chip.multiprocessors;
-  double clocks = double(blocks / wave) * waveClocks(together);
-  if (int64_t left = ceilDiv(blocks % wave, chip.multiprocessors); left > 0)
-    clocks += waveClocks(left);
+  double clocks =
+      clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
   double clockGHz = chip.clockGHz * kClockUnderLoad;
   schedule.microseconds =
       std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
