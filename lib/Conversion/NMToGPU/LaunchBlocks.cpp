@@ -62,10 +62,6 @@ layOutBuffers(ArrayRef<memref::AllocOp> buffers) {
   return {offsets, most};
 }
 
-int64_t mlir::nm::countSharedBytes(scf::ForallOp loop) {
-  return layOutBuffers(getWorkgroupBuffers(loop)).second;
-}
-
 /// Returns the bytes that the buffers take.
 static int64_t placeBuffers(RewriterBase &rewriter, scf::ForallOp loop) {
   SmallVector<memref::AllocOp> buffers = getWorkgroupBuffers(loop);
@@ -137,4 +133,18 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
   auto terminator = gpu::TerminatorOp::create(rewriter, loc);
   rewriter.inlineBlockBefore(loop.getBody(), terminator, ivs);
   rewriter.eraseOp(loop);
+}
+
+LogicalResult mlir::nm::launchTiles(RewriterBase &rewriter, scf::ForallOp loop,
+                                    int64_t threads,
+                                    ScheduleAttrInterface schedule,
+                                    int64_t maxSharedMemory) {
+  int64_t bytes = layOutBuffers(getWorkgroupBuffers(loop)).second;
+  if (bytes > maxSharedMemory)
+    return loop.emitOpError()
+           << "expected tiles of at most " << maxSharedMemory
+           << " bytes of shared memory, but those of its schedule take "
+           << bytes;
+  launchBlocks(rewriter, loop, threads, schedule);
+  return success();
 }

@@ -14,15 +14,18 @@ namespace mlir::nm {
 /// Without the attribute the block takes more shared memory.
 inline constexpr llvm::StringLiteral kOverlaysTiles("nm.overlays_tiles");
 
-/// The bytes that the workgroup buffers in `loop` take.
-int64_t countSharedBytes(scf::ForallOp loop);
-
 /// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
 /// iteration, or of a cluster of such blocks, and its workgroup buffers by
 /// views of dynamic shared memory. Of a product with a `schedule`, this says
 /// how blocks are numbered, and how many are a cluster.
 void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
                   ScheduleAttrInterface schedule = {});
+
+/// The same for blocks of a product that `schedule` tiles; an error where their
+/// buffers take more than `maxSharedMemory` bytes.
+LogicalResult launchTiles(RewriterBase &rewriter, scf::ForallOp loop,
+                          int64_t threads, ScheduleAttrInterface schedule,
+                          int64_t maxSharedMemory);
 
 } // namespace mlir::nm
 

@@ -232,14 +232,8 @@ LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
     (*epilogue)->erase(rewriter);
   expandAllCopies(rewriter, blocks, tile->threads(), places);
   unrollTurns(blocks, (*expansion)->countTurnsAtOnce());
-  int64_t bytes = countSharedBytes(blocks);
-  if (bytes > maxSharedMemory)
-    return blocks.emitOpError()
-           << "expected tiles of at most " << maxSharedMemory
-           << " bytes of shared memory, but those of its schedule take "
-           << bytes;
-  launchBlocks(rewriter, blocks, tile->threads(), schedule);
-  return success();
+  return launchTiles(rewriter, blocks, tile->threads(), schedule,
+                     maxSharedMemory);
 }
 
 /// The type of an argument that is `dense` with an encoding, as it is written.

@@ -158,12 +158,6 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
   for (WarpsOp role : roles)
     lowerRole(rewriter, role, tile->threads());
   lowerBuffers(rewriter, blocks);
-  int64_t bytes = countSharedBytes(blocks);
-  if (bytes > maxSharedMemory)
-    return blocks.emitOpError()
-           << "expected tiles of at most " << maxSharedMemory
-           << " bytes of shared memory, but those of its schedule take "
-           << bytes;
-  launchBlocks(rewriter, blocks, tile->threads(), schedule);
-  return success();
+  return launchTiles(rewriter, blocks, tile->threads(), schedule,
+                     maxSharedMemory);
 }
