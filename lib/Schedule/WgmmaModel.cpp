@@ -10,10 +10,13 @@
 
 #include "GpuModels.h"
 
+#include "nm/Support/Warp.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace nm;
 
@@ -35,11 +38,24 @@ static constexpr double kNarrowFactor = 1.13;
 static constexpr double kStoreRate = 24;
 /// The clock under load, of the highest there is.
 static constexpr double kClockUnderLoad = 0.8;
-/// With producers: warps, how much longer a tile's step takes than its
-/// products, and what comes before a block's first tile. Measured on an H200 at
-/// 4096 cubed and 4096 x 11008 x 4096, at 50 to 87.5 %.
+/// With producers: their warps; what a step takes, its products with few stages
+/// and with more, or its copies, and beside either a barrier; bytes of C stored
+/// a clock; what comes before a block's first tile; the clock; and the launch.
+/// Measured on an H200 with m of 64 to 4096 and n and k of 4096 and 11008,
+/// tiles of 64 x 64 to 256 x 128 and 512 x 64, at 50 to 87.5 %.
 static constexpr int64_t kProducers = 4;
-static constexpr double kRoleFactor = 1.4, kRoleStartClocks = 3000;
+static constexpr double kRoleFactor = 1.04, kFewStagesRoleFactor = 1.22,
+                        kRoleStepClocks = 150, kRoleCopyClocks = 100,
+                        kRoleStoreRate = 20, kRoleStartClocks = 2000,
+                        kRoleClock = 0.9, kRoleMicroseconds = 0.5;
+/// Bytes that a multiprocessor receives a clock with producers: of long rows,
+/// and else of blocks that have one tile of C, and of those that have more.
+static constexpr int64_t kLongRow = 512;
+static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
+                        kTurnsIngress = 44;
+static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
+/// Copies of a tile by a producer, whose addresses registers hold.
+static constexpr int64_t kMaxCopies = 32;
 /// Bytes of the mbarriers of a ring and its alignment.
 static constexpr int64_t kBarrierBytes = 128;
 /// Launch of a kernel.
@@ -81,7 +97,7 @@ public:
 
   /// Whether there is such a schedule.
   bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
-  /// Lets warps of their own copy, if that was measured to be faster.
+  /// Lets warps of their own copy, if their stages fit.
   bool setProducers();
   void estimate();
 
@@ -89,11 +105,27 @@ public:
 
 private:
   double clocksOfTile(int64_t together) const;
-  double clocksOfStore() const {
+  double bytesOfStore() const {
     double sums = double(schedule.blockM * schedule.blockN);
     return sums *
-           (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType))) /
-           kStoreRate;
+           (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
+  }
+  double multiplyClocks() const {
+    return double(rows.padded * schedule.blockM * schedule.blockN) /
+           kTensorRate;
+  }
+  /// Of a tile of A, and of that with its weights.
+  int64_t bytesOfRows() const {
+    return rows.padded * schedule.blockM * int64_t(elementSize(product.type));
+  }
+  int64_t bytesOfTile() const {
+    return bytesOfRows() +
+           rows.padded * schedule.blockN * int64_t(elementSize(product.type));
+  }
+  /// Bytes of A that a thread copies at once: rows start at multiples of m.
+  int64_t copyWidth() const {
+    return std::gcd(product.m * int64_t(elementSize(product.type)),
+                    kMaxAccessBytes);
   }
   double clocksOfBlocks() const;
   double clocksWithProducers() const;
@@ -131,28 +163,22 @@ static TileRows makeRows(int64_t ofB, int64_t kept) {
   return {ofB, kept, alignTo(kept, kInstructionK)};
 }
 
-/// Whole windows, such that few zeros fill them up and there are about as many
-/// rows as keep the tensor cores busy.
-static TileRows chooseRows(const Pattern &pattern, int64_t wanted) {
+/// Those that a tile may have: whole windows, or parts of units.
+static std::vector<TileRows> listRows(const Pattern &pattern) {
+  std::vector<TileRows> list;
   if (gathersWgmmaUnits(pattern)) {
-    int64_t rows = std::gcd(pattern.bk, wanted);
-    return makeRows(rows, rows);
+    for (int64_t most : {kRowsOfSmallTile, kRowsOfTile, kMaxListedRows}) {
+      int64_t rows = std::gcd(pattern.bk, most);
+      if (list.empty() || list.back().kept != rows)
+        list.push_back(makeRows(rows, rows));
+    }
+    return list;
   }
-  std::optional<TileRows> best;
-  auto waste = [&](const TileRows &rows) {
-    return double(rows.padded) / double(rows.kept) +
-           (rows.padded < wanted
-                ? 0.1 * double(wanted - rows.padded) / kInstructionK
-                : 0.02 * double(rows.padded - wanted) / kInstructionK);
-  };
-  for (int64_t windows = 1;; ++windows) {
-    TileRows rows =
-        makeRows(windows * pattern.windowRows(), windows * pattern.keptRows());
-    if (best && rows.kept > kMaxListedRows)
-      return *best;
-    if (!best || waste(rows) < waste(*best))
-      best = rows;
-  }
+  int64_t kept = pattern.keptRows();
+  for (int64_t windows = 1; windows == 1 || windows * kept <= kMaxListedRows;
+       ++windows)
+    list.push_back(makeRows(windows * pattern.windowRows(), windows * kept));
+  return list;
 }
 
 bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
@@ -168,11 +194,13 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.groupM = groupM;
   schedule.groupN = kPanel;
   schedule.pack(pattern);
-  int64_t bytes = rows.padded * (schedule.blockM + panel) *
-                  int64_t(elementSize(product.type));
+  int64_t bytes = bytesOfTile();
   bool isSmall = rows.padded <= kRowsOfSmallTile;
+  // Also where producers are given.
   schedule.blocks = chip.multiprocessors;
-  schedule.tilesAtOnceM = kTilesAtOnceM;
+  // Neighbours gather other rows of the same columns of A, which are most of
+  // what narrow tiles copy.
+  schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;
   schedule.stages = std::min(isSmall ? kMaxSmallStages : kMaxStages,
                              chip.sharedPerBlock / bytes);
   schedule.sharedBytes = schedule.stages * bytes;
@@ -182,22 +210,16 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   return schedule.stages >= kMinStages && !isLarge;
 }
 
-/// Warpgroups of 256 x 64: with smaller or narrower tiles the copies take
-/// longer than what is saved.
 bool Candidate::setProducers() {
-  if (schedule.groupM != kMaxGroupM || schedule.blockM != kMaxGroupM ||
-      schedule.blockN != kMaxPanel || rows.padded <= kRowsOfSmallTile)
+  int64_t copies = bytesOfRows() / (kProducers * kWarpSize * copyWidth());
+  if (copies > kMaxCopies)
     return false;
-  int64_t bytes = rows.padded * (schedule.blockM + schedule.blockN) *
-                  int64_t(elementSize(product.type));
-  schedule.stages =
-      std::min(kMaxStages, (chip.sharedPerBlock - 2 * kBarrierBytes) / bytes);
+  schedule.stages = std::min(
+      kMaxStages, (chip.sharedPerBlock - 2 * kBarrierBytes) / bytesOfTile());
   if (schedule.stages < kMinStages)
     return false;
   schedule.producers = kProducers;
-  schedule.blocks = chip.multiprocessors;
-  schedule.tilesAtOnceM = kTilesAtOnceM;
-  schedule.sharedBytes = schedule.stages * bytes + 2 * kBarrierBytes;
+  schedule.sharedBytes = schedule.stages * bytesOfTile() + 2 * kBarrierBytes;
   schedule.pack(pattern);
   return true;
 }
@@ -217,13 +239,10 @@ int64_t Candidate::countTogether() const {
 
 /// Of one tile of each block, what takes longest: its products or its copies.
 double Candidate::clocksOfTile(int64_t together) const {
-  double multiply =
-      double(rows.padded * schedule.blockM * schedule.blockN) / kTensorRate;
-  double bytes = double(rows.padded * (schedule.blockM + schedule.blockN) *
-                        int64_t(elementSize(product.type)));
   double ingress = together == 1 ? kIngressOfOne : kIngress;
-  double clocks =
-      double(together) * std::max(multiply, bytes / ingress) + kTileClocks;
+  double clocks = double(together) * std::max(multiplyClocks(),
+                                              double(bytesOfTile()) / ingress) +
+                  kTileClocks;
   if (schedule.blockN == kPanel)
     clocks *= kNarrowFactor;
   // Another block goes on while one waits.
@@ -238,19 +257,24 @@ double Candidate::clocksOfBlocks() const {
   // Fewer blocks than there is room for run alone.
   int64_t together = std::min(
       countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
-  double block =
-      tiles * clocksOfTile(together) + kStartClocks + clocksOfStore();
+  double block = tiles * clocksOfTile(together) + kStartClocks +
+                 bytesOfStore() / kStoreRate;
   return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
 }
 
 /// Of blocks that take turns at tiles of C.
 double Candidate::clocksWithProducers() const {
-  double multiply =
-      double(rows.padded * schedule.blockM * schedule.blockN) / kTensorRate;
-  double turns = double(ceilDiv(countBlocks(), schedule.blocks));
-  return kRoleStartClocks +
-         turns *
-             (double(countTiles()) * multiply * kRoleFactor + clocksOfStore());
+  int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
+  double factor =
+      schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
+  double ingress = turns > 1 ? kTurnsIngress : kOneTurnIngress;
+  if (schedule.blockM >= kLongRow)
+    ingress = kLongRowIngress;
+  ingress *= double(copyWidth()) / kMaxAccessBytes;
+  double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
+                         double(bytesOfTile()) / ingress + kRoleCopyClocks);
+  return kRoleStartClocks + double(turns) * (double(countTiles()) * step +
+                                             bytesOfStore() / kRoleStoreRate);
 }
 
 /// Parts of k for the multiprocessors that have no block.
@@ -282,11 +306,12 @@ void Candidate::estimate() {
   schedule.splitK = 1;
   if (!hasProducers)
     splitK();
-  double clocks = hasProducers ? clocksWithProducers() : clocksOfBlocks();
+  // Of the highest clock there is.
+  double clocks = hasProducers ? clocksWithProducers() / kRoleClock
+                               : clocksOfBlocks() / kClockUnderLoad;
   schedule.microseconds =
-      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
-               schedule.memoryFloor) +
-      kStartMicroseconds;
+      std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
+      (hasProducers ? kRoleMicroseconds : kStartMicroseconds);
   if (schedule.splitK > 1)
     schedule.microseconds +=
         kStartMicroseconds + double(product.rows() * product.n) * 4 *
@@ -324,9 +349,8 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
     return *reason;
   std::optional<WgmmaSchedule> best;
   Candidate candidate(product, chip);
-  TileRows rows = chooseRows(product.pattern, kRowsOfTile),
-           fewRows = chooseRows(product.pattern, kRowsOfSmallTile);
-  for (const TileRows &ofTile : {rows, fewRows})
+  std::vector<TileRows> list = listRows(product.pattern);
+  for (const TileRows &ofTile : list)
     for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
       for (int64_t groupM : {int64_t(64), int64_t(128), kMaxGroupM})
         for (int64_t groups : {1, 2}) {
@@ -343,6 +367,6 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
         }
   if (best)
     return *best;
-  return refuse("has no tile of " + std::to_string(rows.padded) +
+  return refuse("has no tile of " + std::to_string(list.front().padded) +
                 " kept rows that fits in shared memory");
 }

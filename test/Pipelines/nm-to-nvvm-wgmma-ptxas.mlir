@@ -54,14 +54,14 @@ func.func @blocks(%a: tensor<1024x1024xf16>, %b: tensor<1024x1024xf16, #nm.encod
   return %r : tensor<1024x1024xf32>
 }
 
-func.func @ragged(%a: tensor<1003x1002xf16>, %b: tensor<1003x1001xf16, #nm.encoding<5:20, block = 1x192>>, %c: tensor<1002x1001xf16>) -> tensor<1002x1001xf16> {
+func.func @ragged(%a: tensor<1003x1016xf16>, %b: tensor<1003x1001xf16, #nm.encoding<5:20, block = 1x192>>, %c: tensor<1016x1001xf16>) -> tensor<1016x1001xf16> {
   %zero = arith.constant 0.0 : f16
-  %f = linalg.fill ins(%zero : f16) outs(%c : tensor<1002x1001xf16>) -> tensor<1002x1001xf16>
-  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<1003x1002xf16>, tensor<1003x1001xf16, #nm.encoding<5:20, block = 1x192>>) outs(%f : tensor<1002x1001xf16>) {
+  %f = linalg.fill ins(%zero : f16) outs(%c : tensor<1016x1001xf16>) -> tensor<1016x1001xf16>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<1003x1016xf16>, tensor<1003x1001xf16, #nm.encoding<5:20, block = 1x192>>) outs(%f : tensor<1016x1001xf16>) {
   ^bb0(%x: f16, %y: f16, %z: f16):
     %p = arith.mulf %x, %y : f16
     %s = arith.addf %z, %p : f16
     linalg.yield %s : f16
-  } -> tensor<1002x1001xf16>
-  return %r : tensor<1002x1001xf16>
+  } -> tensor<1016x1001xf16>
+  return %r : tensor<1016x1001xf16>
 }

@@ -80,22 +80,19 @@ public:
   void expand();
 
 private:
-  /// One row of a thread.
-  struct Row {
-    /// In the slot, and whether its list has it; the latter may be null.
-    Value number, isListed;
-  };
-
   void placeThread();
-  Row getRow(ThreadEmitter &emitter, int64_t round);
+  Value getRow(ThreadEmitter &emitter, int64_t round) {
+    return emitter.add(firstRow, round * rowsAtOnce());
+  }
+  Value getListedRow(ThreadEmitter &emitter, int64_t round);
   SmallVector<Value> loadEntries(OpBuilder &builder, Value list);
   void carryRows(scf::ForOp loop);
   SmallVector<Value> computeRows(Value source, ArrayRef<Value> entries);
-  Value getSourceRow(ThreadEmitter &emitter, const Row &row, Value entry);
-  Value isInSource(ThreadEmitter &emitter, Value source, Value sourceRow,
-                   const Row &row);
+  Value getRowBytes(ThreadEmitter &emitter, Value source);
   Value getOffset(ThreadEmitter &emitter, Value sourceRow, Value rowBytes);
+  Value isInSource(ThreadEmitter &emitter, int64_t round, Value end);
   void issue();
+  void copyRows(ThreadEmitter &emitter, Value end);
 
   int64_t accessesPerRow() const { return columns / width; }
   /// Lanes along a row, and rows that a warp copies at once.
@@ -108,6 +105,13 @@ private:
   int64_t bytes() const { return width * elementBytes; }
   /// Rows of which a tile has those that it lists.
   int64_t rowsOfSource() const { return list ? list->sourceRows() : rows; }
+  /// Whether the list has the rows that all threads copy in `round`: those of
+  /// the last warp's last lanes are furthest behind.
+  bool isListed(int64_t round) const {
+    int64_t last =
+        (warps - 1) * (rows / warps) + (round + 1) * rowsAtOnce() - 1;
+    return !list || last < list->rows();
+  }
 
   RewriterBase &rewriter;
   Location loc;
@@ -118,8 +122,8 @@ private:
   /// The thread's first row, and its first element of a row.
   Value firstRow, firstColumn;
   /// How far each of the thread's rows is from the source's first one, in
-  /// bytes, and behind these whether the source has the rows, where it may not.
-  SmallVector<Value> rowsOfStep;
+  /// bytes.
+  SmallVector<Value> offsets;
 };
 } // namespace
 
@@ -158,11 +162,11 @@ void RowCopies::placeThread() {
   firstColumn = emitter.mul(column, width);
 }
 
-RowCopies::Row RowCopies::getRow(ThreadEmitter &emitter, int64_t round) {
-  Value number = emitter.add(firstRow, round * rowsAtOnce());
-  if (!list || list->rows() >= rows)
-    return {number, Value()};
-  return {number, emitter.less(number, emitter.i32(list->rows()))};
+/// The last of the list where a row only fills an instruction up.
+Value RowCopies::getListedRow(ThreadEmitter &emitter, int64_t round) {
+  Value row = getRow(emitter, round);
+  return isListed(round) ? row
+                         : emitter.least(row, emitter.i32(list->rows() - 1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,13 +180,9 @@ SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
   RowList here = *list;
   here.list = listed;
   SmallVector<Value> result;
-  for (int64_t round = 0; round < rounds(); ++round) {
-    Value number = getRow(emitter, round).number;
-    // A row that only fills an instruction up has no entry.
-    if (here.rows() < rows)
-      number = emitter.least(number, emitter.i32(here.rows() - 1));
-    result.push_back(here.loadEntry(builder, loc, number));
-  }
+  for (int64_t round = 0; round < rounds(); ++round)
+    result.push_back(
+        here.loadEntry(builder, loc, getListedRow(emitter, round)));
   return result;
 }
 
@@ -205,7 +205,7 @@ void RowCopies::carryRows(scf::ForOp loop) {
                          ArrayRef<BlockArgument> arguments) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(loop.getBody());
-    rowsOfStep = llvm::to_vector_of<Value>(arguments);
+    offsets = llvm::to_vector_of<Value>(arguments);
     // The last ones once more after the last: past them there are none.
     Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
                                        loop.getStep());
@@ -222,25 +222,14 @@ void RowCopies::carryRows(scf::ForOp loop) {
 // Sources
 //===----------------------------------------------------------------------===//
 
-Value RowCopies::getSourceRow(ThreadEmitter &emitter, const Row &row,
-                              Value entry) {
-  if (!list)
-    return row.number;
-  Value number = row.number;
-  if (list->rows() < rows)
-    number = emitter.least(number, emitter.i32(list->rows() - 1));
-  return list->getSourceRow(rewriter, loc, number, entry);
-}
-
-/// Whether the source has the row; null if it always does.
-Value RowCopies::isInSource(ThreadEmitter &emitter, Value source,
-                            Value sourceRow, const Row &row) {
-  int64_t size = typeOf(source).getDimSize(0);
-  if (!ShapedType::isDynamic(size) && size >= rowsOfSource())
-    return row.isListed;
-  Value count =
-      emitter.toI32(rewriter.createOrFold<memref::DimOp>(loc, source, 0));
-  return emitter.both(row.isListed, emitter.less(sourceRow, count));
+Value RowCopies::getRowBytes(ThreadEmitter &emitter, Value source) {
+  int64_t stride = typeOf(source).getStridesAndOffset().first.front();
+  if (!ShapedType::isDynamic(stride))
+    return emitter.index(stride * elementBytes);
+  return emitter.mul(
+      memref::ExtractStridedMetadataOp::create(rewriter, loc, source)
+          .getStrides()[0],
+      elementBytes);
 }
 
 /// In bytes. Where 32 bits hold it, it stays in front of the wait, behind which
@@ -254,27 +243,18 @@ Value RowCopies::getOffset(ThreadEmitter &emitter, Value sourceRow,
                                               rowBytes);
 }
 
-/// Of the thread's rows of the tile `source`; see rowsOfStep.
+/// Of the thread's rows of the tile `source`; see offsets.
 SmallVector<Value> RowCopies::computeRows(Value source,
                                           ArrayRef<Value> entries) {
   ThreadEmitter emitter{rewriter, loc};
-  int64_t stride = typeOf(source).getStridesAndOffset().first.front();
-  Value rowBytes = emitter.index(stride * elementBytes);
-  if (ShapedType::isDynamic(stride))
-    rowBytes = emitter.mul(
-        memref::ExtractStridedMetadataOp::create(rewriter, loc, source)
-            .getStrides()[0],
-        elementBytes);
-  SmallVector<Value> result, areInside;
+  Value rowBytes = getRowBytes(emitter, source);
+  SmallVector<Value> result;
   for (int64_t round = 0; round < rounds(); ++round) {
-    Row row = getRow(emitter, round);
-    Value sourceRow =
-        getSourceRow(emitter, row, list ? entries[round] : Value());
-    result.push_back(getOffset(emitter, sourceRow, rowBytes));
-    if (Value inside = isInSource(emitter, source, sourceRow, row))
-      areInside.push_back(inside);
+    Value row = getListedRow(emitter, round);
+    if (list)
+      row = list->getSourceRow(rewriter, loc, row, entries[round]);
+    result.push_back(getOffset(emitter, row, rowBytes));
   }
-  llvm::append_range(result, areInside);
   return result;
 }
 
@@ -282,9 +262,40 @@ SmallVector<Value> RowCopies::computeRows(Value source,
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// Whether the thread's row of `round` is listed and, unless `end` is null, in
+/// front of that many bytes of the source; null if it always is.
+Value RowCopies::isInSource(ThreadEmitter &emitter, int64_t round, Value end) {
+  Value isListedRow, isBeforeEnd;
+  if (!isListed(round))
+    isListedRow =
+        emitter.less(getRow(emitter, round), emitter.i32(list->rows()));
+  if (end)
+    isBeforeEnd = emitter.less(emitter.toIndex(offsets[round]), end);
+  return emitter.both(isListedRow, isBeforeEnd);
+}
+
+/// Nearly all tiles have all of their rows: copies that need not look whether
+/// the source has theirs take fewer instructions.
 void RowCopies::issue() {
   rewriter.setInsertionPoint(op);
   ThreadEmitter emitter{rewriter, loc};
+  int64_t size = typeOf(op.getSource()).getDimSize(0);
+  if (!ShapedType::isDynamic(size) && size >= rowsOfSource())
+    return copyRows(emitter, /*end=*/Value());
+  Value count = rewriter.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
+  Value isWhole =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, count,
+                            emitter.index(rowsOfSource()));
+  auto branch =
+      scf::IfOp::create(rewriter, loc, isWhole, /*withElseRegion=*/true);
+  rewriter.setInsertionPointToStart(branch.thenBlock());
+  copyRows(emitter, /*end=*/Value());
+  rewriter.setInsertionPointToStart(branch.elseBlock());
+  copyRows(emitter, rewriter.createOrFold<arith::MulIOp>(
+                        loc, count, getRowBytes(emitter, op.getSource())));
+}
+
+void RowCopies::copyRows(ThreadEmitter &emitter, Value end) {
   MemRefType type = typeOf(op.getDestination());
   ::nm::TileLayout layout = getTileLayout(type);
   int64_t stride = getBufferStrides(type)[0];
@@ -293,8 +304,6 @@ void RowCopies::issue() {
   Value source =
       emitter.add(getAddress(emitter, op.getSource()),
                   emitter.mul(emitter.toIndex(firstColumn), elementBytes));
-  ArrayRef<Value> offsets = ArrayRef(rowsOfStep).take_front(rounds()),
-                  areInside = ArrayRef(rowsOfStep).drop_front(rounds());
   int64_t sourceColumns = typeOf(op.getSource()).getDimSize(1);
   bool mayEnd = ShapedType::isDynamic(sourceColumns) || sourceColumns < columns;
   Value size = mayEnd ? emitter.toI32(rewriter.createOrFold<memref::DimOp>(
@@ -302,12 +311,13 @@ void RowCopies::issue() {
                       : Value();
   auto modifier = bytes() == kBypassBytes ? NVVM::LoadCacheModifierKind::CG
                                           : NVVM::LoadCacheModifierKind::CA;
-  for (int64_t round = 0; round < rounds(); ++round)
+  for (int64_t round = 0; round < rounds(); ++round) {
+    Value isInside = isInSource(emitter, round, end);
     for (int64_t access = 0; access < accessesPerLane(); ++access) {
       int64_t along = access * lanesPerRow() * width;
       Value column = emitter.add(firstColumn, along);
-      SmallVector<Value> place = placeElement(
-          rewriter, loc, layout, {getRow(emitter, round).number, column});
+      SmallVector<Value> place =
+          placeElement(rewriter, loc, layout, {getRow(emitter, round), column});
       Value inSlot = emitter.add(emitter.mul(place[0], stride), place[1]);
       Value destination = emitter.add(slot, emitter.mul(inSlot, elementBytes));
       Value count;
@@ -317,8 +327,8 @@ void RowCopies::issue() {
             emitter.least(column, size));
         count = emitter.mul(left, elementBytes);
       }
-      if (!areInside.empty())
-        count = arith::SelectOp::create(rewriter, loc, areInside[round],
+      if (isInside)
+        count = arith::SelectOp::create(rewriter, loc, isInside,
                                         count ? count : emitter.i32(bytes()),
                                         emitter.i32(0));
       Value from =
@@ -330,6 +340,7 @@ void RowCopies::issue() {
           toPointer(emitter, from, NVVM::NVVMMemorySpace::Global), bytes(),
           modifier, count);
     }
+  }
 }
 
 void RowCopies::expand() {
@@ -346,7 +357,7 @@ void RowCopies::expand() {
     SmallVector<Value> entries;
     if (list)
       entries = loadEntries(rewriter, op.getRows());
-    rowsOfStep = computeRows(op.getSource(), entries);
+    offsets = computeRows(op.getSource(), entries);
   }
   issue();
 }

@@ -45,8 +45,11 @@ TEST(WgmmaModel, FillsInstructions) {
       Result<WgmmaSchedule> found = select(makeProduct({n, 32, 1, 128}, size));
       ASSERT_TRUE(found);
       int64_t kept = found->blockK / 32 * n, padded = (kept + 15) / 16 * 16;
-      EXPECT_LE(padded, kept * 1.25) << n;
-      EXPECT_GE(padded, 32) << n;
+      // Few rows of k may be all there are.
+      if (found->blockK < size) {
+        EXPECT_LE(padded, kept * 1.25) << n;
+        EXPECT_GE(padded, 32) << n;
+      }
       EXPECT_GE(found->stages, 3);
       // With roles, two rings of mbarriers.
       EXPECT_EQ(found->sharedBytes,
@@ -56,38 +59,82 @@ TEST(WgmmaModel, FillsInstructions) {
     }
 }
 
-/// As timed on an H200: a single block of a multiprocessor keeps it busy in
-/// vectors of 128, and two in vectors of 64, whose copies take longer.
-TEST(WgmmaModel, GivesNarrowVectorsTwoBlocks) {
-  Result<WgmmaSchedule> wide = select(makeProduct({8, 32, 1, 128}));
-  EXPECT_EQ(wide->blockM, 256);
-  EXPECT_EQ(wide->stages, 4);
-  EXPECT_NEAR(wide->microseconds, 70, 7);
-  Result<WgmmaSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
-  EXPECT_EQ(narrow->blockM, 256);
-  EXPECT_EQ(narrow->groupM, 256);
-  EXPECT_EQ(narrow->blockK, 128);
-  EXPECT_LE(2 * narrow->sharedBytes, 232448);
-  EXPECT_NEAR(narrow->microseconds, 95, 9);
+/// In microseconds, on an H200: with C in f16, and graphs of many launches.
+struct Timed {
+  int64_t m, n, k;
+  Pattern pattern;
+  double microseconds;
+};
+
+class WgmmaModelTimes : public testing::TestWithParam<Timed> {};
+
+TEST_P(WgmmaModelTimes, TakesAsLongAsMeasured) {
+  const Timed &timed = GetParam();
+  GpuProduct product = makeProduct(timed.pattern);
+  product.m = timed.m;
+  product.n = timed.n;
+  product.k = timed.k;
+  Result<WgmmaSchedule> found = select(product);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->microseconds, timed.microseconds,
+              0.12 * timed.microseconds + 0.7);
 }
 
-/// As timed on an H200: tiles of 256 x 128 gain from warps that copy.
-TEST(WgmmaModel, GivesLargeTilesProducers) {
+INSTANTIATE_TEST_SUITE_P(
+    OnH200, WgmmaModelTimes,
+    testing::Values(Timed{4096, 4096, 4096, {16, 32, 1, 128}, 102.0},
+                    Timed{4096, 4096, 4096, {8, 32, 1, 128}, 55.5},
+                    Timed{4096, 4096, 4096, {4, 32, 1, 128}, 33.7},
+                    Timed{4096, 4096, 4096, {16, 32, 1, 64}, 112.3},
+                    Timed{4096, 4096, 4096, {8, 32, 1, 64}, 64.1},
+                    Timed{4096, 4096, 4096, {4, 32, 1, 64}, 40.2},
+                    Timed{1024, 4096, 4096, {16, 32, 1, 128}, 25.6},
+                    Timed{1024, 4096, 4096, {8, 32, 1, 64}, 15.6},
+                    Timed{4096, 4096, 11008, {16, 32, 1, 128}, 265.0},
+                    Timed{4096, 11008, 4096, {16, 32, 1, 64}, 319.1},
+                    Timed{256, 4096, 4096, {16, 32, 1, 128}, 11.7},
+                    Timed{256, 4096, 4096, {4, 32, 1, 64}, 4.5},
+                    Timed{64, 4096, 4096, {8, 32, 1, 128}, 4.3}));
+
+/// Rows of A of 512 make up for narrow vectors, and neighbours share them.
+TEST(WgmmaModel, GivesNarrowVectorsLongRows) {
   Result<WgmmaSchedule> wide = select(makeProduct({8, 32, 1, 128}));
-  EXPECT_EQ(wide->producers, 4);
-  EXPECT_EQ(wide->blocks, 132);
-  EXPECT_EQ(wide->packing.tileRows, 64);
-  EXPECT_EQ(select(makeProduct({8, 32, 1, 64}))->producers, 0);
+  EXPECT_EQ(wide->blockM, 256);
+  EXPECT_EQ(wide->blockN, 128);
+  EXPECT_EQ(wide->stages, 4);
+  EXPECT_EQ(wide->tilesAtOnceM, 4);
+  Result<WgmmaSchedule> narrow = select(makeProduct({8, 32, 1, 64}));
+  EXPECT_EQ(narrow->blockM, 512);
+  EXPECT_EQ(narrow->groupM, 256);
+  EXPECT_EQ(narrow->tilesAtOnceM, 1);
+}
+
+TEST(WgmmaModel, GivesFewRowsSmallTiles) {
   GpuProduct few = makeProduct({8, 32, 1, 128});
   few.m = 64;
-  EXPECT_EQ(select(few)->producers, 0);
+  Result<WgmmaSchedule> found = select(few);
+  EXPECT_EQ(found->blockM, 64);
+  EXPECT_EQ(found->blockN, 64);
+  EXPECT_EQ(found->blockK, 512);
+}
+
+TEST(WgmmaModel, LetsWarpsOfTheirOwnCopy) {
+  for (int64_t m : {64, 256, 4096}) {
+    GpuProduct product = makeProduct({8, 32, 1, 128});
+    product.m = m;
+    Result<WgmmaSchedule> found = select(product);
+    EXPECT_EQ(found->producers, 4) << m;
+    EXPECT_EQ(found->blocks, 132) << m;
+    EXPECT_GT(found->packing.tileRows, 0) << m;
+  }
 }
 
 TEST(WgmmaModel, CutsKForFewTiles) {
   EXPECT_GT(select(makeProduct({8, 32, 1, 128}, 512))->splitK, 0);
   GpuProduct few = makeProduct({16, 32, 1, 128});
   few.m = 64;
-  few.n = 1024;
+  few.n = 128;
+  few.k = 65536;
   EXPECT_GT(select(few)->splitK, 1);
 }
 

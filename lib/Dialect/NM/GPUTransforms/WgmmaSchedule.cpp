@@ -31,7 +31,10 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
   takeSizes(given.getWarpgroup(), {&chosen.groupM, &chosen.groupN});
   chosen.stages = given.getStages().value_or(chosen.stages);
   chosen.splitK = given.getSplitK().value_or(chosen.splitK);
-  chosen.producers = given.getProducers().value_or(chosen.producers);
+  // Producers copy whole tiles, at which parts of k need not end.
+  bool isCut = chosen.splitK > 1;
+  chosen.producers =
+      given.getProducers().value_or(isCut ? 0 : chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
   chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
   if (given.getPacking())
