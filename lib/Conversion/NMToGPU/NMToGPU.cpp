@@ -274,8 +274,27 @@ static LogicalResult refuseFormatOps(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// Only a role has barriers that say when a bulk copy has arrived.
+static LogicalResult verifyCopies(scf::ForallOp loop) {
+  WalkResult result = loop.walk([](CopyOp op) {
+    if (op.getWay() == CopyWay::Tensor) {
+      op.emitOpError() << "has no expansion of copies that go 'tensor', for "
+                          "which the host would make tensor maps";
+      return WalkResult::interrupt();
+    }
+    if (op.getWay() != CopyWay::Bulk || op->getParentOfType<WarpsOp>())
+      return WalkResult::advance();
+    op.emitOpError() << "expected a copy that goes 'bulk' in nm.warps, where a "
+                        "role is";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop,
                                  int64_t maxSharedMemory, int64_t earlyBlocks) {
+  if (failed(verifyCopies(loop)))
+    return failure();
   if (loop->getNumResults() != 0)
     return loop.emitOpError()
            << "expected no results, which bufferization removes, but got "

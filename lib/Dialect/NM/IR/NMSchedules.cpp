@@ -172,9 +172,10 @@ LogicalResult SimtScheduleAttr::verify(
   if (failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
   // (C4).
-  if (copyA == CopyWay::Bulk)
+  if (copyA == CopyWay::Bulk || copyA == CopyWay::Tensor)
     return emitError() << "expected copy_a to be direct, matrices, elements or "
-                          "squares, but got bulk";
+                          "squares, but got "
+                       << stringifyCopyWay(*copyA);
   return verifyNoLists(emitError, packing);
 }
 

@@ -196,9 +196,9 @@ LogicalResult AliasOp::verify() {
 void CopyOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
                    Value source, Value destination, ArrayRef<int64_t> part,
                    Value rows, RowListAttr rowList) {
-  Type token = way == CopyWay::Direct || way == CopyWay::Bulk
-                   ? Type(TokenType::get(builder.getContext()))
-                   : Type();
+  Type token = way == CopyWay::Matrices
+                   ? Type()
+                   : Type(TokenType::get(builder.getContext()));
   build(builder, state, token, way, source, destination, rows,
         /*condition=*/Value(), rowList,
         part.empty() ? DenseI64ArrayAttr()
@@ -281,22 +281,82 @@ static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
                           << " are not multiples of that";
 }
 
+/// Bulk copies are of multiples of 16 bytes (PTX ISA, `cp.async.bulk`).
+static constexpr int64_t kBulkUnitBytes = 16;
+
+static LogicalResult verifyIsBulk(CopyOp op) {
+  if (op.getToken() && !op.getCondition())
+    return success();
+  return op.emitOpError() << "expected a token and no condition of a copy "
+                             "that goes '"
+                          << stringifyCopyWay(op.getWay()) << "'";
+}
+
 static LogicalResult verifyBulk(CopyOp op, MemRefType source,
                                 MemRefType destination) {
-  constexpr int64_t kUnitBytes = 16;
   int64_t bytes =
       destination.getNumElements() * destination.getElementTypeBitWidth() / 8;
   if (source.getShape() != destination.getShape() || !isContiguous(source) ||
-      !isContiguous(destination) || bytes % kUnitBytes != 0)
+      !isContiguous(destination) || bytes % kBulkUnitBytes != 0)
     return op.emitOpError() << "expected source and destination to be "
                                "contiguous, of one static shape and a multiple "
                                "of "
-                            << kUnitBytes << " bytes, but got " << source
+                            << kBulkUnitBytes << " bytes, but got " << source
                             << " and " << destination;
-  if (!op.getToken() || op.getCondition())
-    return op.emitOpError() << "expected a token and no condition of a copy "
-                               "that goes 'bulk'";
-  return success();
+  return verifyIsBulk(op);
+}
+
+/// Whether `type` has the rows of a tensor that a tensor map describes.
+static bool isOfTensorMap(MemRefType type) {
+  if (!type.hasStaticShape() || !type.isStrided() || type.getRank() == 0)
+    return false;
+  auto strides = type.getStridesAndOffset().first;
+  int64_t elementBytes = type.getElementTypeBitWidth() / 8;
+  return strides.back() == 1 &&
+         llvm::all_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
+           return ShapedType::isDynamic(stride) ||
+                  stride * elementBytes % kBulkUnitBytes == 0;
+         });
+}
+
+/// Whether `type` is of panels of 128 bytes, whose 16-byte words are XORed with
+/// the number of the row, as tensor copies and wgmma have it.
+static bool isSwizzledPanels(MemRefType type) {
+  constexpr int64_t kPanelBytes = 128, kWords = 8;
+  auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
+  int64_t elementBytes = type.getElementTypeBitWidth() / 8;
+  if (!tile || type.getRank() != 2 || elementBytes == 0)
+    return false;
+  int64_t columns = kPanelBytes / elementBytes;
+  ::nm::TileLayout layout = tile.getLayout();
+  bool hasOrder =
+      llvm::any_of(layout.order, [](const std::vector<int64_t> &bits) {
+        return !bits.empty();
+      });
+  if (hasOrder || layout.xors.size() != 1 || tile.getStrides()[0] != columns ||
+      (layout.panelColumns != columns && type.getDimSize(1) != columns))
+    return false;
+  const ::nm::BitXor &bits = layout.xors.front();
+  int64_t wordBits = llvm::Log2_64(kBulkUnitBytes / elementBytes);
+  return bits.dim == 1 && bits.bit == wordBits && bits.fromDim == 0 &&
+         bits.fromBit == 0 && bits.count == llvm::Log2_64(kWords);
+}
+
+static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
+                                      MemRefType destination) {
+  if (source.getShape() != destination.getShape())
+    return op.emitOpError()
+           << "expected source and destination of one static shape, but got "
+           << source << " and " << destination;
+  if (!isOfTensorMap(source))
+    return op.emitOpError()
+           << "expected a source whose rows are contiguous and multiples of "
+           << kBulkUnitBytes << " bytes apart, but got " << source;
+  if (!isContiguous(destination) && !isSwizzledPanels(destination))
+    return op.emitOpError() << "expected a contiguous destination, or one of "
+                               "swizzled panels of 128 bytes, but got "
+                            << destination;
+  return verifyIsBulk(op);
 }
 
 /// (C2).
@@ -304,10 +364,12 @@ static LogicalResult verifyWay(CopyOp op, MemRefType source,
                                MemRefType destination) {
   if (op.getWay() == CopyWay::Bulk)
     return verifyBulk(op, source, destination);
+  if (op.getWay() == CopyWay::Tensor)
+    return verifyTensorCopy(op, source, destination);
   bool isDirect = op.getWay() == CopyWay::Direct;
   if (!isDirect && op.getWay() != CopyWay::Matrices)
     return op.emitOpError()
-           << "expected 'direct', 'matrices' or 'bulk', but got '"
+           << "expected 'direct', 'matrices', 'bulk' or 'tensor', but got '"
            << stringifyCopyWay(op.getWay()) << "', which nm.load_tile has";
   if (isDirect != bool(op.getToken()))
     return op.emitOpError() << "expected " << (isDirect ? "a" : "no")

@@ -203,7 +203,7 @@ func.func private @syntax_count() attributes {s = #nm.simt<stages = two>}
 
 // -----
 
-// expected-error @+2 {{expected one of direct, matrices, elements, squares, bulk, but got 'rows'}}
+// expected-error @+2 {{expected one of direct, matrices, elements, squares, bulk, tensor, but got 'rows'}}
 // expected-error @+1 {{failed to parse NM_SimtScheduleAttr parameter 'copy_a'}}
 func.func private @syntax_copy_a() attributes {s = #nm.simt<copy_a = rows>}
 
@@ -487,6 +487,11 @@ func.func private @wgmma_sp_c2() attributes {s = #nm.wgmma_sp<stages = 2>}
 
 // expected-error @+1 {{expected copy_a to be direct, matrices, elements or squares, but got bulk}}
 func.func private @simt_c4_bulk() attributes {s = #nm.simt<copy_a = bulk>}
+
+// -----
+
+// expected-error @+1 {{expected copy_a to be direct, matrices, elements or squares, but got tensor}}
+func.func private @simt_c4_tensor() attributes {s = #nm.simt<copy_a = tensor>}
 
 // -----
 

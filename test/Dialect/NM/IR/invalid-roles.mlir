@@ -137,6 +137,53 @@ func.func @copy_c2_bulk_condition(%a: memref<64xf16>, %more: i1) {
 
 // -----
 
+func.func @copy_c2_tensor_shape(%a: memref<4x64xf16, strided<[128, 1]>>) {
+  %to = memref.alloc() : memref<8x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected source and destination of one static shape, but got 'memref<4x64xf16, strided<[128, 1]>>' and 'memref<8x64xf16, #gpu.address_space<workgroup>>'}}
+  %t = nm.copy <tensor> %a to %to : memref<4x64xf16, strided<[128, 1]>> to memref<8x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+// Rows of 9 elements are no multiple of 16 bytes apart.
+func.func @copy_c2_tensor_rows(%a: memref<4x8xf16, strided<[9, 1]>>) {
+  %to = memref.alloc() : memref<4x8xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a source whose rows are contiguous and multiples of 16 bytes apart, but got 'memref<4x8xf16, strided<[9, 1]>>'}}
+  %t = nm.copy <tensor> %a to %to : memref<4x8xf16, strided<[9, 1]>> to memref<4x8xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @copy_c2_tensor_columns(%a: memref<4x8xf16, strided<[64, 2]>>) {
+  %to = memref.alloc() : memref<4x8xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a source whose rows are contiguous and multiples of 16 bytes apart, but got 'memref<4x8xf16, strided<[64, 2]>>'}}
+  %t = nm.copy <tensor> %a to %to : memref<4x8xf16, strided<[64, 2]>> to memref<4x8xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+// The words of a row are XORed with bits 1 to 3 of its number, not 0 to 2.
+func.func @copy_c2_tensor_swizzle(%a: memref<64x64xf16>) {
+  %to = memref.alloc() : memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:1 for 3]>, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels of 128 bytes, but got}}
+  %t = nm.copy <tensor> %a to %to : memref<64x64xf16> to memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:1 for 3]>, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @copy_c2_tensor_condition(%a: memref<64x64xf16>, %more: i1) {
+  %to = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a token and no condition of a copy that goes 'tensor'}}
+  %t = nm.copy <tensor> %a to %to where %more : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
 func.func @await_c2() {
   // expected-error @+1 {{expected scope 'block', 'warp' or 'thread', but got 'warpgroup'}}
   nm.await <warpgroup>

@@ -171,9 +171,9 @@ def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
       two or none, each 1 to 1024.
     * (C2) 1 ≤ stages, split_k, group_m ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
-    * (C4) `packing` has no `col_info` of its own, and `copy_a` is not `bulk`. On
-      an op, `pack = true` comes with a `block` and a `packing`, and `#nm.packing` (C4) holds for what it
-      makes of that.
+    * (C4) `packing` has no `col_info` of its own, and `copy_a` is neither
+      `bulk` nor `tensor`. On an op, `pack = true` comes with a `block` and a
+      `packing`, and `#nm.packing` (C4) holds for what it makes of that.
 
     ```mlir
     #nm.simt<block = [128, 128, 128], warp = [64, 32], thread = [8, 8],

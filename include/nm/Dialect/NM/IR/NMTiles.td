@@ -180,7 +180,8 @@ def NM_CopyWay : I32EnumAttr<"CopyWay", "how a tile is copied", [
     I32EnumAttrCase<"Matrices", 1, "matrices">,
     I32EnumAttrCase<"Elements", 2, "elements">,
     I32EnumAttrCase<"Squares", 3, "squares">,
-    I32EnumAttrCase<"Bulk", 4, "bulk">]> {
+    I32EnumAttrCase<"Bulk", 4, "bulk">,
+    I32EnumAttrCase<"Tensor", 5, "tensor">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
@@ -279,6 +280,11 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
     * `bulk`: one copy of bytes that follow one another on either side (PTX ISA,
       `cp.async.bulk`), which one thread of a role starts. The result is a
       token, which `nm.signal` takes.
+    * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
+      bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
+      another or to panels of 128 bytes with their swizzle. A tensor map, which
+      the host makes, says where the rows are. `convert-nm-to-gpu` has no
+      expansion of it yet, and says so.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
@@ -294,6 +300,10 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       its destination the tile `[k x m]`. `bulk` has a token, no `condition`,
       and its source and destination are contiguous and of one
       static shape, which takes a multiple of 16 bytes.
+      `tensor` has a token, no `condition`, and both are of one static shape.
+      The source's last stride is 1, and its others, where they are known, are
+      multiples of 16 bytes. The destination is contiguous, or its layout is
+      that of panels of 128 bytes, XORed as wgmma reads them, and no more.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
     * (C4) `rows` go `direct`.
