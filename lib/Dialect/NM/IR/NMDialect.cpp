@@ -9,6 +9,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -19,7 +20,22 @@ using namespace mlir::nm;
 #include "nm/Dialect/NM/IR/NMPackedFormInterface.cpp.inc"
 #include "nm/Dialect/NM/IR/NMScheduleInterface.cpp.inc"
 
+namespace {
+/// A call of a function with nm ops may be replaced by the function's body: no
+/// op of the dialect depends on the function that it is in. Nothing is inlined
+/// into a region of theirs: an epilogue has arithmetic alone, and the region of
+/// `nm.warps` one block without a terminator.
+struct NMInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void NMDialect::initialize() {
+  addInterfaces<NMInliner>();
   registerAttributes();
   registerTypes();
   addOperations<

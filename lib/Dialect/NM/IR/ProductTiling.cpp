@@ -13,6 +13,7 @@
 #include "nm/Dialect/NM/IR/PartialSums.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -188,5 +189,58 @@ SliceRegion mlir::nm::detail::getProductTileOfC(SparseProductOpInterface op,
   append(op.getNDimOfC());
   tile.append({builder.getIndexAttr(0),
                getMixedSize(builder, op.getLoc(), op.getA(), op.getKDimOfA())});
+  return tile;
+}
+
+/// The loop that each dimension of an operand runs over; nothing for the
+/// weights.
+static std::optional<SmallVector<int64_t>>
+getLoopsOfOperand(SparseProductOpInterface op, unsigned number) {
+  int64_t k = op.getNumOutputLoops(), n = k - 1, m = n - 1;
+  bool isA = number == 0, isC = number + 1 == op->getNumOperands();
+  if (isA || isC) {
+    ShapedType type = isA ? op.getAType() : op.getCType();
+    SmallVector<int64_t> loops(type.getRank());
+    for (int64_t batch = 0; batch < op.getNumBatchDims(); ++batch)
+      loops[batch] = batch;
+    if (std::optional<int64_t> dim = isA ? op.getMDimOfA() : op.getMDimOfC())
+      loops[*dim] = m;
+    loops[isA ? op.getKDimOfA() : op.getNDimOfC()] = isA ? k : n;
+    return loops;
+  }
+  constexpr unsigned kFirstOfEpilogue = 3;
+  if (number < kFirstOfEpilogue)
+    return std::nullopt;
+  AffineMap map = getEpilogueMap(op, number - kFirstOfEpilogue);
+  SmallVector<int64_t> loops;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    loops.push_back(map.getDimPosition(i));
+  return loops;
+}
+
+FailureOr<SliceRegion> mlir::nm::detail::getProductTileOfOperands(
+    SparseProductOpInterface op, OpBuilder &builder,
+    ArrayRef<unsigned> operands, ArrayRef<SmallVector<OpFoldResult>> offsets,
+    ArrayRef<SmallVector<OpFoldResult>> sizes) {
+  SliceRegion tile;
+  for (const Range &range : getProductDomain(op, builder))
+    tile.append({range.offset, range.size});
+  size_t kLoop = tile.offsets.size() - 1;
+  llvm::SmallBitVector isGiven(kLoop + 1);
+  for (auto [i, number] : llvm::enumerate(operands)) {
+    std::optional<SmallVector<int64_t>> loops = getLoopsOfOperand(op, number);
+    if (!loops || loops->size() != offsets[i].size())
+      return failure();
+    for (auto [dim, loop] : llvm::enumerate(*loops)) {
+      // What is whole, or was given, is to be the same.
+      if ((isGiven[loop] || size_t(loop) == kLoop) &&
+          (!isEqualConstantIntOrValue(tile.offsets[loop], offsets[i][dim]) ||
+           !isEqualConstantIntOrValue(tile.sizes[loop], sizes[i][dim])))
+        return failure();
+      tile.offsets[loop] = offsets[i][dim];
+      tile.sizes[loop] = sizes[i][dim];
+      isGiven.set(loop);
+    }
+  }
   return tile;
 }

@@ -32,6 +32,16 @@ SliceRegion getProductRegionOfC(SparseProductOpInterface op,
 SliceRegion getProductTileOfC(SparseProductOpInterface op, OpBuilder &builder,
                               const SliceRegion &region);
 
+/// The tile of the iteration domain that uses all of the tiles of operands that
+/// are given. Fails where these do not go together, are of the weights, whose
+/// elements are no places in the domain, or have a part of k: sums of it would
+/// be stored, and not added.
+FailureOr<SliceRegion>
+getProductTileOfOperands(SparseProductOpInterface op, OpBuilder &builder,
+                         ArrayRef<unsigned> operands,
+                         ArrayRef<SmallVector<OpFoldResult>> offsets,
+                         ArrayRef<SmallVector<OpFoldResult>> sizes);
+
 /// Zeros for `sizes` parts of k, one dimension in front of C's; what
 /// PartialReductionOpInterface starts from. Emits an error unless
 /// `reductionDims` is k.

@@ -35,16 +35,17 @@ class NM_Op<string mnemonic, list<Trait> traits = []>
 
 /// An op that writes its `outs` operands: on tensors it has a result for each,
 /// on memrefs none.
-class NM_DestinationOp<string mnemonic, list<Trait> traits = []>
+class NM_DestinationOp<string mnemonic, list<Trait> traits = [],
+                       list<string> tilingFromOperands = []>
     : NM_Op<mnemonic, !listconcat(traits, [
         DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                                  ["reifyResultShapes"]>,
-        DeclareOpInterfaceMethods<TilingInterface, [
+        DeclareOpInterfaceMethods<TilingInterface, !listconcat([
           "getIterationDomain", "getLoopIteratorTypes",
           "getTiledImplementation", "getResultTilePosition",
-          "generateResultTileValue"]>])> {
+          "generateResultTileValue"], tilingFromOperands)>])> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
 }
@@ -61,9 +62,12 @@ class NM_ProductOp<string mnemonic>
     : NM_DestinationOp<mnemonic, [
         IsolatedFromAbove,
         DeclareOpInterfaceMethods<NM_SparseProductOpInterface>,
+
         DeclareOpInterfaceMethods<PartialReductionOpInterface, [
           "generateInitialTensorForPartialReduction", "tileToPartialReduction",
-          "mergeReductions", "getPartialResultTilePosition"]>]> {
+          "mergeReductions", "getPartialResultTilePosition"]>], [
+        "getIterationDomainTileFromOperandTiles",
+        "getTiledImplementationFromOperandTiles"]> {
   // One, or none: upstream's clone of an op crashes on a region without blocks.
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogues);
   let hasCanonicalizer = 1;
@@ -108,6 +112,33 @@ class NM_ProductOp<string mnemonic>
           detail::getProductTileOfC(
               *this, builder,
               {llvm::to_vector(offsets), llvm::to_vector(sizes)}));
+    }
+
+    LogicalResult $cppClass::getIterationDomainTileFromOperandTiles(
+        OpBuilder &builder, ArrayRef<unsigned> operands,
+        ArrayRef<SmallVector<OpFoldResult>> offsets,
+        ArrayRef<SmallVector<OpFoldResult>> sizes,
+        SmallVectorImpl<OpFoldResult> &domainOffsets,
+        SmallVectorImpl<OpFoldResult> &domainSizes) {
+      FailureOr<SliceRegion> tile = detail::getProductTileOfOperands(
+          *this, builder, operands, offsets, sizes);
+      if (failed(tile))
+        return failure();
+      domainOffsets.assign(tile->offsets);
+      domainSizes.assign(tile->sizes);
+      return success();
+    }
+
+    FailureOr<TilingResult>
+    $cppClass::getTiledImplementationFromOperandTiles(
+        OpBuilder &builder, ArrayRef<unsigned> operands,
+        ArrayRef<SmallVector<OpFoldResult>> offsets,
+        ArrayRef<SmallVector<OpFoldResult>> sizes) {
+      FailureOr<SliceRegion> tile = detail::getProductTileOfOperands(
+          *this, builder, operands, offsets, sizes);
+      if (failed(tile))
+        return failure();
+      return detail::tileProduct(*this, builder, *tile);
     }
 
     FailureOr<SmallVector<Value>>
@@ -317,198 +348,7 @@ def NM_YieldOp : NM_Op<"yield", [
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-//===----------------------------------------------------------------------===//
-// Formats
-//===----------------------------------------------------------------------===//
-
-def NM_Dense : NM_Shaped<NM_WeightElement, [2]>;
-def NM_CondensedValues : NM_Shaped<NM_WeightElement, [2]>;
-def NM_CondensedIndices : NM_Shaped<I8, [2]>;
-def NM_PackedValues : NM_Shaped<NM_WeightElement, [3]>;
-def NM_PackedIndices : NM_Shaped<I8, [3]>;
-def NM_Dim : ConfinedAttr<DefaultValuedAttr<I64Attr, "0">,
-                          [IntNonNegative, IntMaxValue<1>]>;
-
-/// A format op that iterates over (k, n) of a dense matrix.
-class NM_DenseFormatOp<string mnemonic> : NM_DestinationOp<mnemonic> {
-  let hasFolder = 1;
-  code domainDefinition = [{
-    SmallVector<Range> $cppClass::getIterationDomain(OpBuilder &builder) {
-      return detail::getDenseDomain(builder, getLoc(), getDense(), getDim());
-    }
-
-    SmallVector<utils::IteratorType> $cppClass::getLoopIteratorTypes() {
-      return {utils::IteratorType::parallel, utils::IteratorType::parallel};
-    }
-  }];
-  let extraClassDefinition = domainDefinition;
-}
-
-/// One whose result is a dense matrix.
-class NM_DenseResultOp<string mnemonic> : NM_DenseFormatOp<mnemonic> {
-  let extraClassDefinition = domainDefinition # [{
-    LogicalResult $cppClass::getResultTilePosition(
-        OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
-        ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-        SmallVector<OpFoldResult> &resultSizes) {
-      SliceRegion region = detail::swapUnlessKFirst(
-          {llvm::to_vector(offsets), llvm::to_vector(sizes)}, getDim());
-      resultOffsets = region.offsets;
-      resultSizes = region.sizes;
-      return success();
-    }
-
-    FailureOr<TilingResult>
-    $cppClass::generateResultTileValue(OpBuilder &builder, unsigned,
-                                       ArrayRef<OpFoldResult> offsets,
-                                       ArrayRef<OpFoldResult> sizes) {
-      SliceRegion tile = detail::swapUnlessKFirst(
-          {llvm::to_vector(offsets), llvm::to_vector(sizes)}, getDim());
-      return getTiledImplementation(builder, tile.offsets, tile.sizes);
-    }
-  }];
-}
-
-def NM_CompressOp : NM_DenseFormatOp<"compress"> {
-  let summary = "dense weights to condensed form";
-  let description = [{
-    Takes a dense matrix that obeys the pattern to its condensed form. `dim` is
-    the position of k in the dense operand. A window with more than N non-zero
-    units is refused: when the operand is constant, by an error that names the
-    column, the k range and the count; at run time, by `cf.assert`. -0.0 is a
-    zero. Nothing is dropped; `nm.prune` does that.
-
-    Constraints:
-    * (C1) the dense operand, the values and the indices are related as in
-      `nm.spmm` (C3), with k and n taken from the dense operand.
-    * (C2) dense operand and values have one element type.
-    * (C3) operands are all tensors or all memrefs of strided layouts; on
-      tensors there is one result for each output, of its type.
-
-    ```mlir
-    %v, %i = nm.compress <2:4> ins(%b : tensor<64x48xf32>)
-      outs(%v0, %i0 : tensor<32x48xf32>, tensor<32x48xi8>)
-      -> tensor<32x48xf32>, tensor<32x48xi8>
-    ```
-  }];
-  let arguments = (ins NM_PatternAttr:$pattern, NM_Dim:$dim, NM_Dense:$dense,
-                       NM_CondensedValues:$values, NM_CondensedIndices:$indices);
-  let assemblyFormat = [{
-    $pattern (`dim` $dim^)? `ins` `(` $dense `:` type($dense) `)`
-    `outs` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
-    attr-dict (`->` type($results)^)?
-  }];
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return ::mlir::MutableOperandRange(*this, /*start=*/1, /*length=*/2);
-    }
-  }];
-}
-
-def NM_DecompressOp : NM_DenseResultOp<"decompress"> {
-  let summary = "condensed form to dense weights";
-  let description = [{
-    Writes the dense matrix that the condensed form stands for, zeros included.
-    `dim` is the position of k in the dense output.
-
-    Constraints: (C1), (C2), (C3) as for `nm.compress`.
-
-    ```mlir
-    %b = nm.decompress <2:4>
-      ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
-      outs(%b0 : tensor<64x48xf32>) -> tensor<64x48xf32>
-    ```
-  }];
-  let arguments = (ins NM_PatternAttr:$pattern, NM_Dim:$dim,
-                       NM_CondensedValues:$values, NM_CondensedIndices:$indices,
-                       NM_Dense:$dense);
-  let assemblyFormat = [{
-    $pattern (`dim` $dim^)?
-    `ins` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
-    `outs` `(` $dense `:` type($dense) `)` attr-dict (`->` type($results)^)?
-  }];
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return getDenseMutable();
-    }
-  }];
-}
-
-def NM_PruneOp : NM_DenseResultOp<"prune"> {
-  let summary = "keeps the N largest units of every window";
-  let description = [{
-    Keeps, in every window of every block column, the N units of largest
-    magnitude (the sum of squares of a unit's elements; ties keep the lower
-    position) and writes zero elsewhere. It is the only op that drops weights,
-    and no pass inserts it. `dim` is the position of k.
-
-    Constraints:
-    * (C1) input and output have the same shape and element type.
-    * (C2) operands are all tensors or all memrefs of strided layouts; on
-      tensors there is one result, of the output's type.
-
-    ```mlir
-    %p = nm.prune <2:4> dim 1 ins(%w : tensor<48x64xf32>)
-      outs(%p0 : tensor<48x64xf32>) -> tensor<48x64xf32>
-    ```
-  }];
-  let arguments = (ins NM_PatternAttr:$pattern, NM_Dim:$dim, NM_Dense:$dense,
-                       NM_Dense:$pruned);
-  let assemblyFormat = [{
-    $pattern (`dim` $dim^)? `ins` `(` $dense `:` type($dense) `)`
-    `outs` `(` $pruned `:` type($pruned) `)` attr-dict (`->` type($results)^)?
-  }];
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return getPrunedMutable();
-    }
-  }];
-}
-
-def NM_PackOp : NM_Op<"pack", [
-    DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
-                                 ["reifyResultShapes"]>]> {
-  let summary = "condensed form to packed form";
-  let description = [{
-    Re-lays condensed weights for one schedule, as the packed form says.
-
-    Constraints:
-    * (C1) inputs are in condensed form, outputs in the packed form of the same
-      weights.
-    * (C2) one element type for the values.
-    * (C3) operands are all tensors or all memrefs of strided layouts; on
-      tensors there is one result for each output, of its type.
-
-    ```mlir
-    %pv, %pi = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2>
-      ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
-      outs(%pv0, %pi0 : tensor<3x32x16xf32>, tensor<3x32x4xi8>)
-      -> tensor<3x32x16xf32>, tensor<3x32x4xi8>
-    ```
-  }];
-  let arguments = (ins NM_PatternAttr:$pattern,
-                       NM_PackedFormAttrInterface:$packing,
-                       NM_CondensedValues:$values, NM_CondensedIndices:$indices,
-                       NM_PackedValues:$packedValues,
-                       NM_PackedIndices:$packedIndices);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = [{
-    $pattern $packing
-    `ins` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
-    `outs` `(` $packedValues `,` $packedIndices `:` type($packedValues) `,`
-               type($packedIndices) `)`
-    attr-dict (`->` type($results)^)?
-  }];
-  let hasVerifier = 1;
-  let hasFolder = 1;
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return ::mlir::MutableOperandRange(*this, /*start=*/2, /*length=*/2);
-    }
-  }];
-}
+include "nm/Dialect/NM/IR/NMFormats.td"
 
 //===----------------------------------------------------------------------===//
 // The program edge
