@@ -11,6 +11,7 @@
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
 #include "nm/Dialect/NM/GPUTransforms/Passes.h"
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
@@ -31,6 +32,7 @@ void mlir::nm::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllGPUToLLVMIRTranslations(registry);
   registry.insert<NMDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerTransformDialectExtension(registry);
 }
 
 void mlir::nm::registerAllPasses() {

@@ -168,10 +168,14 @@ verifyClusterSize(SparseProductOpInterface op, const GpuTile &tile,
                            << " blocks, as its schedule has, but got " << size;
 }
 
-LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
-                                              scf::ForallOp blocks,
-                                              int64_t maxSharedMemory,
-                                              int64_t earlyBlocks) {
+/// Expands the products in `blocks` by their strategy, and launches it. Emits
+/// an error where a block would take more than `maxSharedMemory` bytes of
+/// shared memory. Up to `earlyBlocks` blocks may be launched before the kernel
+/// before them has ended.
+static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
+                                             scf::ForallOp blocks,
+                                             int64_t maxSharedMemory,
+                                             int64_t earlyBlocks) {
   FailureOr<std::optional<ClusterSums>> cluster = ClusterSums::find(blocks);
   if (failed(cluster))
     return failure();
@@ -291,8 +295,14 @@ static LogicalResult verifyCopies(scf::ForallOp loop) {
   return failure(result.wasInterrupted());
 }
 
-static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop,
-                                 int64_t maxSharedMemory, int64_t earlyBlocks) {
+LogicalResult mlir::nm::convertBlocksToLaunch(RewriterBase &rewriter,
+                                              scf::ForallOp loop) {
+  if (!isMappedToBlocks(loop))
+    return loop.emitOpError() << "expected a mapping to blocks, #gpu.block, as "
+                                 "nm-tile-to-gpu-blocks gives it";
+  FailureOr<::nm::GpuChip> chip = getChip(loop);
+  if (failed(chip))
+    return failure();
   if (failed(verifyCopies(loop)))
     return failure();
   if (loop->getNumResults() != 0)
@@ -301,9 +311,10 @@ static LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop,
            << loop->getNumResults();
   if (isElementwise(loop))
     return convertElementwiseToLaunch(rewriter, loop);
-  return hasRoles(loop) ? convertRolesToLaunch(rewriter, loop, maxSharedMemory)
-                        : convertBlocksToLaunch(rewriter, loop, maxSharedMemory,
-                                                earlyBlocks);
+  return hasRoles(loop)
+             ? convertRolesToLaunch(rewriter, loop, chip->sharedPerBlock)
+             : convertProductsToLaunch(rewriter, loop, chip->sharedPerBlock,
+                                       chip->earlyBlocks());
 }
 
 namespace {
@@ -321,15 +332,9 @@ struct ConvertNMToGPU : mlir::nm::impl::ConvertNMToGPUBase<ConvertNMToGPU> {
       if (isMappedToBlocks(loop))
         loops.push_back(loop);
     });
-    if (loops.empty())
-      return;
-    FailureOr<::nm::GpuChip> chip = getChip(getOperation());
-    if (failed(chip))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      if (failed(convertLoop(rewriter, loop, chip->sharedPerBlock,
-                             chip->earlyBlocks())))
+      if (failed(convertBlocksToLaunch(rewriter, loop)))
         return signalPassFailure();
   }
 };

@@ -17,14 +17,11 @@ namespace mlir::nm {
 #define GEN_PASS_DECL
 #include "nm/Conversion/NMToGPU/NMToGPU.h.inc"
 
-/// Expands the products in `blocks`, an scf.forall mapped to #gpu.block, by
-/// their strategy, and launches it. Emits an error where a block would take
-/// more than `maxSharedMemory` bytes of shared memory. Up to `earlyBlocks`
-/// blocks may be launched before the kernel before them has ended.
+/// Expands what is in `blocks`, an scf.forall on memrefs that is mapped to
+/// #gpu.block, products by their strategy, and launches it: what
+/// convert-nm-to-gpu does to one loop. The module says which chip it is for.
 LogicalResult convertBlocksToLaunch(RewriterBase &rewriter,
-                                    scf::ForallOp blocks,
-                                    int64_t maxSharedMemory,
-                                    int64_t earlyBlocks = 0);
+                                    scf::ForallOp blocks);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/NMToGPU/NMToGPU.h.inc"

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+#include "nm/Dialect/NM/GPUTransforms/Stages.h"
 
 #include "StagedTile.h"
 #include "WarpRoles.h"
@@ -359,7 +359,18 @@ static bool canPipeline(scf::ForOp loop, StagedTile &tile) {
   });
 }
 
-static LogicalResult pipelineTile(RewriterBase &rewriter, SpMMOp product) {
+/// Whether its A was copied to workgroup memory.
+static bool isStaged(SpMMOp op) {
+  auto type = dyn_cast<MemRefType>(op.getA().getType());
+  return hasGpuSchedule(op) && type &&
+         gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
+}
+
+LogicalResult mlir::nm::pipelineCopies(RewriterBase &rewriter, SpMMOp product) {
+  if (!isStaged(product))
+    return product.emitOpError()
+           << "expected a schedule for a GPU and an A in workgroup memory, as "
+              "nm-stage-shared-memory makes it";
   BlockTiling tiling = product.getScheduleAttr().getTiling();
   auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
   // Views of C among others, which is stored behind the loop.
@@ -388,14 +399,12 @@ struct NMPipelineCopies
   void runOnOperation() override {
     SmallVector<SpMMOp> products;
     getOperation()->walk([&](SpMMOp op) {
-      auto type = dyn_cast<MemRefType>(op.getA().getType());
-      if (hasGpuSchedule(op) && type &&
-          gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type))
+      if (isStaged(op))
         products.push_back(op);
     });
     IRRewriter rewriter(&getContext());
     for (SpMMOp op : products)
-      if (failed(pipelineTile(rewriter, op)))
+      if (failed(pipelineCopies(rewriter, op)))
         return signalPassFailure();
   }
 };

@@ -1,6 +1,6 @@
 //===- SelectGpuSchedule.cpp - How each product is mapped to a GPU --------===//
 
-#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+#include "nm/Dialect/NM/GPUTransforms/Stages.h"
 
 #include "GpuProductCost.h"
 #include "GpuStrategy.h"
@@ -35,26 +35,25 @@ using ::nm::GpuProduct;
 /// Columns that share what little there is of an index of dense weights.
 static constexpr int64_t kDenseColumns = 32;
 
-namespace {
-struct NMSelectGpuSchedule
-    : mlir::nm::impl::NMSelectGpuScheduleBase<NMSelectGpuSchedule> {
-  using NMSelectGpuScheduleBase::NMSelectGpuScheduleBase;
+//===----------------------------------------------------------------------===//
+// Selection
+//===----------------------------------------------------------------------===//
 
-  void runOnOperation() override {
-    FailureOr<GpuChip> found = getChip(getOperation());
-    if (failed(found) || failed(readGiven()))
-      return signalPassFailure();
-    WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
-      bool isGiven = op.getScheduleAttr() != nullptr;
-      return WalkResult(isGiven ? takeGiven(op, *found) : select(op, *found));
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
+namespace {
+/// Gives products their schedules, by the options of nm-select-gpu-schedule.
+class GpuScheduleSelection {
+public:
+  GpuScheduleSelection(MLIRContext *context,
+                       const NMSelectGpuScheduleOptions &options)
+      : context(context), options(options) {}
+
+  /// Parses the option `schedule`. Errors are at `where`.
+  LogicalResult readOptions(Operation *where);
+  LogicalResult run(SparseProductOpInterface op, const GpuChip &gpu) {
+    return op.getScheduleAttr() ? takeGiven(op, gpu) : select(op, gpu);
   }
 
 private:
-  /// Parses the option `schedule`.
-  LogicalResult readGiven();
   /// Checks the schedule that an op came with, and records it.
   LogicalResult takeGiven(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
@@ -72,17 +71,19 @@ private:
   std::string chooseDense(SparseProductOpInterface op, const GpuChip &gpu,
                           ::nm::Result<ScheduleChoice> &chosen);
 
+  MLIRContext *context;
+  const NMSelectGpuScheduleOptions &options;
   /// What the option `schedule` says.
   ScheduleAttrInterface given;
 };
 } // namespace
 
-LogicalResult NMSelectGpuSchedule::readGiven() {
-  if (schedule.empty())
+LogicalResult GpuScheduleSelection::readOptions(Operation *where) {
+  if (options.schedule.empty())
     return success();
-  auto emitError = [&] { return getOperation()->emitError(); };
+  auto emitError = [&] { return where->emitError(); };
   FailureOr<ScheduleAttrInterface> parsed =
-      parseSchedule(schedule, &getContext(), emitError);
+      parseSchedule(options.schedule, context, emitError);
   if (failed(parsed))
     return failure();
   given = *parsed;
@@ -93,8 +94,8 @@ LogicalResult NMSelectGpuSchedule::readGiven() {
                      << given;
 }
 
-LogicalResult NMSelectGpuSchedule::checkCluster(SparseProductOpInterface op,
-                                                const GpuChip &gpu) {
+LogicalResult GpuScheduleSelection::checkCluster(SparseProductOpInterface op,
+                                                 const GpuChip &gpu) {
   int64_t blocks = op.getScheduleAttr().getTiling().clusterK;
   if (blocks == 1 || gpu.hasClusters())
     return success();
@@ -127,8 +128,8 @@ static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
     record.typicalM = GpuProduct::kTypicalRows;
 }
 
-LogicalResult NMSelectGpuSchedule::takeGiven(SparseProductOpInterface op,
-                                             const GpuChip &gpu) {
+LogicalResult GpuScheduleSelection::takeGiven(SparseProductOpInterface op,
+                                              const GpuChip &gpu) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule.isForGPU() && !isa<LoopsScheduleAttr>(schedule))
     return op->emitOpError()
@@ -144,8 +145,9 @@ LogicalResult NMSelectGpuSchedule::takeGiven(SparseProductOpInterface op,
 }
 
 /// The way that is right for every product and fast for none.
-void NMSelectGpuSchedule::selectLoops(SparseProductOpInterface op,
-                                      const GpuChip &gpu, const Twine &reason) {
+void GpuScheduleSelection::selectLoops(SparseProductOpInterface op,
+                                       const GpuChip &gpu,
+                                       const Twine &reason) {
   op.setScheduleAttr(LoopsScheduleAttr::get(op->getContext()));
   auto source = given ? ScheduleSource::Option : ScheduleSource::Only;
   ProductRecord record = makeRecord(op, gpu, source, reason);
@@ -174,9 +176,9 @@ static ScheduleAttrInterface chooseOwn(SparseProductOpInterface op,
 }
 
 std::string
-NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
-                                 const GpuChip &gpu,
-                                 ::nm::Result<ScheduleChoice> &chosen) {
+GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
+                                  const GpuChip &gpu,
+                                  ::nm::Result<ScheduleChoice> &chosen) {
   GpuProduct product = getGpuProduct(op);
   double dense = ::nm::estimateCublas(product, gpu);
   std::optional<std::string> obstacle =
@@ -228,7 +230,7 @@ NMSelectGpuSchedule::chooseDense(SparseProductOpInterface op,
   if (ScheduleAttrInterface own = chooseOwn(
           op, product, gpu, cublas ? cublas.getOwn() : ScheduleAttrInterface()))
     library.schedule = CublasScheduleAttr::getChecked(
-        [&] { return op->emitOpError(); }, &getContext(), own, packing);
+        [&] { return op->emitOpError(); }, context, own, packing);
   chosen = library;
   return reason;
 }
@@ -242,8 +244,8 @@ static bool fillsUp(SparseProductOpInterface op,
          ::nm::fillsUpSparseOperand(op.getPattern());
 }
 
-LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
-                                          const GpuChip &gpu) {
+LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
+                                           const GpuChip &gpu) {
   if (isa_and_present<LoopsScheduleAttr>(given)) {
     selectLoops(op, gpu, "as the schedule option says");
     return success();
@@ -269,10 +271,10 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   if (!onlyCublas) {
     packs |= given && given.getPackedForm(op.getPattern());
     GpuProduct product = getGpuProduct(op);
-    product.avoidsPrunedWeights = !denseFallback && !given;
+    product.avoidsPrunedWeights = !options.denseFallback && !given;
     chosen = chooseGpuSchedule({op, product, gpu, given, packs});
   }
-  if (onlyCublas || (denseFallback && !given))
+  if (onlyCublas || (options.denseFallback && !given))
     record.reason = chooseDense(op, gpu, chosen);
   if (!chosen && given)
     return op->emitOpError() << chosen.error().message;
@@ -288,7 +290,7 @@ LogicalResult NMSelectGpuSchedule::select(SparseProductOpInterface op,
   return setSchedule(op, gpu, *chosen, std::move(record));
 }
 
-void NMSelectGpuSchedule::warnOfParts(SparseProductOpInterface op) {
+void GpuScheduleSelection::warnOfParts(SparseProductOpInterface op) {
   if (!given || given.getTiling().splitK == 1)
     return;
   BlockTiling tiling = op.getScheduleAttr().getTiling();
@@ -314,10 +316,10 @@ static void addEstimates(SparseProductOpInterface op,
   record.sharedBytes = chosen.sharedBytes;
 }
 
-LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
-                                               const GpuChip &gpu,
-                                               const ScheduleChoice &chosen,
-                                               ProductRecord record) {
+LogicalResult GpuScheduleSelection::setSchedule(SparseProductOpInterface op,
+                                                const GpuChip &gpu,
+                                                const ScheduleChoice &chosen,
+                                                ProductRecord record) {
   if (!chosen.schedule)
     return failure();
   op.setScheduleAttr(chosen.schedule);
@@ -330,3 +332,36 @@ LogicalResult NMSelectGpuSchedule::setSchedule(SparseProductOpInterface op,
   setRecord(op, record);
   return success();
 }
+
+LogicalResult
+mlir::nm::selectGpuSchedule(SparseProductOpInterface op,
+                            const NMSelectGpuScheduleOptions &options) {
+  FailureOr<GpuChip> gpu = getChip(op);
+  GpuScheduleSelection selection(op->getContext(), options);
+  return success(succeeded(gpu) && succeeded(selection.readOptions(op)) &&
+                 succeeded(selection.run(op, *gpu)));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NMSelectGpuSchedule
+    : mlir::nm::impl::NMSelectGpuScheduleBase<NMSelectGpuSchedule> {
+  using NMSelectGpuScheduleBase::NMSelectGpuScheduleBase;
+
+  void runOnOperation() override {
+    FailureOr<GpuChip> gpu = getChip(getOperation());
+    NMSelectGpuScheduleOptions options{schedule, denseFallback};
+    GpuScheduleSelection selection(&getContext(), options);
+    if (failed(gpu) || failed(selection.readOptions(getOperation())))
+      return signalPassFailure();
+    WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {
+      return WalkResult(selection.run(op, *gpu));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,6 +1,6 @@
 //===- StageSharedMemory.cpp - Operand tiles to workgroup memory ----------===//
 
-#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+#include "nm/Dialect/NM/GPUTransforms/Stages.h"
 
 #include "GpuStrategy.h"
 
@@ -45,6 +45,23 @@ static void dropBatchDims(OpBuilder &builder, SpMMOp op) {
         dropLeadingDims(builder, op.getLoc(), operand->get(), batchDims));
 }
 
+/// Whether it is a tile of a block.
+static bool isTile(SpMMOp op) {
+  return hasGpuSchedule(op) && op.hasPureBufferSemantics() &&
+         op->getParentOfType<scf::ForallOp>();
+}
+
+LogicalResult mlir::nm::stageSharedMemory(OpBuilder &builder, SpMMOp op) {
+  if (!isTile(op))
+    return op.emitOpError()
+           << "expected operands that are memrefs and a schedule for a GPU, in "
+              "an scf.forall over blocks, as nm-tile-to-gpu-blocks and "
+              "bufferization make it";
+  dropBatchDims(builder, op);
+  const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
+  return strategy ? strategy->stage(builder, op) : success();
+}
+
 namespace {
 struct NMStageSharedMemory
     : mlir::nm::impl::NMStageSharedMemoryBase<NMStageSharedMemory> {
@@ -55,17 +72,13 @@ struct NMStageSharedMemory
       return signalPassFailure();
     SmallVector<SpMMOp> products;
     getOperation()->walk([&](SpMMOp op) {
-      if (hasGpuSchedule(op) && op.hasPureBufferSemantics() &&
-          op->getParentOfType<scf::ForallOp>())
+      if (isTile(op))
         products.push_back(op);
     });
     OpBuilder builder(&getContext());
-    for (SpMMOp op : products) {
-      dropBatchDims(builder, op);
-      const GpuStrategy *strategy = findGpuStrategy(op.getScheduleAttr());
-      if (strategy && failed(strategy->stage(builder, op)))
+    for (SpMMOp op : products)
+      if (failed(stageSharedMemory(builder, op)))
         return signalPassFailure();
-    }
   }
 };
 } // namespace

@@ -2,7 +2,7 @@
 
 #include "TileToGpuBlocks.h"
 
-#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+#include "nm/Dialect/NM/GPUTransforms/Stages.h"
 
 #include "GatherUnits.h"
 #include "LibraryEpilogue.h"
@@ -171,8 +171,19 @@ static LogicalResult tileK(RewriterBase &rewriter, SparseProductOpInterface op,
   return success();
 }
 
+/// Whether it has a schedule with tiles, or a library to look for.
+static bool isTiled(SparseProductOpInterface op) {
+  return hasGpuSchedule(op) && op.hasPureTensorSemantics() &&
+         (!op.getScheduleAttr().getTiling().block.empty() ||
+          isa<CublasScheduleAttr>(op.getScheduleAttr()));
+}
+
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
+  if (!isTiled(op))
+    return op->emitOpError() << "expected operands that are tensors and a "
+                                "schedule with a block for a GPU, as "
+                                "nm-select-gpu-schedule makes it";
   if (isa<CublasScheduleAttr>(op.getScheduleAttr())) {
     if (findLibraryEpilogue(op))
       op = branchOnLibraryEpilogue(rewriter, op);
@@ -213,13 +224,6 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   return tileK(rewriter, *outputTile, tile->k);
 }
 
-/// Whether the schedule has tiles, or a library to look for.
-static bool isTiled(SparseProductOpInterface op) {
-  return hasGpuSchedule(op) &&
-         (!op.getScheduleAttr().getTiling().block.empty() ||
-          isa<CublasScheduleAttr>(op.getScheduleAttr()));
-}
-
 namespace {
 struct NMTileToGpuBlocks
     : mlir::nm::impl::NMTileToGpuBlocksBase<NMTileToGpuBlocks> {
@@ -228,7 +232,7 @@ struct NMTileToGpuBlocks
   void runOnOperation() override {
     SmallVector<SparseProductOpInterface> products;
     getOperation()->walk([&](SparseProductOpInterface op) {
-      if (isTiled(op) && op.hasPureTensorSemantics())
+      if (isTiled(op))
         products.push_back(op);
     });
     IRRewriter rewriter(&getContext());

@@ -27,12 +27,6 @@ SparseProductOpInterface branchOnLibraryEpilogue(RewriterBase &rewriter,
 FailureOr<SparseProductOpInterface> branchOnCublas(RewriterBase &rewriter,
                                                    SparseProductOpInterface op);
 
-/// Replaces `op`, which has a GPU schedule, by an scf.forall over output tiles
-/// mapped to #gpu.block, with an scf.for over k inside. A fill of the output
-/// goes into the tile. With split_k, see splitK.
-LogicalResult tileToGpuBlocks(RewriterBase &rewriter,
-                              SparseProductOpInterface op);
-
 } // namespace mlir::nm
 
 #endif // NM_LIB_DIALECT_NM_GPUTRANSFORMS_TILETOGPUBLOCKS_H

@@ -1,6 +1,6 @@
 //===- FuseEpilogue.cpp - What follows a product, into its epilogue -------===//
 
-#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
@@ -310,20 +310,27 @@ fuseConsumer(RewriterBase &rewriter, SparseProductOpInterface op) {
   return FusedProduct(rewriter, op, consumer).create();
 }
 
+FailureOr<SparseProductOpInterface>
+mlir::nm::fuseEpilogue(RewriterBase &rewriter, SparseProductOpInterface op) {
+  if (!op.hasPureTensorSemantics())
+    return rewriter.notifyMatchFailure(op, "its operands are no tensors");
+  FailureOr<SparseProductOpInterface> fused = fuseConsumer(rewriter, op);
+  if (failed(fused))
+    return failure();
+  for (auto next = fused; succeeded(next); next = fuseConsumer(rewriter, *next))
+    fused = next;
+  return fused;
+}
+
 namespace {
 struct NMFuseEpilogue : mlir::nm::impl::NMFuseEpilogueBase<NMFuseEpilogue> {
   void runOnOperation() override {
     SmallVector<SparseProductOpInterface> products;
-    getOperation()->walk([&](SparseProductOpInterface op) {
-      if (op.hasPureTensorSemantics())
-        products.push_back(op);
-    });
+    getOperation()->walk(
+        [&](SparseProductOpInterface op) { products.push_back(op); });
     IRRewriter rewriter(&getContext());
-    for (SparseProductOpInterface op : products) {
-      FailureOr<SparseProductOpInterface> fused = op;
-      while (succeeded(fused))
-        fused = fuseConsumer(rewriter, *fused);
-    }
+    for (SparseProductOpInterface op : products)
+      (void)fuseEpilogue(rewriter, op);
   }
 };
 } // namespace

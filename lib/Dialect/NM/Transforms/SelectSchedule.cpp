@@ -1,6 +1,6 @@
 //===- SelectSchedule.cpp - How each product is mapped to the chip --------===//
 
-#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
@@ -58,18 +58,22 @@ static bool canPack(SparseProductOpInterface op) {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// Selection
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct NMSelectSchedule
-    : mlir::nm::impl::NMSelectScheduleBase<NMSelectSchedule> {
-  using NMSelectScheduleBase::NMSelectScheduleBase;
+/// Gives products their schedules, by the options of nm-select-schedule.
+class ScheduleSelection {
+public:
+  ScheduleSelection(MLIRContext *context,
+                    const NMSelectScheduleOptions &options)
+      : context(context), options(options) {}
 
-  void runOnOperation() override;
+  /// Reads the options. Errors are at `where`.
+  LogicalResult readOptions(Operation *where);
+  LogicalResult run(SparseProductOpInterface op);
 
 private:
-  LogicalResult checkOptions();
   LogicalResult checkOp(SparseProductOpInterface op);
   LogicalResult takeGiven(SparseProductOpInterface op);
   LogicalResult checkThreadTile(SparseProductOpInterface op,
@@ -91,18 +95,19 @@ private:
                                        PackingAttr packing);
   VectorScheduleAttr replaceByGiven(VectorScheduleAttr schedule);
 
+  MLIRContext *context;
+  const NMSelectScheduleOptions &options;
   CpuTarget cpu;
   /// What the option `schedule` says; null where it is empty.
   ScheduleAttrInterface given;
 };
 } // namespace
 
-LogicalResult NMSelectSchedule::checkOptions() {
-  Operation *root = getOperation();
-  auto emitError = [&] { return root->emitError(); };
-  if (!schedule.empty()) {
+LogicalResult ScheduleSelection::readOptions(Operation *where) {
+  auto emitError = [&] { return where->emitError(); };
+  if (!options.schedule.empty()) {
     FailureOr<ScheduleAttrInterface> parsed =
-        parseSchedule(schedule, &getContext(), emitError);
+        parseSchedule(options.schedule, context, emitError);
     if (failed(parsed))
       return failure();
     given = *parsed;
@@ -111,14 +116,15 @@ LogicalResult NMSelectSchedule::checkOptions() {
     return emitError() << "expected a schedule of strategy vector or loops on "
                           "the cpu, but got "
                        << given;
-  ::nm::Result<CpuTarget> found = getCpuTarget(features, threads);
+  ::nm::Result<CpuTarget> found =
+      getCpuTarget(options.features, options.threads);
   if (!found)
-    return root->emitError() << found.error().message;
+    return emitError() << found.error().message;
   cpu = *found;
   return success();
 }
 
-LogicalResult NMSelectSchedule::checkOp(SparseProductOpInterface op) {
+LogicalResult ScheduleSelection::checkOp(SparseProductOpInterface op) {
   Type type = op.getAType().getElementType();
   if (type.isF32() || type.isF16() || type.isBF16() ||
       type.isSignlessInteger(8))
@@ -129,8 +135,8 @@ LogicalResult NMSelectSchedule::checkOp(SparseProductOpInterface op) {
 }
 
 /// A tile that does not fit in registers is no schedule that anyone wants.
-LogicalResult NMSelectSchedule::checkThreadTile(SparseProductOpInterface op,
-                                                VectorScheduleAttr schedule) {
+LogicalResult ScheduleSelection::checkThreadTile(SparseProductOpInterface op,
+                                                 VectorScheduleAttr schedule) {
   ArrayRef<int64_t> tile = schedule.getThread();
   if (tile.empty())
     return success();
@@ -146,9 +152,9 @@ LogicalResult NMSelectSchedule::checkThreadTile(SparseProductOpInterface op,
                            << " lanes, but got " << tile[0] << "x" << tile[1];
 }
 
-ProductRecord NMSelectSchedule::makeRecord(SparseProductOpInterface op,
-                                           ScheduleSource source,
-                                           StringRef reason) {
+ProductRecord ScheduleSelection::makeRecord(SparseProductOpInterface op,
+                                            ScheduleSource source,
+                                            StringRef reason) {
   ProductRecord record;
   record.source = source;
   record.pattern = op.getPattern();
@@ -158,9 +164,9 @@ ProductRecord NMSelectSchedule::makeRecord(SparseProductOpInterface op,
   return record;
 }
 
-void NMSelectSchedule::addEstimates(SparseProductOpInterface op,
-                                    const CpuSchedule &chosen,
-                                    ProductRecord &record) {
+void ScheduleSelection::addEstimates(SparseProductOpInterface op,
+                                     const CpuSchedule &chosen,
+                                     ProductRecord &record) {
   int64_t batches = countBatches(op);
   record.denseEstimate = chosen.denseMicroseconds * batches;
   if (ShapedType::isDynamic(op.getStaticM()))
@@ -171,7 +177,7 @@ void NMSelectSchedule::addEstimates(SparseProductOpInterface op,
 }
 
 /// Checks the schedule that an op came with, and records it.
-LogicalResult NMSelectSchedule::takeGiven(SparseProductOpInterface op) {
+LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule.isForCPU())
     return op->emitOpError()
@@ -197,16 +203,16 @@ LogicalResult NMSelectSchedule::takeGiven(SparseProductOpInterface op) {
 
 /// The schedule that the cost model chose, with the packed form `packing`.
 VectorScheduleAttr
-NMSelectSchedule::getVectorSchedule(const CpuSchedule &chosen,
-                                    PackingAttr packing) {
-  return VectorScheduleAttr::get(&getContext(),
+ScheduleSelection::getVectorSchedule(const CpuSchedule &chosen,
+                                     PackingAttr packing) {
+  return VectorScheduleAttr::get(context,
                                  {chosen.blockM, chosen.blockN, chosen.blockK},
                                  {chosen.threadM, chosen.threadN}, packing);
 }
 
 /// `schedule` with what the option says in place of what it has.
 VectorScheduleAttr
-NMSelectSchedule::replaceByGiven(VectorScheduleAttr schedule) {
+ScheduleSelection::replaceByGiven(VectorScheduleAttr schedule) {
   auto option = dyn_cast_if_present<VectorScheduleAttr>(given);
   if (!option)
     return schedule;
@@ -214,14 +220,14 @@ NMSelectSchedule::replaceByGiven(VectorScheduleAttr schedule) {
   if (packing && option.getPacking())
     packing = option.getPacking();
   return VectorScheduleAttr::get(
-      &getContext(),
+      context,
       option.getBlock().empty() ? schedule.getBlock() : option.getBlock(),
       option.getThread().empty() ? schedule.getThread() : option.getThread(),
       packing);
 }
 
-std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
-                                          CpuSchedule &chosen) {
+std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
+                                           CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
   product.pattern = getDensePattern(cpu.lanes());
   CpuSchedule dense = ::nm::selectCpuSchedule(product, cpu);
@@ -245,16 +251,16 @@ std::string NMSelectSchedule::chooseDense(SparseProductOpInterface op,
   return reason;
 }
 
-void NMSelectSchedule::selectLoops(SparseProductOpInterface op,
-                                   ScheduleSource source, StringRef reason) {
-  op.setScheduleAttr(LoopsScheduleAttr::get(&getContext()));
+void ScheduleSelection::selectLoops(SparseProductOpInterface op,
+                                    ScheduleSource source, StringRef reason) {
+  op.setScheduleAttr(LoopsScheduleAttr::get(context));
   ProductRecord record = makeRecord(op, source, reason);
   if (!whyUnknown(op))
     addEstimates(op, ::nm::selectCpuSchedule(getProduct(op), cpu), record);
   setRecord(op, record);
 }
 
-LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
+LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
   if (std::optional<StringRef> unknown = whyUnknown(op)) {
     selectLoops(op, ScheduleSource::Only, *unknown);
     return success();
@@ -272,12 +278,12 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   bool packs = canPack(op);
   if (op.getPattern().n == op.getPattern().m)
     record.reason = "the pattern keeps every weight";
-  else if (denseFallback)
+  else if (options.denseFallback)
     record.reason = chooseDense(op, chosen);
   record.fallsBack = !wasDense && isDense(op);
   PackingAttr packing = op.getPanelPacking();
   if (!op.getPackingAttr() && packs)
-    packing = PackingAttr::get(&getContext(), chosen.packing);
+    packing = PackingAttr::get(context, chosen.packing);
   VectorScheduleAttr schedule =
       replaceByGiven(getVectorSchedule(chosen, packing));
   if (failed(checkThreadTile(op, schedule)))
@@ -291,14 +297,43 @@ LogicalResult NMSelectSchedule::select(SparseProductOpInterface op) {
   return success();
 }
 
-void NMSelectSchedule::runOnOperation() {
-  if (failed(checkOptions()))
-    return signalPassFailure();
-  SmallVector<SparseProductOpInterface> products;
-  getOperation()->walk(
-      [&](SparseProductOpInterface op) { products.push_back(op); });
-  for (SparseProductOpInterface op : products)
-    if (failed(checkOp(op)) ||
-        failed(op.getScheduleAttr() ? takeGiven(op) : select(op)))
-      return signalPassFailure();
+LogicalResult ScheduleSelection::run(SparseProductOpInterface op) {
+  if (failed(checkOp(op)))
+    return failure();
+  return op.getScheduleAttr() ? takeGiven(op) : select(op);
 }
+
+LogicalResult mlir::nm::selectSchedule(SparseProductOpInterface op,
+                                       const NMSelectScheduleOptions &options) {
+  ScheduleSelection selection(op->getContext(), options);
+  return success(succeeded(selection.readOptions(op)) &&
+                 succeeded(selection.run(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NMSelectSchedule
+    : mlir::nm::impl::NMSelectScheduleBase<NMSelectSchedule> {
+  using NMSelectScheduleBase::NMSelectScheduleBase;
+
+  void runOnOperation() override {
+    NMSelectScheduleOptions options;
+    options.schedule = schedule;
+    options.denseFallback = denseFallback;
+    options.threads = threads;
+    options.features = features;
+    ScheduleSelection selection(&getContext(), options);
+    if (failed(selection.readOptions(getOperation())))
+      return signalPassFailure();
+    SmallVector<SparseProductOpInterface> products;
+    getOperation()->walk(
+        [&](SparseProductOpInterface op) { products.push_back(op); });
+    for (SparseProductOpInterface op : products)
+      if (failed(selection.run(op)))
+        return signalPassFailure();
+  }
+};
+} // namespace

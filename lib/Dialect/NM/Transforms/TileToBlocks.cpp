@@ -1,6 +1,6 @@
 //===- TileToBlocks.cpp - Tiles that CPU threads make ---------------------===//
 
-#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
@@ -71,6 +71,21 @@ static int64_t getTaskRows(linalg::LinalgOp op, int64_t elements) {
   return dropWholeTile(rows, ranges[0]);
 }
 
+static bool isTiled(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  return schedule && schedule.isForCPU() &&
+         !schedule.getTiling().block.empty() && op.hasPureTensorSemantics();
+}
+
+LogicalResult mlir::nm::tileToBlocks(RewriterBase &rewriter,
+                                     SparseProductOpInterface op) {
+  if (!isTiled(op))
+    return op->emitOpError() << "expected operands that are tensors and a "
+                                "schedule with a block for the cpu, as "
+                                "nm-select-schedule makes it";
+  return tileToForall(rewriter, cast<TilingInterface>(*op), getBlockTile(op));
+}
+
 namespace {
 struct NMTileToBlocks : mlir::nm::impl::NMTileToBlocksBase<NMTileToBlocks> {
   using NMTileToBlocksBase::NMTileToBlocksBase;
@@ -88,19 +103,14 @@ private:
 };
 } // namespace
 
-static bool isTiled(ScheduleAttrInterface schedule) {
-  return schedule && schedule.isForCPU() && !schedule.getTiling().block.empty();
-}
-
 LogicalResult NMTileToBlocks::tileProducts(RewriterBase &rewriter) {
   SmallVector<SparseProductOpInterface> products;
   getOperation()->walk([&](SparseProductOpInterface op) {
-    if (isTiled(op.getScheduleAttr()) && op.hasPureTensorSemantics())
+    if (isTiled(op))
       products.push_back(op);
   });
   for (SparseProductOpInterface op : products)
-    if (failed(tileToForall(rewriter, cast<TilingInterface>(*op),
-                            getBlockTile(op))))
+    if (failed(tileToBlocks(rewriter, op)))
       return failure();
   return success();
 }
