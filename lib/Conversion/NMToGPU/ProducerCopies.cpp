@@ -85,7 +85,8 @@ private:
     return emitter.add(firstRow, round * rowsAtOnce());
   }
   Value getListedRow(ThreadEmitter &emitter, int64_t round);
-  SmallVector<Value> loadEntries(OpBuilder &builder, Value list);
+  SmallVector<Value> loadEntries(OpBuilder &builder, Value listed);
+  SmallVector<Value> loadSomeEntries(OpBuilder &builder, Value listed);
   void carryRows(scf::ForOp loop);
   SmallVector<Value> computeRows(Value source, ArrayRef<Value> entries);
   Value getRowBytes(ThreadEmitter &emitter, Value source);
@@ -105,6 +106,11 @@ private:
   int64_t bytes() const { return width * elementBytes; }
   /// Rows of which a tile has those that it lists.
   int64_t rowsOfSource() const { return list ? list->sourceRows() : rows; }
+  /// Whether each warp starts with a window, or the rows of all are in one.
+  bool isAligned() const {
+    int64_t ofWarp = rows / warps, ofWindow = list->rowsOfWindow();
+    return ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0;
+  }
   /// Whether the list has the rows that all threads copy in `round`: those of
   /// the last warp's last lanes are furthest behind.
   bool isListed(int64_t round) const {
@@ -173,8 +179,6 @@ Value RowCopies::getListedRow(ThreadEmitter &emitter, int64_t round) {
 // Rows of a list
 //===----------------------------------------------------------------------===//
 
-/// The rows of the source that `listed` names, past the end of which there may
-/// be some.
 SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
   ThreadEmitter emitter{builder, loc};
   RowList here = *list;
@@ -186,6 +190,33 @@ SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
   return result;
 }
 
+/// The rows of the source that `listed` names. A last tile may lack some: in
+/// all others, entries are as far from each other as is known here.
+SmallVector<Value> RowCopies::loadSomeEntries(OpBuilder &builder,
+                                              Value listed) {
+  MemRefType type = typeOf(listed);
+  if (!type.isDynamicDim(1))
+    return loadEntries(builder, listed);
+  SmallVector<int64_t> whole(type.getShape());
+  whole[1] = list->windows * list->pattern.n;
+  Value count = memref::DimOp::create(builder, loc, listed, 1);
+  Value isWhole = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::uge, count,
+      arith::ConstantIndexOp::create(builder, loc, whole[1]));
+  auto known = MemRefType::get(whole, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+  auto branch = scf::IfOp::create(
+      builder, loc, isWhole,
+      [&](OpBuilder &some, Location) {
+        Value all = memref::CastOp::create(some, loc, known, listed);
+        scf::YieldOp::create(some, loc, loadEntries(some, all));
+      },
+      [&](OpBuilder &some, Location) {
+        scf::YieldOp::create(some, loc, loadEntries(some, listed));
+      });
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
 /// Entries take long to come: those of the next step are loaded first of all in
 /// this one, and what follows from them is computed last.
 void RowCopies::carryRows(scf::ForOp loop) {
@@ -195,7 +226,8 @@ void RowCopies::carryRows(scf::ForOp loop) {
     auto viewOf = [&](Value view) {
       return cloneView(rewriter, view, loop.getBody(), mapping);
     };
-    SmallVector<Value> entries = loadEntries(rewriter, viewOf(op.getRows()));
+    SmallVector<Value> entries =
+        loadSomeEntries(rewriter, viewOf(op.getRows()));
     return std::pair(viewOf(op.getSource()), entries);
   };
   rewriter.setInsertionPoint(loop);
@@ -248,6 +280,11 @@ SmallVector<Value> RowCopies::computeRows(Value source,
                                           ArrayRef<Value> entries) {
   ThreadEmitter emitter{rewriter, loc};
   Value rowBytes = getRowBytes(emitter, source);
+  // Windows of rows are found anew for each tile: kept from one to the next,
+  // they take a register each, of which a producer has few.
+  Value first = firstRow;
+  if (list && !isAligned())
+    firstRow = completeSums(rewriter, loc, firstRow).front();
   SmallVector<Value> result;
   for (int64_t round = 0; round < rounds(); ++round) {
     Value row = getListedRow(emitter, round);
@@ -255,6 +292,7 @@ SmallVector<Value> RowCopies::computeRows(Value source,
       row = list->getSourceRow(rewriter, loc, row, entries[round]);
     result.push_back(getOffset(emitter, row, rowBytes));
   }
+  firstRow = first;
   return result;
 }
 
@@ -356,7 +394,7 @@ void RowCopies::expand() {
     rewriter.setInsertionPoint(wait);
     SmallVector<Value> entries;
     if (list)
-      entries = loadEntries(rewriter, op.getRows());
+      entries = loadSomeEntries(rewriter, op.getRows());
     offsets = computeRows(op.getSource(), entries);
   }
   issue();
