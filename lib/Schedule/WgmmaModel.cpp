@@ -54,6 +54,8 @@ static constexpr int64_t kLongRow = 512;
 static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
                         kTurnsIngress = 44;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
+/// How much longer steps take where producers find a window for each row.
+static constexpr double kUnevenFactor = 1.25;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
 /// Bytes of the mbarriers of a ring and its alignment.
@@ -104,6 +106,14 @@ public:
   WgmmaSchedule schedule;
 
 private:
+  /// Whether no row only fills an instruction up, and each producer starts with
+  /// a window or all are in one.
+  bool isEven() const {
+    int64_t ofWarp = rows.padded / kProducers, ofWindow = pattern.keptRows();
+    return rows.padded == rows.kept &&
+           (gathersWgmmaUnits(pattern) || ofWarp % ofWindow == 0 ||
+            ofWindow % ofWarp == 0);
+  }
   double clocksOfTile(int64_t together) const;
   double bytesOfStore() const {
     double sums = double(schedule.blockM * schedule.blockN);
@@ -271,6 +281,8 @@ double Candidate::clocksWithProducers() const {
   if (schedule.blockM >= kLongRow)
     ingress = kLongRowIngress;
   ingress *= double(copyWidth()) / kMaxAccessBytes;
+  ingress = isEven() ? ingress : ingress / kUnevenFactor;
+  factor = isEven() ? factor : factor * kUnevenFactor;
   double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
                          double(bytesOfTile()) / ingress + kRoleCopyClocks);
   return kRoleStartClocks + double(turns) * (double(countTiles()) * step +

@@ -33,7 +33,8 @@
 // them, are stored as it wants them there (PTX ISA, "Asynchronous Warpgroup
 // Level Matrix Shared Memory Layout"). Rows are cut into tiles of H =
 // tile_rows, the last of which is filled up, and each is filled up to H' rows,
-// a multiple of an instruction's 16. A tile is P/64 panels of H' rows of 64
+// a multiple of an instruction's 16. Of tiles of whole units, the last one's
+// indices are filled up too. A tile is P/64 panels of H' rows of 64
 // elements, each of 16 bits, and has the 128-byte swizzle: columns 8*x to 8*x +
 // 7 of row r stand at 8*(x ^ r%8). Before that, of each 16 columns those at
 // even places come first: a thread's two rows of sums, eight apart, are
@@ -92,15 +93,22 @@ struct PanelPacking {
     return indexRows > 1 ? count * bytesPerGroup()
                          : (count * indexBits + 7) / 8;
   }
+  /// The unit rows that index rows are filled up to: those of an index row, or
+  /// of a tile that has whole ones.
+  int64_t unitStep(const Pattern &pattern) const {
+    bool hasWhole = tileRows != 0 && tileRows % pattern.bk == 0;
+    return hasWhole ? tileRows / pattern.bk : indexRows;
+  }
   /// u', the index rows of weights with `units` unit rows.
-  int64_t indexRowsOf(int64_t units) const {
-    return (units + indexRows - 1) / indexRows;
+  int64_t indexRowsOf(const Pattern &pattern, int64_t units) const {
+    int64_t step = unitStep(pattern);
+    return (units + step - 1) / step * (step / indexRows);
   }
   /// w' / V, the rows of chunks of weights with `units` unit rows.
   int64_t chunkRowsOf(const Pattern &pattern, int64_t units) const {
     if (tileRows != 0)
       return (units * pattern.bk + tileRows - 1) / tileRows * filledTileRows();
-    return indexRowsOf(units) * indexRows * pattern.bk / chunkRows;
+    return indexRowsOf(pattern, units) * indexRows * pattern.bk / chunkRows;
   }
   /// H', the rows that a tile is filled up to.
   int64_t filledTileRows() const {
@@ -163,7 +171,8 @@ struct PanelPacking {
   /// [panels, u', s], in bytes, with the panels of lists.
   std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
-    return {indexPanelsOf(panels(pattern, n)), indexRowsOf(pattern.unitRows(k)),
+    return {indexPanelsOf(panels(pattern, n)),
+            indexRowsOf(pattern, pattern.unitRows(k)),
             bytesPerIndexRow(pattern)};
   }
   /// The position of row r, column c of a panel in its row of chunks.

@@ -90,7 +90,7 @@ private:
 /// The k that the staged rows of A span, those of padded index rows included.
 int64_t GemvExpansion::stagedRows() const {
   int64_t windows = tile.k / pattern.windowRows();
-  int64_t units = packing.indexRowsOf(windows * pattern.n) * packing.indexRows;
+  int64_t units = packing.indexRowsOf(pattern, windows * pattern.n) * packing.indexRows;
   return llvm::divideCeil(units, pattern.n) * pattern.windowRows();
 }
 

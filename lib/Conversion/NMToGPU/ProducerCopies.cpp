@@ -86,7 +86,6 @@ private:
   }
   Value getListedRow(ThreadEmitter &emitter, int64_t round);
   SmallVector<Value> loadEntries(OpBuilder &builder, Value listed);
-  SmallVector<Value> loadSomeEntries(OpBuilder &builder, Value listed);
   void carryRows(scf::ForOp loop);
   SmallVector<Value> computeRows(Value source, ArrayRef<Value> entries);
   Value getRowBytes(ThreadEmitter &emitter, Value source);
@@ -179,6 +178,7 @@ Value RowCopies::getListedRow(ThreadEmitter &emitter, int64_t round) {
 // Rows of a list
 //===----------------------------------------------------------------------===//
 
+/// The rows of the source that `listed` names.
 SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
   ThreadEmitter emitter{builder, loc};
   RowList here = *list;
@@ -190,33 +190,6 @@ SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
   return result;
 }
 
-/// The rows of the source that `listed` names. A last tile may lack some: in
-/// all others, entries are as far from each other as is known here.
-SmallVector<Value> RowCopies::loadSomeEntries(OpBuilder &builder,
-                                              Value listed) {
-  MemRefType type = typeOf(listed);
-  if (!type.isDynamicDim(1))
-    return loadEntries(builder, listed);
-  SmallVector<int64_t> whole(type.getShape());
-  whole[1] = list->windows * list->pattern.n;
-  Value count = memref::DimOp::create(builder, loc, listed, 1);
-  Value isWhole = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::uge, count,
-      arith::ConstantIndexOp::create(builder, loc, whole[1]));
-  auto known = MemRefType::get(whole, type.getElementType(), type.getLayout(),
-                               type.getMemorySpace());
-  auto branch = scf::IfOp::create(
-      builder, loc, isWhole,
-      [&](OpBuilder &some, Location) {
-        Value all = memref::CastOp::create(some, loc, known, listed);
-        scf::YieldOp::create(some, loc, loadEntries(some, all));
-      },
-      [&](OpBuilder &some, Location) {
-        scf::YieldOp::create(some, loc, loadEntries(some, listed));
-      });
-  return llvm::to_vector_of<Value>(branch.getResults());
-}
-
 /// Entries take long to come: those of the next step are loaded first of all in
 /// this one, and what follows from them is computed last.
 void RowCopies::carryRows(scf::ForOp loop) {
@@ -226,8 +199,7 @@ void RowCopies::carryRows(scf::ForOp loop) {
     auto viewOf = [&](Value view) {
       return cloneView(rewriter, view, loop.getBody(), mapping);
     };
-    SmallVector<Value> entries =
-        loadSomeEntries(rewriter, viewOf(op.getRows()));
+    SmallVector<Value> entries = loadEntries(rewriter, viewOf(op.getRows()));
     return std::pair(viewOf(op.getSource()), entries);
   };
   rewriter.setInsertionPoint(loop);
@@ -394,7 +366,7 @@ void RowCopies::expand() {
     rewriter.setInsertionPoint(wait);
     SmallVector<Value> entries;
     if (list)
-      entries = loadSomeEntries(rewriter, op.getRows());
+      entries = loadEntries(rewriter, op.getRows());
     offsets = computeRows(op.getSource(), entries);
   }
   issue();

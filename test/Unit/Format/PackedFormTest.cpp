@@ -387,6 +387,8 @@ TEST(PackedForm, TilesOfWgmma) {
   EXPECT_EQ(packing.windowStep(pattern), 4);
   EXPECT_EQ(packing.valueShape(pattern, 180, 130),
             (std::array<int64_t, 3>{2, 96, 128}));
+  EXPECT_EQ(packing.indexShape(pattern, 180, 130),
+            (std::array<int64_t, 3>{2, 60, 1}));
   // Chunks are where wgmma's descriptor of the tile finds them.
   constexpr int kRowBytes = 128, kBytes = 2;
   MatrixDescriptor tile{0, 32 * kRowBytes, 8 * kRowBytes, 0,
@@ -423,5 +425,19 @@ TEST(PackedForm, TilesComeBack) {
     unpackValues(packed.data(), packing, pattern, ElementType::F16, k, n,
                  again.data());
     EXPECT_EQ(values, again);
+    // Indices of whole tiles; those past the last are zero.
+    int64_t units = pattern.unitRows(k), blocks = pattern.blockColumns(n);
+    std::vector<uint8_t> indices(units * blocks), found(units * blocks);
+    for (uint8_t &index : indices)
+      index = uint8_t(draw(random, 1, 7));
+    view.indices = indices.data();
+    auto [indexPanels, indexRows, bytes] = packing.indexShape(pattern, k, n);
+    EXPECT_EQ(indexRows % packing.tileRows, 0);
+    std::vector<uint8_t> lists(indexPanels * indexRows * bytes, 9);
+    packIndices(view, packing, lists.data());
+    EXPECT_EQ(std::count(lists.begin(), lists.end(), 0),
+              int64_t(lists.size()) - units * blocks);
+    unpackIndices(lists.data(), packing, pattern, k, n, found.data());
+    EXPECT_EQ(indices, found);
   }
 }

@@ -114,28 +114,40 @@ Value WgmmaStaging::copy(CopyWay way, Value source, MemRefType type, Value list,
   return buffer;
 }
 
+/// A tile's panel of packed weights. Those that are packed in tiles have whole
+/// ones, also where rows of B end inside the last.
+static Value castToWhole(OpBuilder &builder, Location loc, Value packed,
+                         int64_t rows) {
+  auto type = cast<MemRefType>(packed.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = 1;
+  shape[1] = rows;
+  auto whole = MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+  return whole == type ? packed
+                       : memref::CastOp::create(builder, loc, whole, packed);
+}
+
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
   if (keepsAllRows())
     return copy(CopyWay::Direct, op.getA(), typeOfA());
-  return copy(CopyWay::Direct, op.getA(), typeOfA(), op.getIndices(),
+  Value indices = op.getIndices();
+  int64_t units = tile.k / pattern.windowRows() * pattern.n;
+  if (hasProducers() && op.getPanelPacking().getPacking().unitStep(pattern) > 1)
+    indices = castToWhole(builder, loc, indices, units);
+  return copy(CopyWay::Direct, op.getA(), typeOfA(), indices,
               RowListAttr::get(builder.getContext(), op.getPattern(),
                                op.getPanelPacking(),
                                tile.k / pattern.windowRows()));
 }
 
-/// Tiles of packed weights are whole, also where rows of B end inside one.
 Value WgmmaStaging::copyValues() {
   MemRefType type = typeOfValues();
   if (!hasProducers())
     return copy(CopyWay::Direct, op.getValues(), type);
-  auto source = cast<MemRefType>(op.getValues().getType());
-  auto whole = MemRefType::get(type.getShape(), source.getElementType(),
-                               source.getLayout(), source.getMemorySpace());
-  Value values = op.getValues();
-  if (whole != source)
-    values = memref::CastOp::create(builder, loc, whole, values);
-  return copy(CopyWay::Bulk, values, type);
+  return copy(CopyWay::Bulk, castToWhole(builder, loc, op.getValues(), rows),
+              type);
 }
 
 /// The index of a unit that is all rows, which no one reads.

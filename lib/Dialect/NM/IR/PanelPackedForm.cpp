@@ -55,8 +55,9 @@ StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
   int64_t chunkRows = mapSize(rows, [&](int64_t rows) {
     return panel.chunkRowsOf(pattern, rows / pattern.bk);
   });
-  int64_t indexRows = mapSize(
-      rows, [&](int64_t rows) { return panel.indexRowsOf(rows / pattern.bk); });
+  int64_t indexRows = mapSize(rows, [&](int64_t rows) {
+    return panel.indexRowsOf(pattern, rows / pattern.bk);
+  });
   int64_t indexPanels = mapSize(
       panels, [&](int64_t panels) { return panel.indexPanelsOf(panels); });
   return {{panels, chunkRows, panel.panel * panel.chunkRows},
@@ -81,7 +82,8 @@ StorageRegion PackingAttr::getStorageRegion(OpBuilder &builder, Location loc,
   // Columns are padded to whole units before they are cut into panels.
   Range1D panels = scale(scale(n, pattern.bn, pattern.bn), panel.panel, 1);
   Range1D unitRows = scale(k, pattern.windowRows(), pattern.n);
-  Range1D indexRows = scale(unitRows, panel.indexRows, 1);
+  int64_t step = panel.unitStep(pattern);
+  Range1D indexRows = scale(unitRows, step, step / panel.indexRows);
   OpFoldResult zero = builder.getIndexAttr(0);
   StorageRegion region;
   region.values.append(panels);

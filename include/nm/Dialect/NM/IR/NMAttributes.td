@@ -108,7 +108,8 @@ def NM_PackingAttr
     Strategy wgmma copies weights to shared memory a tile at a time. With
     `tile_rows` they are stored as its instructions read them there: tiles of so
     many rows, each filled up to a multiple of 16, with the 128-byte swizzle;
-    include/nm/Format/PackedForm.h has the layout.
+    include/nm/Format/PackedForm.h has the layout. Where bk divides `tile_rows`,
+    the last tile's indices are filled up with zeros, too.
 
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
