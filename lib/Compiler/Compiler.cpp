@@ -11,6 +11,7 @@
 #include "Ptxas.h"
 #include "Recovery.h"
 #include "Reference.h"
+#include "Resources.h"
 #include "Signature.h"
 #include "Stages.h"
 
@@ -151,6 +152,7 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
   if (module)
     return success(succeeded(checkSizes(*module)) &&
                    succeeded(checkDivisors(*module)) &&
+                   succeeded(loadResources(*module, options.resources)) &&
                    succeeded(checkConstants(*module)) &&
                    succeeded(checkFunctions(*module, target.kind)));
   return diagnostics.hasErrors()
@@ -432,12 +434,15 @@ static bool isInput(StringRef path, StringRef input) {
 LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
                                     const CompileOptions &options,
                                     Diagnostics &diagnostics) {
+  SmallVector<StringRef> inputs = {input};
+  llvm::append_range(inputs, options.resources);
   for (StringRef path : {output, StringRef(options.reproducer)})
-    if (isInput(path, input))
-      return diagnostics.fail(
-          "expected to write to another file than the input "
-          "'" +
-          input + "', but got '" + path + "'");
+    for (StringRef read : inputs)
+      if (isInput(path, read))
+        return diagnostics.fail(
+            "expected to write to another file than the input "
+            "'" +
+            read + "', but got '" + path + "'");
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer)
     return diagnostics.fail("cannot read '" + input +

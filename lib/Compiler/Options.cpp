@@ -47,6 +47,16 @@ static Status setArithmetic(CompileOptions &options, StringRef value) {
   return Status::success();
 }
 
+static Status setResources(CompileOptions &options, StringRef value) {
+  SmallVector<StringRef> files;
+  value.split(files, ',', -1, /*KeepEmpty=*/false);
+  if (files.empty())
+    return expected("resources to be files, separated by commas", value);
+  for (StringRef file : files)
+    options.resources.push_back(file.str());
+  return Status::success();
+}
+
 static Status setReproducer(CompileOptions &options, StringRef value) {
   if (value.empty())
     return expected("reproducer to be a file", value);
@@ -66,6 +76,10 @@ static const OptionInfo kOptions[] = {
      [](CompileOptions &options, StringRef value) {
        return setBool(options.detectWeights, "detect-weights", value);
      }},
+    {"resources", "files",
+     "files of safetensors, separated by commas, with the dense_resource "
+     "constants that the module names and has no bytes of",
+     setResources},
     {"arithmetic", "name",
      "what products of f32 may be computed by that do not say it: f32 (as "
      "accurate as f32, the default), ieee (multiply-adds in f32), bf16x3 or "

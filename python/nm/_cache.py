@@ -121,6 +121,15 @@ def key(**parts) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
+def digest(path: str) -> str:
+    """A key of a file's contents."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
+
+
 def find(content: str, compiler: str | None) -> Path | None:
     """The artifact for `content` by the build `compiler`, or by any build where
     there is no compiler: the newest one."""

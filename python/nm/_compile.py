@@ -148,6 +148,9 @@ def _content_key(text: str, settings: dict) -> str:
     # Compiled code is for the processor at hand and its number of threads,
     # unless an option says otherwise.
     native = "mcpu" not in settings
+    resources = [_cache.digest(path) for path in
+                 (settings.get("resources") or "").split(",") if path]
+    settings = {**settings, "resources": resources} if resources else settings
     return _cache.key(text=text, settings=settings,
                       processor=_cache.processor() if native else "",
                       threads=lib.runtime.nmGetNumThreads()

@@ -133,6 +133,11 @@ class SafetensorsFile(Mapping):
         return len(self._header)
 
 
+def name_of(element: str) -> str:
+    """The format's name of a type that MLIR calls `element`, or u8, i16, bool."""
+    return _NAMES[element]
+
+
 def write(path: str | os.PathLike,
           tensors: Mapping[str, tuple[str, np.ndarray] | StoredTensor],
           metadata: Mapping[str, str]) -> None:

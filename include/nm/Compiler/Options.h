@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir::nm {
 
@@ -48,6 +49,8 @@ struct CompileOptions {
   /// Whether products fall back to dense weights where those are estimated to
   /// be faster.
   bool denseFallback = true;
+  /// Files of safetensors with the bytes of constants that the module has not.
+  std::vector<std::string> resources;
   int64_t threads = 0;
   unsigned optLevel = 3;
   /// The folder of the CUDA toolkit; empty takes the one that is found.

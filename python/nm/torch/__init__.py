@@ -5,11 +5,13 @@
     model.fc1 = nm.torch.NMLinear.from_dense(model.fc1, "2:4")
     report = nm.torch.sparsify(model, {"encoder.*": "2:4"}, example)
     schedule = nm.torch.mask_layers(model, "2:4", rule="sr-ste", every=10)
+    compiled = nm.torch.export(model, example).compile("model.so")
 
 The operator behind them, torch.ops.nm.linear, works under torch.compile and in CUDA
 graphs, and has gradients for its activations, its bias and the kept weights.
 """
 
+from ._export import CompiledModel, ExportedModel, export
 from ._linear import NMLinear
 from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
@@ -17,6 +19,7 @@ from ._op import linear
 from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
 
-__all__ = ["LayerChoice", "LayerReport", "MaskSchedule", "MaskedLinear", "NMLinear",
-           "SearchReport", "SparsifyReport", "linear", "load", "mask_layers", "save",
+__all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
+           "MaskSchedule", "MaskedLinear", "NMLinear", "SearchReport",
+           "SparsifyReport", "export", "linear", "load", "mask_layers", "save",
            "search", "sparsify"]

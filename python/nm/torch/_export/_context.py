@@ -1,0 +1,143 @@
+"""What the lowering of an operator is given, and the table of lowerings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import torch
+from torch import fx
+
+from ..._errors import Error
+from ..._mlir import Dim, FunctionText, Tensor
+
+ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16",
+            torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
+            torch.int8: "i8", torch.bool: "i1"}
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A parameter, a buffer or another tensor that the graph has."""
+
+    key: str
+    tensor: torch.Tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    @property
+    def element(self) -> str:
+        return element_of(self.tensor.dtype, self.key)
+
+
+Operand = Union[Tensor, Constant, float, int, bool]
+
+
+class Context:
+    """One node of the graph, and the function that it is written to.
+
+    Attributes:
+        fn: the function.
+        node: the node.
+        shape, element: of its result, where that is one tensor.
+    """
+
+    def __init__(self, fn: FunctionText, node: fx.Node,
+                 resources: dict[str, torch.Tensor],
+                 dim_of: Callable[[Any], Dim]):
+        self.fn, self.node = fn, node
+        self._resources, self._dim_of = resources, dim_of
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            self.shape: tuple[Dim, ...] = tuple(map(dim_of, value.shape))
+            self.element = element_of(value.dtype, where(node))
+
+    def dim(self, size: Any) -> Dim:
+        """A size of the graph, which may have no number yet."""
+        return size if isinstance(size, int) else self._dim_of(size)
+
+    def tensor(self, value: Tensor | Constant) -> Tensor:
+        """The value; a constant becomes a resource of the function."""
+        if isinstance(value, Tensor):
+            return value
+        if value.element != "i1":
+            return self.resource(value, value.element)
+        # The compiler has no constants of booleans in files.
+        given = self.resource(Constant(value.key, value.tensor.to(torch.int8)), "i8")
+        return self.fn.elementwise([given], given.shape, "i1",
+                                   lambda body, x: body.cast(x, "i1"))
+
+    def resource(self, value: Constant, element: str) -> Tensor:
+        """The constant in the function, with elements that are called `element`."""
+        self._resources[value.key] = value.tensor
+        return self.fn.resource(value.key, value.shape, element)
+
+    def transposed(self, value: Constant) -> Constant:
+        """A constant matrix with rows and columns swapped, once for the function."""
+        return Constant(value.key + ".transposed", value.tensor.t())
+
+    def result_element(self, *values: Any) -> str:
+        """The type that PyTorch computes in for these operands of the node."""
+        metas = [value.meta["val"] if isinstance(value, fx.Node) else value
+                 for value in values]
+        dtype = metas[0].dtype if len(metas) == 1 else torch.result_type(*metas)
+        return element_of(dtype, where(self.node))
+
+    def refuse(self, expected: str) -> Error:
+        """What to raise for a node that is not lowered."""
+        return Error(f"{where(self.node)}: {self.node.target}: expected {expected}")
+
+
+def element_of(dtype: torch.dtype, place: str) -> str:
+    if dtype not in ELEMENTS:
+        raise Error(f"{place}: expected a tensor of a type among "
+                    f"{', '.join(str(known)[6:] for known in ELEMENTS)}, but got "
+                    f"{str(dtype)[6:]}")
+    return ELEMENTS[dtype]
+
+
+def where(node: fx.Node) -> str:
+    """The layer that a node is in, and the line of the model's code."""
+    stack = node.meta.get("nn_module_stack") or {}
+    paths = [path for path, _ in stack.values() if path]
+    place = paths[-1].removeprefix("L['self'].") if paths else "the model"
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()
+             if line.strip().startswith("File ")]
+    return f"{place} ({lines[-1]})" if lines else place
+
+
+def dim_index(c: Context, dim: int, rank: int) -> int:
+    """A dimension that may count from the end."""
+    return dim + rank if dim < 0 else dim
+
+
+def dim_indices(dims: Sequence[int] | int | None, rank: int) -> list[int]:
+    """Dimensions in order; all where there are none."""
+    if dims is None or (not isinstance(dims, int) and not len(dims)):
+        return list(range(rank))
+    given = [dims] if isinstance(dims, int) else dims
+    return sorted(dim + rank if dim < 0 else dim for dim in given)
+
+
+#: By the name of an operator without its overload, as "aten.add".
+LOWERINGS: dict[str, Callable[..., Any]] = {}
+
+
+def lowers(*names: str):
+    """Registers a function as the lowering of operators: it is given a Context and
+    the operator's arguments, with the tensors of this module for those of PyTorch."""
+    def register(function):
+        for name in names:
+            LOWERINGS[name] = function
+        return function
+    return register
+
+
+def name_of(target: Any) -> str:
+    """An operator without its overload."""
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target.overloadpacket)
+    return getattr(target, "__name__", str(target))

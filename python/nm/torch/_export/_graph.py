@@ -1,0 +1,238 @@
+"""From torch.export's graph to the text of a function."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+
+from ..._errors import Error
+from ..._mlir import Dim, FunctionText, Size, Tensor
+from ..._mlir._sizes import describe, product, symbol
+from . import (_creation, _elementwise, _products,  # noqa: F401
+               _reductions, _shapes)
+from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
+
+# Decompositions that would take apart what is lowered as a whole.
+_WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_norm")
+# Checks of sizes and types, which the compiled function has no way to fail at.
+_CHECKS = {"aten._assert_tensor_metadata", "aten._assert_scalar",
+           "aten.sym_constrain_range_for_size", "aten.sym_constrain_range"}
+
+
+@dataclass
+class Lowered:
+    """A function's text and what belongs to it.
+
+    Attributes:
+        resources: the constants of the text by key.
+        inputs: the places of the function's arguments among the model's flat ones.
+        results: for each flat result of the model its place among the function's, or
+            the value itself where it is no tensor.
+        bools: the results of the function that are booleans.
+    """
+
+    text: str
+    resources: dict[str, torch.Tensor]
+    inputs: list[int]
+    results: list[tuple[bool, Any]]
+    bools: list[bool]
+
+
+def core_aten(program: ExportedProgram) -> ExportedProgram:
+    """The program in core ATen operators, and those that are lowered whole."""
+    table = torch.export.default_decompositions()
+    for name in _WHOLE:
+        packet = getattr(torch.ops.aten, name)
+        for overload in packet.overloads():
+            table.pop(getattr(packet, overload), None)
+    return program.run_decompositions(table)
+
+
+def lower(program: ExportedProgram, name: str) -> Lowered:
+    return _Lowering(program, name).run()
+
+
+class _Lowering:
+    def __init__(self, program: ExportedProgram, name: str):
+        self._program, self._fn = program, FunctionText(name)
+        self._values: dict[fx.Node, Any] = {}
+        self._resources: dict[str, torch.Tensor] = {}
+        self._inputs: list[int] = []
+        # The nodes that stand for arguments and constants.
+        self._given: set[fx.Node] = set()
+
+    def run(self) -> Lowered:
+        self._check_operators()
+        self._read_inputs()
+        for node in self._program.graph.nodes:
+            if node.op == "call_function":
+                self._values[node] = self._lower(node)
+        return self._finish()
+
+    def _check_operators(self) -> None:
+        """Refuses all that has no lowering at once."""
+        unknown: dict[str, list[str]] = {}
+        for node in self._program.graph.nodes:
+            if node.op == "call_function" and not self._is_known(node):
+                unknown.setdefault(str(node.target), []).append(where(node))
+        if unknown:
+            listed = "; ".join(f"{name} in {_first(places)}"
+                               for name, places in unknown.items())
+            raise Error("expected operators that nm.torch.export knows, but the model "
+                        f"has {listed}")
+
+    def _is_known(self, node: fx.Node) -> bool:
+        value = node.meta.get("val")
+        return (isinstance(value, (int, torch.SymInt, torch.SymBool, bool))
+                or node.target is operator.getitem or name_of(node.target) in _CHECKS
+                or name_of(node.target) in LOWERINGS)
+
+    def _read_inputs(self) -> None:
+        program = self._program
+        user_inputs = 0
+        nodes = {node.name: node for node in program.graph.nodes}
+        for spec in program.graph_signature.input_specs:
+            node = nodes[spec.arg.name]
+            self._given.add(node)
+            if spec.kind == InputKind.USER_INPUT:
+                if isinstance(spec.arg, TensorArgument):
+                    self._inputs.append(user_inputs)
+                    self._values[node] = self._argument(node)
+                user_inputs += 1
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER,
+                               InputKind.CONSTANT_TENSOR):
+                self._values[node] = self._constant(spec)
+            else:
+                raise Error(f"{spec.target}: expected parameters, buffers and tensors "
+                            f"as constants of the model, but got a {spec.kind.name}")
+
+    def _argument(self, node: fx.Node) -> Tensor:
+        value = node.meta["val"]
+        element = element_of(value.dtype, f"argument {node.name}")
+        shape = [self._dim(size) for size in value.shape]
+        if element != "i1":
+            return self._fn.argument(shape, element)
+        # Callers have a byte for a boolean.
+        given = self._fn.argument(shape, "i8")
+        return self._fn.elementwise([given], shape, "i1",
+                                    lambda body, x: body.cast(x, "i1"))
+
+    def _constant(self, spec) -> Constant:
+        program, target = self._program, spec.target
+        found = program.state_dict.get(target)
+        if found is None:
+            found = program.constants[target]
+        return Constant(target, found.detach())
+
+    # Sizes
+
+    def _dim(self, size: int | torch.SymInt) -> Dim:
+        return size if isinstance(size, int) else self._dim_of(size.node.expr)
+
+    def _dim_of(self, expr: sympy.Expr) -> Dim:
+        if expr.is_Integer:
+            return int(expr)
+        if expr.is_Symbol:
+            return symbol(str(expr))
+        if expr.is_Mul:
+            parts = [self._dim_of(arg) for arg in expr.args]
+            return product(parts)
+        name = str(expr)
+        if name not in self._fn.sizes:
+            self._fn.sizes[name] = self._computed(expr)
+        return symbol(name)
+
+    def _computed(self, expr: sympy.Expr) -> str:
+        """The name of a size that is no product."""
+        if expr.is_Add:
+            names = [self._fn.size(self._dim_of(arg)) for arg in expr.args]
+            result = names[0]
+            for other in names[1:]:
+                result = self._fn.begin(f"arith.addi {result}, {other} : index")
+            return result
+        if type(expr).__name__ in ("FloorDiv", "Mod", "PythonMod"):
+            a, b = (self._fn.size(self._dim_of(arg)) for arg in expr.args)
+            name = "divsi" if type(expr).__name__ == "FloorDiv" else "remsi"
+            return self._fn.begin(f"arith.{name} {a}, {b} : index")
+        raise Error("expected sizes that are sums, products and quotients of those of "
+                    f"the inputs, but got {expr}")
+
+    # Nodes
+
+    def _lower(self, node: fx.Node) -> Any:
+        value = node.meta.get("val")
+        if name_of(node.target) in _CHECKS or isinstance(value, (torch.SymBool, bool)):
+            return None
+        if isinstance(value, (int, torch.SymInt)):
+            return self._dim(value)
+        args = fx.map_arg(node.args, self._value)
+        if node.target is operator.getitem:
+            return args[0][args[1]]
+        options = fx.map_arg(node.kwargs, self._value)
+        context = Context(self._fn, node, self._resources, self._dim)
+        try:
+            return LOWERINGS[name_of(node.target)](context, *args, **options)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            if isinstance(error, Error):
+                raise
+            raise Error(f"{where(node)}: {node.target}: expected arguments that "
+                        f"nm.torch.export knows, but got {node.args} {node.kwargs} "
+                        f"({type(error).__name__}: {error})") from error
+
+    def _value(self, node: fx.Node) -> Any:
+        return self._values[node]
+
+    # Results
+
+    def _finish(self) -> Lowered:
+        output = next(node for node in self._program.graph.nodes if node.op == "output")
+        tensors: list[Tensor] = []
+        results: list[tuple[bool, Any]] = []
+        bools: list[bool] = []
+        for spec, node in zip(self._program.graph_signature.output_specs,
+                              output.args[0]):
+            if spec.kind != OutputKind.USER_OUTPUT:
+                raise Error(f"{spec.target}: expected a model that does not write to "
+                            f"its buffers or arguments, but got a {spec.kind.name}; "
+                            "model.eval() often is such a one")
+            if not isinstance(spec.arg, TensorArgument):
+                results.append((False, node))
+                continue
+            results.append((True, len(tensors)))
+            tensor = self._result(node)
+            bools.append(node.meta["val"].dtype == torch.bool)
+            tensors.append(tensor)
+        if not tensors:
+            raise Error("expected a model with a tensor as its result")
+        return Lowered(self._fn.text(tensors), self._resources, self._inputs, results,
+                       bools)
+
+    def _result(self, node: fx.Node) -> Tensor:
+        """A result of the function, which is memory of its own."""
+        value = Context(self._fn, node, self._resources, self._dim).tensor(
+            self._values[node])
+        for size in value.shape:
+            if isinstance(size, Size) and (size.factor, len(size.symbols)) != (1, 1):
+                raise Error(f"{where(node)}: expected a result whose sizes are numbers "
+                            "or sizes of the arguments, which the caller makes it by, "
+                            f"but got {describe(value.shape)}")
+        if value.element == "i1":
+            return self._fn.elementwise([value], value.shape, "i8",
+                                        lambda body, x: body.cast(x, "i8"))
+        if node in self._given:
+            return self._fn.elementwise([value], value.shape, value.element,
+                                        lambda body, x: x)
+        return value
+
+
+def _first(places: Sequence[str]) -> str:
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return places[0] + more

@@ -1,0 +1,200 @@
+"""Products of matrices, with N:M weights and without, and attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..._mlir import Body, Scalar, Tensor
+from ..._mlir._function import EncodedTensor
+from ..._mlir._scalars import is_float
+from .._weights import parse_form
+from ._context import Constant, Context, lowers
+from ._elementwise import gelu, gelu_tanh, relu, silu
+from ._reductions import exponentials, keep
+
+_ACTIVATIONS: dict[str, Callable[[Body, Scalar], Scalar]] = {
+    "relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
+# Letters of the dimensions before the last two.
+_LEADING = "abcdefgh"
+
+
+@lowers("aten.linear")
+def _linear(c: Context, x: Tensor | Constant, weight: Tensor | Constant,
+            bias: Tensor | Constant | None = None) -> Tensor:
+    return linear(c, c.tensor(x), weight, bias)
+
+
+@lowers("nm.linear")
+def _nm_linear(c: Context, x: Tensor | Constant, values: Constant, indices: Constant,
+               form: str, bias: Tensor | Constant | None, activation: str) -> Tensor:
+    pattern, shape = parse_form(form)
+    if not isinstance(values, Constant) or not isinstance(indices, Constant):
+        raise c.refuse("a weight that is a parameter of the model, not one that is "
+                       "computed")
+    weight = c.fn.assemble(c.tensor(values), c.resource(indices, "i8"), shape,
+                           str(pattern))
+    return linear(c, c.tensor(x), weight, bias, activation)
+
+
+def linear(c: Context, x: Tensor, weight: Tensor | Constant | EncodedTensor,
+           bias: Tensor | Constant | None, activation: str = "") -> Tensor:
+    """activation(x · weightᵀ + bias) of a weight [n, k]."""
+    leading = _LEADING[:len(x.shape) - 1]
+    if len(weight.shape) == 1:
+        # A vector for a weight is a product without n.
+        weight = c.tensor(weight)
+        sums = c.fn.contract(x, leading + "k", weight, "k", leading, leading + "k")
+        return _epilogue(c, sums, bias, activation)
+    of_weight = "nk"
+    if isinstance(weight, Constant):
+        weight, of_weight = c.transposed(weight), "kn"
+    if not isinstance(weight, EncodedTensor):
+        weight = c.tensor(weight)
+    sums = c.fn.contract(x, leading + "k", weight, of_weight, leading + "n",
+                         leading + "nk")
+    return _epilogue(c, sums, bias, activation)
+
+
+def _epilogue(c: Context, sums: Tensor, bias: Tensor | Constant | None,
+              activation: str = "", scale: float = 1, bias_scale: float = 1) -> Tensor:
+    """activation(scale · sums + bias_scale · bias), of the result's type."""
+    parts = [] if bias is None else [c.tensor(bias)]
+
+    def code(body: Body, value: Scalar, *rest: Scalar) -> Scalar:
+        if scale != 1:
+            value = body.mul(value, body.constant(scale, value.element))
+        for each in rest:
+            term = body.cast(each, value.element)
+            if bias_scale != 1:
+                term = body.mul(term, body.constant(bias_scale, value.element))
+            value = body.add(value, term)
+        if activation:
+            value = _ACTIVATIONS[activation](body, value)
+        return body.cast(value, c.element)
+
+    if not parts and not activation and scale == 1 and sums.element == c.element:
+        return sums
+    return c.fn.elementwise([sums, *parts], c.shape, c.element, code)
+
+
+# Products of two activations, or of a weight [k, n]
+
+@lowers("aten.mm", "aten.bmm", "aten.mv", "aten.dot")
+def _matmul(c: Context, a: Tensor | Constant, b: Tensor | Constant) -> Tensor:
+    return _epilogue(c, _product(c, a, b), None)
+
+
+@lowers("aten.addmm", "aten.baddbmm", "aten.addmv", "aten.addbmm")
+def _addmm(c: Context, bias: Tensor | Constant, a: Tensor | Constant,
+           b: Tensor | Constant, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    if "addbmm" in str(c.node.target) and "baddbmm" not in str(c.node.target):
+        raise c.refuse("baddbmm in its place")
+    return _epilogue(c, _product(c, a, b), bias if beta else None, "", alpha, beta)
+
+
+def _product(c: Context, a: Tensor | Constant, b: Tensor | Constant) -> Tensor:
+    a, b = c.tensor(a), c.tensor(b)
+    batch = _LEADING[:len(b.shape) - 2] if len(b.shape) > 1 else ""
+    of_a = batch + ("mk" if len(a.shape) > 1 else "k")
+    of_b = batch + ("kn" if len(b.shape) > 1 else "k")
+    out = (of_a + of_b[len(batch):]).replace("k", "")
+    # The last dimension of the result runs innermost, where elements are neighbours.
+    order = batch + of_a[len(batch):].replace("k", "") + "k" + (
+        "n" if "n" in of_b else "")
+    is_product_of_weight = not batch and "m" in out and "n" in out
+    if is_product_of_weight:
+        order = "mnk"
+    return c.fn.contract(a, of_a, b, of_b, out, order)
+
+
+# Attention
+
+@lowers("aten.scaled_dot_product_attention")
+def _attention(c: Context, query: Tensor, key: Tensor, value: Tensor,
+               mask: Tensor | Constant | None = None, dropout: float = 0,
+               is_causal: bool = False, *, scale: float | None = None,
+               enable_gqa: bool = False) -> Tensor:
+    query, key, value = map(c.tensor, (query, key, value))
+    if dropout:
+        raise c.refuse(f"no dropout, as in evaluation mode, but got {dropout}")
+    groups = _query_groups(c, query, key) if enable_gqa else 1
+    out_shape = list(c.shape)
+    if groups != 1:
+        # Heads of queries that share a key are a dimension of their own.
+        query = _split_heads(c, query, groups)
+        key, value = (c.fn.reshape(each, [*each.shape[:-2], 1, *each.shape[-2:]])
+                      for each in (key, value))
+        out_shape = [*query.shape[:-1], value.shape[-1]]
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = c.tensor(mask)
+        if groups != 1 and len(mask.shape) > 2:
+            mask = _split_heads(c, mask, groups if mask.shape[-3] != 1 else 1)
+    scores = _scores(c, query, key, mask, is_causal, scale)
+    mixed = _mix(c, scores, value, out_shape)
+    return c.fn.reshape(mixed, c.shape)
+
+
+def _query_groups(c: Context, query: Tensor, key: Tensor) -> int:
+    heads, kept = query.shape[-3], key.shape[-3]
+    if not isinstance(heads, int) or not isinstance(kept, int) or heads % kept:
+        raise c.refuse("a multiple of the key's heads for the query's, but got "
+                       f"{heads} and {kept}")
+    return heads // kept
+
+
+def _split_heads(c: Context, x: Tensor, groups: int) -> Tensor:
+    heads = x.shape[-3]
+    return c.fn.reshape(x, [*x.shape[:-3], heads // groups, groups, *x.shape[-2:]])
+
+
+def _batched(c: Context, a: Tensor, b: Tensor, of_a: str, of_b: str, of_out: str,
+             order: str) -> Tensor:
+    """A product with leading dimensions, of which b may have ones where a has more."""
+    rank = len(a.shape) - 2
+    letters = _LEADING[:rank]
+    kept = [dim for dim in range(rank) if b.shape[dim] == a.shape[dim]]
+    narrow = c.fn.reshape(b, [*(b.shape[dim] for dim in kept), *b.shape[-2:]])
+    return c.fn.contract(a, letters + of_a, narrow,
+                         "".join(letters[dim] for dim in kept) + of_b,
+                         letters + of_out, letters + order)
+
+
+def _scores(c: Context, query: Tensor, key: Tensor, mask: Tensor | None,
+            is_causal: bool, scale: float) -> Tensor:
+    """scale · query · keyᵀ in f32, with -inf where nothing is to be seen."""
+    rank = len(key.shape)
+    turned = c.fn.transpose(key, [*range(rank - 2), rank - 1, rank - 2])
+    sums = _batched(c, query, turned, "mk", "kn", "mn", "mkn")
+
+    def code(body: Body, score: Scalar, *masks: Scalar) -> Scalar:
+        score = body.mul(score, body.constant(scale, score.element))
+        lowest = body.constant(-math.inf, score.element)
+        for each in masks:
+            score = (body.add(score, body.cast(each, score.element))
+                     if is_float(each.element)
+                     else body.select(body.cast(each, "i1"), score, lowest))
+        if is_causal:
+            row, column = body.loop(len(sums.shape) - 2), body.loop(len(sums.shape) - 1)
+            score = body.select(body.compare("ge", row, column), score, lowest)
+        return score
+
+    masks = [] if mask is None else [mask]
+    return c.fn.elementwise([sums, *masks], sums.shape, sums.element, code)
+
+
+def _mix(c: Context, scores: Tensor, value: Tensor, shape: list) -> Tensor:
+    """softmax(scores) · value. A row in which nothing is seen is zero."""
+    last = len(scores.shape) - 1
+    exps, sums = exponentials(c, scores, [last], masked=True)
+    mixed = _batched(c, exps, value, "mk", "kn", "mn", "mkn")
+
+    def code(body: Body, value: Scalar, weight: Scalar) -> Scalar:
+        zero = body.constant(0, value.element)
+        none = body.compare("eq", weight, zero)
+        return body.cast(body.select(none, zero, body.div(value, weight)), c.element)
+
+    return c.fn.elementwise([mixed, keep(c, sums, scores, [last])], shape, c.element,
+                            code)

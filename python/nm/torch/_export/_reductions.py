@@ -1,0 +1,247 @@
+"""Sums, means, extremes, softmax and norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from ..._mlir import Body, Scalar, Tensor
+from ..._mlir._scalars import compute_type
+from ..._mlir._sizes import product
+from ._context import Constant, Context, dim_indices, lowers
+
+_LOWEST = {"i64": -2 ** 63, "i32": -2 ** 31, "i8": -2 ** 7}
+
+
+def total(c: Context, x: Tensor, dims: Sequence[int], element: str) -> Tensor:
+    """The sums along `dims`, which they lose."""
+    return c.fn.reduce([x], dims, 0, element, lambda body, x, before: body.sum(
+        before, body.cast(x, element)))
+
+
+def largest(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
+    """The largest along `dims`, which they lose."""
+    start = _LOWEST.get(x.element, -math.inf)
+    return c.fn.reduce([x], dims, start, x.element,
+                       lambda body, x, before: body.maximum(x, before))
+
+
+def count(c: Context, x: Tensor, dims: Sequence[int]) -> int:
+    """The elements that one of a reduction's is made of."""
+    dims = [x.shape[dim] for dim in dims]
+    size = product(dims)
+    if not isinstance(size, int):
+        raise c.refuse("a mean along dimensions of a known size, but got "
+                       f"{' x '.join(map(str, dims))}")
+    return size
+
+
+def keep(c: Context, x: Tensor, like: Tensor, dims: Sequence[int]) -> Tensor:
+    """A reduction's result with ones where it lost a dimension."""
+    return c.fn.reshape(x, [1 if dim in dims else size
+                            for dim, size in enumerate(like.shape)])
+
+
+@lowers("aten.sum", "aten.mean")
+def _sum(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = None,
+         keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    x = c.tensor(x)
+    along = dim_indices(dims, len(x.shape))
+    sums = c.fn.reshape(total(c, x, along, compute_type(c.element)), c.shape)
+    size = count(c, x, along) if ".mean" in str(c.node.target) else 1
+    if size == 1 and sums.element == c.element:
+        return sums
+    return c.fn.elementwise([sums], c.shape, c.element, lambda body, s: body.cast(
+        body.div(s, body.constant(size, s.element)) if size != 1 else s, c.element))
+
+
+@lowers("aten.amax", "aten.amin")
+def _extreme(c: Context, x: Tensor | Constant, dims: Sequence[int] = (),
+             keepdim: bool = False) -> Tensor:
+    x = c.tensor(x)
+    along = dim_indices(dims, len(x.shape))
+    if ".amax" in str(c.node.target):
+        return c.fn.reshape(largest(c, x, along), c.shape)
+    start = -_LOWEST[x.element] - 1 if x.element in _LOWEST else math.inf
+    least = c.fn.reduce([x], along, start, x.element,
+                        lambda body, x, before: body.minimum(x, before))
+    return c.fn.reshape(least, c.shape)
+
+
+@lowers("aten.any", "aten.all")
+def _any(c: Context, x: Tensor | Constant, dims: Sequence[int] | int | None = None,
+         keepdim: bool = False) -> Tensor:
+    x = c.tensor(x)
+    is_any = ".any" in str(c.node.target)
+    result = c.fn.reduce(
+        [x], dim_indices(dims, len(x.shape)), not is_any, "i1",
+        lambda body, x, before: body.op(
+            "arith.ori" if is_any else "arith.andi", body.cast(x, "i1"), before))
+    return c.fn.reshape(result, c.shape)
+
+
+@lowers("aten.var", "aten.std")
+def _variance(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = None, *,
+              correction: float | None = None, keepdim: bool = False) -> Tensor:
+    x = c.tensor(x)
+    element, along = compute_type(x.element), dim_indices(dims, len(x.shape))
+    size = count(c, x, along)
+    _, squares = squares_around_mean(c, x, along, element)
+    left = size - (1 if correction is None else correction)
+
+    def code(body: Body, s: Scalar) -> Scalar:
+        variance = body.div(s, body.constant(max(left, 0), element))
+        if ".std" in str(c.node.target):
+            variance = body.op("math.sqrt", variance)
+        return body.cast(variance, c.element)
+
+    return c.fn.elementwise([c.fn.reshape(squares, c.shape)], c.shape, c.element, code)
+
+
+def squares_around_mean(c: Context, x: Tensor, along: Sequence[int], element: str
+                        ) -> tuple[Tensor, Tensor]:
+    """The mean along dimensions, and the sum of the squares of what x differs by."""
+    size = count(c, x, along)
+    sums = total(c, x, along, element)
+    mean = c.fn.elementwise([sums], sums.shape, element, lambda body, s: body.div(
+        s, body.constant(size, element)))
+
+    def square(body: Body, x: Scalar, m: Scalar, before: Scalar) -> Scalar:
+        centered = body.sub(body.cast(x, element), m)
+        return body.sum(before, body.mul(centered, centered))
+
+    return mean, c.fn.reduce([x, mean], along, 0, element, square)
+
+
+@lowers("aten.cumsum")
+def _cumsum(c: Context, x: Tensor | Constant, dim: int, **_options) -> Tensor:
+    x, rank = c.tensor(x), len(c.shape)
+    along = dim_indices(dim, rank)[0]
+    element = compute_type(c.element)
+    loops = [rank if each == along else each for each in range(rank)]
+
+    def code(body: Body, x: Scalar, before: Scalar) -> Scalar:
+        # Each sum is made anew: there are few of them where models count tokens.
+        is_before = body.compare("le", body.loop(rank), body.loop(along))
+        zero = body.constant(0, element)
+        return body.add(before, body.select(is_before, body.cast(x, element), zero))
+
+    sums = c.fn.generic([(x, loops)], c.fn.fill(0, c.shape, element), range(rank),
+                        "p" * rank + "r", code)
+    return c.fn.elementwise([sums], c.shape, c.element, lambda body, s: body.cast(
+        s, c.element)) if c.element != element else sums
+
+
+# Softmax
+
+@lowers("aten._softmax", "aten.softmax", "aten._safe_softmax")
+def _softmax(c: Context, x: Tensor | Constant, dim: int, *_options) -> Tensor:
+    x, along = c.tensor(x), dim_indices(dim, len(c.shape))
+    exps, sums = exponentials(c, x, along)
+    return c.fn.elementwise(
+        [exps, keep(c, sums, x, along)], c.shape, c.element,
+        lambda body, e, s: body.cast(body.div(e, s), c.element))
+
+
+@lowers("aten._log_softmax", "aten.log_softmax")
+def _log_softmax(c: Context, x: Tensor | Constant, dim: int, *_options) -> Tensor:
+    x, along = c.tensor(x), dim_indices(dim, len(c.shape))
+    most = keep(c, largest(c, x, along), x, along)
+    _, sums = exponentials(c, x, along)
+
+    def code(body: Body, x: Scalar, m: Scalar, s: Scalar) -> Scalar:
+        shifted = body.sub(*(body.cast(value, s.element) for value in (x, m)))
+        return body.cast(body.sub(shifted, body.op("math.log", s)), c.element)
+
+    return c.fn.elementwise([x, most, keep(c, sums, x, along)], c.shape, c.element,
+                            code)
+
+
+def exponentials(c: Context, x: Tensor, along: Sequence[int], masked: bool = False
+                 ) -> tuple[Tensor, Tensor]:
+    """exp(x - the largest x along a dimension), and the sums of it without that
+    dimension. With `masked`, a row that is all -inf has zeros."""
+    element = compute_type(x.element)
+    most = keep(c, largest(c, x, along), x, along)
+
+    def code(body: Body, x: Scalar, m: Scalar) -> Scalar:
+        x, m = body.cast(x, element), body.cast(m, element)
+        if masked:
+            lowest = body.constant(-math.inf, element)
+            m = body.select(body.compare("eq", m, lowest), body.constant(0, element), m)
+        return body.op("math.exp", body.sub(x, m))
+
+    exps = c.fn.elementwise([x, most], x.shape, element, code)
+    return exps, total(c, exps, along, element)
+
+
+# Norms
+
+@lowers("aten.native_layer_norm", "aten.layer_norm")
+def _layer_norm(c: Context, x: Tensor | Constant, sizes: Sequence[int],
+                weight: Tensor | Constant | None = None,
+                bias: Tensor | Constant | None = None, eps: float = 1e-5, *_options):
+    x = c.tensor(x)
+    element = compute_type(x.element)
+    along = list(range(len(x.shape) - len(sizes), len(x.shape)))
+    mean, squares = squares_around_mean(c, x, along, element)
+    scale = _root_of_mean(c, squares, count(c, x, along), eps)
+
+    def code(body: Body, x: Scalar, m: Scalar, s: Scalar, *affine: Scalar) -> Scalar:
+        centered = body.sub(body.cast(x, element), m)
+        return _affine(body, body.mul(centered, s), affine, bias is not None, x.element)
+
+    parts = [c.tensor(part) for part in (weight, bias) if part is not None]
+    out = c.fn.elementwise([x, *(keep(c, each, x, along) for each in (mean, scale)),
+                            *parts], x.shape, x.element, code)
+    if ".native_" not in str(c.node.target):
+        return out
+    return out, keep(c, mean, x, along), keep(c, scale, x, along)
+
+
+@lowers("aten.rms_norm", "aten._fused_rms_norm")
+def _rms_norm(c: Context, x: Tensor | Constant, sizes: Sequence[int],
+              weight: Tensor | Constant | None = None, eps: float | None = None):
+    x = c.tensor(x)
+    element = compute_type(x.element)
+    along = list(range(len(x.shape) - len(sizes), len(x.shape)))
+    if eps is None:
+        eps = torch.finfo(c.node.args[0].meta["val"].dtype).eps
+
+    def square(body: Body, x: Scalar, before: Scalar) -> Scalar:
+        wide = body.cast(x, element)
+        return body.sum(before, body.mul(wide, wide))
+
+    squares = c.fn.reduce([x], along, 0, element, square)
+    scale = _root_of_mean(c, squares, count(c, x, along), eps)
+
+    def code(body: Body, x: Scalar, s: Scalar, *affine: Scalar) -> Scalar:
+        return _affine(body, body.mul(body.cast(x, element), s), affine, False,
+                       x.element)
+
+    parts = [] if weight is None else [c.tensor(weight)]
+    out = c.fn.elementwise([x, keep(c, scale, x, along), *parts], x.shape, x.element,
+                           code)
+    return (out, keep(c, scale, x, along)) if "_fused" in str(c.node.target) else out
+
+
+def _root_of_mean(c: Context, squares: Tensor, size: int, eps: float) -> Tensor:
+    """1 / sqrt(mean + eps)."""
+    def code(body: Body, s: Scalar) -> Scalar:
+        mean = body.div(s, body.constant(size, s.element))
+        return body.op("math.rsqrt", body.add(mean, body.constant(eps, s.element)))
+    return c.fn.elementwise([squares], squares.shape, squares.element, code)
+
+
+def _affine(body: Body, value: Scalar, affine: Sequence[Scalar], has_bias: bool,
+            element: str) -> Scalar:
+    """value · weight + bias, of those that there are."""
+    parts = [body.cast(part, value.element) for part in affine]
+    bias = parts.pop() if has_bias else None
+    for weight in parts:
+        value = body.mul(value, weight)
+    if bias is not None:
+        value = body.add(value, bias)
+    return body.cast(value, element)

@@ -1,0 +1,222 @@
+"""Operators that put elements to other places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._mlir import Body, Dim, Scalar, Tensor
+from ._context import Constant, Context, dim_index, lowers
+
+
+@lowers("aten.view", "aten._unsafe_view", "aten.reshape", "aten.unsqueeze",
+        "aten.squeeze", "aten.flatten", "aten.unflatten")
+def _view(c: Context, x: Tensor | Constant, *_sizes) -> Tensor:
+    return c.fn.reshape(c.tensor(x), c.shape)
+
+
+@lowers("aten.permute")
+def _permute(c: Context, x: Tensor | Constant, dims: Sequence[int]) -> Tensor:
+    x = c.tensor(x)
+    return c.fn.transpose(x, [dim_index(c, dim, len(x.shape)) for dim in dims])
+
+
+@lowers("aten.transpose", "aten.t")
+def _transpose(c: Context, x: Tensor | Constant, first: int = 0, second: int = 1
+               ) -> Tensor:
+    x = c.tensor(x)
+    if len(x.shape) < 2:
+        return x
+    order = list(range(len(x.shape)))
+    first, second = (dim_index(c, dim, len(order)) for dim in (first, second))
+    order[first], order[second] = order[second], order[first]
+    return c.fn.transpose(x, order)
+
+
+@lowers("aten.expand")
+def _expand(c: Context, x: Tensor | Constant, *_sizes, **_options) -> Tensor:
+    x = c.tensor(x)
+    if x.shape == c.shape:
+        return x
+    return c.fn.elementwise([x], c.shape, c.element, lambda body, x: x)
+
+
+@lowers("aten.slice")
+def _slice(c: Context, x: Tensor | Constant, dim: int = 0, begin: Any = None,
+           end: Any = None, step: int = 1) -> Tensor:
+    x = c.tensor(x)
+    dim = dim_index(c, dim, len(x.shape))
+    return c.fn.slice(x, dim, _begin(c, begin or 0, x.shape[dim]), c.shape[dim], step)
+
+
+def _begin(c: Context, begin: Any, size: Dim) -> Dim:
+    """Where a slice begins; below zero it counts from the end."""
+    begin = c.dim(begin)
+    if not isinstance(begin, int):
+        return begin
+    if isinstance(size, int):
+        return min(max(begin + size if begin < 0 else begin, 0), size)
+    if begin < 0:
+        raise c.refuse(f"a slice from the begin of a dimension of unknown size, but "
+                       f"got one from {begin}")
+    return begin
+
+
+@lowers("aten.select")
+def _select(c: Context, x: Tensor | Constant, dim: int, place: Any) -> Tensor:
+    x = c.tensor(x)
+    dim = dim_index(c, dim, len(x.shape))
+    return c.fn.reshape(c.fn.slice(x, dim, _begin(c, place, x.shape[dim]), 1), c.shape)
+
+
+@lowers("aten.split_with_sizes", "aten.split", "aten.chunk", "aten.unbind")
+def _split(c: Context, x: Tensor | Constant, *args) -> tuple[Tensor, ...]:
+    x, parts, begin = c.tensor(x), [], 0
+    is_unbind = ".unbind" in str(c.node.target)
+    dim = dim_index(c, (args if is_unbind else args[1:] or (0,) )[0] if args else 0,
+                    len(x.shape))
+    for value in c.node.meta["val"]:
+        shape = [c.dim(size) for size in value.shape]
+        size = 1 if is_unbind else shape[dim]
+        if not isinstance(size, int):
+            raise c.refuse("parts of a known size")
+        parts.append(c.fn.reshape(c.fn.slice(x, dim, begin, size), shape))
+        begin += size
+    return tuple(parts)
+
+
+@lowers("aten.cat")
+def _cat(c: Context, tensors: Sequence[Tensor | Constant], dim: int = 0) -> Tensor:
+    # PyTorch leaves out empty vectors, whatever the rank of the others.
+    given = [c.tensor(tensor) for tensor in tensors if tuple(tensor.shape) != (0,)]
+    cast = [each if each.element == c.element else c.fn.elementwise(
+        [each], each.shape, c.element, lambda body, x: body.cast(x, c.element))
+        for each in given]
+    return c.fn.concatenate(cast, dim_index(c, dim, len(c.shape)), c.shape)
+
+
+@lowers("aten.repeat")
+def _repeat(c: Context, x: Tensor | Constant, repeats: Sequence[int]) -> Tensor:
+    x = c.tensor(x)
+    padded = [1] * (len(repeats) - len(x.shape)) + list(x.shape)
+    # Of each dimension its copies first: [r0, s0, r1, s1, ...].
+    ones = [size for dim in padded for size in (1, dim)]
+    wide = [size for dim, times in zip(padded, repeats) for size in (c.dim(times), dim)]
+    copies = c.fn.elementwise([c.fn.reshape(x, ones)], wide, c.element,
+                              lambda body, x: x)
+    return c.fn.reshape(copies, c.shape)
+
+
+@lowers("aten.flip")
+def _flip(c: Context, x: Tensor | Constant, dims: Sequence[int]) -> Tensor:
+    x = c.tensor(x)
+    turned = {dim_index(c, dim, len(x.shape)) for dim in dims}
+    sizes = {dim: c.fn.size(x.shape[dim]) for dim in turned}
+
+    def code(body: Body) -> Scalar:
+        places = []
+        for dim in range(len(x.shape)):
+            place = body.loop(dim, "index")
+            if dim in turned:
+                last = body.sub(Scalar(sizes[dim], "index"), body.constant(1, "index"))
+                place = body.sub(last, place)
+            places.append(place)
+        return body.extract(x, places)
+
+    return c.fn.elementwise([], c.shape, c.element, code)
+
+
+@lowers("aten.constant_pad_nd")
+def _pad(c: Context, x: Tensor | Constant, padding: Sequence[int], value: float = 0
+         ) -> Tensor:
+    x, rank = c.tensor(x), len(c.shape)
+    if any(isinstance(pad, int) and pad < 0 for pad in padding):
+        raise c.refuse(f"no padding below zero, but got {list(padding)}")
+    low = [0] * rank
+    for i in range(len(padding) // 2):
+        low[rank - 1 - i] = padding[2 * i]
+    filled = c.fn.fill(value, c.shape, c.element)
+    return c.fn.insert(x, filled, low)
+
+
+# Places that are data
+
+@lowers("aten.embedding")
+def _embedding(c: Context, table: Tensor | Constant, places: Tensor | Constant,
+               *_options) -> Tensor:
+    return gather(c, c.tensor(table), [c.tensor(places)], 0)
+
+
+@lowers("aten.index_select")
+def _index_select(c: Context, x: Tensor | Constant, dim: int,
+                  places: Tensor | Constant) -> Tensor:
+    x = c.tensor(x)
+    return gather(c, x, [c.tensor(places)], dim_index(c, dim, len(x.shape)))
+
+
+@lowers("aten.index")
+def _index(c: Context, x: Tensor | Constant,
+           places: Sequence[Tensor | Constant | None]) -> Tensor:
+    given = [dim for dim, each in enumerate(places) if each is not None]
+    if given != list(range(given[0], given[-1] + 1)):
+        raise c.refuse("tensors as indices of neighbouring dimensions")
+    tensors = [c.tensor(places[dim]) for dim in given]
+    if any(tensor.element == "i1" for tensor in tensors):
+        raise c.refuse("numbers as indices, not a mask, whose result has a size that "
+                       "depends on its elements")
+    return gather(c, c.tensor(x), tensors, given[0])
+
+
+def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int) -> Tensor:
+    """x[..., places[0], places[1], ..., ...] from dimension `dim` on. A place that
+    x has not gives NaN, or 0 of whole numbers."""
+    rank = max(len(place.shape) for place in places)
+    offset = len(c.shape) - rank - (len(x.shape) - len(places) - dim)
+    after = offset + rank
+    wide = [c.fn.reshape(each, [1] * (rank - len(each.shape)) + list(each.shape))
+            for each in places]
+    # Ones for the dimensions of x that come after, so that places broadcast.
+    wide = [c.fn.reshape(each, [*each.shape, *[1] * (len(c.shape) - after)])
+            for each in wide]
+    sizes = [c.fn.size(x.shape[dim + i]) for i in range(len(places))]
+
+    def code(body: Body, *given: Scalar) -> Scalar:
+        inner, is_there = [], None
+        for place, size in zip(given, sizes):
+            place, good = _bounded(body, place, Scalar(size, "index"))
+            inner.append(place)
+            is_there = good if is_there is None else body.op("arith.andi", is_there,
+                                                             good)
+        loops = [body.loop(loop, "index") for loop in range(len(c.shape))]
+        element = body.extract(x, [*loops[:dim], *inner, *loops[after:]])
+        missing = float("nan") if x.element.startswith(("f", "bf")) else 0
+        return body.select(is_there, element, body.constant(missing, x.element))
+
+    return c.fn.elementwise(wide, c.shape, c.element, code)
+
+
+def _bounded(body: Body, place: Scalar, size: Scalar) -> tuple[Scalar, Scalar]:
+    """A place as an index of a dimension, and whether it is in it."""
+    place, zero = body.cast(place, "index"), body.constant(0, "index")
+    below = body.compare("lt", place, zero)
+    place = body.select(below, body.add(place, size), place)
+    good = body.op("arith.andi", body.compare("ge", place, zero),
+                   body.compare("lt", place, size))
+    return body.select(good, place, zero), good
+
+
+@lowers("aten.gather")
+def _gather(c: Context, x: Tensor | Constant, dim: int, places: Tensor | Constant,
+            **_options) -> Tensor:
+    x = c.tensor(x)
+    dim = dim_index(c, dim, len(x.shape))
+    size = c.fn.size(x.shape[dim])
+
+    def code(body: Body, place: Scalar) -> Scalar:
+        place, good = _bounded(body, place, Scalar(size, "index"))
+        loops = [body.loop(loop, "index") for loop in range(len(x.shape))]
+        element = body.extract(x, [*loops[:dim], place, *loops[dim + 1:]])
+        missing = float("nan") if x.element.startswith(("f", "bf")) else 0
+        return body.select(good, element, body.constant(missing, x.element))
+
+    return c.fn.elementwise([c.tensor(places)], c.shape, c.element, code)
