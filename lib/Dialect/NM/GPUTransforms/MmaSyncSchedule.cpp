@@ -95,6 +95,8 @@ public:
     return choice;
   }
 
+  bool prefersKMajor() const override { return true; }
+
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return stageMmaSyncOperands(builder, op);
   }

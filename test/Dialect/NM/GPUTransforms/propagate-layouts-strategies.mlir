@@ -1,0 +1,23 @@
+// RUN: nm-opt %s --nm-attach-chip="chip=sm_90a" --nm-propagate-layouts 2>/dev/null | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip="chip=sm_80" --nm-propagate-layouts 2>/dev/null | FileCheck %s --check-prefix=AMPERE
+
+// Strategies that gather rows of a k-major A are worth its transposition: wgmma
+// in vectors of 128, and mma_sync in those of 32.
+// CHECK-LABEL: func @vectors_of_128
+// CHECK: linalg.transpose
+// CHECK: nm.spmm <8:32, block = 1x128> transpose_a
+func.func @vectors_of_128(%x: tensor<4096x4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x32xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = nm.spmm <8:32, block = 1x128> ins(%x, %v, %i : tensor<4096x4096xf16>, tensor<1024x4096xf16>, tensor<1024x32xi8>) outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %r : tensor<4096x4096xf16>
+}
+
+// CHECK-LABEL: func @vectors_of_32
+// CHECK: linalg.transpose
+// CHECK: nm.spmm <4:32, block = 1x32> transpose_a
+// AMPERE-LABEL: func @vectors_of_32
+// AMPERE: linalg.transpose
+// AMPERE: nm.spmm <4:32, block = 1x32> transpose_a
+func.func @vectors_of_32(%x: tensor<4096x4096xf16>, %v: tensor<512x4096xf16>, %i: tensor<512x128xi8>, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = nm.spmm <4:32, block = 1x32> ins(%x, %v, %i : tensor<4096x4096xf16>, tensor<512x4096xf16>, tensor<512x128xi8>) outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %r : tensor<4096x4096xf16>
+}
