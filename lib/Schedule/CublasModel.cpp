@@ -16,7 +16,7 @@ static constexpr double kEfficiency = 0.765, kMemoryEfficiency = 0.85;
 static constexpr double kStartMicroseconds = 8, kVectorMicroseconds = 3;
 /// The same on the tensor cores, of products and of those that stream weights.
 static constexpr double kTensorStartMicroseconds = 3.5,
-                        kTensorStreamMicroseconds = 0.4;
+                        kTensorStreamMicroseconds = 1.8;
 /// Rows up to which it streams the weights and does little else.
 static constexpr int64_t kVectorRows = 16;
 /// The same of more rows than one in f32, for which it has no such kernels.

@@ -389,12 +389,13 @@ TEST(CublasModel, EstimatesWhatWasMeasured) {
   }
 }
 
-// On the same, the best of cuBLAS and cuBLASLt.
+// On the same, as our calls of cuBLAS take, for which dense is chosen: for 64
+// rows the best of cuBLASLt's algorithms takes 8.5.
 TEST(CublasModel, EstimatesTensorCores) {
   struct {
     int64_t m, n, k;
     double microseconds;
-  } measured[] = {{64, 4096, 4096, 8.7},
+  } measured[] = {{64, 4096, 4096, 10.5},
                   {256, 4096, 4096, 14.7},
                   {1024, 4096, 4096, 48.5},
                   {4096, 4096, 4096, 186},
