@@ -90,7 +90,8 @@ private:
 /// The k that the staged rows of A span, those of padded index rows included.
 int64_t GemvExpansion::stagedRows() const {
   int64_t windows = tile.k / pattern.windowRows();
-  int64_t units = packing.indexRowsOf(pattern, windows * pattern.n) * packing.indexRows;
+  int64_t units =
+      packing.indexRowsOf(pattern, windows * pattern.n) * packing.indexRows;
   return llvm::divideCeil(units, pattern.n) * pattern.windowRows();
 }
 
@@ -248,7 +249,9 @@ int64_t GemvExpansion::stepsPerChain(const GemvWeights &weights) const {
   return std::max<int64_t>(1, ::nm::kChainRows / weights.rowsPerStep());
 }
 
-/// Whether `step` is the last of a chain of the thread.
+/// Whether `step` is the last of a chain of the thread. With a loop over chains
+/// around that over the steps of each, which would not ask, eight rows take 8
+/// to 10 % longer on an H200.
 Value GemvExpansion::endsChain(ThreadEmitter &emitter,
                                const GemvWeights &weights, Value step) const {
   int64_t steps = stepsPerChain(weights);

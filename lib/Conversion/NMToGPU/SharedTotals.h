@@ -14,6 +14,10 @@ namespace mlir::nm {
 /// thread has words of shared memory of its own for the totals, which no other
 /// thread accesses, and where there are more chains than a total takes, words
 /// of local memory for grand totals.
+///
+/// All chains end with the same tiles. Few at a time, with tiles of their own,
+/// they take more: on an H200 a block that makes a tile of 128 x 256 takes 0.3
+/// to 0.4 us to end an eighth of them, and 1.6 us to end all.
 class SharedTotals {
 public:
   /// Totals of `sums` sums, a multiple of 16, for each of `threads` threads.
