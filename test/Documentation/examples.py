@@ -7,7 +7,9 @@ Every ```mlir block with a function has to parse. Where a paragraph that names
 has to give the second. A block with `...` in it is an excerpt: `...` stands for
 what is left out of a line, or, alone on one, for lines, and the next block is
 made of the whole. A ```ptx block is an excerpt of what `nm-compile FLAGS` makes
-of the last block that linalg was in.
+of the last block that linalg was in. A ```cpp or ```cmake block is an excerpt of
+the file that the paragraph before it names, as `test/Embedding/embedder.cpp`, and
+so is a ```mlir block where a paragraph names one.
 """
 
 import os
@@ -15,6 +17,9 @@ import re
 import shlex
 import subprocess
 import sys
+
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
 
 def run_tool(tool, ir, *flags):
@@ -53,6 +58,12 @@ def first_missing(got, excerpt):
             return wanted
         at, may_skip = found[0] + 1, False
     return None
+
+
+def file_of(text):
+    """The path of the file that a paragraph names last, or None."""
+    names = re.findall(r"`(test/[\w./-]+\.\w+)`", text)
+    return os.path.join(SOURCE, names[-1]) if names else None
 
 
 def compare_excerpt(got, excerpt):
@@ -104,8 +115,17 @@ class Examples:
         return compare_excerpt(
             run_tool(self.nm_compile, self.source, *flags), ptx)
 
+    def check_file(self, text, between):
+        name = file_of(between)
+        if name is None:
+            return "expected a paragraph that names the file of\n" + text
+        with open(name, encoding="utf-8") as file:
+            return compare_excerpt(file.read(), text)
+
     def check(self, language, text, between):
         try:
+            if language in ("cpp", "cmake") or file_of(between):
+                return self.check_file(text, between)
             if language == "ptx":
                 return self.check_ptx(text, between)
             if "..." in text:
@@ -118,9 +138,9 @@ class Examples:
 def failures(tool, text):
     examples = Examples(tool)
     between = ""
-    for part in re.split(r"(^```(?:mlir|ptx)\n.*?^```$)", text,
+    for part in re.split(r"(^```(?:mlir|ptx|cpp|cmake)\n.*?^```$)", text,
                          flags=re.M | re.S):
-        block = re.fullmatch(r"```(mlir|ptx)\n(.*)```", part, flags=re.S)
+        block = re.fullmatch(r"```(mlir|ptx|cpp|cmake)\n(.*)```", part, flags=re.S)
         if not block:
             between = part
         elif failure := examples.check(block[1], block[2], between):

@@ -232,7 +232,8 @@ def check_clang_format(tree):
 
 def check_links_resolve(tree):
     for name in tree.ending(".md"):
-        for link in re.findall(r"\]\(([^)#\s]+)", tree.read(name)):
+        text = re.sub(r"^```.*?^```$", "", tree.read(name), flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)#\s]+)", text):
             if "://" not in link and not (
                     tree.root / Path(name).parent / link).exists():
                 yield f"{name}: no file at the link {link}"

@@ -1,0 +1,244 @@
+//===- embedder.cpp - Another compiler that has nm inside -----------------===//
+//
+// usage: embedder stages.mlir
+//
+// Its own dialect has an op in the same function as nm's product. It tiles that
+// through TilingInterface, expands a tile inside its own kernel, takes a
+// product through the stages one by one, and through the whole lowering, and
+// runs what comes out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Host.h"
+#include "Run.h"
+
+#include "nm/Conversion/LinalgToNM/LinalgToNM.h"
+#include "nm/Conversion/NMToLoops/NMToLoops.h"
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
+#include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
+#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Pipelines/NMToCPU.h"
+
+#include "mlir/Dialect/Arith/Transforms/BufferDeallocationOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/ControlFlow/Transforms/BufferDeallocationOpInterfaceImpl.h"
+#include "mlir/Dialect/Func/Extensions/AllExtensions.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
+#include "mlir/Dialect/Linalg/Transforms/AllInterfaces.h"
+#include "mlir/Dialect/MemRef/Transforms/AllocationOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/BufferDeallocationOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Transform/IR/TransformDialect.h"
+#include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+/// Of upstream only what this compiler has in its programs, or lowers to.
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<host::HostDialect, mlir::nm::NMDialect, func::FuncDialect,
+                  transform::TransformDialect>();
+  mlir::nm::registerBufferizableOpInterfaceExternalModels(registry);
+  mlir::nm::registerTransformDialectExtension(registry);
+  linalg::registerTransformDialectExtension(registry);
+}
+
+/// What upstream's passes between nm's ask of upstream's ops.
+static void registerInterfaces(DialectRegistry &registry) {
+  func::registerAllExtensions(registry);
+  linalg::registerAllDialectInterfaceImplementations(registry);
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  arith::registerBufferDeallocationOpInterfaceExternalModels(registry);
+  cf::registerBufferDeallocationOpInterfaceExternalModels(registry);
+  scf::registerBufferDeallocationOpInterfaceExternalModels(registry);
+  memref::registerAllocationOpInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+static LogicalResult fail(const Twine &message) {
+  llvm::errs() << "embedder: " << message << "\n";
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// The parts
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral chain = R"mlir(
+func.func @chain(%x: tensor<64x32xf32>, %v: tensor<16x48xf32>, %i: tensor<16x48xi8>,
+                 %c: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  %empty = tensor.empty() : tensor<64x32xf32>
+  %e = linalg.add ins(%x, %x : tensor<64x32xf32>, tensor<64x32xf32>)
+    outs(%empty : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %r = nm.spmm <2:4> ins(%e, %v, %i : tensor<64x32xf32>, tensor<16x48xf32>, tensor<16x48xi8>)
+    outs(%c : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return %r : tensor<64x48xf32>
+}
+)mlir";
+
+/// Cuts what makes the activations into tiles of 16 rows, and moves the product
+/// that takes them into the loop: by TilingInterface, which knows nothing of
+/// nm.
+static LogicalResult fuseProductIntoLoop(MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(chain, &context);
+  if (!module)
+    return failure();
+  TilingInterface producer;
+  module->walk(
+      [&](linalg::AddOp op) { producer = cast<TilingInterface>(*op); });
+  IRRewriter rewriter(&context);
+  rewriter.setInsertionPoint(producer);
+  scf::SCFTilingOptions options;
+  options.setTileSizes({rewriter.getIndexAttr(16)});
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, producer, options);
+  if (failed(tiled))
+    return fail("expected linalg.add to be tiled");
+  rewriter.replaceOp(producer, tiled->replacements);
+  Operation *slice = nullptr;
+  module->walk([&](tensor::InsertSliceOp op) { slice = op; });
+  if (failed(scf::tileAndFuseConsumerOfSlices(rewriter, slice, tiled->loops)))
+    return fail("expected the product to be fused to the loop");
+  int64_t rows = 0;
+  module->walk([&](mlir::nm::SpMMOp op) {
+    if (op->getParentOfType<scf::ForOp>())
+      rows = op.getAType().getDimSize(0);
+  });
+  if (rows != 16 || failed(verify(*module)))
+    return fail("expected a product of 16 rows in the loop");
+  llvm::outs() << "fused a product to a loop over rows\n";
+  return success();
+}
+
+static constexpr StringLiteral kernel = R"mlir(
+func.func @kernel(%a: memref<4x8xf32, #host.scratch>, %v: memref<4x4xf32, #host.scratch>,
+                  %i: memref<4x4xi8, #host.scratch>, %c: memref<4x4xf32, #host.scratch>) {
+  host.kernel {
+    nm.spmm <2:4> ins(%a, %v, %i : memref<4x8xf32, #host.scratch>, memref<4x4xf32, #host.scratch>,
+                                   memref<4x4xi8, #host.scratch>)
+      outs(%c : memref<4x4xf32, #host.scratch>)
+  }
+  return
+}
+)mlir";
+
+/// Expands a tile in a memory space and a kernel that are this compiler's.
+static LogicalResult expandInsideKernel(MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kernel, &context);
+  if (!module)
+    return failure();
+  RewritePatternSet patterns(&context);
+  mlir::nm::populateNMToLoopsPatterns(patterns);
+  if (failed(applyPatternsGreedily(*module, std::move(patterns))))
+    return fail("expected the tile to be expanded");
+  int64_t loops = 0, products = 0;
+  module->walk([&](host::KernelOp op) {
+    op.walk([&](scf::ForOp) { ++loops; });
+    op.walk([&](mlir::nm::SpMMOp) { ++products; });
+  });
+  if (loops == 0 || products != 0)
+    return fail("expected loops in place of the product");
+  llvm::outs() << "expanded a tile inside a kernel\n";
+  return success();
+}
+
+/// The layer with linalg in place of this compiler's own op.
+static OwningOpRef<ModuleOp> makeLayer(const Layer &layer,
+                                       MLIRContext &context) {
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(layer.text(), &context);
+  RewritePatternSet patterns(&context);
+  host::populateHostToLinalgPatterns(patterns);
+  if (!module || failed(applyPatternsGreedily(*module, std::move(patterns))))
+    return {};
+  return module;
+}
+
+/// Takes the product through the stages up to tiles by transform ops, and the
+/// rest of the way by nm's passes.
+static LogicalResult runStages(const Layer &layer, MLIRContext &context,
+                               StringRef script) {
+  OwningOpRef<ModuleOp> module = makeLayer(layer, context);
+  OwningOpRef<ModuleOp> sequences = parseSourceFile<ModuleOp>(script, &context);
+  if (!module || !sequences)
+    return failure();
+  PassManager before(&context);
+  before.addPass(mlir::nm::createConvertLinalgToNM());
+  before.addPass(mlir::nm::createNMMaterializeStorage());
+  if (failed(before.run(*module)))
+    return failure();
+  auto sequence = cast<transform::TransformOpInterface>(
+      SymbolTable::lookupSymbolIn(*sequences, "tile_products"));
+  if (failed(transform::applyTransformNamedSequence(
+          *module, sequence, *sequences, transform::TransformOptions())))
+    return failure();
+  int64_t tiles = 0;
+  module->walk([&](mlir::nm::SpMMOp op) {
+    tiles += op->hasAttr("host.core") && op->getParentOfType<scf::ForallOp>();
+  });
+  if (tiles != 1)
+    return fail("expected a tile in a loop");
+  PassManager after(&context);
+  mlir::nm::buildLowerToCPU(after, mlir::nm::NMToCPUOptions());
+  if (failed(after.run(*module)))
+    return failure();
+  return layer.check(*module, "by stages");
+}
+
+static LogicalResult runWholeLowering(const Layer &layer,
+                                      MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = makeLayer(layer, context);
+  if (!module)
+    return failure();
+  mlir::nm::NMToCPUOptions options;
+  options.denseFallback = false;
+  PassManager manager(&context);
+  mlir::nm::buildNMToCPUPipeline(manager, options);
+  if (failed(manager.run(*module)))
+    return failure();
+  return layer.check(*module, "by the whole lowering");
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return fail("expected the file of the stages").failed();
+  DialectRegistry registry;
+  registerDialects(registry);
+  registerInterfaces(registry);
+  // Those that the stages name.
+  mlir::nm::registerNMPasses();
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  // Why schedules were chosen is of no interest here.
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &diagnostic) {
+    return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark);
+  });
+  Layer layer;
+  return failed(fuseProductIntoLoop(context)) ||
+         failed(expandInsideKernel(context)) ||
+         failed(runStages(layer, context, argv[1])) ||
+         failed(runWholeLowering(layer, context));
+}
