@@ -1,0 +1,296 @@
+"""Feeds nm-opt with mutated IR: no input may end its process by a signal.
+
+usage: fuzz_ir.py NM_OPT SOURCE_DIR [--seed N] [--batches N] [--seconds S]
+                  [--save FOLDER]
+
+The seeds are the IR of the lit tests, which reach every op, attribute and pass.
+A batch takes the parts of one test, makes mutants of them, and runs nm-opt on
+all of them at once, with the flags of one of the test's RUN lines or of passes
+drawn at random. What a batch does follows from the seed and its number alone,
+so that a finding can be run again. A mutant that ends nm-opt by a signal is
+reduced and printed with its flags; --save keeps it in a folder. Those that only
+take too long, or too much memory, are counted, and so are those that have
+nothing of nm's and end upstream's parser.
+"""
+
+import argparse
+import glob
+import os
+import random
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import time
+
+MUTANTS_OF_BATCH = 24
+SECONDS_OF_BATCH = 10
+BYTES_OF_PROCESS = 8 << 30
+
+NUMBERS = [0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 1023, 4096,
+           65535, 65536, 2**31 - 1, 2**31, 2**32, 2**40, 2**40 + 1, 2**62, 2**63 - 1]
+TYPES = ["f32", "f16", "bf16", "i8", "i32", "f64", "i1", "index", "f8E4M3FN", "i64"]
+WORDS = ["packing", "schedule", "transpose_a", "transpose_c", "where", "rows", "part", "tokens",
+         "async_proxy", "registers", "block", "stages", "split_k", "cluster_k"]
+TOKEN = re.compile(r"%[\w#:]+|@[\w.]+|#[\w.]+|![\w.]+|-?\d+|\w+(?:\.\w+)*|\s+|.", re.DOTALL)
+
+
+class Seeds:
+    """The parts of the lit tests' IR, and the flags that they are run with."""
+
+    def __init__(self, source):
+        self.tests = []
+        for path in sorted(glob.glob(os.path.join(source, "test/**/*.mlir"), recursive=True)):
+            with open(path) as file:
+                text = file.read()
+            runs = [found for line in re.findall(r"RUN: *(.*)", text.replace("\\\n// RUN:", ""))
+                    if (found := flags_of_run(line)) is not None]
+            parts = [without_comments(part) for part in text.split("// -----")]
+            parts = [part for part in parts if part.strip()]
+            if runs and parts and max(map(len, parts)) < 20000:
+                self.tests.append((os.path.relpath(path, source), runs, parts))
+        self.passes = []
+        for path in sorted(glob.glob(os.path.join(source, "include/nm/**/*.td"), recursive=True)):
+            with open(path) as file:
+                self.passes += re.findall(r':\s*Pass<"([\w-]+)"', file.read())
+
+
+def flags_of_run(line):
+    """The flags of `nm-opt %s FLAGS`; None for another command."""
+    words = shlex.shlex(line, posix=True, punctuation_chars="|&>")
+    words.whitespace_split = True
+    words.commenters = ""
+    command = []
+    for word in words:
+        if set(word) <= set("|&>"):
+            if word.startswith(">") and command[-1] == "2":
+                del command[-1]
+            break
+        command.append(word)
+    command = command[1:] if command[:1] == ["not"] else command
+    if command[:2] != ["nm-opt", "%s"] or any("%" in word for word in command[2:]):
+        return None
+    return [flag for flag in command[2:]
+            if not flag.startswith(("--verify-diagnostics", "--split-input-file", "-o"))]
+
+
+def without_comments(text):
+    return "\n".join(line for line in text.splitlines()
+                     if not line.lstrip().startswith("//")) + "\n"
+
+
+# Mutations: each takes tokens, and changes them in place.
+
+def change_number(tokens, draw, others):
+    places = [i for i, token in enumerate(tokens) if re.fullmatch(r"-?\d+", token)]
+    if places:
+        i = draw.choice(places)
+        number = draw.choice([draw.choice(NUMBERS), -draw.choice(NUMBERS),
+                              int(tokens[i]) + draw.choice([-1, 1]), int(tokens[i]) * 2,
+                              int(draw.choice([tokens[j] for j in places]))])
+        tokens[i] = str(number)
+
+
+def change_shape(tokens, draw, others):
+    places = [i for i, token in enumerate(tokens) if re.fullmatch(r"\d+x[\dx]*\w+", token)]
+    if places:
+        i = draw.choice(places)
+        sizes = tokens[i].split("x")
+        j = draw.randrange(len(sizes))
+        if j == len(sizes) - 1:
+            sizes[j] = draw.choice(TYPES)
+        else:
+            action = draw.randrange(4)
+            if action == 0:
+                sizes[j] = str(draw.choice(NUMBERS))
+            elif action == 1:
+                sizes[j] = "?"
+            elif action == 2:
+                del sizes[j]
+            else:
+                sizes.insert(j, str(draw.choice([1, 2, 3, 32])))
+        tokens[i] = "x".join(sizes)
+
+
+def swap_alike(tokens, draw, others):
+    first = draw.randrange(len(tokens))
+    kind = tokens[first][:1]
+    places = [i for i, token in enumerate(tokens)
+              if token[:1] == kind and not token.isspace() and token != tokens[first]]
+    if places and not kind.isspace():
+        second = draw.choice(places)
+        tokens[first], tokens[second] = tokens[second], tokens[first]
+
+
+def repeat_alike(tokens, draw, others):
+    first = draw.randrange(len(tokens))
+    places = [i for i, token in enumerate(tokens) if token[:1] == tokens[first][:1]]
+    tokens[first] = tokens[draw.choice(places)]
+
+
+def drop_tokens(tokens, draw, others):
+    first = draw.randrange(len(tokens))
+    del tokens[first:first + draw.choice([1, 1, 2, 4])]
+
+
+def insert_word(tokens, draw, others):
+    tokens.insert(draw.randrange(len(tokens)), f" {draw.choice(WORDS)} ")
+
+
+def lines_of(tokens):
+    return "".join(tokens).splitlines(keepends=True)
+
+
+def drop_line(tokens, draw, others):
+    lines = lines_of(tokens)
+    del lines[draw.randrange(len(lines))]
+    tokens[:] = TOKEN.findall("".join(lines))
+
+
+def repeat_line(tokens, draw, others):
+    lines = lines_of(tokens)
+    lines.insert(draw.randrange(len(lines)), draw.choice(lines))
+    tokens[:] = TOKEN.findall("".join(lines))
+
+
+def take_line(tokens, draw, others):
+    lines = lines_of(tokens)
+    lines.insert(draw.randrange(len(lines)), draw.choice(lines_of([draw.choice(others)])))
+    tokens[:] = TOKEN.findall("".join(lines))
+
+
+def take_attribute(tokens, draw, others):
+    """Puts an attribute of another test in the place of one like it."""
+    attribute = re.compile(r"#nm\.\w+<[^<>]*(?:<[^<>]*>[^<>]*)*>")
+    text = "".join(tokens)
+    here = list(attribute.finditer(text))
+    there = attribute.findall(draw.choice(others))
+    if here and there:
+        place = draw.choice(here)
+        text = text[:place.start()] + draw.choice(there) + text[place.end():]
+        tokens[:] = TOKEN.findall(text)
+
+
+MUTATIONS = [change_number] * 4 + [change_shape] * 4 + [swap_alike] * 3 + [
+    repeat_alike, repeat_alike, drop_tokens, insert_word, drop_line, repeat_line, take_line,
+    take_attribute, take_attribute]
+
+
+def mutate(text, draw, others):
+    tokens = TOKEN.findall(text)
+    for _ in range(draw.choice([1, 1, 1, 2, 3, 6])):
+        if tokens:
+            draw.choice(MUTATIONS)(tokens, draw, others)
+    return "".join(tokens)
+
+
+def draw_flags(seeds, runs, draw):
+    kind = draw.randrange(6)
+    if kind == 0:
+        return []
+    if kind == 1:
+        return ["--nm-attach-chip=chip=sm_90a"] + [
+            f"--{name}" for name in draw.choices(seeds.passes, k=draw.choice([1, 2, 3]))
+            if name != "nm-attach-chip"]
+    return draw.choice(runs)
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES_OF_PROCESS, BYTES_OF_PROCESS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class Runner:
+    def __init__(self, nm_opt):
+        self.nm_opt = nm_opt
+        self.slow = 0
+        self.upstream = 0
+
+    def dies(self, text, flags):
+        """The signal that ends nm-opt, or 0. What takes too long, or too much
+        memory, is none."""
+        command = [self.nm_opt, "-", *flags, "--split-input-file", "--mlir-disable-threading",
+                   "-o", os.devnull]
+        try:
+            done = subprocess.run(command, input=text.encode(), stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, timeout=SECONDS_OF_BATCH,
+                                  preexec_fn=limit_memory)
+        except subprocess.TimeoutExpired:
+            self.slow += 1
+            return 0
+        if done.returncode >= 0:
+            return 0
+        if b"out of memory" in done.stderr or b"bad_alloc" in done.stderr:
+            self.slow += 1
+            return 0
+        return -done.returncode
+
+    def is_upstream(self, text):
+        """Whether upstream's parser alone dies, of its own ops and types."""
+        return not re.search(r"[#!]?\bnm\.", text) and self.dies(text, [])
+
+    def reduce(self, text, flags):
+        """Drops lines as long as the process still dies."""
+        lines, size = text.splitlines(keepends=True), 8
+        while size:
+            at = 0
+            while at < len(lines):
+                shorter = lines[:at] + lines[at + size:]
+                if shorter and self.dies("".join(shorter), flags):
+                    lines = shorter
+                else:
+                    at += size
+            size //= 2
+        return "".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("nm_opt")
+    parser.add_argument("source")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first batch")
+    parser.add_argument("--batches", type=int, default=60)
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="start no batch after that time")
+    parser.add_argument("--save", help="a folder for what is found")
+    options = parser.parse_args()
+    seeds, runner = Seeds(options.source), Runner(options.nm_opt)
+    end, found, done = time.monotonic() + options.seconds, 0, 0
+    for number in range(options.first, options.first + options.batches):
+        if time.monotonic() > end:
+            break
+        draw = random.Random(f"{options.seed}/{number}")
+        path, runs, parts = draw.choice(seeds.tests)
+        others = [draw.choice(draw.choice(seeds.tests)[2]) for _ in range(4)] + parts
+        flags = draw_flags(seeds, runs, draw)
+        mutants = [mutate(draw.choice(parts), draw, others) for _ in range(MUTANTS_OF_BATCH)]
+        done += 1
+        signal = runner.dies("\n// -----\n".join(mutants), flags)
+        if not signal:
+            continue
+        for mutant in mutants:
+            signal = runner.dies(mutant, flags)
+            if not signal:
+                continue
+            mutant = runner.reduce(mutant, flags)
+            if runner.is_upstream(mutant):
+                runner.upstream += 1
+                continue
+            found += 1
+            print(f"batch {number}, from {path}: signal {signal} by\n"
+                  f"nm-opt {shlex.join(flags)}\n{mutant}", flush=True)
+            if options.save:
+                os.makedirs(options.save, exist_ok=True)
+                with open(os.path.join(options.save, f"{number}.mlir"), "w") as file:
+                    file.write(f"// nm-opt {shlex.join(flags)}\n{mutant}")
+            break
+    print(f"{done} batches of {MUTANTS_OF_BATCH} mutants with seed {options.seed}: "
+          f"{found} died by a signal, {runner.upstream} in upstream's parser, "
+          f"{runner.slow} took too long")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
