@@ -133,6 +133,74 @@ static LogicalResult fuseProductIntoLoop(MLIRContext &context) {
   return success();
 }
 
+static constexpr StringLiteral product = R"mlir(
+func.func @product(%a: tensor<32x64xf32>, %v: tensor<16x48xf32>, %i: tensor<16x48xi8>,
+                   %bias: tensor<48xf32>, %c: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  %r = nm.spmm <2:4> transpose_a
+    ins(%a, %v, %i : tensor<32x64xf32>, tensor<16x48xf32>, tensor<16x48xi8>)
+    outs(%c : tensor<64x48xf32>) -> tensor<64x48xf32>
+    epilogue ins(%bias : tensor<48xf32>) maps [affine_map<(m, n) -> (n)>] {
+    ^bb0(%sum: f32, %b: f32):
+      %0 = arith.addf %sum, %b : f32
+      nm.yield %0 : f32
+    }
+  return %r : tensor<64x48xf32>
+}
+)mlir";
+
+/// Offsets and sizes of a tile of an operand.
+struct OperandTile {
+  unsigned operand;
+  ArrayRef<int64_t> offsets, sizes;
+};
+
+/// The offsets and then the sizes of the tile of (m, n, k) that uses `tiles`;
+/// empty where there is none.
+static SmallVector<int64_t> tileOf(TilingInterface op,
+                                   ArrayRef<OperandTile> tiles) {
+  OpBuilder builder(op);
+  SmallVector<unsigned> operands;
+  SmallVector<SmallVector<OpFoldResult>> offsets, sizes;
+  for (const OperandTile &tile : tiles) {
+    operands.push_back(tile.operand);
+    offsets.push_back(getAsIndexOpFoldResult(op.getContext(), tile.offsets));
+    sizes.push_back(getAsIndexOpFoldResult(op.getContext(), tile.sizes));
+  }
+  SmallVector<OpFoldResult> domain, domainSizes;
+  if (failed(op.getIterationDomainTileFromOperandTiles(
+          builder, operands, offsets, sizes, domain, domainSizes)))
+    return {};
+  llvm::append_range(domain, domainSizes);
+  return llvm::map_to_vector(
+      domain, [](OpFoldResult value) { return *getConstantIntValue(value); });
+}
+
+/// Tiles of operands give tiles of the product, where they go together.
+static LogicalResult checkTilesOfOperands(MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(product, &context);
+  if (!module)
+    return failure();
+  TilingInterface op;
+  module->walk([&](mlir::nm::SpMMOp found) { op = found; });
+  constexpr unsigned a = 0, values = 1, bias = 3, c = 4;
+  // All of k, of 16 rows of A, which is [k x m].
+  SmallVector<int64_t> ofA = {16, 0, 0, 16, 48, 32},
+                       ofBias = {0, 8, 0, 64, 8, 32},
+                       ofBoth = {16, 8, 0, 16, 8, 32}, none;
+  if (tileOf(op, {{a, {0, 16}, {32, 16}}}) != ofA ||
+      tileOf(op, {{bias, {8}, {8}}}) != ofBias ||
+      tileOf(op, {{c, {16, 8}, {16, 8}}}) != ofBoth ||
+      tileOf(op, {{a, {0, 16}, {32, 16}}, {bias, {8}, {8}}}) != ofBoth)
+    return fail("expected the tile of the product that tiles of operands make");
+  if (tileOf(op, {{a, {16, 0}, {16, 64}}}) != none ||
+      tileOf(op, {{values, {0, 0}, {16, 8}}}) != none ||
+      tileOf(op, {{a, {0, 16}, {32, 16}}, {c, {0, 0}, {16, 48}}}) != none)
+    return fail("expected no tile of a part of k, of weights, or of tiles that "
+                "differ");
+  llvm::outs() << "found the tiles that tiles of operands make\n";
+  return success();
+}
+
 static constexpr StringLiteral kernel = R"mlir(
 func.func @kernel(%a: memref<4x8xf32, #host.scratch>, %v: memref<4x4xf32, #host.scratch>,
                   %i: memref<4x4xi8, #host.scratch>, %c: memref<4x4xf32, #host.scratch>) {
@@ -238,6 +306,7 @@ int main(int argc, char **argv) {
   });
   Layer layer;
   return failed(fuseProductIntoLoop(context)) ||
+         failed(checkTilesOfOperands(context)) ||
          failed(expandInsideKernel(context)) ||
          failed(runStages(layer, context, argv[1])) ||
          failed(runWholeLowering(layer, context));
