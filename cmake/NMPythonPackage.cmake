@@ -2,11 +2,21 @@
 #   nm_install_python_package()   the targets of this build
 #   NM_PREBUILT=FOLDER            those of another build, and nothing is compiled
 
+# All lie in one folder, which may be moved, and nowhere near a build folder.
+function(nm_set_package_rpaths)
+  foreach(name libnm_sim.so nm-bench)
+    install(CODE "file(RPATH_SET FILE
+      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${name}\" NEW_RPATH [[$ORIGIN]])"
+      COMPONENT python EXCLUDE_FROM_ALL)
+  endforeach()
+endfunction()
+
 function(nm_install_python_package)
   install(TARGETS nm_runtime nm_sim nm_compiler
           LIBRARY DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS nm-bench
           RUNTIME DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
+  nm_set_package_rpaths()
 endfunction()
 
 function(nm_install_prebuilt_package folder)
@@ -16,6 +26,7 @@ function(nm_install_prebuilt_package folder)
     endif()
     install(PROGRAMS ${folder}/${path} DESTINATION . COMPONENT python)
   endforeach()
+  nm_set_package_rpaths()
   foreach(name nm_runtime nm_sim nm_compiler nm-bench)
     add_custom_target(${name})
   endforeach()

@@ -37,7 +37,7 @@ fi
 
 # Debian's interpreter by its path: another python3 that comes first on PATH
 # need not have venv.
-if ! build/venv/bin/python3 -c 'import ml_dtypes, numpy, pytest, threadpoolctl' 2>/dev/null; then
+if ! build/venv/bin/python3 -c 'import auditwheel, build, ml_dtypes, numpy, pytest, threadpoolctl' 2>/dev/null; then
   echo "== Making the Python environment build/venv"
   /usr/bin/python3 -m venv --clear build/venv
   build/venv/bin/pip install -q --disable-pip-version-check \

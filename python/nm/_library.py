@@ -16,7 +16,10 @@ from ctypes import (CDLL, POINTER, Structure, c_char, c_char_p, c_double, c_int,
                     c_int32, c_int64, c_size_t, c_void_p)
 from pathlib import Path
 
+from ._distribution import check_alone
 from ._errors import CompilerNotFoundError, Error
+
+check_alone()
 
 CPU, CUDA = 0, 1
 
