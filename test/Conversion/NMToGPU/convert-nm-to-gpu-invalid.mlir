@@ -364,3 +364,29 @@ func.func @tensor_copy(%a: memref<64x64xf16>) {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @step_of_blocks(%c: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected a step of at least 1, but got 0}}
+  scf.forall (%n) = (0) to (4) step (0) {
+    memref.store %zero, %c[%n] : memref<4xf32>
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+func.func @step_of_k(%c: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  scf.forall (%n) in (4) {
+    // expected-error @+1 {{expected a step of at least 1, but got 0}}
+    scf.for %k = %c0 to %c4 step %c0 {
+      memref.store %zero, %c[%k] : memref<4xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

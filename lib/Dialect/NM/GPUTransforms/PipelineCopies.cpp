@@ -350,7 +350,8 @@ void CopyPipeline::run() {
 static bool canPipeline(scf::ForOp loop, StagedTile &tile) {
   if (getConstantIntValue(loop.getLowerBound()) != 0 ||
       !getConstantIntValue(loop.getUpperBound()) ||
-      !getConstantIntValue(loop.getStep()) || loop.getNumResults() != 0)
+      getConstantIntValue(loop.getStep()).value_or(0) < 1 ||
+      loop.getNumResults() != 0)
     return false;
   return llvm::all_of(loop.getBody()->without_terminator(), [&](Operation &op) {
     return &op == tile.product || isMemoryEffectFree(&op) ||

@@ -1,10 +1,12 @@
-//===- CheckDivisors.cpp - Divisions by zero in affine maps ---------------===//
+//===- CheckDivisors.cpp - Divisions by zero in maps and loops ------------===//
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -24,8 +26,24 @@ static bool dividesByZero(AffineMap map) {
   return found;
 }
 
+/// What the length of a loop is divided by.
+static LogicalResult checkSteps(LoopLikeOpInterface loop) {
+  std::optional<SmallVector<OpFoldResult>> steps = loop.getLoopSteps();
+  if (!steps)
+    return success();
+  for (OpFoldResult step : *steps)
+    if (std::optional<int64_t> size = getConstantIntValue(step);
+        size && *size < 1)
+      return loop.emitOpError()
+             << "expected a step of at least 1, but got " << *size;
+  return success();
+}
+
 LogicalResult mlir::nm::checkDivisors(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+      if (failed(checkSteps(loop)))
+        return WalkResult::interrupt();
     WalkResult maps = op->getAttrDictionary().walk([&](AffineMapAttr map) {
       if (!dividesByZero(map.getValue()))
         return WalkResult::advance();

@@ -1,4 +1,4 @@
-//===- CheckDivisors.h - Divisions by zero in affine maps -------*- C++ -*-===//
+//===- CheckDivisors.h - Divisions by zero in maps and loops ----*- C++ -*-===//
 
 #ifndef NM_DIALECT_NM_IR_CHECKDIVISORS_H
 #define NM_DIALECT_NM_IR_CHECKDIVISORS_H
@@ -13,7 +13,8 @@ namespace mlir::nm {
 
 /// Emits an error for an affine map of `root`, or of an op in it, that divides
 /// by the constant 0. Upstream folds one to poison where its operands are
-/// constants, and then crashes in views that have it as an offset or a size.
+/// constants, and then crashes in views that have it as an offset or a size. So
+/// for a loop whose step is a constant below 1.
 LogicalResult checkDivisors(Operation *root);
 
 } // namespace mlir::nm
