@@ -26,7 +26,10 @@ using mlir::nm::TileOrder;
 /// The widest access of a thread.
 static constexpr int64_t kAlignment = 16;
 
+/// A layout without strides is of a buffer that a pass has made as it is to be.
 static bool isAligned(MemRefType type) {
+  if (!type.isStrided())
+    return true;
   auto [strides, offset] = type.getStridesAndOffset();
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   return !ShapedType::isDynamic(offset) && offset * bytes % kAlignment == 0;
@@ -70,7 +73,7 @@ static int64_t getRowAlignment(SpMMOp op) {
 /// Whether rows of `type` are not known to be multiples of `elements` apart,
 /// which its shape would have them.
 static bool hasOddRows(MemRefType type, int64_t elements) {
-  if (type.getLayout().isIdentity())
+  if (type.getLayout().isIdentity() || !type.isStrided())
     return false;
   SmallVector<int64_t> strides = type.getStridesAndOffset().first;
   return llvm::any_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {

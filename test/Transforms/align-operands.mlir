@@ -80,3 +80,16 @@ func.func @odd_rows(%odd: memref<64x64xf32, strided<[102, 1]>>, %even: memref<64
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// A buffer whose elements are permuted stays as it is.
+// CHECK-LABEL: func @permuted(
+// CHECK-NOT: memref.alloc
+// CHECK: nm.spmm
+func.func @permuted(%a: memref<64x256xf16, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>, %v: memref<2x1x2048xf16, #gpu.address_space<workgroup>>, %i: memref<2x1x512xi8, #gpu.address_space<workgroup>>, %c: memref<256x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 3>
+      ins(%a, %v, %i : memref<64x256xf16, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>, memref<2x1x2048xf16, #gpu.address_space<workgroup>>, memref<2x1x512xi8, #gpu.address_space<workgroup>>)
+      outs(%c : memref<256x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
