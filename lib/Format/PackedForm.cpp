@@ -5,6 +5,8 @@
 #include "ColInfo.h"
 #include "WindowScan.h"
 
+#include "nm/Format/SplitTerms.h"
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -37,6 +39,8 @@ Status PanelPacking::verify(const Pattern &pattern) const {
     return Error{"expected " + std::to_string(needed) +
                  " to 8 index bits for M = " + std::to_string(pattern.m) +
                  ", but got " + std::to_string(indexBits)};
+  if (Status status = verifyTerms(); !status)
+    return status;
   if (tileRows != 0)
     return verifyTileRows();
   return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
@@ -52,6 +56,15 @@ Status PanelPacking::verifyTileRows() const {
   if (tileRows < 1 || tileRows > kMaxBlock)
     return Error{"expected tile_rows of at most " + std::to_string(kMaxBlock) +
                  ", but got " + std::to_string(tileRows)};
+  return Status::success();
+}
+
+Status PanelPacking::verifyTerms() const {
+  if (terms < 1 || terms > kMaxTerms)
+    return Error{"expected 1 to " + std::to_string(kMaxTerms) +
+                 " terms, but got " + std::to_string(terms)};
+  if (terms > 1 && tileRows == 0)
+    return Error{"expected tile_rows with terms, but got " + str()};
   return Status::success();
 }
 
@@ -90,6 +103,7 @@ std::string PanelPacking::str() const {
     text += ", col_info = " + std::to_string(colInfo);
   if (tileRows != 0)
     text += ", tile_rows = " + std::to_string(tileRows);
+  append("terms", terms);
   return text;
 }
 
@@ -146,8 +160,34 @@ static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
       }
 }
 
+static void packTerms(const CondensedView &from, const PanelPacking &packing,
+                      uint16_t *packed) {
+  auto *values = static_cast<const float *>(from.values);
+  auto [panels, rows, width] = packing.valueShape(from.pattern, from.k, from.n);
+  std::fill_n(packed, panels * rows * width, uint16_t(0));
+  forEachRun(from.pattern, packing, from.k, from.n,
+             [&](int64_t from, int64_t to, int64_t) {
+               auto terms = splitTerms(values[from], packing.terms);
+               for (int64_t term = 0; term < packing.terms; ++term)
+                 packed[to + term * packing.termStep()] = terms[term];
+             });
+}
+
+static void unpackTerms(const uint16_t *packed, const PanelPacking &packing,
+                        const Pattern &pattern, int64_t k, int64_t n,
+                        float *values) {
+  forEachRun(pattern, packing, k, n, [&](int64_t to, int64_t from, int64_t) {
+    uint16_t terms[kMaxTerms] = {};
+    for (int64_t term = 0; term < packing.terms; ++term)
+      terms[term] = packed[from + term * packing.termStep()];
+    values[to] = joinTerms(terms, packing.terms);
+  });
+}
+
 void nm::packValues(const CondensedView &from, const PanelPacking &packing,
                     void *packed) {
+  if (packing.terms > 1)
+    return packTerms(from, packing, static_cast<uint16_t *>(packed));
   dispatchWord(from.type, [&](auto word) {
     using Word = decltype(word);
     const Word *values = static_cast<const Word *>(from.values);
@@ -165,6 +205,9 @@ void nm::packValues(const CondensedView &from, const PanelPacking &packing,
 void nm::unpackValues(const void *packed, const PanelPacking &packing,
                       const Pattern &pattern, ElementType type, int64_t k,
                       int64_t n, void *values) {
+  if (packing.terms > 1)
+    return unpackTerms(static_cast<const uint16_t *>(packed), packing, pattern,
+                       k, n, static_cast<float *>(values));
   dispatchWord(type, [&](auto word) {
     using Word = decltype(word);
     const Word *in = static_cast<const Word *>(packed);

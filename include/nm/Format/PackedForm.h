@@ -38,7 +38,9 @@
 // elements, each of 16 bits, and has the 128-byte swizzle: columns 8*x to 8*x +
 // 7 of row r stand at 8*(x ^ r%8). Before that, of each 16 columns those at
 // even places come first: a thread's two rows of sums, eight apart, are
-// neighbours in C.
+// neighbours in C. Of f32 weights, T = terms terms of bf16 are stored: a tile
+// is all that for the first term, then for the second, and so on
+// (SplitTerms.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +71,8 @@ struct PanelPacking {
   int64_t colInfo = 0;
   /// H, the rows of a tile of wgmma's; 0 for rows in the order of the panel.
   int64_t tileRows = 0;
+  /// T, bf16 terms whose sum is a weight; 1 for weights as they are.
+  int64_t terms = 1;
 
   /// Checks them against `pattern`: P a multiple or a divisor of bn and a
   /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
@@ -107,7 +111,7 @@ struct PanelPacking {
   /// w' / V, the rows of chunks of weights with `units` unit rows.
   int64_t chunkRowsOf(const Pattern &pattern, int64_t units) const {
     if (tileRows != 0)
-      return (units * pattern.bk + tileRows - 1) / tileRows * filledTileRows();
+      return (units * pattern.bk + tileRows - 1) / tileRows * storedTileRows();
     return indexRowsOf(pattern, units) * indexRows * pattern.bk / chunkRows;
   }
   /// H', the rows that a tile is filled up to.
@@ -115,15 +119,23 @@ struct PanelPacking {
     return (tileRows + kInstructionRows - 1) / kInstructionRows *
            kInstructionRows;
   }
-  /// Where row r, column c of a panel stands in the panel; with tiles.
+  /// The rows of all terms of a tile.
+  int64_t storedTileRows() const { return terms * filledTileRows(); }
+  /// The type that weights of `type` are stored in.
+  ElementType storedType(ElementType type) const {
+    return terms == 1 ? type : ElementType::BF16;
+  }
+  /// Where row r, column c of a panel stands in the panel; with tiles. With
+  /// terms, the first; each other one is `termStep` behind the one before.
   int64_t positionInTiles(int64_t row, int64_t column) const {
     int64_t inTile = row % tileRows, filled = filledTileRows();
     int64_t in16 = column % 16, place = in16 / 2 + in16 % 2 * 8;
     int64_t chunk = (column % kTilePanel - in16 + place) / kTileChunk;
-    return row / tileRows * filled * panel +
+    return row / tileRows * terms * termStep() +
            (column / kTilePanel * filled + inTile) * kTilePanel +
            (chunk ^ inTile % 8) * kTileChunk + place % kTileChunk;
   }
+  int64_t termStep() const { return filledTileRows() * panel; }
   /// Windows that packed weights can be cut at along k: the fewest that are
   /// whole index rows.
   int64_t windowStep(const Pattern &pattern) const;
@@ -188,17 +200,19 @@ struct PanelPacking {
     return panel == other.panel && indexBits == other.indexBits &&
            chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
            indexRows == other.indexRows && colInfo == other.colInfo &&
-           tileRows == other.tileRows;
+           tileRows == other.tileRows && terms == other.terms;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
 
 private:
   Status verifyColInfo(const Pattern &pattern) const;
   Status verifyTileRows() const;
+  Status verifyTerms() const;
 };
 
-/// Writes the packed values of `from` to `packed`, valueShape elements.
-/// `packing` must satisfy verify.
+/// Writes the packed values of `from` to `packed`, valueShape elements of
+/// storedType. `packing` must satisfy verify, and `from` be f32 if it has
+/// terms.
 void packValues(const CondensedView &from, const PanelPacking &packing,
                 void *packed);
 /// Writes the packed indices of `from` to `packed`, indexShape bytes. Bits
