@@ -5,6 +5,8 @@
 #include "SparseOperandLoops.h"
 #include "WeightAccess.h"
 
+#include "nm/Dialect/NM/IR/TermEmitter.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -64,7 +66,16 @@ private:
               emitter.add(emitter.mul(position[0], packing.panel), position[2]);
           Value element =
               emitter.loadOrZero(op.getValues(), {position[1], column});
-          emitter.store(element, packed, {position[0], line, place});
+          SmallVector<Value> terms = {element};
+          if (packing.terms > 1)
+            terms = emitSplitTerms(emitter.builder, emitter.loc, element,
+                                   packing.terms);
+          for (auto [term, value] : llvm::enumerate(terms))
+            emitter.store(
+                value, packed,
+                {position[0],
+                 emitter.add(line, int64_t(term) * packing.filledTileRows()),
+                 place});
         });
   }
 

@@ -4,6 +4,8 @@
 #include "WeightAccess.h"
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Format/SplitTerms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -65,13 +67,30 @@ private:
     return emitter.choose(
         inside,
         [&] {
-          Value a = emitter.load(op.getA(), positionInA(positionInC, k));
+          Value a = loadA(positionInC, k);
           Value b = weights->value(row, column);
           return emitter.addElements(
               partial,
               multiply(emitter.toAccumulator(a), emitter.toAccumulator(b)));
         },
         [&] { return partial; });
+  }
+
+  /// Of k-major terms, if of any: 64 columns of m of one after the other.
+  Value loadA(ValueRange positionInC, Value k) {
+    SmallVector<Value> position = positionInA(positionInC, k);
+    int64_t terms = op.countTerms();
+    if (terms == 1)
+      return emitter.load(op.getA(), position);
+    auto [group, column] = emitter.split(position.back(), ::nm::kTermColumns);
+    Value first =
+        emitter.add(emitter.mul(group, terms * ::nm::kTermColumns), column);
+    SmallVector<Value> loaded;
+    for (int64_t term = 0; term < terms; ++term) {
+      position.back() = emitter.add(first, term * ::nm::kTermColumns);
+      loaded.push_back(emitter.load(op.getA(), position));
+    }
+    return emitJoinTerms(emitter.builder, emitter.loc, loaded);
   }
 
   SmallVector<Value> positionInA(ValueRange positionInC, Value k) {

@@ -5,6 +5,8 @@
 #include "ColInfo.h"
 #include "SparseOperandLoops.h"
 
+#include "nm/Dialect/NM/IR/TermEmitter.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -68,7 +70,8 @@ std::array<Value, 2> mlir::nm::placeInTiles(LoopEmitter &emitter,
   Value place = emitter.add(
       emitter.mul(line, kPanel),
       emitter.add(emitter.mul(swizzled, kChunk), emitter.div(in16, 2)));
-  Value tile = emitter.mul(emitter.div(row, packing.tileRows), filled);
+  Value tile =
+      emitter.mul(emitter.div(row, packing.tileRows), packing.storedTileRows());
   return {emitter.add(tile, emitter.div(place, packing.panel)),
           emitter.rem(place, packing.panel)};
 }
@@ -116,7 +119,7 @@ Value PanelAccess::rows() {
   Value stored = emitter.size(values, 1);
   ::nm::PanelPacking panel = packing.getPacking();
   if (panel.tileRows != 0)
-    return emitter.mul(emitter.div(stored, panel.filledTileRows()),
+    return emitter.mul(emitter.div(stored, panel.storedTileRows()),
                        panel.tileRows);
   return emitter.mul(stored, packing.getChunkRows());
 }
@@ -130,7 +133,15 @@ Value PanelAccess::value(Value row, Value column) {
   if (packing.getTileRows() != 0) {
     auto [line, place] =
         placeInTiles(emitter, packing.getPacking(), row, inPanel);
-    return emitter.load(values, {emitter.div(column, panel), line, place});
+    int64_t terms = packing.getTerms(),
+            filled = packing.getPacking().filledTileRows();
+    SmallVector<Value> loaded;
+    for (int64_t term = 0; term < terms; ++term)
+      loaded.push_back(
+          emitter.load(values, {emitter.div(column, panel),
+                                emitter.add(line, term * filled), place}));
+    return terms == 1 ? loaded.front()
+                      : emitJoinTerms(emitter.builder, emitter.loc, loaded);
   }
   Value chunk = emitter.mul(emitter.div(inPanel, columns), rows * columns);
   Value inChunk = emitter.add(emitter.mul(emitter.rem(row, rows), columns),

@@ -94,9 +94,15 @@ LogicalResult PackOp::verify() {
                          cast<ShapedType>(getPackedIndices().getType()),
                          packed.indices)))
     return failure();
-  // (C2).
-  if (failed(verifySameElementType(*this, values, packedValues)))
-    return failure();
+  // (C2). What is packed as terms is f32 before.
+  auto packing = dyn_cast<PackingAttr>(getPacking());
+  if (packing && packing.getTerms() > 1 && !values.getElementType().isF32())
+    return emitOpError() << "expected values of f32 for terms, but got "
+                         << values.getElementType();
+  Type packedType = getPacking().getPackedType(values.getElementType());
+  if (packedValues.getElementType() != packedType)
+    return emitOpError() << "expected element type " << packedType
+                         << ", but got " << packedValues.getElementType();
   // (C3).
   return verifyTensorsOrMemRefs(*this);
 }

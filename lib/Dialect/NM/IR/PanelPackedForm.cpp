@@ -3,6 +3,7 @@
 #include "StorageTiling.h"
 
 #include "nm/Format/PackedForm.h"
+#include "nm/Format/SplitTerms.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -13,8 +14,8 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t panel, int64_t indexBits,
                                   int64_t chunkRows, int64_t chunkColumns,
                                   int64_t indexRows, int64_t colInfo,
-                                  int64_t tileRows) {
-  // (C1) to (C5); what depends on the pattern is checked where both meet.
+                                  int64_t tileRows, int64_t terms) {
+  // (C1) to (C6); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
@@ -32,6 +33,11 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (tileRows < 0 || tileRows > ::nm::kMaxBlock)
     return emitError() << "expected tile_rows in 0.." << ::nm::kMaxBlock
                        << ", but got " << tileRows;
+  if (terms < 1 || terms > ::nm::kMaxTerms)
+    return emitError() << "expected terms in 1.." << ::nm::kMaxTerms
+                       << ", but got " << terms;
+  if (terms > 1 && tileRows == 0)
+    return emitError() << "expected tile_rows with terms, but got none";
   return success();
 }
 
@@ -40,11 +46,22 @@ PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
                            const ::nm::Pattern &pattern, Type element) const {
   if (::nm::Status status = getPacking().verify(pattern); !status)
     return emitError() << status.error().message;
+  // (C6): before they are packed, and behind.
+  if (getTerms() > 1) {
+    if (!element || element.isF32() || element.isBF16())
+      return success();
+    return emitError() << "expected elements of f32 for terms, but got "
+                       << element;
+  }
   if (getTileRows() != 0 && element && !element.isF16() && !element.isBF16())
     return emitError() << "expected elements of f16 or bf16 for tile_rows, but "
                           "got "
                        << element;
   return success();
+}
+
+Type PackingAttr::getPackedType(Type elementType) const {
+  return getTerms() > 1 ? BFloat16Type::get(getContext()) : elementType;
 }
 
 StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
@@ -90,7 +107,7 @@ StorageRegion PackingAttr::getStorageRegion(OpBuilder &builder, Location loc,
   if (panel.tileRows != 0)
     region.values.append(
         scale(scale(k, pattern.windowRows(), pattern.keptRows()),
-              panel.tileRows, panel.filledTileRows()));
+              panel.tileRows, panel.storedTileRows()));
   else
     region.values.append(
         scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));

@@ -106,9 +106,44 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
               : success();
 }
 
+/// The terms that values of f32 have to be made of for `arithmetic`; none for
+/// what they cannot be made of.
+static std::optional<int64_t> getLeastTerms(Arithmetic arithmetic) {
+  switch (arithmetic) {
+  case Arithmetic::IEEE:
+    return std::nullopt;
+  case Arithmetic::F32:
+    return 3;
+  case Arithmetic::BF16x3:
+  case Arithmetic::TF32:
+    return 2;
+  }
+  return std::nullopt;
+}
+
 /// (C5): only f32 operands leave a choice.
 static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
   Type element = op.getAType().getElementType();
+  auto verifyTerms = [&](PackingAttr packing) -> LogicalResult {
+    int64_t terms = packing ? packing.getTerms() : 1;
+    std::optional<int64_t> least = getLeastTerms(op.getArithmetic());
+    if (terms == 1 || (least && terms >= *least))
+      return success();
+    InFlightDiagnostic diagnostic = op->emitOpError() << "expected ";
+    if (least)
+      diagnostic << *least;
+    else
+      diagnostic << "no";
+    return diagnostic << " terms for arithmetic "
+                      << stringifyArithmetic(op.getArithmetic()) << ", but got "
+                      << terms;
+  };
+  if (op.countTerms() > 1)
+    return verifyTerms(op.getPanelPacking());
+  if (op.getScheduleAttr() &&
+      failed(verifyTerms(dyn_cast_if_present<PackingAttr>(
+          op.getScheduleAttr().getPackedForm(op.getPattern())))))
+    return failure();
   if (op.getArithmetic() == Arithmetic::F32 || element.isF32())
     return success();
   return op->emitOpError() << "expected f32 operands for arithmetic "
@@ -127,6 +162,21 @@ static LogicalResult verifyProduct(SparseProductOpInterface op) {
   return verifyTensorsOrMemRefs(op);
 }
 
+/// (C1) where A is of terms; `shapeOfC` is C's but for its batch dimensions,
+/// which are A's.
+static LogicalResult verifyTermsOfA(SpMMOp op, int64_t terms,
+                                    ArrayRef<int64_t> shapeOfC) {
+  if (!op.getTransposeA())
+    return op.emitOpError() << "expected a k-major A of terms, with "
+                               "transpose_a, as nm.split_terms makes it";
+  if (failed(verifyShape(op, "C", op.getCType(), shapeOfC)))
+    return failure();
+  ShapedType a = op.getAType();
+  SmallVector<int64_t> expected(a.getShape());
+  expected[*op.getMDimOfA()] = countTermColumns(op.getStaticM(), terms);
+  return verifyShape(op, "A", a, expected);
+}
+
 LogicalResult SpMMOp::verify() {
   // (C1).
   ShapedType aType = getAType(), cType = getCType();
@@ -139,6 +189,9 @@ LogicalResult SpMMOp::verify() {
   SmallVector<int64_t> expected(cType.getShape());
   for (int64_t dim = 0; dim < getNumBatchDims(); ++dim)
     expected[dim] = aType.getDimSize(dim);
+  if (int64_t terms = countTerms(); terms > 1)
+    return failure(failed(verifyTermsOfA(*this, terms, expected)) ||
+                   failed(verifyProduct(*this)));
   expected[*getMDimOfC()] = aType.getDimSize(*getMDimOfA());
   if (failed(verifyShape(*this, "C", cType, expected)))
     return failure();
@@ -228,6 +281,8 @@ struct FoldTransposeOfA : OpRewritePattern<SpMMOp> {
   LogicalResult matchAndRewrite(SpMMOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getA().getDefiningOp<linalg::TransposeOp>();
+    if (op.countTerms() > 1)
+      return rewriter.notifyMatchFailure(op, "A's terms are k-major");
     if (!transpose || !transpose.hasPureTensorSemantics())
       return rewriter.notifyMatchFailure(op, "A is not a transposed tensor");
     ArrayRef<int64_t> permutation = transpose.getPermutation();

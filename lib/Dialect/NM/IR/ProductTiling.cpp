@@ -11,6 +11,7 @@
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/PartialSums.h"
+#include "nm/Format/SplitTerms.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -25,8 +26,9 @@ getLoopDims(SparseProductOpInterface op) {
   SmallVector<std::pair<Value, int64_t>> dims;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     dims.emplace_back(op.getA(), dim);
-  if (std::optional<int64_t> m = op.getMDimOfA())
-    dims.emplace_back(op.getA(), *m);
+  // Not of A, which may have several terms of each element.
+  if (std::optional<int64_t> m = op.getMDimOfC())
+    dims.emplace_back(op.getC(), *m);
   dims.emplace_back(op.getC(), op.getNDimOfC());
   dims.emplace_back(op.getA(), op.getKDimOfA());
   return dims;
@@ -51,8 +53,18 @@ mlir::nm::detail::getProductIteratorTypes(SparseProductOpInterface op) {
   return types;
 }
 
+/// The columns of A that have the terms of `m`, which starts at a multiple of
+/// as many as have a term side by side.
+static Range1D getTermColumns(OpBuilder &builder, SparseProductOpInterface op,
+                              Range1D m) {
+  int64_t terms = op.countTerms();
+  return terms == 1 ? m
+                    : scaleRange(builder, op.getLoc(), m, ::nm::kTermColumns,
+                                 terms * ::nm::kTermColumns);
+}
+
 /// The part of A that a tile needs: its batch, m, if any, and k.
-static SliceRegion getRegionOfA(SparseProductOpInterface op,
+static SliceRegion getRegionOfA(OpBuilder &builder, SparseProductOpInterface op,
                                 const SliceRegion &tile) {
   SliceRegion region;
   region.offsets.resize(op.getAType().getRank());
@@ -63,8 +75,13 @@ static SliceRegion getRegionOfA(SparseProductOpInterface op,
   };
   for (int64_t batch = 0; batch < op.getNumBatchDims(); ++batch)
     set(batch, batch);
-  if (std::optional<int64_t> m = op.getMDimOfA())
-    set(*m, op.getNumBatchDims());
+  if (std::optional<int64_t> m = op.getMDimOfA()) {
+    size_t loop = op.getNumBatchDims();
+    Range1D columns =
+        getTermColumns(builder, op, {tile.offsets[loop], tile.sizes[loop]});
+    region.offsets[*m] = columns.offset;
+    region.sizes[*m] = columns.size;
+  }
   set(op.getKDimOfA(), tile.offsets.size() - 1);
   return region;
 }
@@ -125,7 +142,7 @@ cutInputs(SparseProductOpInterface op, OpBuilder &builder,
       builder, loc, pattern, form, {tile.offsets[kLoop], tile.sizes[kLoop]},
       {tile.offsets[nLoop], tile.sizes[nLoop]});
   return SmallVector<Operation *>{
-      createSlice(builder, loc, op.getA(), getRegionOfA(op, tile)),
+      createSlice(builder, loc, op.getA(), getRegionOfA(builder, op, tile)),
       createSlice(builder, loc, op.getValues(), storage.values),
       createSlice(builder, loc, op.getIndices(), storage.indices)};
 }

@@ -48,6 +48,38 @@ struct DestinationOpInterface
     return success();
   }
 };
+
+/// It reads its operands, and has no results.
+struct RecomputeFromInterface
+    : BufferizableOpInterface::ExternalModel<RecomputeFromInterface,
+                                             mlir::nm::RecomputeFromOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    clone(rewriter, op, /*newResultTypes=*/TypeRange(), buffers);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
 } // namespace
 
 template <typename... Ops>
@@ -59,6 +91,7 @@ void mlir::nm::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NMDialect *) {
     attachModels<SpMMOp, SpMVOp, CombineOp, CompressOp, DecompressOp, PruneOp,
-                 PackOp>(context);
+                 PackOp, SplitTermsOp>(context);
+    RecomputeFromOp::attachInterface<RecomputeFromInterface>(*context);
   });
 }

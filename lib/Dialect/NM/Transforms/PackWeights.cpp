@@ -39,7 +39,8 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   auto condensed = cast<RankedTensorType>(op.getValues().getType());
   StorageShape shape = form.getStorageShape(
       op.getPattern(), condensed.getDimSize(0), condensed.getDimSize(1));
-  RankedTensorType valuesType = shape.valuesType(condensed.getElementType());
+  RankedTensorType valuesType =
+      shape.valuesType(form.getPackedType(condensed.getElementType()));
   RankedTensorType indicesType = shape.indicesType(builder.getContext());
   Value emptyValues = tensor::EmptyOp::create(
       builder, loc, valuesType.getShape(), valuesType.getElementType());
@@ -69,6 +70,32 @@ static Value takePart(OpBuilder &builder, Location loc, Value packed,
       getAsIndexOpFoldResult(builder.getContext(), shape), strides);
 }
 
+/// Where weights are packed as sums of terms, makes A such sums, too.
+static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
+  auto packing = dyn_cast<PackingAttr>(form);
+  auto product = dyn_cast<SpMMOp>(*op);
+  if (!packing || packing.getTerms() == 1 || !product)
+    return;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(product.getA().getType());
+  bool transpose = !product.getTransposeA();
+  SmallVector<int64_t> shape = SplitTermsOp::getOutputShape(
+      type.getShape(), transpose, packing.getTerms());
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, product.getA());
+  if (transpose)
+    std::swap(sizes[sizes.size() - 2], sizes.back());
+  sizes.back() = builder.getIndexAttr(shape.back());
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
+  auto split =
+      SplitTermsOp::create(builder, loc, empty.getType(), packing.getTerms(),
+                           transpose, product.getA(), empty);
+  product.getAMutable().assign(split->getResult(0));
+  product.setTransposeA(true);
+}
+
 /// Makes `op` a product of packed weights.
 static void takePacked(SparseProductOpInterface op,
                        const PackedWeights &packed) {
@@ -82,6 +109,7 @@ static void takePacked(SparseProductOpInterface op,
                  takePart(builder, op.getLoc(), packed.values, shape.values));
   op->setOperand(2,
                  takePart(builder, op.getLoc(), packed.indices, shape.indices));
+  splitA(op, packed.form);
   op.setPackingAttr(packed.form);
   op.setPatternAttr(PatternAttr::get(op->getContext(), pattern));
 }

@@ -59,6 +59,10 @@ inline constexpr int64_t kMinAsyncBytes = 4;
 SmallVector<int64_t> getBufferStrides(MemRefType type);
 /// Its bytes, from its first element to its last row's end.
 int64_t getBufferBytes(MemRefType type);
+
+/// The columns of an A of `terms` terms that nm.split_terms makes of m; dynamic
+/// where that is.
+int64_t countTermColumns(int64_t m, int64_t terms);
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_IR_NM_H

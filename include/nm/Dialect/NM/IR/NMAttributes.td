@@ -80,7 +80,8 @@ def NM_EncodingAttr
 
 def NM_PackingAttr
     : NM_Attr<"Packing", "packing",
-              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface>]> {
+              [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
+                                           ["getPackedType"]>]> {
   let summary = "how weights are re-laid for one schedule (the packed form)";
   let description = [{
     Columns are cut into panels of `panel`, each panel stored whole, so that a
@@ -111,6 +112,11 @@ def NM_PackingAttr
     include/nm/Format/PackedForm.h has the layout. Where bk divides `tile_rows`,
     the last tile's indices are filled up with zeros, too.
 
+    With `terms` of 2 or 3, each f32 weight is stored as a sum of so many bf16
+    terms, the largest first, of which include/nm/Format/SplitTerms.h says what
+    they are. All rows of a tile are there once for each term. Products of such
+    weights take A as `nm.split_terms` makes it.
+
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
@@ -121,9 +127,12 @@ def NM_PackingAttr
     * (C5) tile_rows is 0, for rows in their order, or at most 65536, for
       elements of 16 bits in panels of a multiple of 64 columns without chunks,
       index_rows or col_info.
+    * (C6) terms is 1, 2 or 3; with more than one, tile_rows is not 0, and
+      weights are f32 before they are packed and bf16 behind.
 
     ```mlir
     #nm.packing<panel = 128, index_bits = 8, tile_rows = 64>
+    #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
     #nm.packing<panel = 16, index_bits = 2>
     #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
@@ -135,21 +144,22 @@ def NM_PackingAttr
     DefaultValuedParameter<"int64_t", "1">:$chunk_columns,
     DefaultValuedParameter<"int64_t", "1">:$index_rows,
     DefaultValuedParameter<"int64_t", "0">:$col_info,
-    DefaultValuedParameter<"int64_t", "0">:$tile_rows);
+    DefaultValuedParameter<"int64_t", "0">:$tile_rows,
+    DefaultValuedParameter<"int64_t", "1">:$terms);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [
     AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
       return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
                    packing.chunkColumns, packing.indexRows, packing.colInfo,
-                   packing.tileRows);
+                   packing.tileRows, packing.terms);
     }]>
   ];
   let extraClassDeclaration = [{
     /// The packing as the format arithmetic of lib/Format takes it.
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
-              getIndexRows(), getColInfo(), getTileRows()};
+              getIndexRows(), getColInfo(), getTileRows(), getTerms()};
     }
   }];
 }

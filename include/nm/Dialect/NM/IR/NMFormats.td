@@ -163,7 +163,7 @@ def NM_PackOp : NM_Op<"pack", [
     Constraints:
     * (C1) inputs are in condensed form, outputs in the packed form of the same
       weights.
-    * (C2) one element type for the values.
+    * (C2) one element type for the values; with terms, f32 and bf16.
     * (C3) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result for each output, of its type.
 

@@ -82,8 +82,14 @@ def NM_SparseProductOpInterface
     int64_t getStaticK() { return getAType().getDimSize($_op.getKDimOfA()); }
     int64_t getStaticN() { return getCType().getDimSize($_op.getNDimOfC()); }
     int64_t getStaticM() {
-      std::optional<int64_t> dim = $_op.getMDimOfA();
-      return dim ? getAType().getDimSize(*dim) : 1;
+      std::optional<int64_t> dim = $_op.getMDimOfC();
+      return dim ? getCType().getDimSize(*dim) : 1;
+    }
+    /// The bf16 terms whose sum is an element of A, and a weight; 1 where they
+    /// are themselves.
+    int64_t countTerms() {
+      ::mlir::nm::PackingAttr packing = getPanelPacking();
+      return packing ? packing.getTerms() : 1;
     }
     /// Whether C is made by an epilogue, and not added to.
     bool hasEpilogue() { return $_op->getNumRegions() != 0; }

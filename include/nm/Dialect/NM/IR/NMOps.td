@@ -217,7 +217,8 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
 
     Constraints:
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
-      and m.
+      and m. Where `packing` has terms, A is k-major and has the columns that
+      `nm.split_terms` makes of m.
     * (C2) A and the values have the same element type; C has that type or
       f32 for floats, and i32 for i8. With an epilogue, C has any of f32, f16,
       bf16, i32 and i8.
@@ -226,7 +227,9 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       that packed form says. Every size is at most 2^40.
     * (C4) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result, of C's type.
-    * (C5) an `arithmetic` other than `f32` has f32 operands.
+    * (C5) an `arithmetic` other than `f32` has f32 operands, or terms of them:
+      three for `f32`, at least two for `bf16x3` and `tf32`, and none for
+      `ieee`.
 
     ```mlir
     %r = nm.spmm <2:4>
@@ -349,6 +352,7 @@ def NM_YieldOp : NM_Op<"yield", [
 }
 
 include "nm/Dialect/NM/IR/NMFormats.td"
+include "nm/Dialect/NM/IR/NMTerms.td"
 
 //===----------------------------------------------------------------------===//
 // The program edge

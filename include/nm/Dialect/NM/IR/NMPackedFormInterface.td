@@ -17,6 +17,9 @@ def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
       "::llvm::LogicalResult", "verifyWeights",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
            "const ::nm::Pattern &":$pattern, "::mlir::Type":$elementType)>,
+    InterfaceMethod<"The element type of packed values of weights of `elementType`.",
+      "::mlir::Type", "getPackedType", (ins "::mlir::Type":$elementType), "",
+      "return elementType;">,
     InterfaceMethod<[{
         The shapes of weights whose condensed values are [rows × columns];
         kDynamic where those are.

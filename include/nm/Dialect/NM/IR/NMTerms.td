@@ -1,0 +1,91 @@
+//===- NMTerms.td - Activations of bf16 terms --------------*- tablegen -*-===//
+
+#ifndef NM_DIALECT_NM_IR_NMTERMS_TD
+#define NM_DIALECT_NM_IR_NMTERMS_TD
+
+def NM_SplitTermsOp : NM_Op<"split_terms", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                 ["reifyResultShapes"]>]> {
+  let summary = "activations of f32 as sums of bf16 terms";
+  let description = [{
+    Writes each element of A as `terms` elements of bf16 whose sum it is; the
+    more, the closer. include/nm/Format/SplitTerms.h says which. A product of
+    weights whose packing has as many terms takes them.
+
+    The output is k-major, whatever A is: with `transpose`, A is given as [m×k].
+    For each 64 rows of m it has 64 columns of the first term, then 64 of the
+    second, and so on; m is filled up with zeros to a multiple of 64.
+
+    Constraints:
+    * (C1) A is f32 of rank at least 2, [batch... × k × m], or m before k with
+      `transpose`; the output is bf16, [batch... × k × terms·⌈m/64⌉·64].
+    * (C2) `terms` is 2 or 3.
+    * (C3) operands are both tensors or both memrefs of strided layouts; on
+      tensors there is one result, of the output's type.
+
+    ```mlir
+    %s = nm.split_terms 3 transpose ins(%a : tensor<100x512xf32>)
+      outs(%s0 : tensor<512x384xbf16>) -> tensor<512x384xbf16>
+    ```
+  }];
+  let arguments = (ins
+      ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<3>]>:$terms,
+      UnitAttr:$transpose,
+      AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>]>:$a,
+      AnyTypeOf<[RankedTensorOf<[BF16]>, MemRefOf<[BF16]>]>:$output);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $terms (`transpose` $transpose^)? `ins` `(` $a `:` type($a) `)`
+    `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputMutable();
+    }
+    ::mlir::ShapedType getAType() {
+      return ::llvm::cast<::mlir::ShapedType>(getA().getType());
+    }
+    /// The dimensions of A.
+    int64_t getMDim() { return getAType().getRank() - (getTranspose() ? 2 : 1); }
+    int64_t getKDim() { return getAType().getRank() - (getTranspose() ? 1 : 2); }
+    /// The output's shape where A's is `shape`, sizes of which may be dynamic.
+    static ::llvm::SmallVector<int64_t> getOutputShape(
+        ::llvm::ArrayRef<int64_t> shape, bool transpose, int64_t terms);
+  }];
+}
+
+def NM_RecomputeFromOp : NM_Op<"recompute_from", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "what a block's sums can be made again from";
+  let description = [{
+    Tells of the products in a block, which are of the terms of f32 values, what
+    rows of A and which weights they have in all. Sums that do not come out
+    finite are made again from them by multiply-adds of f32 on the CUDA cores:
+    the terms of an infinite, a NaN or a huge value do not add up to it, but say
+    which it is. By itself the op does nothing.
+
+    Constraints: those of `nm.spmm` on A, the values and the indices, with a
+    `packing` that has terms.
+
+    ```mlir
+    nm.recompute_from <8:32, block = 1x128>
+      packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+      ins(%a, %values, %indices : memref<512x384xbf16>, memref<1x384x128xbf16>,
+                                  memref<1x128x1xi8>)
+    ```
+  }];
+  let arguments = (ins NM_PatternAttr:$pattern, NM_PackingAttr:$packing,
+                       NM_Activations:$a, NM_Values:$values,
+                       NM_Indices:$indices);
+  let assemblyFormat = [{
+    $pattern `packing` $packing
+    `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
+              type($indices) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // NM_DIALECT_NM_IR_NMTERMS_TD

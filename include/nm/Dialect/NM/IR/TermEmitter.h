@@ -1,0 +1,20 @@
+//===- TermEmitter.h - f32 to bf16 terms and back ---------------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_TERMEMITTER_H
+#define NM_DIALECT_NM_IR_TERMEMITTER_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::nm {
+
+/// The terms of `value`, an f32 or a vector of some, in bf16: as splitTerms of
+/// nm/Format/SplitTerms.h.
+SmallVector<Value> emitSplitTerms(OpBuilder &builder, Location loc, Value value,
+                                  int64_t terms);
+
+/// The f32 that `terms`, each a bf16, are of: as joinTerms.
+Value emitJoinTerms(OpBuilder &builder, Location loc, ValueRange terms);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_IR_TERMEMITTER_H

@@ -1,0 +1,27 @@
+// RUN: nm-opt %s | nm-opt | FileCheck %s
+// RUN: nm-opt %s --mlir-print-op-generic | nm-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @split
+// CHECK: nm.split_terms 3 transpose ins(%{{.*}} : tensor<100x512xf32>) outs(%{{.*}} : tensor<512x384xbf16>) -> tensor<512x384xbf16>
+// CHECK: nm.split_terms 2 ins(%{{.*}} : memref<4x512x64xf32>) outs(%{{.*}} : memref<4x512x128xbf16>)
+func.func @split(%a: tensor<100x512xf32>, %s: tensor<512x384xbf16>, %b: memref<4x512x64xf32>, %t: memref<4x512x128xbf16>) -> tensor<512x384xbf16> {
+  %r = nm.split_terms 3 transpose ins(%a : tensor<100x512xf32>) outs(%s : tensor<512x384xbf16>) -> tensor<512x384xbf16>
+  nm.split_terms 2 ins(%b : memref<4x512x64xf32>) outs(%t : memref<4x512x128xbf16>)
+  return %r : tensor<512x384xbf16>
+}
+
+// A of 100 rows has the columns of 128, three times.
+// CHECK-LABEL: func.func @product
+// CHECK: nm.pack <8:32, block = 1x128> #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<128x128xf32>, tensor<128x1xi8>)
+// CHECK: nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>) outs(%{{.*}} : tensor<100x128xf32>)
+// CHECK: nm.recompute_from <8:32, block = 1x128> packing <panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
+func.func @product(%a: tensor<512x384xbf16>, %v: tensor<128x128xf32>, %i: tensor<128x1xi8>, %pv0: tensor<1x384x128xbf16>, %pi0: tensor<1x128x1xi8>, %c: tensor<100x128xf32>) -> tensor<100x128xf32> {
+  %pv, %pi = nm.pack <8:32, block = 1x128> #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+    ins(%v, %i : tensor<128x128xf32>, tensor<128x1xi8>) outs(%pv0, %pi0 : tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
+    -> tensor<1x384x128xbf16>, tensor<1x128x1xi8>
+  %r = nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>) outs(%c : tensor<100x128xf32>) -> tensor<100x128xf32>
+  nm.recompute_from <8:32, block = 1x128> packing <panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
+  return %r : tensor<100x128xf32>
+}
