@@ -92,13 +92,13 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   cublas.available = options.cublas;
   pm.addPass(createNMCallCublas(cublas));
   buildProducts(pm);
+  // That for which a thread an element would be slow.
+  pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());
   // Packing, which runs on the host where weights are loaded, and on the device
   // where they come with each call; and products that no strategy takes.
   ConvertNMToLoopsOptions loops;
   loops.parallel = true;
   pm.addPass(createConvertNMToLoops(loops));
-  // Of what is left, that for which a thread an element would be slow.
-  pm.addNestedPass<func::FuncOp>(createConvertTransposeToGPU());
   // All that is left, once a product has taken the fill of its output.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
   pm.addPass(createCanonicalizerPass());

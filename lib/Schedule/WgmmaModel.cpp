@@ -58,6 +58,18 @@ static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 static constexpr double kUnevenFactor = 1.25;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
+/// The same of products of terms of f32: a step, the clock, which is lower for
+/// the tensor cores have no rest, and how much longer instructions of 64 rows
+/// of A take, which read all that shared memory gives. By a kernel of this
+/// design, at 4096 cubed on an H200: 507 to 623, 287 to 325 and 147 to 160 us
+/// at 50, 75 and 87.5 %.
+static constexpr double kTermsFactor = 1.05, kTermsClock = 0.8,
+                        kNarrowTermsFactor = 1.35;
+/// The share of the memory's rate at which the kernel before makes A's terms.
+static constexpr double kSplitShare = 0.72;
+/// Rows of a tile whose sums are added up outside of the tensor cores, and of A
+/// of a warpgroup that has two sums of each element.
+static constexpr int64_t kMaxTermsRows = 64, kMaxTermsGroupM = 128;
 /// Bytes of the mbarriers of a ring and its alignment.
 static constexpr int64_t kBarrierBytes = 128;
 /// Launch of a kernel.
@@ -122,20 +134,22 @@ private:
   }
   double multiplyClocks() const {
     return double(rows.padded * schedule.blockM * schedule.blockN) /
-           kTensorRate;
+           kTensorRate * productsOfOne();
   }
   /// Of a tile of A, and of that with its weights.
   int64_t bytesOfRows() const {
-    return rows.padded * schedule.blockM * int64_t(elementSize(product.type));
+    return rows.padded * schedule.blockM * elementBytes();
   }
   int64_t bytesOfTile() const {
-    return bytesOfRows() +
-           rows.padded * schedule.blockN * int64_t(elementSize(product.type));
+    return bytesOfRows() + rows.padded * schedule.blockN * elementBytes();
   }
-  /// Bytes of A that a thread copies at once: rows start at multiples of m.
+  /// Bytes of A that a thread copies at once: rows start at multiples of m, and
+  /// those of terms at whole lines.
   int64_t copyWidth() const {
-    return std::gcd(product.m * int64_t(elementSize(product.type)),
-                    kMaxAccessBytes);
+    return schedule.terms > 1
+               ? kMaxAccessBytes
+               : std::gcd(product.m * int64_t(elementSize(product.type)),
+                          kMaxAccessBytes);
   }
   double clocksOfBlocks() const;
   double clocksWithProducers() const;
@@ -150,6 +164,18 @@ private:
   }
   void splitK();
   void setFloors();
+  /// Bytes of an operand's element in shared memory.
+  int64_t elementBytes() const {
+    return schedule.terms > 1
+               ? schedule.terms * int64_t(elementSize(ElementType::BF16))
+               : int64_t(elementSize(product.type));
+  }
+  /// Products of the tensor cores that make up for one.
+  double productsOfOne() const {
+    return double(schedule.terms * (schedule.terms + 1) / 2);
+  }
+  double factorOfStep() const;
+  double microsecondsToSplit() const;
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -161,6 +187,7 @@ private:
 void WgmmaSchedule::pack(const Pattern &pattern) {
   packing = PanelPacking();
   packing.panel = blockN;
+  packing.terms = terms;
   if (producers == 0)
     return;
   bool areParts = gathersWgmmaUnits(pattern) && blockK < pattern.windowRows();
@@ -195,8 +222,12 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                     const TileRows &tileRows) {
   rows = tileRows;
   schedule = WgmmaSchedule();
+  schedule.terms = product.terms;
   int64_t groupsN = panel / kPanel;
   if (groups % groupsN != 0)
+    return false;
+  if (schedule.terms > 1 &&
+      (groupM > kMaxTermsGroupM || rows.padded > kMaxTermsRows))
     return false;
   schedule.blockM = groupM * (groups / groupsN);
   schedule.blockN = panel;
@@ -272,17 +303,23 @@ double Candidate::clocksOfBlocks() const {
   return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
 }
 
+/// How much longer products of a step take than the tensor cores at their best.
+double Candidate::factorOfStep() const {
+  if (schedule.terms > 1)
+    return schedule.groupM == kPanel ? kTermsFactor * kNarrowTermsFactor
+                                     : kTermsFactor;
+  return schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
+}
+
 /// Of blocks that take turns at tiles of C.
 double Candidate::clocksWithProducers() const {
   int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
-  double factor =
-      schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
   double ingress = turns > 1 ? kTurnsIngress : kOneTurnIngress;
   if (schedule.blockM >= kLongRow)
     ingress = kLongRowIngress;
   ingress *= double(copyWidth()) / kMaxAccessBytes;
   ingress = isEven() ? ingress : ingress / kUnevenFactor;
-  factor = isEven() ? factor : factor * kUnevenFactor;
+  double factor = factorOfStep() * (isEven() ? 1 : kUnevenFactor);
   double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
                          double(bytesOfTile()) / ingress + kRoleCopyClocks);
   return kRoleStartClocks + double(turns) * (double(countTiles()) * step +
@@ -305,11 +342,19 @@ void Candidate::setFloors() {
   double m = double(product.rows()), n = double(product.n),
          kept = double(pattern.condensedRows(product.k));
   double clocks = chip.multiprocessors * chip.clockGHz * 1000;
-  schedule.tensorFloor = m * n * kept / kTensorRate / clocks;
-  double bytes =
-      (m * double(product.k) + kept * n) * double(elementSize(product.type)) +
-      m * n * double(elementSize(product.outputType));
+  schedule.tensorFloor = m * n * kept * productsOfOne() / kTensorRate / clocks;
+  double bytes = (m * double(product.k) + kept * n) * double(elementBytes()) +
+                 m * n * double(elementSize(product.outputType));
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
+}
+
+/// Of the kernel before.
+double Candidate::microsecondsToSplit() const {
+  if (schedule.terms == 1)
+    return 0;
+  double bytes = double(product.rows() * product.k) *
+                 double(elementSize(product.type) + elementBytes());
+  return kStartMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
 }
 
 void Candidate::estimate() {
@@ -319,11 +364,13 @@ void Candidate::estimate() {
   if (!hasProducers)
     splitK();
   // Of the highest clock there is.
-  double clocks = hasProducers ? clocksWithProducers() / kRoleClock
+  double roleClock = schedule.terms > 1 ? kTermsClock : kRoleClock;
+  double clocks = hasProducers ? clocksWithProducers() / roleClock
                                : clocksOfBlocks() / kClockUnderLoad;
   schedule.microseconds =
       std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
-      (hasProducers ? kRoleMicroseconds : kStartMicroseconds);
+      (hasProducers ? kRoleMicroseconds : kStartMicroseconds) +
+      microsecondsToSplit();
   if (schedule.splitK > 1)
     schedule.microseconds +=
         kStartMicroseconds + double(product.rows() * product.n) * 4 *
@@ -339,14 +386,17 @@ static std::optional<Error> whyNot(const GpuProduct &product,
                                    const GpuChip &chip) {
   if (!chip.hasWgmma)
     return refuse("needs chip sm_90a, but got " + std::string(chip.name));
-  if (product.type != ElementType::F16 && product.type != ElementType::BF16)
+  bool hasTerms = product.type == ElementType::F32 && product.terms > 1;
+  if (product.type != ElementType::F16 && product.type != ElementType::BF16 &&
+      !hasTerms)
     return refuse("multiplies f16 and bf16");
   if (product.isVector)
     return refuse("multiplies matrices");
-  if (!product.isKMajor)
+  // Terms of A are k-major, and filled up, whatever A is.
+  if (!product.isKMajor && !hasTerms)
     return refuse("gathers rows of a k-major A");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
-  if (product.m == GpuProduct::kUnknown || product.m % 2 != 0)
+  if (product.m == GpuProduct::kUnknown || (product.m % 2 != 0 && !hasTerms))
     return refuse("copies rows of A of an even m");
   if (product.pattern.bn % kPanel != 0)
     return refuse("needs " + std::to_string(kPanel) +
@@ -370,7 +420,7 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
               !candidate.set(panel, groupM, groups, ofTile))
             continue;
           for (bool hasProducers : {false, true}) {
-            if (hasProducers && !candidate.setProducers())
+            if (hasProducers ? !candidate.setProducers() : product.terms > 1)
               continue;
             candidate.estimate();
             if (!best || candidate.schedule.microseconds < best->microseconds)

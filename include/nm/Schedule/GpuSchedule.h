@@ -39,6 +39,9 @@ struct GpuProduct {
   /// Of A and B, and of C.
   ElementType type = ElementType::F32;
   ElementType outputType = ElementType::F32;
+  /// The bf16 terms that a sum of f32 operands may be made of; 1 where it may
+  /// not.
+  int64_t terms = 1;
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to

@@ -19,6 +19,8 @@ struct WgmmaSchedule {
   /// Blocks that take turns at tiles, and tiles along m that are neighbours in
   /// their order; with producers.
   int64_t blocks = 1, tilesAtOnceM = 1;
+  /// The terms that operands of f32 are made of; 1 for f16 and bf16.
+  int64_t terms = 1;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;

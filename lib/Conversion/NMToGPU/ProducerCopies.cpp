@@ -25,6 +25,7 @@
 #include "mlir/IR/PatternMatch.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -97,7 +98,7 @@ private:
   int64_t accessesPerRow() const { return columns / width; }
   /// Lanes along a row, and rows that a warp copies at once.
   int64_t lanesPerRow() const {
-    return std::min<int64_t>(kWarpSize, accessesPerRow());
+    return std::gcd<int64_t>(kWarpSize, accessesPerRow());
   }
   int64_t rowsAtOnce() const { return kWarpSize / lanesPerRow(); }
   int64_t accessesPerLane() const { return accessesPerRow() / lanesPerRow(); }

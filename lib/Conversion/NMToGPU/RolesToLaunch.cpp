@@ -88,6 +88,11 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
   }
   rewriter.setInsertionPoint(consumers.release);
   sums = expansion.complete(rewriter, loc, sums);
+  for (auto op : llvm::make_early_inc_range(tile.getOps<RecomputeFromOp>())) {
+    rewriter.setInsertionPoint(op);
+    sums = expansion.recompute(rewriter, op, sums);
+    rewriter.eraseOp(op);
+  }
   if (tile.mightHaveTerminator())
     rewriter.setInsertionPoint(tile.getTerminator());
   else

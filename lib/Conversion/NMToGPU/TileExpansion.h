@@ -60,6 +60,13 @@ public:
     return SmallVector<Value>(sums);
   }
 
+  /// The sums that `end` takes, where `op` tells what those that are not finite
+  /// can be made again from. Called behind `complete`.
+  virtual SmallVector<Value> recompute(OpBuilder &builder, RecomputeFromOp op,
+                                       ArrayRef<Value> sums) {
+    return SmallVector<Value>(sums);
+  }
+
   /// How many of the values that `begin` returns are sums of f32 that are to be
   /// added to totals at the end of each chain, which take as many registers;
   /// none where the expansion keeps long sums precise itself, has no registers

@@ -4,7 +4,6 @@
 
 #include "CompleteSums.h"
 #include "TileStores.h"
-#include "WgmmaStores.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,7 +24,8 @@ static constexpr int64_t kPadding = 4, kPaddingOfPairs = 8;
 
 LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
                                              ArrayRef<int64_t> part) {
-  int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads;
+  int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads *
+                 op.getScheduleAttr().getTiling().sumsOfElement;
   int64_t most =
       std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
   if (auto role = op->getParentOfType<WarpsOp>())
@@ -105,10 +105,10 @@ static MatrixDescriptor getSwizzledRows(int64_t leading) {
 }
 
 Value mlir::nm::getPanelDescriptor(ThreadEmitter &emitter, Value buffer,
-                                   Value panel, int64_t rows) {
+                                   Value panel, int64_t rows, int64_t apart) {
   int64_t bytes = rows * kPanelRowBytes;
   return getMatrixDescriptor(emitter, buffer, emitter.mul(panel, bytes),
-                             getSwizzledRows(/*leading=*/bytes));
+                             getSwizzledRows(/*leading=*/apart * bytes));
 }
 
 Value mlir::nm::getKMajorDescriptor(ThreadEmitter &emitter, Value buffer,
@@ -116,6 +116,28 @@ Value mlir::nm::getKMajorDescriptor(ThreadEmitter &emitter, Value buffer,
   // An instruction's k is within a row.
   return getMatrixDescriptor(emitter, buffer, emitter.mul(row, kPanelRowBytes),
                              getSwizzledRows(/*leading=*/0));
+}
+
+Value mlir::nm::emitWgmma(ThreadEmitter &emitter, Type element, int64_t m,
+                          Value weights, Value activations, Value sums,
+                          bool addsToSums) {
+  OpBuilder &builder = emitter.builder;
+  MLIRContext *context = builder.getContext();
+  auto types = NVVM::WGMMATypesAttr::get(context, element.isF16()
+                                                      ? NVVM::WGMMATypes::f16
+                                                      : NVVM::WGMMATypes::bf16);
+  auto one = NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::one);
+  auto adds = addsToSums ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero;
+  // Neither operand is contiguous along k.
+  return NVVM::WgmmaMmaAsyncOp::create(
+      builder, emitter.loc, sums.getType(), sums, weights, activations,
+      NVVM::MMAShapeAttr::get(context, ::nm::kWarpgroupM, static_cast<int>(m),
+                              kWgmmaK),
+      types, types, NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32),
+      NVVM::WGMMAScaleOutAttr::get(context, adds), one, one,
+      NVVM::MMALayoutAttr::get(context, NVVM::MMALayout::col),
+      NVVM::MMALayoutAttr::get(context, NVVM::MMALayout::row),
+      /*satfinite=*/NVVM::MMAIntOverflowAttr());
 }
 
 Value mlir::nm::advanceDescriptor(ThreadEmitter &emitter, Value descriptor,
@@ -186,6 +208,12 @@ void WarpgroupExpansion::end(OpBuilder &builder,
     return storeShared(emitter, op, complete(builder, op.getLoc(), sums),
                        initial);
   // Other roles have the memory of the tiles, and the sums are complete.
+  storeWgmmaSums(emitter, op, getFragment(emitter, sums), getC(op), initial,
+                 epilogue, tile);
+}
+
+WgmmaSums WarpgroupExpansion::getFragment(ThreadEmitter &emitter,
+                                          ArrayRef<Value> sums) const {
   WgmmaSums fragment;
   fragment.sums = sums;
   fragment.warpgroupM = warpgroupM;
@@ -195,7 +223,7 @@ void WarpgroupExpansion::end(OpBuilder &builder,
   fragment.n = emitter.add(
       emitter.mul(groupN, warpgroupN),
       emitter.mul(emitter.div(inGroup, MmaShape::kLanes), MmaShape::kM));
-  storeWgmmaSums(emitter, op, fragment, getC(op), initial, epilogue, tile);
+  return fragment;
 }
 
 void WarpgroupExpansion::storeShared(ThreadEmitter &emitter, SpMMOp op,

@@ -6,6 +6,7 @@
 #include "SharedSums.h"
 #include "ThreadEmitter.h"
 #include "TileExpansion.h"
+#include "WgmmaStores.h"
 
 #include "nm/Format/MatrixDescriptor.h"
 #include "nm/Format/MmaFragments.h"
@@ -34,6 +35,8 @@ protected:
   /// Checks that a thread has registers for the sums of such a part.
   static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
                                   ArrayRef<int64_t> part);
+  /// The fragment of a thread, of which `sums` are the sums.
+  WgmmaSums getFragment(ThreadEmitter &emitter, ArrayRef<Value> sums) const;
 
   /// Products of 64 columns that a warpgroup makes side by side.
   int64_t blocksOfColumns() const { return warpgroupN / ::nm::kWarpgroupM; }
@@ -68,15 +71,22 @@ Value getMatrixDescriptor(ThreadEmitter &emitter, Value buffer, Value offset,
                           const ::nm::MatrixDescriptor &layout);
 
 /// That of an operand that is contiguous along m or n, from the first row of k
-/// of a panel of 64 columns on, and of the panels behind it, which have `rows`
-/// of k each. See getPanelledType.
+/// of a panel of 64 columns on, and of each `apart`th panel behind it; all have
+/// `rows` of k each. See getPanelledType.
 Value getPanelDescriptor(ThreadEmitter &emitter, Value buffer, Value panel,
-                         int64_t rows);
+                         int64_t rows, int64_t apart = 1);
 /// That of an operand that is contiguous along k, a panel of 64 k whose first
 /// row is `row`.
 Value getKMajorDescriptor(ThreadEmitter &emitter, Value buffer, Value row);
 /// Bytes of a row of a panel, in which 16-byte words are swizzled.
 inline constexpr int64_t kPanelRowBytes = 128;
+
+/// wgmma of f16 or bf16 with neither operand contiguous along k: adds to
+/// `sums`, a struct of f32, or makes them.
+Value emitWgmma(ThreadEmitter &emitter, Type element, int64_t m, Value weights,
+                Value activations, Value sums, bool addsToSums = true);
+/// The k of such an instruction.
+inline constexpr int64_t kWgmmaK = 16;
 
 /// The same matrix `bytes` further on.
 Value advanceDescriptor(ThreadEmitter &emitter, Value descriptor,

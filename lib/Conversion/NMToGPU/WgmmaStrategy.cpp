@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TermsExpansion.h"
 #include "WarpgroupExpansion.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,9 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// The k of an instruction on elements of 16 bits.
-static constexpr int64_t kInstructionK = 16;
 
 namespace {
 class WgmmaExpansion : public WarpgroupExpansion {
@@ -35,8 +33,6 @@ private:
   static WgmmaScheduleAttr getSchedule(SpMMOp op) {
     return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
   }
-  Value multiply(ThreadEmitter &emitter, Value weights, Value activations,
-                 Value sums);
 
   Type element;
 };
@@ -57,26 +53,6 @@ LogicalResult WgmmaExpansion::verify(SpMMOp op, const GpuTile &tile) {
   return verifySums(op, tile, getSchedule(op).getWarpgroup());
 }
 
-Value WgmmaExpansion::multiply(ThreadEmitter &emitter, Value weights,
-                               Value activations, Value sums) {
-  OpBuilder &builder = emitter.builder;
-  MLIRContext *context = builder.getContext();
-  auto types = NVVM::WGMMATypesAttr::get(context, element.isF16()
-                                                      ? NVVM::WGMMATypes::f16
-                                                      : NVVM::WGMMATypes::bf16);
-  auto one = NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::one);
-  // Neither operand is contiguous along k.
-  return NVVM::WgmmaMmaAsyncOp::create(
-      builder, emitter.loc, sums.getType(), sums, weights, activations,
-      NVVM::MMAShapeAttr::get(context, ::nm::kWarpgroupM,
-                              static_cast<int>(warpgroupM), kInstructionK),
-      types, types, NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32),
-      NVVM::WGMMAScaleOutAttr::get(context, NVVM::WGMMAScaleOut::one), one, one,
-      NVVM::MMALayoutAttr::get(context, NVVM::MMALayout::col),
-      NVVM::MMALayoutAttr::get(context, NVVM::MMALayout::row),
-      /*satfinite=*/NVVM::MMAIntOverflowAttr());
-}
-
 SmallVector<Value> WgmmaExpansion::expand(OpBuilder &builder,
                                           SparseProductOpInterface product,
                                           ArrayRef<Value> sums) {
@@ -88,13 +64,13 @@ SmallVector<Value> WgmmaExpansion::expand(OpBuilder &builder,
                                     firstBlock(emitter), rows);
   SmallVector<Value> result(sums);
   NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
-  for (int64_t row = 0; row < rows; row += kInstructionK)
+  for (int64_t row = 0; row < rows; row += kWgmmaK)
     for (auto [block, sum] : llvm::enumerate(result)) {
       int64_t ofRow = row * kPanelRowBytes;
       Value weights = advanceDescriptor(
           emitter, values, ofRow + int64_t(block) * rows * kPanelRowBytes);
-      sum =
-          multiply(emitter, weights, advanceDescriptor(emitter, a, ofRow), sum);
+      sum = emitWgmma(emitter, element, warpgroupM, weights,
+                      advanceDescriptor(emitter, a, ofRow), sum);
     }
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
   // Operands that are released at once must have been read.
@@ -112,6 +88,8 @@ mlir::nm::createWgmmaExpansion(SparseProductOpInterface product,
            << "expected nm.spmm for strategy wgmma, but got a vector";
   if (failed(WgmmaExpansion::verify(op, tile)))
     return failure();
+  if (cast<SparseProductOpInterface>(*op).countTerms() > 1)
+    return createTermsExpansion(op, tile);
   return std::unique_ptr<TileExpansion>(
       std::make_unique<WgmmaExpansion>(op, tile));
 }

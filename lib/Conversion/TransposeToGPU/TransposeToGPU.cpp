@@ -2,6 +2,7 @@
 
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
 
+#include "TermTiles.h"
 #include "Transposition.h"
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
@@ -99,6 +100,15 @@ struct ConvertTransposeToGPU
     if (function->hasAttr(mlir::nm::kHostFunction))
       return;
     IRRewriter rewriter(&getContext());
+    SmallVector<SplitTermsOp> splits;
+    function.walk([&](SplitTermsOp op) { splits.push_back(op); });
+    for (SplitTermsOp op : splits) {
+      if (!op.hasPureBufferSemantics())
+        continue;
+      rewriter.setInsertionPoint(op);
+      launchTermTiles(rewriter, op);
+      rewriter.eraseOp(op);
+    }
     // What is not converted here, convert-linalg-to-gpu does.
     for (linalg::LinalgOp op : collect(function))
       (void)convert(rewriter, op);

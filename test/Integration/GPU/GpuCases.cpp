@@ -162,6 +162,12 @@ static constexpr GroupKind kKinds[] = {
      ElementType::F16, 300, 48, false, 0, false, false, false, true},
     {"wgmma-split-k", "wgmma", "split_k = 3", ElementType::F16, 60, 64, false,
      0, false, false, false, true},
+    {"wgmma-terms", "wgmma", "", ElementType::F32, 300, 64, false, 0, false,
+     false, false, true},
+    {"wgmma-terms-tile", "wgmma",
+     "block = [128, 64, 48], warpgroup = [64, 64], stages = 3, producers = 4, "
+     "blocks = 3",
+     ElementType::F32, 300, 48, false, 0, false, false, false, true},
     {"wgmma-sp", "wgmma_sp", "", ElementType::F16, 300, 64, false, 0, false,
      false, true, false, true},
     {"wgmma-sp-bf16", "wgmma_sp",
@@ -294,11 +300,13 @@ static void limitToCublas(ModelCase &drawn) {
 }
 
 /// Rows of A of an even number of elements, known, which copies of 4 bytes
-/// take, whichever way A lies.
+/// take, whichever way A lies. Terms of f32 are filled up.
 static void limitToCopiedRows(ModelCase &drawn) {
+  drawn.dynamic = false;
+  if (drawn.type == ElementType::F32)
+    return;
   drawn.k += drawn.k % 2;
   drawn.leading.back() += drawn.leading.back() % 2;
-  drawn.dynamic = false;
 }
 
 /// Operands as they come, or A and C column-major in their last two dimensions.
@@ -338,6 +346,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     limitToCopiedRows(drawn);
   drawLoops(drawn, random);
   if ((kind.isByMatrices || kind.isExactGather) &&
+      drawn.type != ElementType::F32 &&
       drawn.activationLoops.back() == drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   drawn.drawEpilogue(random);

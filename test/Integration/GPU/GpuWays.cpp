@@ -83,6 +83,14 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add("column-major C");
   if (product.epilogue)
     add("epilogue");
+  if (op.strategy == "wgmma" && product.type == ElementType::F32) {
+    bool isRowMajor = product.activationLoops.back() == product.kLoop();
+    add(isRowMajor ? "terms, row-major A" : "terms, column-major A");
+    if (product.nLoop() != product.outputLoops.back())
+      add("terms, column-major C");
+    if (product.epilogue)
+      add("terms, epilogue");
+  }
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
   if (op.strategy == "mma_sync") {
@@ -196,6 +204,11 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "loops: f16",
       "wgmma: f16",
       "wgmma: bf16",
+      "wgmma: f32",
+      "wgmma: terms, row-major A",
+      "wgmma: terms, column-major A",
+      "wgmma: terms, column-major C",
+      "wgmma: terms, epilogue",
       "wgmma: column-major C",
       "wgmma: epilogue",
       "wgmma: infinite or NaN activations",

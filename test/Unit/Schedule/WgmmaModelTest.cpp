@@ -159,6 +159,53 @@ TEST(WgmmaModel, LeavesUnitsOfManyRowsInOnePart) {
   }
 }
 
+GpuProduct makeTermsProduct(Pattern pattern, int64_t terms) {
+  GpuProduct product = makeProduct(pattern);
+  product.type = product.outputType = ElementType::F32;
+  product.terms = terms;
+  product.isKMajor = false;
+  return product;
+}
+
+/// As timed on an H200, with the kernel that makes A's terms.
+TEST(WgmmaModel, MultipliesTermsOfF32) {
+  for (auto [n, microseconds] :
+       {std::pair(16, 605), std::pair(8, 350), std::pair(4, 203)}) {
+    Result<WgmmaSchedule> found = select(makeTermsProduct({n, 32, 1, 128}, 3));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->blockM, 128);
+    EXPECT_EQ(found->blockN, 128);
+    EXPECT_EQ(found->stages, 4);
+    EXPECT_EQ(found->producers, 4);
+    EXPECT_EQ(found->packing.terms, 3);
+    EXPECT_EQ(found->packing.tileRows, 32);
+    EXPECT_EQ(found->sharedBytes, 4 * 32 * 256 * 6 + 256);
+    EXPECT_NEAR(found->microseconds, microseconds, 0.1 * microseconds);
+  }
+  Result<WgmmaSchedule> narrow = select(makeTermsProduct({8, 32, 1, 64}, 3));
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(narrow->blockM, 256);
+  EXPECT_EQ(narrow->stages, 3);
+}
+
+TEST(WgmmaModel, MakesHalfTheProductsOfTwoTerms) {
+  Result<WgmmaSchedule> three = select(makeTermsProduct({16, 32, 1, 128}, 3)),
+                        two = select(makeTermsProduct({16, 32, 1, 128}, 2));
+  ASSERT_TRUE(three && two);
+  EXPECT_EQ(two->packing.terms, 2);
+  EXPECT_NEAR(two->tensorFloor, three->tensorFloor / 2, 1e-6);
+  EXPECT_LT(two->microseconds, 0.65 * three->microseconds);
+}
+
+TEST(WgmmaModel, FillsRowsOfTermsUp) {
+  GpuProduct product = makeTermsProduct({8, 32, 1, 128}, 3);
+  product.m = 4095;
+  EXPECT_EQ(whyNot(product), "");
+  EXPECT_EQ(whyNot(makeTermsProduct({100, 256, 1, 128}, 3)),
+            "strategy wgmma has no tile of terms of 112 kept rows that fits in "
+            "shared memory");
+}
+
 TEST(WgmmaModel, SaysWhyNot) {
   GpuProduct product = makeProduct({8, 32, 1, 128});
   EXPECT_EQ(whyNot(product), "");

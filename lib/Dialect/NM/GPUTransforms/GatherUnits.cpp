@@ -105,12 +105,18 @@ static Value multiplyPart(OpBuilder &builder, SparseProductOpInterface op,
   Value rowInUnit =
       arith::RemUIOp::create(builder, loc, row, constant(pattern.bk));
   UnitRows rows = findRows(builder, op, unit, rowInUnit);
+  // Rows stand once for each term of their weights.
+  Value storedRow = row;
+  if (op.countTerms() > 1)
+    storedRow =
+        arith::MulIOp::create(builder, loc, row, constant(op.countTerms()));
   IRMapping mapping;
   mapping.map(op.getA(), slice(builder, loc, op.getA(),
                                {{op.getKDimOfA(), rows.first, rows.count}}));
   mapping.map(op.getValues(),
               slice(builder, loc, op.getValues(),
-                    {{1, row, builder.getIndexAttr(rowsHere)}}));
+                    {{1, storedRow,
+                      builder.getIndexAttr(rowsHere * op.countTerms())}}));
   mapping.map(op.getIndices(), slice(builder, loc, op.getIndices(),
                                      {{1, unit, builder.getIndexAttr(1)}}));
   mapping.map(op.getC(), sums);

@@ -28,6 +28,22 @@ std::optional<std::string> mlir::nm::whyUnknown(SparseProductOpInterface op) {
   return std::nullopt;
 }
 
+/// The terms that are as accurate as the product allows.
+static int64_t countTermsToUse(SparseProductOpInterface op) {
+  if (!op.getAType().getElementType().isF32())
+    return 1;
+  switch (op.getArithmetic()) {
+  case Arithmetic::IEEE:
+    return 1;
+  case Arithmetic::F32:
+    return 3;
+  case Arithmetic::BF16x3:
+  case Arithmetic::TF32:
+    return 2;
+  }
+  return 1;
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
@@ -39,6 +55,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
     product.isKMajor = spmm.getTransposeA();
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
+  product.terms = countTermsToUse(op);
   // Of the sums, whatever an epilogue then makes of them.
   product.outputType = *mlir::nm::getElementType(
       op.hasEpilogue() ? getRoundedSumType(op)

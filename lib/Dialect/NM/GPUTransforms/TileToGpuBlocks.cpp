@@ -178,6 +178,17 @@ static bool isTiled(SparseProductOpInterface op) {
           isa<CublasScheduleAttr>(op.getScheduleAttr()));
 }
 
+/// Behind the product of a tile, says what the sums that come out other than
+/// finite can be made again from.
+static void keepOperands(RewriterBase &rewriter, SparseProductOpInterface op) {
+  if (op.countTerms() == 1)
+    return;
+  rewriter.setInsertionPointAfter(op);
+  RecomputeFromOp::create(rewriter, op.getLoc(), op.getPatternAttr(),
+                          op.getPanelPacking(), op.getA(), op.getValues(),
+                          op.getIndices());
+}
+
 LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
                                         SparseProductOpInterface op) {
   if (!isTiled(op))
@@ -217,6 +228,7 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   if (outputTile->hasEpilogue())
     outputTile =
         splitEpilogue(rewriter, *outputTile, outputTile->getAccumulatorType());
+  keepOperands(rewriter, *outputTile);
   if (gathersUnits(*outputTile, *tile)) {
     gatherUnits(rewriter, *outputTile);
     return success();

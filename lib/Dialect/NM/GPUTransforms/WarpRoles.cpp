@@ -99,7 +99,8 @@ int64_t RoleSplit::countTrips() {
 RoleRegisters RoleSplit::shareRegisters() {
   int64_t producers = tiling.producerWarps * kWarpSize,
           consumers = tiling.threads - producers;
-  int64_t sums = tiling.block[0] * tiling.block[1] / consumers;
+  int64_t sums =
+      tiling.block[0] * tiling.block[1] / consumers * tiling.sumsOfElement;
   // What every thread starts with.
   int64_t share =
       ::nm::kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
@@ -242,11 +243,18 @@ void RoleSplit::emitCopies(IRMapping &mapping, Value step) {
                    /*condition=*/Value(), tokens);
 }
 
-/// The product before is over when this one has started.
+/// The product before is over when this one has started, or this one is over
+/// itself. The last of a tile of C is behind the loop.
 void RoleSplit::emitProduct(IRMapping &mapping, Value step, Value k) {
   rewriter.clone(*tile.product, mapping);
   if (!k)
     return;
+  if (tiling.productsUnderWay == 0) {
+    int64_t last = (trips - 1) * *getConstantIntValue(loop.getStep());
+    Value isNotLast = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::ne, k, constant(last));
+    return release(step, isNotLast);
+  }
   Value isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
                                         k, constant(0));
   release(rewriter.createOrFold<arith::SubIOp>(loc, step, constant(1)),

@@ -23,6 +23,7 @@ public:
   WgmmaStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
         pattern(op.getPattern().getPattern()),
+        terms(cast<SparseProductOpInterface>(*op).countTerms()),
         rows(llvm::alignTo(countKeptRows(), kInstructionK)) {}
 
   LogicalResult verify(const ::nm::GpuChip &chip);
@@ -33,7 +34,9 @@ private:
     return tile.k / pattern.windowRows() * pattern.keptRows();
   }
   MemRefType typeOfOperand(int64_t columns, bool isPacked);
-  MemRefType typeOfA() { return typeOfOperand(tile.m, /*isPacked=*/false); }
+  MemRefType typeOfA() {
+    return typeOfOperand(terms * tile.m, /*isPacked=*/false);
+  }
   MemRefType typeOfValues();
   int64_t countBytes() {
     return tile.stages *
@@ -56,6 +59,8 @@ private:
   SpMMOp op;
   const GpuTile &tile;
   ::nm::Pattern pattern;
+  /// Of each element.
+  int64_t terms;
   /// Kept rows of the tile, and rows of zeros that fill up an instruction.
   int64_t rows;
   SmallVector<Value> tokens;
@@ -74,7 +79,8 @@ MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
 MemRefType WgmmaStaging::typeOfValues() {
   if (!hasProducers())
     return typeOfOperand(tile.n, /*isPacked=*/true);
-  return getWorkgroupType({1, rows, tile.n}, MemRefLayoutAttrInterface(),
+  return getWorkgroupType({1, terms * rows, tile.n},
+                          MemRefLayoutAttrInterface(),
                           op.getValuesType().getElementType());
 }
 
@@ -146,8 +152,8 @@ Value WgmmaStaging::copyValues() {
   MemRefType type = typeOfValues();
   if (!hasProducers())
     return copy(CopyWay::Direct, op.getValues(), type);
-  return copy(CopyWay::Bulk, castToWhole(builder, loc, op.getValues(), rows),
-              type);
+  return copy(CopyWay::Bulk,
+              castToWhole(builder, loc, op.getValues(), terms * rows), type);
 }
 
 /// The index of a unit that is all rows, which no one reads.

@@ -32,6 +32,10 @@ void ParameterList::add(StringRef name, PackingAttr packing) {
   inner.add("chunk_columns", std::optional(packing.getChunkColumns()));
   inner.add("index_rows", std::optional(packing.getIndexRows()));
   inner.add("col_info", std::optional(packing.getColInfo()));
+  if (packing.getTileRows() != 0)
+    inner.add("tile_rows", std::optional(packing.getTileRows()));
+  if (packing.getTerms() != 1)
+    inner.add("terms", std::optional(packing.getTerms()));
   list.set(name, inner.take());
 }
 
@@ -480,6 +484,11 @@ BlockTiling WgmmaScheduleAttr::getTiling() const {
   tiling.groupM = getGroupM().value_or(1);
   tiling.producerWarps = countProducers();
   tiling.blocks = getBlocks().value_or(0);
+  // Those of a tile of terms, which is waited for, and what they are added to.
+  if (getPacking() && getPacking().getTerms() > 1) {
+    tiling.sumsOfElement = 2;
+    tiling.productsUnderWay = 0;
+  }
   if (tiling.threads != 0)
     tiling.threads += tiling.producerWarps * kWarpThreads;
   return tiling;
@@ -519,6 +528,11 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   if (countProducers() == 0 && getTiling().groupM != 1)
     return emitError() << "expected producers for 'group_m', but got none";
+  // (C6).
+  if (getPacking().getTerms() > 1 && getTiling().splitK != 1)
+    return emitError()
+           << "expected one part of k for weights of terms, but got "
+           << getTiling().splitK;
   return success();
 }
 

@@ -210,11 +210,13 @@ SliceRegion mlir::nm::detail::getProductTileOfC(SparseProductOpInterface op,
 }
 
 /// The loop that each dimension of an operand runs over; nothing for the
-/// weights.
+/// weights, and for an A of terms, of which one m has several.
 static std::optional<SmallVector<int64_t>>
 getLoopsOfOperand(SparseProductOpInterface op, unsigned number) {
   int64_t k = op.getNumOutputLoops(), n = k - 1, m = n - 1;
   bool isA = number == 0, isC = number + 1 == op->getNumOperands();
+  if (isA && op.countTerms() > 1)
+    return std::nullopt;
   if (isA || isC) {
     ShapedType type = isA ? op.getAType() : op.getCType();
     SmallVector<int64_t> loops(type.getRank());

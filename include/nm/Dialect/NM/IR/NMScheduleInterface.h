@@ -35,6 +35,8 @@ struct BlockTiling {
   int64_t threads = 0;
   /// Of those the warps, the last ones, that copy for the others.
   int64_t producerWarps = 0;
+  /// Sums that a thread has of each element of its tile of C.
+  int64_t sumsOfElement = 1;
   /// Blocks that take turns at the tiles of C; 0 for a block for each.
   int64_t blocks = 0;
 };

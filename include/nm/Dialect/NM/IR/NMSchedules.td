@@ -331,6 +331,12 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     blocks, which take turns at the tiles of C, and the next tile is copied
     while the last one is stored.
 
+    A product of f32 is one of bf16 terms, which `packing` says the number of:
+    with three, six products of terms make up for one of f32, and with two,
+    three. Tensor cores cut off what sums of theirs have no bits for, so that
+    they make only the sums of a tile, which the CUDA cores add up. A kernel
+    before makes the terms of A, of whatever layout (`nm.split_terms`).
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
       none, multiples of 64, with m at most 256.
@@ -343,6 +349,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` are 1 to 65536. `blocks` comes with producers, and on an op so
       does `group_m` > 1.
+    * (C6) where `packing` has terms, there are producers, and k has one part.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,

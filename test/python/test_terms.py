@@ -1,0 +1,148 @@
+"""Products of f32 by the tensor cores, as sums of bf16 terms: see
+nm/Format/SplitTerms.h."""
+
+import nm
+import numpy as np
+import pytest
+from test_special_values import exact_product, text_of
+
+TARGET = "sim:sm_90a"
+
+
+def compile_terms(m, k, n, pattern, arithmetic="f32", schedule="wgmma",
+                  text=None):
+    return nm.compile(text or text_of(m, k, n, pattern), target=TARGET,
+                      schedule=schedule, arithmetic=arithmetic,
+                      dense_fallback=False, cache=False)
+
+
+def relative_error(result, exact):
+    return np.linalg.norm(result - exact) / np.linalg.norm(exact)
+
+
+# Of whole tiles, and with odd edges of m, k and n; units of a vector's columns
+# and blocks that are tiles by themselves.
+SIZES = {
+    "8:32, block = 1x128": (128, 256, 128),
+    "16:32, block = 1x128": (130, 200, 257),
+    "4:32, block = 1x64": (100, 161, 192),
+    "5:20, block = 1x192": (67, 110, 200),
+    "2:4, block = 64x64": (65, 520, 130),
+    "3:8, block = 1x256": (1, 97, 256),
+}
+
+
+@pytest.mark.parametrize("pattern", SIZES)
+@pytest.mark.parametrize("data", ["normal", "uniform", "binades"])
+def test_error(draw, rng, pattern, data):
+    m, k, n = SIZES[pattern]
+    w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
+    if data == "uniform":
+        w, x = np.abs(w), rng.random((m, k), dtype=np.float32)
+    elif data == "binades":
+        x *= np.exp2(rng.uniform(-20, 20, x.shape)).astype(np.float32)
+        w *= np.exp2(rng.uniform(-20, 20, w.shape)).astype(np.float32)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    module = compile_terms(m, k, n, pattern)
+    assert "terms = 3" in module.remarks[0]
+    assert relative_error(module(x, w), exact) < 3e-7
+
+
+@pytest.mark.parametrize("arithmetic, least, most", [
+    ("f32", 0, 3e-7), ("bf16x3", 1e-7, 2e-5), ("tf32", 1e-7, 2e-5)])
+def test_arithmetic(draw, arithmetic, least, most):
+    pattern = "8:32, block = 1x128"
+    w, x = draw.weight((256, 128), pattern, axis=0), draw.array(128, 256)
+    module = compile_terms(128, 256, 128, pattern, arithmetic)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    assert least <= relative_error(module(x, w), exact) < most
+
+
+def test_ieee_has_none(draw):
+    with pytest.raises(nm.Error, match="multiplies f16 and bf16"):
+        compile_terms(128, 256, 128, "8:32, block = 1x128", "ieee")
+
+
+def test_small_numbers(draw):
+    """Down to subnormal ones, terms keep all bits."""
+    pattern = "8:32, block = 1x64"
+    m, k, n = 64, 96, 64
+    w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
+    module = compile_terms(m, k, n, pattern)
+    for scale_x, scale_w in [(2.0 ** -140, 2.0 ** 30), (2.0 ** -100, 2.0 ** -5),
+                             (2.0 ** 30, 2.0 ** -140)]:
+        xs = (x * scale_x).astype(np.float32)
+        ws = (w * scale_w).astype(np.float32)
+        exact = xs.astype(np.float64) @ ws.astype(np.float64)
+        assert relative_error(module(xs, ws).astype(np.float64), exact) < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
+@pytest.mark.parametrize("pattern", SIZES)
+def test_values_that_are_no_terms(draw, rng, pattern):
+    m, k, n = SIZES[pattern]
+    w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
+    for value in (np.inf, -np.inf, np.nan, 1e30, -3e38, 2e13):
+        x[rng.integers(m), rng.integers(k)] = value
+    kept = np.argwhere(w != 0)
+    for value in (1e20, -1e38):
+        row, column = kept[rng.integers(len(kept))]
+        w[row, column] = value
+    exact = exact_product(x, w).astype(np.float32)
+    result = compile_terms(m, k, n, pattern)(x, w)
+    finite = np.isfinite(exact)
+    assert not finite.all() and finite.any()
+    np.testing.assert_array_equal(result[~finite], exact[~finite])
+    np.testing.assert_allclose(result[finite], exact[finite], rtol=1e-5,
+                               atol=1e-5)
+
+
+def test_infinite_weight(draw):
+    pattern = "8:32, block = 1x64"
+    w, x = draw.weight((64, 64), pattern, axis=0), draw.array(32, 64)
+    row, column = np.argwhere(w != 0)[5]
+    w[row, column] = np.inf
+    result = compile_terms(32, 64, 64, pattern)(x, w)
+    expected = np.copysign(np.inf, x[:, row])
+    np.testing.assert_array_equal(result[:, column], expected)
+    assert np.isfinite(np.delete(result, column, axis=1)).all()
+
+
+def test_sums_are_added_to_c_and_take_an_epilogue(draw):
+    pattern = "8:32, block = 1x128"
+    m, k, n = 70, 128, 130
+    text = """
+func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>,
+             %b: tensor<Nxf32>, %c: tensor<MxNxf32>) -> (tensor<MxNxf32>, tensor<MxNxf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<MxNxf32>
+  %y = linalg.fill ins(%zero : f32) outs(%e : tensor<MxNxf32>) -> tensor<MxNxf32>
+  %r = linalg.matmul
+    ins(%x, %w : tensor<MxKxf32>, tensor<KxNxf32, #nm.encoding<PATTERN>>)
+    outs(%y : tensor<MxNxf32>) -> tensor<MxNxf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>,
+                                        affine_map<(m, n) -> (n)>,
+                                        affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%r, %b : tensor<MxNxf32>, tensor<Nxf32>) outs(%e : tensor<MxNxf32>) {
+  ^bb0(%sum: f32, %bias: f32, %out: f32):
+    %0 = arith.addf %sum, %bias : f32
+    %1 = arith.maximumf %0, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<MxNxf32>
+  %t = linalg.matmul
+    ins(%x, %w : tensor<MxKxf32>, tensor<KxNxf32, #nm.encoding<PATTERN>>)
+    outs(%c : tensor<MxNxf32>) -> tensor<MxNxf32>
+  return %s, %t : tensor<MxNxf32>, tensor<MxNxf32>
+}
+""".replace("PATTERN", pattern)
+    for name, size in zip("MKN", (m, k, n)):
+        text = text.replace(f"{name}x", f"{size}x")
+    module = compile_terms(m, k, n, pattern, text=text)
+    w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
+    b, c = draw.array(n), draw.array(m, n)
+    x[3, 5] = np.inf
+    exact = exact_product(x, w)
+    biased, added = module(x, w, b, c)
+    np.testing.assert_allclose(biased, np.maximum(exact + b, 0), atol=1e-5)
+    np.testing.assert_allclose(added, exact + c, atol=1e-5)
