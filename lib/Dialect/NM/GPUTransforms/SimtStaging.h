@@ -19,8 +19,11 @@ inline ::nm::CopyOfA getCopyOfA(CopyWay way) {
     return ::nm::CopyOfA::Elements;
   case CopyWay::Squares:
     return ::nm::CopyOfA::Squares;
+  case CopyWay::Bulk:
+  case CopyWay::Tensor:
+    break;
   }
-  llvm_unreachable("a way of copying");
+  llvm_unreachable("a way of copying of strategy simt");
 }
 inline ::nm::LayoutOfA getLayoutOfA(TileOrder order) {
   switch (order) {
