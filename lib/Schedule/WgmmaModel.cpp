@@ -16,6 +16,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace nm;
@@ -405,6 +406,12 @@ static std::optional<Error> whyNot(const GpuProduct &product,
   return std::nullopt;
 }
 
+/// Of schedules that take as long, the one whose copies run further ahead.
+static bool isBetter(const WgmmaSchedule &schedule, const WgmmaSchedule &than) {
+  return std::pair(schedule.microseconds, -schedule.stages) <
+         std::pair(than.microseconds, -than.stages);
+}
+
 Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
   if (std::optional<Error> reason = whyNot(product, chip))
@@ -423,7 +430,7 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
             if (hasProducers ? !candidate.setProducers() : product.terms > 1)
               continue;
             candidate.estimate();
-            if (!best || candidate.schedule.microseconds < best->microseconds)
+            if (!best || isBetter(candidate.schedule, *best))
               best = candidate.schedule;
           }
         }

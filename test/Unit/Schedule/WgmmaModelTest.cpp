@@ -202,8 +202,8 @@ TEST(WgmmaModel, FillsRowsOfTermsUp) {
   product.m = 4095;
   EXPECT_EQ(whyNot(product), "");
   EXPECT_EQ(whyNot(makeTermsProduct({100, 256, 1, 128}, 3)),
-            "strategy wgmma has no tile of terms of 112 kept rows that fits in "
-            "shared memory");
+            "strategy wgmma has no tile of 112 kept rows that fits in shared "
+            "memory");
 }
 
 TEST(WgmmaModel, SaysWhyNot) {
