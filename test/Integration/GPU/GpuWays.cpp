@@ -180,7 +180,6 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sync: rows of activations, whole squares",
       "mma_sync: rows of activations, squares that are filled up",
       "mma_sync: units of 8 columns, squares that are filled up",
-      "mma_sync: weights in registers",
       "mma_sync: weights in shared memory",
       "mma_sync: stages = 1",
       "mma_sync: stages = 4",
