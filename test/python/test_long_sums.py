@@ -5,28 +5,13 @@ import re
 import nm
 import numpy as np
 import pytest
-
-TEXT = """
-func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>)
-    -> tensor<MxNxf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<MxNxf32>
-  %y = linalg.fill ins(%zero : f32) outs(%e : tensor<MxNxf32>) -> tensor<MxNxf32>
-  %r = linalg.matmul
-    ins(%x, %w : tensor<MxKxf32>, tensor<KxNxf32, #nm.encoding<PATTERN>>)
-    outs(%y : tensor<MxNxf32>) -> tensor<MxNxf32>
-  return %r : tensor<MxNxf32>
-}
-"""
+from product_text import text_of
 
 
 def compile_product(m, k, n, pattern, schedule, target="sim:sm_90a"):
-    text = TEXT.replace("PATTERN", pattern)
-    for name, size in zip("MKN", (m, k, n)):
-        text = text.replace(f"{name}x", f"{size}x")
     options = {"schedule": schedule} if schedule else {}
-    return nm.compile(text, target=target, dense_fallback=False, cache=False,
-                      **options)
+    return nm.compile(text_of(m, k, n, pattern), target=target,
+                      dense_fallback=False, cache=False, **options)
 
 
 def relative_error(m, k, n, pattern, schedule, target="sim:sm_90a"):

@@ -4,7 +4,8 @@ nm/Format/SplitTerms.h."""
 import nm
 import numpy as np
 import pytest
-from test_special_values import exact_product, text_of
+from product_text import text_of
+from test_special_values import exact_product
 
 TARGET = "sim:sm_90a"
 
@@ -111,7 +112,7 @@ def test_infinite_weight(draw):
 def test_sums_are_added_to_c_and_take_an_epilogue(draw):
     pattern = "8:32, block = 1x128"
     m, k, n = 70, 128, 130
-    text = """
+    text = text_of(m, k, n, pattern, """
 func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>,
              %b: tensor<Nxf32>, %c: tensor<MxNxf32>) -> (tensor<MxNxf32>, tensor<MxNxf32>) {
   %zero = arith.constant 0.0 : f32
@@ -135,9 +136,7 @@ func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>,
     outs(%c : tensor<MxNxf32>) -> tensor<MxNxf32>
   return %s, %t : tensor<MxNxf32>, tensor<MxNxf32>
 }
-""".replace("PATTERN", pattern)
-    for name, size in zip("MKN", (m, k, n)):
-        text = text.replace(f"{name}x", f"{size}x")
+""")
     module = compile_terms(m, k, n, pattern, text=text)
     w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
     b, c = draw.array(n), draw.array(m, n)
