@@ -1,5 +1,5 @@
-"""all-MiniLM-L6-v2's sentence encoder in PyTorch: a BERT of 6 layers, whose mean
-over the tokens, normalized, is the embedding."""
+"""A sentence encoder in PyTorch, by default all-MiniLM-L6-v2's: a BERT of 6 layers,
+whose mean over the tokens, normalized, is the embedding."""
 
 import importlib.util
 from pathlib import Path
@@ -12,17 +12,20 @@ LAYERS, WIDTH, HEADS, INNER, WORDS = 6, 384, 12, 1536, 30522
 
 
 class Layer(nn.Module):
-    def __init__(self):
+    """A layer of BERT: ``[sentences, tokens, width]`` to the same."""
+
+    def __init__(self, width, heads, inner):
         super().__init__()
+        self.heads = heads
         self.query, self.key, self.value, self.mixed = (
-            nn.Linear(WIDTH, WIDTH) for _ in range(4))
-        self.fc1, self.fc2 = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
-        self.norm1, self.norm2 = (nn.LayerNorm(WIDTH, eps=1e-12)
+            nn.Linear(width, width) for _ in range(4))
+        self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.norm1, self.norm2 = (nn.LayerNorm(width, eps=1e-12)
                                   for _ in range(2))
 
     def forward(self, x, mask):
         def heads(part):
-            return part.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+            return part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
         mixed = functional.scaled_dot_product_attention(
             heads(self.query(x)), heads(self.key(x)), heads(self.value(x)), mask)
@@ -32,14 +35,16 @@ class Layer(nn.Module):
 
 class Encoder(nn.Module):
     """``[sentences, tokens]`` numbers of word pieces, 0 for none, to
-    ``[sentences, 384]`` embeddings."""
+    ``[sentences, width]`` embeddings."""
 
-    def __init__(self, words=WORDS):
+    def __init__(self, words=WORDS, width=WIDTH, heads=HEADS, inner=INNER,
+                 layers=LAYERS):
         super().__init__()
-        self.words = nn.Embedding(words, WIDTH)
-        self.positions = nn.Embedding(512, WIDTH)
-        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.words = nn.Embedding(words, width)
+        self.positions = nn.Embedding(512, width)
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.layers = nn.ModuleList(Layer(width, heads, inner)
+                                    for _ in range(layers))
 
     def forward(self, tokens):
         there = tokens != 0

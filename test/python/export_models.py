@@ -1,49 +1,15 @@
-"""Models in the shapes that people have, for the tests of nm.torch.export."""
+"""Models in the shapes that people have, for the tests of nm.torch.export: the encoder
+of examples/sentence-encoder, and a layer of Llama."""
+
+import sys
 
 import torch
+from conftest import ROOT
 from torch import nn
 from torch.nn import functional as F
 
-
-class EncoderLayer(nn.Module):
-    """A layer of BERT."""
-
-    def __init__(self, width, heads, inner):
-        super().__init__()
-        self.heads = heads
-        self.query, self.key, self.value, self.mixed = (
-            nn.Linear(width, width) for _ in range(4))
-        self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
-        self.norm1, self.norm2 = (nn.LayerNorm(width, eps=1e-12) for _ in range(2))
-
-    def forward(self, x, mask):
-        def heads(part):
-            return part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-
-        mixed = F.scaled_dot_product_attention(
-            heads(self.query(x)), heads(self.key(x)), heads(self.value(x)), mask)
-        x = self.norm1(x + self.mixed(mixed.transpose(1, 2).flatten(2)))
-        return self.norm2(x + self.fc2(F.gelu(self.fc1(x))))
-
-
-class Encoder(nn.Module):
-    """Tokens, 0 for none, to an embedding of each sentence."""
-
-    def __init__(self, width, heads, inner, layers, words=1000):
-        super().__init__()
-        self.words, self.positions = nn.Embedding(words, width), nn.Embedding(512, width)
-        self.norm = nn.LayerNorm(width, eps=1e-12)
-        self.layers = nn.ModuleList(EncoderLayer(width, heads, inner)
-                                    for _ in range(layers))
-
-    def forward(self, tokens):
-        there = tokens != 0
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        x = self.norm(self.words(tokens) + self.positions(places))
-        for layer in self.layers:
-            x = layer(x, there[:, None, None, :])
-        kept = there[..., None].to(x.dtype)
-        return F.normalize((x * kept).sum(1) / kept.sum(1), dim=-1)
+sys.path.append(str(ROOT / "examples" / "sentence-encoder"))
+import encoder  # noqa: E402, F401
 
 
 class RMSNorm(nn.Module):

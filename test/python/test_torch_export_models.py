@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from conftest import ROOT, relative_error
 torch = pytest.importorskip("torch")
 import nm  # noqa: E402
 import nm.torch  # noqa: E402
-from export_models import DecoderBlock, Encoder  # noqa: E402
+from export_models import DecoderBlock, encoder  # noqa: E402
 from torch import nn  # noqa: E402
 
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
@@ -35,11 +34,6 @@ def tokens(sentences, length, words=1000):
 
 def minilm():
     """all-MiniLM-L6-v2, with its own weights where a package has them."""
-    sys.path.insert(0, str(ROOT / "examples" / "sentence-encoder"))
-    try:
-        import encoder
-    finally:
-        sys.path.pop(0)
     folder = encoder.model_folder()
     if folder is not None:
         return encoder.load_encoder(nm.io.open_weights(folder / "model.safetensors"))
@@ -60,7 +54,7 @@ def test_minilm(tmp_path):
 @pytest.mark.parametrize("pattern", [None, "2:4"])
 def test_bert_large(pattern):
     torch.manual_seed(0)
-    model = Encoder(1024, 16, 4096, 1, words=50).eval()
+    model = encoder.Encoder(50, 1024, 16, 4096, 1).eval()
     if pattern:
         nm.torch.sparsify(model, pattern, prune=True, force=True)
     exported = nm.torch.export(model, tokens(2, 9, 50))
@@ -98,7 +92,7 @@ def nm_tool(name):
 def test_the_files_and_the_tools(tmp_path):
     """nm-compile and nm-run, without Python."""
     torch.manual_seed(0)
-    model = Encoder(64, 4, 128, 2, words=50).eval()
+    model = encoder.Encoder(50, 64, 4, 128, 2).eval()
     nm.torch.sparsify(model, "2:4", prune=True, force=True)
     x = tokens(3, 8, 50)
     folder = nm.torch.export(model, x).save(tmp_path / "model")
