@@ -2,17 +2,23 @@
 
 #include "KernelFolder.h"
 
+#include "nm/Support/Checksum.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
+#include <sstream>
 
 using namespace nm;
 
 static constexpr const char *kListName = "kernels.tsv";
-static constexpr const char *kListHead = "nm-bench kernels 3";
+static constexpr const char *kListHead = "nm-bench kernels 4";
+/// The last line: the CRC-32 of those before it.
+static constexpr const char *kSumHead = "crc32\t";
 /// The layouts of A.
 static constexpr const char *kKMajor = "k-major", *kRowMajor = "row-major";
 /// The type of C where none was chosen.
@@ -92,18 +98,42 @@ Status KernelFolder::readCase(const std::string &line) {
   return Status::success();
 }
 
+static std::string sumLine(std::string_view text) {
+  Crc32 sum;
+  sum.add(text);
+  return kSumHead + formatChecksum(sum.value()) + "\n";
+}
+
+/// Takes the last line away, if it is as it should be.
+static bool takeSum(std::string &text) {
+  size_t size = sumLine("").size();
+  if (text.size() < size)
+    return false;
+  std::string last = text.substr(text.size() - size);
+  text.resize(text.size() - size);
+  return last == sumLine(text);
+}
+
 Result<KernelFolder> KernelFolder::open(const std::string &path) {
-  std::ifstream list(listPath(path));
-  std::string line;
-  if (!list || !std::getline(list, line))
+  std::ifstream file(listPath(path), std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file || text.empty())
     return Error{listPath(path) +
                  ": cannot be read; nm-bench --compile-only --kernels=" + path +
                  " makes it"};
-  std::vector<std::string> head = columns(line);
+  std::vector<std::string> head = columns(text.substr(0, text.find('\n')));
   if (head.size() != 2 || head[0] != kListHead)
     return Error{listPath(path) + ":1: expected '" + kListHead +
-                 "', a tab and a target, but got '" + line + "'"};
+                 "', a tab and a target, but got '" +
+                 text.substr(0, text.find('\n')) + "'"};
+  if (!takeSum(text))
+    return Error{listPath(path) + ": expected a last line with the checksum of "
+                                  "those before it: the list is "
+                                  "truncated or damaged"};
   KernelFolder folder(path, head[1]);
+  std::istringstream list(text);
+  std::string line;
+  std::getline(list, line);
   for (int number = 2; std::getline(list, line); ++number)
     if (Status status = folder.readCase(line); !status)
       return Error{listPath(path) + ":" + std::to_string(number) + ": " +
@@ -121,7 +151,7 @@ void KernelFolder::add(const BenchCase &bench, double spent) {
 }
 
 Status KernelFolder::writeList() const {
-  std::ofstream list(listPath(path));
+  std::ostringstream list;
   list << kListHead << '\t' << compiledFor << '\n';
   for (const BenchCase &bench : inOrder)
     list << fileName(bench) << '\t' << bench.shape.str() << '\t'
@@ -130,7 +160,8 @@ Status KernelFolder::writeList() const {
          << bench.step << '\t' << (bench.isKMajor ? kKMajor : kRowMajor) << '\t'
          << (bench.givenResult ? elementName(*bench.givenResult) : kUsualResult)
          << '\n';
-  if (!list.flush())
+  std::ofstream file(listPath(path), std::ios::binary);
+  if (!(file << list.str() << sumLine(list.str())).flush())
     return Error{listPath(path) +
                  ": cannot be written: " + std::strerror(errno)};
   return Status::success();

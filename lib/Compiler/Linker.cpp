@@ -2,6 +2,7 @@
 
 #include "Linker.h"
 
+#include "nm/Support/Seal.h"
 #include "nm/Support/TemporaryPath.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -12,6 +13,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 #ifdef NM_HAVE_LLD
 #include "lld/Common/Driver.h"
@@ -84,11 +86,24 @@ static std::optional<std::string> findSystemLibrary(const char *name) {
   return path;
 }
 
+/// Equal for equal objects.
+static Result<std::string> getBuildId(StringRef object) {
+  auto bytes = MemoryBuffer::getFile(object, /*IsText=*/false,
+                                     /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return ::nm::Error{"cannot read '" + object.str() +
+                       "': " + bytes.getError().message()};
+  return ::nm::sealedBuildId(xxh3_64bits((*bytes)->getBuffer()));
+}
+
 static Result<std::vector<std::string>> getArguments(StringRef object,
                                                      StringRef output) {
   Result<std::string> runtime = findRuntime();
   if (!runtime)
     return runtime.error();
+  Result<std::string> buildId = getBuildId(object);
+  if (!buildId)
+    return buildId.error();
   std::vector<std::string> args = {"-shared",
                                    "-o",
                                    output.str(),
@@ -107,6 +122,7 @@ static Result<std::vector<std::string>> getArguments(StringRef object,
                                    "-rpath",
                                    sys::path::parent_path(*runtime).str(),
                                    "--enable-new-dtags",
+                                   "--build-id=0x" + *buildId,
                                    *runtime,
                                    "--as-needed"};
   SmallString<128> simulator(sys::path::parent_path(*runtime));
@@ -234,7 +250,7 @@ Status mlir::nm::linkSharedObject(StringRef object, StringRef output) {
   Result<std::vector<std::string>> args = getArguments(object, output);
   if (!args)
     return args.error();
-  if (std::optional<Status> status = linkInProcess(*args))
-    return *status;
-  return linkByProgram(*args);
+  std::optional<Status> inProcess = linkInProcess(*args);
+  Status status = inProcess ? *inProcess : linkByProgram(*args);
+  return status ? ::nm::addSeal(output.str()) : status;
 }

@@ -2,6 +2,8 @@
 
 #include "Resources.h"
 
+#include "nm/Support/Checksum.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -47,6 +49,8 @@ public:
   LogicalResult fill(DenseResourceElementsAttr constant, Location place) const;
 
 private:
+  LogicalResult checkSums(StringRef header, const llvm::json::Object &entries,
+                          ArrayRef<char> data, StringRef path) const;
   LogicalResult addTensor(StringRef name, const llvm::json::Value &entry,
                           ArrayRef<char> data,
                           const std::shared_ptr<llvm::MemoryBuffer> &file,
@@ -124,6 +128,54 @@ LogicalResult Resources::addTensor(
   return success();
 }
 
+static std::string checksum(std::initializer_list<StringRef> parts) {
+  ::nm::Crc32 sum;
+  for (StringRef part : parts)
+    sum.add(part);
+  return ::nm::formatChecksum(sum.value());
+}
+
+/// Checks the sums of a file that the Python package wrote, where they are;
+/// python/nm/_safetensors.py describes them.
+LogicalResult Resources::checkSums(StringRef header,
+                                   const llvm::json::Object &entries,
+                                   ArrayRef<char> data, StringRef path) const {
+  constexpr StringRef kSum = "\"nm.crc32\": \"", kNoSum = "00000000";
+  auto check = [&](const Twine &what, std::optional<StringRef> expected,
+                   StringRef found) -> LogicalResult {
+    if (expected == found)
+      return success();
+    return emitError(loc) << "'" << path << "': expected the checksum "
+                          << expected.value_or("none") << " of " << what
+                          << ", but got " << found << ": the file is damaged";
+  };
+  const llvm::json::Object *metadata = entries.getObject("__metadata__");
+  if (!metadata || (!metadata->get("nm.crc32") && !metadata->get("nm.sums")))
+    return success();
+  auto [before, after] = header.split(kSum);
+  if (failed(check(
+          "its header", metadata->getString("nm.crc32"),
+          checksum({before, kSum, kNoSum,
+                    after.drop_front(std::min(after.size(), kNoSum.size()))}))))
+    return failure();
+  llvm::Expected<llvm::json::Value> sums =
+      llvm::json::parse(metadata->getString("nm.sums").value_or("missing"));
+  if (!sums)
+    return check(llvm::toString(sums.takeError()), std::nullopt, "none");
+  const llvm::json::Object *known = sums->getAsObject();
+  for (const auto &[name, entry] : entries) {
+    std::optional<StoredTensor> tensor = readEntry(entry, data);
+    if (!tensor || StringRef(name) == "__metadata__")
+      continue;
+    StringRef bytes(tensor->bytes.data(), tensor->bytes.size());
+    if (failed(check("'" + StringRef(name) + "'",
+                     known ? known->getString(name) : std::nullopt,
+                     checksum({bytes}))))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult Resources::addFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
@@ -152,6 +204,8 @@ LogicalResult Resources::addFile(StringRef path) {
     return damaged("with an object of JSON as its header");
   ArrayRef<char> data(text.drop_front(8 + length).data(),
                       text.size() - 8 - length);
+  if (failed(checkSums(text.substr(8, length), *entries, data, path)))
+    return failure();
   for (const auto &[name, entry] : *entries)
     if (StringRef(name) != "__metadata__" &&
         failed(addTensor(name, entry, data, file, path)))

@@ -6,6 +6,8 @@
 #include "ProcessorFeatures.h"
 #include "RecordedError.h"
 
+#include "nm/Support/Seal.h"
+
 #include <utility>
 
 #include <dlfcn.h>
@@ -72,9 +74,10 @@ Result<Module> Module::load(const std::string &path) {
   impl->path = path;
   // A name without a slash would be searched for in the system's folders.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  if (Status status = checkElfIsWhole(file); !status)
-    return failure("cannot load: " + status.error().message);
-  // Constructors of the module hand us its kernels.
+  for (Status status : {checkSeal(file), checkElfIsWhole(file)})
+    if (!status)
+      return failure("cannot load: " + status.error().message);
+  // From here on code of the module runs: its constructors hand us its kernels.
   ErrorCollector errors;
   impl->handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!impl->handle) {

@@ -1,6 +1,15 @@
 """safetensors files, mapped: 8 bytes of length, a JSON header, the elements.
 
 https://github.com/huggingface/safetensors#format
+
+Files that nm writes carry CRC-32 sums (zlib.crc32) in their metadata, which other
+readers pass over:
+
+    "nm.crc32"      of the header, with these eight digits as zeroes
+    "nm.sums"       {"<name>": "<eight digits>", ...} as JSON, of each tensor's bytes
+
+The header is checked when a file is opened, and a tensor when it is first read. A tool
+that changes such a file has to take "nm.crc32" and "nm.sums" away.
 """
 
 from __future__ import annotations
@@ -8,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +37,10 @@ _DTYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2",
            "i8": "i1", "u8": "u1", "bool": "?"}
 # What the format allows; a damaged length would ask for all memory.
 _MAX_HEADER = 100_000_000
+# Of the metadata. JSON has no quote inside of a text, so that the first bytes of the
+# header's own sum are not found elsewhere.
+_SUM, _SUMS, _NO_SUM = "nm.crc32", "nm.sums", "00000000"
+_BEFORE_SUM = f'"{_SUM}": "'.encode()
 
 
 @dataclass(frozen=True)
@@ -60,15 +74,51 @@ class SafetensorsFile(Mapping):
         if length > min(size - 8, _MAX_HEADER):
             raise self._damaged(f"expected a header of at most {size - 8} bytes, "
                                 f"but it says {length}")
+        text = self._data[8:8 + length].tobytes()
         with reading(self.path, "a JSON header of safetensors"):
-            header = json.loads(self._data[8:8 + length].tobytes())
+            header = json.loads(text)
             self.metadata = dict(header.pop("__metadata__", {}) or {})
         self._begin = 8 + length
         self._header = {name: self._read_entry(name, entry)
                         for name, entry in header.items()}
+        self._sums = self._read_sums(text)
 
     def _damaged(self, reason: str) -> FileFormatError:
         return FileFormatError(f"{self.path}: damaged safetensors file: {reason}")
+
+    def _read_sums(self, text: bytes) -> dict[str, str]:
+        """The sums of tensors that are yet to be checked, by name, after that of the
+        header; they are no metadata for others."""
+        found, sums = self.metadata.pop(_SUM, None), self.metadata.pop(_SUMS, None)
+        #: Whether the file has sums.
+        self.is_summed = found is not None
+        if found is None and sums is None:
+            return {}
+        at = text.find(_BEFORE_SUM) + len(_BEFORE_SUM)
+        expected = _sum_of(text[:at] + _NO_SUM.encode() + text[at + len(_NO_SUM):])
+        if found != expected:
+            raise self._damaged(f"expected the checksum {found} of its header, but got "
+                                f"{expected}")
+        end = max((entry[3] for entry in self._header.values()), default=0)
+        if len(self._data) - self._begin != end:
+            raise self._damaged(f"expected {end} bytes of tensors, but got "
+                                f"{len(self._data) - self._begin}")
+        with reading(self.path, "checksums of its tensors"):
+            sums = json.loads(sums)
+            return {name: str(sums[name]) for name in self._header}
+
+    def _part(self, name: str) -> np.ndarray:
+        """The bytes of a tensor, which are as they were written."""
+        _, _, begin, end = self._header[name]
+        part = self._data[self._begin + begin:self._begin + end]
+        if name in self._sums:
+            found = _sum_of(part)
+            if found != self._sums[name]:
+                raise self._damaged(f"expected the checksum {self._sums[name]} of "
+                                    f"{name}, but got {found}")
+            # Another thread may have been as fast.
+            self._sums.pop(name, None)
+        return part
 
     def _read_entry(self, name: str, entry) -> tuple[str, tuple, int, int]:
         try:
@@ -98,11 +148,11 @@ class SafetensorsFile(Mapping):
         if name not in self._header:
             raise FileFormatError(f"{self.path}: expected a tensor '{name}', but "
                                   f"it has {', '.join(self._header) or 'none'}")
-        element, shape, begin, end = self._header[name]
+        element, shape, _, _ = self._header[name]
         if element not in _DTYPES:
             raise FileFormatError(f"{self.path}: expected {name} of a type among "
                                   f"{', '.join(_TYPES)}, but got {element}")
-        part = self._data[self._begin + begin:self._begin + end]
+        part = self._part(name)
         # A writer may leave elements at odd places.
         if part.__array_interface__["data"][0] % np.dtype(
                 _DTYPES[element]).itemsize:
@@ -112,9 +162,8 @@ class SafetensorsFile(Mapping):
 
     def stored(self, name: str) -> StoredTensor:
         """A tensor of any type as it lies in the file."""
-        kind, shape, begin, end = self._header[name]
-        return StoredTensor(_NAMES.get(kind, kind), shape,
-                            self._data[self._begin + begin:self._begin + end])
+        kind, shape, _, _ = self._header[name]
+        return StoredTensor(_NAMES.get(kind, kind), shape, self._part(name))
 
     def info(self, name: str) -> tuple[str, tuple[int, ...]]:
         """Type and shape of a tensor."""
@@ -143,21 +192,28 @@ def write(path: str | os.PathLike,
           metadata: Mapping[str, str]) -> None:
     """Writes tensors, raw arrays with their types or as they lay in a file, whole or
     not at all."""
-    header: dict = {"__metadata__": dict(metadata)}
     at = 0
     stored = {name: _stored(tensor) for name, tensor in tensors.items()}
     # Widest elements first, so that every tensor is aligned to its own.
     ordered = sorted(stored.items(), key=lambda item: -_width(item[1]))
+    sums = {name: _sum_of(np.ascontiguousarray(tensor.data)) for name, tensor in ordered}
+    header: dict = {"__metadata__": {**metadata, _SUM: _NO_SUM, _SUMS: json.dumps(sums)}}
     for name, tensor in ordered:
         header[name] = {"dtype": tensor.kind, "shape": list(tensor.shape),
                         "data_offsets": [at, at + tensor.data.nbytes]}
         at += tensor.data.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
+    before, after = text.split(_BEFORE_SUM + _NO_SUM.encode(), 1)
+    text = before + _BEFORE_SUM + _sum_of(text).encode() + after
     with written_whole(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for _, tensor in ordered:
             file.write(np.ascontiguousarray(tensor.data).data)
+
+
+def _sum_of(data: bytes | np.ndarray) -> str:
+    return f"{zlib.crc32(data):08x}"
 
 
 def _stored(tensor: tuple[str, np.ndarray] | StoredTensor) -> StoredTensor:

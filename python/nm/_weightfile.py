@@ -1,14 +1,15 @@
 """Files of condensed weights: safetensors whose metadata tell the rest.
 
-    metadata  format = "nm.sparse"    version = "2"
+    metadata  format = "nm.sparse"    version = "3"
               weights = {"<name>": {"pattern": "2:4, dim = 1", "shape": [n, k],
                                     "dtype": "f32"}, ...} as JSON
     tensors   "<name>.values" [w, np]    "<name>.indices" U8, the positions
               [w/bk, np/bn] in ceil(log2 M) bits each, from the lowest bit on
 
 Other tensors in such a file are those that stayed dense. In version 1 an index is a
-byte, and "<name>.indices" has its shape. Other readers of safetensors read the parts;
-nm maps the values and checks every index.
+byte, and "<name>.indices" has its shape; from version 3 on a file has the checksums that
+_safetensors tells of. Other readers of safetensors read the parts; nm maps the values
+and checks every index.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ._errors import Error, FileFormatError, ShapeError, reading
 from ._pattern import Pattern, read_pattern
 from ._sparse import SparseTensor, weight_shape
 
-FORMAT, VERSION = "nm.sparse", 2
+FORMAT, VERSION = "nm.sparse", 3
 # What metadata call the format that a file had, or would have, of dense weights.
 _FORMER = "nm.format"
 
@@ -111,9 +112,13 @@ def _records(file: _safetensors.SafetensorsFile) -> dict:
             f"format is {metadata.get('format', 'not given')}; nm.io.load_dense "
             "reads dense weights")
     version = metadata.get("version")
-    if version not in ("1", str(VERSION)):
-        raise FileFormatError(f"{file.path}: expected version 1 or {VERSION} of the "
+    if version not in ("1", "2", str(VERSION)):
+        raise FileFormatError(f"{file.path}: expected version 1 to {VERSION} of the "
                               f"format, but got {version}")
+    if version == str(VERSION) and not file.is_summed:
+        raise FileFormatError(f"{file.path}: expected checksums in a file of version "
+                              f"{VERSION}, but it has none: it is damaged, or was "
+                              "changed by a tool, which has to make it version 2")
     with reading(file.path, "a description of its weights"):
         records = json.loads(metadata["weights"])
         for record in records.values():

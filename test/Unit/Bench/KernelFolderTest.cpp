@@ -3,6 +3,7 @@
 #include "KernelFolder.h"
 
 #include "../TemporaryFolder.h"
+#include "nm/Support/Checksum.h"
 
 #include <gtest/gtest.h>
 
@@ -57,28 +58,50 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   EXPECT_NE(openError(temporary.path("")).find("cannot be read; nm-bench"),
             std::string::npos);
   auto write = [&](const std::string &text) {
-    temporary.write("kernels.tsv", text);
+    Crc32 sum;
+    sum.add(text);
+    temporary.write("kernels.tsv",
+                    text + "crc32\t" + formatChecksum(sum.value()) + "\n");
     return openError(temporary.path(""));
   };
   EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 3\tcuda\na.so\t4x4x4\n")
+  EXPECT_NE(write("nm-bench kernels 4\tcuda\na.so\t4x4x4\n")
                 .find(":2: expected FILE, SHAPE"),
             std::string::npos);
   EXPECT_NE(write("nm-bench kernels "
-                  "3\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n")
+                  "4\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n")
                 .find(":2"),
             std::string::npos);
   EXPECT_NE(
-      write("nm-bench kernels 3\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\n")
+      write("nm-bench kernels 4\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\n")
           .find(":2"),
       std::string::npos);
   EXPECT_EQ(write("nm-bench kernels "
-                  "3\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n"),
+                  "4\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n"),
             "no error");
   // Sums of f32 stay f32.
   EXPECT_NE(write("nm-bench kernels "
-                  "3\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\n")
+                  "4\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\n")
                 .find(":2"),
             std::string::npos);
+}
+
+TEST(KernelFolder, EveryByteOfTheListCounts) {
+  TemporaryFolder temporary;
+  std::string path = temporary.path("");
+  Result<KernelFolder> folder = KernelFolder::create(path, "cuda:sm_90a");
+  ASSERT_TRUE(folder) << folder.error().message;
+  folder->add({{4, 64, 32}, {8, 32, 1, 32}, ElementType::F16}, 0.5);
+  ASSERT_TRUE(folder->writeList());
+  EXPECT_EQ(openError(path), "no error");
+  const std::string text = temporary.read("kernels.tsv");
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string flipped = text;
+    flipped[i] ^= 1 << i % 8;
+    temporary.write("kernels.tsv", flipped);
+    EXPECT_NE(openError(path), "no error") << "byte " << i;
+    temporary.write("kernels.tsv", text.substr(0, i));
+    EXPECT_NE(openError(path), "no error") << i << " bytes";
+  }
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -146,6 +147,14 @@ void big(Memref2 *v0, Memref2 *i0, Memref2 *v1, Memref2 *i1, Memref1 *y) {
   (void)i0, (void)i1;
   *(float *)y->aligned = *(float *)v0->aligned + *(float *)v1->aligned;
 }
+
+/* What runs when it is loaded. */
+
+#ifdef FAKE_CONSTRUCTOR
+__attribute__((constructor)) static void run(void) {
+  setenv("NM_FAKE_MODEL_RAN", "1", 1);
+}
+#endif
 
 /* The manifest. */
 
