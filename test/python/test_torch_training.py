@@ -83,7 +83,8 @@ def test_optimizers(make):
         optimizer.step()
         losses.append(loss.item())
         with torch.no_grad():  # Kernels follow, though they were packed before.
-            dense = nn.functional.linear(x, sparse.weight, sparse.bias)
+            weight = decompress(sparse.values, sparse.indices, sparse._form)
+            dense = nn.functional.linear(x, weight, sparse.bias)
             assert relative_error(sparse(x).numpy(), dense.double().numpy()) < 1e-5
     assert losses[-1] < 0.7 * losses[0]
     assert torch.equal(sparse.indices, places)

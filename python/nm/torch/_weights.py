@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 import weakref
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .. import _arrays
@@ -69,8 +71,13 @@ _numbers: dict[int, int] = {}
 
 def _state(values: Tensor, indices: Tensor) -> tuple[int, int, int, int]:
     """Where the elements are, and how often they were written to."""
-    return (values.data_ptr(), -1 if values.is_inference() else values._version,
-            indices.data_ptr(), -1 if indices.is_inference() else indices._version)
+    return (values.data_ptr(), count_writes(values),
+            indices.data_ptr(), count_writes(indices))
+
+
+def count_writes(tensor: Tensor) -> int:
+    """How many PyTorch has counted; it does not for tensors of the inference mode."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 def find_weight(values: Tensor, indices: Tensor, form: str,
@@ -106,9 +113,29 @@ def keep_weight(values: Tensor, indices: Tensor, form: str, w: SparseTensor,
 
 
 def forget_weight(values: Tensor) -> SparseTensor | None:
-    """Has the next find_weight read the tensors again; gives what was known."""
-    kept = _kept.pop(id(values), None)
-    return kept and kept.weight()
+    """Has the next find_weight read the tensors, or an alias of them, again; gives what
+    was known."""
+    places = id(values), _numbers.get(values.data_ptr(), -1)
+    kept = [_kept.pop(place) for place in places if place in _kept]
+    return kept[0].weight() if kept else None
+
+
+def _forget_what_was_optimized(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    """Fused optimizers write to parameters without counting it, and no optimizer
+    counts what it writes to the local part of a DTensor."""
+    if not _kept:
+        return
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            with torch.no_grad():
+                part = getattr(parameter, "to_local", lambda own=parameter: own)()
+            try:
+                forget_weight(part)
+            except RuntimeError:  # A kind of tensor that has no memory of its own.
+                continue
+
+
+register_optimizer_step_post_hook(_forget_what_was_optimized)
 
 
 def _make_weight(values: Tensor, indices: Tensor, form: str,
