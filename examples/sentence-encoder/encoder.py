@@ -20,17 +20,18 @@ class Layer(nn.Module):
         self.query, self.key, self.value, self.mixed = (
             nn.Linear(width, width) for _ in range(4))
         self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.gelu = nn.GELU()
         self.norm1, self.norm2 = (nn.LayerNorm(width, eps=1e-12)
                                   for _ in range(2))
 
-    def forward(self, x, mask):
+    def forward(self, x, mask=None):
         def heads(part):
             return part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
         mixed = functional.scaled_dot_product_attention(
             heads(self.query(x)), heads(self.key(x)), heads(self.value(x)), mask)
         x = self.norm1(x + self.mixed(mixed.transpose(1, 2).flatten(2)))
-        return self.norm2(x + self.fc2(functional.gelu(self.fc1(x))))
+        return self.norm2(x + self.fc2(self.gelu(self.fc1(x))))
 
 
 class Encoder(nn.Module):

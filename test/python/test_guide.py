@@ -85,6 +85,10 @@ def test_pages_of_the_guide(page, tmp_path, monkeypatch):
         if re.search(rf"import (nm\.)?{package}|{package} is needed", text):
             pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
+    # What torchrun sets for a program of one process.
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_PORT", "0"),
+                        ("MASTER_ADDR", "127.0.0.1")):
+        monkeypatch.setenv(name, value)
     names = {"__name__": "page"}
     blocks = re.findall(r"```(python|sh)\n(.*?)```", text, re.DOTALL)
     assert blocks

@@ -45,6 +45,8 @@ class NMLinear(nn.Module):
 
     values: nn.Parameter
     indices: Tensor
+    #: What multiplies where nm.torch.parallel has sharded the weight.
+    _shards: Any = None
 
     def __init__(self, in_features: int, out_features: int,
                  pattern: str | Pattern, block: Block = None, bias: bool = True,
@@ -128,8 +130,8 @@ class NMLinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The dense weight, made at each use."""
-        return self.sparse_weight().decompress(like=self.values)
+        """The dense weight, made at each use; of a sharded one this process's part."""
+        return self.sparse_weight().decompress(like=self._tensors()[0])
 
     def to_dense(self) -> nn.Module:
         """An ``nn.Linear`` with the same weight, zeros included, and the same bias; a
@@ -147,32 +149,48 @@ class NMLinear(nn.Module):
 
     def sparse_weight(self) -> SparseTensor:
         """The weight that the buffers hold, as it is packed."""
-        return find_weight(self.values, self.indices, self._form)
+        return find_weight(*self._tensors(), self._form)
 
     def refresh(self, known: SparseTensor | None = None) -> None:
         """Verifies and packs the weight anew where its buffers have changed.
 
-        Calls see for themselves what PyTorch counts as a write, compiled ones too;
-        it does not count writes through ``.data``, through NumPy, and to tensors of
-        the inference mode. A CUDA graph, which keeps what it captured, is to be
-        captured again.
+        Calls see for themselves the steps of optimizers and what PyTorch counts as a
+        write, compiled ones too; it does not count writes through ``.data``, through
+        NumPy, and to tensors of the inference mode. Compiled calls do not see writes
+        to the DTensors of nm.torch.parallel. A CUDA graph, which keeps what it
+        captured, is to be captured again.
         """
-        known = forget_weight(self.values) or known
+        tensors = self._tensors()
+        known = forget_weight(tensors[0]) or known
         if not self.values.is_meta:
-            find_weight(self.values, self.indices, self._form, known)
+            find_weight(*tensors, self._form, known)
 
     def forward(self, x: Tensor) -> Tensor:
         """``[..., in]`` to ``[..., out]``."""
-        values, indices = self.values, self.indices
+        if self._shards is not None:
+            return self._shards.multiply(self, x)
+        return self._multiply(x, self.values, self.indices, self.bias, self.activation)
+
+    def _multiply(self, x: Tensor, values: Tensor, indices: Tensor,
+                  bias: Tensor | None, activation: str | None) -> Tensor:
         if self._is_trained():
             check_types(x, values)
             weight = decompress(values, indices, self._form)
-            return apply_activation(nn.functional.linear(x, weight, self.bias),
-                                    self.activation)
+            return apply_activation(nn.functional.linear(x, weight, bias), activation)
         if self._shared is not None:
             keep_weight(values, indices, self._form, self._shared)
-        return linear_of_tensors(x, values, indices, self._form, self.bias,
-                                 self.activation)
+        return linear_of_tensors(x, values, indices, self._form, bias, activation)
+
+    def _tensors(self) -> tuple[Tensor, Tensor]:
+        """The values and indices that this process has, without gradients."""
+        if self._shards is None:
+            return self.values, self.indices
+        return self._shards.tensors(self)
+
+    def _set_shards(self, shards: Any, form: str) -> None:
+        """Says that `values`, `indices` and `bias` are DTensors of which this process
+        has parts, those of a weight of `form`, and what multiplies them."""
+        self._shards, self._form = shards, form
 
     def _is_trained(self) -> bool:
         """Whether the weight is about to change. An exported graph is for inference."""
@@ -194,7 +212,7 @@ class NMLinear(nn.Module):
 
     def _apply(self, *args, **options):
         had_memory = not self.values.is_meta
-        known = forget_weight(self.values)
+        known = forget_weight(self._tensors()[0])
         result = super()._apply(*args, **options)
         try:
             self.refresh(known)

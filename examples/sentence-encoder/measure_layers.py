@@ -1,0 +1,240 @@
+"""Measures the layers of a BERT in N:M beside dense ones, in one process and, sharded
+by torch's tensor parallelism, in several.
+
+usage: measure_layers.py [--pattern "8:32, block = 1x64"]... [--type f16]
+                         [--device cuda] [--processes 2] [--kernels-for CHIP]
+
+On a GPU a time is that of a CUDA graph. All variants take turns, so that a change of
+the clock falls on each.
+"""
+
+import argparse
+import copy
+import os
+import statistics
+import tempfile
+import time
+
+import nm
+import nm.torch
+import torch
+import torch.distributed as dist
+from encoder import Layer
+from nm.torch.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch import multiprocessing, nn
+from torch.distributed.device_mesh import init_device_mesh
+
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+REPLAYS = 10
+COLUMNS, ROWS = ("query", "key", "value", "fc1"), ("mixed", "fc2")
+
+
+def make_layers(args):
+    torch.manual_seed(0)
+    with torch.device(args.device):
+        model = nn.Sequential(*(Layer(args.width, args.heads, args.inner)
+                                for _ in range(args.layers)))
+        x = torch.randn(args.sentences, args.length, args.width)
+    return model.to(TYPES[args.type]).eval(), x.to(TYPES[args.type])
+
+
+def make_sparse(model, pattern):
+    """A twin with pruned weights, and GELU fused to the product before it."""
+    sparse = copy.deepcopy(model)
+    for layer in sparse:
+        for name in COLUMNS + ROWS:
+            setattr(layer, name, nm.torch.NMLinear.from_dense(
+                getattr(layer, name), pattern, prune_weight=True,
+                activation="gelu" if name == "fc1" else None))
+        layer.gelu = nn.Identity()
+    return sparse
+
+
+def make_dense(sparse):
+    """A dense twin of a sparse model, in f32."""
+    dense = copy.deepcopy(sparse)
+    for layer in dense:
+        for name in COLUMNS + ROWS:
+            setattr(layer, name, getattr(layer, name).to_dense())
+    return dense.float()
+
+
+def make_parallel(model, mesh):
+    """A twin of which each process has some heads and some of the inner columns."""
+    parallel = copy.deepcopy(model)
+    for layer in parallel:
+        parallelize_module(layer, mesh, {
+            **{name: ColwiseParallel() for name in COLUMNS},
+            **{name: RowwiseParallel() for name in ROWS}})
+        layer.heads //= mesh.size()
+    return parallel
+
+
+def make_kernels(args):
+    """Fills the cache for a machine that has a GPU and no compiler."""
+    for pattern in args.pattern:
+        for count in sorted({1, args.processes}):
+            width, inner = args.width // count, args.inner // count
+            for k, n, bias, activation in {
+                    (args.width, width, True, None),
+                    (width, args.width, count == 1, None),
+                    (args.width, inner, True, "gelu"),
+                    (inner, args.width, count == 1, None)}:
+                layer = nm.torch.NMLinear(k, n, pattern, dtype=TYPES[args.type])
+                remarks = nm.precompile(
+                    layer.sparse_weight(), args.sentences * args.length,
+                    f"cuda:{args.kernels_for}", bias=bias, activation=activation)
+                print(*remarks, sep="\n", flush=True)
+
+
+class Variant:
+    """A model and its times, in ms.
+
+    Attributes:
+        takes_part: whether this process runs it.
+        error: beside the dense model with the same weights in f32.
+    """
+
+    def __init__(self, name, model, x, takes_part=True, tf32=False):
+        self.name, self.model, self.x = name, model, x
+        self.takes_part, self.times, self.error = takes_part, [], None
+        if takes_part:
+            self.run = self._captured(tf32) if x.is_cuda else self._called
+
+    def _called(self):
+        start = time.perf_counter()
+        self.output = self.model(self.x)
+        return (time.perf_counter() - start) * 1e3
+
+    def _captured(self, tf32):
+        before = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):  # Packs the weights, and sets up NCCL.
+                self.model(self.x)
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            self.output = self.model(self.x)
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+        def run():
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            for _ in range(REPLAYS):
+                graph.replay()
+            end.record()
+            end.synchronize()
+            return begin.elapsed_time(end) / REPLAYS
+        return run
+
+    def compare(self, expected):
+        difference = (self.output.double() - expected.double()).norm()
+        self.error = (difference / expected.double().norm()).item()
+
+
+def make_variants(args, rank, mesh):
+    model, x = make_layers(args)
+    alone = rank == 0
+    variants = [Variant(f"dense {args.type}", model, x, alone)]
+    if args.type == "f32" and x.is_cuda:
+        variants.append(Variant("dense tf32", model, x, alone, tf32=True))
+    reference = copy.deepcopy(model).float()(x.float())
+    expected = {variant.name: reference for variant in variants}
+    if mesh is not None:
+        name = f"dense {args.type}, {mesh.size()} processes"
+        variants.append(Variant(name, make_parallel(model, mesh), x))
+        expected[name] = reference
+    for pattern in args.pattern:
+        sparse = make_sparse(model, pattern)
+        reference = make_dense(sparse)(x.float())
+        variants.append(Variant(pattern, sparse, x, alone))
+        expected[pattern] = reference
+        if mesh is not None:
+            name = f"{pattern}, {mesh.size()} processes"
+            variants.append(Variant(name, make_parallel(sparse, mesh), x))
+            expected[name] = reference
+    return variants, expected
+
+
+def measure(args, rank, mesh):
+    variants, expected = make_variants(args, rank, mesh)
+    for round_ in range(args.rounds + 1):
+        for variant in variants:
+            if mesh is not None:
+                dist.barrier()
+            if variant.takes_part:
+                taken = variant.run()
+                variant.times += [taken] if round_ else []  # The first warms up.
+    for variant in variants:
+        if variant.takes_part:
+            variant.compare(expected[variant.name])
+    return variants
+
+
+def print_table(variants):
+    base = statistics.median(variants[0].times)
+    print(f"{'':36}  {'ms (least, most)':>24}  dense/time  error")
+    for variant in variants:
+        middle = statistics.median(variant.times)
+        print(f"{variant.name:36}  {middle:8.3f} ({min(variant.times):6.3f}, "
+              f"{max(variant.times):6.3f})  {base / middle:9.2f}x  {variant.error:.1e}")
+
+
+def work(rank, args, store):
+    """One of the processes."""
+    if args.device == "cpu":
+        torch.set_num_threads(max(nm.get_num_threads() // args.processes, 1))
+        nm.set_num_threads(torch.get_num_threads())
+    else:
+        torch.cuda.set_device(rank)
+    mesh = None
+    if args.processes > 1:
+        dist.init_process_group("nccl" if args.device == "cuda" else "gloo",
+                                init_method=f"file://{store}", rank=rank,
+                                world_size=args.processes)
+        mesh = init_device_mesh(args.device, (args.processes,))
+    with torch.no_grad():
+        variants = measure(args, rank, mesh)
+    if rank == 0:
+        print_table(variants)
+    assert all(variant.error < args.tolerance for variant in variants
+               if variant.takes_part), "expected all variants to agree"
+    if mesh is not None:
+        dist.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pattern", action="append")
+    parser.add_argument("--type", default="f32", choices=TYPES)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--processes", type=int, default=1)
+    for name, default in (("layers", 4), ("width", 1024), ("inner", 4096),
+                          ("heads", 16), ("sentences", 24), ("length", 128),
+                          ("rounds", 15)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--kernels-for", metavar="CHIP")
+    args = parser.parse_args()
+    args.pattern = args.pattern or ["8:32, block = 1x64", "8:32, block = 1x128"]
+    # Of all layers together.
+    args.tolerance = {"f32": 1e-2, "f16": 1e-2, "bf16": 5e-2}[args.type]
+    if args.kernels_for:
+        make_kernels(args)
+        return
+    device = torch.cuda.get_device_name() if args.device == "cuda" else "the CPU"
+    print(f"{args.layers} layers of {args.width}, {args.inner} inside, "
+          f"{args.sentences} x {args.length} tokens, {args.type}, on {device}\n",
+          flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "store")
+        if args.processes == 1:
+            work(0, args, store)
+        else:
+            multiprocessing.spawn(work, (args, store), args.processes)
+
+
+if __name__ == "__main__":
+    main()
