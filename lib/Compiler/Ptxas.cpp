@@ -72,7 +72,9 @@ static std::string readFile(StringRef path) {
 ///   ptxas info    : Compiling entry function 'a_kernel' for 'sm_80'
 ///   ...
 ///       24 bytes stack frame, 32 bytes spill stores, 32 bytes spill loads
+/// Less than a register is the half of one, kept once before warps part.
 static std::vector<SpilledKernel> findSpills(StringRef log) {
+  constexpr int64_t kRegisterBytes = 4;
   std::vector<SpilledKernel> spilled;
   SmallVector<StringRef> lines;
   log.split(lines, '\n');
@@ -83,7 +85,7 @@ static std::vector<SpilledKernel> findSpills(StringRef log) {
       kernel = name.take_until([](char c) { return c == '\''; });
     auto [frame, spills] = line.split(" bytes stack frame, ");
     int64_t bytes = 0;
-    if (!spills.consumeInteger(10, bytes) && bytes > 0)
+    if (!spills.consumeInteger(10, bytes) && bytes >= kRegisterBytes)
       spilled.push_back({kernel.str(), bytes});
   }
   return spilled;
