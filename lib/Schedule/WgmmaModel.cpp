@@ -59,15 +59,21 @@ static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 static constexpr double kUnevenFactor = 1.25;
 /// Copies of a tile by a producer, whose addresses registers hold.
 static constexpr int64_t kMaxCopies = 32;
-/// The same of products of terms of f32: a step, the clock, which is lower for
-/// the tensor cores have no rest, and how much longer instructions of 64 rows
-/// of A take, which read all that shared memory gives. By a kernel of this
-/// design, at 4096 cubed on an H200: 507 to 623, 287 to 325 and 147 to 160 us
-/// at 50, 75 and 87.5 %.
-static constexpr double kTermsFactor = 1.05, kTermsClock = 0.8,
-                        kNarrowTermsFactor = 1.35;
-/// The share of the memory's rate at which the kernel before makes A's terms.
-static constexpr double kSplitShare = 0.72;
+/// The same of products of terms of f32: how much longer they take than the
+/// tensor cores at their best, by two warpgroups and by one, which adds sums up
+/// while no other multiplies, and of 128 rows of A and of 64, for which
+/// instructions read all that shared memory gives; that with few stages; a
+/// step's barriers; and the rest of a block.
+/// Fitted to 82 times on an H200, m of 16 to 4096, k and n of 768 to 11008,
+/// tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 % from them (root mean
+/// square).
+static constexpr double kTermsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
+static constexpr double kFewStagesTermsFactor = 1.03, kTermsStepClocks = 100,
+                        kTermsIngress = 44, kTermsStoreRate = 10,
+                        kTermsStartClocks = 1000;
+/// Of the kernel before, which makes A's terms: its launch, and the share of
+/// the memory's rate, for the L2 cache has some of it.
+static constexpr double kSplitMicroseconds = 1.5, kSplitShare = 1;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
 static constexpr int64_t kMaxTermsRows = 64, kMaxTermsGroupM = 128;
@@ -89,11 +95,12 @@ static constexpr int64_t kMaxPanel = 128;
 /// neighbours.
 static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
 
-bool nm::gathersWgmmaUnits(const Pattern &pattern) {
+bool nm::gathersWgmmaUnits(const Pattern &pattern, int64_t terms) {
   int64_t rows = std::gcd(pattern.bk, kRowsOfTile), kept = pattern.keptRows();
   // Parts of units that are tiles by themselves need no lists; smaller ones are
-  // better than too many rows.
-  bool areTiles = rows >= kRowsOfSmallTile && kept > kRowsOfTile;
+  // better than too many rows, of which terms have three times the bytes.
+  int64_t fullTile = terms > 1 ? kRowsOfSmallTile : kRowsOfTile;
+  bool areTiles = rows >= kRowsOfSmallTile && kept > fullTile;
   bool mustBe = rows % kInstructionK == 0 && kept > kMaxListedRows;
   return pattern.m > 1 && (areTiles || mustBe);
 }
@@ -124,8 +131,8 @@ private:
   bool isEven() const {
     int64_t ofWarp = rows.padded / kProducers, ofWindow = pattern.keptRows();
     return rows.padded == rows.kept &&
-           (gathersWgmmaUnits(pattern) || ofWarp % ofWindow == 0 ||
-            ofWindow % ofWarp == 0);
+           (gathersWgmmaUnits(pattern, schedule.terms) ||
+            ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0);
   }
   double clocksOfTile(int64_t together) const;
   double bytesOfStore() const {
@@ -175,7 +182,7 @@ private:
   double productsOfOne() const {
     return double(schedule.terms * (schedule.terms + 1) / 2);
   }
-  double factorOfStep() const;
+  double clocksOfTerms() const;
   double microsecondsToSplit() const;
 
   const GpuProduct &product;
@@ -191,7 +198,8 @@ void WgmmaSchedule::pack(const Pattern &pattern) {
   packing.terms = terms;
   if (producers == 0)
     return;
-  bool areParts = gathersWgmmaUnits(pattern) && blockK < pattern.windowRows();
+  bool areParts =
+      gathersWgmmaUnits(pattern, terms) && blockK < pattern.windowRows();
   packing.tileRows =
       areParts ? std::gcd(pattern.bk, blockK)
                : ceilDiv(blockK, pattern.windowRows()) * pattern.keptRows();
@@ -202,9 +210,10 @@ static TileRows makeRows(int64_t ofB, int64_t kept) {
 }
 
 /// Those that a tile may have: whole windows, or parts of units.
-static std::vector<TileRows> listRows(const Pattern &pattern) {
+static std::vector<TileRows> listRows(const GpuProduct &product) {
+  const Pattern &pattern = product.pattern;
   std::vector<TileRows> list;
-  if (gathersWgmmaUnits(pattern)) {
+  if (gathersWgmmaUnits(pattern, product.terms)) {
     for (int64_t most : {kRowsOfSmallTile, kRowsOfTile, kMaxListedRows}) {
       int64_t rows = std::gcd(pattern.bk, most);
       if (list.empty() || list.back().kept != rows)
@@ -304,23 +313,36 @@ double Candidate::clocksOfBlocks() const {
   return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
 }
 
-/// How much longer products of a step take than the tensor cores at their best.
-double Candidate::factorOfStep() const {
-  if (schedule.terms > 1)
-    return schedule.groupM == kPanel ? kTermsFactor * kNarrowTermsFactor
-                                     : kTermsFactor;
-  return schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
+/// Of blocks that take turns at tiles of C.
+double Candidate::clocksOfTerms() const {
+  int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
+  bool isNarrow = schedule.groupM == kPanel,
+       hasTwo = schedule.blockM * schedule.blockN >
+                schedule.groupM * schedule.groupN;
+  double ingress = isEven() ? kTermsIngress : kTermsIngress / kUnevenFactor;
+  double factor = kTermsFactors[isNarrow][hasTwo];
+  if (schedule.stages == kMinStages)
+    factor *= kFewStagesTermsFactor;
+  double step =
+      std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
+      kTermsStepClocks;
+  return kTermsStartClocks + double(turns) * (double(countTiles()) * step +
+                                              bytesOfStore() / kTermsStoreRate);
 }
 
-/// Of blocks that take turns at tiles of C.
+/// The same, by warps of their own that copy.
 double Candidate::clocksWithProducers() const {
+  if (schedule.terms > 1)
+    return clocksOfTerms();
   int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
   double ingress = turns > 1 ? kTurnsIngress : kOneTurnIngress;
   if (schedule.blockM >= kLongRow)
     ingress = kLongRowIngress;
   ingress *= double(copyWidth()) / kMaxAccessBytes;
   ingress = isEven() ? ingress : ingress / kUnevenFactor;
-  double factor = factorOfStep() * (isEven() ? 1 : kUnevenFactor);
+  double factor =
+      schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
+  factor *= isEven() ? 1 : kUnevenFactor;
   double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
                          double(bytesOfTile()) / ingress + kRoleCopyClocks);
   return kRoleStartClocks + double(turns) * (double(countTiles()) * step +
@@ -331,7 +353,7 @@ double Candidate::clocksWithProducers() const {
 void Candidate::splitK() {
   schedule.splitK = 1;
   // Parts of k are of whole windows, not of tiles that are parts of units.
-  if (gathersWgmmaUnits(pattern))
+  if (gathersWgmmaUnits(pattern, schedule.terms))
     return;
   int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
   // Parts that are no longer than the pipeline gain nothing.
@@ -355,7 +377,7 @@ double Candidate::microsecondsToSplit() const {
     return 0;
   double bytes = double(product.rows() * product.k) *
                  double(elementSize(product.type) + elementBytes());
-  return kStartMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
+  return kSplitMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
 }
 
 void Candidate::estimate() {
@@ -365,8 +387,7 @@ void Candidate::estimate() {
   if (!hasProducers)
     splitK();
   // Of the highest clock there is.
-  double roleClock = schedule.terms > 1 ? kTermsClock : kRoleClock;
-  double clocks = hasProducers ? clocksWithProducers() / roleClock
+  double clocks = hasProducers ? clocksWithProducers() / kRoleClock
                                : clocksOfBlocks() / kClockUnderLoad;
   schedule.microseconds =
       std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
@@ -418,7 +439,7 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
     return *reason;
   std::optional<WgmmaSchedule> best;
   Candidate candidate(product, chip);
-  std::vector<TileRows> list = listRows(product.pattern);
+  std::vector<TileRows> list = listRows(product);
   for (const TileRows &ofTile : list)
     for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
       for (int64_t groupM : {int64_t(64), int64_t(128), kMaxGroupM})

@@ -59,6 +59,15 @@ def test_arithmetic(draw, arithmetic, least, most):
     assert least <= relative_error(module(x, w), exact) < most
 
 
+def test_is_the_default():
+    pattern = "8:32, block = 1x128"
+    module = compile_terms(512, 1024, 1024, pattern, schedule="")
+    assert "strategy wgmma" in module.remarks[0]
+    assert "terms = 3" in module.remarks[0]
+    ieee = compile_terms(512, 1024, 1024, pattern, "ieee", schedule="")
+    assert "strategy simt" in ieee.remarks[0]
+
+
 def test_ieee_has_none(draw):
     with pytest.raises(nm.Error, match="multiplies f16 and bf16"):
         compile_terms(128, 256, 128, "8:32, block = 1x128", "ieee")
@@ -76,6 +85,15 @@ def test_small_numbers(draw):
         ws = (w * scale_w).astype(np.float32)
         exact = xs.astype(np.float64) @ ws.astype(np.float64)
         assert relative_error(module(xs, ws).astype(np.float64), exact) < 1e-6
+
+
+def test_zeros(draw):
+    """Sums start at zero, so that those of negative zeros are zero."""
+    pattern = "8:32, block = 1x64"
+    w, x = draw.weight((64, 64), pattern, axis=0), draw.array(32, 64)
+    x[:] = -0.0
+    result = compile_terms(32, 64, 64, pattern)(x, np.abs(w))
+    assert not result.any() and not np.signbit(result).any()
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")

@@ -38,8 +38,9 @@ Result<WgmmaSchedule> selectWgmmaSchedule(const GpuProduct &product,
                                           const GpuChip &chip);
 
 /// Whether strategy wgmma makes each kept unit of `pattern`, or a part of one,
-/// a tile along k, whose rows of A are neighbours: windows have too many.
-bool gathersWgmmaUnits(const Pattern &pattern);
+/// a tile along k, whose rows of A are neighbours: windows have too many, of
+/// values that are made of `terms`.
+bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
 
 } // namespace nm
 

@@ -24,7 +24,7 @@ bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPanelPacking();
   if (isa<WgmmaScheduleAttr>(op.getScheduleAttr()))
-    return ::nm::gathersWgmmaUnits(pattern) &&
+    return ::nm::gathersWgmmaUnits(pattern, op.countTerms()) &&
            op.getScheduleAttr().getTiling().block[2] < pattern.windowRows();
   return isa<SimtScheduleAttr>(op.getScheduleAttr()) && packing &&
          packing.getIndexBits() == 8 && packing.getPanel() == pattern.bn &&

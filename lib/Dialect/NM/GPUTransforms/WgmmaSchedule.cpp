@@ -54,9 +54,6 @@ public:
   choose(const ScheduleRequest &request) const override {
     if (!request.packs)
       return ::nm::Error{"strategy wgmma has no dense weights of each call"};
-    // Only on demand yet.
-    if (request.product.terms > 1 && !request.given)
-      return ::nm::Error{"strategy wgmma multiplies f16 and bf16"};
     ::nm::Result<WgmmaSchedule> chosen =
         ::nm::selectWgmmaSchedule(request.product, request.chip);
     if (!chosen)

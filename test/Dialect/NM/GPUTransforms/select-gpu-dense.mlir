@@ -69,7 +69,7 @@ func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<5
 
 // The sparse product is faster, unless an option says otherwise.
 // CHECK-LABEL: func.func @sparse
-// CHECK: schedule #nm.simt<
+// CHECK: schedule #nm.wgmma<
 // GIVEN: error: {{.*}}its weights would have to be decompressed at each call
 // GIVEN: calls cuBLAS with dense weights, as the schedule option says
 // GIVEN-LABEL: func.func @sparse

@@ -1,4 +1,4 @@
-// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="dense-fallback=false" 2>/dev/null | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule="dense-fallback=false" 2>/dev/null | FileCheck %s
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="dense-fallback=false schedule='simt<pack = false>'" 2>/dev/null | FileCheck %s --check-prefix=NEVER --implicit-check-not="pack = true"
 // RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<pack = some>'" 2>&1 | FileCheck %s --check-prefix=VALUE
 

@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file 2>/dev/null | FileCheck %s --check-prefix=RECORD
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule --split-input-file 2>/dev/null | FileCheck %s --check-prefix=RECORD
 // RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule='simt<block = [32, 64, 64], warp = [32, 32], thread = [8, 4], stages = 4, split_k = 4, cluster_k = 2, prefetch = false>'" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 
 // A schedule whose tiles are whole windows and panels.

@@ -1,0 +1,63 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule 2>/dev/null | FileCheck %s
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule 2>/dev/null | FileCheck %s --check-prefix=SM90 --implicit-check-not="#nm.wgmma"
+// SM90: schedule #nm.simt
+
+// Products of f32 are made of terms where that is estimated to be faster.
+// CHECK-LABEL: func.func @f32
+// CHECK: schedule #nm.wgmma<{{.*}}terms = 3>>
+// CHECK-SAME: cuBLAS is estimated to take
+func.func @f32(%a: tensor<1000x4096xf32>, %v: tensor<1024x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<1024x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <8:32, block = 1x64>
+    ins(%a, %v, %i : tensor<1000x4096xf32>, tensor<1024x1024xf32>, tensor<1024x16xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// Of fewer where the op allows them.
+// CHECK-LABEL: func.func @bf16x3
+// CHECK: schedule #nm.wgmma<{{.*}}terms = 2>>
+func.func @bf16x3(%a: tensor<1000x4096xf32>, %v: tensor<1024x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<1024x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <8:32, block = 1x64> arithmetic <bf16x3>
+    ins(%a, %v, %i : tensor<1000x4096xf32>, tensor<1024x1024xf32>, tensor<1024x16xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// Not where each product is to be rounded by itself.
+// CHECK-LABEL: func.func @ieee
+// CHECK: schedule #nm.simt
+func.func @ieee(%a: tensor<1000x4096xf32>, %v: tensor<1024x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<1024x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <8:32, block = 1x64> arithmetic <ieee>
+    ins(%a, %v, %i : tensor<1000x4096xf32>, tensor<1024x1024xf32>, tensor<1024x16xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// What terms are slower for, or do not have, other strategies take: few rows,
+// narrow vectors, and windows of more kept rows than a tile.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: schedule #nm.simt
+func.func @few_rows(%a: tensor<32x768xf32>, %v: tensor<192x768xf32> {nm.values_of = 1 : i64}, %i: tensor<192x12xi8> {nm.indices_of = 1 : i64}, %c: tensor<32x768xf32>) -> tensor<32x768xf32> {
+  %r = nm.spmm <8:32, block = 1x64>
+    ins(%a, %v, %i : tensor<32x768xf32>, tensor<192x768xf32>, tensor<192x12xi8>)
+    outs(%c : tensor<32x768xf32>) -> tensor<32x768xf32>
+  return %r : tensor<32x768xf32>
+}
+
+// CHECK-LABEL: func.func @narrow
+// CHECK: schedule #nm.simt
+func.func @narrow(%a: tensor<1000x4096xf32>, %v: tensor<1024x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<1024x32xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <8:32, block = 1x32>
+    ins(%a, %v, %i : tensor<1000x4096xf32>, tensor<1024x1024xf32>, tensor<1024x32xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// CHECK-LABEL: func.func @long_window
+// CHECK: schedule #nm.simt
+func.func @long_window(%a: tensor<1000x4096xf32>, %v: tensor<1600x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<1600x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <100:256, block = 1x64>
+    ins(%a, %v, %i : tensor<1000x4096xf32>, tensor<1600x1024xf32>, tensor<1600x16xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}

@@ -1,0 +1,87 @@
+"""How far products of f32 are from exact ones, on random data of several kinds.
+
+pytest -s test/python/test_accuracy.py prints the table of docs/Compile.md.
+"""
+
+import nm
+import numpy as np
+import pytest
+from test_cuda import no_device
+from test_special_values import text_of
+
+M, N, PATTERN = 64, 64, "16:32, block = 1x64"
+KINDS = ["normal", "uniform", "equal", "binades"]
+
+
+def draw_operands(rng, k, kind):
+    """A and B, of which each window of 32 rows keeps 16 for all columns."""
+    x = rng.standard_normal((M, k), dtype=np.float32)
+    w = rng.standard_normal((k, N), dtype=np.float32)
+    if kind == "uniform":
+        x, w = rng.random(x.shape, np.float32), rng.random(w.shape, np.float32)
+    elif kind == "equal":
+        x[:], w[:] = 1, 0.1
+    elif kind == "binades":
+        x *= np.exp2(rng.uniform(-20, 20, x.shape)).astype(np.float32)
+        w *= np.exp2(rng.uniform(-20, 20, w.shape)).astype(np.float32)
+    for first in range(0, k, 32):
+        rows = np.arange(first, min(first + 32, k))
+        w[rng.permutation(rows)[:max(0, len(rows) - 16)]] = 0
+    return x, w
+
+
+def add_in_a_chain(x, w):
+    """One multiply-add in f32 after the other, each rounded once."""
+    c = np.zeros((x.shape[0], w.shape[1]), np.float32)
+    for k in np.flatnonzero(w.any(axis=1)):
+        product = x[:, k, None].astype(np.float64) * w[k]
+        c = (c + product).astype(np.float32)
+    return c
+
+
+def relative_error(result, exact):
+    return np.linalg.norm(result - exact) / np.linalg.norm(exact)
+
+
+def measure(target, k, arithmetic, kind):
+    """The error of the product, and that of a chain."""
+    x, w = draw_operands(np.random.default_rng(k), k, kind)
+    module = nm.compile(
+        text_of(M, k, N, PATTERN), target=target, arithmetic=arithmetic,
+        schedule="simt" if arithmetic == "ieee" else "wgmma", cache=False)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    error = relative_error(module(x, w), exact)
+    chain = relative_error(add_in_a_chain(x, w), exact)
+    print(f"\n{target:>10} | k = {k:6} | {kind:8} | {arithmetic:6} | "
+          f"{error:.1e} | a chain of multiply-adds {chain:.1e}", end=" ")
+    return error, chain
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [512, 4096])
+@pytest.mark.parametrize("target", ["sim:sm_90a", "cuda"])
+def test_f32_is_as_accurate_as_a_chain(target, k, kind):
+    if target == "cuda" and no_device():
+        pytest.skip("no CUDA device")
+    error, chain = measure(target, k, "f32", kind)
+    assert error <= 1.5 * chain
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ieee(kind):
+    error, chain = measure("sim:sm_90a", 512, "ieee", kind)
+    assert error <= 1.5 * chain
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bf16x3(kind):
+    error, _ = measure("sim:sm_90a", 512, "bf16x3", kind)
+    assert error < 2e-5
+
+
+@pytest.mark.parametrize("k, kind, most", [
+    (49152, "equal", 5e-6), (100000, "equal", 1e-5), (100000, "uniform", 1e-6)])
+def test_long_sums(k, kind, most):
+    """The sums of tiles are added up one after the other."""
+    error, _ = measure("sim:sm_90a", k, "f32", kind)
+    assert error < most
