@@ -1,5 +1,7 @@
 //===- NMDialect.cpp - The nm dialect -------------------------------------===//
 
+#include "Bytecode.h"
+
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
@@ -36,6 +38,7 @@ struct NMInliner : DialectInlinerInterface {
 
 void NMDialect::initialize() {
   addInterfaces<NMInliner>();
+  addBytecodeInterface(this);
   registerAttributes();
   registerTypes();
   addOperations<
@@ -49,14 +52,67 @@ Operation *NMDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
-/// The attribute `name`, which passes and users set, is an `AttrTy`.
+//===----------------------------------------------------------------------===//
+// Attributes of other dialects' ops
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An attribute that passes and users set on ops or arguments.
+struct KnownAttribute {
+  StringLiteral name;
+  bool (*isValid)(Attribute);
+  StringLiteral expected;
+};
+} // namespace
+
+static bool isArgumentNumber(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && number.getType().isSignlessInteger(64) &&
+         number.getInt() >= 0;
+}
+
 template <typename AttrTy>
-static LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute,
-                                     StringRef name, StringRef expected) {
-  if (attribute.getName() != name || isa<AttrTy>(attribute.getValue()))
+static bool isAttribute(Attribute value) {
+  return isa<AttrTy>(value);
+}
+
+static constexpr KnownAttribute kOfOps[] = {
+    {kChipAttr, isAttribute<ChipAttr>, "an #nm.chip"},
+    {kArithmeticAttr, isAttribute<ArithmeticAttr>, "an #nm.arithmetic"},
+    {kRecordAttr, isAttribute<RecordAttr>, "an #nm.record"},
+    {"nm.host", isAttribute<UnitAttr>, "a unit attribute"},
+    {"nm.overlays_tiles", isAttribute<UnitAttr>, "a unit attribute"},
+};
+
+static constexpr KnownAttribute kOfArguments[] = {
+    {"nm.values_of", isArgumentNumber, "an argument's number, of type i64"},
+    {"nm.indices_of", isArgumentNumber, "an argument's number, of type i64"},
+    {"nm.packed_values_of", isArgumentNumber,
+     "an argument's number, of type i64"},
+    {"nm.packed_indices_of", isArgumentNumber,
+     "an argument's number, of type i64"},
+};
+
+static LogicalResult verifyKnown(Operation *op, NamedAttribute attribute,
+                                 ArrayRef<KnownAttribute> all,
+                                 StringRef holder) {
+  const KnownAttribute *known = llvm::find_if(all, [&](auto &candidate) {
+    return attribute.getName() == candidate.name;
+  });
+  if (known == all.end()) {
+    InFlightDiagnostic diagnostic = op->emitOpError()
+                                    << "expected " << holder << " to have ";
+    llvm::interleaveComma(all, diagnostic, [&](const KnownAttribute &other) {
+      diagnostic << other.name;
+    });
+    return diagnostic << " alone of dialect nm, but got "
+                      << attribute.getName();
+  }
+  if (known->isValid(attribute.getValue()))
     return success();
-  return op->emitOpError() << "expected " << name << " to be an " << expected
-                           << ", but got " << attribute.getValue();
+  return op->emitOpError() << "expected " << known->name << " to be "
+                           << known->expected << ", but got "
+                           << attribute.getValue();
 }
 
 /// A record is a product's (C5).
@@ -69,11 +125,12 @@ static LogicalResult verifyRecord(Operation *op, NamedAttribute attribute) {
 
 LogicalResult NMDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
-  return failure(
-      failed(verifyAttribute<ChipAttr>(op, attribute, kChipAttr, "#nm.chip")) ||
-      failed(verifyAttribute<ArithmeticAttr>(op, attribute, kArithmeticAttr,
-                                             "#nm.arithmetic")) ||
-      failed(verifyAttribute<RecordAttr>(op, attribute, kRecordAttr,
-                                         "#nm.record")) ||
-      failed(verifyRecord(op, attribute)));
+  return failure(failed(verifyKnown(op, attribute, kOfOps, "ops")) ||
+                 failed(verifyRecord(op, attribute)));
+}
+
+LogicalResult NMDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                  unsigned,
+                                                  NamedAttribute attribute) {
+  return verifyKnown(op, attribute, kOfArguments, "arguments");
 }

@@ -512,3 +512,24 @@ func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bi
 
 // expected-error @+1 {{expected cluster_k to divide split_k, 3, but got 2}}
 func.func private @wgmma_sp_c3() attributes {s = #nm.wgmma_sp<split_k = 3, cluster_k = 2>}
+
+// -----
+
+// expected-error@+1 {{expected ops to have nm.chip, nm.arithmetic, nm.record, nm.host, nm.overlays_tiles alone of dialect nm, but got "nm.chop"}}
+module attributes {nm.chop = #nm.chip<"sm_90">} {
+}
+
+// -----
+
+// expected-error@+1 {{expected nm.host to be a unit attribute, but got true}}
+func.func private @host() attributes {nm.host = true}
+
+// -----
+
+// expected-error@+1 {{expected nm.values_of to be an argument's number, of type i64, but got -1 : i64}}
+func.func private @values_of(tensor<2xf32> {nm.values_of = -1 : i64})
+
+// -----
+
+// expected-error@+1 {{expected arguments to have nm.values_of, nm.indices_of, nm.packed_values_of, nm.packed_indices_of alone of dialect nm, but got "nm.value_of"}}
+func.func private @value_of(tensor<2xf32> {nm.value_of = 0 : i64})

@@ -26,6 +26,22 @@ def NM_Dialect : Dialect {
     lives at the edge of a program only: `convert-linalg-to-nm` and
     `nm-materialize-storage` replace it by plain tensors and put the pattern
     on the op.
+
+    Ops and arguments of functions may have these attributes, which are
+    verified; others whose names start with `nm.` are refused.
+
+    | on | attribute | what it says |
+    | --- | --- | --- |
+    | a module | `nm.chip` | an `#nm.chip`: the GPU that it is compiled for |
+    | a linalg op | `nm.arithmetic` | an `#nm.arithmetic`: what the product may be computed by |
+    | a product | `nm.record` | an `#nm.record`: what its schedule was chosen by |
+    | a function | `nm.host` | it packs weights, on the host, when they are loaded |
+    | an op of a kernel | `nm.overlays_tiles` | its memory is that of tiles which are no longer needed |
+    | an argument | `nm.values_of`, `nm.indices_of` | the argument, as it was written, whose condensed part it is |
+    | an argument | `nm.packed_values_of`, `nm.packed_indices_of` | the same of packed parts |
+
+    Bytecode has the dialect's version, and is read where that is no newer than
+    the reader's.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -36,6 +52,7 @@ def NM_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerTypes();

@@ -72,6 +72,8 @@ class NM_ProductOp<string mnemonic>
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogues);
   let hasCanonicalizer = 1;
   let hasRegionVerifier = 1;
+  // lib/Dialect/NM/IR/Bytecode.cpp stores fields by name.
+  let useCustomPropertiesEncoding = 1;
   code productDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCMutable(); }
   }];
