@@ -1,0 +1,432 @@
+//===- Fields.cpp - Attributes and types by their fields ------------------===//
+
+#include "Fields.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+/// Takes fields from a dictionary, and keeps the first error.
+class FieldReader {
+public:
+  FieldReader(DictionaryAttr fields, EmitError emitError)
+      : fields(fields), emitError(emitError) {}
+
+  template <typename AttrTy>
+  AttrTy get(StringRef name, StringRef expected, bool isOptional = false) {
+    known.push_back(name);
+    Attribute value = fields.get(name);
+    if (!value) {
+      if (!isOptional)
+        reject() << "expected a field " << name << ", " << expected;
+      return {};
+    }
+    auto field = dyn_cast<AttrTy>(value);
+    if (!field)
+      reject() << "expected " << name << " to be " << expected << ", but got "
+               << value;
+    return field;
+  }
+
+  int64_t getNumber(StringRef name, std::optional<int64_t> byDefault = {}) {
+    auto number = get<IntegerAttr>(name, "an integer of type i64",
+                                   /*isOptional=*/byDefault.has_value());
+    if (!number)
+      return byDefault.value_or(0);
+    if (number.getType().isSignlessInteger(64))
+      return number.getInt();
+    reject() << "expected " << name << " to be an integer of type i64, but got "
+             << number;
+    return 0;
+  }
+
+  ArrayRef<int64_t> getNumbers(StringRef name, bool isOptional = false) {
+    auto numbers = get<DenseI64ArrayAttr>(name, "an array of i64", isOptional);
+    return numbers ? numbers.asArrayRef() : ArrayRef<int64_t>();
+  }
+
+  /// A case of an enum, by its name.
+  template <typename Enum>
+  Enum getCase(StringRef name, std::optional<Enum> (*find)(StringRef)) {
+    auto word = get<StringAttr>(name, "a string");
+    if (!word)
+      return Enum();
+    if (std::optional<Enum> found = find(word.getValue()))
+      return *found;
+    reject() << "expected " << name << " to be the name of a case, but got "
+             << word;
+    return Enum();
+  }
+
+  /// Whether all were there, and no others.
+  bool isDone() {
+    for (NamedAttribute field : fields)
+      if (!llvm::is_contained(known, field.getName().strref())) {
+        reject() << "expected no field " << field.getName();
+        return false;
+      }
+    return !isRejected;
+  }
+
+private:
+  InFlightDiagnostic reject() {
+    // One error for one attribute.
+    InFlightDiagnostic error = isRejected ? InFlightDiagnostic() : emitError();
+    isRejected = true;
+    return error;
+  }
+
+  DictionaryAttr fields;
+  EmitError emitError;
+  SmallVector<StringRef> known;
+  bool isRejected = false;
+};
+
+/// Collects fields.
+class FieldWriter {
+public:
+  explicit FieldWriter(MLIRContext *context) : builder(context) {}
+
+  FieldWriter &add(StringRef name, Attribute value) {
+    if (value)
+      fields.set(name, value);
+    return *this;
+  }
+  FieldWriter &add(StringRef name, int64_t number) {
+    return add(name, builder.getI64IntegerAttr(number));
+  }
+  FieldWriter &add(StringRef name, std::optional<int64_t> number) {
+    return number ? add(name, *number) : *this;
+  }
+  FieldWriter &add(StringRef name, ArrayRef<int64_t> numbers) {
+    return add(name, builder.getDenseI64ArrayAttr(numbers));
+  }
+  FieldWriter &add(StringRef name, StringRef text) {
+    return add(name, builder.getStringAttr(text));
+  }
+  FieldWriter &addChoice(StringRef name, bool choice) {
+    return add(name, builder.getBoolAttr(choice));
+  }
+
+  DictionaryAttr take() { return fields.getDictionary(builder.getContext()); }
+
+private:
+  Builder builder;
+  NamedAttrList fields;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+template <typename AttrTy>
+static bool isOne(Attribute attribute) {
+  return isa<AttrTy>(attribute);
+}
+
+template <typename AttrTy>
+static Attribute getNothing(StringRef, DictionaryAttr fields,
+                            EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  return reader.isDone() ? Attribute(AttrTy::get(fields.getContext()))
+                         : Attribute();
+}
+
+static DictionaryAttr getNoFields(Attribute attribute) {
+  return DictionaryAttr::get(attribute.getContext());
+}
+
+static Attribute getPattern(StringRef, DictionaryAttr fields,
+                            EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  int64_t n = reader.getNumber("n"), m = reader.getNumber("m"),
+          bk = reader.getNumber("bk", 1), bn = reader.getNumber("bn", 1);
+  if (!reader.isDone())
+    return {};
+  return PatternAttr::getChecked(emitError, fields.getContext(), n, m, bk, bn);
+}
+
+static DictionaryAttr getFieldsOfPattern(Attribute attribute) {
+  auto pattern = cast<PatternAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("n", pattern.getN())
+      .add("m", pattern.getM())
+      .add("bk", pattern.getBk())
+      .add("bn", pattern.getBn())
+      .take();
+}
+
+static Attribute getEncoding(StringRef, DictionaryAttr fields,
+                             EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  auto pattern = reader.get<PatternAttr>("pattern", "an #nm.pattern");
+  int64_t dim = reader.getNumber("dim", 0);
+  if (!reader.isDone())
+    return {};
+  return EncodingAttr::getChecked(emitError, fields.getContext(), pattern, dim);
+}
+
+static DictionaryAttr getFieldsOfEncoding(Attribute attribute) {
+  auto encoding = cast<EncodingAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("pattern", encoding.getPattern())
+      .add("dim", encoding.getDim())
+      .take();
+}
+
+static DictionaryAttr getFieldsOfPacking(Attribute attribute) {
+  auto packing = cast<PackingAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("panel", packing.getPanel())
+      .add("index_bits", packing.getIndexBits())
+      .add("chunk_rows", packing.getChunkRows())
+      .add("chunk_columns", packing.getChunkColumns())
+      .add("index_rows", packing.getIndexRows())
+      .add("col_info", packing.getColInfo())
+      .add("tile_rows", packing.getTileRows())
+      .add("terms", packing.getTerms())
+      .take();
+}
+
+static Attribute getSparseOperand(StringRef, DictionaryAttr fields,
+                                  EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  auto order = reader.getCase<SparseOrder>("order", symbolizeSparseOrder);
+  return reader.isDone()
+             ? Attribute(SparseOperandAttr::get(fields.getContext(), order))
+             : Attribute();
+}
+
+static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
+  auto operand = cast<SparseOperandAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("order", stringifySparseOrder(operand.getOrder()))
+      .take();
+}
+
+static Attribute getChip(StringRef, DictionaryAttr fields,
+                         EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  auto name = reader.get<StringAttr>("name", "a string");
+  if (!reader.isDone())
+    return {};
+  return ChipAttr::getChecked(emitError, fields.getContext(), name.getValue());
+}
+
+static DictionaryAttr getFieldsOfChip(Attribute attribute) {
+  return FieldWriter(attribute.getContext())
+      .add("name", cast<ChipAttr>(attribute).getName())
+      .take();
+}
+
+template <typename AttrTy, typename Enum,
+          std::optional<Enum> (*symbolize)(StringRef)>
+static Attribute getEnum(StringRef, DictionaryAttr fields,
+                         EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  Enum value = reader.getCase<Enum>("value", symbolize);
+  return reader.isDone() ? Attribute(AttrTy::get(fields.getContext(), value))
+                         : Attribute();
+}
+
+template <typename AttrTy, typename Enum, StringRef (*stringify)(Enum)>
+static DictionaryAttr getFieldsOfEnum(Attribute attribute) {
+  return FieldWriter(attribute.getContext())
+      .add("value", stringify(cast<AttrTy>(attribute).getValue()))
+      .take();
+}
+
+static Attribute getTileLayout(StringRef, DictionaryAttr fields,
+                               EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  ArrayRef<int64_t> strides = reader.getNumbers("strides");
+  auto isDynamic = reader.get<BoolAttr>("dynamic_offset", "a boolean",
+                                        /*isOptional=*/true);
+  auto order = reader.get<ArrayAttr>("order", "an array of arrays of i64",
+                                     /*isOptional=*/true);
+  ArrayRef<int64_t> xors = reader.getNumbers("xor", /*isOptional=*/true);
+  int64_t columns = reader.getNumber("panel_columns", 0),
+          stride = reader.getNumber("panel_stride", 0);
+  if (!reader.isDone())
+    return {};
+  SmallVector<DenseI64ArrayAttr> bits;
+  for (Attribute list : order ? order.getValue() : ArrayRef<Attribute>()) {
+    bits.push_back(dyn_cast<DenseI64ArrayAttr>(list));
+    if (!bits.back()) {
+      emitError() << "expected order to be an array of arrays of i64, but got "
+                  << order;
+      return {};
+    }
+  }
+  if (strides.empty()) {
+    emitError() << "expected at least one stride";
+    return {};
+  }
+  return TileLayoutAttr::getChecked(emitError, fields.getContext(), strides,
+                                    bool(isDynamic && isDynamic.getValue()),
+                                    ArrayRef(bits), xors, columns, stride);
+}
+
+static DictionaryAttr getFieldsOfTileLayout(Attribute attribute) {
+  auto layout = cast<TileLayoutAttr>(attribute);
+  MLIRContext *context = attribute.getContext();
+  SmallVector<Attribute> order(layout.getOrder());
+  return FieldWriter(context)
+      .add("strides", layout.getStrides())
+      .addChoice("dynamic_offset", layout.getHasDynamicOffset())
+      .add("order", ArrayAttr::get(context, order))
+      .add("xor", layout.getXors())
+      .add("panel_columns", layout.getPanelColumns())
+      .add("panel_stride", layout.getPanelStride())
+      .take();
+}
+
+static DictionaryAttr getFieldsOfRowList(Attribute attribute) {
+  auto list = cast<RowListAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("pattern", list.getPattern())
+      .add("packing", list.getPacking())
+      .add("windows", list.getWindows())
+      .take();
+}
+
+static DictionaryAttr getFieldsOfRecord(Attribute attribute) {
+  auto record = cast<RecordAttr>(attribute);
+  FieldWriter writer(attribute.getContext());
+  writer.add("source", stringifyScheduleSource(record.getSource()))
+      .add("pattern", record.getPattern())
+      .add("chip", record.getChip())
+      .add("threads", record.getThreads())
+      .add("lanes", record.getLanes())
+      .add("typical_m", record.getTypicalM())
+      .add("estimate_us", record.getEstimateUs())
+      .add("dense_us", record.getDenseUs())
+      .add("multiply_floor_us", record.getMultiplyFloorUs())
+      .add("memory_floor_us", record.getMemoryFloorUs())
+      .add("shared_bytes", record.getSharedBytes())
+      .add("reason", record.getReason());
+  if (record.getFallsBack())
+    writer.addChoice("falls_back", *record.getFallsBack());
+  return writer.take();
+}
+
+static DictionaryAttr getFieldsOfSchedule(Attribute attribute) {
+  return cast<ScheduleAttrInterface>(attribute).getParameters();
+}
+
+template <typename AttrTy>
+static AttributeKind scheduleKind() {
+  return {AttrTy::getMnemonic(), isOne<AttrTy>, getByText, getFieldsOfSchedule};
+}
+
+ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
+  static const AttributeKind kinds[] = {
+      {PatternAttr::getMnemonic(), isOne<PatternAttr>, getPattern,
+       getFieldsOfPattern},
+      {EncodingAttr::getMnemonic(), isOne<EncodingAttr>, getEncoding,
+       getFieldsOfEncoding},
+      {PackingAttr::getMnemonic(), isOne<PackingAttr>, getByText,
+       getFieldsOfPacking},
+      {SparseOperandAttr::getMnemonic(), isOne<SparseOperandAttr>,
+       getSparseOperand, getFieldsOfSparseOperand},
+      {ChipAttr::getMnemonic(), isOne<ChipAttr>, getChip, getFieldsOfChip},
+      {ArithmeticAttr::getMnemonic(), isOne<ArithmeticAttr>,
+       getEnum<ArithmeticAttr, Arithmetic, symbolizeArithmetic>,
+       getFieldsOfEnum<ArithmeticAttr, Arithmetic, stringifyArithmetic>},
+      {CopyWayAttr::getMnemonic(), isOne<CopyWayAttr>,
+       getEnum<CopyWayAttr, CopyWay, symbolizeCopyWay>,
+       getFieldsOfEnum<CopyWayAttr, CopyWay, stringifyCopyWay>},
+      {SyncScopeAttr::getMnemonic(), isOne<SyncScopeAttr>,
+       getEnum<SyncScopeAttr, SyncScope, symbolizeSyncScope>,
+       getFieldsOfEnum<SyncScopeAttr, SyncScope, stringifySyncScope>},
+      {ClusterBlockAttr::getMnemonic(), isOne<ClusterBlockAttr>,
+       getNothing<ClusterBlockAttr>, getNoFields},
+      {TileLayoutAttr::getMnemonic(), isOne<TileLayoutAttr>, getTileLayout,
+       getFieldsOfTileLayout},
+      {RowListAttr::getMnemonic(), isOne<RowListAttr>, getByText,
+       getFieldsOfRowList},
+      {RecordAttr::getMnemonic(), isOne<RecordAttr>, getByText,
+       getFieldsOfRecord},
+      {LoopsScheduleAttr::getMnemonic(), isOne<LoopsScheduleAttr>,
+       getNothing<LoopsScheduleAttr>, getNoFields},
+      scheduleKind<VectorScheduleAttr>(),
+      scheduleKind<SimtScheduleAttr>(),
+      scheduleKind<GemvScheduleAttr>(),
+      scheduleKind<MmaSyncScheduleAttr>(),
+      scheduleKind<MmaSpScheduleAttr>(),
+      scheduleKind<WgmmaScheduleAttr>(),
+      scheduleKind<WgmmaSpScheduleAttr>(),
+      scheduleKind<CublasScheduleAttr>(),
+  };
+  return kinds;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+template <typename TypeTy>
+static bool isOneType(Type type) {
+  return isa<TypeTy>(type);
+}
+
+static Type getToken(DictionaryAttr fields, EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  return reader.isDone() ? Type(TokenType::get(fields.getContext())) : Type();
+}
+
+static DictionaryAttr getFieldsOfToken(Type type) {
+  return DictionaryAttr::get(type.getContext());
+}
+
+static Type getFragment(DictionaryAttr fields, EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  auto destination = reader.get<TypeAttr>("destination", "a memref type");
+  if (!reader.isDone())
+    return {};
+  if (auto type = dyn_cast<MemRefType>(destination.getValue()))
+    return FragmentType::get(fields.getContext(), type);
+  emitError() << "expected destination to be a memref type, but got "
+              << destination;
+  return {};
+}
+
+static DictionaryAttr getFieldsOfFragment(Type type) {
+  MemRefType destination = cast<FragmentType>(type).getDestination();
+  return FieldWriter(type.getContext())
+      .add("destination", TypeAttr::get(destination))
+      .take();
+}
+
+static Type getBarriers(DictionaryAttr fields, EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  int64_t stages = reader.getNumber("stages");
+  if (!reader.isDone())
+    return {};
+  return BarriersType::getChecked(emitError, fields.getContext(), stages);
+}
+
+static DictionaryAttr getFieldsOfBarriers(Type type) {
+  return FieldWriter(type.getContext())
+      .add("stages", cast<BarriersType>(type).getStages())
+      .take();
+}
+
+ArrayRef<TypeKind> mlir::nm::getTypeKinds() {
+  static const TypeKind kinds[] = {
+      {TokenType::getMnemonic(), isOneType<TokenType>, getToken,
+       getFieldsOfToken},
+      {FragmentType::getMnemonic(), isOneType<FragmentType>, getFragment,
+       getFieldsOfFragment},
+      {BarriersType::getMnemonic(), isOneType<BarriersType>, getBarriers,
+       getFieldsOfBarriers},
+  };
+  return kinds;
+}
