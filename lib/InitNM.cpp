@@ -7,7 +7,9 @@
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 #include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
+#include "nm/Conversion/NMToSparseTensor/NMToSparseTensor.h"
 #include "nm/Conversion/NMToVector/NMToVector.h"
+#include "nm/Conversion/SparseTensorToNM/SparseTensorToNM.h"
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
 #include "nm/Dialect/NM/GPUTransforms/Passes.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -38,6 +40,7 @@ void mlir::nm::registerAllDialects(DialectRegistry &registry) {
 void mlir::nm::registerAllPasses() {
   mlir::registerAllPasses();
   // In pipeline order.
+  registerConvertSparseTensorToNM();
   registerConvertLinalgToNM();
   registerNMPasses();
   registerNMGPUPasses();
@@ -47,6 +50,7 @@ void mlir::nm::registerAllPasses() {
   registerConvertTransposeToGPU();
   registerConvertLinalgToGPU();
   registerConvertKernelsToSim();
+  registerConvertNMToSparseTensor();
   registerConvertForallToThreads();
   registerNMLoweringPasses();
   registerBufferizedToLLVMPipeline();

@@ -26,6 +26,8 @@ config.substitutions.append(("%nm_source_dir", config.nm_source_dir))
 config.substitutions.append(("%nm_lib_dir", config.nm_lib_dir))
 config.substitutions.append(("%nm_tools_dir", config.nm_tools_dir))
 
+config.substitutions.append(("%mlir_lib_dir", os.path.join(config.llvm_tools_dir, "../lib")))
+
 # Processors whose features tests name.
 config.available_features.add(platform.machine())
 
