@@ -239,6 +239,14 @@ def check_links_resolve(tree):
                 yield f"{name}: no file at the link {link}"
 
 
+def check_named_files_are_there(tree):
+    """CONTRIBUTING.md says which files a change touches."""
+    for name in tree.ending("CONTRIBUTING.md"):
+        for path in re.findall(r"`((?:\.?\w[\w.-]*/)+[\w.-]+)`", tree.read(name)):
+            if not path.startswith("build/") and not (tree.root / path).exists():
+                yield f"{name}: no file {path}"
+
+
 def check_shell_scripts(tree):
     tool = shutil.which("shellcheck")
     scripts = [n for n in tree.written()
