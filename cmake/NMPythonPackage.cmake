@@ -16,18 +16,21 @@ function(nm_install_python_package)
           LIBRARY DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS nm-bench
           RUNTIME DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
+  install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/_nm_ops_gen.py
+          DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
   nm_set_package_rpaths()
 endfunction()
 
 function(nm_install_prebuilt_package folder)
-  foreach(path lib/libnm_runtime.so lib/libnm_sim.so lib/libnm_compiler.so bin/nm-bench)
+  foreach(path lib/libnm_runtime.so lib/libnm_sim.so lib/libnm_compiler.so bin/nm-bench
+          lib/_nm_ops_gen.py)
     if(NOT EXISTS ${folder}/${path})
       message(FATAL_ERROR "expected ${path} in NM_PREBUILT, '${folder}'")
     endif()
     install(PROGRAMS ${folder}/${path} DESTINATION . COMPONENT python)
   endforeach()
   nm_set_package_rpaths()
-  foreach(name nm_runtime nm_sim nm_compiler nm-bench)
+  foreach(name nm_runtime nm_sim nm_compiler nm-bench nm-python-ops)
     add_custom_target(${name})
   endforeach()
 endfunction()
