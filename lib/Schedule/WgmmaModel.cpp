@@ -418,7 +418,7 @@ static std::optional<Error> whyNot(const GpuProduct &product,
   if (!product.isKMajor && !hasTerms)
     return refuse("gathers rows of a k-major A");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
-  if (product.m == GpuProduct::kUnknown || (product.m % 2 != 0 && !hasTerms))
+  if (!hasTerms && (product.m == GpuProduct::kUnknown || product.m % 2 != 0))
     return refuse("copies rows of A of an even m");
   if (product.pattern.bn % kPanel != 0)
     return refuse("needs " + std::to_string(kPanel) +

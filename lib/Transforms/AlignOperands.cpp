@@ -2,6 +2,7 @@
 
 #include "nm/Transforms/Passes.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -12,6 +13,8 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <numeric>
+
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMALIGNOPERANDS
 #include "nm/Transforms/Passes.h.inc"
@@ -19,12 +22,10 @@ namespace mlir::nm {
 
 using namespace mlir;
 using mlir::nm::CopyWay;
+using mlir::nm::kMaxAccessBytes;
 using mlir::nm::SimtScheduleAttr;
 using mlir::nm::SpMMOp;
 using mlir::nm::TileOrder;
-
-/// The widest access of a thread.
-static constexpr int64_t kAlignment = 16;
 
 /// A layout without strides is of a buffer that a pass has made as it is to be.
 static bool isAligned(MemRefType type) {
@@ -32,7 +33,8 @@ static bool isAligned(MemRefType type) {
     return true;
   auto [strides, offset] = type.getStridesAndOffset();
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  return !ShapedType::isDynamic(offset) && offset * bytes % kAlignment == 0;
+  return !ShapedType::isDynamic(offset) &&
+         offset * bytes % kMaxAccessBytes == 0;
 }
 
 /// Whether an op in `loop` writes to `memref`, or to a view of it.
@@ -70,15 +72,22 @@ static int64_t getRowAlignment(SpMMOp op) {
   return way == CopyWay::Elements ? 1 : 4;
 }
 
-/// Whether rows of `type` are not known to be multiples of `elements` apart,
-/// which its shape would have them.
-static bool hasOddRows(MemRefType type, int64_t elements) {
+/// Whether rows of `a` are not known to be multiples of `elements` apart, which
+/// its shape would have them. Rows that are whole widest accesses apart, as
+/// nm-pad-rows makes those of an unknown size, may be any number of these.
+static bool hasOddRows(Value a, int64_t elements) {
+  auto type = cast<MemRefType>(a.getType());
   if (type.getLayout().isIdentity() || !type.isStrided())
     return false;
-  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-  return llvm::any_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
-    return ShapedType::isDynamic(stride) || stride % elements != 0;
-  });
+  int64_t chunk =
+      std::lcm(elements, kMaxAccessBytes * 8 / type.getElementTypeBitWidth());
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first,
+                       factors = mlir::nm::getStrideFactors(a);
+  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
+    if (ShapedType::isDynamic(strides[dim]) ? factors[dim] % chunk != 0
+                                            : strides[dim] % elements != 0)
+      return true;
+  return false;
 }
 
 /// The memref from outside of `loop` that `view` is a view of; null for none.
@@ -104,7 +113,7 @@ static llvm::SetVector<Value> collectOperands(scf::ForallOp loop) {
     }
     if (auto product = dyn_cast<SpMMOp>(op))
       if (Value a = findOutside(product.getA(), loop))
-        if (hasOddRows(cast<MemRefType>(a.getType()), getRowAlignment(product)))
+        if (hasOddRows(a, getRowAlignment(product)))
           operands.insert(a);
   });
   return operands;

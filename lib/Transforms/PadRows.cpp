@@ -3,6 +3,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,8 +85,9 @@ static Value createView(RewriterBase &rewriter, Operation *op, Value source) {
 static bool canTake(Value memref, MemRefType type) {
   return llvm::all_of(memref.getUsers(), [&](Operation *user) {
     if (isa<linalg::LinalgOp, mlir::nm::SparseProductOpInterface,
-            memref::CopyOp, memref::DimOp, memref::DeallocOp, memref::LoadOp,
-            memref::StoreOp>(user))
+            mlir::nm::SplitTermsOp, mlir::nm::RecomputeFromOp, memref::CopyOp,
+            memref::DimOp, memref::DeallocOp, memref::LoadOp, memref::StoreOp>(
+            user))
       return true;
     MemRefType view = getViewType(user, type);
     return view && canTake(user->getResult(0), view);

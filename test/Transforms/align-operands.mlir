@@ -93,3 +93,18 @@ func.func @permuted(%a: memref<64x256xf16, #nm.tile_layout<[64, 1], panels = [64
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Rows that are whole accesses apart, whatever their number is, stay, too.
+// CHECK-LABEL: func @padded_rows(
+// CHECK: %[[ROWS:.*]] = memref.subview
+// CHECK-NOT: memref.copy
+// CHECK: nm.spmm {{.*}} ins(%[[ROWS]],
+func.func @padded_rows(%chunks: memref<64x?x4xf32>, %m: index, %v: memref<32x64xf32>, %i: memref<32x64xi8>, %c: memref<?x64xf32>) {
+  %flat = memref.collapse_shape %chunks [[0], [1, 2]] : memref<64x?x4xf32> into memref<64x?xf32>
+  %rows = memref.subview %flat[0, 0] [64, %m] [1, 1] : memref<64x?xf32> to memref<64x?xf32, strided<[?, 1]>>
+  scf.forall (%b) in (1) {
+    nm.spmm <2:4> transpose_a schedule #nm.simt<copy_a = direct>
+      ins(%rows, %v, %i : memref<64x?xf32, strided<[?, 1]>>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<?x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

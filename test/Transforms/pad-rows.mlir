@@ -61,3 +61,15 @@ func.func @on_host() attributes {nm.host} {
   memref.dealloc %t : memref<64x77xf16>
   return
 }
+
+// Terms of A are read as f16 is.
+// CHECK-LABEL: func @terms
+// CHECK: %[[CHUNKS:.*]] = memref.alloc(%{{.*}}) : memref<64x?x8xbf16>
+// CHECK: %[[T:.*]] = memref.subview
+// CHECK: nm.split_terms 3 transpose ins(%{{.*}}) outs(%[[T]] : memref<64x?xbf16, strided<[?, 1]>>)
+func.func @terms(%a: memref<?x64xf32>, %columns: index) {
+  %t = memref.alloc(%columns) : memref<64x?xbf16>
+  nm.split_terms 3 transpose ins(%a : memref<?x64xf32>) outs(%t : memref<64x?xbf16>)
+  memref.dealloc %t : memref<64x?xbf16>
+  return
+}

@@ -127,6 +127,58 @@ def test_infinite_weight(draw):
     assert np.isfinite(np.delete(result, column, axis=1)).all()
 
 
+# m, or batch dimensions and m, of which some are not known before the call.
+UNKNOWN = {
+    "?": [(1,), (63,), (64,), (130,)],
+    "3x?": [(3, 1), (3, 65)],
+    "?x20": [(1, 20), (9, 20)],
+    "?x?": [(2, 33), (5, 128)],
+}
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("rows", UNKNOWN)
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "3:4, block = 32x64"])
+def test_rows_that_are_not_known(draw, rows, pattern, transposed):
+    """Row-major or k-major, with an infinite activation."""
+    k, n = 200, 130
+    dims = ", ".join(f"b{i}" for i in range(rows.count("x") + 1))
+    batch = ", ".join(dims.split(", ")[:-1] + ["k"])
+    last = dims.split(", ")[-1]
+    of_a = f"{batch}, {last}" if transposed else f"{dims}, k"
+    sizes = rows.split("x")
+    shape = "x".join(sizes[:-1] + [str(k), sizes[-1]] if transposed
+                     else sizes + [str(k)])
+    text = f"""
+#a = affine_map<({dims}, n, k) -> ({of_a})>
+#b = affine_map<({dims}, n, k) -> (k, n)>
+#c = affine_map<({dims}, n, k) -> ({dims}, n)>
+!w = tensor<{k}x{n}xf32, #nm.encoding<{pattern}>>
+func.func @f(%x: tensor<{shape}xf32>, %w: !w, %y: tensor<{rows}x{n}xf32>)
+    -> tensor<{rows}x{n}xf32> {{
+  %r = linalg.generic {{indexing_maps = [#a, #b, #c], iterator_types = [
+      {'"parallel", ' * len(sizes)} "parallel", "reduction"]}}
+    ins(%x, %w : tensor<{shape}xf32>, !w) outs(%y : tensor<{rows}x{n}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }} -> tensor<{rows}x{n}xf32>
+  return %r : tensor<{rows}x{n}xf32>
+}}
+"""
+    module = compile_terms(0, 0, 0, pattern, text=text)
+    assert "terms = 3" in module.remarks[0]
+    w = draw.weight((k, n), pattern, axis=0)
+    for known in UNKNOWN[rows]:
+        x, y = draw.array(*known, k), draw.array(*known, n)
+        x[(-1,) * len(known) + (7,)] = np.inf
+        exact = exact_product(x.reshape(-1, k), w).reshape(y.shape) + y
+        given = np.ascontiguousarray(np.moveaxis(x, -1, -2)) if transposed else x
+        result = module(given, w, y)
+        np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-4)
+
+
 def test_sums_are_added_to_c_and_take_an_epilogue(draw):
     pattern = "8:32, block = 1x128"
     m, k, n = 70, 128, 130

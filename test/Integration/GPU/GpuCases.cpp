@@ -300,11 +300,11 @@ static void limitToCublas(ModelCase &drawn) {
 }
 
 /// Rows of A of an even number of elements, known, which copies of 4 bytes
-/// take, whichever way A lies. Terms of f32 are filled up.
+/// take, whichever way A lies. Terms of f32 are filled up, of any number.
 static void limitToCopiedRows(ModelCase &drawn) {
-  drawn.dynamic = false;
   if (drawn.type == ElementType::F32)
     return;
+  drawn.dynamic = false;
   drawn.k += drawn.k % 2;
   drawn.leading.back() += drawn.leading.back() % 2;
 }

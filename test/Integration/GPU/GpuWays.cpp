@@ -90,6 +90,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("terms, column-major C");
     if (product.epilogue)
       add("terms, epilogue");
+    if (product.dynamic)
+      add("terms, unknown m");
   }
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
@@ -208,6 +210,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: terms, column-major A",
       "wgmma: terms, column-major C",
       "wgmma: terms, epilogue",
+      "wgmma: terms, unknown m",
       "wgmma: column-major C",
       "wgmma: epilogue",
       "wgmma: infinite or NaN activations",

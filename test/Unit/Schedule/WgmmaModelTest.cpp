@@ -241,8 +241,10 @@ TEST(WgmmaModel, MakesHalfTheProductsOfTwoTerms) {
 
 TEST(WgmmaModel, FillsRowsOfTermsUp) {
   GpuProduct product = makeTermsProduct({8, 32, 1, 128}, 3);
-  product.m = 4095;
-  EXPECT_EQ(whyNot(product), "");
+  for (int64_t m : {int64_t(4095), GpuProduct::kUnknown}) {
+    product.m = m;
+    EXPECT_EQ(whyNot(product), "");
+  }
   EXPECT_EQ(whyNot(makeTermsProduct({100, 256, 1, 128}, 3)),
             "strategy wgmma has no tile of 112 kept rows that fits in shared "
             "memory");

@@ -3,7 +3,9 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Format/SplitTerms.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -70,6 +72,15 @@ static Value takePart(OpBuilder &builder, Location loc, Value packed,
       getAsIndexOpFoldResult(builder.getContext(), shape), strides);
 }
 
+/// The columns that `terms` of each of `m` have.
+static OpFoldResult countTermColumns(OpBuilder &builder, Location loc,
+                                     OpFoldResult m, int64_t terms) {
+  AffineExpr groups =
+      builder.getAffineSymbolExpr(0).ceilDiv(::nm::kTermColumns);
+  return affine::makeComposedFoldedAffineApply(
+      builder, loc, groups * (terms * ::nm::kTermColumns), m);
+}
+
 /// Where weights are packed as sums of terms, makes A such sums, too.
 static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
   auto packing = dyn_cast<PackingAttr>(form);
@@ -78,15 +89,13 @@ static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
     return;
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  auto type = cast<RankedTensorType>(product.getA().getType());
   bool transpose = !product.getTransposeA();
-  SmallVector<int64_t> shape = SplitTermsOp::getOutputShape(
-      type.getShape(), transpose, packing.getTerms());
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(builder, loc, product.getA());
   if (transpose)
     std::swap(sizes[sizes.size() - 2], sizes.back());
-  sizes.back() = builder.getIndexAttr(shape.back());
+  sizes.back() =
+      countTermColumns(builder, loc, sizes.back(), packing.getTerms());
   Value empty =
       tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
   auto split =

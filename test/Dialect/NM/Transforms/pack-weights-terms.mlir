@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-pack-weights | FileCheck %s
+// CHECK: #[[$COLUMNS:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 192)>
 
 // A product of f32 whose weights are packed as three bf16 terms takes A as
 // terms, too, which are k-major and filled up: 100 rows have the columns of 128,
@@ -30,4 +31,17 @@ func.func @constant(%a: tensor<2x4x64xf32>, %c: tensor<2x64x64xf32>) -> tensor<2
     arithmetic <bf16x3>
     ins(%a, %v, %i : tensor<2x4x64xf32>, tensor<1x64xf32>, tensor<1x1xi8>) outs(%c : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
   return %r : tensor<2x64x64xf32>
+}
+
+// Rows that are not known are filled up as well.
+// CHECK-LABEL: func.func @unknown(
+// CHECK: %[[M:.*]] = tensor.dim %{{.*}}, %c0
+// CHECK: %[[SIZE:.*]] = affine.apply #[[$COLUMNS]]()[%[[M]]]
+// CHECK: %[[E:.*]] = tensor.empty(%[[SIZE]]) : tensor<512x?xbf16>
+// CHECK: nm.split_terms 3 transpose ins(%{{.*}} : tensor<?x512xf32>) outs(%[[E]] : tensor<512x?xbf16>)
+func.func @unknown(%a: tensor<?x512xf32>, %v: tensor<128x256xf32> {nm.values_of = 1 : i64}, %i: tensor<128x2xi8> {nm.indices_of = 1 : i64}, %c: tensor<?x256xf32>) -> tensor<?x256xf32> {
+  %r = nm.spmm <8:32, block = 1x128>
+    schedule #nm.wgmma<block = [128, 128, 128], warpgroup = [128, 64], stages = 4, producers = 4, packing = <panel = 128, index_bits = 8, tile_rows = 32, terms = 3>>
+    ins(%a, %v, %i : tensor<?x512xf32>, tensor<128x256xf32>, tensor<128x2xi8>) outs(%c : tensor<?x256xf32>) -> tensor<?x256xf32>
+  return %r : tensor<?x256xf32>
 }
