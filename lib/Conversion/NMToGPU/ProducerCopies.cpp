@@ -85,7 +85,7 @@ private:
   Value getRow(ThreadEmitter &emitter, int64_t round) {
     return emitter.add(firstRow, round * rowsAtOnce());
   }
-  Value getListedRow(ThreadEmitter &emitter, int64_t round);
+  Value getListedRow(ThreadEmitter &emitter, Value first, int64_t round);
   SmallVector<Value> loadEntries(OpBuilder &builder, Value listed);
   void carryRows(scf::ForOp loop);
   SmallVector<Value> computeRows(Value source, ArrayRef<Value> entries);
@@ -168,9 +168,11 @@ void RowCopies::placeThread() {
   firstColumn = emitter.mul(column, width);
 }
 
-/// The last of the list where a row only fills an instruction up.
-Value RowCopies::getListedRow(ThreadEmitter &emitter, int64_t round) {
-  Value row = getRow(emitter, round);
+/// The row of `round` of a thread whose first row is `first`; the last of the
+/// list where a row only fills an instruction up.
+Value RowCopies::getListedRow(ThreadEmitter &emitter, Value first,
+                              int64_t round) {
+  Value row = emitter.add(first, round * rowsAtOnce());
   return isListed(round) ? row
                          : emitter.least(row, emitter.i32(list->rows() - 1));
 }
@@ -187,7 +189,7 @@ SmallVector<Value> RowCopies::loadEntries(OpBuilder &builder, Value listed) {
   SmallVector<Value> result;
   for (int64_t round = 0; round < rounds(); ++round)
     result.push_back(
-        here.loadEntry(builder, loc, getListedRow(emitter, round)));
+        here.loadEntry(builder, loc, getListedRow(emitter, firstRow, round)));
   return result;
 }
 
@@ -257,15 +259,14 @@ SmallVector<Value> RowCopies::computeRows(Value source,
   // they take a register each, of which a producer has few.
   Value first = firstRow;
   if (list && !isAligned())
-    firstRow = completeSums(rewriter, loc, firstRow).front();
+    first = completeSums(rewriter, loc, firstRow).front();
   SmallVector<Value> result;
   for (int64_t round = 0; round < rounds(); ++round) {
-    Value row = getListedRow(emitter, round);
+    Value row = getListedRow(emitter, first, round);
     if (list)
       row = list->getSourceRow(rewriter, loc, row, entries[round]);
     result.push_back(getOffset(emitter, row, rowBytes));
   }
-  firstRow = first;
   return result;
 }
 

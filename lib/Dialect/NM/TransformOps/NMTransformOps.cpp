@@ -158,14 +158,6 @@ static DiagnosedSilenceableFailure runOnPayload(
 
 static constexpr StringLiteral kProducts = "nm.spmm or nm.spmv";
 
-static void
-getConsumingEffects(transform::TransformOpInterface op,
-                    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  transform::consumesHandle(op->getOpOperands(), effects);
-  transform::producesHandle(op->getOpResults(), effects);
-  transform::modifiesPayload(effects);
-}
-
 //===----------------------------------------------------------------------===//
 // On tensors
 //===----------------------------------------------------------------------===//
@@ -189,11 +181,6 @@ TransformFuseEpilogueOp::apply(TransformRewriter &rewriter,
   }
   results.set(cast<OpResult>(getProduct()), fused);
   return DiagnosedSilenceableFailure::success();
-}
-
-void TransformFuseEpilogueOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  getConsumingEffects(*this, effects);
 }
 
 static bool isForChip(Operation *op) {
@@ -263,11 +250,6 @@ DiagnosedSilenceableFailure TransformTileOp::apply(TransformRewriter &rewriter,
   return result;
 }
 
-void TransformTileOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  getConsumingEffects(*this, effects);
-}
-
 //===----------------------------------------------------------------------===//
 // On memrefs
 //===----------------------------------------------------------------------===//
@@ -298,22 +280,12 @@ DiagnosedSilenceableFailure TransformStageOp::apply(TransformRewriter &rewriter,
       [&](SpMMOp op) { return stageSharedMemory(rewriter, op); });
 }
 
-void TransformStageOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  getConsumingEffects(*this, effects);
-}
-
 DiagnosedSilenceableFailure
 TransformPipelineOp::apply(TransformRewriter &rewriter,
                            TransformResults &results, TransformState &state) {
   return applyStage<SpMMOp, SpMMOp>(
       *this, rewriter, results, state,
       [&](SpMMOp op) { return pipelineCopies(rewriter, op); });
-}
-
-void TransformPipelineOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  getConsumingEffects(*this, effects);
 }
 
 DiagnosedSilenceableFailure
@@ -323,11 +295,6 @@ TransformExpandOp::apply(TransformRewriter &rewriter, TransformResults &results,
       *this, rewriter, results, state, [&](scf::ForallOp loop) {
         return convertBlocksToLaunch(rewriter, loop);
       });
-}
-
-void TransformExpandOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  getConsumingEffects(*this, effects);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,20 @@
 using namespace mlir;
 using namespace mlir::bufferization;
 
+/// The buffers of all operands of `op`.
+static FailureOr<SmallVector<Value>>
+getBuffers(Operation *op, RewriterBase &rewriter,
+           const BufferizationOptions &options, BufferizationState &state) {
+  SmallVector<Value> buffers;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  return buffers;
+}
+
 namespace {
 /// Replaces a destination-style op on tensors by the same op on buffers.
 template <typename OpTy>
@@ -32,18 +46,15 @@ struct DestinationOpInterface
     auto destinationOp = cast<DestinationStyleOpInterface>(op);
     if (!destinationOp.hasPureTensorSemantics())
       return success();
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
+    FailureOr<SmallVector<Value>> buffers =
+        getBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
     SmallVector<Value> results;
     for (OpOperand &init : destinationOp.getDpsInitsMutable())
-      results.push_back(buffers[init.getOperandNumber()]);
+      results.push_back((*buffers)[init.getOperandNumber()]);
     rewriter.setInsertionPoint(op);
-    clone(rewriter, op, /*newResultTypes=*/TypeRange(), buffers);
+    clone(rewriter, op, /*newResultTypes=*/TypeRange(), *buffers);
     replaceOpWithBufferizedValues(rewriter, op, results);
     return success();
   }
@@ -68,14 +79,11 @@ struct RecomputeFromInterface
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    clone(rewriter, op, /*newResultTypes=*/TypeRange(), buffers);
+    FailureOr<SmallVector<Value>> buffers =
+        getBuffers(op, rewriter, options, state);
+    if (failed(buffers))
+      return failure();
+    clone(rewriter, op, /*newResultTypes=*/TypeRange(), *buffers);
     rewriter.eraseOp(op);
     return success();
   }

@@ -13,10 +13,12 @@ include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "nm/Dialect/NM/IR/NMScheduleInterface.td"
 
-/// What the pass of a stage does, to payload ops.
-class NM_StageOp<string mnemonic, dag stageResults>
-    : Op<Transform_Dialect, "nm." # mnemonic, [
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+/// What the pass of a stage does, to payload ops. `effects` say what becomes of
+/// the handle: most stages consume it.
+class NM_StageOp<string mnemonic, dag stageResults,
+                 list<Trait> effects = [FunctionalStyleTransformOpTrait,
+                                        MemoryEffectsOpInterface]>
+    : Op<Transform_Dialect, "nm." # mnemonic, effects # [
         DeclareOpInterfaceMethods<TransformOpInterface>,
         ReportTrackingListenerFailuresOpTrait]> {
   let cppNamespace = "::mlir::nm";
@@ -44,7 +46,8 @@ def NM_TransformFuseEpilogueOp : NM_StageOp<"fuse_epilogue",
   }];
 }
 
-def NM_TransformSelectScheduleOp : NM_StageOp<"select_schedule", (outs)> {
+def NM_TransformSelectScheduleOp : NM_StageOp<"select_schedule", (outs),
+    [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "gives products their schedules";
   let description = [{
     Each payload op, `nm.spmm` or `nm.spmv`, gets a schedule from the cost model
