@@ -145,7 +145,7 @@ private:
   /// Whether rows of A are not whole words, or not known to be, so that no
   /// asynchronous copies take them.
   bool isByElements() const {
-    return product.m == GpuProduct::kUnknown || product.m % 2 != 0;
+    return product.factorOfRows() % 2 != 0;
   }
   int64_t squares() const {
     if (!isSpread)

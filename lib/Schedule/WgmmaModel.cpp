@@ -156,7 +156,8 @@ private:
   int64_t copyWidth() const {
     return schedule.terms > 1
                ? kMaxAccessBytes
-               : std::gcd(product.m * int64_t(elementSize(product.type)),
+               : std::gcd(product.factorOfRows() *
+                              int64_t(elementSize(product.type)),
                           kMaxAccessBytes);
   }
   double clocksOfBlocks() const;
@@ -418,7 +419,7 @@ static std::optional<Error> whyNot(const GpuProduct &product,
   if (!product.isKMajor && !hasTerms)
     return refuse("gathers rows of a k-major A");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
-  if (!hasTerms && (product.m == GpuProduct::kUnknown || product.m % 2 != 0))
+  if (!hasTerms && product.factorOfRows() % 2 != 0)
     return refuse("copies rows of A of an even m");
   if (product.pattern.bn % kPanel != 0)
     return refuse("needs " + std::to_string(kPanel) +

@@ -138,17 +138,10 @@ double Candidate::multiplyClocks() const {
                                  bytes / kSharedBytesPerClock);
 }
 
-/// Elements that rows of A are multiples of.
-static int64_t factorOfRows(const GpuProduct &product) {
-  if (product.isKMajor)
-    return product.m == GpuProduct::kUnknown ? 1 : product.m;
-  return product.strideOfA ? product.strideOfA : product.k;
-}
-
 /// Of a tile; narrow copies take as long as wide ones.
 double Candidate::copyClocks() const {
   double narrow = double(kCopyElements) /
-                  double(std::gcd(kCopyElements, factorOfRows(product)));
+                  double(std::gcd(kCopyElements, product.factorOfRows()));
   double bytes = double(activationBytes()) * narrow +
                  double(tileBytes() - activationBytes());
   return bytes / kIngress;
@@ -198,7 +191,7 @@ static std::optional<std::string> whyNot(const GpuProduct &product,
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return reason;
   // They start at multiples of the 4 bytes that a copy takes at least.
-  if (factorOfRows(product) % 2 != 0)
+  if (product.factorOfRows() % 2 != 0)
     return std::string("rows of A of an even ") +
            (product.isKMajor ? "m" : "k") + ", which it copies";
   return std::nullopt;

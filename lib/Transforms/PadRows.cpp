@@ -1,4 +1,4 @@
-//===- PadRows.cpp - Rows of temporaries at multiples of 16 bytes ---------===//
+//===- PadRows.cpp - Rows of temporaries where accesses are fast ----------===//
 
 #include "nm/Transforms/Passes.h"
 
@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMPADROWS
@@ -21,9 +22,20 @@ namespace mlir::nm {
 
 using namespace mlir;
 
-/// Elements of 16 bytes.
-static int64_t getChunk(MemRefType type) {
-  return mlir::nm::kMaxAccessBytes * 8 / type.getElementTypeBitWidth();
+/// Whether a product reads rows of `memref` as those of a k-major A.
+static bool isKMajorOperand(Value memref) {
+  return llvm::any_of(memref.getUsers(), [&](Operation *user) {
+    if (auto product = dyn_cast<mlir::nm::SpMMOp>(user))
+      return product.getTransposeA() && product.getA() == memref;
+    return isa<ViewLikeOpInterface>(user) &&
+           isKMajorOperand(user->getResult(0));
+  });
+}
+
+/// Elements that rows of `alloc` are padded to a multiple of.
+static int64_t getChunk(memref::AllocOp alloc) {
+  return mlir::nm::getPaddedChunk(alloc.getType().getShape().back(),
+                                  isKMajorOperand(alloc.getResult()));
 }
 
 /// Whether rows of `alloc` may start anywhere, and are read by 16 bytes: those
@@ -35,7 +47,7 @@ static bool hasOddRows(memref::AllocOp alloc) {
       type.getElementTypeBitWidth() != 16)
     return false;
   int64_t columns = type.getShape().back();
-  return ShapedType::isDynamic(columns) || columns % getChunk(type) != 0;
+  return ShapedType::isDynamic(columns) || columns % getChunk(alloc) != 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,7 +115,7 @@ static bool canTake(Value memref, MemRefType type) {
 static Value allocatePadded(RewriterBase &rewriter, memref::AllocOp alloc) {
   Location loc = alloc.getLoc();
   MemRefType type = alloc.getType();
-  int64_t chunk = getChunk(type), rank = type.getRank();
+  int64_t chunk = getChunk(alloc), rank = type.getRank();
   SmallVector<int64_t> shape(type.getShape());
   SmallVector<Value> sizes(alloc.getDynamicSizes());
   bool isDynamic = ShapedType::isDynamic(shape.back());

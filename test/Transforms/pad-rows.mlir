@@ -19,6 +19,19 @@ func.func @known(%a: memref<77x64xf16>) {
   return
 }
 
+// Rows of a k-major A are lines, unless they are shorter than one.
+// CHECK-LABEL: func @k_major
+// CHECK: memref.alloc() : memref<64x128xf16>
+// CHECK: memref.alloc() : memref<64x40xf16>
+func.func @k_major(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<77x64xf16>, %d: memref<33x64xf16>) {
+  %t = memref.alloc() : memref<64x77xf16>
+  %tile = memref.subview %t[0, 0] [64, 77] [1, 1] : memref<64x77xf16> to memref<64x77xf16, strided<[77, 1]>>
+  nm.spmm <2:4> transpose_a ins(%tile, %values, %indices : memref<64x77xf16, strided<[77, 1]>>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<77x64xf16>)
+  %short = memref.alloc() : memref<64x33xf16>
+  nm.spmm <2:4> transpose_a ins(%short, %values, %indices : memref<64x33xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%d : memref<33x64xf16>)
+  return
+}
+
 // CHECK-LABEL: func @unknown
 // CHECK-SAME: %[[A:.*]]: memref<?x64xf16>, %[[M:.*]]: index
 // CHECK: %[[COUNT:.*]] = arith.ceildivui %[[M]], %c8

@@ -49,7 +49,8 @@ struct GpuProduct {
   bool isKMajor = false;
   /// Whether weights are in packed form before the product.
   bool isPacked = true;
-  /// Elements between rows of a row-major A, where they are not k.
+  /// Elements between rows of A, where these are not its columns: known ones,
+  /// or what unknown ones are a multiple of.
   int64_t strideOfA = 0;
   RowPacking rowPacking = RowPacking::Never;
   /// Whether sums have totals in strategy simt, where that is given: otherwise
@@ -60,6 +61,12 @@ struct GpuProduct {
   bool avoidsPrunedWeights = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
+  /// What the elements between rows of A are a multiple of, or that many.
+  int64_t factorOfRows() const {
+    if (strideOfA != 0)
+      return strideOfA;
+    return !isKMajor ? k : m == kUnknown ? 1 : m;
+  }
 };
 
 /// The fields of #nm.simt, #nm.gemv or #nm.mma_sync, and the estimate that they

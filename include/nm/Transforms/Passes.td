@@ -225,14 +225,16 @@ def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
 }
 
 def NMPadRows : Pass<"nm-pad-rows", "::mlir::func::FuncOp"> {
-  let summary = "rows of temporaries start at multiples of 16 bytes";
+  let summary = "rows of temporaries start at multiples of 16 or 128 bytes";
   let description = [{
     Tensor cores' operands, and what transposes for them, are copied by 16
-    bytes, which must start at a multiple of 16. Rows of a temporary with 16-bit
-    elements and an odd number of columns, or an unknown one, are allocated with
-    as many more as that takes; what uses the temporary gets a view of them
-    without these. Where the number is not known, the memory has a dimension of 8
-    elements of its own, which says that strides are multiples of it.
+    bytes, which must start at a multiple of 16; rows of a k-major A, of which
+    many of these are copied side by side, best start with a line of 128 bytes.
+    Rows of a temporary with 16-bit elements and another number of columns, or
+    an unknown one, are allocated with as many more as that takes; what uses the
+    temporary gets a view of them without these. Where the number is not known,
+    the memory has a dimension of its own of 8 or 64 elements, which says that
+    strides are multiples of it.
 
     A temporary that is passed on (to a function, or from a loop), or reshaped in
     a way that padding would not allow, stays as it is.

@@ -408,6 +408,22 @@ TEST(CublasModel, EstimatesTensorCores) {
   }
 }
 
+// 57.5 us of 1000x1032x4100, and 140 of a k-major A of 778 rows.
+TEST(CublasModel, TakesLongerOfUnalignedOperands) {
+  GpuChip chip = *GpuChip::get("sm_90");
+  GpuProduct product{{1, 1}, 1000, 1032, 4100};
+  product.type = product.outputType = ElementType::F16;
+  EXPECT_NEAR(estimateCublas(product, chip), 57.5, 15);
+  product.k = 4096;
+  EXPECT_LT(estimateCublas(product, chip), 20);
+  product.m = 778;
+  product.n = 4096;
+  double rowMajor = estimateCublas(product, chip);
+  EXPECT_NEAR(rowMajor, 34.5, 7);
+  product.isKMajor = true;
+  EXPECT_NEAR(estimateCublas(product, chip), 140, 25);
+}
+
 TEST(CublasModel, HasNoProductsOfSomeTypes) {
   GpuProduct product{{1, 1}, 256, 1024, 1024, ElementType::F8E4M3};
   EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_90")), 0);

@@ -257,6 +257,10 @@ TEST(WgmmaModel, SaysWhyNot) {
             "strategy wgmma needs chip sm_90a, but got sm_90");
   product.m = 4095;
   EXPECT_EQ(whyNot(product), "strategy wgmma copies rows of A of an even m");
+  // Rows may be further apart.
+  product.strideOfA = product.m + 1;
+  EXPECT_EQ(whyNot(product), "");
+  product.strideOfA = 0;
   product = makeProduct({8, 32, 1, 32});
   EXPECT_EQ(whyNot(product),
             "strategy wgmma needs 64 columns that keep the same rows, but "

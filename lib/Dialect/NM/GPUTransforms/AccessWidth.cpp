@@ -9,6 +9,12 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+int64_t mlir::nm::getPaddedChunk(int64_t columns, bool isKMajorA) {
+  constexpr int64_t kLine = 64, kAccess = kMaxAccessBytes / 2;
+  bool hasLines = ShapedType::isDynamic(columns) || columns >= kLine;
+  return isKMajorA && hasLines ? kLine : kAccess;
+}
+
 /// The buffer that a view is of. A view may have dropped the dimension that its
 /// offset is a multiple of, or have a stride of another for one of size 1.
 static Value getBuffer(Value view) {

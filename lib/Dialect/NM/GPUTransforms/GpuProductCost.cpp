@@ -4,14 +4,18 @@
 
 #include "GpuStrategy.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -44,6 +48,48 @@ static int64_t countTermsToUse(SparseProductOpInterface op) {
   return 1;
 }
 
+/// Elements between rows of a temporary A, as nm-pad-rows lays them out, or what
+/// unknown ones are a multiple of; 0 where it leaves them.
+static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor) {
+  Type element = op.getAType().getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
+    return 0;
+  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
+  int64_t chunk = getPaddedChunk(columns, isKMajor);
+  return ShapedType::isDynamic(columns) ? chunk
+                                        : llvm::alignTo(columns, chunk);
+}
+
+/// Whether `value` is a tensor in memory of its own, which only linalg ops and
+/// products read.
+static bool isTemporary(Value value) {
+  auto producer = value.getDefiningOp<DestinationStyleOpInterface>();
+  if (!isa_and_present<linalg::LinalgOp, SparseProductOpInterface>(
+          producer.getOperation()))
+    return false;
+  Value init = producer.getTiedOpOperand(cast<OpResult>(value))->get();
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs()[0];
+  return init.getDefiningOp<tensor::EmptyOp>() &&
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           auto reader = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+           return isa<linalg::LinalgOp, SparseProductOpInterface>(
+                      use.getOwner()) &&
+                  reader.isDpsInput(&use);
+         });
+}
+
+/// What the models know of `op` if its A were k-major or not.
+static GpuProduct getGpuProduct(SparseProductOpInterface op, bool isKMajor) {
+  GpuProduct product = getGpuProduct(op);
+  if (product.isKMajor == isKMajor)
+    return product;
+  // A transposition before it makes that one.
+  product.isKMajor = isKMajor;
+  product.strideOfA = getPaddedStride(op, isKMajor);
+  return product;
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
@@ -54,6 +100,8 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.k = op.getStaticK();
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
     product.isKMajor = spmm.getTransposeA();
+  if (isTemporary(op.getA()))
+    product.strideOfA = getPaddedStride(op, product.isKMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
   product.terms = countTermsToUse(op);
   // Of the sums, whatever an epilogue then makes of them.
@@ -121,11 +169,12 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
 /// The estimate of cuBLAS, where selection may fall back to it or is told to.
 static std::optional<double> estimateDense(SparseProductOpInterface op,
                                            const ::nm::GpuChip &chip,
-                                           const SelectionOptions &options) {
+                                           const SelectionOptions &options,
+                                           bool isKMajor) {
   bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
-  double dense = ::nm::estimateCublas(getGpuProduct(op), chip);
+  double dense = ::nm::estimateCublas(getGpuProduct(op, isKMajor), chip);
   if (whyNotCublas(op, dense, isDemanded) || (!isDense(op) && whyNotDense(op)))
     return std::nullopt;
   return dense;
@@ -155,7 +204,9 @@ static double estimateOwn(SparseProductOpInterface op,
   bool hasNow = now && now->schedule;
   if (product.isKMajor == isKMajor)
     return hasNow ? now->microseconds : kRefused;
-  product.isKMajor = isKMajor;
+  bool avoids = product.avoidsPrunedWeights;
+  product = getGpuProduct(op, isKMajor);
+  product.avoidsPrunedWeights = avoids;
   ::nm::Result<ScheduleChoice> then = choose();
   if (!then || !then->schedule)
     return kRefused;
@@ -174,6 +225,6 @@ double mlir::nm::estimateWithLayout(SparseProductOpInterface op,
   if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
     return 0;
   double own = estimateOwn(op, chip, options, isKMajor);
-  std::optional<double> dense = estimateDense(op, chip, options);
+  std::optional<double> dense = estimateDense(op, chip, options, isKMajor);
   return dense ? std::min(own, *dense) : own;
 }
