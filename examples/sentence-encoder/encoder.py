@@ -28,10 +28,14 @@ class Layer(nn.Module):
         def heads(part):
             return part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
+        query, key, value = self.project(x)
         mixed = functional.scaled_dot_product_attention(
-            heads(self.query(x)), heads(self.key(x)), heads(self.value(x)), mask)
+            heads(query), heads(key), heads(value), mask)
         x = self.norm1(x + self.mixed(mixed.transpose(1, 2).flatten(2)))
         return self.norm2(x + self.fc2(self.gelu(self.fc1(x))))
+
+    def project(self, x):
+        return self.query(x), self.key(x), self.value(x)
 
 
 class Encoder(nn.Module):

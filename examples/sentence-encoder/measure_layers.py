@@ -2,7 +2,8 @@
 by torch's tensor parallelism, in several.
 
 usage: measure_layers.py [--pattern "8:32, block = 1x64"]... [--type f16]
-                         [--device cuda] [--processes 2] [--kernels-for CHIP]
+                         [--device cuda] [--processes 2 | --fused]
+                         [--kernels-for CHIP]
 
 On a GPU a time is that of a CUDA graph. All variants take turns, so that a change of
 the clock falls on each.
@@ -29,10 +30,28 @@ REPLAYS = 10
 COLUMNS, ROWS = ("query", "key", "value", "fc1"), ("mixed", "fc2")
 
 
+class FusedLayer(Layer):
+    """A layer whose query, key and value are one product."""
+
+    def __init__(self, width, heads, inner):
+        super().__init__(width, heads, inner)
+        del self.query, self.key, self.value
+        self.together = nn.Linear(width, 3 * width)
+
+    def project(self, x):
+        return self.together(x).chunk(3, -1)
+
+
+def linear_names(layer):
+    return [name for name, part in layer.named_children()
+            if isinstance(part, (nn.Linear, nm.torch.NMLinear))]
+
+
 def make_layers(args):
     torch.manual_seed(0)
     with torch.device(args.device):
-        model = nn.Sequential(*(Layer(args.width, args.heads, args.inner)
+        kind = FusedLayer if args.fused else Layer
+        model = nn.Sequential(*(kind(args.width, args.heads, args.inner)
                                 for _ in range(args.layers)))
         x = torch.randn(args.sentences, args.length, args.width)
     return model.to(TYPES[args.type]).eval(), x.to(TYPES[args.type])
@@ -42,7 +61,7 @@ def make_sparse(model, pattern):
     """A twin with pruned weights, and GELU fused to the product before it."""
     sparse = copy.deepcopy(model)
     for layer in sparse:
-        for name in COLUMNS + ROWS:
+        for name in linear_names(layer):
             setattr(layer, name, nm.torch.NMLinear.from_dense(
                 getattr(layer, name), pattern, prune_weight=True,
                 activation="gelu" if name == "fc1" else None))
@@ -54,7 +73,7 @@ def make_dense(sparse):
     """A dense twin of a sparse model, in f32."""
     dense = copy.deepcopy(sparse)
     for layer in dense:
-        for name in COLUMNS + ROWS:
+        for name in linear_names(layer):
             setattr(layer, name, getattr(layer, name).to_dense())
     return dense.float()
 
@@ -79,7 +98,8 @@ def make_kernels(args):
                     (args.width, width, True, None),
                     (width, args.width, count == 1, None),
                     (args.width, inner, True, "gelu"),
-                    (inner, args.width, count == 1, None)}:
+                    (inner, args.width, count == 1, None),
+                    *([(args.width, 3 * args.width, True, None)] * args.fused)}:
                 layer = nm.torch.NMLinear(k, n, pattern, dtype=TYPES[args.type])
                 remarks = nm.precompile(
                     layer.sparse_weight(), args.sentences * args.length,
@@ -213,12 +233,16 @@ def main():
     parser.add_argument("--type", default="f32", choices=TYPES)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--fused", action="store_true",
+                        help="query, key and value as one product, in one process")
     for name, default in (("layers", 4), ("width", 1024), ("inner", 4096),
                           ("heads", 16), ("sentences", 24), ("length", 128),
                           ("rounds", 15)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--kernels-for", metavar="CHIP")
     args = parser.parse_args()
+    if args.fused and args.processes > 1:
+        parser.error("expected one process with --fused, whose columns are of three")
     args.pattern = args.pattern or ["8:32, block = 1x64", "8:32, block = 1x128"]
     # Of all layers together.
     args.tolerance = {"f32": 1e-2, "f16": 1e-2, "bf16": 5e-2}[args.type]
