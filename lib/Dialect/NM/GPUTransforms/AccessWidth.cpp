@@ -109,7 +109,8 @@ static int64_t getSizeFactor(Value memref, int64_t dim) {
     return getSizeFactor(view.getSource(), dim);
   if (auto view = memref.getDefiningOp<memref::CollapseShapeOp>()) {
     int64_t factor = 1;
-    for (int64_t inner : view.getReassociationIndices()[dim])
+    SmallVector<ReassociationIndices> groups = view.getReassociationIndices();
+    for (int64_t inner : groups[dim])
       factor *= getSizeFactor(view.getSrc(), inner);
     return factor;
   }
@@ -133,7 +134,8 @@ int64_t mlir::nm::getCopyWidth(Value memref, ArrayRef<int64_t> extents) {
     return 1;
   int64_t width = kMaxAccessBytes / (type.getElementTypeBitWidth() / 8);
   width = std::gcd(width, extents.back());
-  for (int64_t factor : ArrayRef(getStrideFactors(memref)).drop_back())
+  SmallVector<int64_t> factors = getStrideFactors(memref);
+  for (int64_t factor : ArrayRef(factors).drop_back())
     width = std::gcd(width, factor);
   // Dimensions that run along contiguous elements have offsets of whole tiles.
   auto buffer = cast<MemRefType>(getBuffer(memref).getType());
