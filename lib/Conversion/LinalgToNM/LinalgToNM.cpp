@@ -2,6 +2,7 @@
 
 #include "nm/Conversion/LinalgToNM/LinalgToNM.h"
 
+#include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Dialect/NM/Transforms/WeightContraction.h"
@@ -269,6 +270,9 @@ struct ConvertLinalgToNM
           << arithmetic << "'";
       return signalPassFailure();
     }
+    // All pipelines begin here.
+    if (failed(checkDivisors(getOperation())))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     populateLinalgToNMPatterns(patterns, *allowed);
     if (denseProducts)

@@ -81,3 +81,22 @@ func.func @arithmetic_of_f16(%a: tensor<5x64xf16>, %w: tensor<64x48xf16, #nm.enc
     outs(%c : tensor<5x48xf16>) -> tensor<5x48xf16>
   return %r : tensor<5x48xf16>
 }
+
+// -----
+
+// Upstream's analyses take a constant dimension for one that there is.
+
+func.func @dimension(%a: tensor<?x64xf32>) -> index {
+  %i = arith.constant -1 : index
+  // expected-error @+1 {{expected a dimension of 'tensor<?x64xf32>', but got -1}}
+  %m = tensor.dim %a, %i : tensor<?x64xf32>
+  return %m : index
+}
+
+// -----
+
+func.func @division_by_zero(%i: index) -> index {
+  // expected-error @+1 {{expected a divisor other than 0, but got affine_map<(d0) -> (d0 floordiv 0)>}}
+  %p = affine.apply affine_map<(d0) -> (d0 floordiv 0)>(%i)
+  return %p : index
+}

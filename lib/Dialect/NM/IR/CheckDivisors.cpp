@@ -1,4 +1,4 @@
-//===- CheckDivisors.cpp - Divisions by zero in maps and loops ------------===//
+//===- CheckDivisors.cpp - What upstream takes for granted ----------------===//
 
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 
@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/ShapedOpInterfaces.h"
 
 using namespace mlir;
 
@@ -39,10 +40,23 @@ static LogicalResult checkSteps(LoopLikeOpInterface loop) {
   return success();
 }
 
+static LogicalResult checkDimension(ShapedDimOpInterface dim) {
+  auto type = dyn_cast<ShapedType>(dim.getShapedValue().getType());
+  std::optional<int64_t> number = getConstantIntValue(dim.getDimension());
+  if (!type || !type.hasRank() || !number ||
+      (*number >= 0 && *number < type.getRank()))
+    return success();
+  return dim->emitOpError()
+         << "expected a dimension of " << type << ", but got " << *number;
+}
+
 LogicalResult mlir::nm::checkDivisors(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
       if (failed(checkSteps(loop)))
+        return WalkResult::interrupt();
+    if (auto dim = dyn_cast<ShapedDimOpInterface>(op))
+      if (failed(checkDimension(dim)))
         return WalkResult::interrupt();
     WalkResult maps = op->getAttrDictionary().walk([&](AffineMapAttr map) {
       if (!dividesByZero(map.getValue()))
