@@ -1,16 +1,17 @@
 """Feeds nm-opt with mutated IR: no input may end its process by a signal.
 
-usage: fuzz_ir.py NM_OPT SOURCE_DIR [--seed N] [--batches N] [--seconds S]
-                  [--save FOLDER]
+usage: fuzz_ir.py NM_OPT SOURCE_DIR [--seed N] [--first N] [--batches N]
+                  [--mutants N] [--seconds S] [--save FOLDER]
 
 The seeds are the IR of the lit tests, which reach every op, attribute and pass.
 A batch takes the parts of one test, makes mutants of them, and runs nm-opt on
 all of them at once, with the flags of one of the test's RUN lines or of passes
-drawn at random. What a batch does follows from the seed and its number alone,
-so that a finding can be run again. A mutant that ends nm-opt by a signal is
-reduced and printed with its flags; --save keeps it in a folder. Those that only
-take too long, or too much memory, are counted, and so are those that have
-nothing of nm's and end upstream's parser.
+drawn at random. Every other batch is for one pass, one after the other: a test
+of it, run as that test runs it. What a batch does follows from the seed and its
+number alone, so that a finding can be run again. A mutant that ends nm-opt by a
+signal is reduced and printed with its flags; --save keeps it in a folder. Those
+that only take too long, or too much memory, are counted, and so are those that
+end upstream: without anything of nm's, or where UPSTREAM says.
 """
 
 import argparse
@@ -24,7 +25,6 @@ import subprocess
 import sys
 import time
 
-MUTANTS_OF_BATCH = 24
 SECONDS_OF_BATCH = 10
 BYTES_OF_PROCESS = 8 << 30
 
@@ -33,6 +33,9 @@ NUMBERS = [0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 
 TYPES = ["f32", "f16", "bf16", "i8", "i32", "f64", "i1", "index", "f8E4M3FN", "i64"]
 WORDS = ["packing", "schedule", "transpose_a", "transpose_c", "where", "rows", "part", "tokens",
          "async_proxy", "registers", "block", "stages", "split_k", "cluster_k"]
+# Where upstream's own code dies of IR that its verifiers let pass, and that has
+# nothing to do with ours: ops of other dialects between transform ops.
+UPSTREAM = ("mlir::transform::TransformState::applyTransform",)
 TOKEN = re.compile(r"%[\w#:]+|@[\w.]+|#[\w.]+|![\w.]+|-?\d+|\w+(?:\.\w+)*|\s+|.", re.DOTALL)
 
 
@@ -54,6 +57,14 @@ class Seeds:
         for path in sorted(glob.glob(os.path.join(source, "include/nm/**/*.td"), recursive=True)):
             with open(path) as file:
                 self.passes += re.findall(r':\s*Pass<"([\w-]+)"', file.read())
+        # The tests of each pass, with the runs that have it.
+        self.tests_of = {}
+        for name in self.passes:
+            of_pass = re.compile(rf"(^--|[(,]){re.escape(name)}(?![\w-])")
+            for path, runs, parts in self.tests:
+                own = [run for run in runs if any(map(of_pass.search, run))]
+                if own:
+                    self.tests_of.setdefault(name, []).append((path, own, parts))
 
 
 def flags_of_run(line):
@@ -197,7 +208,9 @@ def draw_flags(seeds, runs, draw):
 
 
 def limit_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES_OF_PROCESS, BYTES_OF_PROCESS))
+    # AddressSanitizer reserves more than there is.
+    if "ASAN_OPTIONS" not in os.environ:
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES_OF_PROCESS, BYTES_OF_PROCESS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -206,10 +219,12 @@ class Runner:
         self.nm_opt = nm_opt
         self.slow = 0
         self.upstream = 0
+        self.executions = 0
+        self.place = ""
 
-    def dies(self, text, flags):
-        """The signal that ends nm-opt, or 0. What takes too long, or too much
-        memory, is none."""
+    def run(self, text, flags):
+        """The signal that ends nm-opt, 0, or None where it takes too long or too
+        much memory."""
         command = [self.nm_opt, "-", *flags, "--split-input-file", "--mlir-disable-threading",
                    "-o", os.devnull]
         try:
@@ -217,17 +232,36 @@ class Runner:
                                   stderr=subprocess.PIPE, timeout=SECONDS_OF_BATCH,
                                   preexec_fn=limit_memory)
         except subprocess.TimeoutExpired:
-            self.slow += 1
-            return 0
+            return None
         if done.returncode >= 0:
             return 0
         if b"out of memory" in done.stderr or b"bad_alloc" in done.stderr:
-            self.slow += 1
-            return 0
+            return None
+        # The first named frame of the stack trace below the handler of signals.
+        names = re.findall(rb"^ *#\d+ 0x\w+ ([\w:]+)\(", done.stderr, re.MULTILINE)
+        self.place = next((name.decode() for name in names
+                           if not name.startswith(b"llvm::sys::")), "")
         return -done.returncode
 
-    def is_upstream(self, text):
-        """Whether upstream's parser alone dies, of its own ops and types."""
+    def dies(self, text, flags):
+        return self.run(text, flags) or 0
+
+    def killers(self, mutants, flags):
+        """Those of the mutants that end nm-opt by a signal, which is given with
+        each."""
+        outcome = self.run("\n// -----\n".join(mutants), flags)
+        if outcome == 0 or len(mutants) == 1:
+            self.executions += len(mutants)
+            self.slow += outcome is None
+            return [(mutants[0], outcome)] if outcome else []
+        half = len(mutants) // 2
+        return self.killers(mutants[:half], flags) + self.killers(mutants[half:], flags)
+
+    def is_upstream(self, text, flags):
+        """Whether it dies where upstream is known to, or upstream's parser alone
+        does, of its own ops and types."""
+        if self.dies(text, flags) and self.place in UPSTREAM:
+            return True
         return not re.search(r"[#!]?\bnm\.", text) and self.dies(text, [])
 
     def reduce(self, text, flags):
@@ -245,6 +279,32 @@ class Runner:
         return "".join(lines)
 
 
+def plan(seeds, options, number):
+    """What batch `number` does: a test's path, flags and mutants."""
+    draw = random.Random(f"{options.seed}/{number}")
+    if number % 2:
+        # Hashed, so that batches of a short run are of other passes for another seed.
+        known = sorted(seeds.tests_of, key=lambda name: random.Random(
+            f"{options.seed}/{name}").random())
+        path, runs, parts = draw.choice(seeds.tests_of[known[number // 2 % len(known)]])
+        flags = draw.choice(runs)
+    else:
+        path, runs, parts = draw.choice(seeds.tests)
+        flags = draw_flags(seeds, runs, draw)
+    others = [draw.choice(draw.choice(seeds.tests)[2]) for _ in range(4)] + parts
+    return path, flags, [mutate(draw.choice(parts), draw, others)
+                         for _ in range(options.mutants)]
+
+
+def report(number, path, flags, mutant, signal, folder):
+    print(f"batch {number}, from {path}: signal {signal} by\n"
+          f"nm-opt {shlex.join(flags)}\n{mutant}", flush=True)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f"{number}.mlir"), "w") as file:
+            file.write(f"// nm-opt {shlex.join(flags)}\n{mutant}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("nm_opt")
@@ -252,42 +312,30 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first batch")
     parser.add_argument("--batches", type=int, default=60)
+    parser.add_argument("--mutants", type=int, default=24, help="of a batch")
     parser.add_argument("--seconds", type=float, default=float("inf"),
                         help="start no batch after that time")
     parser.add_argument("--save", help="a folder for what is found")
     options = parser.parse_args()
     seeds, runner = Seeds(options.source), Runner(options.nm_opt)
+    untested = sorted(set(seeds.passes) - set(seeds.tests_of))
+    if untested:
+        sys.exit(f"expected a test with nm-opt of each pass, but found none of {untested}")
     end, found, done = time.monotonic() + options.seconds, 0, 0
     for number in range(options.first, options.first + options.batches):
         if time.monotonic() > end:
             break
-        draw = random.Random(f"{options.seed}/{number}")
-        path, runs, parts = draw.choice(seeds.tests)
-        others = [draw.choice(draw.choice(seeds.tests)[2]) for _ in range(4)] + parts
-        flags = draw_flags(seeds, runs, draw)
-        mutants = [mutate(draw.choice(parts), draw, others) for _ in range(MUTANTS_OF_BATCH)]
+        path, flags, mutants = plan(seeds, options, number)
         done += 1
-        signal = runner.dies("\n// -----\n".join(mutants), flags)
-        if not signal:
-            continue
-        for mutant in mutants:
-            signal = runner.dies(mutant, flags)
-            if not signal:
-                continue
+        for mutant, signal in runner.killers(mutants, flags)[:1]:
             mutant = runner.reduce(mutant, flags)
-            if runner.is_upstream(mutant):
+            if runner.is_upstream(mutant, flags):
                 runner.upstream += 1
                 continue
             found += 1
-            print(f"batch {number}, from {path}: signal {signal} by\n"
-                  f"nm-opt {shlex.join(flags)}\n{mutant}", flush=True)
-            if options.save:
-                os.makedirs(options.save, exist_ok=True)
-                with open(os.path.join(options.save, f"{number}.mlir"), "w") as file:
-                    file.write(f"// nm-opt {shlex.join(flags)}\n{mutant}")
-            break
-    print(f"{done} batches of {MUTANTS_OF_BATCH} mutants with seed {options.seed}: "
-          f"{found} died by a signal, {runner.upstream} in upstream's parser, "
+            report(number, path, flags, mutant, signal, options.save)
+    print(f"{runner.executions} mutants in {done} batches with seed {options.seed}: "
+          f"{found} died by a signal, {runner.upstream} upstream, "
           f"{runner.slow} took too long")
     return 1 if found else 0
 

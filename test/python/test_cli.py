@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import random
+from pathlib import Path
 
 import nm
 import numpy as np
@@ -210,3 +213,35 @@ def test_odd_files(draw, capsys, tmp_path):
         assert "ends in .safetensors" in capsys.readouterr().err
     assert main(["plot", str(nan), "-o", str(tmp_path / "x")]) == 1
     assert "expected a CSV file of nm-bench" in capsys.readouterr().err
+
+
+EXECUTIONS = int(os.environ.get("NM_FUZZ_EXECUTIONS", "200"))
+
+
+def test_mutated_command_lines(model, tmp_path, monkeypatch, capsys):
+    """Each ends with an exit code, whatever it is; more of them, and others, with
+    NM_FUZZ_EXECUTIONS and NM_FUZZ_SEED."""
+    monkeypatch.chdir(tmp_path)
+    Path("good.mlir").write_text(MODULE)
+    np.save("a.npy", np.ones((4, 16), np.float32))
+    codes, draw = set(), random.Random("cli" + os.environ.get("NM_FUZZ_SEED", ""))
+    file = str(model[0].relative_to(tmp_path))
+    valid = [["check", file], ["check", file, "--pattern=2:4", "--name=s*"],
+             ["prune", file, "--pattern=8:32", "--block=1x32", "-o", "out.safetensors"],
+             ["convert", file, "--skip", "--format=nm", "-o", "out.safetensors"],
+             ["compile", "good.mlir", "--emit=nm", "-o", "out.mlir", "-O", "opt-level=0"],
+             ["run", "good.mlir", "--function=linear", "--input=a.npy", "--output=y.npy"],
+             ["plot", "a.npy", "--date=2026-11-22", "-o", "out.svg"]]
+    others = ["--json", "--axis=0", "--target=sim", "--repeat=2", "-O", "-o", *valid[4]]
+    for _ in range(EXECUTIONS):
+        args = [*draw.choice(valid), *draw.choices(others, k=draw.randrange(3))]
+        for i in draw.sample(range(len(args)), k=draw.randrange(3)):
+            text = list(args[i])
+            text[draw.randrange(len(text))] = draw.choice("-=:9x*[\\\0é")
+            args[i] = "".join(text)
+        try:
+            codes.add(main(args))
+        except SystemExit as end:
+            codes.add(end.code)
+        capsys.readouterr()
+    assert codes == {0, 1, 2}

@@ -1,8 +1,14 @@
-"""Damaged files: each is a FileFormatError, and none asks for much memory."""
+"""Damaged files: each is a FileFormatError, and none asks for much memory.
+
+The mutated ones are more, and others, in a long run:
+
+    NM_FUZZ_EXECUTIONS=10000 NM_FUZZ_SEED=7 pytest test/python/test_damaged_files.py
+"""
 
 import importlib.util
 import io
 import json
+import os
 import random
 import struct
 import zipfile
@@ -29,6 +35,17 @@ def condensed(**record):
         "a.values": tensor("F32", [4, 4], 0, 64),
         "a.indices": tensor("U8", [4, 4], 64, 80)},
         bytes(64) + bytes([0, 0, 0, 0, 1, 1, 1, 1] * 2))
+
+
+def packed(**record):
+    """As version 2 and 3 have it: an index in two bits. Without checksums, which
+    would find the damage before the reader does."""
+    record = {"pattern": "2:4", "shape": [8, 4], "dtype": "f32", **record}
+    return safetensors({
+        "__metadata__": {"format": "nm.sparse", "version": "2",
+                         "weights": json.dumps({"a": record})},
+        "a.values": tensor("F32", [4, 4], 0, 64),
+        "a.indices": tensor("U8", [4], 64, 68)}, bytes(64) + b"\0\x55" * 2)
 
 
 def bitmask(shape, dtype="I64"):
@@ -83,6 +100,7 @@ def external(**pairs):
 HALF = "BF16" if importlib.util.find_spec("ml_dtypes") else "F16"
 GOOD = {
     ".safetensors": condensed(),
+    "packed.safetensors": packed(),
     "dense.safetensors": safetensors({"x": tensor("F32", [2, 8], 0, 64),
                                       "y": tensor(HALF, [2, 2], 64, 72)},
                                      bytes(72)),
@@ -181,14 +199,43 @@ def mutate(contents, draw):
     return bytes(data)
 
 
+EXECUTIONS = int(os.environ.get("NM_FUZZ_EXECUTIONS", "200"))
+SEED = os.environ.get("NM_FUZZ_SEED", "")
+
+
 @pytest.mark.parametrize("suffix", GOOD)
 def test_mutated(suffix, tmp_path):
     (tmp_path / "x.safetensors").write_bytes(GOOD["dense.safetensors"])
-    path, draw, refused = tmp_path / f"a{suffix}", random.Random(suffix), 0
-    for _ in range(200):
+    path, draw, refused = tmp_path / f"a{suffix}", random.Random(suffix + SEED), 0
+    for _ in range(EXECUTIONS):
         path.write_bytes(mutate(GOOD[suffix], draw))
         try:
             read_all(path)
         except (nm.FileFormatError, FileNotFoundError):
             refused += 1
-    assert refused > 20
+    assert refused > EXECUTIONS // 10
+
+
+def test_mutated_cutlass_parts():
+    """The metadata of torch's CUTLASS form, and shapes and types that do not fit."""
+    draw = random.Random("cutlass" + SEED)
+    # Each group keeps its first two: 0 | 1 << 2.
+    good = np.full((32, 4), 0x4444, np.uint16).view(np.int16).tobytes()
+    refused = 0
+    for _ in range(EXECUTIONS):
+        data = mutate(good, draw) if draw.randrange(4) else good
+        kind = draw.choice((np.int16, np.int16, np.int16, np.int32, np.int8, np.float32))
+        meta = np.frombuffer(data[:len(data) // np.dtype(kind).itemsize
+                                  * np.dtype(kind).itemsize], kind)
+        columns = draw.choice((4, 4, 4, 2, 1, 3))
+        meta = meta[:len(meta) // columns * columns].reshape(-1, columns)
+        values = np.ones((draw.choice((32, 32, 32, 16, 31, 0)),
+                          draw.choice((32, 32, 32, 8, 0))),
+                         draw.choice((np.float16, np.float16, np.float32, np.int8)))
+        try:
+            dense = nm.io.from_cutlass(values, meta)
+        except nm.Error:
+            refused += 1
+            continue
+        assert dense.size == 2 * values.size and np.count_nonzero(dense) == values.size
+    assert EXECUTIONS // 10 < refused < EXECUTIONS

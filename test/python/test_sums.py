@@ -1,9 +1,12 @@
 """Files with a bit flipped, or without their end: each is refused by its checksum."""
 
-import numpy as np
+import random
+
 import nm
+import numpy as np
 import pytest
 from nm import _safetensors
+from test_damaged_files import EXECUTIONS, SEED, mutate, safetensors, tensor
 from test_modules import TEXT
 
 
@@ -90,22 +93,39 @@ def test_dense_files_that_nm_wrote(tmp_path, draw):
             nm.io.open_weights(path)["x"]
 
 
+WITH_RESOURCE = """
+  func.func @f() -> tensor<2x3xf32> {
+    %w = arith.constant dense_resource<w> : tensor<2x3xf32>
+    return %w : tensor<2x3xf32>
+  }
+  {-# dialect_resources: {builtin: {}} #-}"""
+
+
 def test_resources(tmp_path, draw):
     """The compiler's own reader of such files."""
     path = tmp_path / "w.safetensors"
     _safetensors.write(path, {"w": ("f32", draw.array(2, 3))}, {"format": "pt"})
-    text = """
-      func.func @f() -> tensor<2x3xf32> {
-        %w = arith.constant dense_resource<w> : tensor<2x3xf32>
-        return %w : tensor<2x3xf32>
-      }
-      {-# dialect_resources: {builtin: {}} #-}"""
     contents = path.read_bytes()
-    nm.compile(text, resources=str(path), cache=False)
+    nm.lower(WITH_RESOURCE, "nm", resources=str(path))
     for copy in damaged(contents):
         path.write_bytes(copy)
         with pytest.raises(nm.CompileError):
-            nm.lower(text, "nm", resources=str(path))
+            nm.lower(WITH_RESOURCE, "nm", resources=str(path))
+
+
+def test_mutated_resources(tmp_path):
+    """Without checksums, which would find the damage first."""
+    path, draw, refused = tmp_path / "w.safetensors", random.Random("w" + SEED), 0
+    good = safetensors({"w": tensor("F32", [2, 3], 0, 24),
+                        "__metadata__": {"format": "pt"}}, bytes(24))
+    for _ in range(EXECUTIONS):
+        path.write_bytes(mutate(good, draw))
+        try:
+            nm.lower(WITH_RESOURCE, "nm", resources=str(path))
+        except nm.CompileError as error:
+            assert "internal error" not in str(error)
+            refused += 1
+    assert EXECUTIONS // 10 < refused < EXECUTIONS
 
 
 def test_modules(tmp_path):

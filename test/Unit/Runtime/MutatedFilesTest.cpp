@@ -1,92 +1,20 @@
 //===- MutatedFilesTest.cpp - Readers that are given anything -------------===//
 //
-// Valid files with bytes changed, dropped, repeated and put in place of others:
-// a reader takes them or says why not, and ends no process. Seeds are fixed.
+// Valid files with bytes changed, dropped, repeated and put in place of others;
+// see Mutator.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "nm/Runtime/Manifest.h"
 #include "nm/Runtime/Npy.h"
+#include "nm/Support/Seal.h"
 
+#include "../Mutator.h"
 #include "../TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <random>
-
 using namespace nm;
-
-namespace {
-/// Makes mutants of `seeds`.
-class Mutator {
-public:
-  explicit Mutator(std::vector<std::string> seeds)
-      : seeds(std::move(seeds)), random(11) {}
-
-  std::string draw() {
-    std::string bytes = seeds[below(seeds.size())];
-    for (size_t count = 1 + below(4); count > 0; --count)
-      mutate(bytes);
-    return bytes;
-  }
-
-private:
-  size_t below(size_t bound) { return random() % std::max<size_t>(bound, 1); }
-  void mutate(std::string &bytes);
-  void changeNumber(std::string &bytes);
-
-  std::vector<std::string> seeds;
-  std::mt19937_64 random;
-};
-} // namespace
-
-/// Puts a number at a limit in the place of one in the text.
-void Mutator::changeNumber(std::string &bytes) {
-  static constexpr std::array<const char *, 12> numbers = {
-      "0",
-      "-1",
-      "1",
-      "4294967296",
-      "2147483648",
-      "9223372036854775807",
-      "1e308",
-      "-9223372036854775808",
-      "1.5",
-      "18446744073709551616",
-      "1099511627777",
-      "4611686018427387904"};
-  size_t first = bytes.find_first_of("0123456789", below(bytes.size()));
-  if (first == std::string::npos)
-    return;
-  size_t end = bytes.find_first_not_of("0123456789", first);
-  bytes.replace(first, end - first, numbers[below(numbers.size())]);
-}
-
-void Mutator::mutate(std::string &bytes) {
-  size_t at = below(bytes.size()), length = 1 + below(8);
-  switch (below(6)) {
-  case 0:
-    if (!bytes.empty())
-      bytes[at] = char(random());
-    return;
-  case 1:
-    bytes.erase(at, length);
-    return;
-  case 2:
-    bytes.insert(at, bytes.substr(below(bytes.size()), length * 4));
-    return;
-  case 3:
-    bytes.resize(at);
-    return;
-  case 4:
-    bytes.replace(at, std::min(length, bytes.size() - at),
-                  bytes.substr(below(bytes.size()), length));
-    return;
-  default:
-    changeNumber(bytes);
-  }
-}
 
 static constexpr const char *kManifest = R"({
   "version": 1, "target": "cuda", "chips": ["sm_80", "sm_90a+ptx"],
@@ -114,14 +42,14 @@ static constexpr const char *kManifest = R"({
 
 TEST(MutatedFiles, ManifestIsReadOrRefused) {
   Mutator mutator({kManifest});
-  for (int i = 0; i < 4000; ++i)
+  for (int64_t i = fuzzExecutions(4000); i > 0; --i)
     if (Result<Manifest> manifest = Manifest::parse(mutator.draw()); !manifest)
       EXPECT_NE(manifest.error().message, "");
 }
 
 TEST(MutatedFiles, EncodingIsReadOrRefused) {
   Mutator mutator({"2:4", "8:32, block = 1x32, dim = 1", "1:4, block = 64x64"});
-  for (int i = 0; i < 4000; ++i)
+  for (int64_t i = fuzzExecutions(4000); i > 0; --i)
     if (Result<Encoding> encoding = Encoding::parse(mutator.draw()); encoding)
       EXPECT_LE(encoding->pattern.n, encoding->pattern.m);
 }
@@ -144,7 +72,7 @@ TEST(MutatedFiles, NpyIsReadOrRefused) {
        npy(3, "{'shape': (), 'fortran_order': False, 'descr': '<V2'}", 2)});
   TemporaryFolder folder;
   int read = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int64_t i = fuzzExecutions(4000); i > 0; --i) {
     std::string bytes = mutator.draw();
     (void)NpyHeader::parse(bytes);
     // Files take longer.
@@ -162,4 +90,39 @@ TEST(MutatedFiles, NpyIsReadOrRefused) {
       (void)(data[0] + data[size - 1]);
   }
   EXPECT_GT(read, 0);
+}
+
+/// The start of a shared object: headers of ELF, and a note with a build id.
+static std::string elf() {
+  std::string bytes("\x7f"
+                    "ELF\2\1\1",
+                    7);
+  bytes.resize(64);
+  bytes[32] = 64; // where program headers start
+  bytes[54] = 56; // the size of one
+  bytes[56] = 2;  // how many
+  bytes.resize(64 + 2 * 56);
+  bytes[64 + 56] = 4; // a note
+  bytes[64 + 56 + 8] = char(bytes.size());
+  bytes[64 + 56 + 32] = 36;
+  bytes += std::string("\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0", 16);
+  bytes += kSealedMark;
+  return bytes + std::string(12, '\1');
+}
+
+TEST(MutatedFiles, SealIsCheckedOrRefused) {
+  TemporaryFolder folder;
+  std::string path = folder.write("seed.so", elf());
+  EXPECT_FALSE(checkSeal(path));
+  ASSERT_TRUE(addSeal(path));
+  EXPECT_TRUE(checkSeal(path));
+  Mutator mutator({elf(), folder.read("seed.so")});
+  int64_t refused = 0, count = fuzzExecutions(4000) / 16;
+  for (int64_t i = 0; i < count; ++i)
+    if (Status status = checkSeal(folder.write("a.so", mutator.draw()));
+        !status) {
+      EXPECT_NE(status.error().message, "");
+      ++refused;
+    }
+  EXPECT_GT(refused, count / 4);
 }

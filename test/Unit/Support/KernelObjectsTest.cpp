@@ -2,6 +2,8 @@
 
 #include "nm/Support/KernelObjects.h"
 
+#include "../Mutator.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -127,4 +129,25 @@ TEST(KernelObjects, NothingReadsOutsideABrokenContainer) {
   unterminated[good.rfind("ptx") + 3] = 'x';
   EXPECT_EQ(decodeKernelObjects(unterminated).error().message,
             "expected a NUL after the PTX of sm_80");
+}
+
+TEST(MutatedKernelObjects, AreReadOrRefused) {
+  Mutator mutator({encodeKernelObjects({}),
+                   encodeKernelObjects({{"sm_90a", KernelFormat::Cubin, "c"},
+                                        {"sm_80", KernelFormat::Ptx, "ptx"}})});
+  int64_t sum = 0;
+  for (int64_t i = fuzzExecutions(4000); i > 0; --i) {
+    std::string bytes = mutator.draw();
+    Result<std::vector<KernelObject>> objects = decodeKernelObjects(bytes);
+    if (!objects) {
+      EXPECT_NE(objects.error().message, "");
+      continue;
+    }
+    (void)rankKernelObjects(*objects, 9, 0);
+    // What is said to be there can be read.
+    for (const KernelObject &object : *objects)
+      for (char byte : object.bytes)
+        sum += byte;
+  }
+  EXPECT_NE(sum, 0);
 }
