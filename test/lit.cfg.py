@@ -28,6 +28,13 @@ config.substitutions.append(("%nm_tools_dir", config.nm_tools_dir))
 
 config.substitutions.append(("%mlir_lib_dir", os.path.join(config.llvm_tools_dir, "../lib")))
 
+# Upstream's tools, which load our libraries, are not built with the sanitizer of
+# these.
+if config.nm_sanitizer_runtime:
+    config.substitutions.append((
+        r"(?<![-\w/.])mlir-runner(?![-\w.])",
+        f"env LD_PRELOAD={config.nm_sanitizer_runtime} mlir-runner"))
+
 # Processors whose features tests name.
 config.available_features.add(platform.machine())
 

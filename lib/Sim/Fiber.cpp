@@ -43,13 +43,22 @@ Stacks::Stacks(Stacks &&other)
       stride(other.stride), guard(other.guard) {}
 
 Stacks::~Stacks() {
-  if (memory)
-    munmap(memory, size);
+  if (!memory)
+    return;
+  FiberSanitizer::forgetFrames(memory, memory + size);
+  munmap(memory, size);
 }
 
 //===----------------------------------------------------------------------===//
 // Changing stacks
 //===----------------------------------------------------------------------===//
+
+/// The first that runs on a fiber's stack.
+void Fiber::begin(void *fiber) {
+  FiberSanitizer::arrive();
+  auto &self = *static_cast<Fiber *>(fiber);
+  self.body(self.argument);
+}
 
 #ifdef NM_SIM_USES_UCONTEXT
 
@@ -62,21 +71,26 @@ static void enter(unsigned bodyHigh, unsigned bodyLow, unsigned argumentHigh,
       reinterpret_cast<void *>(join(argumentHigh, argumentLow)));
 }
 
-void Fiber::start(char *low, char *high, Body body, void *argument) {
+void Fiber::start(char *low, char *high, Body startBody, void *startArgument) {
+  sanitizer.start(low, high);
+  body = startBody;
+  argument = startArgument;
   getcontext(&context);
   context.uc_stack.ss_sp = low;
   context.uc_stack.ss_size = size_t(high - low);
   context.uc_link = nullptr;
   // Its arguments are ints, which hold half a pointer each.
-  uint64_t function = reinterpret_cast<uintptr_t>(body);
-  uint64_t data = reinterpret_cast<uintptr_t>(argument);
+  uint64_t function = reinterpret_cast<uintptr_t>(&Fiber::begin);
+  uint64_t data = reinterpret_cast<uintptr_t>(this);
   makecontext(&context, reinterpret_cast<void (*)()>(enter), 4,
               unsigned(function >> 32), unsigned(function),
               unsigned(data >> 32), unsigned(data));
 }
 
 void Fiber::change(Fiber &from, Fiber &to) {
+  FiberSanitizer::leave(from.sanitizer, to.sanitizer);
   swapcontext(&from.context, &to.context);
+  FiberSanitizer::arrive();
 }
 
 #else
@@ -124,20 +138,25 @@ nmSimStartFiber:
   .size nmSimStartFiber, .-nmSimStartFiber
 )");
 
-void Fiber::start(char *, char *high, Body body, void *argument) {
+void Fiber::start(char *low, char *high, Body startBody, void *startArgument) {
+  sanitizer.start(low, high);
+  body = startBody;
+  argument = startArgument;
   // What nmSimChangeStack pops: r15, r14, r13, r12, rbx, rbp, and where it
   // returns to. Then the stack is aligned as a call instruction wants it.
   auto *frame = reinterpret_cast<void **>(
       reinterpret_cast<uintptr_t>(high) / 16 * 16 - 72);
   std::memset(frame, 0, 72);
-  frame[2] = reinterpret_cast<void *>(body);
-  frame[3] = argument;
+  frame[2] = reinterpret_cast<void *>(&Fiber::begin);
+  frame[3] = this;
   frame[6] = reinterpret_cast<void *>(nmSimStartFiber);
   stackPointer = frame;
 }
 
 void Fiber::change(Fiber &from, Fiber &to) {
+  FiberSanitizer::leave(from.sanitizer, to.sanitizer);
   nmSimChangeStack(&from.stackPointer, to.stackPointer);
+  FiberSanitizer::arrive();
 }
 
 #endif

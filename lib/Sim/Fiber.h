@@ -3,6 +3,8 @@
 #ifndef NM_LIB_SIM_FIBER_H
 #define NM_LIB_SIM_FIBER_H
 
+#include "FiberSanitizer.h"
+
 #include "nm/Support/Error.h"
 
 #include <cstddef>
@@ -38,14 +40,19 @@ class Fiber {
 public:
   using Body = void (*)(void *argument);
 
-  /// Makes it start `body` when it is first entered. The body must not return:
-  /// its last act is to leave for another.
+  /// Makes it start `body` when it is first entered; until then it must not be
+  /// moved. The body must not return: its last act is to leave for another.
   void start(char *low, char *high, Body body, void *argument);
 
   /// Leaves `from` and goes on where `to` was left.
   static void change(Fiber &from, Fiber &to);
 
 private:
+  static void begin(void *fiber);
+
+  Body body = nullptr;
+  void *argument = nullptr;
+  FiberSanitizer sanitizer;
 #ifdef NM_SIM_USES_UCONTEXT
   ucontext_t context;
 #else

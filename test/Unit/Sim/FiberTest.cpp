@@ -51,7 +51,7 @@ TEST(FiberTest, KeepsWhatItHasAcrossTurns) {
   Result<Stacks> stacks = Stacks::create(kCount, 64 << 10);
   ASSERT_TRUE(stacks) << stacks.error().message;
   Turns turns;
-  turns.fibers.resize(kCount);
+  turns.fibers = std::vector<Fiber>(kCount);
   std::vector<Start> starts;
   for (size_t i = 0; i < kCount; ++i)
     starts.push_back({&turns, i});
