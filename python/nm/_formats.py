@@ -231,7 +231,8 @@ def _compress_on_device(w: Any, pattern: Pattern, name: str) -> SparseTensor:
     if parts is None:
         message = _check(w, pattern, name).message
         raise PatternError(message + _hint(w, pattern, name))
-    values = _arrays.as_numpy(_arrays.KINDS["torch"].to_host(parts[0]))
+    # A copy, as a layer may take these arrays for its own, and views are read-only.
+    values = np.array(_arrays.as_numpy(_arrays.KINDS["torch"].to_host(parts[0])))
     return SparseTensor(values, parts[1].cpu().numpy(), tuple(w.shape), pattern,
                         dtype=element)
 

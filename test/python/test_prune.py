@@ -169,6 +169,7 @@ def test_the_device_gives_what_the_host_gives(monkeypatch, pattern, block, n, k,
                 nm.compress(weight, found, name="fc")
     assert on_device.values.tobytes() == w.values.tobytes()
     assert on_device.indices.tobytes() == w.indices.tobytes()
+    assert on_device._values.flags.writeable, "PyTorch warns of others"
 
 
 def test_a_nan_stays_on_the_device():
