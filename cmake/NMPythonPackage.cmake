@@ -1,6 +1,7 @@
 # What `pip install .` puts into the package's folder _lib (pyproject.toml).
 #   nm_install_python_package()   the targets of this build
-#   NM_PREBUILT=FOLDER            those of another build, and nothing is compiled
+#   NM_PREBUILT=FOLDER            those of another build, and nothing is compiled; with
+#                                 NM_STATIC_LLVM its nm_compiler_static
 
 # All lie in one folder, which may be moved, and nowhere near a build folder.
 function(nm_set_package_rpaths)
@@ -22,7 +23,11 @@ function(nm_install_python_package)
 endfunction()
 
 function(nm_install_prebuilt_package folder)
-  foreach(path lib/libnm_runtime.so lib/libnm_sim.so lib/libnm_compiler.so bin/nm-bench
+  set(compiler lib/libnm_compiler.so)
+  if(NM_STATIC_LLVM)
+    set(compiler lib/static/libnm_compiler.so)
+  endif()
+  foreach(path lib/libnm_runtime.so lib/libnm_sim.so ${compiler} bin/nm-bench
           lib/_nm_ops_gen.py)
     if(NOT EXISTS ${folder}/${path})
       message(FATAL_ERROR "expected ${path} in NM_PREBUILT, '${folder}'")
