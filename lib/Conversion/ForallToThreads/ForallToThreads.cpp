@@ -230,18 +230,12 @@ static void createParallelFor(OpBuilder &b, Location loc,
 }
 
 namespace {
-struct ConvertForallToThreads
-    : mlir::nm::impl::ConvertForallToThreadsBase<ConvertForallToThreads> {
-  void runOnOperation() override {
-    if (refuseResults())
-      return signalPassFailure();
-    SymbolTable symbols(getOperation());
-    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp function : functions)
-      for (scf::ForallOp forall : takeOutermostLoops(function))
-        if (failed(convert(forall, function, symbols)))
-          return signalPassFailure();
-  }
+/// The loops of a module as calls of the runtime.
+class ForallConversion {
+public:
+  explicit ForallConversion(ModuleOp module) : module(module) {}
+
+  LogicalResult run();
 
 private:
   bool refuseResults();
@@ -249,13 +243,15 @@ private:
   LogicalResult convert(scf::ForallOp forall, func::FuncOp function,
                         SymbolTable &symbols);
   LogicalResult declareParallelFor(Location loc, SymbolTable &symbols);
+
+  ModuleOp module;
 };
 } // namespace
 
 /// Reports loops on tensors; returns whether there are any.
-bool ConvertForallToThreads::refuseResults() {
+bool ForallConversion::refuseResults() {
   bool found = false;
-  getOperation().walk(
+  module.walk(
       [&](scf::ForallOp forall) {
         if (forall->getNumResults() == 0)
           return;
@@ -269,13 +265,13 @@ bool ConvertForallToThreads::refuseResults() {
 
 /// The loops of `function` that are in no other; those inside become scf.for.
 SmallVector<scf::ForallOp>
-ConvertForallToThreads::takeOutermostLoops(func::FuncOp function) {
+ForallConversion::takeOutermostLoops(func::FuncOp function) {
   SmallVector<scf::ForallOp> outermost, nested;
   function.walk([&](scf::ForallOp forall) {
     bool isNested = bool(forall->getParentOfType<scf::ForallOp>());
     (isNested ? nested : outermost).push_back(forall);
   });
-  IRRewriter rewriter(&getContext());
+  IRRewriter rewriter(module.getContext());
   for (scf::ForallOp forall : nested) {
     rewriter.setInsertionPoint(forall);
     // Only a loop with results fails, and there are none.
@@ -284,10 +280,10 @@ ConvertForallToThreads::takeOutermostLoops(func::FuncOp function) {
   return outermost;
 }
 
-LogicalResult ConvertForallToThreads::declareParallelFor(Location loc,
-                                                         SymbolTable &symbols) {
-  OpBuilder b(getOperation().getBodyRegion());
-  auto pointer = LLVM::LLVMPointerType::get(&getContext());
+LogicalResult ForallConversion::declareParallelFor(Location loc,
+                                                   SymbolTable &symbols) {
+  OpBuilder b(module.getBodyRegion());
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
   FunctionType type = b.getFunctionType({b.getI64Type(), pointer, pointer}, {});
   if (Operation *found = symbols.lookup(kParallelFor)) {
     auto function = dyn_cast<func::FuncOp>(found);
@@ -302,9 +298,9 @@ LogicalResult ConvertForallToThreads::declareParallelFor(Location loc,
   return success();
 }
 
-LogicalResult ConvertForallToThreads::convert(scf::ForallOp forall,
-                                              func::FuncOp function,
-                                              SymbolTable &symbols) {
+LogicalResult ForallConversion::convert(scf::ForallOp forall,
+                                        func::FuncOp function,
+                                        SymbolTable &symbols) {
   OpBuilder b(forall);
   IterationSpace space = createIterationSpace(b, forall);
   if (llvm::all_of(space.trips, isOne)) {
@@ -314,7 +310,7 @@ LogicalResult ConvertForallToThreads::convert(scf::ForallOp forall,
   FailureOr<Captures> captures = collectCaptures(forall, space);
   if (failed(captures) || failed(declareParallelFor(forall.getLoc(), symbols)))
     return failure();
-  OpBuilder taskBuilder(&getContext());
+  OpBuilder taskBuilder(module.getContext());
   func::FuncOp task = createTask(taskBuilder, forall, space, *captures,
                                  (function.getSymName() + ".forall").str());
   symbols.insert(task, std::next(function->getIterator()));
@@ -323,3 +319,29 @@ LogicalResult ConvertForallToThreads::convert(scf::ForallOp forall,
   forall.erase();
   return success();
 }
+
+LogicalResult ForallConversion::run() {
+  if (refuseResults())
+    return failure();
+  SymbolTable symbols(module);
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  for (func::FuncOp function : functions)
+    for (scf::ForallOp forall : takeOutermostLoops(function))
+      if (failed(convert(forall, function, symbols)))
+        return failure();
+  return success();
+}
+
+LogicalResult mlir::nm::convertForallToThreads(ModuleOp module) {
+  return ForallConversion(module).run();
+}
+
+namespace {
+struct ConvertForallToThreads
+    : mlir::nm::impl::ConvertForallToThreadsBase<ConvertForallToThreads> {
+  void runOnOperation() override {
+    if (failed(mlir::nm::convertForallToThreads(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -17,28 +17,33 @@ namespace mlir::nm {
 using namespace mlir;
 using namespace mlir::nm;
 
+LogicalResult mlir::nm::convertKernelsToSim(ModuleOp module) {
+  FailureOr<ChipAttr> chip = getChipAttr(module);
+  if (failed(chip))
+    return failure();
+  SmallVector<gpu::LaunchFuncOp> launches;
+  module.walk([&](gpu::LaunchFuncOp launch) { launches.push_back(launch); });
+  // While the kernels still have the parameters that launches name.
+  for (gpu::LaunchFuncOp launch : launches)
+    if (failed(convertLaunch(module, launch)))
+      return failure();
+  for (gpu::GPUModuleOp kernels :
+       llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
+    if (failed(convertKernels(module, kernels, chip->getName(),
+                              chip->getChip().sharedPerBlock)))
+      return failure();
+  module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
+  return success();
+}
+
 namespace {
 struct ConvertKernelsToSim
     : mlir::nm::impl::ConvertKernelsToSimBase<ConvertKernelsToSim> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ChipAttr> chip = getChipAttr(getOperation());
-    if (failed(chip))
-      return signalPassFailure();
-    SmallVector<gpu::LaunchFuncOp> launches;
-    getOperation().walk(
-        [&](gpu::LaunchFuncOp launch) { launches.push_back(launch); });
-    // While the kernels still have the parameters that launches name.
-    for (gpu::LaunchFuncOp launch : launches)
-      if (failed(convertLaunch(getOperation(), launch)))
-        return signalPassFailure();
-    for (gpu::GPUModuleOp kernels :
-         llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))
-      if (failed(convertKernels(getOperation(), kernels, chip->getName(),
-                                chip->getChip().sharedPerBlock)))
-        return signalPassFailure();
-    getOperation()->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
+    if (failed(convertKernelsToSim(getOperation())))
+      signalPassFailure();
   }
 };
 } // namespace

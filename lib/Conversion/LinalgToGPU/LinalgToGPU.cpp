@@ -251,16 +251,18 @@ static LogicalResult checkPlaces(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+LogicalResult mlir::nm::convertLinalgToGPU(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  return failure(failed(convertFunction(rewriter, function)) ||
+                 failed(checkPlaces(function)));
+}
+
 namespace {
 struct ConvertLinalgToGPU
     : mlir::nm::impl::ConvertLinalgToGPUBase<ConvertLinalgToGPU> {
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function->hasAttr(mlir::nm::kHostFunction))
-      return;
-    IRRewriter rewriter(&getContext());
-    if (failed(convertFunction(rewriter, function)) ||
-        failed(checkPlaces(function)))
+    if (!getOperation()->hasAttr(mlir::nm::kHostFunction) &&
+        failed(mlir::nm::convertLinalgToGPU(getOperation())))
       signalPassFailure();
   }
 };

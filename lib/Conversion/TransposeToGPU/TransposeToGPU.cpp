@@ -92,26 +92,28 @@ static SmallVector<linalg::LinalgOp> collect(func::FuncOp function) {
   return ops;
 }
 
+void mlir::nm::convertTransposeToGPU(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  SmallVector<SplitTermsOp> splits;
+  function.walk([&](SplitTermsOp op) { splits.push_back(op); });
+  for (SplitTermsOp op : splits) {
+    if (!op.hasPureBufferSemantics())
+      continue;
+    rewriter.setInsertionPoint(op);
+    launchTermTiles(rewriter, op);
+    rewriter.eraseOp(op);
+  }
+  // What is not converted here, convert-linalg-to-gpu does.
+  for (linalg::LinalgOp op : collect(function))
+    (void)convert(rewriter, op);
+}
+
 namespace {
 struct ConvertTransposeToGPU
     : mlir::nm::impl::ConvertTransposeToGPUBase<ConvertTransposeToGPU> {
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function->hasAttr(mlir::nm::kHostFunction))
-      return;
-    IRRewriter rewriter(&getContext());
-    SmallVector<SplitTermsOp> splits;
-    function.walk([&](SplitTermsOp op) { splits.push_back(op); });
-    for (SplitTermsOp op : splits) {
-      if (!op.hasPureBufferSemantics())
-        continue;
-      rewriter.setInsertionPoint(op);
-      launchTermTiles(rewriter, op);
-      rewriter.eraseOp(op);
-    }
-    // What is not converted here, convert-linalg-to-gpu does.
-    for (linalg::LinalgOp op : collect(function))
-      (void)convert(rewriter, op);
+    if (!getOperation()->hasAttr(mlir::nm::kHostFunction))
+      mlir::nm::convertTransposeToGPU(getOperation());
   }
 };
 } // namespace

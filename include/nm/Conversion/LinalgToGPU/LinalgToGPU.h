@@ -5,6 +5,9 @@
 
 #include "mlir/Pass/Pass.h"
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
 namespace mlir::scf {
 class ParallelOp;
 } // namespace mlir::scf
@@ -19,6 +22,10 @@ namespace mlir::nm {
 
 /// Launches one thread for each iteration of `loop`, which has no results.
 void convertParallelToLaunch(RewriterBase &rewriter, scf::ParallelOp loop);
+
+/// Makes what is left of `function` on memrefs launches: linalg ops, parallel
+/// loops and copies. An op that would touch the device's memory is an error.
+LogicalResult convertLinalgToGPU(func::FuncOp function);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/LinalgToGPU/LinalgToGPU.h.inc"

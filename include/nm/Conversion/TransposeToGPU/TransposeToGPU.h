@@ -5,10 +5,18 @@
 
 #include "mlir/Pass/Pass.h"
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
 namespace mlir::nm {
 
 #define GEN_PASS_DECL
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h.inc"
+
+/// Makes the linalg ops of `function` that transpose, on memrefs, and its
+/// nm.split_terms launches; leaves what it does not take.
+void convertTransposeToGPU(func::FuncOp function);
 
 #define GEN_PASS_REGISTRATION
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h.inc"

@@ -1,6 +1,6 @@
 //===- PropagateLayouts.cpp - Layouts of activations between products -----===//
 
-#include "nm/Dialect/NM/GPUTransforms/Passes.h"
+#include "nm/Dialect/NM/GPUTransforms/Stages.h"
 
 #include "GpuProductCost.h"
 #include "LayoutRewrite.h"
@@ -22,18 +22,13 @@ using namespace mlir::nm;
 using ::nm::GpuChip;
 
 namespace {
-struct NMPropagateLayouts
-    : mlir::nm::impl::NMPropagateLayoutsBase<NMPropagateLayouts> {
-  using NMPropagateLayoutsBase::NMPropagateLayoutsBase;
+/// The layouts of the activations of a module.
+class LayoutPropagation {
+public:
+  LayoutPropagation(ModuleOp module, const NMPropagateLayoutsOptions &options)
+      : module(module), options(options) {}
 
-  void runOnOperation() override {
-    FailureOr<GpuChip> chip = getChip(getOperation());
-    if (failed(chip) || failed(readOptions()))
-      return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
-        propagate(function, *chip);
-  }
+  LogicalResult run();
 
 private:
   LogicalResult readOptions();
@@ -43,21 +38,24 @@ private:
               ArrayRef<linalg::TransposeOp> transpositions,
               const GpuChip &chip);
 
+  ModuleOp module;
+  const NMPropagateLayoutsOptions &options;
   SelectionOptions selection;
 };
 } // namespace
 
-LogicalResult NMPropagateLayouts::readOptions() {
-  selection.denseFallback = denseFallback;
-  if (!productCosts.empty() && productCosts.size() != 2)
-    return getOperation().emitError()
+LogicalResult LayoutPropagation::readOptions() {
+  selection.denseFallback = options.denseFallback;
+  if (!options.productCosts.empty() && options.productCosts.size() != 2)
+    return module.emitError()
            << "expected product-costs to be two, of a row-major A and of a "
               "k-major one, but got "
-           << productCosts.size();
-  if (schedule.empty())
+           << options.productCosts.size();
+  if (options.schedule.empty())
     return success();
-  FailureOr<ScheduleAttrInterface> given = parseSchedule(
-      schedule, &getContext(), [&] { return getOperation().emitError(); });
+  FailureOr<ScheduleAttrInterface> given =
+      parseSchedule(options.schedule, module.getContext(),
+                    [&] { return module.emitError(); });
   if (failed(given))
     return failure();
   // What it says wrong, selection reports.
@@ -66,19 +64,19 @@ LogicalResult NMPropagateLayouts::readOptions() {
   return success();
 }
 
-double NMPropagateLayouts::estimate(SpMMOp op, const GpuChip &chip,
-                                    bool isOther) {
+double LayoutPropagation::estimate(SpMMOp op, const GpuChip &chip,
+                                   bool isOther) {
   bool isKMajor = op.getTransposeA() != isOther;
-  if (!productCosts.empty())
-    return productCosts[isKMajor ? 1 : 0];
+  if (!options.productCosts.empty())
+    return options.productCosts[isKMajor ? 1 : 0];
   return estimateWithLayout(cast<SparseProductOpInterface>(op.getOperation()),
                             chip, selection, isKMajor);
 }
 
-void NMPropagateLayouts::report(func::FuncOp function,
-                                const ChosenLayouts &chosen,
-                                ArrayRef<linalg::TransposeOp> transpositions,
-                                const GpuChip &chip) {
+void LayoutPropagation::report(func::FuncOp function,
+                               const ChosenLayouts &chosen,
+                               ArrayRef<linalg::TransposeOp> transpositions,
+                               const GpuChip &chip) {
   for (linalg::TransposeOp op : transpositions) {
     auto type = cast<RankedTensorType>(op.getInput().getType());
     emitRemark(op.getLoc()) << "transposes " << type << ", in about "
@@ -90,7 +88,7 @@ void NMPropagateLayouts::report(func::FuncOp function,
       << describeTime(chosen.cost) << " of products and transpositions";
 }
 
-void NMPropagateLayouts::propagate(func::FuncOp function, const GpuChip &chip) {
+void LayoutPropagation::propagate(func::FuncOp function, const GpuChip &chip) {
   OtherLayouts layouts(function);
   if (layouts.getOrders().empty())
     return;
@@ -111,8 +109,40 @@ void NMPropagateLayouts::propagate(func::FuncOp function, const GpuChip &chip) {
       llvm::any_of(chosen->operands, [](auto entry) { return entry.second; });
   if (!changes)
     return;
-  IRRewriter rewriter(&getContext());
+  IRRewriter rewriter(module.getContext());
   SmallVector<linalg::TransposeOp> transpositions =
       rewriteLayouts(rewriter, function, layouts, *chosen);
   report(function, *chosen, transpositions, chip);
 }
+
+LogicalResult LayoutPropagation::run() {
+  FailureOr<GpuChip> chip = getChip(module);
+  if (failed(chip) || failed(readOptions()))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      propagate(function, *chip);
+  return success();
+}
+
+LogicalResult
+mlir::nm::propagateLayouts(ModuleOp module,
+                           const NMPropagateLayoutsOptions &options) {
+  return LayoutPropagation(module, options).run();
+}
+
+namespace {
+struct NMPropagateLayouts
+    : mlir::nm::impl::NMPropagateLayoutsBase<NMPropagateLayouts> {
+  using NMPropagateLayoutsBase::NMPropagateLayoutsBase;
+
+  void runOnOperation() override {
+    NMPropagateLayoutsOptions options;
+    options.schedule = schedule;
+    options.denseFallback = denseFallback;
+    options.productCosts = SmallVector<double>(*productCosts);
+    if (failed(propagateLayouts(getOperation(), options)))
+      signalPassFailure();
+  }
+};
+} // namespace

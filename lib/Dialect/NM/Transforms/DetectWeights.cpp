@@ -1,6 +1,6 @@
 //===- DetectWeights.cpp - Finds constant weights with a pattern ----------===//
 
-#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
@@ -87,10 +87,13 @@ static std::string describe(ConstantSource source) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct NMDetectWeights : mlir::nm::impl::NMDetectWeightsBase<NMDetectWeights> {
-  using NMDetectWeightsBase::NMDetectWeightsBase;
+/// The search for patterns in the constants of `root`.
+class WeightDetection {
+public:
+  WeightDetection(Operation *root, double minSparsity)
+      : root(root), minSparsity(minSparsity) {}
 
-  void runOnOperation() override;
+  void run();
 
 private:
   void visit(linalg::LinalgOp op);
@@ -102,11 +105,13 @@ private:
   Value detect(ConstantSource source, int64_t kDim);
   void eraseReplaced();
 
+  Operation *root;
+  double minSparsity;
   DenseMap<std::tuple<Operation *, int, int64_t>, Value> encodedConstants;
 };
 } // namespace
 
-Value NMDetectWeights::detect(ConstantSource source, int64_t kDim) {
+Value WeightDetection::detect(ConstantSource source, int64_t kDim) {
   Location loc = source.constant.getLoc();
   // A remark on the op itself would print the whole constant.
   auto leaveDense = [&](const Twine &reason) {
@@ -133,7 +138,8 @@ Value NMDetectWeights::detect(ConstantSource source, int64_t kDim) {
   if (source.isTransposed)
     std::swap(shape[0], shape[1]);
   auto encoding = EncodingAttr::get(
-      &getContext(), PatternAttr::get(&getContext(), *detection.pattern), kDim);
+      root->getContext(),
+      PatternAttr::get(root->getContext(), *detection.pattern), kDim);
   auto type =
       RankedTensorType::get(shape, array->getType().getElementType(), encoding);
   OpBuilder builder(source.constant);
@@ -141,7 +147,7 @@ Value NMDetectWeights::detect(ConstantSource source, int64_t kDim) {
                                    encodeConstant(source, *array, type));
 }
 
-Value NMDetectWeights::getEncoded(ConstantSource source, int64_t kDim) {
+Value WeightDetection::getEncoded(ConstantSource source, int64_t kDim) {
   auto key = std::make_tuple(source.constant.getOperation(),
                              int(source.isTransposed), kDim);
   auto it = encodedConstants.find(key);
@@ -150,7 +156,7 @@ Value NMDetectWeights::getEncoded(ConstantSource source, int64_t kDim) {
   return it->second;
 }
 
-void NMDetectWeights::visitWeight(linalg::LinalgOp op, OpOperand &operand,
+void WeightDetection::visitWeight(linalg::LinalgOp op, OpOperand &operand,
                                   ConstantSource source) {
   auto leaveDense = [&](const Twine &reason) {
     emitRemark(op.getLoc()) << describe(source) << " stays dense: " << reason;
@@ -171,7 +177,7 @@ void NMDetectWeights::visitWeight(linalg::LinalgOp op, OpOperand &operand,
     operand.set(encoded);
 }
 
-void NMDetectWeights::visit(linalg::LinalgOp op) {
+void WeightDetection::visit(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
     return;
   OpOperand *lhs = op.getDpsInputOperand(0), *rhs = op.getDpsInputOperand(1);
@@ -193,7 +199,7 @@ void NMDetectWeights::visit(linalg::LinalgOp op) {
 
 /// Erases the constants that were replaced, and their transpositions, where
 /// they have lost their last use.
-void NMDetectWeights::eraseReplaced() {
+void WeightDetection::eraseReplaced() {
   llvm::SetVector<Operation *> replaced;
   for (auto &[key, encoded] : encodedConstants)
     if (encoded)
@@ -208,15 +214,28 @@ void NMDetectWeights::eraseReplaced() {
   }
 }
 
-void NMDetectWeights::runOnOperation() {
-  // Written so that NaN is refused too.
-  if (!(minSparsity >= 0 && minSparsity < 1)) {
-    getOperation()->emitError()
-        << "expected min-sparsity to be at least 0 and below 1, but got "
-        << double(minSparsity);
-    return signalPassFailure();
-  }
-  encodedConstants.clear();
-  getOperation()->walk([&](linalg::LinalgOp op) { visit(op); });
+void WeightDetection::run() {
+  root->walk([&](linalg::LinalgOp op) { visit(op); });
   eraseReplaced();
 }
+
+LogicalResult mlir::nm::detectWeights(Operation *root, double minSparsity) {
+  // Written so that NaN is refused too.
+  if (!(minSparsity >= 0 && minSparsity < 1))
+    return root->emitError()
+           << "expected min-sparsity to be at least 0 and below 1, but got "
+           << minSparsity;
+  WeightDetection(root, minSparsity).run();
+  return success();
+}
+
+namespace {
+struct NMDetectWeights : mlir::nm::impl::NMDetectWeightsBase<NMDetectWeights> {
+  using NMDetectWeightsBase::NMDetectWeightsBase;
+
+  void runOnOperation() override {
+    if (failed(detectWeights(getOperation(), minSparsity)))
+      signalPassFailure();
+  }
+};
+} // namespace

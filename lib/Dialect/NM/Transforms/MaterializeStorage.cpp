@@ -1,6 +1,6 @@
 //===- MaterializeStorage.cpp - Encoded tensors to condensed parts --------===//
 
-#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 
 #include "CheckEncodings.h"
 
@@ -252,21 +252,25 @@ static void eraseUnusedSources(ModuleOp module) {
   });
 }
 
+LogicalResult mlir::nm::materializeStorage(ModuleOp module) {
+  // Calls and returns take constants apart too, so those come after.
+  expandFunctions(module);
+  joinParts(module);
+  if (failed(condenseConstants(module)))
+    return failure();
+  eraseUnusedSources(module);
+  return failure(
+      failed(verifyNoDisassemble(module)) ||
+      failed(verifyNoEncodings(
+          module, "where storage is materialized",
+          [](Attribute encoding) { return isa<EncodingAttr>(encoding); })));
+}
+
 namespace {
 struct NMMaterializeStorage
     : mlir::nm::impl::NMMaterializeStorageBase<NMMaterializeStorage> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    // Calls and returns take constants apart too, so those come after.
-    expandFunctions(module);
-    joinParts(module);
-    if (failed(condenseConstants(module)))
-      return signalPassFailure();
-    eraseUnusedSources(module);
-    if (failed(verifyNoDisassemble(module)) ||
-        failed(verifyNoEncodings(
-            module, "where storage is materialized",
-            [](Attribute encoding) { return isa<EncodingAttr>(encoding); })))
+    if (failed(materializeStorage(getOperation())))
       signalPassFailure();
   }
 };

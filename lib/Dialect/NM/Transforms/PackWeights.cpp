@@ -1,6 +1,6 @@
 //===- PackWeights.cpp - Weights in the form their schedule wants ---------===//
 
-#include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Format/SplitTerms.h"
@@ -130,7 +130,7 @@ static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
          dominance.properlyDominates(packed.values, op);
 }
 
-static LogicalResult packWeights(func::FuncOp function) {
+static LogicalResult packInFunction(func::FuncOp function) {
   DominanceInfo dominance(function);
   DenseMap<std::tuple<Value, Value, Attribute>, SmallVector<PackedWeights>>
       packedForms;
@@ -317,32 +317,12 @@ static void remarkOnPacksLeft(func::FuncOp function) {
   });
 }
 
-namespace {
-struct NMPackWeights : mlir::nm::impl::NMPackWeightsBase<NMPackWeights> {
-  void runOnOperation() override {
-    SymbolTable symbols(getOperation());
-    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp function : functions) {
-      if (function.isExternal())
-        continue;
-      if (failed(packWeights(function)) ||
-          failed(packAtLoad(function, symbols)))
-        return signalPassFailure();
-      remarkOnPacksLeft(function);
-    }
-  }
-
-private:
-  LogicalResult packAtLoad(func::FuncOp function, SymbolTable &symbols);
-};
-} // namespace
-
-LogicalResult NMPackWeights::packAtLoad(func::FuncOp function,
-                                        SymbolTable &symbols) {
+static LogicalResult packAtLoad(ModuleOp module, func::FuncOp function,
+                                SymbolTable &symbols) {
   SmallVector<LoadTimePack> packs = findLoadTimePacks(function);
   // A caller inside the module passes condensed weights.
   if (packs.empty() || !function.isPublic() ||
-      !SymbolTable::symbolKnownUseEmpty(function, getOperation()))
+      !SymbolTable::symbolKnownUseEmpty(function, module))
     return success();
   std::string name = (function.getName() + ".pack").str();
   if (symbols.lookup(name))
@@ -352,3 +332,26 @@ LogicalResult NMPackWeights::packAtLoad(func::FuncOp function,
   createPackFunction(function, packs);
   return takePackedArguments(function, packs);
 }
+
+LogicalResult mlir::nm::packWeights(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  for (func::FuncOp function : functions) {
+    if (function.isExternal())
+      continue;
+    if (failed(packInFunction(function)) ||
+        failed(packAtLoad(module, function, symbols)))
+      return failure();
+    remarkOnPacksLeft(function);
+  }
+  return success();
+}
+
+namespace {
+struct NMPackWeights : mlir::nm::impl::NMPackWeightsBase<NMPackWeights> {
+  void runOnOperation() override {
+    if (failed(packWeights(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,4 +1,4 @@
-//===- Stages.h - What the GPU passes do to one product ---------*- C++ -*-===//
+//===- Stages.h - What the GPU passes do, as functions ----------*- C++ -*-===//
 //
 // For compilers that take products through the stages one by one. Each function
 // does no more than the pass of its name, and fails with an error at the op
@@ -18,6 +18,11 @@ class RewriterBase;
 } // namespace mlir
 
 namespace mlir::nm {
+
+/// Gives the activations between products of `module`, which has a chip, the
+/// layouts that cost least.
+LogicalResult propagateLayouts(ModuleOp module,
+                               const NMPropagateLayoutsOptions &options);
 
 /// Gives `op` a schedule for the chip of the module that it is in, and a record
 /// of the choice, or checks the schedule that it has.

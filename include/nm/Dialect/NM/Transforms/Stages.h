@@ -1,4 +1,4 @@
-//===- Stages.h - What the passes do to one product -------------*- C++ -*-===//
+//===- Stages.h - What the passes do, as functions --------------*- C++ -*-===//
 //
 // For compilers that take products through the stages one by one. Each function
 // does no more than the pass of its name, and fails with an error at the op
@@ -18,6 +18,13 @@ class RewriterBase;
 
 namespace mlir::nm {
 
+/// Gives the constant weights in `root` that obey a pattern, of at least
+/// `minSparsity` of 0 to 1, an encoding.
+LogicalResult detectWeights(Operation *root, double minSparsity);
+
+/// Replaces what has an encoding in `module` by its condensed parts.
+LogicalResult materializeStorage(ModuleOp module);
+
 /// Fuses the linalg ops that take the result of `op`, one after the other, to
 /// its epilogue, and gives the product that takes their place. Fails, with the
 /// reason for a listener of `rewriter` and without an error, where there is
@@ -29,6 +36,10 @@ FailureOr<SparseProductOpInterface> fuseEpilogue(RewriterBase &rewriter,
 /// schedule that it has.
 LogicalResult selectSchedule(SparseProductOpInterface op,
                              const NMSelectScheduleOptions &options);
+
+/// Packs the weights of products of `module` that have schedules: constants,
+/// and arguments by a function that runs when weights are loaded.
+LogicalResult packWeights(ModuleOp module);
 
 /// Replaces `op`, on tensors, by an scf.forall over the tiles that its schedule
 /// says a CPU's threads make; keeps it where it has one tile.
