@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,21 @@ struct Layer {
 
   /// The function @layer, with its weights as a constant.
   std::string text() const;
+  /// The same with a function @main, which calls @layer on the layer's inputs
+  /// and returns the largest difference from what it should be.
+  std::string program() const;
   /// Compiles `module`, which is in the LLVM dialect, runs `@layer`, and
-  /// compares what it returns with sums in double.
-  mlir::LogicalResult check(mlir::ModuleOp module, const char *what) const;
+  /// compares what it returns with sums in double. Parallel loops are run by
+  /// this compiler's own runtime, which counts them in `loops`, if that is
+  /// given, else by nm's.
+  mlir::LogicalResult check(mlir::ModuleOp module, const char *what,
+                            std::atomic<int64_t> *loops = nullptr) const;
 
   std::vector<float> x, w, bias;
+
+private:
+  /// What @layer should return.
+  std::vector<double> expected() const;
 };
 
 #endif // EMBEDDER_RUN_H

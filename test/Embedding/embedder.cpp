@@ -1,11 +1,12 @@
 //===- embedder.cpp - Another compiler that has nm inside -----------------===//
 //
-// usage: embedder stages.mlir
+// usage: embedder stages.mlir program.mlir
 //
 // Its own dialect has an op in the same function as nm's product. It tiles that
 // through TilingInterface, expands a tile inside its own kernel, takes a
 // product through the stages one by one, and through the whole lowering, and
-// runs what comes out.
+// runs what comes out: in itself, on nm's runtime and on its own, by several
+// threads at once; and a program that it writes for mlir-runner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 #include "nm/Dialect/NM/Transforms/BufferizableOpInterfaceImpl.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/Dialect/NM/Transforms/Stages.h"
 #include "nm/Pipelines/NMToCPU.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferDeallocationOpInterfaceImpl.h"
@@ -44,7 +46,11 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <thread>
 
 using namespace mlir;
 
@@ -233,11 +239,10 @@ static LogicalResult expandInsideKernel(MLIRContext &context) {
   return success();
 }
 
-/// The layer with linalg in place of this compiler's own op.
-static OwningOpRef<ModuleOp> makeLayer(const Layer &layer,
-                                       MLIRContext &context) {
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(layer.text(), &context);
+/// Functions with linalg in place of this compiler's own op.
+static OwningOpRef<ModuleOp> parse(const std::string &text,
+                                   MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   RewritePatternSet patterns(&context);
   host::populateHostToLinalgPatterns(patterns);
   if (!module || failed(applyPatternsGreedily(*module, std::move(patterns))))
@@ -249,14 +254,14 @@ static OwningOpRef<ModuleOp> makeLayer(const Layer &layer,
 /// rest of the way by nm's passes.
 static LogicalResult runStages(const Layer &layer, MLIRContext &context,
                                StringRef script) {
-  OwningOpRef<ModuleOp> module = makeLayer(layer, context);
+  OwningOpRef<ModuleOp> module = parse(layer.text(), context);
   OwningOpRef<ModuleOp> sequences = parseSourceFile<ModuleOp>(script, &context);
   if (!module || !sequences)
     return failure();
-  PassManager before(&context);
-  before.addPass(mlir::nm::createConvertLinalgToNM());
-  before.addPass(mlir::nm::createNMMaterializeStorage());
-  if (failed(before.run(*module)))
+  RewritePatternSet patterns(&context);
+  mlir::nm::populateLinalgToNMPatterns(patterns);
+  if (failed(applyPatternsGreedily(*module, std::move(patterns))) ||
+      failed(mlir::nm::materializeStorage(*module)))
     return failure();
   auto sequence = cast<transform::TransformOpInterface>(
       SymbolTable::lookupSymbolIn(*sequences, "tile_products"));
@@ -276,23 +281,77 @@ static LogicalResult runStages(const Layer &layer, MLIRContext &context,
   return layer.check(*module, "by stages");
 }
 
-static LogicalResult runWholeLowering(const Layer &layer,
-                                      MLIRContext &context) {
-  OwningOpRef<ModuleOp> module = makeLayer(layer, context);
-  if (!module)
-    return failure();
+static LogicalResult lower(ModuleOp module) {
   mlir::nm::NMToCPUOptions options;
   options.denseFallback = false;
-  PassManager manager(&context);
+  // Nine tiles, so that there is a parallel loop.
+  options.schedule = "vector<block = [16, 16, 64]>";
+  PassManager manager(module.getContext());
   mlir::nm::buildNMToCPUPipeline(manager, options);
-  if (failed(manager.run(*module)))
+  return manager.run(module);
+}
+
+static LogicalResult runWholeLowering(const Layer &layer,
+                                      MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = parse(layer.text(), context);
+  if (!module || failed(lower(*module)))
     return failure();
-  return layer.check(*module, "by the whole lowering");
+  std::atomic<int64_t> loops = 0;
+  if (failed(layer.check(*module, "by the whole lowering")) ||
+      failed(layer.check(*module, "on a runtime of its own", &loops)))
+    return failure();
+  return loops > 0 ? success() : fail("expected parallel loops");
+}
+
+/// Writes a program for mlir-runner.
+static LogicalResult writeProgram(const Layer &layer, MLIRContext &context,
+                                  StringRef path) {
+  OwningOpRef<ModuleOp> module = parse(layer.program(), context);
+  if (!module || failed(lower(*module)))
+    return failure();
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (error)
+    return fail("cannot write " + path + ": " + error.message());
+  module->print(file);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Contexts and threads
+//===----------------------------------------------------------------------===//
+
+/// Why schedules were chosen is of no interest here.
+static LogicalResult ignoreRemarks(Diagnostic &diagnostic) {
+  return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark);
+}
+
+/// Threads that compile and run at once, two in each of two contexts: nothing
+/// of nm's is shared but what is constant.
+static LogicalResult runInThreads(const Layer &layer,
+                                  const DialectRegistry &registry) {
+  MLIRContext first(registry), second(registry);
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (MLIRContext *context : {&first, &second, &first, &second}) {
+    context->loadAllAvailableDialects();
+    context->getDiagEngine().registerHandler(ignoreRemarks);
+    threads.emplace_back([&failures, &layer, context] {
+      OwningOpRef<ModuleOp> module = parse(layer.text(), *context);
+      failures += !module || failed(lower(*module)) ||
+                  failed(layer.check(*module, "in a thread"));
+    });
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  return success(failures == 0);
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2)
-    return fail("expected the file of the stages").failed();
+  if (argc != 3)
+    return fail("expected the file of the stages, and one to write").failed();
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
   DialectRegistry registry;
   registerDialects(registry);
   registerInterfaces(registry);
@@ -300,14 +359,13 @@ int main(int argc, char **argv) {
   mlir::nm::registerNMPasses();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  // Why schedules were chosen is of no interest here.
-  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark);
-  });
+  ScopedDiagnosticHandler quiet(&context, ignoreRemarks);
   Layer layer;
   return failed(fuseProductIntoLoop(context)) ||
          failed(checkTilesOfOperands(context)) ||
          failed(expandInsideKernel(context)) ||
          failed(runStages(layer, context, argv[1])) ||
-         failed(runWholeLowering(layer, context));
+         failed(runWholeLowering(layer, context)) ||
+         failed(writeProgram(layer, context, argv[2])) ||
+         failed(runInThreads(layer, registry));
 }
