@@ -239,6 +239,13 @@ def check_links_resolve(tree):
                 yield f"{name}: no file at the link {link}"
 
 
+def check_passes_are_in_the_reference(tree):
+    pages = "".join(tree.read(n) for n in tree.ending(".md", under="docs/reference/"))
+    for name, _, flag, _ in tree.passes():
+        if f"`-{flag}`" not in pages:
+            yield f"{name}: docs/reference has no {flag}"
+
+
 def check_named_files_are_there(tree):
     """CONTRIBUTING.md says which files a change touches."""
     for name in tree.ending("CONTRIBUTING.md"):

@@ -29,6 +29,7 @@ CLEAN = {
         "// CHECK-LABEL: func @f\n// CHECK: scf.forall\n",
     "test/tile-to-blocks-invalid.mlir": "// RUN: not nm-opt %s\n",
     "test/invalid.mlir": "// RUN: nm-opt -verify-diagnostics %s\n",
+    "docs/reference/Passes.md": "### `-nm-tile-to-blocks`\n",
     "README.md": "[passes](include/Passes.td), [web](https://a.example)\n",
     "scripts/run": "#!/bin/sh\necho \"$1\"\n",
 }
@@ -134,6 +135,9 @@ class Violations(unittest.TestCase):
             Case(hygiene.check_links_resolve,
                  {"README.md": "[passes](include/Passes.md)\n"},
                  "no file at the link include/Passes.md"),
+            Case(hygiene.check_passes_are_in_the_reference,
+                 {"docs/reference/Passes.md": None},
+                 "docs/reference has no nm-tile-to-blocks"),
             Case(hygiene.check_named_files_are_there,
                  {"CONTRIBUTING.md": "In `lib/Schedule/Chip.cpp`, or in `lib`.\n"},
                  "no file lib/Schedule/Chip.cpp"),
