@@ -32,6 +32,10 @@ void mlir::nm::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   // gpu-module-to-binary translates kernels.
   mlir::registerAllGPUToLLVMIRTranslations(registry);
+  registerDialect(registry);
+}
+
+void mlir::nm::registerDialect(DialectRegistry &registry) {
   registry.insert<NMDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
   registerTransformDialectExtension(registry);
@@ -39,6 +43,10 @@ void mlir::nm::registerAllDialects(DialectRegistry &registry) {
 
 void mlir::nm::registerAllPasses() {
   mlir::registerAllPasses();
+  registerPasses();
+}
+
+void mlir::nm::registerPasses() {
   // In pipeline order.
   registerConvertSparseTensorToNM();
   registerConvertLinalgToNM();

@@ -23,9 +23,15 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(NM, nm);
  * interface models that they need. */
 MLIR_CAPI_EXPORTED void nmRegisterAllDialects(MlirDialectRegistry registry);
 
+/** Adds the nm dialect alone, with its interface models and transform ops. */
+MLIR_CAPI_EXPORTED void nmRegisterDialect(MlirDialectRegistry registry);
+
 /** Registers the passes and pipelines of nm, and those of upstream, under the
  * names that pass pipelines in text call them by. Further calls do nothing. */
 MLIR_CAPI_EXPORTED void nmRegisterAllPasses(void);
+
+/** Registers those of nm alone. Further calls do nothing. */
+MLIR_CAPI_EXPORTED void nmRegisterPasses(void);
 
 /*===----------------------------------------------------------------------===*\
 |* Attributes and types by their fields
@@ -189,7 +195,8 @@ typedef struct {
 
 /** Adds the pass or pipeline `name`, such as `nm-select-gpu-schedule` or
  * `nm-to-cpu`, with options. Where it fails, `report` is called with the
- * reason, and nothing is added. Needs nmRegisterAllPasses. */
+ * reason, and nothing is added. Needs nmRegisterAllPasses, or
+ * nmRegisterPasses for nm's own. */
 MLIR_CAPI_EXPORTED MlirLogicalResult nmPassManagerAdd(
     MlirOpPassManager manager, MlirStringRef name, intptr_t numOptions,
     const NmPassOption *options, MlirStringCallback report, void *userData);

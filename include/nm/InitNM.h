@@ -13,8 +13,14 @@ namespace mlir::nm {
 /// interface models they need.
 void registerAllDialects(DialectRegistry &registry);
 
-/// Registers nm's passes and pipelines for the command line.
+/// Adds the nm dialect alone, with its interface models and transform ops.
+void registerDialect(DialectRegistry &registry);
+
+/// Registers nm's passes and pipelines for the command line, and upstream's.
 void registerAllPasses();
+
+/// Registers nm's passes and pipelines alone.
+void registerPasses();
 
 } // namespace mlir::nm
 

@@ -10,6 +10,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
+#include "mlir/InitAllPasses.h"
 
 #include <cmath>
 #include <mutex>
@@ -23,9 +24,19 @@ void nmRegisterAllDialects(MlirDialectRegistry registry) {
   mlir::nm::registerAllDialects(*unwrap(registry));
 }
 
+void nmRegisterDialect(MlirDialectRegistry registry) {
+  mlir::nm::registerDialect(*unwrap(registry));
+}
+
+void nmRegisterPasses(void) {
+  static std::once_flag once;
+  std::call_once(once, [] { mlir::nm::registerPasses(); });
+}
+
 void nmRegisterAllPasses(void) {
   static std::once_flag once;
-  std::call_once(once, [] { mlir::nm::registerAllPasses(); });
+  std::call_once(once, [] { mlir::registerAllPasses(); });
+  nmRegisterPasses();
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,11 +21,17 @@
 // RUN: nm-capi-fields-test rebuild %{ir}/epilogue.mlir | diff - %t
 //
 // RUN: nm-capi-fields-test attributes 2>&1 | FileCheck %s
+//
+// nm's dialect and passes can be had without those of upstream.
+// RUN: nm-capi-fields-test parts | FileCheck %s --check-prefix=PARTS
+// PARTS: dialect nm 1, dialect linalg 0
+// PARTS: nm-select-schedule 1, nm-to-cpu 1, canonicalize 0
 
 #include "nm-c/Dialect.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,9 +303,40 @@ static void checkRefusals(MlirContext context) {
     printf("took operands that are not there\n");
 }
 
+static int adds(MlirContext context, const char *pass) {
+  MlirPassManager manager = mlirPassManagerCreate(context);
+  FILE *silent = fopen("/dev/null", "w");
+  MlirLogicalResult added =
+      nmPassManagerAdd(mlirPassManagerGetAsOpPassManager(manager), ref(pass), 0,
+                       NULL, print, silent);
+  fclose(silent);
+  mlirPassManagerDestroy(manager);
+  return mlirLogicalResultIsSuccess(added);
+}
+
+static void registerParts(void) {
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  nmRegisterDialect(registry);
+  MlirContext context = mlirContextCreateWithRegistry(registry, false);
+  mlirDialectRegistryDestroy(registry);
+  /* Before the dialect is loaded, which loads those that it depends on. */
+  int linalg =
+      !mlirDialectIsNull(mlirContextGetOrLoadDialect(context, ref("linalg")));
+  int nm = !mlirDialectIsNull(mlirContextGetOrLoadDialect(context, ref("nm")));
+  printf("dialect nm %d, dialect linalg %d\n", nm, linalg);
+  nmRegisterPasses();
+  nmRegisterPasses();
+  printf("nm-select-schedule %d, nm-to-cpu %d, canonicalize %d\n",
+         adds(context, "nm-select-schedule"), adds(context, "nm-to-cpu"),
+         adds(context, "canonicalize"));
+  mlirContextDestroy(context);
+}
+
 int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "names"))
     printNames();
+  else if (argc == 2 && !strcmp(argv[1], "parts"))
+    registerParts();
   else if (argc == 3 && !strcmp(argv[1], "rebuild"))
     return rebuildFile(argv[2]);
   else if (argc == 2 && !strcmp(argv[1], "attributes")) {
