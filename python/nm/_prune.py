@@ -14,12 +14,14 @@ from ._errors import Error, PatternError, ShapeError
 from ._formats import check
 from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
                        announces_axis, leaves_axis_open, parse_pattern)
-from ._sparse import weight_view
+from ._sparse import SparseTensor, check_weight_type, weight_view
 
 #: What prune knows to score by.
 SCORES = ("magnitude", "wanda")
 # Columns whose products are compared together, in float64.
 _COLUMNS = 256
+# Elements that are pruned and compressed while they are in a cache.
+_PART = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,47 @@ def prune_on_host(w: Any, pattern: Pattern, scores: Any
         _arrays.raw_tensor(pruned, view.dtype), report))
     return (kind.from_host(pruned, w, view.dtype),
             (report.nonZeros, report.dropped, report.droppedEnergy))
+
+
+def prune_to_sparse(w: Any, pattern: Pattern, scores: Any = None
+                    ) -> tuple[SparseTensor, float]:
+    """What nm.prune and then nm.compress give for a weight on the host, some windows
+    at a time, so that there is never a dense pruned one; and the share of its
+    non-zeros that were dropped."""
+    view, _ = weight_view(w)
+    check_weight_type(view.dtype)
+    dense, element, native = _arrays.as_numpy(view), view.dtype, pattern._native()
+    by = (None if scores is None else
+          _as_float(_score_array(w, scores, None, pattern.axis), np.float32))
+    k, n = pattern.sizes(view.shape)
+    values_shape, indices_shape = pattern.condensed_shapes(k, n)
+    values = _arrays.raw_empty(values_shape, element)
+    indices = np.empty(indices_shape, np.uint8)
+    window, non_zeros, dropped = pattern.m * pattern.block[0], 0, 0
+    windows = max(_PART // max(n * window, 1), 1)
+    for first in range(0, -(-k // window), windows):
+        part = slice(first * window, (first + windows) * window)
+        at = (slice(None), part) if pattern.axis else part
+        units = slice(first * pattern.n, (first + windows) * pattern.n)
+        rows = slice(units.start * pattern.block[0], units.stop * pattern.block[0])
+        pruned = _arrays.raw_empty(dense[at].shape, element)
+        report, whole = lib.NmPruneReport(), _arrays.raw_tensor(pruned, element)
+        lib.check(lib.runtime.nmPrune(
+            _strided_tensor(dense[at], element),
+            None if by is None else _strided_tensor(by[at], "f32"), native, whole,
+            report))
+        lib.check(lib.runtime.nmCompress(
+            whole, native, lib.text("weight"),
+            _arrays.raw_tensor(values[rows], element),
+            _arrays.raw_tensor(indices[units], "i8")))
+        non_zeros, dropped = non_zeros + report.nonZeros, dropped + report.dropped
+    return (SparseTensor(values, indices, view.shape, pattern, dtype=element),
+            dropped / non_zeros if non_zeros else 0.0)
+
+
+def _strided_tensor(array: np.ndarray, element: str) -> lib.NmTensor:
+    return lib.tensor(array.__array_interface__["data"][0], element, array.shape,
+                      [stride // array.itemsize for stride in array.strides])
 
 
 def _other_axis_differs(w: Any, pattern: Pattern, scores: Any, result: Any) -> bool:

@@ -172,6 +172,29 @@ def test_the_device_gives_what_the_host_gives(monkeypatch, pattern, block, n, k,
     assert on_device._values.flags.writeable, "PyTorch warns of others"
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
+@pytest.mark.parametrize("pattern,block,n,k", PATTERNS)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_pruned_and_compressed_at_once(monkeypatch, rng, pattern, block, n, k, axis,
+                                       dtype):
+    from nm import _prune
+    monkeypatch.setattr(_prune, "_PART", 256)
+    weight = rng.integers(-3, 4, (n, k) if axis else (k, n)).astype(dtype)
+    found = nm.Pattern(*map(int, pattern.split(":")), block, axis)
+    scores = rng.random(weight.shape, dtype=np.float32)
+    for w in (weight, np.asfortranarray(weight)):
+        for by in (None, scores, scores.T.copy().T):
+            got, dropped = _prune.prune_to_sparse(w, found, by)
+            pruned, report = nm.prune(weight, found,
+                                      scores="magnitude" if by is None else by)
+            expected = nm.compress(pruned, found)
+            assert got.values.tobytes() == expected.values.tobytes()
+            assert got.indices.tobytes() == expected.indices.tobytes()
+            assert dropped == report.dropped / max(report.non_zeros, 1)
+    with pytest.raises(nm.ShapeError, match="expected scores of shape"):
+        _prune.prune_to_sparse(weight, found, scores[None])
+
+
 def test_a_nan_stays_on_the_device():
     torch = pytest.importorskip("torch")
     from nm import _on_device

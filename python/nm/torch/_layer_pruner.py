@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from .._errors import Error
+from .._formats import compress
 from .._pattern import Pattern
-from .._prune import SCORES, Pruned, prune, wanda_scores
+from .._prune import SCORES, Pruned, prune, prune_to_sparse, wanda_scores
+from .._sparse import SparseTensor
 from ._inputs import LayerInputs
 
 #: What says how to prune: see nm.torch.sparsify.
@@ -50,15 +52,18 @@ class LayerPruner:
     def prune(self, name: str, layer: nn.Linear, pattern: Pattern,
               x: Tensor | None = None) -> Pruned:
         """The pruned weight of a layer, with its error on `x` where that is given."""
-        weight = layer.weight.detach()
-        given = self._scores(name, layer)
-        if given is None:
-            return prune(weight, pattern, activations=x)
-        if isinstance(given, Tensor):
-            given = given.to(weight.device)
-        if str(given.dtype).rpartition(".")[2] == "bool":
-            return prune(weight, pattern, activations=x, mask=given)
-        return prune(weight, pattern, activations=x, scores=given)
+        return _prune_by(self._scores(name, layer), layer.weight.detach(), pattern, x)
+
+    def condense(self, name: str, layer: nn.Linear, pattern: Pattern
+                 ) -> tuple[SparseTensor, float]:
+        """The pruned weight of a layer, condensed, and the share of its non-zeros that
+        pruning took."""
+        weight, given = layer.weight.detach(), self._scores(name, layer)
+        if weight.device.type == "cpu" and not _is_mask(given):
+            return prune_to_sparse(weight, pattern, given)
+        pruned, report = _prune_by(given, weight, pattern)
+        share = report.dropped / report.non_zeros if report.non_zeros else 0.0
+        return compress(pruned, pattern, name=name), share
 
     def _scores(self, name: str, layer: nn.Linear) -> Any:
         """Scores, a mask, or None for magnitudes."""
@@ -76,3 +81,19 @@ class LayerPruner:
             raise Error(f"expected finite calibration inputs of '{name}', but some are "
                         "not")
         return wanda_scores(layer.weight, norms)
+
+
+def _prune_by(given: Any, weight: Tensor, pattern: Pattern, x: Tensor | None = None
+              ) -> Pruned:
+    """By scores, a mask, or, where there is neither, magnitudes."""
+    if given is None:
+        return prune(weight, pattern, activations=x)
+    if isinstance(given, Tensor):
+        given = given.to(weight.device)
+    if _is_mask(given):
+        return prune(weight, pattern, activations=x, mask=given)
+    return prune(weight, pattern, activations=x, scores=given)
+
+
+def _is_mask(given: Any) -> bool:
+    return given is not None and str(given.dtype).rpartition(".")[2] == "bool"

@@ -95,14 +95,20 @@ class NMLinear(nn.Module):
         Raises:
             PatternError: it breaks it.
         """
-        w = compress(weight, pattern, name=name)
+        return cls._from_own(linear, compress(weight, pattern, name=name), activation)
+
+    @classmethod
+    def _from_own(cls, linear: nn.Linear, w: SparseTensor,
+                  activation: str | None = None) -> NMLinear:
+        """The layer of a dense one with a condensed weight that nothing else knows:
+        its arrays need no copy."""
         layer = cls._without_memory(w, linear.bias, activation)
-        # Nothing else knows the arrays of this weight: they need no copy.
         values, layer.indices = share_tensors(w)
         layer.values = nn.Parameter(
             values, requires_grad=linear.weight.requires_grad
             and _has_gradient(values.dtype))
-        return layer if weight.device.type == "cpu" else layer.to(weight.device)
+        device = linear.weight.device
+        return layer if device.type == "cpu" else layer.to(device)
 
     @classmethod
     def from_sparse(cls, w: SparseTensor, bias: Tensor | None = None,

@@ -178,9 +178,8 @@ class _Sparsifier:
         """
         if not self.pruner.prunes(name):
             return NMLinear.from_dense(layer, pattern, name=name), 0.0
-        weight, report = self.pruner.prune(name, layer, pattern)
-        sparse = NMLinear.from_pruned(layer, weight, pattern, name=name)
-        return sparse, report.dropped / report.non_zeros if report.non_zeros else 0.0
+        w, dropped = self.pruner.condense(name, layer, pattern)
+        return NMLinear._from_own(layer, w), dropped
 
     def _timing(self, layer: nn.Linear, sparse: NMLinear, x: Tensor) -> Timing:
         key = timing_key(layer, sparse.pattern, x)
