@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <thread>
+#include <vector>
 
 using namespace nm;
 
@@ -72,6 +75,27 @@ TEST_F(ModuleTest, CallsWithNoRows) {
                       {Tensor(a, ElementType::F32, {0, 4}), weights[0]},
                       {Tensor(a, ElementType::F32, {0, 3})}),
             "");
+}
+
+TEST_F(ModuleTest, AHundredThreadsLoadAndCall) {
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 100; ++i)
+    threads.emplace_back([i, &right] {
+      Result<Module> own = Module::load(NM_FAKE_MODEL);
+      if (!own || Module::load("none.so"))
+        return;
+      float x[2] = {float(i), 1}, twice[2];
+      int32_t size = 0;
+      Status status =
+          own->function("stats")->call({Tensor(x, ElementType::F32, {2})},
+                                       {Tensor(twice, ElementType::F32, {2}),
+                                        Tensor(&size, ElementType::I32, {1})});
+      right += status && twice[0] == float(2 * i) && size == 2;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(right, 100);
 }
 
 TEST_F(ModuleTest, CopiesStridedTensors) {
