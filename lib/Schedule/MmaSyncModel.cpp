@@ -144,9 +144,7 @@ private:
   bool isInPlace() const { return hasMmaSyncFragments(tile.packing); }
   /// Whether rows of A are not whole words, or not known to be, so that no
   /// asynchronous copies take them.
-  bool isByElements() const {
-    return product.factorOfRows() % 2 != 0;
-  }
+  bool isByElements() const { return product.factorOfRows() % 2 != 0; }
   int64_t squares() const {
     if (!isSpread)
       return ceilDiv(kept, kMatrixSide);

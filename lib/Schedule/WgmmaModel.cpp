@@ -154,11 +154,10 @@ private:
   /// Bytes of A that a thread copies at once: rows start at multiples of m, and
   /// those of terms at whole lines.
   int64_t copyWidth() const {
-    return schedule.terms > 1
-               ? kMaxAccessBytes
-               : std::gcd(product.factorOfRows() *
-                              int64_t(elementSize(product.type)),
-                          kMaxAccessBytes);
+    return schedule.terms > 1 ? kMaxAccessBytes
+                              : std::gcd(product.factorOfRows() *
+                                             int64_t(elementSize(product.type)),
+                                         kMaxAccessBytes);
   }
   double clocksOfBlocks() const;
   double clocksWithProducers() const;

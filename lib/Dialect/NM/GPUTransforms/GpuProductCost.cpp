@@ -48,16 +48,15 @@ static int64_t countTermsToUse(SparseProductOpInterface op) {
   return 1;
 }
 
-/// Elements between rows of a temporary A, as nm-pad-rows lays them out, or what
-/// unknown ones are a multiple of; 0 where it leaves them.
+/// Elements between rows of a temporary A, as nm-pad-rows lays them out, or
+/// what unknown ones are a multiple of; 0 where it leaves them.
 static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor) {
   Type element = op.getAType().getElementType();
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
     return 0;
   int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
   int64_t chunk = getPaddedChunk(columns, isKMajor);
-  return ShapedType::isDynamic(columns) ? chunk
-                                        : llvm::alignTo(columns, chunk);
+  return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
 }
 
 /// Whether `value` is a tensor in memory of its own, which only linalg ops and
