@@ -65,8 +65,9 @@ def both(tmp_path_factory):
         process.terminate()
 
 
-def sparse_layer(k, n, pattern="2:4", **options):
-    return NMLinear.from_dense(nn.Linear(k, n), pattern, prune_weight=True, **options)
+def sparse_layer(k, n, pattern="2:4", bias=True, **options):
+    return NMLinear.from_dense(nn.Linear(k, n, bias), pattern, prune_weight=True,
+                               **options)
 
 
 def feed_forward(pattern="2:4", width=64, inner=128, dtype=torch.float32):
@@ -308,6 +309,20 @@ def check_state(mesh):
 
 def test_state(both):
     both(check_state)
+
+
+def check_parts_are_no_model(mesh):
+    """A part is never taken for the whole."""
+    parallel = sharded(nn.Sequential(sparse_layer(64, 32, bias=False)), mesh,
+                       {"0": ColwiseParallel()})
+    with pytest.raises(nm.Error, match="expected '0' to have all of its weight"):
+        nm.torch.save(parallel, "never-written")
+    with pytest.raises(nm.Error, match="expected the layer to have all of its"):
+        parallel[0].to_dense()
+
+
+def test_parts_are_no_model(both):
+    both(check_parts_are_no_model)
 
 
 def check_compiled(mesh):

@@ -141,7 +141,12 @@ class NMLinear(nn.Module):
 
     def to_dense(self) -> nn.Module:
         """An ``nn.Linear`` with the same weight, zeros included, and the same bias; a
-        sequence of it and the activation where one is fused."""
+        sequence of it and the activation where one is fused.
+
+        Raises:
+            Error: the layer is sharded.
+        """
+        self.check_whole()
         dense = nn.Linear(self.in_features, self.out_features, bias=False,
                           device="meta")
         with torch.no_grad():
@@ -152,6 +157,18 @@ class NMLinear(nn.Module):
         layer = dense if self.activation is None else nn.Sequential(
             dense, ACTIVATION_MODULES[self.activation]())
         return layer.train(self.training)
+
+    def check_whole(self, name: str = "the layer") -> None:
+        """Refuses a layer that nm.torch.parallel has sharded.
+
+        Raises:
+            Error: it is.
+        """
+        if self._shards is not None:
+            raise Error(
+                f"expected {name} to have all of its weight, but this process has a "
+                "part; torch.distributed.checkpoint.state_dict.get_model_state_dict "
+                "with full_state_dict=True gives all of it, for a model in one process")
 
     def sparse_weight(self) -> SparseTensor:
         """The weight that the buffers hold, as it is packed."""

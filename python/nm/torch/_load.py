@@ -69,13 +69,15 @@ def save(model: nn.Module, folder: str | os.PathLike) -> None:
     other tensors as they are, and its configuration where transformers made it.
 
     Raises:
-        Error: an NMLinear has an activation of its own, which no checkpoint has.
+        Error: an NMLinear has an activation of its own, which no checkpoint has, or is
+            sharded.
         OSError: the folder cannot be written.
     """
     target = Path(folder)
     sparse = {name: layer for name, layer in model.named_modules()
               if isinstance(layer, NMLinear)}
     for name, layer in sparse.items():
+        layer.check_whole(f"'{name}'")
         if layer.activation is not None:
             raise Error(f"expected '{name}' without a fused activation, but it has "
                         f"{layer.activation}")
