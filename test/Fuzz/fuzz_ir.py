@@ -25,7 +25,8 @@ import subprocess
 import sys
 import time
 
-SECONDS_OF_BATCH = 10
+# Of a process, and of each mutant that it is given.
+SECONDS_OF_PROCESS, SECONDS_OF_MUTANT = 10, 0.5
 BYTES_OF_PROCESS = 8 << 30
 
 NUMBERS = [0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 1023, 4096,
@@ -222,14 +223,14 @@ class Runner:
         self.executions = 0
         self.place = ""
 
-    def run(self, text, flags):
+    def run(self, text, flags, seconds=SECONDS_OF_PROCESS):
         """The signal that ends nm-opt, 0, or None where it takes too long or too
         much memory."""
         command = [self.nm_opt, "-", *flags, "--split-input-file", "--mlir-disable-threading",
                    "-o", os.devnull]
         try:
             done = subprocess.run(command, input=text.encode(), stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, timeout=SECONDS_OF_BATCH,
+                                  stderr=subprocess.PIPE, timeout=seconds,
                                   preexec_fn=limit_memory)
         except subprocess.TimeoutExpired:
             return None
@@ -249,7 +250,8 @@ class Runner:
     def killers(self, mutants, flags):
         """Those of the mutants that end nm-opt by a signal, which is given with
         each."""
-        outcome = self.run("\n// -----\n".join(mutants), flags)
+        outcome = self.run("\n// -----\n".join(mutants), flags,
+                           SECONDS_OF_PROCESS + SECONDS_OF_MUTANT * len(mutants))
         if outcome == 0 or len(mutants) == 1:
             self.executions += len(mutants)
             self.slow += outcome is None
