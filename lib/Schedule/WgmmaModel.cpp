@@ -105,6 +105,17 @@ bool nm::gathersWgmmaUnits(const Pattern &pattern, int64_t terms) {
   return pattern.m > 1 && (areTiles || mustBe);
 }
 
+Pattern nm::widenUnits(const Pattern &pattern, int64_t columns) {
+  // Those that start at odd columns reach over the ends.
+  int64_t units = columns % pattern.bn == 0
+                      ? columns / pattern.bn
+                      : (columns + pattern.bn - 2) / pattern.bn + 1;
+  Pattern wide = pattern;
+  wide.bn = columns;
+  wide.n = std::min(pattern.m, pattern.n * units);
+  return wide.n == wide.m ? Pattern{1, 1, 1, columns} : wide;
+}
+
 namespace {
 /// The rows of a tile along k.
 struct TileRows {

@@ -1,6 +1,6 @@
 // REQUIRES: ptxas
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>/dev/null | FileCheck %s --check-prefix=PTX --implicit-check-not="ld.local" --implicit-check-not="st.local"
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=simt" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=simt" 2>/dev/null | FileCheck %s --check-prefix=PTX --implicit-check-not="ld.local" --implicit-check-not="st.local"
 
 // Where A goes by way of a staging buffer, the largest tiles fit in registers, also
 // at edges, and A has no other loads.

@@ -1,6 +1,6 @@
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>%t.remarks | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=simt" 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>/dev/null | FileCheck %s --check-prefix=LOCAL
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=simt" 2>/dev/null | FileCheck %s --check-prefix=LOCAL
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 ptx-version=78 opt-level=2 format=llvm" 2>/dev/null | FileCheck %s --check-prefix=OPTIONS
 // RUN: not nm-opt %s --nm-to-nvvm="chip=sm_12" 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not nm-opt %s --nm-to-nvvm="chip=sm_90a ptx-version=78" 2>&1 | FileCheck %s --check-prefix=PTX-VERSION

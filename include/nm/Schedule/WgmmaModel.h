@@ -42,6 +42,12 @@ Result<WgmmaSchedule> selectWgmmaSchedule(const GpuProduct &product,
 /// values that are made of `terms`.
 bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
 
+/// The pattern of units of `columns` columns, at least `pattern.bn`, that every
+/// matrix of `pattern` fits in: each has the rows of all units that it covers.
+/// 4:32 in vectors of 32 is 8:32 in vectors of 64; where that keeps every row,
+/// windows are single rows, as 1:1 in vectors of 64.
+Pattern widenUnits(const Pattern &pattern, int64_t columns);
+
 } // namespace nm
 
 #endif // NM_SCHEDULE_WGMMAMODEL_H

@@ -54,6 +54,6 @@ func.func @with_dense(%x: tensor<256x512xf32>, %up: tensor<512x512xf32, #nm.enco
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x512xf32>) -> tensor<256x512xf32>
   %h = linalg.matmul ins(%x, %up : tensor<256x512xf32>, tensor<512x512xf32, #nm.encoding<3:32, block = 1x32>>) outs(%f : tensor<256x512xf32>) -> tensor<256x512xf32>
   %t = linalg.tanh ins(%h : tensor<256x512xf32>) outs(%e : tensor<256x512xf32>) -> tensor<256x512xf32>
-  %y = linalg.matmul ins(%t, %down : tensor<256x512xf32>, tensor<512x512xf32, #nm.encoding<4:4>>) outs(%f : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %y = linalg.matmul {nm.arithmetic = #nm.arithmetic<ieee>} ins(%t, %down : tensor<256x512xf32>, tensor<512x512xf32, #nm.encoding<4:4>>) outs(%f : tensor<256x512xf32>) -> tensor<256x512xf32>
   return %y : tensor<256x512xf32>
 }

@@ -250,6 +250,19 @@ TEST(WgmmaModel, FillsRowsOfTermsUp) {
             "memory");
 }
 
+TEST(WgmmaModel, WidensUnits) {
+  auto widened = [](Pattern pattern, int64_t columns) {
+    return widenUnits(pattern, columns).str();
+  };
+  EXPECT_EQ(widened({4, 32, 1, 32}, 64), "8:32, block = 1x64");
+  EXPECT_EQ(widened({4, 32, 1, 32}, 128), "16:32, block = 1x128");
+  EXPECT_EQ(widened({1, 16, 4, 16}, 64), "4:16, block = 4x64");
+  EXPECT_EQ(widened({2, 4, 1, 1}, 64), "1:1, block = 1x64");
+  EXPECT_EQ(widened({16, 32, 1, 32}, 64), "1:1, block = 1x64");
+  // Columns 64 to 127 are of units 2 to 5 of 24.
+  EXPECT_EQ(widened({2, 32, 1, 24}, 64), "8:32, block = 1x64");
+}
+
 TEST(WgmmaModel, SaysWhyNot) {
   GpuProduct product = makeProduct({8, 32, 1, 128});
   EXPECT_EQ(whyNot(product), "");

@@ -5,6 +5,7 @@
 #include "GpuProductCost.h"
 #include "GpuStrategy.h"
 #include "SplitK.h"
+#include "WiderUnits.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
@@ -235,6 +236,21 @@ GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
   return reason;
 }
 
+/// Gives `op` the weights of `wider`; the reason, beside `narrower`, the choice
+/// for those that it had.
+static std::string
+takeWiderUnits(SparseProductOpInterface op, const WiderUnits &wider,
+               const ::nm::Result<ScheduleChoice> &narrower) {
+  bool wasDense = isDense(op);
+  makeDense(op, wider.pattern);
+  std::string reason =
+      "weights are taken to be " + wider.pattern.str() + ", which is faster";
+  if (narrower)
+    reason += ": " + describeTime(narrower->microseconds) + " by strategy " +
+              narrower->schedule.getStrategyName().str();
+  return wasDense ? reason : reason + "; " + kDenseMeetsNonFinite.str();
+}
+
 /// Whether `schedule` stores zeros in place of pruned weights.
 static bool fillsUp(SparseProductOpInterface op,
                     ScheduleAttrInterface schedule) {
@@ -274,8 +290,18 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     product.avoidsPrunedWeights = !options.denseFallback && !given;
     chosen = chooseGpuSchedule({op, product, gpu, given, packs});
   }
-  if (onlyCublas || (options.denseFallback && !given))
+  bool mayKeepZeros = options.denseFallback && !given;
+  std::optional<WiderUnits> wider;
+  if (mayKeepZeros)
+    wider = findWiderUnits(op, gpu, chosen);
+  ::nm::Result<ScheduleChoice> narrower = chosen;
+  if (wider)
+    chosen = wider->choice;
+  if (onlyCublas || mayKeepZeros)
     record.reason = chooseDense(op, gpu, chosen);
+  bool isWider = wider && chosen->schedule == wider->choice.schedule;
+  if (isWider)
+    record.reason += "; " + takeWiderUnits(op, *wider, narrower);
   if (!chosen && given)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
@@ -286,7 +312,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     record.reason += "; zeros fill up groups of four weights, and " +
                      kDenseMeetsNonFinite.str();
   record.fallsBack =
-      isa_and_present<CublasScheduleAttr>(chosen->schedule) && !wasDense;
+      !wasDense && (isa_and_present<CublasScheduleAttr>(chosen->schedule) ||
+                    (isWider && isDense(op)));
   return setSchedule(op, gpu, *chosen, std::move(record));
 }
 

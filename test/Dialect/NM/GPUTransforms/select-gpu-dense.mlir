@@ -1,5 +1,5 @@
-// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule="schedule=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90 --nm-select-gpu-schedule="schedule=cublas" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
 
 // Where dense is faster, weights that are loaded become dense.
 // CHECK-LABEL: func.func @dense
@@ -69,7 +69,7 @@ func.func @weights(%a: tensor<?x512xf16>, %v: tensor<512x1000xf16>, %i: tensor<5
 
 // The sparse product is faster, unless an option says otherwise.
 // CHECK-LABEL: func.func @sparse
-// CHECK: schedule #nm.wgmma<
+// CHECK: schedule #nm.simt<
 // GIVEN: error: {{.*}}its weights would have to be decompressed at each call
 // GIVEN: calls cuBLAS with dense weights, as the schedule option says
 // GIVEN-LABEL: func.func @sparse

@@ -1,0 +1,48 @@
+//===- WiderUnits.cpp - Weights with zeros, for wider units ---------------===//
+//
+// The tensor cores multiply f32, as sums of terms, at several times the rate of
+// the CUDA cores, but want 64 columns that keep the same rows of A. 8:32 in
+// vectors of 32 takes 317 us by strategy wgmma at 4096 cubed, as 16:32 in
+// vectors of 64, of which half are zeros, 594.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WiderUnits.h"
+
+#include "GpuProductCost.h"
+
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Schedule/WgmmaModel.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The least columns that strategy wgmma shares rows among, and the most that
+/// it gains from.
+static constexpr int64_t kLeastColumns = 64, kMostColumns = 128;
+/// What it may take of the other's time: the weights take more memory, and
+/// zeros meet infinite activations.
+static constexpr double kWorthIt = 0.9;
+
+std::optional<WiderUnits>
+mlir::nm::findWiderUnits(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                         const ::nm::Result<ScheduleChoice> &chosen) {
+  ::nm::GpuProduct product = getGpuProduct(op);
+  ::nm::Pattern pattern = product.pattern;
+  if (product.terms == 1 || !chip.hasWgmma || whyNotDense(op))
+    return std::nullopt;
+  std::optional<WiderUnits> best;
+  for (int64_t columns = kLeastColumns; columns <= kMostColumns; columns *= 2) {
+    if (pattern.bn % kLeastColumns == 0 || columns < pattern.bn)
+      continue;
+    product.pattern = ::nm::widenUnits(pattern, columns);
+    ::nm::Result<ScheduleChoice> found = getWgmmaStrategy().choose(
+        {op, product, chip, /*given=*/{}, /*packs=*/true});
+    if (found && (!best || found->microseconds < best->choice.microseconds))
+      best = WiderUnits{product.pattern, *found};
+  }
+  if (!best ||
+      (chosen && best->choice.microseconds > kWorthIt * chosen->microseconds))
+    return std::nullopt;
+  return best;
+}
