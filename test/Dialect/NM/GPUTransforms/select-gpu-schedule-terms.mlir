@@ -61,3 +61,24 @@ func.func @long_window(%a: tensor<1000x4096xf32>, %v: tensor<1600x1024xf32> {nm.
     outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
   return %r : tensor<1000x1024xf32>
 }
+
+// Long sums of f32 have totals, which the tiles of terms have not.
+// CHECK-LABEL: func.func @long_sum
+// CHECK: schedule #nm.simt{{.*}}totals = true
+func.func @long_sum(%a: tensor<1000x100000xf32>, %v: tensor<50000x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<50000x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <16:32, block = 1x64>
+    ins(%a, %v, %i : tensor<1000x100000xf32>, tensor<50000x1024xf32>, tensor<50000x16xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// And those of narrow units, which zeros would make as long.
+// CHECK-LABEL: func.func @long_sum_of_elements
+// CHECK-NOT: #nm.wgmma
+// CHECK: return
+func.func @long_sum_of_elements(%a: tensor<1000x40000xf32>, %v: tensor<20000x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<20000x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<1000x40000xf32>, tensor<20000x1024xf32>, tensor<20000x1024xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
