@@ -44,9 +44,9 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
     chosen.pack(pattern);
 }
 
-/// Whether the product is to be as accurate as f32, and so long that one f32 for
-/// all sums of tiles, which the expansion of terms has, is not: of 100 000 equal
-/// products its relative error is 7.9e-6.
+/// Whether the product is to be as accurate as f32, and so long that one f32
+/// for all sums of tiles, which the expansion of terms has, is not: of 100 000
+/// equal products its relative error is 7.9e-6.
 static bool isLongSumOfTerms(const ::nm::GpuProduct &product) {
   constexpr int64_t kAsAccurate = 3;
   return product.terms == kAsAccurate &&
