@@ -49,7 +49,7 @@ struct BenchCase {
   /// Whether the weights are read from memory, not from a cache, in each call:
   /// products of few rows are bound by that in use.
   bool isCold() const { return shape.m <= kMostColdRows; }
-  static constexpr int64_t kMostColdRows = 16;
+  static constexpr int64_t kMostColdRows = 64;
 
   /// The element type of C: that which products are summed in, unless chosen.
   ElementType resultType() const {

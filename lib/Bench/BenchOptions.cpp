@@ -378,7 +378,7 @@ std::string nm::benchHelp() {
       "data in turns with OpenBLAS sgemm (sgemv for one row), on the same\n"
       "number of threads, or with cuBLAS in the same type. Medians are "
       "compared.\n"
-      "With up to 16 rows every call takes weights that no cache holds. "
+      "With up to 64 rows every call takes weights that no cache holds. "
       "Errors\n"
       "are relative to a product in float64. Shares of the roofline are of "
       "the\n"

@@ -49,7 +49,7 @@ static std::vector<BenchCase> script(const std::vector<std::string> &steps) {
   std::vector<BenchCase> cases;
   for (const std::string &step : steps)
     cases.push_back(
-        {{int64_t(cases.size() + 20), 8, 8}, {2, 4}, ElementType::F32, step});
+        {{int64_t(cases.size() + 80), 8, 8}, {2, 4}, ElementType::F32, step});
   return cases;
 }
 
@@ -76,7 +76,7 @@ TEST(MeasureCases, RunsThemAll) {
     std::string printed = testing::internal::GetCapturedStdout();
     ASSERT_TRUE(passed) << passed.error().message;
     EXPECT_TRUE(*passed);
-    EXPECT_EQ(rowsOf(folder.read("a.csv")), "m 20 21 ");
+    EXPECT_EQ(rowsOf(folder.read("a.csv")), "m 80 81 ");
     EXPECT_EQ(printed.find("a script\nm x n x k"), 0u) << printed;
     EXPECT_NE(printed.find("2.00 (2.00-2.00)"), std::string::npos) << printed;
   }
@@ -103,14 +103,14 @@ TEST(MeasureCases, GoesOnAfterFailuresCrashesAndLostDevices) {
   std::string errors = testing::internal::GetCapturedStderr();
   ASSERT_TRUE(passed) << passed.error().message;
   EXPECT_FALSE(*passed);
-  EXPECT_EQ(rowsOf(folder.read("a.csv")), "m 20 22 24 26 ");
+  EXPECT_EQ(rowsOf(folder.read("a.csv")), "m 80 82 84 86 ");
   // One header, whatever number of processes.
   EXPECT_EQ(printed.find("a script"), printed.rfind("a script"));
-  for (const char *message : {"21x8x8 2:4 f32 (fail): no kernel",
-                              "23x8x8 2:4 f32 (crash): the process was ended "
+  for (const char *message : {"81x8x8 2:4 f32 (fail): no kernel",
+                              "83x8x8 2:4 f32 (crash): the process was ended "
                               "by signal 9",
-                              "25x8x8 2:4 f32 (lose): an illegal memory access",
-                              "27x8x8 2:4 f32 (crash): the process was ended "
+                              "85x8x8 2:4 f32 (lose): an illegal memory access",
+                              "87x8x8 2:4 f32 (crash): the process was ended "
                               "by signal 9"})
     EXPECT_NE(errors.find(message), std::string::npos) << errors;
 }

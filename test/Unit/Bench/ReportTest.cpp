@@ -88,7 +88,7 @@ TEST(Summary, TakesGeometricMeans) {
   summary.add({{1, 64, 64}, {2, 4}, ElementType::F16}, 7);
   EXPECT_EQ(summary.text(),
             "\nSpeed-up over the BLAS, geometric mean (least-most):\n"
-            "\nf32, m > 16 (up to 2 shapes)\n\n"
+            "\nf32, m > 64 (up to 2 shapes)\n\n"
             "| | 50.0 % | 87.5 % |\n"
             "| --- | --- | --- |\n"
             "| VW32 | 4.00 (2.00-8.00) | - |\n"
