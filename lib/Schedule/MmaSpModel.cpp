@@ -9,6 +9,7 @@
 
 #include "MmaModel.h"
 #include "SparseOperandModels.h"
+#include "StreamModel.h"
 
 #include "nm/Format/SparseOperand.h"
 
@@ -50,8 +51,12 @@ static constexpr double kBarrier = 40;
 static constexpr double kMeasured = 1.57;
 /// Of a thread beside its sums: fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
-/// Rows of k of a tile.
+/// Rows of k of a tile, or of a slice of one.
 static constexpr int64_t kTileRows = SparseOperand::kStepRows;
+/// Rows of A up to which a block has all, in multiples of those of an
+/// instruction, and registers of a thread that such blocks take at least.
+static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
+static constexpr int64_t kLeastStreamRegisters = 40;
 
 //===----------------------------------------------------------------------===//
 // Candidates
@@ -117,6 +122,42 @@ static constexpr MmaShape kShapes[] = {
     {16, 128, 16, 32},  {16, 64, 16, 16},   {8, 128, 8, 32},
 };
 
+/// Columns of a block of few rows, and the warps that have slices of a tile of
+/// k, a step each. With 64 columns they take 5 % longer.
+static constexpr int64_t kStreamColumns[] = {32, 48};
+static constexpr int64_t kStreamSlices[] = {8, 4};
+
+/// The best tiles of few rows, which are in one block.
+static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
+                                               const GpuChip &chip) {
+  std::optional<GpuSchedule> best;
+  int64_t rows = kMatrixRows;
+  while (rows < product.rows())
+    rows *= 2;
+  for (int64_t columns : kStreamColumns)
+    for (int64_t slices : kStreamSlices) {
+      MmaShape shape{rows, columns, rows, columns};
+      GpuSchedule tile = shape.makeSchedule(slices * kTileRows);
+      tile.sliceK = slices;
+      setSparseFloors(product, chip, operationsPerClock(chip), tile);
+      StreamTile parts;
+      parts.activationBytes = rows * tile.blockK * kMmaBytes;
+      parts.valueBytes = columns * tile.blockK / 2 * kMmaBytes;
+      parts.indexBytes = columns * tile.blockK / 8;
+      // Sums, and operands of two halves of a step.
+      parts.registers = std::max<int64_t>(
+          kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
+      parts.clocks = double(parts.activationBytes + parts.valueBytes) /
+                     kSharedBytesPerClock;
+      std::optional<GpuSchedule> found =
+          chooseStages(product, chip, parts, tile);
+      if (found && shape.hasRegisters(product.k / 2) &&
+          (!best || found->microseconds < best->microseconds))
+        best = found;
+    }
+  return best;
+}
+
 static std::optional<GpuSchedule> choose(const GpuProduct &product,
                                          const GpuChip &chip) {
   MmaChoice choice(product, chip);
@@ -127,7 +168,13 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
     setSparseFloors(product, chip, operationsPerClock(chip), tile);
     choice.visit<Estimate>(tile);
   }
-  return choice.best;
+  if (product.rows() > kMaxStreamRows)
+    return choice.best;
+  // Where columns are few, parts of k in blocks of their own are faster.
+  std::optional<GpuSchedule> stream = chooseStream(product, chip);
+  bool isFaster = stream && (!choice.best ||
+                             stream->microseconds < choice.best->microseconds);
+  return isFaster ? stream : choice.best;
 }
 
 Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,

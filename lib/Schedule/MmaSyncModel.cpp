@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MmaModel.h"
+#include "StreamModel.h"
 
 #include <algorithm>
 #include <numeric>
@@ -78,6 +78,16 @@ static int64_t panelOf(const Pattern &pattern, int64_t blockN) {
   return std::gcd(pattern.bn & -pattern.bn, blockN);
 }
 
+/// Rows of a row-major A up to which lanes gather its elements; more are
+/// transposed before.
+static constexpr int64_t kMaxRowMajorRows = 16;
+/// The longest tiles of those, clocks that a warp's gather and product of 16
+/// kept rows takes a multiprocessor (11.6 us in all for 8:32 of 32 columns at
+/// 4096 x 11008), and registers of a thread beside its sums.
+static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48;
+static constexpr double kGatherClocks = 40;
+/// What six of their kernels took over the estimate: 1.15 to 1.36.
+static constexpr double kMeasuredStream = 1.2;
 /// Windows that ldmatrix takes a row of each at once.
 static constexpr int64_t kWindows = 8;
 /// Rows of a block below which weights are staged by several tiles ahead.
@@ -91,7 +101,8 @@ PanelPacking nm::chooseMmaSyncPacking(const Pattern &pattern,
   PanelPacking packing;
   packing.panel = panelOf(pattern, tile.blockN);
   packing.indexBits = 8;
-  int64_t windows = ceilDiv(tile.blockK, pattern.windowRows());
+  // Of a slice.
+  int64_t windows = ceilDiv(tile.blockK, pattern.windowRows() * tile.sliceK);
   int64_t power = pattern.n & -pattern.n;
   if (windows % kWindows == 0 && pattern.bk == 1 && power > 1 && !tile.pack &&
       tile.blockM >= kFewBlockRows) {
@@ -224,6 +235,8 @@ public:
       : product(product), chip(chip), choice(product, chip) {}
 
   std::optional<GpuSchedule> run() {
+    if (!product.isKMajor)
+      return runStream();
     for (const MmaShape &shape : kShapes)
       if (fits(shape))
         for (int64_t windows = 1; isWorthwhile(windows); ++windows)
@@ -250,6 +263,10 @@ private:
            rows - pattern.windowRows() < product.k;
   }
   void visitTile(const MmaShape &shape, int64_t windows);
+  void setFloorsOf(GpuSchedule &tile) const;
+  /// Tiles of few rows of a row-major A.
+  std::optional<GpuSchedule> runStream() const;
+  std::optional<GpuSchedule> streamTile(int64_t slices, int64_t windows) const;
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -261,12 +278,7 @@ void Search::visitTile(const MmaShape &shape, int64_t windows) {
   const Pattern &pattern = product.pattern;
   GpuSchedule tile = shape.makeSchedule(windows * pattern.windowRows());
   tile.packing = chooseMmaSyncPacking(pattern, tile);
-  double kept = double(pattern.condensedRows(product.k)), n = double(product.n);
-  // Weights, and an index of a byte for each unit.
-  double weightBytes =
-      kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
-  setLeastTimes(product, chip, operationsPerClock(chip), kept, weightBytes,
-                tile);
+  setFloorsOf(tile);
   PanelPacking lists;
   lists.panel = tile.packing.panel;
   lists.colInfo = shape.blockN;
@@ -284,6 +296,61 @@ void Search::visitTile(const MmaShape &shape, int64_t windows) {
   }
 }
 
+void Search::setFloorsOf(GpuSchedule &tile) const {
+  const Pattern &pattern = product.pattern;
+  double kept = double(pattern.condensedRows(product.k)), n = double(product.n);
+  // Weights, and an index of a byte for each unit.
+  double weightBytes =
+      kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
+  setLeastTimes(product, chip, operationsPerClock(chip), kept, weightBytes,
+                tile);
+}
+
+/// A warp of a slice has all columns of the block, of one unit, for it takes
+/// the rows of another one after the other.
+std::optional<GpuSchedule> Search::streamTile(int64_t slices,
+                                              int64_t windows) const {
+  constexpr int64_t kMostColumns = 64;
+  const Pattern &pattern = product.pattern;
+  int64_t columns = std::max(kMatrixSide, panelOf(pattern, kMostColumns)),
+          rows = slices * windows * pattern.windowRows();
+  MmaShape shape{kMatrixSide, columns, kMatrixSide, columns};
+  GpuSchedule tile = shape.makeSchedule(rows);
+  tile.sliceK = slices;
+  tile.packing = chooseMmaSyncPacking(pattern, tile);
+  setFloorsOf(tile);
+  int64_t kept = slices * windows * pattern.keptRows();
+  int64_t units = columns / std::min(columns, tile.packing.panel);
+  StreamTile parts;
+  parts.activationBytes = kMatrixSide * rows * kMmaBytes;
+  parts.valueBytes = kept * columns * kMmaBytes;
+  parts.indexBytes = kept / pattern.bk * units;
+  parts.registers = shape.sumsOfThread() + kStreamRegisters;
+  parts.clocks = kGatherClocks * double(slices * units) *
+                 double(ceilDiv(windows * pattern.keptRows(), kMatrixSide));
+  if (!shape.hasRegisters(pattern.condensedRows(product.k)))
+    return std::nullopt;
+  std::optional<GpuSchedule> best = chooseStages(product, chip, parts, tile);
+  if (best)
+    best->microseconds *= kMeasuredStream;
+  return best;
+}
+
+std::optional<GpuSchedule> Search::runStream() const {
+  std::optional<GpuSchedule> best;
+  for (int64_t slices : {8, 4, 2, 1})
+    for (int64_t windows : {1, 2, 4, 8}) {
+      int64_t rows = slices * windows * product.pattern.windowRows();
+      // One tile may be longer than k, not more of them.
+      if (rows > kMaxStreamTileRows && slices * windows > 1)
+        continue;
+      std::optional<GpuSchedule> found = streamTile(slices, windows);
+      if (found && (!best || found->microseconds < best->microseconds))
+        best = found;
+    }
+  return best;
+}
+
 /// Why the strategy does not have the product, if so.
 static std::optional<std::string> whyNot(const GpuProduct &product) {
   if (product.isVector)
@@ -294,8 +361,10 @@ static std::optional<std::string> whyNot(const GpuProduct &product) {
   if (product.pattern.bn % 8 != 0)
     return "units of a multiple of 8 columns, but got " +
            std::to_string(product.pattern.bn);
-  if (!product.isKMajor)
-    return "activations whose m are contiguous, but got row-major ones";
+  if (!product.isKMajor && product.rows() > kMaxRowMajorRows)
+    return "activations whose m are contiguous, or at most " +
+           std::to_string(kMaxRowMajorRows) + " rows of them, but got " +
+           std::to_string(product.rows()) + " that are row-major";
   return std::nullopt;
 }
 

@@ -22,7 +22,8 @@ KeptOrder::Row KeptOrder::findRow(ThreadEmitter &emitter, Value k,
     int64_t first = 2 * (square % squaresOfWindows());
     if (rowsOfSquare(square) < kSquare)
       number = emitter.i32(0);
-    return {emitter.add(inEight, square / squaresOfWindows() * kWindows),
+    return {inTile(emitter, emitter.add(inEight, square / squaresOfWindows() *
+                                                     kWindows)),
             emitter.add(number, first)};
   }
   int64_t first = square * kSquare, last = first + rowsOfSquare(square) - 1;
@@ -31,7 +32,8 @@ KeptOrder::Row KeptOrder::findRow(ThreadEmitter &emitter, Value k,
     row = emitter.least(row, emitter.i32(last));
   // Rows that are all of one window need no division.
   if (first / ofWindow == last / ofWindow)
-    return {emitter.i32(first / ofWindow),
+    return {inTile(emitter, emitter.i32(first / ofWindow)),
             emitter.sub(row, emitter.i32(first / ofWindow * ofWindow))};
-  return {emitter.div(row, ofWindow), emitter.rem(row, ofWindow)};
+  return {inTile(emitter, emitter.div(row, ofWindow)),
+          emitter.rem(row, ofWindow)};
 }

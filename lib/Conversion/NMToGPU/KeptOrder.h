@@ -22,6 +22,13 @@ public:
   KeptOrder(const ::nm::Pattern &pattern, int64_t windows)
       : pattern(pattern), windows(windows) {}
 
+  /// Of a part of the tile that starts at window `first`, an i32.
+  void startAt(Value first) { firstWindow = first; }
+  /// The number in the tile of window `number`.
+  Value inTile(ThreadEmitter &emitter, Value number) const {
+    return firstWindow ? emitter.add(firstWindow, number) : number;
+  }
+
   static constexpr int64_t kWindows = 8, kSquare = 16;
 
   bool isSpread() const { return windows % kWindows == 0; }
@@ -41,13 +48,15 @@ public:
   struct Row {
     Value window, number;
   };
-  /// The row at place `k`, an i32, of a square, or another where it has none.
+  /// The row at place `k`, an i32, of a square, or another where it has none,
+  /// with its window in the tile.
   Row findRow(ThreadEmitter &emitter, Value k, int64_t square) const;
 
 private:
   ::nm::Pattern pattern;
-  /// Of the tile.
+  /// Of the tile, or of the part.
   int64_t windows;
+  Value firstWindow;
 };
 
 } // namespace mlir::nm

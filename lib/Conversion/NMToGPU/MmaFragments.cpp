@@ -180,6 +180,10 @@ static Value shuffle(ThreadEmitter &emitter, NVVM::ShflKind kind, Value value,
                               /*return_value_and_is_valid=*/UnitAttr());
 }
 
+Value mlir::nm::shuffleFrom(ThreadEmitter &emitter, Value value, Value lane) {
+  return shuffle(emitter, NVVM::ShflKind::idx, value, lane);
+}
+
 static Value select(ThreadEmitter &emitter, Value condition, Value a, Value b) {
   return arith::SelectOp::create(emitter.builder, emitter.loc, condition, a, b);
 }
@@ -216,8 +220,8 @@ SmallVector<Value> mlir::nm::transposeMatrix(ThreadEmitter &emitter,
   SmallVector<Value> result;
   for (int64_t i = 0; i < int64_t(values.size()); ++i) {
     Value from = emitter.add(first, 4 * i);
-    Value even = shuffle(emitter, NVVM::ShflKind::idx, values[0], from);
-    Value next = shuffle(emitter, NVVM::ShflKind::idx, values[1], from);
+    Value even = shuffleFrom(emitter, values[0], from);
+    Value next = shuffleFrom(emitter, values[1], from);
     result.push_back(select(emitter, odd, next, even));
   }
   return result;

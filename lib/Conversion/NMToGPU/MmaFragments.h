@@ -98,6 +98,9 @@ void clearRows(ThreadEmitter &emitter, const MmaLane &lane, MmaRole role,
 void multiply(ThreadEmitter &emitter, Type type, ArrayRef<Value> rows,
               ArrayRef<Value> columns, MutableArrayRef<Value> sums);
 
+/// The `value` of lane `lane`, an i32.
+Value shuffleFrom(ThreadEmitter &emitter, Value value, Value lane);
+
 /// Of two rows of eight values, of which each of four neighbouring lanes has
 /// two: an even lane gets the four of the first that start at column
 /// 4 (pair / 2), an odd lane those of the second.

@@ -59,13 +59,20 @@ public:
                             SparseProductOpInterface product,
                             ArrayRef<Value> sums) override;
   int64_t rowsOfTile(SparseProductOpInterface) const override {
-    return tile.k / 2;
+    return steps() * SparseOperand::kStepValues;
   }
 
 private:
   bool areRowsOfN() const override { return true; }
   int64_t blocks() const { return rowSquares(); }
-  int64_t steps() const { return tile.k / SparseOperand::kStepRows; }
+  /// Of a slice.
+  int64_t steps() const {
+    return tile.k / SparseOperand::kStepRows / tile.sliceK;
+  }
+  /// Step `number` of the warp's slice in the tile, i32.
+  Value stepOfTile(ThreadEmitter &emitter, int64_t number) const {
+    return emitter.add(emitter.mul(slice, steps()), number);
+  }
 
   HalfOperands load(ThreadEmitter &emitter, SpMMOp op, const Half &half);
   Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
@@ -101,7 +108,7 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
       words.push_back(loadMetadata(
           emitter, indices,
           emitter.add(emitter.div(firstColumn, kSquareSide), block),
-          emitter.i32(step), emitter.mul(lane->lane, 4)));
+          stepOfTile(emitter, step), emitter.mul(lane->lane, 4)));
   return words;
 }
 
@@ -110,14 +117,16 @@ Value MmaSpExpansion::placeOfA(ThreadEmitter &emitter, const Half &half,
                                int64_t fragment) {
   int64_t k =
       half.step * SparseOperand::kStepRows + half.number * kInstructionK;
+  Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
   Value m = emitter.add(firstRow, fragment * kMatrixSide);
   MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
   // Four matrices of 8 x 8, one after the other along k.
   if (isKMajor)
-    return rows.placeWord(rows.placeRow(emitter.add(lane->lane, k)), m, 0);
+    return rows.placeWord(
+        rows.placeRow(emitter.add(emitter.add(firstK, lane->lane), k)), m, 0);
   Value row = emitter.add(m, emitter.rem(lane->lane, kMatrixSide));
   Value word = emitter.mul(emitter.div(lane->lane, kMatrixSide), kMatrixSide);
-  return rows.placeWord(rows.placeRow(row), word, k);
+  return rows.placeWord(rows.placeRow(row), emitter.add(firstK, word), k);
 }
 
 HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
@@ -133,7 +142,8 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
     Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
     Value loaded = vector::LoadOp::create(
         builder, loc, VectorType::get(perLane, type), op.getValues(),
-        ValueRange{emitter.toIndex(panel), emitter.index(half.step),
+        ValueRange{emitter.toIndex(panel),
+                   emitter.toIndex(stepOfTile(emitter, half.step)),
                    emitter.toIndex(place)},
         /*nontemporal=*/false, llvm::MaybeAlign(16));
     SquareWords words;

@@ -37,15 +37,19 @@ public:
   }
 
 private:
-  /// The row of A's tile that the lane names in a step, and the first of its
-  /// columns there.
+  /// Where the lane finds a step's activations. Of a k-major tile it names a
+  /// row to ldmatrix, from `column` on; of a row-major one it loads those of
+  /// four k, `ks`, itself.
   struct RowOfStep {
     MatrixRows rows;
     MatrixRows::RowPlace place;
     Value column;
+    std::array<Value, 4> ks;
   };
 
   bool areRowsOfN() const override { return areWeightsRows; }
+  /// Of all slices.
+  int64_t keptRowsOfTile() const { return order.keptRows() * tile.sliceK; }
   int64_t units() const { return tile.warpN / unitColumns; }
   SmallVector<MmaStep> getSteps() const;
 
@@ -73,6 +77,9 @@ private:
                                        ArrayRef<Value> chunks,
                                        const MmaStep &step) const;
   RowOfStep findRow(ThreadEmitter &emitter, const MmaStep &step);
+  std::array<Value, 4> findKs(ThreadEmitter &emitter, Value named) const;
+  SquareWords gatherSquare(ThreadEmitter &emitter, Value elements,
+                           RowOfStep &row, int64_t m) const;
   SmallVector<SquareWords> loadWeights(ThreadEmitter &emitter, Value elements,
                                        const MmaStep &step);
   void multiplySquare(ThreadEmitter &emitter, const MmaStep &step, int64_t m,
@@ -85,6 +92,8 @@ private:
 
   ::nm::Pattern pattern;
   Type type;
+  /// Whether A's tile is [k x m].
+  bool isKMajor;
   std::vector<::nm::BitXor> swizzleOfA;
   ::nm::PanelPacking packing;
   /// Columns of a panel, which have one unit.

@@ -4,7 +4,8 @@
 // memory by ldmatrix, transposed, as both lie there with the columns of one k
 // side by side: the weights' kept rows as they are, and of A's tile, for each
 // unit of weights, the rows that its indices name. Each lane names one row, so
-// that the gather costs no more than a dense operand.
+// that the gather costs no more than a dense operand. Of a row-major A, which
+// has few rows, lanes load single elements: see MmaSyncGather.cpp.
 //
 // The 16 rows of a product are columns of the weights where C is transposed,
 // and rows of A where it is not, so that a lane's sums are neighbours in C. Of
@@ -35,11 +36,12 @@ MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
     : WarpExpansion(tile, {tile.warpM, tile.warpN}),
       pattern(op.getPattern().getPattern()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
-      swizzleOfA(
-          *mlir::nm::getMatrixSwizzle(cast<MemRefType>(op.getA().getType()))),
+      isKMajor(op.getTransposeA()), swizzleOfA(*mlir::nm::getMatrixSwizzle(
+                                        cast<MemRefType>(op.getA().getType()))),
       packing(op.getPanelPacking().getPacking()), panel(packing.panel),
-      order(pattern, cast<MemRefType>(op.getA().getType()).getDimSize(0) /
-                         pattern.windowRows()),
+      order(pattern,
+            cast<MemRefType>(op.getA().getType()).getDimSize(op.getKDimOfA()) /
+                pattern.windowRows() / tile.sliceK),
       isInPlace(readsWeightsInPlace(op.getPanelPacking())),
       swizzleOfValues(getSwizzleOfValues(op)),
       unitColumns(std::min(panel, tile.warpN)),
@@ -139,21 +141,27 @@ MmaSyncExpansion::Loader::loadWeights(const MmaStep &step) {
 
 MmaSyncExpansion::RowOfStep MmaSyncExpansion::findRow(ThreadEmitter &emitter,
                                                       const MmaStep &step) {
-  MatrixRows rows(emitter, tile.m, swizzleOfA);
+  MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
   MatrixAddress address = lane->addressFor(emitter, roleOfActivations());
-  MatrixRows::RowPlace place = rows.placeRow(
-      rowOfA(emitter, order.findRow(emitter, address.k, step.square), step));
+  Value named =
+      rowOfA(emitter, order.findRow(emitter, address.k, step.square), step);
+  if (!isKMajor)
+    return {std::move(rows), {}, {}, findKs(emitter, named)};
+  MatrixRows::RowPlace place = rows.placeRow(named);
   Value column = emitter.add(firstRow, emitter.mul(address.half, kMatrixSide));
-  return {std::move(rows), place, column};
+  return {std::move(rows), place, column, {}};
 }
 
 SquareWords MmaSyncExpansion::Loader::loadActivations(const MmaStep &step,
                                                       RowOfStep &row,
                                                       int64_t m) {
   SquareWords words =
-      loadMatrices(emitter, activations,
-                   row.rows.placeWord(row.place, row.column, m * kSquareSide),
-                   /*transpose=*/true);
+      expansion.isKMajor
+          ? loadMatrices(
+                emitter, activations,
+                row.rows.placeWord(row.place, row.column, m * kSquareSide),
+                /*transpose=*/true)
+          : expansion.gatherSquare(emitter, activations, row, m);
   clearRows(emitter, *expansion.lane, expansion.roleOfActivations(),
             expansion.order.rowsOfSquare(step.square), words);
   return words;
@@ -173,6 +181,8 @@ int64_t MmaSyncExpansion::countWords() const {
 SmallVector<Value> MmaSyncExpansion::begin(OpBuilder &builder, Location loc) {
   SmallVector<Value> carried = WarpExpansion::begin(builder, loc);
   ThreadEmitter emitter{builder, loc};
+  if (tile.sliceK > 1)
+    order.startAt(emitter.mul(slice, order.keptRows() / pattern.keptRows()));
   carried.append(countWords(), emitter.zero(builder.getI32Type()));
   return carried;
 }
@@ -261,17 +271,16 @@ static LogicalResult verifyStaged(SpMMOp op, const GpuTile &tile) {
   auto isStaged = [&](Value operand, int64_t columns) {
     auto type = cast<MemRefType>(operand.getType());
     return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) &&
-           type.getShape().back() == columns &&
+           type.getShape().back() == columns && columns % kMatrixSide == 0 &&
            mlir::nm::getMatrixSwizzle(type);
   };
   PackingAttr packing = op.getPanelPacking();
-  if (op.getTransposeA() && isStaged(op.getA(), tile.m) &&
+  if (isStaged(op.getA(), op.getTransposeA() ? tile.m : tile.k) &&
       (readsWeightsInPlace(packing) ||
        isStaged(op.getValues(), packing.getPanel())))
     return success();
   return op.emitOpError() << "expected swizzled operands in workgroup memory, "
-                             "with A k-major, as nm-stage-shared-memory makes "
-                             "them";
+                             "as nm-stage-shared-memory makes them";
 }
 
 FailureOr<std::unique_ptr<TileExpansion>>

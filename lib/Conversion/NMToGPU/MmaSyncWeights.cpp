@@ -65,7 +65,7 @@ void MmaSyncExpansion::placeLoadsAhead(OpBuilder &builder) {
 SmallVector<Value> MmaSyncExpansion::loadPositions(ThreadEmitter &emitter,
                                                    Value indices) const {
   MatrixAddress address = lane->addressFor(emitter, roleOfActivations());
-  int64_t units = order.keptRows() / pattern.bk;
+  int64_t units = keptRowsOfTile() / pattern.bk;
   SmallVector<Value> positions;
   for (const MmaStep &step : getSteps()) {
     Value column = emitter.add(firstColumn, step.unit * unitColumns);
@@ -101,7 +101,7 @@ SmallVector<Value> MmaSyncExpansion::loadIndexRows(ThreadEmitter &emitter,
       for (int64_t i = 0; i < perWindow; ++i) {
         Value number = emitter.add(emitter.mul(row.window, perWindow), i);
         number = clampToDim(emitter, indices, 1, emitter.toIndex(number),
-                            order.keptRows() / packing.indexRows);
+                            keptRowsOfTile() / packing.indexRows);
         Value loaded = vector::LoadOp::create(
             builder, emitter.loc,
             VectorType::get(packing.indexRows, builder.getI8Type()), indices,
@@ -180,7 +180,8 @@ SmallVector<Value> MmaSyncExpansion::loadChunks(ThreadEmitter &emitter,
   OpBuilder &builder = emitter.builder;
   int64_t rows = packing.chunkRows, perWindow = pattern.n / rows;
   Value window =
-      emitter.add(lane->pair, group / perWindow * KeptOrder::kWindows);
+      order.inTile(emitter, emitter.add(lane->pair, group / perWindow *
+                                                        KeptOrder::kWindows));
   SmallVector<Value> words;
   for (int64_t n = 0; n < tile.warpN; n += kMatrixSide)
     for (int64_t half : {0, 1}) {
@@ -191,7 +192,7 @@ SmallVector<Value> MmaSyncExpansion::loadChunks(ThreadEmitter &emitter,
           group % perWindow);
       Value wanted = emitter.toIndex(chunk);
       Value row =
-          clampToDim(emitter, values, 1, wanted, order.keptRows() / rows);
+          clampToDim(emitter, values, 1, wanted, keptRowsOfTile() / rows);
       Value place =
           emitter.toIndex(emitter.mul(emitter.rem(column, panel), rows));
       Value loaded = vector::LoadOp::create(
@@ -273,7 +274,7 @@ SmallVector<SquareWords> MmaSyncExpansion::loadWeights(ThreadEmitter &emitter,
     MatrixRows::RowPlace inPanel = row;
     inPanel.start =
         emitter.add(row.start, emitter.mul(emitter.div(column, panel),
-                                           order.keptRows() * panel));
+                                           keptRowsOfTile() * panel));
     squares.push_back(
         loadMatrices(emitter, elements,
                      rows.placeWord(inPanel, emitter.rem(column, panel), 0),

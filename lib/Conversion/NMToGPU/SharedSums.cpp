@@ -10,6 +10,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -17,24 +19,27 @@ using namespace mlir::nm;
 static constexpr int64_t kLinesAtOnce = 4;
 
 SharedSums::SharedSums(ThreadEmitter given, int64_t rows, int64_t columns,
-                       int64_t padding, int64_t blocks)
+                       int64_t padding, int64_t blocks, int64_t slices)
     : emitter(given), rows(rows), columns(columns), stride(columns + padding),
-      blocks(blocks) {
+      blocks(blocks), slices(slices) {
   OpBuilder &builder = emitter.builder;
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
   auto layout =
       StridedLayoutAttr::get(builder.getContext(), /*offset=*/0, {stride, 1});
-  auto alloc = memref::AllocOp::create(
-      builder, emitter.loc,
-      MemRefType::get({rows, columns}, builder.getF32Type(), layout, space));
+  auto alloc = memref::AllocOp::create(builder, emitter.loc,
+                                       MemRefType::get({slices * rows, columns},
+                                                       builder.getF32Type(),
+                                                       layout, space));
   alloc->setAttr(kOverlaysTiles, builder.getUnitAttr());
   buffer = alloc;
   // Others may still read the last tile.
   gpu::BarrierOp::create(builder, emitter.loc);
 }
 
-void SharedSums::put(Value row, Value column, Value sums) {
+void SharedSums::put(Value row, Value column, Value sums, Value slice) {
+  if (slice)
+    row = emitter.add(emitter.mul(emitter.toIndex(slice), rows), row);
   int64_t count = cast<VectorType>(sums.getType()).getNumElements();
   vector::StoreOp::create(emitter.builder, emitter.loc, sums, buffer,
                           ValueRange{row, column}, /*nontemporal=*/false,
@@ -51,17 +56,27 @@ Value SharedSums::loadPart(Value row, Value column, int64_t width) {
   OpBuilder &builder = emitter.builder;
   auto type = VectorType::get(width, builder.getF32Type());
   int64_t bytes = width * int64_t(sizeof(float));
-  Value sum = vector::LoadOp::create(
-      builder, emitter.loc, type, buffer, ValueRange{row, column},
-      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  SmallVector<Value> parts;
+  for (int64_t slice = 0; slice < slices; ++slice)
+    parts.push_back(vector::LoadOp::create(
+        builder, emitter.loc, type, buffer,
+        ValueRange{emitter.add(row, slice * rows), column},
+        /*nontemporal=*/false, llvm::MaybeAlign(bytes)));
   Value place = emitter.add(emitter.mul(row, stride), column);
-  for (Value other :
-       cluster->loadOthers(type, emitter.mul(place, sizeof(float)), bytes))
-    sum = arith::AddFOp::create(builder, emitter.loc, sum, other);
+  for (int64_t slice = 0; slice < slices; ++slice)
+    llvm::append_range(
+        parts, cluster->loadOthers(
+                   type,
+                   emitter.mul(emitter.add(place, slice * rows * stride),
+                               sizeof(float)),
+                   bytes));
+  Value sum = parts.front();
+  for (Value part : ArrayRef(parts).drop_front())
+    sum = arith::AddFOp::create(builder, emitter.loc, sum, part);
   return sum;
 }
 
-SharedSums::Line SharedSums::load(Value number, int64_t perLine) {
+TileLine SharedSums::load(Value number, int64_t perLine) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   int64_t linesOfRow = columns / perLine,
@@ -79,16 +94,17 @@ SharedSums::Line SharedSums::load(Value number, int64_t perLine) {
   return {row, column, line};
 }
 
-void SharedSums::forEachLines(Value thread, int64_t threads, int64_t perLine,
-                              llvm::function_ref<void(ArrayRef<Line>)> take) {
+void SharedSums::storeTo(TileStores &stores, const GpuTile &tile, Value thread,
+                         int64_t perLine) {
   OpBuilder &builder = emitter.builder;
+  int64_t threads = tile.threads();
   if (Value rank = cluster->getRank()) {
     thread = emitter.add(emitter.mul(rank, threads), thread);
     threads *= blocks;
   }
   int64_t count = rows * columns / perLine;
   int64_t atOnce =
-      count % threads == 0 ? std::min(count / threads, kLinesAtOnce) : 1;
+      count % threads == 0 ? std::gcd(count / threads, kLinesAtOnce) : 1;
   auto loop = scf::ForOp::create(builder, emitter.loc, emitter.index(0),
                                  emitter.index(llvm::alignTo(count, threads)),
                                  emitter.index(atOnce * threads));
@@ -103,9 +119,9 @@ void SharedSums::forEachLines(Value thread, int64_t threads, int64_t perLine,
   if (count % threads != 0)
     isThere = emitter.less(first, emitter.index(count));
   emitter.onlyIf(isThere, [&] {
-    SmallVector<Line> lines;
+    SmallVector<TileLine> lines;
     for (int64_t i = 0; i < atOnce; ++i)
       lines.push_back(load(emitter.add(first, i * threads), perLine));
-    take(lines);
+    stores.store(lines, tile);
   });
 }

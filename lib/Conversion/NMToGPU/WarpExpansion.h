@@ -11,8 +11,8 @@
 namespace mlir::nm {
 
 /// The expansion of a tile that warps multiply by mma.sync or mma.sp, each a
-/// part [m, n] of it. The sums of a lane are four for each matrix of 16 rows
-/// and 8 columns.
+/// part [m, n] of it and, where there are slices, a part of its k. The sums of
+/// a lane are four for each matrix of 16 rows and 8 columns.
 class WarpExpansion : public TileExpansion {
 public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
@@ -44,6 +44,12 @@ protected:
   std::optional<MmaLane> lane;
   /// Of the warp's part in the block's tile, i32.
   Value firstRow, firstColumn;
+  /// The part of a tile's k that the warp has, i32; 0 where it has all.
+  Value slice;
+
+private:
+  void storeParts(ThreadEmitter &emitter, TileStores &stores,
+                  ArrayRef<TileLine> lines, bool isTransposed);
 };
 
 } // namespace mlir::nm

@@ -243,13 +243,5 @@ void WarpgroupExpansion::storeShared(ThreadEmitter &emitter, SpMMOp op,
           .getElementType();
   int64_t perLine = kStoreBytes * 8 / stored.getIntOrFloatBitWidth();
   TileStores stores(builder, op, c, initial, epilogue, perLine);
-  shared.forEachLines(
-      thread, tile.threads(), perLine, [&](ArrayRef<SharedSums::Line> lines) {
-        stores.store(llvm::map_to_vector(
-                         lines,
-                         [](const SharedSums::Line &line) {
-                           return TileLine{line.row, line.column, line.sums};
-                         }),
-                     tile);
-      });
+  shared.storeTo(stores, tile, thread, perLine);
 }

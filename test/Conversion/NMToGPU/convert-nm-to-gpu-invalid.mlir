@@ -15,7 +15,7 @@ func.func @not_staged(%a: memref<32x128xf32>, %v: memref<64x64xf32>, %i: memref<
 
 func.func @not_staged_by_matrices(%a: memref<32x64xf16>, %v: memref<4x16x32xf16>, %i: memref<4x16x1xi8>, %c: memref<64x128xf16>) {
   scf.forall (%m) in (1) {
-    // expected-error @+1 {{expected swizzled operands in workgroup memory, with A k-major, as nm-stage-shared-memory makes them}}
+    // expected-error @+1 {{expected swizzled operands in workgroup memory, as nm-stage-shared-memory makes them}}
     nm.spmm <16:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8>
       schedule #nm.mma_sync<block = [64, 128, 32], warp = [32, 32]>
       ins(%a, %v, %i : memref<32x64xf16>, memref<4x16x32xf16>, memref<4x16x1xi8>)

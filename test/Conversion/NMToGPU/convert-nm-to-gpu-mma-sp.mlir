@@ -23,3 +23,30 @@ func.func @tile(%a: memref<8x64xf16>, %v: memref<1x1x512xf16>, %i: memref<1x1x12
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Two warps take a step of 64 rows of the tile each, and put their sums where a
+// thread finds both.
+// CHECK-LABEL: func.func @slices
+// CHECK: gpu.launch
+// CHECK: %[[WARP:.*]] = arith.divui %{{.*}}, %c32_i32
+// CHECK: %[[SLICE:.*]] = arith.index_castui %[[WARP]]
+// CHECK: vector.load %{{.*}}[%c0, %[[SLICE]], %{{.*}}] {{.*}} : memref<1x2x512xf16{{.*}}, vector<8xf16>
+// CHECK: nvvm.mma.sp.sync
+// CHECK: nvvm.mma.sp.sync
+// CHECK-NOT: nvvm.mma.sp.sync
+// CHECK: gpu.barrier
+// CHECK: %[[FIRST:.*]] = arith.muli %[[SLICE]], %c8
+// CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]]
+// CHECK: vector.store %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] {{.*}} : memref<16x16xf32
+// CHECK: gpu.barrier
+// CHECK: %[[A:.*]] = vector.load %{{.*}} : memref<16x16xf32
+// CHECK: %[[B:.*]] = vector.load %{{.*}} : memref<16x16xf32
+// CHECK: arith.addf %[[A]], %[[B]]
+func.func @slices(%a: memref<8x128xf16>, %v: memref<1x2x512xf16>, %i: memref<1x2x128xi8>, %c: memref<8x16xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [8, 16, 128], warp = [8, 16], slice_k = 2>
+      ins(%a, %v, %i : memref<8x128xf16>, memref<1x2x512xf16>, memref<1x2x128xi8>)
+      outs(%c : memref<8x16xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

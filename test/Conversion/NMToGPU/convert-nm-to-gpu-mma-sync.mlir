@@ -137,3 +137,20 @@ func.func @in_place(%a: memref<64x16xf16>, %v: memref<1x8x128xf16>, %i: memref<1
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Of a row-major tile of A a lane names one kept k of 16, and gets those of four
+// lanes, of which it has elements of two rows each.
+// CHECK-LABEL: func.func @row_major
+// CHECK: gpu.launch
+// CHECK-COUNT-4: nvvm.shfl.sync  idx
+// CHECK-COUNT-8: memref.load %{{.*}} : memref<512xf16
+// CHECK-COUNT-4: nvvm.mma.sync
+func.func @row_major(%a: memref<16x32xf16>, %v: memref<1x16x32xf16>, %i: memref<1x16x1xi8>, %c: memref<16x32xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <16:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
+      schedule #nm.mma_sync<block = [16, 32, 32], warp = [16, 32]>
+      ins(%a, %v, %i : memref<16x32xf16>, memref<1x16x32xf16>, memref<1x16x1xi8>)
+      outs(%c : memref<16x32xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -129,6 +129,14 @@ static constexpr GroupKind kKinds[] = {
     {"mma-sync-split-k", "mma_sync",
      "block = [16, 128, 32], warp = [16, 32], stages = 4, split_k = 3",
      ElementType::F16, 60, 128, false, 0, false, true},
+    {"mma-sync-slices", "mma_sync",
+     "block = [16, 32, 128], warp = [16, 16], stages = 3, slice_k = 4",
+     ElementType::F16, 20, 64, false, 0, false, true},
+    {"mma-sync-few-rows", "mma_sync", "", ElementType::BF16, 16, 256, false, 0,
+     false, true},
+    {"mma-sync-cluster", "mma_sync",
+     "block = [32, 64, 64], warp = [16, 32], stages = 2, slice_k = 2",
+     ElementType::BF16, 20, 128, false, 0, true, true},
     {"mma-sync-pack", "mma_sync",
      "block = [64, 128, 64], warp = [64, 32], stages = 3, pack = true",
      ElementType::F16, 200, 128, false, 128, false, true},
@@ -145,6 +153,14 @@ static constexpr GroupKind kKinds[] = {
     {"mma-sp-split-k", "mma_sp",
      "block = [16, 128, 64], warp = [16, 32], stages = 4, split_k = 3",
      ElementType::F16, 60, 64, false, 0, false, false, true},
+    {"mma-sp-slices", "mma_sp",
+     "block = [16, 96, 128], warp = [16, 96], stages = 3, slice_k = 2",
+     ElementType::F16, 30, 64, false, 0, false, false, true},
+    {"mma-sp-few-rows", "mma_sp", "", ElementType::BF16, 32, 64, false, 0,
+     false, false, true},
+    {"mma-sp-cluster", "mma_sp",
+     "block = [16, 32, 128], warp = [16, 32], stages = 2, slice_k = 2",
+     ElementType::BF16, 60, 64, false, 0, true, false, true},
     {"wgmma-f16", "wgmma", "", ElementType::F16, 300, 256, false, 0, false,
      false, false, true},
     {"wgmma-bf16", "wgmma", "", ElementType::BF16, 300, 256, false, 0, false,
@@ -345,7 +361,10 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.copiesRows)
     limitToCopiedRows(drawn);
   drawLoops(drawn, random);
-  if ((kind.isByMatrices || kind.isExactGather) &&
+  // A few rows may be row-major for strategy mma_sync, too.
+  bool isFewRows = kind.isByMatrices && kind.listColumns == 0 &&
+                   !drawn.dynamic && drawn.leading.back() <= 16;
+  if ((kind.isByMatrices || kind.isExactGather) && !isFewRows &&
       drawn.type != ElementType::F32 &&
       drawn.activationLoops.back() == drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));

@@ -96,6 +96,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
   if (op.strategy == "mma_sync") {
+    if (product.activationLoops.back() == product.kLoop())
+      add("row-major A");
     add(describeFragments(product, op.schedule));
     add(getNumber(op.schedule, "chunk_rows") ? "weights in registers"
                                              : "weights in shared memory");
@@ -186,6 +188,9 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sync: stages = 1",
       "mma_sync: stages = 4",
       "mma_sync: split_k",
+      "mma_sync: cluster_k",
+      "mma_sync: row-major A",
+      "mma_sync: slice_k",
       "mma_sync: pack = true",
       "mma_sp: f16",
       "mma_sp: bf16",
@@ -197,6 +202,8 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sp: stages = 1",
       "mma_sp: stages = 4",
       "mma_sp: split_k",
+      "mma_sp: cluster_k",
+      "mma_sp: slice_k",
       "cublas: f32",
       "cublas: f16",
       "cublas: bf16",

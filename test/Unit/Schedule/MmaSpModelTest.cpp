@@ -52,6 +52,28 @@ TEST(MmaSpModel, LongSumsHaveRegistersForTotals) {
   EXPECT_LE(tile.warpM * tile.warpN / 32, 64);
 }
 
+/// The time of a product of 2:4 with k = 4096 and slices of it.
+static double timeOfSlices(int64_t m, int64_t n) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  GpuSchedule tile =
+      *selectMmaSpSchedule(makeHalfProduct(kHalf, m, n, 4096), chip);
+  EXPECT_GT(tile.sliceK, 1) << m << " rows";
+  EXPECT_EQ(tile.splitK, 1) << m << " rows";
+  EXPECT_GE(tile.blockM, m);
+  return tile.microseconds;
+}
+
+// As measured on an H200, within 15 %.
+TEST(MmaSpModel, FewRowsHaveSlicesOfK) {
+  EXPECT_NEAR(timeOfSlices(4, 4096), 6.74, 1);
+  EXPECT_NEAR(timeOfSlices(8, 4096), 6.76, 1);
+  EXPECT_NEAR(timeOfSlices(16, 4096), 7.21, 1);
+  EXPECT_NEAR(timeOfSlices(4, 11008), 14.5, 2);
+  EXPECT_NEAR(timeOfSlices(8, 11008), 14.7, 2);
+  EXPECT_NEAR(timeOfSlices(16, 11008), 15.7, 2);
+  EXPECT_NEAR(timeOfSlices(32, 11008), 17.4, 2.6);
+}
+
 static std::string whyNot(const GpuProduct &product) {
   Result<GpuSchedule> tile =
       selectMmaSpSchedule(product, *GpuChip::get("sm_80"));

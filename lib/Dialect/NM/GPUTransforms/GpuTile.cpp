@@ -81,6 +81,16 @@ static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
                            << ", but got " << tiling.threads;
 }
 
+/// The rows of k that a tile has a multiple of: whole windows, in strategies
+/// whose slices share a tile as many for each.
+static int64_t getTileStep(SparseProductOpInterface op,
+                           const BlockTiling &tiling) {
+  int64_t rows = getRowStep(op.getPattern(), op.getPackingAttr());
+  bool hasPartOfTile =
+      isa<MmaSyncScheduleAttr, MmaSpScheduleAttr>(op.getScheduleAttr());
+  return hasPartOfTile ? rows * tiling.sliceK : rows;
+}
+
 FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule)
@@ -99,7 +109,7 @@ FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
   tile.m = block[0];
   tile.n = llvm::alignTo(block[1],
                          getColumnStep(op.getPattern(), op.getPackingAttr()));
-  int64_t rows = getRowStep(op.getPattern(), op.getPackingAttr());
+  int64_t rows = getTileStep(op, tiling);
   tile.k = llvm::alignTo(block[2], rows);
   if (!ShapedType::isDynamic(op.getStaticK()))
     tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));

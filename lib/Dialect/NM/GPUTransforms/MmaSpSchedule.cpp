@@ -19,7 +19,14 @@ class MmaSpStrategy : public SparseOperandStrategy<MmaSpScheduleAttr> {
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
     return getCheckedAt<MmaSpScheduleAttr>(op, tile.block, tile.warp,
-                                           chosen.stages, chosen.splitK);
+                                           chosen.stages, chosen.splitK,
+                                           chosen.clusterK, chosen.sliceK);
+  }
+  void takeGiven(MmaSpScheduleAttr given,
+                 ::nm::GpuSchedule &chosen) const override {
+    SparseOperandStrategy::takeGiven(given, chosen);
+    takeSlices(given, chosen);
+    takeCluster(given, chosen);
   }
   /// Lanes load their metadata to registers.
   SparseOperandStaging getStaging() const override { return {}; }

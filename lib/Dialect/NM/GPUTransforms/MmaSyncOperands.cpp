@@ -87,7 +87,8 @@ static LogicalResult verifyForm(SpMMOp op, const GpuTile &tile) {
               "strategy mma_sync, but got "
            << packing << " for units of " << units << " columns";
   ::nm::Pattern pattern = op.getPattern().getPattern();
-  int64_t windows = tile.k / pattern.windowRows();
+  // Of a slice.
+  int64_t windows = tile.k / pattern.windowRows() / tile.sliceK;
   if (isInPlace && (windows % kWindows != 0 || pattern.bk != 1 ||
                     pattern.n % packing.getIndexRows() != 0))
     return op.emitOpError()

@@ -14,7 +14,8 @@ static MmaSyncScheduleAttr toAttribute(Operation *op,
                                        const GpuSchedule &chosen) {
   TileSizes tile(chosen);
   return getCheckedAt<MmaSyncScheduleAttr>(
-      op, tile.block, tile.warp, chosen.stages, chosen.splitK, chosen.pack,
+      op, tile.block, tile.warp, chosen.stages, chosen.splitK, chosen.clusterK,
+      chosen.sliceK, chosen.pack,
       PackingAttr::get(op->getContext(), chosen.packing));
 }
 
@@ -24,6 +25,8 @@ static void takeGiven(SparseProductOpInterface op, MmaSyncScheduleAttr given,
   takeSizes(given.getWarp(), {&chosen.warpM, &chosen.warpN});
   chosen.stages = given.getStages().value_or(chosen.stages);
   chosen.splitK = given.getSplitK().value_or(chosen.splitK);
+  takeSlices(given, chosen);
+  takeCluster(given, chosen);
   chosen.pack = given.getPack().value_or(chosen.pack);
   if (given.getPacking()) {
     chosen.packing = given.getPacking().getPacking();

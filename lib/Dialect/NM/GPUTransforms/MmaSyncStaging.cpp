@@ -10,8 +10,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Windows that ldmatrix takes a row of each at once.
-static constexpr int64_t kWindows = 8;
+/// Windows that ldmatrix takes a row of each at once, and elements of a word of
+/// 16 bytes.
+static constexpr int64_t kWindows = 8, kWordElements = 8;
 
 namespace {
 /// The operand tiles of one product in workgroup memory.
@@ -39,6 +40,11 @@ private:
   MemRefType typeOfValues() const {
     return getBufferType(getWeightShape(op, tile).values);
   }
+  /// Lanes find the k that they want in rows of A as they come, of whole
+  /// 16-byte words. Lists of rows are of a k-major tile.
+  bool staysRowMajor() const {
+    return !op.getTransposeA() && !rows && tile.k % kWordElements == 0;
+  }
   bool readsInPlace() const {
     return readsWeightsInPlace(op.getPanelPacking());
   }
@@ -52,8 +58,11 @@ private:
 };
 } // namespace
 
-/// ldmatrix reads a row of each of eight windows where there are as many.
+/// Of a k-major tile, ldmatrix reads a row of each of eight windows where there
+/// are as many.
 MemRefType Staging::typeOfA() const {
+  if (staysRowMajor())
+    return getBufferType({tile.m, tile.k});
   int64_t windows = tile.k / op.getPattern().getPattern().windowRows();
   int64_t apart = windows % kWindows == 0 ? countRows() / windows : 1;
   return getBufferType({countRows(), tile.m}, apart);
@@ -69,8 +78,9 @@ uint64_t Staging::countBytes() const {
 void Staging::emit() {
   builder.setInsertionPoint(op);
   OperandCopies copies(builder, loc);
+  bool isRowMajor = staysRowMajor();
   Value a = copies.copyToNew(op.getA(), typeOfA(),
-                             /*transpose=*/!op.getTransposeA(), rows);
+                             !op.getTransposeA() && !isRowMajor, rows);
   StorageShape weights = getWeightShape(op, tile);
   Value values = readsInPlace()
                      ? castOpen(builder, loc, op.getValues(), weights.values)
@@ -81,7 +91,7 @@ void Staging::emit() {
   AwaitOp::create(builder, loc, SyncScope::Block, copies.finish());
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
-  staged.setTransposeA(true);
+  staged.setTransposeA(!isRowMajor);
   if (rows)
     setPackedPattern(staged, *rows);
   releaseForNextTile(builder, staged,

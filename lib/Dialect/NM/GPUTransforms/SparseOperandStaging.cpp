@@ -63,7 +63,8 @@ void Staging::emit() {
   Value values = copies.copyToNew(op.getValues(), typeOfValues());
   Value indices = options.hasMetadata
                       ? copies.copyToNew(op.getIndices(), typeOfMetadata())
-                      : op.getIndices();
+                      : castOpen(builder, loc, op.getIndices(),
+                                 getWeightShape(op, tile).indices);
   SmallVector<Value> operands = {a, values, indices,
                                  castOutput(builder, op, tile)};
   AwaitOp::create(builder, loc, SyncScope::Block, options.isAsyncProxy,

@@ -21,6 +21,13 @@ inline void takeSizes(ArrayRef<int64_t> sizes, ArrayRef<int64_t *> fields) {
     *field = size;
 }
 
+/// Slices that were chosen may not divide what a tile keeps that is given.
+template <typename AttrTy>
+void takeSlices(AttrTy given, ::nm::GpuSchedule &chosen) {
+  chosen.sliceK =
+      given.getSliceK().value_or(given.getBlock().empty() ? chosen.sliceK : 1);
+}
+
 /// Puts the tiles and counts of `given` in place of those that were chosen.
 template <typename AttrTy>
 void takeTiling(AttrTy given, ::nm::GpuSchedule &chosen) {
@@ -29,9 +36,7 @@ void takeTiling(AttrTy given, ::nm::GpuSchedule &chosen) {
   takeSizes(given.getThread(), {&chosen.threadM, &chosen.threadN});
   chosen.stages = given.getStages().value_or(chosen.stages);
   chosen.splitK = given.getSplitK().value_or(chosen.splitK);
-  // Slices that were chosen may not divide what a tile keeps that is given.
-  chosen.sliceK =
-      given.getSliceK().value_or(given.getBlock().empty() ? chosen.sliceK : 1);
+  takeSlices(given, chosen);
   if (given.getPacking())
     chosen.packing = given.getPacking().getPacking();
 }

@@ -291,11 +291,12 @@ GemvScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
 LogicalResult MmaSyncScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
     std::optional<bool> pack, PackingAttr packing) {
-  return failure(
-      failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
-      failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/{})) ||
-      failed(verifyNoLists(emitError, packing)));
+  return failure(failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
+                 failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
+                 failed(verifyCluster(emitError, splitK, clusterK)) ||
+                 failed(verifyNoLists(emitError, packing)));
 }
 
 /// Lanes that have neighbouring rows, or pairs of columns, of the sums of an
@@ -308,7 +309,9 @@ BlockTiling MmaSyncScheduleAttr::getTiling() const {
   tiling.warp = getWarp();
   tiling.lanesM = kLanesOfSums;
   tiling.stages = getStages().value_or(1);
-  tiling.splitK = getSplitK().value_or(1);
+  tiling.clusterK = getClusterK().value_or(1);
+  tiling.splitK = getSplitK().value_or(tiling.clusterK);
+  tiling.sliceK = getSliceK().value_or(1);
   return tiling;
 }
 
@@ -324,7 +327,7 @@ LogicalResult MmaSyncScheduleAttr::verifyPattern(EmitError emitError,
 
 ScheduleAttrInterface MmaSyncScheduleAttr::withoutPack() const {
   return get(getContext(), getBlock(), getWarp(), getStages(), getSplitK(),
-             /*pack=*/false, getPacking());
+             getClusterK(), getSliceK(), /*pack=*/false, getPacking());
 }
 
 //===----------------------------------------------------------------------===//
@@ -367,15 +370,15 @@ static int64_t countThreads(ArrayRef<int64_t> block, ArrayRef<int64_t> part,
   return block[0] / part[0] * (block[1] / part[1]) * threads;
 }
 
-LogicalResult MmaSpScheduleAttr::verify(EmitError emitError,
-                                        ArrayRef<int64_t> block,
-                                        ArrayRef<int64_t> warp,
-                                        std::optional<int64_t> stages,
-                                        std::optional<int64_t> splitK) {
-  // (C1), (C2).
+LogicalResult MmaSpScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
+    std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK) {
+  // (C1), (C2), (C3).
   if (failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
-      failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/{})))
+      failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
+      failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
   return verifySteps(emitError, block);
 }
@@ -384,9 +387,12 @@ BlockTiling MmaSpScheduleAttr::getTiling() const {
   constexpr int64_t kWarpThreads = 32;
   BlockTiling tiling;
   tiling.block = getBlock();
-  tiling.threads = countThreads(getBlock(), getWarp(), kWarpThreads);
+  tiling.sliceK = getSliceK().value_or(1);
+  tiling.threads =
+      countThreads(getBlock(), getWarp(), kWarpThreads) * tiling.sliceK;
   tiling.stages = getStages().value_or(1);
-  tiling.splitK = getSplitK().value_or(1);
+  tiling.clusterK = getClusterK().value_or(1);
+  tiling.splitK = getSplitK().value_or(tiling.clusterK);
   return tiling;
 }
 

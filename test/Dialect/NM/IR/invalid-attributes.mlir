@@ -294,6 +294,16 @@ func.func private @mma_sync_c2() attributes {s = #nm.mma_sync<stages = 0>}
 
 // -----
 
+// expected-error @+1 {{expected slice_k in 1..32, but got 33}}
+func.func private @mma_sync_c2_slices() attributes {s = #nm.mma_sync<slice_k = 33>}
+
+// -----
+
+// expected-error @+1 {{expected cluster_k to divide split_k, 3, but got 2}}
+func.func private @mma_sync_c3() attributes {s = #nm.mma_sync<split_k = 3, cluster_k = 2>}
+
+// -----
+
 // expected-error @+1 {{expected a packing without col_info, which follows from 'pack = true'}}
 func.func private @mma_sync_c4() attributes {s = #nm.mma_sync<packing = <panel = 32, index_bits = 8, col_info = 64>>}
 
@@ -453,6 +463,16 @@ func.func private @mma_sp_c1_divides() attributes {s = #nm.mma_sp<block = [64, 1
 
 // expected-error @+1 {{expected stages in 1..65536, but got 0}}
 func.func private @mma_sp_c2() attributes {s = #nm.mma_sp<stages = 0>}
+
+// -----
+
+// expected-error @+1 {{expected slice_k in 1..32, but got 0}}
+func.func private @mma_sp_c2_slices() attributes {s = #nm.mma_sp<slice_k = 0>}
+
+// -----
+
+// expected-error @+1 {{expected cluster_k in 1..8, but got 16}}
+func.func private @mma_sp_c3() attributes {s = #nm.mma_sp<split_k = 16, cluster_k = 16>}
 
 // -----
 

@@ -56,12 +56,12 @@ func.func @spmm_packed(%a: tensor<3x64xi8>, %v: tensor<4x32x16xi8>, %i: tensor<4
 // CHECK-SAME: a = #nm.simt<stages = 3, prefetch = false>, b = #nm.simt<prefetch = true, totals = true>
 // CHECK-SAME: c = #nm.simt, d = #nm.loops, e = #nm.cublas
 // CHECK-SAME: f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<stages = 2, split_k = 2, slice_k = 4>
-// CHECK-SAME: i = #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, split_k = 2, pack = true>
+// CHECK-SAME: i = #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4, split_k = 2, cluster_k = 2, slice_k = 4, pack = true>
 func.func private @schedules() attributes {
   a = #nm.simt<prefetch = false, stages = 3>, b = #nm.simt<totals = true, prefetch = true>,
   c = #nm.simt<>, d = #nm.loops, e = #nm.cublas,
   f = #nm.cublas<own = #nm.simt<stages = 2>>, g = #nm.vector, h = #nm.gemv<slice_k = 4, split_k = 2, stages = 2>,
-  i = #nm.mma_sync<pack = true, stages = 4, warp = [128, 32], split_k = 2, block = [128, 256, 64]>
+  i = #nm.mma_sync<pack = true, slice_k = 4, stages = 4, warp = [128, 32], cluster_k = 2, split_k = 2, block = [128, 256, 64]>
 }
 
 // CHECK-LABEL: func.func @spmm_col_info
@@ -139,8 +139,8 @@ func.func @cluster_blocks() {
 // CHECK-LABEL: func.func @spmm_sparse_operand
 func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %i: tensor<4x2x128xi8>,
                                %c: tensor<9x50xf32>) -> tensor<9x50xf32> {
-  // CHECK: nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [16, 64, 64], warp = [8, 32], stages = 2, split_k = 1> ins
-  %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [16, 64, 64], warp = [8, 32], stages = 2, split_k = 1>
+  // CHECK: nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [16, 64, 64], warp = [8, 32], stages = 2, split_k = 2, cluster_k = 2, slice_k = 4> ins
+  %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [16, 64, 64], warp = [8, 32], stages = 2, split_k = 2, cluster_k = 2, slice_k = 4>
     ins(%a, %v, %i : tensor<9x100xf16>, tensor<4x2x512xf16>, tensor<4x2x128xi8>)
     outs(%c : tensor<9x50xf32>) -> tensor<9x50xf32>
   return %r : tensor<9x50xf32>

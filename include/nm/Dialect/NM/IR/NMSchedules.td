@@ -246,12 +246,13 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
     of a multiple of 8 columns. `block` is the tile [m, n, k] of a block, and
     `warp` that [m, n] of a warp; which of it a lane has follows from the
     instruction. `stages` is the number of buffers that copies to shared memory
-    take turns in, and `split_k` the number of parts that k is cut into.
-    `packing` is the packed form that the weights take, with panels of one
-    unit's columns, and `pack` as in `#nm.simt`. What is left out is as there,
-    too.
+    take turns in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`:
+    each of the warps that share a tile of C has windows of its own of a tile of
+    k, which is rounded up to as many for each. `packing` is the packed form
+    that the weights take, with panels of one unit's columns, and `pack` as in
+    `#nm.simt`. What is left out is as there, too.
 
-    Constraints: (C1), (C2) and (C4) as for `#nm.simt`.
+    Constraints: (C1), (C2), (C3) and (C4) as for `#nm.simt`.
 
     ```mlir
     #nm.mma_sync<block = [128, 256, 64], warp = [128, 32], stages = 4,
@@ -259,7 +260,8 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Choice:$pack,
+                        NM_Count:$split_k, NM_Count:$cluster_k,
+                        NM_Count:$slice_k, NM_Choice:$pack,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -286,21 +288,26 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     `block` is the tile [m, n, k] that one thread block makes, and `warp` the
     tile [m, n] of a warp; which of it a lane has follows from the instruction.
     `stages` is the number of buffers that copies to shared memory take turns
-    in, and `split_k` the number of parts that k is cut into. What is left out,
-    the cost model chooses.
+    in. `split_k`, `cluster_k` and `slice_k` are as in `#nm.simt`: each of the
+    warps that share a tile of C has steps of 64 rows of its own of a tile of k,
+    which is rounded up to as many for each. What is left out, the cost model
+    chooses.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warp` has two or none, which divide the block's: m a multiple of
       8, n of 16.
-    * (C2) 1 ≤ stages, split_k ≤ 65536.
+    * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
+    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
 
     ```mlir
     #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
+    #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], stages = 5, slice_k = 8>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
-                        NM_Count:$split_k);
+                        NM_Count:$split_k, NM_Count:$cluster_k,
+                        NM_Count:$slice_k);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
