@@ -108,7 +108,8 @@ std::optional<GpuSchedule> nm::chooseStages(const GpuProduct &product,
                                             GpuSchedule tile) {
   std::optional<GpuSchedule> best;
   // Of equals, the one with fewer.
-  for (tile.stages = 2; tile.stages <= kMaxStreamStages; ++tile.stages)
+  for (tile.stages = kMinStreamStages; tile.stages <= kMaxStreamStages;
+       ++tile.stages)
     if (Estimate(product, chip, parts, tile).run() &&
         (!best || tile.microseconds < best->microseconds))
       best = tile;

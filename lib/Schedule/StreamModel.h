@@ -27,8 +27,9 @@ struct StreamTile {
   double clocks = 0;
 };
 
-/// Stages that such tiles have at most: more would be as many blocks fewer.
-inline constexpr int64_t kMaxStreamStages = 6;
+/// Stages that such tiles have at least and at most: with two, 32 rows take
+/// half as long again, and more would be as many blocks fewer.
+inline constexpr int64_t kMinStreamStages = 3, kMaxStreamStages = 6;
 
 /// The best number of stages for `tile`, with its estimate, or none where a
 /// multiprocessor has no room.
