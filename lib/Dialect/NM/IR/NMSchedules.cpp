@@ -362,14 +362,6 @@ static LogicalResult verifySteps(EmitError emitError, ArrayRef<int64_t> block) {
   return success();
 }
 
-/// Threads that make the tile of a block, `threads` of them each part.
-static int64_t countThreads(ArrayRef<int64_t> block, ArrayRef<int64_t> part,
-                            int64_t threads) {
-  if (block.empty() || part.empty())
-    return 0;
-  return block[0] / part[0] * (block[1] / part[1]) * threads;
-}
-
 LogicalResult MmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
@@ -388,8 +380,10 @@ BlockTiling MmaSpScheduleAttr::getTiling() const {
   BlockTiling tiling;
   tiling.block = getBlock();
   tiling.sliceK = getSliceK().value_or(1);
-  tiling.threads =
-      countThreads(getBlock(), getWarp(), kWarpThreads) * tiling.sliceK;
+  if (!getBlock().empty() && !getWarp().empty())
+    tiling.threads = getBlock()[0] / getWarp()[0] *
+                     (getBlock()[1] / getWarp()[1]) * tiling.sliceK *
+                     kWarpThreads;
   tiling.stages = getStages().value_or(1);
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
