@@ -54,6 +54,10 @@ static constexpr double kRoleFactor = 1.04, kFewStagesRoleFactor = 1.22,
 static constexpr int64_t kLongRow = 512;
 static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
                         kTurnsIngress = 44;
+/// The same of few rows of A, whose weights come from memory. Measured on an
+/// H200 with 64 rows, n and k of 4096, 50 and 75 %, weights cold in cache.
+static constexpr int64_t kFewRows = 64;
+static constexpr double kColdIngress = 36;
 static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
 /// How much longer steps take where producers find a window for each row.
 static constexpr double kUnevenFactor = 1.25;
@@ -349,6 +353,8 @@ double Candidate::clocksWithProducers() const {
   double ingress = turns > 1 ? kTurnsIngress : kOneTurnIngress;
   if (schedule.blockM >= kLongRow)
     ingress = kLongRowIngress;
+  if (product.rows() <= kFewRows)
+    ingress = kColdIngress;
   ingress *= double(copyWidth()) / kMaxAccessBytes;
   ingress = isEven() ? ingress : ingress / kUnevenFactor;
   double factor =

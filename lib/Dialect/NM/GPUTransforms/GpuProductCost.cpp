@@ -3,6 +3,7 @@
 #include "GpuProductCost.h"
 
 #include "GpuStrategy.h"
+#include "WiderUnits.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
@@ -179,6 +180,29 @@ static std::optional<double> estimateDense(SparseProductOpInterface op,
   return dense;
 }
 
+/// What selection would choose for `product` of our own strategies, of units
+/// with zeros where it may store them.
+static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
+                                              GpuProduct product,
+                                              const ::nm::GpuChip &chip,
+                                              const SelectionOptions &options) {
+  product.avoidsPrunedWeights = !options.denseFallback && !options.given;
+  bool packs = !isDense(op) || areWeightsLoaded(op) ||
+               (options.given && options.given.getPackedForm(op.getPattern()));
+  // A schedule that is given in part may have none with another layout.
+  ScopedDiagnosticHandler silence(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  ::nm::Result<ScheduleChoice> chosen =
+      chooseGpuSchedule({op, product, chip, options.given, packs});
+  if (chosen && !chosen->schedule)
+    return ::nm::Error{"expected a schedule that this layout has"};
+  if (options.denseFallback && !options.given)
+    if (std::optional<WiderUnits> wider =
+            findWiderUnits(op, product, chip, chosen))
+      return wider->choice;
+  return chosen;
+}
+
 /// The least estimate, in microseconds, of a strategy of our own, with an A in
 /// the given layout. A strategy whose model does not tell layouts of A apart
 /// well enough is taken to be as fast with either as with the one that A has.
@@ -190,29 +214,17 @@ static double estimateOwn(SparseProductOpInterface op,
   if (isa_and_present<CublasScheduleAttr>(options.given))
     return kRefused;
   GpuProduct product = getGpuProduct(op);
-  product.avoidsPrunedWeights = !options.denseFallback && !options.given;
-  bool packs = !isDense(op) || areWeightsLoaded(op) ||
-               (options.given && options.given.getPackedForm(op.getPattern()));
-  auto choose = [&] {
-    return chooseGpuSchedule({op, product, chip, options.given, packs});
-  };
-  // A schedule that is given in part may have none with another layout.
-  ScopedDiagnosticHandler silence(op->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  ::nm::Result<ScheduleChoice> now = choose();
-  bool hasNow = now && now->schedule;
+  ::nm::Result<ScheduleChoice> now = chooseOwn(op, product, chip, options);
   if (product.isKMajor == isKMajor)
-    return hasNow ? now->microseconds : kRefused;
-  bool avoids = product.avoidsPrunedWeights;
-  product = getGpuProduct(op, isKMajor);
-  product.avoidsPrunedWeights = avoids;
-  ::nm::Result<ScheduleChoice> then = choose();
-  if (!then || !then->schedule)
+    return now ? now->microseconds : kRefused;
+  ::nm::Result<ScheduleChoice> then =
+      chooseOwn(op, getGpuProduct(op, isKMajor), chip, options);
+  if (!then)
     return kRefused;
   auto prefersKMajor = [](const ScheduleChoice &choice) {
     return findGpuStrategy(choice.schedule)->prefersKMajor();
   };
-  if (hasNow && !prefersKMajor(*now) && !prefersKMajor(*then))
+  if (now && !prefersKMajor(*now) && !prefersKMajor(*then))
     return now->microseconds;
   return then->microseconds;
 }

@@ -293,7 +293,7 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   bool mayKeepZeros = options.denseFallback && !given;
   std::optional<WiderUnits> wider;
   if (mayKeepZeros)
-    wider = findWiderUnits(op, gpu, chosen);
+    wider = findWiderUnits(op, getGpuProduct(op), gpu, chosen);
   ::nm::Result<ScheduleChoice> narrower = chosen;
   if (wider)
     chosen = wider->choice;

@@ -13,12 +13,14 @@ struct WiderUnits {
   ScheduleChoice choice;
 };
 
-/// The fastest product of f32 by strategy wgmma, of units that are wide enough
-/// for it, with zeros where one keeps rows that its parts do not. Nothing where
-/// `op` has no weights that can change, or where that is not estimated to be
-/// worth it beside `chosen`.
+/// The fastest product by strategy wgmma of units that are wide enough for it,
+/// with zeros where one keeps rows that its parts do not. `product` is what the
+/// models know of `op`, or of `op` with another layout of A. Nothing where `op`
+/// has no weights that can change, or where that is not estimated to be worth
+/// it beside `chosen`.
 std::optional<WiderUnits>
-findWiderUnits(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+findWiderUnits(SparseProductOpInterface op, ::nm::GpuProduct product,
+               const ::nm::GpuChip &chip,
                const ::nm::Result<ScheduleChoice> &chosen);
 
 } // namespace mlir::nm

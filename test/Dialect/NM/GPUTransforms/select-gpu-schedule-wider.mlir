@@ -55,3 +55,29 @@ func.func @few_rows(%a: tensor<64x4096xf32>, %v: tensor<1024x4096xf32> {nm.value
     outs(%c : tensor<64x4096xf32>) -> tensor<64x4096xf32>
   return %r : tensor<64x4096xf32>
 }
+
+// In f16, units of 64 with zeros are faster than narrower ones by mma_sync,
+// where enough is left out.
+// CHECK-LABEL: func.func @half
+// CHECK: %[[V:.*]]:2 = nm.compress <8:32, block = 1x64>
+// CHECK: nm.spmm <8:32, block = 1x64> transpose_a schedule #nm.wgmma<
+// CHECK-SAME: pattern = <4:32, block = 1x32>
+// CHECK-NOT: falls_back
+// REMARK: nm.spmm <4:32, block = 1x32>{{.*}} f16: strategy wgmma on sm_90{{.*}}; weights are taken to be 8:32, block = 1x64, which is faster: {{.*}} us by strategy mma_sync; pruned weights then turn infinite
+func.func @half(%a: tensor<4096x1024xf16>, %v: tensor<512x4096xf16> {nm.values_of = 1 : i64}, %i: tensor<512x128xi8> {nm.indices_of = 1 : i64}, %c: tensor<1024x4096xf16>) -> tensor<1024x4096xf16> {
+  %r = nm.spmm <4:32, block = 1x32> transpose_a
+    ins(%a, %v, %i : tensor<4096x1024xf16>, tensor<512x4096xf16>, tensor<512x128xi8>)
+    outs(%c : tensor<1024x4096xf16>) -> tensor<1024x4096xf16>
+  return %r : tensor<1024x4096xf16>
+}
+
+// Units of f16 that would keep every row are left to cuBLAS.
+// CHECK-LABEL: func.func @half_of_all
+// CHECK: nm.spmm <1:1, block = 1x32> transpose_a schedule #nm.cublas<
+// CHECK-SAME: pattern = <16:32, block = 1x32>
+func.func @half_of_all(%a: tensor<4096x1024xf16>, %v: tensor<2048x4096xf16> {nm.values_of = 1 : i64}, %i: tensor<2048x128xi8> {nm.indices_of = 1 : i64}, %c: tensor<1024x4096xf16>) -> tensor<1024x4096xf16> {
+  %r = nm.spmm <16:32, block = 1x32> transpose_a
+    ins(%a, %v, %i : tensor<4096x1024xf16>, tensor<2048x4096xf16>, tensor<2048x128xi8>)
+    outs(%c : tensor<1024x4096xf16>) -> tensor<1024x4096xf16>
+  return %r : tensor<1024x4096xf16>
+}
