@@ -152,13 +152,19 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
   if (!handle)
     return Refusal(handle.error().message);
   ColumnMajorProduct seen = toColumnMajor(product);
-  if (product.epilogue != 0) {
-    // A sum of nothing is for others, who do not ask which epilogues it takes.
-    if (!lt || product.k == 0)
-      return Refusal("expected cuBLASLt for an epilogue");
+  // A sum of nothing is for others, who do not ask which epilogues it takes.
+  bool isForLt = lt && product.k != 0;
+  if (!isForLt && product.epilogue != 0)
+    return Refusal("expected cuBLASLt for an epilogue");
+  if (isForLt && (product.epilogue != 0 ||
+                  (seen.usesTensorCores() && !product.accumulate))) {
     Result<int> code = lt->multiply(scope, *handle, seen,
                                     static_cast<Stream>(currentStream()));
-    return code ? check("cublasLtMatmul", *code) : code.error();
+    if (!code)
+      return code.error();
+    // cuBLAS itself may have a product that cuBLASLt has not.
+    if (product.epilogue != 0 || *code != kStatusNotSupported)
+      return check("cublasLtMatmul", *code);
   }
   if (int code = setStream(*handle, currentStream()))
     return fail("cublasSetStream", code);

@@ -1,14 +1,18 @@
-//===- CublasLt.cpp - Products with an epilogue of cuBLASLt ---------------===//
+//===- CublasLt.cpp - Products of cuBLASLt --------------------------------===//
 
 #include "CublasLt.h"
 
+#include "FastestCall.h"
 #include "StreamMemory.h"
 #include "nm/Support/CublasLibrary.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 using namespace nm;
 using namespace nm::cublas;
@@ -23,6 +27,11 @@ std::optional<CublasLt> CublasLt::find(void *library) {
   return blas;
 }
 
+bool ColumnMajorProduct::usesTensorCores() const {
+  return compute == kComputeTF32 || left.type == dataType(ElementType::F16) ||
+         left.type == dataType(ElementType::BF16);
+}
+
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//
@@ -30,11 +39,15 @@ std::optional<CublasLt> CublasLt::find(void *library) {
 /// Parts of k may be summed in memory of this size: what cuBLAS itself takes on
 /// a Hopper GPU.
 static constexpr uint64_t kMostWorkspace = uint64_t(32) << 20;
+/// Algorithms that the library is asked for, the one that it takes to be the
+/// fastest first: on an H200 the fastest was among the first eight, and takes
+/// up to a quarter less than the first.
+static constexpr int kMostAlgorithms = 8;
 /// Plans that a thread keeps.
 static constexpr size_t kMostPlans = 64;
 
 namespace {
-/// The descriptors of one product, and the algorithm that makes it, which are
+/// The descriptors of one product, and the algorithms that make it, which are
 /// looked for once: that takes longer than small products.
 struct Plan {
   explicit Plan(const LtFunctions &functions) : functions(functions) {}
@@ -56,7 +69,9 @@ struct Plan {
   const LtFunctions &functions;
   LtFunctions::Descriptor product = nullptr, left = nullptr, right = nullptr,
                           result = nullptr;
-  LtFunctions::Found found = {};
+  /// The one that is taken, and then those that may be faster, which have not
+  /// been timed.
+  std::vector<LtFunctions::Found> found;
   /// Of the search.
   int status = kStatusNotSupported;
 
@@ -74,6 +89,16 @@ private:
 static uint32_t alignmentOf(const void *address) {
   auto bits = reinterpret_cast<uintptr_t>(address) | 256;
   return uint32_t(bits & (~bits + 1));
+}
+
+/// Whether the algorithm is chosen by what it takes: on the tensor cores,
+/// unless NM_CUBLAS_SEARCH is 0. There are few there, and they differ.
+static bool mayChoose(const ColumnMajorProduct &product) {
+  static const bool isForbidden = [] {
+    const char *text = std::getenv("NM_CUBLAS_SEARCH");
+    return text && std::string_view(text) == "0";
+  }();
+  return !isForbidden && product.usesTensorCores();
 }
 
 int Plan::createLayout(LtFunctions::Descriptor &layout,
@@ -98,7 +123,9 @@ int Plan::createProduct(const ColumnMajorProduct &wanted) {
   constexpr int kScaleF32 = 0;
   if (int code = functions.createProduct(&product, wanted.compute, kScaleF32))
     return code;
-  auto kind = uint32_t(wanted.epilogue);
+  constexpr uint32_t kDefaultEpilogue = 1;
+  uint32_t kind =
+      wanted.epilogue == 0 ? kDefaultEpilogue : uint32_t(wanted.epilogue);
   for (auto [attribute, value, size] :
        {std::tuple<int, const void *, size_t>(kProductOpOfA, &wanted.left.op,
                                               sizeof wanted.left.op),
@@ -129,12 +156,15 @@ int Plan::findAlgorithm(void *handle, const ColumnMajorProduct &wanted) {
                                    sizeof alignment);
   }
   int count = 0;
+  found.resize(mayChoose(wanted) ? kMostAlgorithms : 1);
   if (code == 0)
     code = functions.findAlgorithms(handle, product, left, right, result,
-                                    result, preference, 1, &found, &count);
+                                    result, preference, int(found.size()),
+                                    found.data(), &count);
   functions.destroyPreference(preference);
+  found.resize(size_t(code == 0 ? count : 0));
   if (code == 0)
-    code = count == 0 ? kStatusNotSupported : found.status;
+    code = count == 0 ? kStatusNotSupported : found.front().status;
   return code;
 }
 
@@ -202,6 +232,50 @@ static Plan &planFor(const LtFunctions &functions, void *handle,
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Queues the product by an algorithm of `plan`; returns cuBLAS' status.
+static Result<int> multiplyBy(const LtFunctions::Found &found, const Plan &plan,
+                              const ContextScope &scope, void *handle,
+                              const ColumnMajorProduct &product,
+                              Stream stream) {
+  Address workspace = 0;
+  if (found.workspaceBytes != 0) {
+    Result<Address> memory =
+        allocateOnStream(scope, found.workspaceBytes, stream);
+    if (!memory)
+      return memory.error();
+    workspace = *memory;
+  }
+  const float one = 1, zero = 0;
+  int code = plan.functions.multiply(
+      handle, plan.product, &one, product.left.data, plan.left,
+      product.right.data, plan.right, &zero, product.data, plan.result,
+      product.data, plan.result, found.algorithm.data(),
+      reinterpret_cast<void *>(workspace), found.workspaceBytes, stream);
+  if (workspace != 0)
+    if (Status freed = freeOnStream(scope, workspace, stream); !freed)
+      return freed.error();
+  return code;
+}
+
+/// Puts the fastest algorithm in place of all that were found.
+static Status chooseAlgorithm(Plan &plan, const ContextScope &scope,
+                              void *handle, const ColumnMajorProduct &product,
+                              Stream stream) {
+  auto call = [&](size_t i) -> Result<bool> {
+    Result<int> code =
+        multiplyBy(plan.found[i], plan, scope, handle, product, stream);
+    if (!code)
+      return code.error();
+    return *code == 0;
+  };
+  Result<size_t> fastest =
+      findFastestCall(scope, stream, plan.found.size(), call);
+  if (!fastest)
+    return fastest.error();
+  plan.found = {plan.found[*fastest]};
+  return Status::success();
+}
+
 Result<int> CublasLt::multiply(const ContextScope &scope, void *handle,
                                const ColumnMajorProduct &product,
                                Stream stream) const {
@@ -210,22 +284,9 @@ Result<int> CublasLt::multiply(const ContextScope &scope, void *handle,
     return plan.status;
   if (int code = product.bias ? plan.setBias(product.bias) : 0)
     return code;
-  Address workspace = 0;
-  if (plan.found.workspaceBytes != 0) {
-    Result<Address> memory =
-        allocateOnStream(scope, plan.found.workspaceBytes, stream);
-    if (!memory)
-      return memory.error();
-    workspace = *memory;
-  }
-  const float one = 1, zero = 0;
-  int code = functions.multiply(
-      handle, plan.product, &one, product.left.data, plan.left,
-      product.right.data, plan.right, &zero, product.data, plan.result,
-      product.data, plan.result, plan.found.algorithm.data(),
-      reinterpret_cast<void *>(workspace), plan.found.workspaceBytes, stream);
-  if (workspace != 0)
-    if (Status freed = freeOnStream(scope, workspace, stream); !freed)
-      return freed.error();
-  return code;
+  if (plan.found.size() > 1 && canWaitFor(scope, stream))
+    if (Status status = chooseAlgorithm(plan, scope, handle, product, stream);
+        !status)
+      return status.error();
+  return multiplyBy(plan.found.front(), plan, scope, handle, product, stream);
 }

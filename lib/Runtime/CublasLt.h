@@ -1,4 +1,4 @@
-//===- CublasLt.h - Products with an epilogue of cuBLASLt -------*- C++ -*-===//
+//===- CublasLt.h - Products of cuBLASLt ------------------------*- C++ -*-===//
 
 #ifndef NM_LIB_RUNTIME_CUBLASLT_H
 #define NM_LIB_RUNTIME_CUBLASLT_H
@@ -30,6 +30,9 @@ struct ColumnMajorProduct {
   /// A cublasLtEpilogue_t, and what it adds to each of D's columns.
   int64_t epilogue = 0;
   const void *bias = nullptr;
+
+  /// Whether the operands are of 16 bits, or may be rounded to TensorFloat-32.
+  bool usesTensorCores() const;
 };
 
 /// cuBLASLt, which cuBLAS brings along.
@@ -39,7 +42,9 @@ public:
   static std::optional<CublasLt> find(void *library);
 
   /// Queues the product on `stream`, for `handle`, cuBLAS'. Returns cuBLAS'
-  /// status: that of a product which it has not, if there is no algorithm.
+  /// status: that of a product which it has not, if there is no algorithm. The
+  /// first product of its kind that uses the tensor cores waits while the
+  /// fastest algorithm is looked for, unless `stream` is captured.
   Result<int> multiply(const ContextScope &scope, void *handle,
                        const ColumnMajorProduct &product, Stream stream) const;
 

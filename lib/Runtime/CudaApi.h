@@ -81,6 +81,7 @@ enum Flag : unsigned {
   kEventDefault = 0,
   kEventDisableTiming = 2,
   kMemAttachGlobal = 1,
+  kCaptureNone = 0,
   kCaptureThreadLocal = 1,
   kCaptureRelaxed = 2,
 };
@@ -183,6 +184,7 @@ struct Api {
                               int mode); // cuStreamBeginCapture_v2
   int (*cuStreamEndCapture)(Stream stream, Graph *graph);
   int (*cuThreadExchangeStreamCaptureMode)(int *mode);
+  int (*cuStreamIsCapturing)(Stream stream, int *status);
   int (*cuGraphInstantiateWithFlags)(GraphExec *exec, Graph graph,
                                      unsigned long long flags);
   int (*cuGraphLaunch)(GraphExec exec, Stream stream);

@@ -126,6 +126,7 @@ Status Driver::findEntries() {
   need(entries.cuGraphExecDestroy, "cuGraphExecDestroy");
   need(entries.cuGraphDestroy, "cuGraphDestroy");
   find(entries.cuLaunchKernelEx, "cuLaunchKernelEx");
+  find(entries.cuStreamIsCapturing, "cuStreamIsCapturing");
   if (missing)
     return Error{"the CUDA driver " + path + " for CUDA " +
                  versionText(driverVersion) + " has no " + missing};

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <vector>
 
+#include <dlfcn.h>
+
 using namespace nm;
 using namespace nm::cublas;
 
@@ -198,6 +200,48 @@ TEST_F(CublasTest, AppliesEpilogues) {
                 << kind << " " << flags;
           }
     }
+}
+
+/// A product of k, unlike others', that may round to TensorFloat-32; returns
+/// the algorithm that made it, of which the second is the fast one.
+static int multiplyOnTensorCores(int64_t k) {
+  constexpr int64_t kAllowTF32 = 2;
+  std::vector<float> a(k, 2), b(k, 3);
+  float c = NAN;
+  nmCublasMultiply(1, 1, k, 1, a.data(), b.data(), &c,
+                   int64_t(ElementType::F32), int64_t(ElementType::F32), k, 1,
+                   1, 0, 0, 0, 0, kAllowTF32);
+  EXPECT_EQ(takeError(), "");
+  EXPECT_EQ(c, float(6 * k));
+  void *library = dlopen(NM_FAKE_CUBLAS, RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<int (*)()>(
+      dlsym(library, "fakeCublasLastAlgorithm"))();
+}
+
+TEST_F(CublasTest, ChoosesTheFastestAlgorithm) {
+  EXPECT_EQ(multiplyOnTensorCores(101), 1);
+  EXPECT_EQ(multiplyOnTensorCores(101), 1);
+  // Nothing is left behind.
+  EXPECT_EQ(cuda.live(), 0);
+}
+
+TEST_F(CublasTest, TakesTheFirstAlgorithmInACapture) {
+  void *stream = nmGetStream();
+  cuda.beginCapture(stream);
+  EXPECT_EQ(multiplyOnTensorCores(102), 0);
+  cuda.endCapture(stream);
+  EXPECT_EQ(multiplyOnTensorCores(102), 1);
+}
+
+TEST_F(CublasTest, ReportsWhatFailsWhileItChooses) {
+  setenv("FAKE_CUBLAS_LT", "13", 1);
+  const float a = 2, b = 3;
+  float c = 0;
+  nmCublasMultiply(1, 1, 1, 1, &a, &b, &c, int64_t(ElementType::F32),
+                   int64_t(ElementType::F32), 1, 1, 1, 0, 0, 0, 0, 2);
+  EXPECT_EQ(takeError(), "cublasLtMatmul failed: CUBLAS_STATUS_OTHER (13)");
+  unsetenv("FAKE_CUBLAS_LT");
+  EXPECT_EQ(cuda.live(), 0);
 }
 
 /// A product of one element and a bias.

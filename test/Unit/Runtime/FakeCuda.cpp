@@ -433,6 +433,12 @@ EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
   state().capturing[stream] = std::make_unique<Graph>();
   return 0;
 }
+EXPORT int cuStreamIsCapturing(void *stream, int *status) {
+  ENTER("cuStreamIsCapturing");
+  std::lock_guard<std::mutex> lock(state().mutex);
+  *status = int(state().capturing.count(stream));
+  return 0;
+}
 EXPORT int cuStreamEndCapture(void *stream, void **graph) {
   ENTER("cuStreamEndCapture");
   std::lock_guard<std::mutex> lock(state().mutex);

@@ -36,6 +36,16 @@ public:
   }
   int64_t live() { return get<int64_t()>("fakeCudaLive")(); }
 
+  /// A graph of the driver records what is queued on `stream`.
+  void beginCapture(void *stream) {
+    get<int(void *, int)>("cuStreamBeginCapture_v2")(stream, 0);
+  }
+  void endCapture(void *stream) {
+    void *graph = nullptr;
+    get<int(void *, void **)>("cuStreamEndCapture")(stream, &graph);
+    get<int(void *)>("cuGraphDestroy")(graph);
+  }
+
 private:
   template <typename F>
   F *get(const char *name) {

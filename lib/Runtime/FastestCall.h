@@ -1,0 +1,27 @@
+//===- FastestCall.h - Which of several calls is fastest --------*- C++ -*-===//
+
+#ifndef NM_LIB_RUNTIME_FASTESTCALL_H
+#define NM_LIB_RUNTIME_FASTESTCALL_H
+
+#include "CudaDriver.h"
+
+#include <cstddef>
+#include <functional>
+
+namespace nm::cuda {
+
+/// Whether work on `stream` can be waited for: none is that is captured into a
+/// graph.
+bool canWaitFor(const ContextScope &scope, Stream stream);
+
+/// The number, below `count`, of the call that takes the device least time on
+/// `stream`. `call` queues that of a number and returns whether it could; each
+/// is made several times. The first is taken unless another is clearly faster,
+/// so that noise does not choose. Waits for the stream.
+Result<size_t> findFastestCall(const ContextScope &scope, Stream stream,
+                               size_t count,
+                               const std::function<Result<bool>(size_t)> &call);
+
+} // namespace nm::cuda
+
+#endif // NM_LIB_RUNTIME_FASTESTCALL_H
