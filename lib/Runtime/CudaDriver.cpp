@@ -338,28 +338,34 @@ Result<ContextScope> ContextScope::push(Driver *driver, Context current,
   return ContextScope(driver, *primary, /*pushed=*/true);
 }
 
+/// The thread's context, null where it has none.
+static Result<Context> getCurrent(Driver &driver) {
+  Context current = nullptr;
+  if (Status status = driver.check("cuCtxGetCurrent",
+                                   driver.api().cuCtxGetCurrent(&current));
+      !status)
+    return status.error();
+  return current;
+}
+
 Result<ContextScope> ContextScope::enter(int ordinal) {
   Result<Driver *> driver = Driver::get();
   if (!driver)
     return driver.error();
-  Context current = nullptr;
-  if (Status status = (*driver)->check(
-          "cuCtxGetCurrent", (*driver)->api().cuCtxGetCurrent(&current));
-      !status)
-    return status.error();
-  return push(*driver, current, ordinal);
+  Result<Context> current = getCurrent(**driver);
+  if (!current)
+    return current.error();
+  return push(*driver, *current, ordinal);
 }
 
 Result<ContextScope> ContextScope::enterCurrentOr(int ordinal) {
   Result<Driver *> driver = Driver::get();
   if (!driver)
     return driver.error();
-  Context current = nullptr;
-  if (Status status = (*driver)->check(
-          "cuCtxGetCurrent", (*driver)->api().cuCtxGetCurrent(&current));
-      !status)
-    return status.error();
-  if (current)
-    return ContextScope(*driver, current, /*pushed=*/false);
-  return push(*driver, current, ordinal);
+  Result<Context> current = getCurrent(**driver);
+  if (!current)
+    return current.error();
+  if (*current)
+    return ContextScope(*driver, *current, /*pushed=*/false);
+  return push(*driver, *current, ordinal);
 }
