@@ -31,7 +31,21 @@ from ._weights import count_writes, write_form
 __all__ = ["ColwiseParallel", "RowwiseParallel", "parallelize_module"]
 
 
-class ColwiseParallel(_parallel.ColwiseParallel):
+class _KeepsSparse:
+    """A style of torch that shards an NMLinear by what `_multiplied` says a process
+    multiplies: the input whole, or some of its columns."""
+
+    _multiplied: Placement
+
+    def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
+        if not isinstance(module, NMLinear):
+            return super()._apply(module, device_mesh)
+        return _shard(module, device_mesh, self, _Shards(
+            device_mesh, self.input_layouts, (self._multiplied,), self.output_layouts,
+            self.use_local_output))
+
+
+class ColwiseParallel(_KeepsSparse, _parallel.ColwiseParallel):
     """Gives each process some of the outputs of a layer.
 
     Its options are those of torch.distributed.tensor.parallel.ColwiseParallel. The
@@ -43,15 +57,10 @@ class ColwiseParallel(_parallel.ColwiseParallel):
         ShapeError: the outputs are not equal numbers of whole blocks.
     """
 
-    def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
-        if not isinstance(module, NMLinear):
-            return super()._apply(module, device_mesh)
-        return _shard(module, device_mesh, self, _Shards(
-            device_mesh, self.input_layouts, (Replicate(),), self.output_layouts,
-            self.use_local_output))
+    _multiplied = Replicate()
 
 
-class RowwiseParallel(_parallel.RowwiseParallel):
+class RowwiseParallel(_KeepsSparse, _parallel.RowwiseParallel):
     """Gives each process some of the inputs of a layer.
 
     Its options are those of torch.distributed.tensor.parallel.RowwiseParallel. The
@@ -63,12 +72,7 @@ class RowwiseParallel(_parallel.RowwiseParallel):
         ShapeError: the inputs are not equal numbers of whole windows.
     """
 
-    def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
-        if not isinstance(module, NMLinear):
-            return super()._apply(module, device_mesh)
-        return _shard(module, device_mesh, self, _Shards(
-            device_mesh, self.input_layouts, (Shard(-1),), self.output_layouts,
-            self.use_local_output))
+    _multiplied = Shard(-1)
 
 
 def parallelize_module(module: nn.Module, device_mesh: DeviceMesh | None = None,
