@@ -4,7 +4,7 @@ nm/Format/SplitTerms.h."""
 import nm
 import numpy as np
 import pytest
-from product_text import text_of
+from product_text import PRODUCT_OPS, text_of
 from test_special_values import exact_product
 
 TARGET = "sim:sm_90a"
@@ -185,12 +185,7 @@ def test_sums_are_added_to_c_and_take_an_epilogue(draw):
     text = text_of(m, k, n, pattern, """
 func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>,
              %b: tensor<Nxf32>, %c: tensor<MxNxf32>) -> (tensor<MxNxf32>, tensor<MxNxf32>) {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<MxNxf32>
-  %y = linalg.fill ins(%zero : f32) outs(%e : tensor<MxNxf32>) -> tensor<MxNxf32>
-  %r = linalg.matmul
-    ins(%x, %w : tensor<MxKxf32>, tensor<KxNxf32, #nm.encoding<PATTERN>>)
-    outs(%y : tensor<MxNxf32>) -> tensor<MxNxf32>
+""" + PRODUCT_OPS + """
   %s = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>,
                                         affine_map<(m, n) -> (n)>,
                                         affine_map<(m, n) -> (m, n)>],
