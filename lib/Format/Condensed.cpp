@@ -13,6 +13,48 @@ using namespace nm;
 using namespace nm::detail;
 
 namespace {
+/// The slots of windows of up to eight units, looked up by which are occupied:
+/// one bit each.
+class SlotTable {
+public:
+  static constexpr int64_t kMostUnits = 8;
+
+  explicit SlotTable(const Pattern &pattern) : count(pattern.n) {
+    if (pattern.m > kMostUnits)
+      return;
+    slots.resize(kMostUnits << pattern.m);
+    for (unsigned occupied = 0; occupied >> pattern.m == 0; ++occupied)
+      fill(occupied, pattern.m);
+  }
+
+  bool has(int64_t units) const { return !slots.empty() && units >= count; }
+
+  /// Writes positions[s * blocks + b] for every block column b, of which bit u
+  /// of bits[b] says whether unit u is occupied.
+  void choose(const uint8_t *bits, int64_t blocks, uint8_t *positions) const {
+    for (int64_t b = 0; b < blocks; ++b)
+      for (int64_t s = 0; s < count; ++s)
+        positions[s * blocks + b] = slots[bits[b] * kMostUnits + s];
+  }
+
+private:
+  /// The occupied units and the lowest others, ascending.
+  void fill(unsigned occupied, int64_t units) {
+    int64_t fillers = count, slot = 0;
+    for (int64_t u = 0; u < units; ++u)
+      fillers -= occupied >> u & 1;
+    for (int64_t u = 0; u < units && slot < count; ++u) {
+      bool isFilled = occupied >> u & 1;
+      if (!isFilled && fillers-- <= 0)
+        continue;
+      slots[occupied * kMostUnits + slot++] = static_cast<uint8_t>(u);
+    }
+  }
+
+  int64_t count;
+  std::vector<uint8_t> slots;
+};
+
 /// Compresses slices of one matrix.
 template <typename Word>
 class Compressor {
@@ -26,7 +68,8 @@ public:
         occupied(pattern.m * scan.sliceBlocks()), counts(scan.sliceBlocks()),
         // One row more than units: the slot after the last kept unit is
         // written, too, so that the loop needs no branch.
-        positions((pattern.m + 1) * scan.sliceBlocks()) {}
+        positions((pattern.m + 1) * scan.sliceBlocks()), table(pattern),
+        bits(scan.sliceBlocks()) {}
 
   /// Whether every window obeyed the pattern.
   bool run() {
@@ -52,6 +95,14 @@ private:
   /// positions[s * blocks + b] = the unit in slot s: the occupied ones and the
   /// lowest others, ascending.
   void choosePositions(int64_t units, int64_t blocks) {
+    if (table.has(units)) {
+      std::fill_n(bits.begin(), blocks, uint8_t(0));
+      for (int64_t u = 0; u < units; ++u)
+        for (int64_t b = 0; b < blocks; ++b)
+          bits[b] |= static_cast<uint8_t>(occupied[u * blocks + b] << u);
+      table.choose(bits.data(), blocks, positions.data());
+      return;
+    }
     for (int64_t b = 0; b < blocks; ++b) {
       int64_t fillers = pattern.n - counts[b];
       int64_t slot = 0;
@@ -118,6 +169,8 @@ private:
   std::vector<uint8_t> occupied;
   std::vector<uint16_t> counts;
   std::vector<uint8_t> positions;
+  SlotTable table;
+  std::vector<uint8_t> bits;
 };
 } // namespace
 
