@@ -156,6 +156,13 @@ char *nmFunctionSetCondensedWeight(NmFunction *function, int64_t arg,
                                    const NmTensor *values,
                                    const NmTensor *indices);
 
+/** The same without the copies: parts that are row-major on the host are read
+ * where they are, and must stay there until nmFunctionPackWeights, or the first
+ * call, has succeeded. */
+char *nmFunctionLendCondensedWeight(NmFunction *function, int64_t arg,
+                                    const NmTensor *values,
+                                    const NmTensor *indices);
+
 /** Packs the weights, all of which must have been given. The first call of a
  * function does it where the caller has not. */
 char *nmFunctionPackWeights(NmFunction *function);

@@ -109,8 +109,35 @@ static Status setWeight(NmFunction &function, int64_t arg,
   return Status::success();
 }
 
+/// Has `part` be `given` itself where that may be `lent` and lies as packing
+/// reads it, and otherwise a copy that `owner` keeps.
+static Status takePart(const Tensor &given, bool lent, Tensor &part,
+                       std::shared_ptr<void> &owner) {
+  if (lent && given.device.isCpu() && given.isRowMajor() &&
+      given.isPassable()) {
+    part = given;
+    return Status::success();
+  }
+  Result<Buffer> copied = copyToHost(given);
+  if (!copied)
+    return copied.error();
+  auto buffer = std::make_shared<Buffer>(std::move(*copied));
+  part = buffer->tensor();
+  owner = std::move(buffer);
+  return Status::success();
+}
+
+static Status takeParts(const Tensor &values, const Tensor &indices, bool lent,
+                        Weight &weight) {
+  if (Status status = takePart(values, lent, weight.values, weight.valuesOwner);
+      !status)
+    return status;
+  return takePart(indices, lent, weight.indices, weight.indicesOwner);
+}
+
 static Status setCondensed(NmFunction &function, int64_t arg,
-                           const NmTensor &values, const NmTensor &indices) {
+                           const NmTensor &values, const NmTensor &indices,
+                           bool lent) {
   if (Status status = checkEncoded(function, arg); !status)
     return status;
   std::string name = weightName(function, arg);
@@ -120,14 +147,9 @@ static Status setCondensed(NmFunction &function, int64_t arg,
     return Error{name + ": " + tensors.error().message};
   const TensorType &type = function.function.args()[arg];
   Weight weight;
-  for (int part = 0; part < 2; ++part) {
-    Result<Buffer> buffer = copyToHost((*tensors)[part]);
-    if (!buffer)
-      return Error{name + ": " + buffer.error().message};
-    auto owner = std::make_shared<Buffer>(std::move(*buffer));
-    (part == 0 ? weight.values : weight.indices) = owner->tensor();
-    (part == 0 ? weight.valuesOwner : weight.indicesOwner) = owner;
-  }
+  if (Status status = takeParts((*tensors)[0], (*tensors)[1], lent, weight);
+      !status)
+    return Error{name + ": " + status.error().message};
   if (Status status = verifyWeight(type, weight, name); !status)
     return status;
   function.condensed[arg] = std::move(weight);
@@ -151,6 +173,15 @@ static Status packWeights(NmFunction &function) {
   Result<std::vector<Weight>> packed = function.function.pack(std::move(parts));
   if (!packed)
     return packed.error();
+  // A function that takes the condensed form as it is keeps a copy of what it
+  // was lent.
+  for (Weight &weight : *packed)
+    if (weight.values.device.isCpu() &&
+        !(weight.valuesOwner && weight.indicesOwner))
+      if (Status status = takeParts(Tensor(weight.values),
+                                    Tensor(weight.indices), false, weight);
+          !status)
+        return status;
   // Only now: what has failed for want of memory may be tried again.
   function.condensed.clear();
   function.packed = std::move(*packed);
@@ -282,7 +313,14 @@ NM_RUNTIME_API char *nmFunctionSetCondensedWeight(NmFunction *function,
                                                   int64_t arg,
                                                   const NmTensor *values,
                                                   const NmTensor *indices) {
-  return copyMessage(setCondensed(*function, arg, *values, *indices));
+  return copyMessage(setCondensed(*function, arg, *values, *indices, false));
+}
+
+NM_RUNTIME_API char *nmFunctionLendCondensedWeight(NmFunction *function,
+                                                   int64_t arg,
+                                                   const NmTensor *values,
+                                                   const NmTensor *indices) {
+  return copyMessage(setCondensed(*function, arg, *values, *indices, true));
 }
 
 NM_RUNTIME_API char *nmFunctionPackWeights(NmFunction *function) {

@@ -243,7 +243,8 @@ class BoundFunction:
             lib.check(lib.runtime.nmFunctionSetWeight(
                 self._handle.address, arg, view.tensor()), PatternError)
             return
-        lib.check(lib.runtime.nmFunctionSetCondensedWeight(
+        # Packed before __init__ returns, while their arrays are alive.
+        lib.check(lib.runtime.nmFunctionLendCondensedWeight(
             self._handle.address, arg, values, indices), PatternError)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:

@@ -116,9 +116,23 @@ static void testCondensed(const NmModule *module) {
   indices[3] = 4;
   FAILS(nmFunctionSetCondensedWeight(ffn, 1, &tensorV, &tensorI),
         "expected a position");
+  FAILS(nmFunctionLendCondensedWeight(ffn, 1, &tensorV, &tensorI),
+        "expected a position");
   indices[3] = 2;
-  SUCCEEDS(nmFunctionSetCondensedWeight(ffn, 1, &tensorV, &tensorI));
+  SUCCEEDS(nmFunctionLendCondensedWeight(ffn, 1, &tensorV, &tensorI));
+  SUCCEEDS(nmFunctionPackWeights(ffn));
   memset(values, 0, sizeof values);
+  memset(c, 0, sizeof c);
+  SUCCEEDS(nmFunctionCall(ffn, &tensorA, 1, &tensorC, 1));
+  EXPECT(memcmp(c, kExpected, sizeof c) == 0);
+  nmFunctionFree(ffn);
+
+  float given[6] = {1, 5, 0, 3, 6, 7};
+  tensorV.data = given;
+  SUCCEEDS(nmFunctionCreate(module, "ffn", &ffn));
+  SUCCEEDS(nmFunctionSetCondensedWeight(ffn, 1, &tensorV, &tensorI));
+  memset(given, 0, sizeof given);
+  memset(c, 0, sizeof c);
   SUCCEEDS(nmFunctionCall(ffn, &tensorA, 1, &tensorC, 1));
   EXPECT(memcmp(c, kExpected, sizeof c) == 0);
   nmFunctionFree(ffn);
