@@ -13,8 +13,10 @@ import argparse
 import copy
 import os
 import statistics
+import sys
 import tempfile
 import time
+import traceback
 
 import nm
 import nm.torch
@@ -200,7 +202,8 @@ def print_table(variants):
     for variant in variants:
         middle = statistics.median(variant.times)
         print(f"{variant.name:36}  {middle:8.3f} ({min(variant.times):6.3f}, "
-              f"{max(variant.times):6.3f})  {base / middle:9.2f}x  {variant.error:.1e}")
+              f"{max(variant.times):6.3f})  {base / middle:9.2f}x  {variant.error:.1e}",
+              flush=True)
 
 
 def work(rank, args, store):
@@ -216,12 +219,20 @@ def work(rank, args, store):
                                 init_method=f"file://{store}", rank=rank,
                                 world_size=args.processes)
         mesh = init_device_mesh(args.device, (args.processes,))
-    with torch.no_grad():
-        variants = measure(args, rank, mesh)
-    if rank == 0:
-        print_table(variants)
-    assert all(variant.error < args.tolerance for variant in variants
-               if variant.takes_part), "expected all variants to agree"
+    try:
+        with torch.no_grad():
+            variants = measure(args, rank, mesh)
+        if rank == 0:
+            print_table(variants)
+        assert all(variant.error < args.tolerance for variant in variants
+                   if variant.takes_part), "expected all variants to agree"
+    except Exception:
+        if mesh is None:
+            raise
+        # NCCL would wait for the other process before this one could end.
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
     if mesh is not None:
         dist.destroy_process_group()
 
