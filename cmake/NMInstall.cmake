@@ -34,7 +34,8 @@ configure_package_config_file(
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/NMConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/cmake/NMConfig.cmake
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/NMStaticLLVM.cmake
+              ${PROJECT_BINARY_DIR}/cmake/NMConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/NMConfigVersion.cmake
         DESTINATION ${NM_PACKAGE_DIR})
 install(EXPORT NMTargets DESTINATION ${NM_PACKAGE_DIR})

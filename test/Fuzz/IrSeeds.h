@@ -1,4 +1,4 @@
-//===- IrSeeds.h - The IR of the lit tests, and what it is run by -*- C++ -*-=//
+//===- IrSeeds.h - The IR of the lit tests, and its passes ------*- C++ -*-===//
 
 #ifndef NM_TEST_FUZZ_IRSEEDS_H
 #define NM_TEST_FUZZ_IRSEEDS_H

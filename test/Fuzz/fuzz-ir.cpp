@@ -51,8 +51,11 @@ namespace {
 /// integers.
 constexpr StringRef kUpstream[] = {
     "mlir::transform::TransformState::applyTransform",
-    "mlir::linalg::TransposeOp::parse", "mlir::linalg::BroadcastOp::parse",
-    "mlir::LLVM::ExtractValueOp::parse", "mlir::NVVM::MmaOp::verify"};
+    "mlir::linalg::TransposeOp::parse",
+    "mlir::linalg::BroadcastOp::parse",
+    "mlir::LLVM::ExtractValueOp::parse",
+    "mlir::LLVM::GlobalOp::getAddrSpace",
+    "mlir::NVVM::MmaOp::verify"};
 
 /// Functions that tell one death from others.
 constexpr size_t kOfPlace = 3;
