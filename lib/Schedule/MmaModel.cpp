@@ -14,7 +14,7 @@ static constexpr double kLaunchMicroseconds = 2;
 /// store and load.
 static constexpr double kSumAccesses = 2.6;
 
-GpuSchedule MmaShape::makeSchedule(int64_t blockK) const {
+GpuSchedule MmaTileShape::makeSchedule(int64_t blockK) const {
   GpuSchedule tile;
   tile.blockM = blockM;
   tile.blockN = blockN;

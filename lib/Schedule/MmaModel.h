@@ -19,7 +19,7 @@
 namespace nm {
 
 /// A block's tile and a warp's.
-struct MmaShape {
+struct MmaTileShape {
   int64_t blockM, blockN, warpM, warpN;
 
   int64_t sumsOfThread() const { return warpM * warpN / kWarpSize; }

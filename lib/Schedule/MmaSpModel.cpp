@@ -115,7 +115,7 @@ double Estimate::tileClocks(int64_t blocks) const {
 // Choice
 //===----------------------------------------------------------------------===//
 
-static constexpr MmaShape kShapes[] = {
+static constexpr MmaTileShape kShapes[] = {
     {256, 128, 64, 64}, {128, 128, 64, 64}, {128, 256, 64, 64},
     {128, 128, 64, 32}, {128, 64, 64, 32},  {64, 128, 32, 64},
     {64, 64, 32, 32},   {32, 128, 32, 32},  {32, 64, 32, 16},
@@ -136,7 +136,7 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
     rows *= 2;
   for (int64_t columns : kStreamColumns)
     for (int64_t slices : kStreamSlices) {
-      MmaShape shape{rows, columns, rows, columns};
+      MmaTileShape shape{rows, columns, rows, columns};
       GpuSchedule tile = shape.makeSchedule(slices * kTileRows);
       tile.sliceK = slices;
       setSparseFloors(product, chip, operationsPerClock(chip), tile);
@@ -161,7 +161,7 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
 static std::optional<GpuSchedule> choose(const GpuProduct &product,
                                          const GpuChip &chip) {
   MmaChoice choice(product, chip);
-  for (const MmaShape &shape : kShapes) {
+  for (const MmaTileShape &shape : kShapes) {
     if (!shape.hasRegisters(product.k / 2))
       continue;
     GpuSchedule tile = shape.makeSchedule(kTileRows);

@@ -60,7 +60,7 @@ static constexpr int64_t kMatrixSide = 16;
 
 // A warp of 128 x 32 has the fewest loads for each product of units of 32
 // columns, one of 64 x 64 of wider ones; blocks of few rows take fewer.
-static constexpr MmaShape kShapes[] = {
+static constexpr MmaTileShape kShapes[] = {
     {128, 256, 128, 32}, {256, 128, 128, 32}, {128, 128, 128, 32},
     {128, 256, 64, 64},  {256, 128, 64, 64},  {128, 128, 64, 64},
     {128, 128, 64, 32},  {64, 256, 64, 32},   {64, 128, 64, 32},
@@ -238,7 +238,7 @@ public:
   std::optional<GpuSchedule> run() {
     if (!product.isKMajor)
       return runStream();
-    for (const MmaShape &shape : kShapes)
+    for (const MmaTileShape &shape : kShapes)
       if (fits(shape))
         for (int64_t windows = 1; isWorthwhile(windows); ++windows)
           visitTile(shape, windows);
@@ -246,7 +246,7 @@ public:
   }
 
 private:
-  bool fits(const MmaShape &shape) const {
+  bool fits(const MmaTileShape &shape) const {
     int64_t panel = panelOf(product.pattern, shape.blockN);
     // A block of half as many rows would do.
     bool hasRows =
@@ -263,7 +263,7 @@ private:
            windows * pattern.keptRows() <= kMaxKeptRows &&
            rows - pattern.windowRows() < product.k;
   }
-  void visitTile(const MmaShape &shape, int64_t windows);
+  void visitTile(const MmaTileShape &shape, int64_t windows);
   void setFloorsOf(GpuSchedule &tile) const;
   /// Tiles of few rows of a row-major A.
   std::optional<GpuSchedule> runStream() const;
@@ -275,7 +275,7 @@ private:
 };
 } // namespace
 
-void Search::visitTile(const MmaShape &shape, int64_t windows) {
+void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
   const Pattern &pattern = product.pattern;
   GpuSchedule tile = shape.makeSchedule(windows * pattern.windowRows());
   tile.packing = chooseMmaSyncPacking(pattern, tile);
@@ -315,7 +315,7 @@ std::optional<GpuSchedule> Search::streamTile(int64_t slices,
   const Pattern &pattern = product.pattern;
   int64_t columns = std::max(kMatrixSide, panelOf(pattern, kMostColumns)),
           rows = slices * windows * pattern.windowRows();
-  MmaShape shape{kMatrixSide, columns, kMatrixSide, columns};
+  MmaTileShape shape{kMatrixSide, columns, kMatrixSide, columns};
   GpuSchedule tile = shape.makeSchedule(rows);
   tile.sliceK = slices;
   tile.packing = chooseMmaSyncPacking(pattern, tile);

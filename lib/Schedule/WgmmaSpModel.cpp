@@ -56,7 +56,7 @@ static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
 static constexpr int64_t kTileRows = SparseOperand::kStepRows;
 
 /// Tiles of blocks and warpgroups, whose sums are in registers.
-static constexpr MmaShape kShapes[] = {
+static constexpr MmaTileShape kShapes[] = {
     {256, 192, 256, 64}, {256, 128, 256, 64}, {128, 256, 128, 128},
     {128, 128, 128, 64}, {128, 64, 128, 64},  {64, 256, 64, 128},
     {64, 128, 64, 64},   {64, 64, 64, 64},
@@ -67,7 +67,7 @@ class Candidate {
 public:
   /// With room for `together` blocks on a multiprocessor.
   Candidate(const GpuProduct &product, const GpuChip &chip,
-            const MmaShape &shape, int64_t together);
+            const MmaTileShape &shape, int64_t together);
 
   /// Whether there is such a schedule, and it suits the product.
   bool exists() const;
@@ -100,7 +100,7 @@ private:
 } // namespace
 
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
-                     const MmaShape &shape, int64_t together)
+                     const MmaTileShape &shape, int64_t together)
     : schedule(shape.makeSchedule(kTileRows)), product(product), chip(chip),
       together(together) {
   setSparseFloors(product, chip, kOperationsPerClock, schedule);
@@ -207,7 +207,7 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
   if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy wgmma_sp expected " + *reason};
   std::optional<GpuSchedule> best;
-  for (const MmaShape &shape : kShapes)
+  for (const MmaTileShape &shape : kShapes)
     for (int64_t together = 1; together <= kMaxBlocks; ++together) {
       Candidate candidate(product, chip, shape, together);
       if (!candidate.exists())
