@@ -206,6 +206,15 @@ def print_table(variants):
               flush=True)
 
 
+def measure_and_print(args, rank, mesh):
+    with torch.no_grad():
+        variants = measure(args, rank, mesh)
+    if rank == 0:
+        print_table(variants)
+    assert all(variant.error < args.tolerance for variant in variants
+               if variant.takes_part), "expected all variants to agree"
+
+
 def work(rank, args, store):
     """One of the processes."""
     if args.device == "cpu":
@@ -220,12 +229,7 @@ def work(rank, args, store):
                                 world_size=args.processes)
         mesh = init_device_mesh(args.device, (args.processes,))
     try:
-        with torch.no_grad():
-            variants = measure(args, rank, mesh)
-        if rank == 0:
-            print_table(variants)
-        assert all(variant.error < args.tolerance for variant in variants
-                   if variant.takes_part), "expected all variants to agree"
+        measure_and_print(args, rank, mesh)
     except Exception:
         if mesh is None:
             raise
@@ -234,6 +238,7 @@ def work(rank, args, store):
         sys.stderr.flush()
         os._exit(1)
     if mesh is not None:
+        # The graphs are gone by now: NCCL waits for those that captured its calls.
         dist.destroy_process_group()
 
 
