@@ -110,6 +110,16 @@ def test_files_for_papers(measured, tmp_path, capsys):
     assert (tmp_path / "fig-speedup.pdf").read_bytes() == before, "other bytes each time"
 
 
+def test_types_have_figures_of_their_own_where_asked_for(measured, tmp_path, capsys):
+    command = ["plot", measured(ROWS), "-o", str(tmp_path / "fig"), "--by-type"]
+    assert main([*command, "--date=today"]) == 0
+    names = {name.rsplit("/", 1)[-1] for name in capsys.readouterr().out.split()}
+    assert {name for name in names if name.endswith(".svg")} == {
+        "fig-f16-speedup.svg", "fig-f32-speedup.svg", "fig-roofline.svg"}
+    svg = (tmp_path / "fig-f16-speedup.svg").read_text(encoding="utf-8")
+    assert "ideal, f16" in svg and "f32, beside" not in svg and "ideal, f32" not in svg
+
+
 def test_devices_have_figures_of_their_own(measured, tmp_path, capsys):
     paths = [measured(ROWS[:3]), measured([make_row(threads=0)], "gpu.csv")]
     assert main(["plot", *paths, "-o", str(tmp_path / "fig"), "--date=today"]) == 0

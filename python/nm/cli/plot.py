@@ -20,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="nm",
                         help="prefix of the files: OUTPUT-speedup.png, .svg and .pdf, "
                         "and OUTPUT-roofline the same (default nm)")
+    parser.add_argument("--by-type", action="store_true",
+                        help="a figure of the speed-ups for each element type, "
+                        "OUTPUT-TYPE-speedup, in place of one with all types")
     parser.add_argument("--date", help="when it was measured, for the title (default "
                         "when the first file was written)")
     add_json_argument(parser)
@@ -40,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
         prefix = args.output
         if len(devices) > 1:
             prefix += "-" + re.sub(r"\W+", "-", f"{device} {threads or ''}").strip("-")
-        files += save(draw_speedup(measured, date), f"{prefix}-speedup")
+        parts = grouped(measured, lambda row: f"-{row.type}" if args.by_type else "")
+        for kind, part in parts.items():
+            files += save(draw_speedup(part, date), f"{prefix}{kind}-speedup")
         files += save(draw_roofline(measured, date), f"{prefix}-roofline")
     if args.json:
         print_json({"files": files, "measurements": len(rows)})
