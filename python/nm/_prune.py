@@ -214,12 +214,14 @@ def prune_to_sparse(w: Any, pattern: Pattern, scores: Any = None
     indices = np.empty(indices_shape, np.uint8)
     window, non_zeros, dropped = pattern.m * pattern.block[0], 0, 0
     windows = max(_PART // max(n * window, 1), 1)
+    # One piece of memory for all parts: its pages come from the system once.
+    memory = _arrays.raw_empty((min(windows * window, k) * n,), element)
     for first in range(0, -(-k // window), windows):
         part = slice(first * window, (first + windows) * window)
         at = (slice(None), part) if pattern.axis else part
         units = slice(first * pattern.n, (first + windows) * pattern.n)
         rows = slice(units.start * pattern.block[0], units.stop * pattern.block[0])
-        pruned = _arrays.raw_empty(dense[at].shape, element)
+        pruned = memory[:dense[at].size].reshape(dense[at].shape)
         report, whole = lib.NmPruneReport(), _arrays.raw_tensor(pruned, element)
         lib.check(lib.runtime.nmPrune(
             _strided_tensor(dense[at], element),

@@ -103,12 +103,16 @@ class NMLinear(nn.Module):
         """The layer of a dense one with a condensed weight that nothing else knows:
         its arrays need no copy."""
         layer = cls._without_memory(w, linear.bias, activation)
-        values, layer.indices = share_tensors(w)
-        layer.values = nn.Parameter(
-            values, requires_grad=linear.weight.requires_grad
-            and _has_gradient(values.dtype))
+        values, indices = share_tensors(w)
         device = linear.weight.device
-        return layer if device.type == "cpu" else layer.to(device)
+        layer.values = nn.Parameter(
+            values.to(device), requires_grad=linear.weight.requires_grad
+            and _has_gradient(values.dtype))
+        layer.indices = indices.to(device)
+        if device.type not in ("cpu", "meta"):
+            # Copies on a device: calls need not read them back.
+            keep_weight(layer.values, layer.indices, layer._form, w)
+        return layer
 
     @classmethod
     def from_sparse(cls, w: SparseTensor, bias: Tensor | None = None,

@@ -15,6 +15,8 @@ Call = Callable[[], Any]
 # What a block of calls of one kind takes at least, and how many of each kind there
 # are before the times are looked at.
 _BLOCK_SECONDS, _LEAST_BLOCKS = 2e-3, 10
+# Fewer do where calls are long: so many seconds of both kinds, where they repeat.
+_LEAST_SECONDS = 0.3
 # So many blocks must have come as near to the best time as that.
 _WITNESSES, _TOLERANCE = 3, 1.15
 # The share of a block that threads may have waited for a processor.
@@ -35,10 +37,13 @@ def host_times(calls: list[Call], budget: float = 2.0) -> list[float] | None:
     for call in calls:
         call()
     best: list[list[float]] = [[] for _ in calls]
-    end = time.perf_counter() + budget
-    rounds = 0
-    while rounds < _LEAST_BLOCKS or not all(map(_repeats, best)):
-        if rounds >= _WITNESSES and time.perf_counter() > end:
+    begin, rounds = time.perf_counter(), 0
+    while True:
+        spent = time.perf_counter() - begin
+        if spent > budget and rounds >= _WITNESSES:
+            break
+        if ((rounds >= _LEAST_BLOCKS or spent > _LEAST_SECONDS)
+                and all(map(_repeats, best))):
             break
         rounds += 1
         for call, times in zip(calls, best):
