@@ -79,10 +79,26 @@ bool CublasLt::Problem::create(const ProductShape &shape, ElementType type,
                                   sizeof workspaceBytes) == 0;
 }
 
-std::vector<CublasLt::Algorithm>
+const std::vector<CublasLt::Algorithm> &
 CublasLt::algorithms(Handle handle, const ProductShape &shape, ElementType type,
                      ElementType resultType, bool isTransposed,
                      size_t workspaceBytes) const {
+  Question question{shape.m,    shape.n,      shape.k,       type,
+                    resultType, isTransposed, workspaceBytes};
+  auto answer = known.find(question);
+  if (answer == known.end())
+    answer =
+        known
+            .emplace(question, findAlgorithms(handle, shape, type, resultType,
+                                              isTransposed, workspaceBytes))
+            .first;
+  return answer->second;
+}
+
+std::vector<CublasLt::Algorithm>
+CublasLt::findAlgorithms(Handle handle, const ProductShape &shape,
+                         ElementType type, ElementType resultType,
+                         bool isTransposed, size_t workspaceBytes) const {
   auto problem = std::make_shared<Problem>();
   problem->functions = functions;
   if (!problem->create(shape, type, resultType, isTransposed, workspaceBytes))

@@ -8,8 +8,10 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace nm {
@@ -44,14 +46,25 @@ public:
 
   /// The algorithms that are expected to be fastest, at most kMostAlgorithms,
   /// for B[k x n] or its transpose; none where it has no such product. The
-  /// device that it is for is the current one.
-  std::vector<Algorithm> algorithms(Handle handle, const ProductShape &shape,
-                                    ElementType type, ElementType resultType,
-                                    bool isTransposed,
-                                    size_t workspaceBytes) const;
+  /// device that it is for is the current one. The library is asked once for
+  /// each product.
+  const std::vector<Algorithm> &
+  algorithms(Handle handle, const ProductShape &shape, ElementType type,
+             ElementType resultType, bool isTransposed,
+             size_t workspaceBytes) const;
 
 private:
+  /// m, n, k, the types of A and C, whether B is transposed, the workspace.
+  using Question = std::tuple<int64_t, int64_t, int64_t, ElementType,
+                              ElementType, bool, size_t>;
+
+  std::vector<Algorithm>
+  findAlgorithms(Handle handle, const ProductShape &shape, ElementType type,
+                 ElementType resultType, bool isTransposed,
+                 size_t workspaceBytes) const;
+
   std::shared_ptr<const cublas::LtFunctions> functions;
+  mutable std::map<Question, std::vector<Algorithm>> known;
 };
 
 } // namespace nm
