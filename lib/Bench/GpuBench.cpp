@@ -30,6 +30,8 @@ Result<GpuBench> GpuBench::create(const BenchOptions &options) {
   GpuBench bench(options, device);
   bench.deviceName = info->name;
   bench.multiprocessors = info->multiprocessors;
+  bench.major = info->major;
+  bench.minor = info->minor;
   bench.ceilings = *ceilings;
   if (!options.hasBlas())
     return bench;
@@ -335,6 +337,7 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   result.bench = bench;
   result.device = deviceName;
   result.ceilings = ceilings;
+  result.ceilings.flops *= tensorCoreFactor(major, minor, bench.type);
   result.bytes = bench.leastBytes();
   result.tolerance = options.tolerance ? *options.tolerance
                                        : defaultTolerance(bench.resultType());

@@ -61,7 +61,8 @@ private:
   const BenchOptions &options;
   Device device;
   std::string deviceName;
-  int multiprocessors = 0;
+  int multiprocessors = 0, major = 0, minor = 0;
+  /// Of f32 multiply-adds.
   Ceilings ceilings;
   std::optional<Cublas> blas;
   /// None before a case needs it, and an error where it is not there.
