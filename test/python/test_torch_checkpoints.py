@@ -26,6 +26,7 @@ def test_models_of_bf16(tmp_path):
         assert torch.equal(loaded(tokens), model(tokens))
 
 
+@pytest.mark.filterwarnings("error")
 def test_models_are_saved_and_loaded(tmp_path):
     model, tokens = make_network(), torch.randint(0, 20, (6,))
     nm.torch.sparsify(model, {"1": "2:4", "*": "1:4"}, prune=True)

@@ -34,13 +34,16 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_to_json(report))
         return 0
-    print_table(["weight", "shape", "pattern", "bytes", "of dense"],
-                [[name, shape_text(w.shape), w.pattern.describe(), str(w.bytes),
-                  f"{100 * w.bytes / w.dense_bytes:.1f} %"]
-                 for name, w in report.weights.items()])
+    if report.weights:
+        print_table(["weight", "shape", "pattern", "bytes", "of dense"],
+                    [[name, shape_text(w.shape), w.pattern.describe(), str(w.bytes),
+                      f"{100 * w.bytes / w.dense_bytes:.1f} %"]
+                     for name, w in report.weights.items()])
     for name, reason in report.left_dense.items():
         print(f"left dense {name}: {reason}")
-    print(f"\nwritten to {args.output}, with {len(report.kept)} other tensors")
+    others = f"with {len(report.kept)} other" if report.weights else (
+        f"{len(report.kept)} dense")
+    print(f"\nwritten to {args.output}, {others} tensors")
     return 0
 
 

@@ -238,8 +238,11 @@ def copy_tensors(w: SparseTensor) -> tuple[Tensor, Tensor]:
 
 
 def share_tensors(w: SparseTensor) -> tuple[Tensor, Tensor]:
-    """The same without a copy, of a weight that no one uses afterwards."""
+    """The same without a copy, of a weight that no one uses afterwards; of a file's,
+    which cannot be written, PyTorch wants one."""
     kind = _arrays.KINDS["torch"]
+    values, indices = (array if array.flags.writeable else array.copy()
+                       for array in (w._values, w._indices))
     with torch.inference_mode(False):
-        return (kind.from_host(w._values, torch.empty(0), w.dtype),
-                torch.from_numpy(w._indices))
+        return (kind.from_host(values, torch.empty(0), w.dtype),
+                torch.from_numpy(indices))
