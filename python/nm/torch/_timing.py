@@ -59,13 +59,14 @@ def _repeats(times: list[float]) -> bool:
 
 
 def _best_of_block(call: Call) -> float | None:
-    """None where the block was held up."""
+    """None where the block was held up. It has two calls at least: threads of the
+    other kind may still spin during the first."""
     waited, begin = _waiting_time(), time.perf_counter()
-    best, now = float("inf"), begin
-    while now - begin < _BLOCK_SECONDS:
+    best, now, calls = float("inf"), begin, 0
+    while now - begin < _BLOCK_SECONDS or calls < 2:
         last = now
         call()
-        now = time.perf_counter()
+        now, calls = time.perf_counter(), calls + 1
         best = min(best, now - last)
     held_up = _waiting_time() - waited
     return None if held_up > _WAITING * (now - begin) else best
