@@ -94,6 +94,17 @@ def test_ceilings_have_labels_that_nothing_covers(measured):
                     assert not box.contains(*point)
 
 
+def test_the_legend_fits(measured):
+    rows = [make_row(pattern=pattern, block=(1, width), kind="f16") for width in
+            (32, 64, 128) for pattern in ((16, 32), (8, 32), (4, 32))]
+    figure = roofline.draw_roofline(data.read_measurements(measured(rows)), "today")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    box = figure.legends[0].get_window_extent(canvas.get_renderer())
+    assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+
+
 def test_files_for_papers(measured, tmp_path, capsys):
     path, prefix = measured(ROWS), tmp_path / "fig"
     assert main(["plot", path, "-o", str(prefix), "--date=2026-11-22"]) == 0

@@ -40,8 +40,9 @@ def add_legend(figure: Any, axes: list[Any]) -> None:
     for each in axes:
         for handle, label in zip(*each.get_legend_handles_labels()):
             found.setdefault(label, handle)
+    # A column of block, patterns and type takes two inches.
     figure.legend(found.values(), found, loc="outside lower center",
-                  ncols=min(len(found), 3))
+                  ncols=min(len(found), int(figure.get_figwidth() // 2)))
 
 
 def save(figure: Any, stem: str) -> list[str]:
