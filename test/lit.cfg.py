@@ -38,6 +38,12 @@ if config.nm_sanitizer_runtime:
 # Processors whose features tests name.
 config.available_features.add(platform.machine())
 
+# Code for tiles of bf16 runs where the processor has them.
+if os.path.exists("/proc/cpuinfo"):
+    with open("/proc/cpuinfo") as cpuinfo:
+        if {"amx_tile", "amx_bf16", "avx512bw"} <= set(cpuinfo.read().split()):
+            config.available_features.add("amx")
+
 # Kernels are assembled where the CUDA toolkit is found.
 toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 ptxas = lit.util.which("ptxas", os.path.join(toolkit, "bin") + os.pathsep + os.environ["PATH"])

@@ -11,17 +11,22 @@ namespace mlir::nm {
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
-/// An attribute or a type of the dialect, as a dictionary of fields and back.
-template <typename Object>
-struct FieldsKind {
+/// An attribute of the dialect, as a dictionary of fields and back.
+struct AttributeKind {
   StringRef mnemonic;
-  bool (*isOne)(Object);
+  bool (*isOne)(Attribute);
   /// Null after an error.
-  Object (*get)(StringRef mnemonic, DictionaryAttr fields, EmitError);
-  DictionaryAttr (*getFields)(Object);
+  Attribute (*get)(StringRef mnemonic, DictionaryAttr fields, EmitError);
+  DictionaryAttr (*getFields)(Attribute);
 };
-using AttributeKind = FieldsKind<Attribute>;
-using TypeKind = FieldsKind<Type>;
+
+/// The same of a type.
+struct TypeKind {
+  StringRef mnemonic;
+  bool (*isOne)(Type);
+  Type (*get)(DictionaryAttr fields, EmitError);
+  DictionaryAttr (*getFields)(Type);
+};
 
 ArrayRef<AttributeKind> getAttributeKinds();
 ArrayRef<TypeKind> getTypeKinds();

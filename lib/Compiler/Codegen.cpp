@@ -2,6 +2,8 @@
 
 #include "Codegen.h"
 
+#include "nm/Support/ProcessorTiles.h"
+
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -57,6 +59,9 @@ static std::string getFeatures(const CompileOptions &options,
   if (options.cpu == "native")
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
       features.AddFeature(feature.first(), feature.second);
+  // What the processor has is of no use where Linux does not let this process.
+  if (options.cpu == "native" && !::nm::takeProcessorTiles())
+    features.AddFeature("amx-tile", /*Enable=*/false);
   SmallVector<StringRef> given;
   StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
   for (StringRef feature : given)
@@ -139,16 +144,26 @@ std::string HostTarget::getFeatureText() const {
   return text;
 }
 
-std::vector<std::string> HostTarget::getCheckedFeatures() const {
+/// Only strategy amx makes code for tiles; LLVM does not by itself.
+static bool hasTiles(const llvm::Module &module) {
+  return module.getFunction("llvm.x86.tilezero.internal") != nullptr;
+}
+
+std::vector<std::string>
+HostTarget::getCheckedFeatures(const llvm::Module &module) const {
   // Those that lib/Runtime/ProcessorFeatures.cpp knows.
   std::vector<std::string> features;
   if (!machine->getTargetTriple().isX86())
     return features;
-  for (StringRef name :
-       {"sse4.2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw",
-        "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni", "avx512bf16"})
-    if (has(name))
-      features.push_back(name.str());
+  auto add = [&](ArrayRef<StringRef> names) {
+    for (StringRef name : names)
+      if (has(name))
+        features.push_back(name.str());
+  };
+  add({"sse4.2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw",
+       "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni", "avx512bf16"});
+  if (hasTiles(module))
+    add({"amx-tile", "amx-bf16"});
   return features;
 }
 

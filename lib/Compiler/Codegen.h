@@ -32,8 +32,9 @@ public:
 
   /// All features, as `+avx,+avx2`.
   std::string getFeatureText() const;
-  /// Those of the features that the runtime can check for when it loads.
-  std::vector<std::string> getCheckedFeatures() const;
+  /// Those of the features that `module` may use and the runtime can check for
+  /// when it loads.
+  std::vector<std::string> getCheckedFeatures(const llvm::Module &module) const;
   bool has(llvm::StringRef feature) const;
 
   llvm::TargetMachine &getMachine() const { return *machine; }

@@ -325,7 +325,7 @@ LogicalResult Compilation::translate() {
   if (failed(report(checkHalf(*code, *host))))
     return failure();
   record.target = target.kindName();
-  record.processorFeatures = host->getCheckedFeatures();
+  record.processorFeatures = host->getCheckedFeatures(*code);
   record.constantBytes = chips.empty()
                              ? countConstantBytes(*code)
                              : countConstantBytes(chips.back().getModule());

@@ -74,6 +74,8 @@ static void buildLLVM(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   // Before memrefs are gone, which vector loads and stores name.
   ConvertVectorToLLVMPassOptions vectorToLLVM;
+  // Loads of tiles name memrefs, too.
+  vectorToLLVM.amx = true;
   vectorToLLVM.vectorTransposeLowering =
       vector::VectorTransposeLowering::Shuffle16x16;
   pm.addPass(createConvertVectorToLLVMPass(vectorToLLVM));

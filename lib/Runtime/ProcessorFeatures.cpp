@@ -2,6 +2,8 @@
 
 #include "ProcessorFeatures.h"
 
+#include "nm/Support/ProcessorTiles.h"
+
 using namespace nm;
 
 std::optional<bool> nm::processorHas(std::string_view feature) {
@@ -23,6 +25,9 @@ std::optional<bool> nm::processorHas(std::string_view feature) {
   NM_FEATURE("avx512vnni")
   NM_FEATURE("avx512bf16")
 #undef NM_FEATURE
+  // The compiler takes both or none.
+  if (feature == "amx-tile" || feature == "amx-bf16")
+    return takeProcessorTiles();
 #endif
   return std::nullopt;
 }

@@ -187,6 +187,11 @@ static double weightBytes(const CpuProduct &product,
          double(indices[0]) * indices[1] * indices[2];
 }
 
+double nm::weightReadTime(const CpuProduct &product, const CpuTarget &target,
+                          const PanelPacking &packing) {
+  return readTime(weightBytes(product, packing), target);
+}
+
 /// Microseconds that all tasks spend on laying A out k-major, and on moving the
 /// sums from and to L2 for each tile of k.
 static double layoutTime(const CpuProduct &product, const CpuTarget &target,
@@ -215,8 +220,7 @@ static double sparseTime(const CpuProduct &product, const CpuTarget &target,
     compute = kept / target.lanes() * cyclesPerVector(product, target) /
               (target.gigahertz * 1e3 * target.threads);
   }
-  return std::max(compute,
-                  readTime(weightBytes(product, schedule.packing), target));
+  return std::max(compute, weightReadTime(product, target, schedule.packing));
 }
 
 double CpuTarget::denseRate(ElementType type) const {
@@ -232,7 +236,8 @@ double CpuTarget::denseRate(ElementType type) const {
   }
 }
 
-static double denseTime(const CpuProduct &product, const CpuTarget &target) {
+double nm::denseProductTime(const CpuProduct &product,
+                            const CpuTarget &target) {
   double elements = double(product.k) * product.n;
   double read = readTime(elements * elementSize(product.type), target);
   double flopsPerMicrosecond =
@@ -253,6 +258,10 @@ CpuSchedule nm::selectCpuSchedule(const CpuProduct &product,
   else
     scheduleAlongN(product, target, schedule);
   schedule.sparseMicroseconds = sparseTime(product, target, schedule);
-  schedule.denseMicroseconds = denseTime(product, target);
-  return schedule;
+  schedule.denseMicroseconds = denseProductTime(product, target);
+  if (!target.tiles || !checkTiles(product))
+    return schedule;
+  CpuSchedule tiles = selectTileSchedule(product, target);
+  return tiles.sparseMicroseconds < schedule.sparseMicroseconds ? tiles
+                                                                : schedule;
 }

@@ -168,7 +168,8 @@ int main(int argc, char **argv) {
   refuses(model, "cpu", "schedule=vector<thread = [16, 8]> opt-level=9",
           output[0], "expected opt-level between 0 and 3, but got '9'");
   refuses(model, "cpu", "schedule=simt<stages = 3>", output[0],
-          "expected a schedule of strategy vector or loops on the cpu, but got "
+          "expected a schedule of strategy vector, amx or loops on the cpu, "
+          "but got "
           "#nm.simt<stages = 3>");
   refuses(model, "cpu", "opt-level", output[0],
           "expected opt-level=0..3, but got no value");

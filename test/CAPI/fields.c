@@ -196,6 +196,8 @@ static const char *const kAttributes[] = {
     "#nm.loops",
     "#nm.vector<block = [64, 512, 128], thread = [64, 6], packing = <panel = "
     "16, index_bits = 8>>",
+    "#nm.amx<block = [256, 2048, 512], packing = <panel = 32, index_bits = 8, "
+    "chunk_rows = 32, index_rows = 32>>",
     "#nm.simt<block = [128, 128, 128], warp = [64, 32], thread = [8, 8], "
     "stages = 2, split_k = 4, cluster_k = 2, slice_k = 2, group_m = 3, copy_a "
     "= matrices, layout_a = interleaved, prefetch = true, defer = false, pack "

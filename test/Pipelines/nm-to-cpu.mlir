@@ -9,7 +9,7 @@
 // CHECK: remark: nm.spmm <1:1, block = 1x40> {{.*}} strategy vector
 // LOOPS: remark: nm.spmm <2:4> {{.*}} strategy loops
 // TILES: dense was not considered; schedule #nm.vector<block = [32, 64, 128], thread = [16, 8],
-// UNKNOWN: error: expected a schedule of strategy vector or loops on the cpu, but got #nm.simt
+// UNKNOWN: error: expected a schedule of strategy vector, amx or loops on the cpu, but got #nm.simt
 
 // Weights are packed by a function of their own; both functions have a C entry;
 // the caller brings the result's memory.

@@ -11,6 +11,7 @@
 #include "nm/Format/ElementType.h"
 #include "nm/Format/PackedForm.h"
 #include "nm/Format/Pattern.h"
+#include "nm/Support/Error.h"
 
 #include <cstdint>
 
@@ -31,6 +32,8 @@ struct CpuTarget {
   double bf16Rate = 1;
   double f16Rate = 1;
   double i8Rate = 1;
+  /// Whether there is a tile unit for bf16 (AMX).
+  bool tiles = false;
   /// What one core, and all of them together, read from memory, GB/s.
   double coreBandwidth = 28;
   double memoryBandwidth = 45;
@@ -54,8 +57,10 @@ struct CpuProduct {
   static constexpr int64_t kTypicalRows = 256;
 };
 
-/// How one product is computed; the fields of #nm.vector.
+/// How one product is computed; the fields of #nm.vector and #nm.amx.
 struct CpuSchedule {
+  /// Whether by the tile unit, #nm.amx; else by vectors, #nm.vector.
+  bool tiles = false;
   /// Whether vectors run along m; else along n.
   bool alongM = false;
   /// What one task makes, and the rows of k it takes at a time.
@@ -72,8 +77,22 @@ struct CpuSchedule {
   double denseMicroseconds = 0;
 };
 
+/// The faster of strategies `vector` and, where the target has tiles, `amx`.
 CpuSchedule selectCpuSchedule(const CpuProduct &product,
                               const CpuTarget &target);
+
+/// Why tiles cannot make `product`, or nothing where they can.
+Status checkTiles(const CpuProduct &product);
+
+/// The schedule of strategy `amx`, for a product that checkTiles lets pass.
+CpuSchedule selectTileSchedule(const CpuProduct &product,
+                               const CpuTarget &target);
+
+/// Microseconds that all threads take to read the weights of `product` packed
+/// by `packing`, and that a tuned BLAS takes for the dense product.
+double weightReadTime(const CpuProduct &product, const CpuTarget &target,
+                      const PanelPacking &packing);
+double denseProductTime(const CpuProduct &product, const CpuTarget &target);
 
 } // namespace nm
 

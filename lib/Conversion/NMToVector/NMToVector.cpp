@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Schedule/CpuSchedule.h"
 
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -53,6 +54,15 @@ static VectorSchedule scheduleOf(const ProductTile &tile,
     schedule.kRows = attr.getBlock()[2];
   if (PackingAttr packing = attr.getPacking())
     schedule.panel = packing.getPanel();
+  return schedule;
+}
+
+static AmxSchedule scheduleOf(AmxScheduleAttr attr) {
+  AmxSchedule schedule;
+  if (attr.getBlock().size() == 3) {
+    schedule.rows = std::min(schedule.rows, attr.getBlock()[0]);
+    schedule.kRows = attr.getBlock()[2];
+  }
   return schedule;
 }
 
@@ -121,12 +131,16 @@ struct ExpandProduct : OpInterfaceRewritePattern<SparseProductOpInterface> {
     VectorEmitter emitter(rewriter, op.getLoc(), op.getAccumulatorType(),
                           target);
     ProductTile tile = describe(op, emitter);
-    expandBatches(
-        emitter, tile,
-        scheduleOf(
-            tile, dyn_cast_if_present<VectorScheduleAttr>(op.getScheduleAttr()),
-            target),
-        op.getNumBatchDims());
+    auto expandOne = [&] {
+      if (auto amx = dyn_cast_if_present<AmxScheduleAttr>(op.getScheduleAttr()))
+        return expandAmx(emitter, tile, scheduleOf(amx));
+      expand(emitter, tile,
+             scheduleOf(
+                 tile,
+                 dyn_cast_if_present<VectorScheduleAttr>(op.getScheduleAttr()),
+                 target));
+    };
+    expandBatches(emitter, tile, op.getNumBatchDims(), expandOne);
     rewriter.eraseOp(op);
     return success();
   }
@@ -137,18 +151,16 @@ private:
     if (!isa<MemRefType>(op.getA().getType()))
       return rewriter.notifyMatchFailure(op, "operands are not memrefs");
     ScheduleAttrInterface schedule = op.getScheduleAttr();
-    if (schedule && !isa<VectorScheduleAttr>(schedule))
-      return rewriter.notifyMatchFailure(op, "strategy is not `vector`");
+    if (schedule && !isa<VectorScheduleAttr, AmxScheduleAttr>(schedule))
+      return rewriter.notifyMatchFailure(
+          op, "strategy is neither `vector` nor `amx`");
     if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
       return rewriter.notifyMatchFailure(op,
                                          "arith.extf of f8 has no lowering");
-    PackingAttr packing = op.getPanelPacking();
-    if (op.getPackingAttr() && !packing)
-      return rewriter.notifyMatchFailure(op, "weights are not in panels");
-    if (packing &&
-        (!packing.getPacking().isRowWise() || packing.getColInfo() != 0))
-      return rewriter.notifyMatchFailure(
-          op, "weights are packed in chunks, or with lists of rows");
+    if (failed(isa_and_present<AmxScheduleAttr>(schedule)
+                   ? checkTiles(op, rewriter)
+                   : checkPanels(op, rewriter)))
+      return failure();
     if (ShapedType::isDynamic(op.getStaticK()))
       return rewriter.notifyMatchFailure(op, "k is dynamic");
     for (Value operand :
@@ -159,16 +171,44 @@ private:
     return success();
   }
 
+  /// What strategy `vector` reads.
+  LogicalResult checkPanels(SparseProductOpInterface op,
+                            PatternRewriter &rewriter) const {
+    PackingAttr packing = op.getPanelPacking();
+    if (op.getPackingAttr() && !packing)
+      return rewriter.notifyMatchFailure(op, "weights are not in panels");
+    if (packing &&
+        (!packing.getPacking().isRowWise() || packing.getColInfo() != 0))
+      return rewriter.notifyMatchFailure(
+          op, "weights are packed in chunks, or with lists of rows");
+    return success();
+  }
+
+  /// What strategy `amx` reads.
+  LogicalResult checkTiles(SparseProductOpInterface op,
+                           PatternRewriter &rewriter) const {
+    if (target.bits != 512)
+      return rewriter.notifyMatchFailure(op, "vectors are not of 512 bits");
+    if (!op.getAType().getElementType().isBF16())
+      return rewriter.notifyMatchFailure(op, "operands are not bf16");
+    if (!op.getPackingAttr() ||
+        op.getPackingAttr() !=
+            op.getScheduleAttr().getPackedForm(op.getPattern()))
+      return rewriter.notifyMatchFailure(
+          op, "weights are not in the packed form of the schedule");
+    return success();
+  }
+
   /// Loops over the `count` batch dimensions, from `tile.batch.size()` on.
-  void expandBatches(VectorEmitter &emitter, ProductTile &tile,
-                     const VectorSchedule &schedule, int64_t count) const {
+  void expandBatches(VectorEmitter &emitter, ProductTile &tile, int64_t count,
+                     llvm::function_ref<void()> expandOne) const {
     int64_t dimension = tile.batch.size();
     if (dimension == count)
-      return expand(emitter, tile, schedule);
+      return expandOne();
     emitter.loop(emitter.index(0), emitter.dim(tile.a, dimension), 1,
                  [&](Value batch) {
                    tile.batch.push_back(batch);
-                   expandBatches(emitter, tile, schedule, count);
+                   expandBatches(emitter, tile, count, expandOne);
                    tile.batch.pop_back();
                  });
   }

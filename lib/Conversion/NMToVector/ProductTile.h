@@ -23,6 +23,13 @@ struct VectorSchedule {
   int64_t panel = 16;
 };
 
+/// How a product on memrefs is expanded for AMX: see #nm.amx.
+struct AmxSchedule {
+  /// Rows of m, and of k, that A is laid out for at a time.
+  int64_t rows = 256;
+  int64_t kRows = 512;
+};
+
 /// A product on memrefs with one m and one n: batch dimensions are indexed by
 /// the loops around it.
 struct ProductTile {
@@ -85,6 +92,10 @@ void expandAlongM(VectorEmitter &emitter, const ProductTile &tile,
 /// Expands `tile` with vectors along n.
 void expandAlongN(VectorEmitter &emitter, const ProductTile &tile,
                   const VectorSchedule &schedule);
+
+/// Expands `tile`, of bf16 in the packed form of #nm.amx, by AMX.
+void expandAmx(VectorEmitter &emitter, const ProductTile &tile,
+               const AmxSchedule &schedule);
 
 } // namespace mlir::nm
 

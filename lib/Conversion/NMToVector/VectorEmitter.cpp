@@ -5,6 +5,7 @@
 #include "nm/Schedule/SumChains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -102,11 +103,88 @@ static Value loadUnderMask(ImplicitLocOpBuilder &b, Value memref,
   return vector::MaskedLoadOp::create(b, type, memref, indices, mask, zero);
 }
 
+//===----------------------------------------------------------------------===//
+// bf16 under masks
+//===----------------------------------------------------------------------===//
+
+// LLVM takes masked vectors of bf16 apart, value by value, and calls a function
+// to round each, where a processor has no instructions for bf16. As integers of
+// 16 bits they stay whole.
+
+static bool isBF16(Value memref) {
+  return cast<MemRefType>(memref.getType()).getElementType().isBF16();
+}
+
+/// Where the element at `indices` is.
+static Value getPointer(ImplicitLocOpBuilder &b, Value memref,
+                        ArrayRef<Value> indices) {
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
+  Value element = metadata.getOffset();
+  for (auto [index, stride] : llvm::zip_equal(indices, metadata.getStrides()))
+    element = b.createOrFold<arith::AddIOp>(
+        element, b.createOrFold<arith::MulIOp>(index, stride));
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  Value bytes = b.createOrFold<arith::MulIOp>(
+      element, arith::ConstantIndexOp::create(b, 2));
+  Value address = arith::IndexCastOp::create(
+      b, b.getI64Type(), b.createOrFold<arith::AddIOp>(base, bytes));
+  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
+                                  address);
+}
+
+static Value constantVector(ImplicitLocOpBuilder &b, VectorType type,
+                            int64_t value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(
+             type, b.getIntegerAttr(type.getElementType(), value)));
+}
+
+/// The accumulators that the masked values are in the upper half of.
+static Value loadBF16(ImplicitLocOpBuilder &b, Value memref,
+                      ArrayRef<Value> indices, Value mask, VectorType type) {
+  VectorType half = type.clone(b.getI16Type()),
+             word = type.clone(b.getI32Type());
+  Value bits = LLVM::MaskedLoadOp::create(
+      b, half, getPointer(b, memref, indices), mask, constantVector(b, half, 0),
+      b.getI32IntegerAttr(2));
+  Value wide = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, bits),
+                                     constantVector(b, word, 16));
+  return arith::BitcastOp::create(b, type, wide);
+}
+
+/// Rounds to nearest, ties to even; what is no number becomes a quiet NaN.
+static Value roundToBF16(ImplicitLocOpBuilder &b, Value sums) {
+  auto type = cast<VectorType>(sums.getType());
+  VectorType half = type.clone(b.getI16Type()),
+             word = type.clone(b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, word, sums);
+  Value sixteen = constantVector(b, word, 16);
+  Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, sixteen),
+                                    constantVector(b, word, 1));
+  Value bias = arith::AddIOp::create(b, odd, constantVector(b, word, 0x7fff));
+  Value rounded =
+      arith::ShRUIOp::create(b, arith::AddIOp::create(b, bits, bias), sixteen);
+  Value isNumber =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, sums, sums);
+  Value chosen = arith::SelectOp::create(b, isNumber, rounded,
+                                         constantVector(b, word, 0x7fc0));
+  return arith::TruncIOp::create(b, half, chosen);
+}
+
+static void storeBF16(ImplicitLocOpBuilder &b, Value sums, Value memref,
+                      ArrayRef<Value> indices, Value mask) {
+  LLVM::MaskedStoreOp::create(b, roundToBF16(b, sums),
+                              getPointer(b, memref, indices), mask,
+                              b.getI32IntegerAttr(2));
+}
+
 Value VectorEmitter::maskedLoad(Value memref, ArrayRef<Value> indices,
                                 Value width) {
   std::optional<int64_t> constant = getConstantIntValue(width);
   if (constant && *constant >= lanes)
     return load(memref, indices);
+  if (isBF16(memref))
+    return loadBF16(b, memref, indices, mask(width), vectorType);
   return extend(loadUnderMask(b, memref, indices, mask(width), lanes));
 }
 
@@ -116,6 +194,10 @@ void VectorEmitter::store(Value vector, Value memref, ArrayRef<Value> indices) {
 
 void VectorEmitter::maskedStore(Value vector, Value memref,
                                 ArrayRef<Value> indices, Value width) {
+  // An epilogue ends in the conversion to C's type.
+  auto rounding = vector.getDefiningOp<arith::TruncFOp>();
+  if (isBF16(memref) && rounding && rounding.getIn().getType() == vectorType)
+    return storeBF16(b, rounding.getIn(), memref, indices, mask(width));
   vector::MaskedStoreOp::create(b, memref, indices, mask(width), vector);
 }
 
@@ -141,6 +223,11 @@ Value VectorEmitter::loadAlong(Value memref, ArrayRef<Value> indices,
 void VectorEmitter::accumulate(Value vector, Value memref,
                                ArrayRef<Value> indices, Value width) {
   Value lanesUsed = mask(width);
+  if (isBF16(memref))
+    return storeBF16(b,
+                     addElements(vector, loadBF16(b, memref, indices, lanesUsed,
+                                                  vectorType)),
+                     memref, indices, lanesUsed);
   Value old = extend(loadUnderMask(b, memref, indices, lanesUsed, lanes));
   Value sum = addElements(vector, old);
   Type element = cast<MemRefType>(memref.getType()).getElementType();

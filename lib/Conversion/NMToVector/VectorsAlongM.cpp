@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProductTile.h"
+#include "SumsTile.h"
 #include "WeightAccess.h"
 
 #include "nm/Schedule/SumChains.h"
@@ -119,9 +120,6 @@ private:
   SmallVector<Value> addRow(const RegisterTile &registers, Value weightRow,
                             ArrayRef<Value> aRows, const Scratch &scratch,
                             ArrayRef<Value> sums);
-  void writeC(Value firstRow, const Scratch &scratch);
-  void writeRowMajorC(Value firstRow, const Scratch &scratch);
-  void writeColumnMajorC(Value firstRow, const Scratch &scratch);
 
   VectorEmitter &e;
   const ProductTile &tile;
@@ -196,7 +194,7 @@ void AlongM::expandRows(Value firstRow, const Scratch &scratch) {
     if (scratch.totals != scratch.sums)
       addToTotals(isEqual(first, e.index(0)), scratch);
   });
-  writeC(firstRow, scratch);
+  writeSums(e, tile, {scratch.totals, firstRow, e.index(0), scratch.vectors});
 }
 
 /// The sums of the windows from `first` to `end`.
@@ -400,44 +398,6 @@ SmallVector<Value> AlongM::addRow(const RegisterTile &registers,
       results.push_back(e.multiplyAdd(a[vector], weight, sums[results.size()]));
   }
   return results;
-}
-
-//===----------------------------------------------------------------------===//
-// C
-//===----------------------------------------------------------------------===//
-
-void AlongM::writeC(Value firstRow, const Scratch &scratch) {
-  if (tile.transposeC)
-    writeColumnMajorC(firstRow, scratch);
-  else
-    writeRowMajorC(firstRow, scratch);
-}
-
-void AlongM::writeRowMajorC(Value firstRow, const Scratch &scratch) {
-  e.loop(e.index(0), tile.n, e.lanes, [&](Value column) {
-    Value width = e.sub(tile.n, column);
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
-      SmallVector<Value> block;
-      for (int64_t lane = 0; lane < e.lanes; ++lane)
-        block.push_back(e.load(
-            scratch.totals, {e.add(column, lane), e.index(vector * e.lanes)}));
-      for (auto [lane, sums] : llvm::enumerate(e.transpose(block))) {
-        Value row = e.add(firstRow, vector * e.lanes + lane);
-        Value used = e.select(e.less(row, tile.m), width, e.index(0));
-        tile.write(e, sums, row, column, /*alongM=*/false, used);
-      }
-    }
-  });
-}
-
-void AlongM::writeColumnMajorC(Value firstRow, const Scratch &scratch) {
-  e.loop(e.index(0), tile.n, 1, [&](Value column) {
-    for (int64_t vector = 0; vector < scratch.vectors; ++vector) {
-      Value row = e.add(firstRow, vector * e.lanes);
-      Value sums = e.load(scratch.totals, {column, e.index(vector * e.lanes)});
-      tile.write(e, sums, row, column, /*alongM=*/true, e.sub(tile.m, row));
-    }
-  });
 }
 
 void mlir::nm::expandAlongM(VectorEmitter &emitter, const ProductTile &tile,

@@ -2,6 +2,8 @@
 
 #include "ProductCase.h"
 
+#include <numeric>
+
 using namespace nm;
 using namespace nm::test;
 
@@ -85,6 +87,28 @@ void ProductCase::drawVectorSchedule(int64_t lanes, Random &random) {
       list({random.integer(1, 64), random.integer(1, 128),
             random.integer(1, 256)}) +
       ", thread = " + (alongM ? list({along, across}) : list({across, along}));
+}
+
+void ProductCase::drawAmxSchedule(Random &random) {
+  int64_t panel = 16 * random.integer(1, 4);
+  if (random.chance(0.4))
+    pattern = {1, 1, 1, random.integer(1, 2) * panel};
+  else
+    pattern.bn = random.integer(1, 2) * panel;
+  // Units of an odd height are unrolled, and few.
+  if (pattern.bk % 2 != 0 && pattern.keptRows() > 128)
+    ++pattern.bk;
+  k = random.sizeOfK(pattern);
+  n = random.sizeOfN(pattern);
+  packing =
+      PanelPacking{panel, 8, 32, 1, 32 / std::gcd(int64_t(32), pattern.bk)};
+  if (random.chance(0.2))
+    packing->indexRows *= 2;
+  strategy = "amx";
+  // Small tiles of k and of m, so that there are several.
+  schedule = "block = [" + std::to_string(random.integer(1, 64)) + ", 64, " +
+             std::to_string(random.integer(1, 128)) + "], packing = <" +
+             packing->str() + ">";
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,7 +275,7 @@ std::string ProductCase::operation() const {
   if (packing)
     text += " packing #nm.packing<" + packing->str() + ">";
   if (!schedule.empty())
-    text += " schedule #nm.vector<" + schedule + ">";
+    text += " schedule #nm." + strategy + "<" + schedule + ">";
   return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +
          matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")" +
          epilogueText();

@@ -23,8 +23,8 @@ struct ProductCase {
   bool transposeA = false, transposeC = false;
   /// Whether batch and m are dynamic in the IR.
   bool dynamic = false;
-  /// Text of #nm.vector's parameters; none if empty.
-  std::string schedule;
+  /// A schedule's strategy, and the text of its parameters; none if empty.
+  std::string strategy = "vector", schedule;
   Layout layoutA, layoutValues, layoutIndices, layoutC;
   std::optional<EpilogueCase> epilogue;
   /// Of its operands.
@@ -40,6 +40,8 @@ struct ProductCase {
   /// Draws an epilogue, and the type of C that it makes.
   void drawEpilogue(Random &random);
 
+  /// Draws a schedule of strategy `amx`, and a pattern and sizes that it takes.
+  void drawAmxSchedule(Random &random);
   /// Draws a schedule of strategy `vector` for vectors of `lanes` elements, or
   /// leaves the choice to the strategy.
   void drawVectorSchedule(int64_t lanes, Random &random);

@@ -3,6 +3,8 @@
 #include "JitModule.h"
 #include "ProductCase.h"
 
+#include "nm/Support/ProcessorTiles.h"
+
 #include "gtest/gtest.h"
 
 #include <ostream>
@@ -21,9 +23,16 @@ struct ProductStrategy {
   /// The strategy's vectors, if it has a schedule.
   int64_t vectorBits = 0;
   bool takesF8 = false;
+  /// Whether by AMX, which takes bf16 only.
+  bool isAmx = false;
 
+  bool takes(ElementType type) const {
+    return isAmx ? type == ElementType::BF16
+                 : takesF8 || type != ElementType::F8E4M3;
+  }
   bool runsHere() const {
-    return (vectorBits < 512 || __builtin_cpu_supports("avx512f")) &&
+    return (!isAmx || takeProcessorTiles()) &&
+           (vectorBits < 512 || __builtin_cpu_supports("avx512f")) &&
            (vectorBits < 256 || __builtin_cpu_supports("avx2"));
   }
 };
@@ -54,6 +63,8 @@ static const ProductStrategy kStrategies[] = {
     {"Vector256", "convert-nm-to-vector{vector-bits=256}", 16, 8, 256},
     {"Vector128", "convert-nm-to-vector{vector-bits=128 x86-permutes=false}",
      16, 8, 128},
+    {"Amx", "convert-nm-to-vector{vector-bits=512}", 32, 8, 512,
+     /*takesF8=*/false, /*isAmx=*/true},
 };
 
 static std::vector<ProductGroup> allGroups() {
@@ -63,7 +74,7 @@ static std::vector<ProductGroup> allGroups() {
          {ElementType::F32, ElementType::F16, ElementType::BF16,
           ElementType::I8, ElementType::F8E4M3})
       for (bool isVector : {false, true})
-        if (type != ElementType::F8E4M3 || strategy.takesF8)
+        if (strategy.takes(type))
           groups.push_back({strategy, type, isVector});
   return groups;
 }
@@ -79,7 +90,9 @@ static std::vector<ProductCase> drawCases(const ProductGroup &group) {
     products.push_back(
         ProductCase::draw(i, group.type, group.isVector, random));
     products.back().drawEpilogue(random);
-    if (strategy.vectorBits)
+    if (strategy.isAmx)
+      products.back().drawAmxSchedule(random);
+    else if (strategy.vectorBits)
       products.back().drawVectorSchedule(strategy.vectorBits / 32, random);
   }
   return products;
@@ -91,7 +104,8 @@ TEST_P(ProductTest, AgreesWithFloat64) {
   const ProductGroup &group = GetParam();
   if (!group.strategy.runsHere())
     GTEST_SKIP() << "this machine has no vectors of "
-                 << group.strategy.vectorBits << " bits";
+                 << group.strategy.vectorBits << " bits"
+                 << (group.strategy.isAmx ? ", or no AMX" : "");
   std::vector<ProductCase> products = drawCases(group);
   std::string source;
   for (const ProductCase &product : products)

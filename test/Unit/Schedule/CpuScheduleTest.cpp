@@ -49,6 +49,59 @@ TEST(CpuSchedule, IsValidForEveryProduct) {
   }
 }
 
+// Tiles are whole, and no panel has columns of two units that choose.
+TEST(CpuSchedule, TilesFitEveryProductThatTheyTake) {
+  Random random(5);
+  int taken = 0;
+  for (int i = 0; i < 5000; ++i) {
+    CpuProduct product = drawProduct(random);
+    product.type = ElementType::BF16;
+    product.pattern.bn *= draw(random, 0, 1) ? 16 : 1;
+    CpuTarget target = drawTarget(random);
+    target.vectorBits = 512;
+    target.tiles = true;
+    bool takes = bool(checkTiles(product));
+    CpuSchedule chosen = selectCpuSchedule(product, target);
+    ASSERT_TRUE(takes || !chosen.tiles);
+    if (!takes)
+      continue;
+    ++taken;
+    CpuSchedule schedule = selectTileSchedule(product, target);
+    const Pattern &pattern = product.pattern;
+    SCOPED_TRACE(pattern.str() + " m " + std::to_string(product.m) + " n " +
+                 std::to_string(product.n));
+    ASSERT_TRUE(schedule.tiles);
+    ASSERT_TRUE(bool(schedule.packing.verify(pattern)));
+    ASSERT_EQ(schedule.packing.panel % 16, 0);
+    ASSERT_EQ(schedule.packing.chunkRows, 32);
+    ASSERT_TRUE(pattern.n == pattern.m ||
+                pattern.bn % schedule.packing.panel == 0);
+    ASSERT_GT(std::min({schedule.blockM, schedule.blockN, schedule.blockK}), 0);
+    ASSERT_EQ(schedule.blockN % schedule.packing.columnStep(pattern), 0);
+    ASSERT_GT(schedule.sparseMicroseconds, 0);
+  }
+  EXPECT_GT(taken, 1000);
+}
+
+TEST(CpuSchedule, TilesTakeUnitsOfSixteenColumnsOfBF16) {
+  CpuProduct product;
+  product.pattern = {2, 4, 1, 1};
+  product.type = ElementType::BF16;
+  EXPECT_EQ(checkTiles(product).error().message,
+            "expected units of a multiple of 16 columns for strategy amx, but "
+            "got 1");
+  product.pattern = {8, 32, 1, 32};
+  EXPECT_TRUE(bool(checkTiles(product)));
+  product.type = ElementType::F16;
+  EXPECT_EQ(checkTiles(product).error().message,
+            "expected operands of bf16 for strategy amx, but got f16");
+  product.type = ElementType::BF16;
+  product.pattern = {43, 64, 3, 32};
+  EXPECT_FALSE(bool(checkTiles(product)));
+  product.pattern = {1, 1, 1, 1};
+  EXPECT_TRUE(bool(checkTiles(product)));
+}
+
 // The longer side of the register tile tells the direction of vectors, which it
 // holds a whole number of, and the sums leave registers for operands.
 TEST(CpuSchedule, RegisterTileFits) {

@@ -20,6 +20,10 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
       table, the packed indices are spread over the lanes and look it up. Where
       a vector's columns share one index, A is broadcast instead.
 
+    Products of bf16 with `#nm.amx`, whose weights are packed as tiles, become
+    `amx` ops: sums of C^T, of weights by rows of A that are laid out as pairs,
+    where units choose rows only those that are kept.
+
     Sums are f32 (i32 for i8) and rounded once. An op that is left as it is
     (on tensors, of another strategy, with f8 elements, a dynamic k or a memref
     whose rows are not contiguous) is left for `convert-nm-to-loops`.
@@ -44,7 +48,8 @@ def ConvertNMToVector : Pass<"convert-nm-to-vector"> {
     ```
   }];
   let dependentDialects = [
-    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::amx::AMXDialect",
+    "::mlir::arith::ArithDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"
   ];

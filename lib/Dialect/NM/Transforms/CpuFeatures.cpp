@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
 
+#include "nm/Support/ProcessorTiles.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Threading.h"
@@ -42,11 +44,20 @@ static void setDenseRates(const StringMap<bool> &features, CpuTarget &target) {
   target.i8Rate = has("amx-int8") ? kTiles8 : dots ? 4 : 1;
 }
 
+/// The host's features, with AMX where this process may use it, too: what it
+/// makes may run in it.
+static StringMap<bool> getHostFeatures() {
+  StringMap<bool> features = sys::getHostCPUFeatures();
+  if (!::nm::takeProcessorTiles())
+    features["amx-tile"] = false;
+  return features;
+}
+
 Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   if (threads < 0)
     return Error{"expected a number of threads of at least 0, but got " +
                  std::to_string(threads)};
-  StringMap<bool> features = sys::getHostCPUFeatures();
+  StringMap<bool> features = getHostFeatures();
   if (!text.empty()) {
     Result<StringMap<bool>> parsed = parseFeatures(text);
     if (!parsed)
@@ -57,8 +68,12 @@ Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   target.threads =
       threads > 0 ? threads : hardware_concurrency().compute_thread_count();
   setDenseRates(features, target);
-  if (features.lookup("avx512f"))
+  if (features.lookup("avx512f")) {
+    // A and C pass through vectors of 512 bits on their way to and from tiles.
+    target.tiles = features.lookup("avx512bw") && features.lookup("amx-tile") &&
+                   features.lookup("amx-bf16");
     return target;
+  }
   target.vectorBits = 256;
   if (features.lookup("avx2") && features.lookup("fma"))
     return target;

@@ -16,6 +16,12 @@ RecordAttr mlir::nm::getRecord(SparseProductOpInterface op) {
 /// Which way the vectors of a CPU run, and why where the cost model chose it.
 static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
                             const ProductRecord &record) {
+  if (isa<AmxScheduleAttr>(op.getScheduleAttr())) {
+    bool isWhole = op.getPattern().n == op.getPattern().m;
+    stream << (isWhole ? ", tiles of dense weights"
+                       : ", tiles of kept rows, copied side by side");
+    return;
+  }
   auto schedule = dyn_cast<VectorScheduleAttr>(op.getScheduleAttr());
   if (!schedule || schedule.getThread().size() != 2 || !record.lanes)
     return;

@@ -15,6 +15,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+#include <limits>
+
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMSELECTSCHEDULE
 #include "nm/Dialect/NM/Transforms/Passes.h.inc"
@@ -90,10 +93,16 @@ private:
                     ProductRecord &record);
   /// Falls back to dense weights where they are estimated to be faster, and
   /// gives the reason for what was done.
-  std::string chooseDense(SparseProductOpInterface op, CpuSchedule &chosen);
-  VectorScheduleAttr getVectorSchedule(const CpuSchedule &chosen,
-                                       PackingAttr packing);
-  VectorScheduleAttr replaceByGiven(VectorScheduleAttr schedule);
+  std::string chooseDense(SparseProductOpInterface op, bool packs,
+                          CpuSchedule &chosen);
+  /// Checks that `op` can be made by tiles on this processor, and its weights
+  /// be packed for them.
+  LogicalResult checkAmx(SparseProductOpInterface op, bool packs);
+  /// The cost model's choice, within the strategy that the option says.
+  CpuSchedule choose(const CpuProduct &product, bool packs) const;
+  ScheduleAttrInterface getSchedule(const CpuSchedule &chosen,
+                                    PackingAttr packing);
+  ScheduleAttrInterface replaceByGiven(ScheduleAttrInterface schedule);
 
   MLIRContext *context;
   const NMSelectScheduleOptions &options;
@@ -113,8 +122,8 @@ LogicalResult ScheduleSelection::readOptions(Operation *where) {
     given = *parsed;
   }
   if (given && !given.isForCPU())
-    return emitError() << "expected a schedule of strategy vector or loops on "
-                          "the cpu, but got "
+    return emitError() << "expected a schedule of strategy vector, amx or "
+                          "loops on the cpu, but got "
                        << given;
   ::nm::Result<CpuTarget> found =
       getCpuTarget(options.features, options.threads);
@@ -132,6 +141,20 @@ LogicalResult ScheduleSelection::checkOp(SparseProductOpInterface op) {
   return op->emitOpError() << "expected operands of element type f32, f16, "
                               "bf16 or i8 on the cpu, but got "
                            << type;
+}
+
+LogicalResult ScheduleSelection::checkAmx(SparseProductOpInterface op,
+                                          bool packs) {
+  if (!cpu.tiles)
+    return op->emitOpError()
+           << "expected a processor with amx-tile, amx-bf16 and avx512bw for "
+              "strategy amx; see the option features";
+  if (::nm::Status status = ::nm::checkTiles(getProduct(op)); !status)
+    return op->emitOpError() << status.error().message;
+  if (!packs)
+    return op->emitOpError() << "expected weights in condensed form, constant "
+                                "or loaded once, for strategy amx";
+  return success();
 }
 
 /// A tile that does not fit in registers is no schedule that anyone wants.
@@ -171,8 +194,10 @@ void ScheduleSelection::addEstimates(SparseProductOpInterface op,
   record.denseEstimate = chosen.denseMicroseconds * batches;
   if (ShapedType::isDynamic(op.getStaticM()))
     record.typicalM = CpuProduct::kTypicalRows;
-  auto schedule = dyn_cast<VectorScheduleAttr>(op.getScheduleAttr());
-  if (schedule && schedule == getVectorSchedule(chosen, schedule.getPacking()))
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  auto packing =
+      dyn_cast_if_present<PackingAttr>(schedule.getPackedForm(op.getPattern()));
+  if (schedule == getSchedule(chosen, packing))
     record.estimate = chosen.sparseMicroseconds * batches;
 }
 
@@ -181,8 +206,8 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   if (!schedule.isForCPU())
     return op->emitOpError()
-           << "expected a schedule of strategy vector or loops on the cpu, but "
-              "got "
+           << "expected a schedule of strategy vector, amx or loops on the "
+              "cpu, but got "
            << schedule.getStrategyName();
   PackedFormAttrInterface packing = op.getPackingAttr(),
                           wanted = schedule.getPackedForm(op.getPattern());
@@ -193,6 +218,9 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
   if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
       vector && failed(checkThreadTile(op, vector)))
     return failure();
+  if (isa<AmxScheduleAttr>(schedule) &&
+      failed(checkAmx(op, packing || canPack(op))))
+    return failure();
   ProductRecord record =
       makeRecord(op, ScheduleSource::Op, "as the schedule it came with says");
   if (!whyUnknown(op))
@@ -201,36 +229,59 @@ LogicalResult ScheduleSelection::takeGiven(SparseProductOpInterface op) {
   return success();
 }
 
+CpuSchedule ScheduleSelection::choose(const CpuProduct &product,
+                                      bool packs) const {
+  if (isa_and_present<AmxScheduleAttr>(given)) {
+    CpuSchedule tiles = ::nm::selectTileSchedule(product, cpu);
+    if (!::nm::checkTiles(product))
+      tiles.sparseMicroseconds = std::numeric_limits<double>::infinity();
+    return tiles;
+  }
+  CpuTarget target = cpu;
+  // Tiles read weights in their own packed form only.
+  target.tiles = cpu.tiles && packs && !given;
+  return ::nm::selectCpuSchedule(product, target);
+}
+
 /// The schedule that the cost model chose, with the packed form `packing`.
-VectorScheduleAttr
-ScheduleSelection::getVectorSchedule(const CpuSchedule &chosen,
-                                     PackingAttr packing) {
-  return VectorScheduleAttr::get(context,
-                                 {chosen.blockM, chosen.blockN, chosen.blockK},
+ScheduleAttrInterface ScheduleSelection::getSchedule(const CpuSchedule &chosen,
+                                                     PackingAttr packing) {
+  SmallVector<int64_t> block = {chosen.blockM, chosen.blockN, chosen.blockK};
+  if (chosen.tiles)
+    return AmxScheduleAttr::get(context, block, packing);
+  return VectorScheduleAttr::get(context, block,
                                  {chosen.threadM, chosen.threadN}, packing);
 }
 
 /// `schedule` with what the option says in place of what it has.
-VectorScheduleAttr
-ScheduleSelection::replaceByGiven(VectorScheduleAttr schedule) {
+ScheduleAttrInterface
+ScheduleSelection::replaceByGiven(ScheduleAttrInterface schedule) {
+  if (auto option = dyn_cast_if_present<AmxScheduleAttr>(given)) {
+    auto chosen = cast<AmxScheduleAttr>(schedule);
+    return AmxScheduleAttr::get(
+        context,
+        option.getBlock().empty() ? chosen.getBlock() : option.getBlock(),
+        option.getPacking() ? option.getPacking() : chosen.getPacking());
+  }
   auto option = dyn_cast_if_present<VectorScheduleAttr>(given);
   if (!option)
     return schedule;
-  PackingAttr packing = schedule.getPacking();
+  auto chosen = cast<VectorScheduleAttr>(schedule);
+  PackingAttr packing = chosen.getPacking();
   if (packing && option.getPacking())
     packing = option.getPacking();
   return VectorScheduleAttr::get(
       context,
-      option.getBlock().empty() ? schedule.getBlock() : option.getBlock(),
-      option.getThread().empty() ? schedule.getThread() : option.getThread(),
+      option.getBlock().empty() ? chosen.getBlock() : option.getBlock(),
+      option.getThread().empty() ? chosen.getThread() : option.getThread(),
       packing);
 }
 
 std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
-                                           CpuSchedule &chosen) {
+                                           bool packs, CpuSchedule &chosen) {
   CpuProduct product = getProduct(op);
   product.pattern = getDensePattern(cpu.lanes());
-  CpuSchedule dense = ::nm::selectCpuSchedule(product, cpu);
+  CpuSchedule dense = choose(product, packs);
   if (dense.sparseMicroseconds >= chosen.sparseMicroseconds)
     return chosen.denseMicroseconds < chosen.sparseMicroseconds
                ? "a dense BLAS would be faster, but the dense product that "
@@ -241,10 +292,13 @@ std::string ScheduleSelection::chooseDense(SparseProductOpInterface op,
   if (std::optional<StringRef> obstacle = whyNotDense(op))
     return ("dense would be faster, but " + *obstacle).str();
   makeDense(op, product.pattern);
-  std::string reason =
-      "falls back to dense weights, which are faster: " +
-      describeTime(chosen.sparseMicroseconds * countBatches(op)) +
-      " with the zeros skipped";
+  std::string reason = "falls back to dense weights, which ";
+  reason +=
+      std::isinf(chosen.sparseMicroseconds)
+          ? "strategy amx can multiply"
+          : "are faster: " +
+                describeTime(chosen.sparseMicroseconds * countBatches(op)) +
+                " with the zeros skipped";
   if (isa<FloatType>(op.getAccumulatorType()))
     reason += "; " + kDenseMeetsNonFinite.str();
   chosen = dense;
@@ -273,22 +327,24 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
   // Of the weights as they come, which dense ones may replace.
   ProductRecord record = makeRecord(op, source, "dense was not considered");
   bool wasDense = isDense(op);
-  CpuSchedule chosen = ::nm::selectCpuSchedule(getProduct(op), cpu);
   // Asked before dense weights take the place of what was loaded.
-  bool packs = canPack(op);
+  bool packs = canPack(op) && !op.getPackingAttr();
+  CpuSchedule chosen = choose(getProduct(op), packs);
   if (op.getPattern().n == op.getPattern().m)
     record.reason = "the pattern keeps every weight";
   else if (options.denseFallback)
-    record.reason = chooseDense(op, chosen);
+    record.reason = chooseDense(op, packs, chosen);
   record.fallsBack = !wasDense && isDense(op);
-  PackingAttr packing = op.getPanelPacking();
-  if (!op.getPackingAttr() && packs)
-    packing = PackingAttr::get(context, chosen.packing);
-  VectorScheduleAttr schedule =
-      replaceByGiven(getVectorSchedule(chosen, packing));
-  if (failed(checkThreadTile(op, schedule)))
+  if (chosen.tiles && failed(checkAmx(op, packs)))
     return failure();
-  if (!schedule.getPacking())
+  PackingAttr packing = op.getPanelPacking();
+  if (packs)
+    packing = PackingAttr::get(context, chosen.packing);
+  ScheduleAttrInterface schedule = replaceByGiven(getSchedule(chosen, packing));
+  if (auto vector = dyn_cast<VectorScheduleAttr>(schedule);
+      vector && failed(checkThreadTile(op, vector)))
+    return failure();
+  if (!schedule.getPackedForm(op.getPattern()))
     record.reason += "; weights stay condensed, for they would be packed at "
                      "each call";
   op.setScheduleAttr(schedule);

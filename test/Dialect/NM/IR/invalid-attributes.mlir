@@ -244,6 +244,21 @@ func.func private @vector_stages() attributes {s = #nm.vector<stages = 2>}
 
 // -----
 
+// expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
+func.func private @amx_c1_rank() attributes {s = #nm.amx<block = [64, 64]>}
+
+// -----
+
+// expected-error @+1 {{expected sizes in 'block' to be in 1..1099511627776, but got 0}}
+func.func private @amx_c1_zero() attributes {s = #nm.amx<block = [64, 0, 8]>}
+
+// -----
+
+// expected-error @+1 {{expected a packing with panels of a multiple of 16 columns, chunks of 32 rows and one column, index_bits = 8 and no col_info, but got #nm.packing<panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>}}
+func.func private @amx_c2() attributes {s = #nm.amx<packing = <panel = 8, index_bits = 8, chunk_rows = 32, index_rows = 32>>}
+
+// -----
+
 // expected-error @+1 {{expected 2 sizes in 'warp', but got 1}}
 func.func private @simt_c1_warp() attributes {s = #nm.simt<warp = [64]>}
 

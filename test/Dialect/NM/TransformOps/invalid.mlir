@@ -137,7 +137,7 @@ module attributes {nm.chip = #nm.chip<"sm_90a">, transform.with_named_sequence} 
 
 module attributes {transform.with_named_sequence} {
   func.func @gpu_schedule_on_cpu(%a: tensor<64x256xf32>, %v: tensor<128x128xf32>, %i: tensor<128x128xi8>, %c: tensor<64x128xf32>) -> tensor<64x128xf32> {
-    // expected-error @+1 {{expected a schedule of strategy vector or loops on the cpu, but got #nm.simt}}
+    // expected-error @+1 {{expected a schedule of strategy vector, amx or loops on the cpu, but got #nm.simt}}
     %s = nm.spmm <2:4> ins(%a, %v, %i : tensor<64x256xf32>, tensor<128x128xf32>, tensor<128x128xi8>) outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
     return %s : tensor<64x128xf32>
   }

@@ -4,7 +4,7 @@
 // RUN: not nm-opt %s --nm-select-schedule=threads=-1 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: not nm-opt %s --nm-select-schedule=features=avx2,,fma 2>&1 | FileCheck %s --check-prefix=FEATURES
 // RUN: not nm-opt %s --nm-select-schedule="schedule=vector<block=[0,1,1]>" 2>&1 | FileCheck %s --check-prefix=BLOCK
-// STRATEGY: error: expected a schedule of strategy vector or loops on the cpu, but got #nm.simt
+// STRATEGY: error: expected a schedule of strategy vector, amx or loops on the cpu, but got #nm.simt
 // THREADS: error: expected a number of threads of at least 0, but got -1
 // FEATURES: error: expected features separated by commas, such as +avx2,+fma, but got 'avx2,,fma'
 // BLOCK: error: expected sizes in 'block' to be in 1..1099511627776, but got 0
@@ -18,7 +18,7 @@ func.func @element_type(%x: tensor<64xf8E4M3FN>, %v: tensor<32x48xf8E4M3FN>, %i:
 // -----
 
 func.func @strategy(%x: tensor<64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {
-  // expected-error @+1 {{expected a schedule of strategy vector or loops on the cpu, but got simt}}
+  // expected-error @+1 {{expected a schedule of strategy vector, amx or loops on the cpu, but got simt}}
   %r = nm.spmv <2:4> schedule #nm.simt ins(%x, %v, %i : tensor<64xf32>, tensor<32x48xf32>, tensor<32x48xi8>) outs(%y : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
 }

@@ -115,6 +115,48 @@ def NM_VectorScheduleAttr : NM_ScheduleAttr<"Vector", "vector"> {
   }];
 }
 
+def NM_AmxScheduleAttr : NM_ScheduleAttr<"Amx", "amx"> {
+  let summary = "the tile unit of a CPU, AMX";
+  let description = [{
+    Products of bf16 with sums of f32 by `tdpbf16ps` (Intel 64 and IA-32 SDM,
+    "Intel AMX Instruction Set Reference"). Weights are packed as tiles of 16
+    columns and 32 kept rows. Where all weights are kept, the product is dense.
+    Where units choose rows of A, the kept ones are copied side by side for the
+    columns that share them, and what is multiplied is dense again (exact
+    gather).
+
+    `block` is the tile [m, n, k] that one task makes; A is laid out for k of its
+    rows at a time, and sums of as many are added to those before. `packing` is
+    the packed form that the weights take. What is left out, the cost model
+    chooses; of an op's own schedule m is 256 and k 512.
+
+    AMX takes subnormal numbers of bf16 for zero, and makes none.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40.
+    * (C2) `packing` has panels of a multiple of 16 columns, chunks of 32 rows
+      and one column, index_bits = 8, and no `col_info`.
+    * (C3) on an op, `packing` is given, and the pattern keeps all weights or has
+      units of a multiple of its panel's columns. Units of an odd height have at
+      most 256 kept rows in two windows.
+
+    ```mlir
+    #nm.amx<block = [256, 2048, 512],
+            packing = <panel = 32, index_bits = 8, chunk_rows = 32,
+                       index_rows = 32>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_OptionalPacking:$packing);
+  let extraClassDeclaration = ofAll # [{
+    bool isForCPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+  }];
+}
+
 def NM_SimtScheduleAttr : NM_ScheduleAttr<"Simt", "simt"> {
   let summary = "tiles in shared memory, multiplied on a GPU's CUDA cores";
   let description = [{

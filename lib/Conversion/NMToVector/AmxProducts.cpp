@@ -1,0 +1,386 @@
+//===- AmxProducts.cpp - Products by the tile unit of a CPU ---------------===//
+//
+// Sums are of C^T: the weights of 16 columns are the left operand of tdpbf16ps,
+// packed as its tiles, and 16 rows of A the right one (AmxTables.h). Where
+// units choose rows of A, the kept ones are copied to a buffer, once for the
+// columns that share them (exact gather); what follows is a dense product of
+// kept rows.
+//
+// For each block of rows of m: for each tile of k: A is laid out, and for each
+// group of columns that share units, and each subtile of 32 rows of m, four
+// tiles of sums are made in registers, from zero. They are then added to
+// scratch sums of C: a chain of products is no longer than a tile of k. A
+// panel's weights of a tile of k stay in L1 for all subtiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AmxTables.h"
+#include "ProductTile.h"
+#include "SumsTile.h"
+
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+/// Pairs of rows of a tall unit that are worth having in one body.
+constexpr int64_t kUnroll = 4;
+
+class AmxProduct {
+public:
+  AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
+             const AmxSchedule &schedule);
+  void expand();
+
+private:
+  /// A tile of k: windows and, of these, what is known where code is made.
+  struct KTile {
+    Value firstWindow;
+    int64_t windows;
+    Value isFirst;
+  };
+  /// Tiles of sums that are in registers together: columns x vectors of m.
+  struct RegisterTile {
+    Value panel;
+    int64_t firstTile;
+    int64_t tiles;
+    Value subtile;
+  };
+
+  int64_t keptRows(int64_t windows) const {
+    return windows * tile.pattern.keptRows();
+  }
+  int64_t steps(int64_t windows) const {
+    return llvm::divideCeil(keptRows(windows), kAmxStep);
+  }
+  void expandRows(Value firstRow);
+  void sumKTile(Value firstRow, Value subtiles, const KTile &kTile);
+  void gather(Value panel, Value subtile, const KTile &kTile);
+  void gatherUnits(Value panel, Value subtile, Value window,
+                   const KTile &kTile);
+  void gatherWindows(Value panel, Value subtile, Value window, int64_t count,
+                     const KTile &kTile);
+  Value loadPosition(Value panel, Value unit);
+  void clearRest(const KTile &kTile);
+  void sumPanel(Value panel, Value subtile, const KTile &kTile);
+  void sumTiles(const RegisterTile &registers, const KTile &kTile);
+  void storeSums(const RegisterTile &registers, const KTile &kTile,
+                 ArrayRef<Value> tiles);
+  void addPartials(const RegisterTile &registers);
+  Value placeOfSums(const RegisterTile &registers, int64_t columnTile) {
+    return e.add(e.mul(registers.panel, panel),
+                 (registers.firstTile + columnTile) * kAmxRows);
+  }
+
+  VectorEmitter &e;
+  const ProductTile &tile;
+  /// Columns of a panel, and panels that share units.
+  int64_t panel;
+  int64_t panelsPerUnit;
+  bool gathers;
+  int64_t windows;
+  int64_t windowsPerTile;
+  /// Of 16 rows of m, in a subtile; and subtiles of a block of rows.
+  int64_t vectors = 2;
+  int64_t subtilesPerBlock;
+  Value panels;
+  amx::TileType operandType, sumsType;
+  Type registerType;
+  /// Memory.
+  Value indices;
+  bool indicesAreFlat = false;
+  std::optional<AmxTables> tables;
+  Value kept;
+  Value partials;
+  Value sums;
+};
+} // namespace
+
+AmxProduct::AmxProduct(VectorEmitter &emitter, const ProductTile &tile,
+                       const AmxSchedule &schedule)
+    : e(emitter), tile(tile), panel(tile.packing.getPanel()),
+      gathers(tile.pattern.n < tile.pattern.m),
+      windows(tile.pattern.windows(tile.k)), indices(tile.indices) {
+  const ::nm::Pattern &pattern = tile.pattern;
+  panelsPerUnit = gathers ? std::max<int64_t>(1, pattern.bn / panel) : 1;
+  // A tile of k begins at a chunk of packed weights.
+  int64_t step = kAmxStep / std::gcd(kAmxStep, pattern.keptRows());
+  windowsPerTile = std::min<int64_t>(
+      llvm::alignTo(std::max<int64_t>(1, schedule.kRows / pattern.windowRows()),
+                    step),
+      windows);
+  int64_t rows = schedule.rows;
+  if (!ShapedType::isDynamic(tile.staticM))
+    rows = std::min<int64_t>(rows, tile.staticM);
+  if (rows <= kAmxRows)
+    vectors = 1;
+  subtilesPerBlock =
+      std::max<int64_t>(1, llvm::divideCeil(rows, vectors * kAmxRows));
+  panels = e.dim(tile.values, 0);
+  operandType = amx::TileType::get({kAmxRows, kAmxStep}, e.b.getBF16Type());
+  sumsType = amx::TileType::get({kAmxRows, kAmxRows}, e.b.getF32Type());
+  registerType = LLVM::LLVMX86AMXType::get(e.b.getContext());
+}
+
+void AmxProduct::expand() {
+  auto type = cast<MemRefType>(indices.getType());
+  SmallVector<ReassociationIndices> flat = {{0}, {1, 2}};
+  indicesAreFlat =
+      gathers && memref::CollapseShapeOp::isGuaranteedCollapsible(type, flat);
+  if (indicesAreFlat)
+    indices = memref::CollapseShapeOp::create(e.b, indices, flat);
+  int64_t tileRows = windowsPerTile * tile.pattern.windowRows();
+  tables.emplace(e, tile, /*inPairs=*/!gathers, subtilesPerBlock, vectors,
+                 tileRows);
+  if (gathers)
+    kept =
+        allocateAmxMatrices(e, vectors, steps(windowsPerTile) * kAmxStep / 2);
+  int64_t blockRows = subtilesPerBlock * vectors * kAmxRows;
+  sums = e.allocate({e.mul(panels, panel), e.index(blockRows)});
+  bool isOneTile = windowsPerTile == windows;
+  if (!isOneTile)
+    partials = e.allocate(
+        {e.index(std::max<int64_t>(panel, kAmxRows)), e.index(2 * kAmxRows)});
+  e.loop(e.index(0), tile.m, blockRows,
+         [&](Value firstRow) { expandRows(firstRow); });
+  tables->deallocate();
+  e.deallocate(sums);
+  if (!isOneTile)
+    e.deallocate(partials);
+  if (gathers)
+    e.deallocate(kept);
+}
+
+void AmxProduct::expandRows(Value firstRow) {
+  int64_t subtileRows = vectors * kAmxRows;
+  Value rows = e.min(e.sub(tile.m, firstRow), subtilesPerBlock * subtileRows);
+  Value subtiles = e.ceilDiv(rows, subtileRows);
+  int64_t whole = windows / windowsPerTile * windowsPerTile;
+  e.loop(e.index(0), e.index(whole), windowsPerTile, [&](Value window) {
+    Value isFirst = e.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                    window, e.index(0));
+    sumKTile(firstRow, subtiles, {window, windowsPerTile, isFirst});
+  });
+  if (whole < windows)
+    sumKTile(firstRow, subtiles,
+             {e.index(whole), windows - whole,
+              arith::ConstantIntOp::create(e.b, whole == 0, 1)});
+  e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
+    Value offset = e.mul(subtile, subtileRows);
+    writeSums(e, tile, {sums, e.add(firstRow, offset), offset, vectors});
+  });
+}
+
+void AmxProduct::sumKTile(Value firstRow, Value subtiles, const KTile &kTile) {
+  int64_t windowRows = tile.pattern.windowRows();
+  tables->layOut(firstRow, subtiles, e.mul(kTile.firstWindow, windowRows),
+                 kTile.windows * windowRows);
+  e.loop(e.index(0), panels, panelsPerUnit, [&](Value firstPanel) {
+    e.loop(e.index(0), subtiles, 1, [&](Value subtile) {
+      if (gathers)
+        gather(firstPanel, subtile, kTile);
+      if (panelsPerUnit == 1)
+        return sumPanel(firstPanel, subtile, kTile);
+      e.loop(firstPanel, e.add(firstPanel, panelsPerUnit), 1,
+             [&](Value panel) { sumPanel(panel, subtile, kTile); });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Kept rows
+//===----------------------------------------------------------------------===//
+
+/// Copies the rows of A that the columns of `panel` keep, as pairs.
+void AmxProduct::gather(Value panel, Value subtile, const KTile &kTile) {
+  Value end = e.index(kTile.windows);
+  if (tile.pattern.bk % 2 == 0) {
+    e.loop(e.index(0), end, 1,
+           [&](Value window) { gatherUnits(panel, subtile, window, kTile); });
+  } else {
+    // Windows that are whole pairs together.
+    int64_t together = tile.pattern.keptRows() % 2 == 0 ? 1 : 2;
+    int64_t whole = kTile.windows / together * together;
+    e.loop(e.index(0), e.index(whole), together, [&](Value window) {
+      gatherWindows(panel, subtile, window, together, kTile);
+    });
+    if (whole < kTile.windows)
+      gatherWindows(panel, subtile, e.index(whole), kTile.windows - whole,
+                    kTile);
+  }
+  clearRest(kTile);
+}
+
+/// The place in its window of a unit, counted from the first one of k.
+Value AmxProduct::loadPosition(Value panel, Value unit) {
+  SmallVector<Value> place = {panel, unit};
+  if (!indicesAreFlat) {
+    int64_t indexRows = tile.packing.getIndexRows();
+    Value row = e.floorDiv(unit, indexRows);
+    place = {panel, row, e.sub(unit, e.mul(row, indexRows))};
+  }
+  Value byte = memref::LoadOp::create(e.b, indices, place);
+  return arith::IndexCastUIOp::create(e.b, e.b.getIndexType(), byte);
+}
+
+/// A window of units with an even number of rows, which are pairs by
+/// themselves.
+void AmxProduct::gatherUnits(Value panel, Value subtile, Value window,
+                             const KTile &kTile) {
+  const ::nm::Pattern &pattern = tile.pattern;
+  e.loop(e.index(0), e.index(pattern.n), 1, [&](Value unitOfWindow) {
+    Value unitOfTile = e.add(e.mul(window, pattern.n), unitOfWindow);
+    Value unit = e.add(e.mul(kTile.firstWindow, pattern.n), unitOfTile);
+    Value row = e.mul(
+        e.add(e.mul(window, pattern.m), loadPosition(panel, unit)), pattern.bk);
+    int64_t pairs = pattern.bk / 2;
+    e.unrolledLoop(e.index(0), pairs, std::min(kUnroll, pairs), {},
+                   [&](Value pair, ArrayRef<Value>) -> SmallVector<Value> {
+                     Value a = e.add(row, e.mul(pair, 2));
+                     tables->copyPair(subtile, a, e.add(a, 1), kept,
+                                      e.add(e.mul(unitOfTile, pairs), pair));
+                     return {};
+                   });
+  });
+}
+
+/// `count` windows, whose rows make pairs across units. The second row of the
+/// last pair is zero if their number is odd.
+void AmxProduct::gatherWindows(Value panel, Value subtile, Value window,
+                               int64_t count, const KTile &kTile) {
+  const ::nm::Pattern &pattern = tile.pattern;
+  SmallVector<Value> rows;
+  Value firstUnit = e.mul(e.add(kTile.firstWindow, window), pattern.n);
+  for (int64_t unit = 0; unit < count * pattern.n; ++unit) {
+    Value position = loadPosition(panel, e.add(firstUnit, unit));
+    Value ofWindow = e.mul(e.add(window, unit / pattern.n), pattern.m);
+    Value row = e.mul(e.add(ofWindow, position), pattern.bk);
+    for (int64_t rowOfUnit = 0; rowOfUnit < pattern.bk; ++rowOfUnit)
+      rows.push_back(e.add(row, rowOfUnit));
+  }
+  if (rows.size() % 2 != 0)
+    rows.push_back(Value());
+  Value firstPair = e.floorDiv(e.mul(window, pattern.keptRows()), 2);
+  for (size_t i = 0; i < rows.size(); i += 2)
+    tables->copyPair(subtile, rows[i], rows[i + 1], kept,
+                     e.add(firstPair, static_cast<int64_t>(i / 2)));
+}
+
+/// Packed weights are filled up with zeros to whole steps, which must not meet
+/// what is no number.
+void AmxProduct::clearRest(const KTile &kTile) {
+  auto type = VectorType::get({kAmxStep}, e.b.getBF16Type());
+  Value zero =
+      arith::ConstantOp::create(e.b, cast<TypedAttr>(e.b.getZeroAttr(type)));
+  int64_t end = steps(kTile.windows) * kAmxStep / 2;
+  for (int64_t pair = llvm::divideCeil(keptRows(kTile.windows), 2); pair < end;
+       ++pair)
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      e.store(zero, kept, {e.index(vector), e.index(pair), e.index(0)});
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void AmxProduct::sumPanel(Value panel, Value subtile, const KTile &kTile) {
+  // Of eight tile registers four have sums: 2 x 2, or 4 x 1 for few rows.
+  int64_t tiles = this->panel / kAmxRows, most = vectors == 1 ? 4 : 2;
+  for (int64_t first = 0; first < tiles; first += most)
+    sumTiles({panel, first, std::min(most, tiles - first), subtile}, kTile);
+}
+
+/// A tile as a type that loops can carry to LLVM, or back.
+static Value castTile(VectorEmitter &e, Value tile, Type type) {
+  return UnrealizedConversionCastOp::create(e.b, type, tile)->getResult(0);
+}
+
+void AmxProduct::sumTiles(const RegisterTile &registers, const KTile &kTile) {
+  SmallVector<Value> carried;
+  for (int64_t i = 0; i < registers.tiles * vectors; ++i)
+    carried.push_back(
+        castTile(e, amx::TileZeroOp::create(e.b, sumsType), registerType));
+  Value firstStep =
+      e.floorDiv(e.mul(kTile.firstWindow, tile.pattern.keptRows()), kAmxStep);
+  Value rows = gathers ? kept : tables->getMemref();
+  Value stride = e.index(kAmxStep);
+  carried = e.loop(
+      e.index(0), e.index(steps(kTile.windows)), 1, carried,
+      [&](Value step, ArrayRef<Value> sums) {
+        SmallVector<Value> right, results;
+        for (int64_t vector = 0; vector < vectors; ++vector) {
+          Value matrix = e.index(vector);
+          if (!gathers)
+            matrix = e.add(e.mul(registers.subtile, vectors), matrix);
+          right.push_back(amx::TileLoadOp::create(
+              e.b, operandType, rows,
+              ValueRange{matrix, e.mul(step, kAmxRows), e.index(0)}, stride));
+        }
+        for (int64_t column = 0; column < registers.tiles; ++column) {
+          Value place =
+              e.index((registers.firstTile + column) * kAmxRows * kAmxStep);
+          Value left = amx::TileLoadOp::create(
+              e.b, operandType, tile.values,
+              ValueRange{registers.panel, e.add(firstStep, step), place},
+              stride);
+          for (int64_t vector = 0; vector < vectors; ++vector) {
+            Value sum = castTile(e, sums[results.size()], sumsType);
+            sum = amx::TileMulFOp::create(e.b, sumsType, left, right[vector],
+                                          sum);
+            results.push_back(castTile(e, sum, registerType));
+          }
+        }
+        return results;
+      });
+  storeSums(registers, kTile, carried);
+}
+
+void AmxProduct::storeSums(const RegisterTile &registers, const KTile &kTile,
+                           ArrayRef<Value> tiles) {
+  auto storeTo = [&](Value memref, Value firstColumn, Value firstRow) {
+    for (auto [i, sum] : llvm::enumerate(tiles)) {
+      int64_t column = static_cast<int64_t>(i) / vectors,
+              vector = static_cast<int64_t>(i) % vectors;
+      amx::TileStoreOp::create(e.b, memref,
+                               ValueRange{e.add(firstColumn, column * kAmxRows),
+                                          e.add(firstRow, vector * kAmxRows)},
+                               castTile(e, sum, sumsType), Value());
+    }
+  };
+  Value column = placeOfSums(registers, 0),
+        row = e.mul(registers.subtile, vectors * kAmxRows);
+  if (getConstantIntValue(kTile.isFirst).value_or(0) != 0)
+    return storeTo(sums, column, row);
+  e.ifThenElse(
+      kTile.isFirst, [&] { storeTo(sums, column, row); },
+      [&] {
+        storeTo(partials, e.index(0), e.index(0));
+        addPartials(registers);
+      });
+}
+
+void AmxProduct::addPartials(const RegisterTile &registers) {
+  Value firstColumn = placeOfSums(registers, 0);
+  Value firstRow = e.mul(registers.subtile, vectors * kAmxRows);
+  e.loop(e.index(0), e.index(registers.tiles * kAmxRows), 1, [&](Value column) {
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      SmallVector<Value> place = {e.add(firstColumn, column),
+                                  e.add(firstRow, vector * kAmxRows)};
+      Value partial = e.load(partials, {column, e.index(vector * kAmxRows)});
+      e.store(e.addElements(e.load(sums, place), partial), sums, place);
+    }
+  });
+}
+
+void mlir::nm::expandAmx(VectorEmitter &emitter, const ProductTile &tile,
+                         const AmxSchedule &schedule) {
+  AmxProduct(emitter, tile, schedule).expand();
+}

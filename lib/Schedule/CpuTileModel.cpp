@@ -1,0 +1,143 @@
+//===- CpuTileModel.cpp - Schedules of strategy amx -----------------------===//
+//
+// Cycles are of one core, which begins a product of 16 x 16 x 32 every 16
+// cycles, 1024 floating-point operations in a cycle, where AVX-512 does 64 of
+// f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nm/Schedule/CpuSchedule.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+using namespace nm;
+
+/// Columns or rows of m, and rows of k, of a tile.
+static constexpr int64_t kTile = 16, kTileRows = 32;
+/// Rows of m that A is laid out for at a time, at most.
+static constexpr int64_t kMostRows = 256;
+/// A task's part of A is to stay in half of a 2 MB L2, and its sums, which are
+/// touched once for each tile of k, in as much of L3.
+static constexpr int64_t kBytesOfA = 1 << 20, kBytesOfSums = 2 << 20;
+/// Rows of k of a tile whose weights many rows of m share: those of a panel of
+/// 32 columns are 64 KB, of which the part in use stays in L1.
+static constexpr int64_t kSharedBlockK = 1024;
+/// Kept rows whose products are summed by one chain.
+static constexpr int64_t kMostChainRows = 2048;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+static int64_t rowsOf(const CpuProduct &product) {
+  return product.m == CpuProduct::kUnknown ? CpuProduct::kTypicalRows
+                                           : product.m;
+}
+
+static bool keepsAll(const Pattern &pattern) { return pattern.n == pattern.m; }
+
+/// Whether panels of `columns` can have the weights: of a part of one unit, or
+/// of whole units where these do not choose.
+static bool fits(const Pattern &pattern, int64_t columns) {
+  return pattern.bn % columns == 0 ||
+         (keepsAll(pattern) && columns % pattern.bn == 0);
+}
+
+Status nm::checkTiles(const CpuProduct &product) {
+  const Pattern &pattern = product.pattern;
+  if (product.type != ElementType::BF16)
+    return Error{"expected operands of bf16 for strategy amx, but got " +
+                 std::string(elementName(product.type))};
+  if (!fits(pattern, kTile) && !fits(pattern, 4 * kTile))
+    return Error{"expected units of a multiple of " + std::to_string(kTile) +
+                 " columns for strategy amx, but got " +
+                 std::to_string(pattern.bn)};
+  if (keepsAll(pattern))
+    return Status::success();
+  // What #nm.amx (C3) lets pass.
+  if (pattern.bk % 2 != 0 && pattern.keptRows() > 128)
+    return Error{"expected at most 128 kept rows in a window of units of an "
+                 "odd height for strategy amx, but got " +
+                 std::to_string(pattern.keptRows())};
+  return Status::success();
+}
+
+/// Few rows of m leave registers for the sums of more columns.
+static PanelPacking choosePacking(const CpuProduct &product) {
+  const Pattern &pattern = product.pattern;
+  int64_t panel = rowsOf(product) <= kTile ? 4 * kTile : 2 * kTile;
+  while (panel > kTile && !fits(pattern, panel))
+    panel /= 2;
+  // Units of 64 columns, too, may be whole where they do not choose.
+  if (!fits(pattern, panel))
+    panel = 4 * kTile;
+  // Index rows of whole chunks.
+  return {panel, 8, kTileRows, 1, kTileRows / std::gcd(kTileRows, pattern.bk)};
+}
+
+/// Rows of k that A is laid out for at a time. Where many rows of m share
+/// weights, a panel's stay in L1 for all of them; else A should be laid out
+/// whole, so that weights are read as one stream.
+static int64_t chooseBlockK(const CpuProduct &product, int64_t rows) {
+  const Pattern &pattern = product.pattern;
+  int64_t windowRows = pattern.windowRows();
+  double keptShare = double(pattern.n) / pattern.m;
+  int64_t chain = int64_t(double(kMostChainRows) / keptShare);
+  int64_t most = std::min(kBytesOfA / (2 * roundUp(rows, kTile)), chain);
+  if (rows > 4 * kTile)
+    most = std::min<int64_t>(most, kSharedBlockK);
+  int64_t whole = roundUp(product.k, windowRows);
+  return std::min(whole, std::max(windowRows, most / windowRows * windowRows));
+}
+
+static void chooseTasks(const CpuProduct &product, const CpuTarget &target,
+                        CpuSchedule &schedule) {
+  int64_t step = schedule.packing.columnStep(product.pattern);
+  int64_t threads = std::max<int64_t>(1, target.threads);
+  int64_t rows = rowsOf(product);
+  schedule.blockM = std::min(rows, kMostRows);
+  int64_t rowTasks = ceilDiv(rows, schedule.blockM);
+  int64_t most =
+      std::max(step, kBytesOfSums / (4 * roundUp(schedule.blockM, kTile)));
+  int64_t columnTasks = ceilDiv(product.n, most);
+  // As many tasks as make every thread's share the same.
+  if (rowTasks * columnTasks % threads != 0)
+    columnTasks = roundUp(columnTasks, threads / std::gcd(threads, rowTasks));
+  schedule.blockN = roundUp(ceilDiv(product.n, columnTasks), step);
+}
+
+/// Cycles of all tasks.
+static double cyclesOf(const CpuProduct &product, const CpuSchedule &schedule) {
+  const Pattern &pattern = product.pattern;
+  double rows = rowsOf(product), vectors = ceilDiv(rowsOf(product), kTile);
+  double kept = double(pattern.condensedRows(product.k));
+  double steps = double(ceilDiv(pattern.condensedRows(product.k), kTileRows)) *
+                 ceilDiv(product.n, kTile) * vectors;
+  // Loads of tiles are hidden behind products where there are two of either.
+  double multiply = steps * (vectors > 1 ? 20 : 26);
+  double gather = 0;
+  if (!keepsAll(pattern))
+    gather = kept / 2 * ceilDiv(product.n, pattern.bn) *
+             ceilDiv(rowsOf(product), 2 * kTile) * 5;
+  double layOut = rows * product.k * ceilDiv(product.n, schedule.blockN) * 0.2;
+  double kTiles = ceilDiv(product.k, schedule.blockK);
+  double write = rows * product.n * (0.8 + 0.1 * kTiles);
+  return multiply + gather + layOut + write;
+}
+
+CpuSchedule nm::selectTileSchedule(const CpuProduct &product,
+                                   const CpuTarget &target) {
+  CpuSchedule schedule;
+  schedule.tiles = true;
+  schedule.packing = choosePacking(product);
+  chooseTasks(product, target, schedule);
+  schedule.blockK = chooseBlockK(product, schedule.blockM);
+  double compute =
+      cyclesOf(product, schedule) /
+      (target.gigahertz * 1e3 * std::max<int64_t>(1, target.threads));
+  schedule.sparseMicroseconds =
+      std::max(compute, weightReadTime(product, target, schedule.packing));
+  schedule.denseMicroseconds = denseProductTime(product, target);
+  return schedule;
+}

@@ -1,0 +1,69 @@
+// RUN: nm-opt %s --convert-nm-to-vector --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: nm-opt %s --convert-nm-to-vector=vector-bits=256 --split-input-file | FileCheck %s --check-prefix=AVX2
+
+// Products by the tile unit: two tiles of weights by two of A, whose kept rows
+// are copied side by side for all columns of a unit.
+
+// CHECK-LABEL: func.func @gather(
+// CHECK-SAME: %[[A:.*]]: memref<32x128xbf16>, %[[V:.*]]: memref<2x1x1024xbf16>, %[[I:.*]]: memref<2x1x32xi8>, %[[C:.*]]: memref<32x64xf32>
+// AVX2-LABEL: func.func @gather(
+func.func @gather(%a: memref<32x128xbf16>, %v: memref<2x1x1024xbf16>, %i: memref<2x1x32xi8>, %c: memref<32x64xf32>) {
+  // Rows of k with 32 rows of m side by side, and pairs of those kept.
+  // CHECK-DAG: %[[ROWS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<1x128x32xbf16>
+  // CHECK-DAG: %[[KEPT:.*]] = memref.alloc() {alignment = 64 : i64} : memref<2x16x32xbf16>
+  // CHECK-DAG: %[[SUMS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<64x32xf32>
+  // A's words of two values are transposed, and the values taken apart.
+  // CHECK: vector.bitcast %{{.*}} : vector<32xbf16> to vector<16xf32>
+  // CHECK: %[[ROW:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 2, 4, 6, 32, 34, 36, 38, 8, 10, 12, 14, 40,
+  // CHECK: %[[VALUES:.*]] = vector.bitcast %[[ROW]] : vector<32xi16> to vector<32xbf16>
+  // CHECK: vector.store %[[VALUES]], %[[ROWS]]
+  // CHECK: scf.for %[[PANEL:.*]] = %{{.*}}
+  // CHECK:   scf.for
+  // CHECK:     %[[BYTE:.*]] = memref.load %{{.*}} : memref<2x32xi8>
+  // CHECK:     arith.index_castui %[[BYTE]]
+  // CHECK:     vector.shuffle %{{.*}}, %{{.*}} [0, 32, 1, 33, 2, 34, 3, 35, 8, 40,
+  // CHECK:     vector.store %{{.*}}, %[[KEPT]]
+  // CHECK:     vector.shuffle %{{.*}}, %{{.*}} [4, 36, 5, 37, 6, 38, 7, 39, 12, 44,
+  // CHECK:   amx.tile_load %[[KEPT]]
+  // CHECK:   amx.tile_load %[[KEPT]]
+  // CHECK:   %[[W:.*]] = amx.tile_load %[[V]][%[[PANEL]], %{{.*}}, %{{.*}}], %{{.*}} : memref<2x1x1024xbf16> into !amx.tile<16x32xbf16>
+  // CHECK:   amx.tile_mulf %[[W]], %{{.*}}, %{{.*}} : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+  // CHECK-COUNT-3: amx.tile_mulf
+  // CHECK-COUNT-4: amx.tile_store %[[SUMS]]
+  // CHECK: vector.maskedstore %[[C]]
+
+  // Without the vectors that go with tiles, the loops take the product.
+  // AVX2: nm.spmm
+  nm.spmm <8:32, block = 1x32>
+    packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 32, index_rows = 32>
+    schedule #nm.amx<block = [32, 64, 128], packing = <panel = 32, index_bits = 8, chunk_rows = 32, index_rows = 32>>
+    ins(%a, %v, %i : memref<32x128xbf16>, memref<2x1x1024xbf16>, memref<2x1x32xi8>)
+    outs(%c : memref<32x64xf32>)
+  return
+}
+
+// -----
+
+// Where all weights are kept, tiles are loaded from what A is laid out in. Sums
+// of the second tile of k are added to those of the first. Sixteen rows of m
+// leave registers for four tiles of weights.
+
+// CHECK-LABEL: func.func @dense(
+// CHECK-SAME: %[[A:.*]]: memref<16x128xbf16>, %[[V:.*]]: memref<1x4x2048xbf16>
+func.func @dense(%a: memref<16x128xbf16>, %v: memref<1x4x2048xbf16>, %i: memref<1x4x128xi8>, %c: memref<16x64xbf16>) {
+  // CHECK-DAG: %[[PAIRS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<1x32x32xbf16>
+  // CHECK-DAG: %[[PARTIALS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<64x32xf32>
+  // CHECK: amx.tile_load %[[PAIRS]]
+  // CHECK-COUNT-4: amx.tile_mulf
+  // CHECK: scf.if
+  // CHECK:   amx.tile_store
+  // CHECK: else
+  // CHECK:   amx.tile_store %[[PARTIALS]]
+  // CHECK:   arith.addf
+  nm.spmm <1:1, block = 1x16>
+    packing #nm.packing<panel = 64, index_bits = 8, chunk_rows = 32, index_rows = 32>
+    schedule #nm.amx<block = [16, 64, 64], packing = <panel = 64, index_bits = 8, chunk_rows = 32, index_rows = 32>>
+    ins(%a, %v, %i : memref<16x128xbf16>, memref<1x4x2048xbf16>, memref<1x4x128xi8>)
+    outs(%c : memref<16x64xbf16>)
+  return
+}
