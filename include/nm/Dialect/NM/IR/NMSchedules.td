@@ -371,7 +371,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     block share their units: n is the panel of `packing`, and no more than a
     unit's columns. `stages` is the number of buffers that copies take turns in;
     the product of a tile reads its own while the next one starts. `split_k` and
-    `group_m` are as in `#nm.simt`. What is left out, the cost model chooses.
+    `group_m` are as in `#nm.simt`; parts of k are of whole tiles. What is left
+    out, the cost model chooses.
 
     With `producers`, so many warps of their own copy, and the warpgroups
     multiply; the roles meet at barriers in shared memory (`nm.warps`). The rows
@@ -384,7 +385,9 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     with three, six products of terms make up for one of f32, and with two,
     three. Tensor cores cut off what sums of theirs have no bits for, so that
     they make only the sums of a tile, which the CUDA cores add up. A kernel
-    before makes the terms of A, of whatever layout (`nm.split_terms`).
+    before makes the terms of A, of whatever layout (`nm.split_terms`). A sum of
+    more than 24 576 kept rows keeps its precision in parts of k of at most 8192
+    each, as the cost model has them.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
@@ -398,7 +401,6 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` are 1 to 65536. `blocks` comes with producers, and on an op so
       does `group_m` > 1.
-    * (C6) where `packing` has terms, there are producers, and k has one part.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
