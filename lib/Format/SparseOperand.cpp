@@ -61,14 +61,19 @@ bool nm::fillsUpSparseOperand(const Pattern &pattern) {
   return 2 * pattern.n != pattern.m;
 }
 
+bool nm::isSparseOperandType(ElementType type) {
+  return type == ElementType::F16 || type == ElementType::BF16 ||
+         type == ElementType::I8 || type == ElementType::F8E4M3;
+}
+
 Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
   if (int64_t kept = mostKeptOfGroup(pattern); kept > kKeptOfGroup)
     return Error{"expected a pattern that keeps at most 2 of each 4 rows for a "
                  "sparse operand, but " +
                  pattern.str() + " may keep " + std::to_string(kept)};
-  if (type != ElementType::F16 && type != ElementType::BF16)
-    return Error{"expected weights of f16 or bf16 for a sparse operand, but "
-                 "got " +
+  if (!isSparseOperandType(type))
+    return Error{"expected weights of f16, bf16, i8 or f8E4M3FN for a sparse "
+                 "operand, but got " +
                  std::string(elementName(type))};
   return Status::success();
 }
@@ -135,10 +140,9 @@ static void forEachGroup(const SparseOperand &operand, const Pattern &pattern,
           fn(block, step, column, group);
 }
 
-void nm::packSparseOperand(const CondensedView &from,
-                           const SparseOperand &operand, void *values,
-                           uint8_t *metadata) {
-  using Word = uint16_t;
+template <typename Word>
+static void pack(const CondensedView &from, const SparseOperand &operand,
+                 void *values, uint8_t *metadata) {
   const Pattern &pattern = from.pattern;
   const Word *in = static_cast<const Word *>(from.values);
   Word *out = static_cast<Word *>(values);
@@ -161,7 +165,7 @@ void nm::packSparseOperand(const CondensedView &from,
             out[number * operand.valuesOfStep() +
                 operand.positionOf<int64_t>({column, 2 * group + i})] =
                 in[kept.row[i] * columns + inMatrix];
-        auto [byte, shift] = SparseOperand::bitsOf<int64_t>({column, group});
+        auto [byte, shift] = operand.bitsOf<int64_t>({column, group});
         uint8_t &bits = metadata[number * operand.bytesOfStep() + byte];
         int pair = encodeMmaPair(static_cast<int>(kept.position[0]),
                                  static_cast<int>(kept.position[1]));
@@ -169,11 +173,19 @@ void nm::packSparseOperand(const CondensedView &from,
       });
 }
 
-void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
-                             const SparseOperand &operand,
-                             const Pattern &pattern, int64_t k, int64_t n,
-                             void *dense) {
-  using Word = uint16_t;
+void nm::packSparseOperand(const CondensedView &from,
+                           const SparseOperand &operand, void *values,
+                           uint8_t *metadata) {
+  if (operand.bits == 8)
+    pack<uint8_t>(from, operand, values, metadata);
+  else
+    pack<uint16_t>(from, operand, values, metadata);
+}
+
+template <typename Word>
+static void unpack(const void *values, const uint8_t *metadata,
+                   const SparseOperand &operand, const Pattern &pattern,
+                   int64_t k, int64_t n, void *dense) {
   const Word *in = static_cast<const Word *>(values);
   Word *out = static_cast<Word *>(dense);
   std::fill_n(out, k * n, Word(0));
@@ -182,7 +194,7 @@ void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
       operand, pattern, k, n,
       [&](int64_t block, int64_t step, int64_t column, int64_t group) {
         int64_t number = block * steps + step;
-        auto [byte, shift] = SparseOperand::bitsOf<int64_t>({column, group});
+        auto [byte, shift] = operand.bitsOf<int64_t>({column, group});
         int pair = metadata[number * operand.bytesOfStep() + byte] >> shift;
         int64_t inMatrix = block * operand.columns() + column;
         for (int i : {0, 1}) {
@@ -195,4 +207,14 @@ void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
             out[row * n + inMatrix] = value;
         }
       });
+}
+
+void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
+                             const SparseOperand &operand,
+                             const Pattern &pattern, int64_t k, int64_t n,
+                             void *dense) {
+  if (operand.bits == 8)
+    unpack<uint8_t>(values, metadata, operand, pattern, k, n, dense);
+  else
+    unpack<uint16_t>(values, metadata, operand, pattern, k, n, dense);
 }

@@ -80,7 +80,8 @@ void nm::setLeastTimes(const GpuProduct &product, const GpuChip &chip,
   tile.fmaFloor = 2 * rows * multiplied * n /
                   (chip.multiprocessors * operationsPerClock * chip.clockGHz) /
                   1000;
-  double bytes = kMmaBytes * rows * double(product.k) + weightBytes +
+  double bytes = double(elementSize(product.type)) * rows * double(product.k) +
+                 weightBytes +
                  rows * n * double(elementSize(product.outputType));
   tile.memoryFloor = bytes / chip.memoryGBs / 1000;
 }

@@ -24,11 +24,16 @@ using namespace nm;
 //===----------------------------------------------------------------------===//
 
 /// Operations of a multiprocessor and clock, zeros that are skipped included:
-/// twice the dense rate of f16 with sums of f32 of the data sheets.
-static double operationsPerClock(const GpuChip &chip) {
+/// twice the dense rate of f16 with sums of f32 of the data sheets, and twice
+/// that of 8-bit types.
+static double operationsPerClock(const GpuProduct &product,
+                                 const GpuChip &chip) {
+  double ofHalves = 1024;
   if (chip.name == "sm_90")
-    return 8192;
-  return chip.name == "sm_80" || chip.name == "sm_100" ? 4096 : 1024;
+    ofHalves = 8192;
+  else if (chip.name == "sm_80" || chip.name == "sm_100")
+    ofHalves = 4096;
+  return ofHalves * 2 / double(sparseBytes(product));
 }
 
 /// The share of that which mma.sp reaches: Hopper has two thirds for the
@@ -51,8 +56,6 @@ static constexpr double kBarrier = 40;
 static constexpr double kMeasured = 1.57;
 /// Of a thread beside its sums: fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
-/// Rows of k of a tile, or of a slice of one.
-static constexpr int64_t kTileRows = SparseOperand::kStepRows;
 /// Rows of A up to which a block has all, in multiples of those of an
 /// instruction, and registers of a thread that such blocks take at least.
 static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
@@ -68,7 +71,7 @@ public:
   using MmaEstimate::MmaEstimate;
 
   int64_t sharedBytes() const override {
-    return tile.stages * (tile.blockM * kTileRows * kMmaBytes + weightBytes());
+    return tile.stages * (activationBytes() + weightBytes());
   }
   int64_t residentBlocks() const override {
     return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));
@@ -79,8 +82,12 @@ public:
   }
 
 private:
+  int64_t tileRows() const { return sparseTileRows(product); }
+  int64_t activationBytes() const {
+    return tile.blockM * tileRows() * sparseBytes(product);
+  }
   int64_t weightBytes() const {
-    return tile.blockN * SparseOperand::kStepValues * kMmaBytes;
+    return tile.blockN * tileRows() / 2 * sparseBytes(product);
   }
   double multiplyClocks() const;
   double sharedClocks() const;
@@ -90,19 +97,19 @@ private:
 } // namespace
 
 double Estimate::multiplyClocks() const {
-  return 2.0 * double(tile.blockM * tile.blockN * kTileRows) /
-         (shareOfMma(chip) * operationsPerClock(chip));
+  return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
+         (shareOfMma(chip) * operationsPerClock(product, chip));
 }
 
 /// Each warp reads its weights, and its rows of A.
 double Estimate::sharedClocks() const {
-  int64_t weights = tile.warpN * SparseOperand::kStepValues,
-          rows = tile.warpM * kTileRows;
-  return double(warps() * kMmaBytes * (weights + rows)) / kSharedBytesPerClock;
+  int64_t elements = (tile.warpN / 2 + tile.warpM) * tileRows();
+  return double(warps() * sparseBytes(product) * elements) /
+         kSharedBytesPerClock;
 }
 
 double Estimate::copyClocks() const {
-  double bytes = double(tile.blockM * kTileRows * kMmaBytes + weightBytes());
+  double bytes = double(activationBytes() + weightBytes());
   return bytes / (warps() > 4 ? kCopyBytes : kCopyBytesOfFourWarps);
 }
 
@@ -137,12 +144,12 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
   for (int64_t columns : kStreamColumns)
     for (int64_t slices : kStreamSlices) {
       MmaTileShape shape{rows, columns, rows, columns};
-      GpuSchedule tile = shape.makeSchedule(slices * kTileRows);
+      GpuSchedule tile = shape.makeSchedule(slices * sparseTileRows(product));
       tile.sliceK = slices;
-      setSparseFloors(product, chip, operationsPerClock(chip), tile);
+      setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
       StreamTile parts;
-      parts.activationBytes = rows * tile.blockK * kMmaBytes;
-      parts.valueBytes = columns * tile.blockK / 2 * kMmaBytes;
+      parts.activationBytes = rows * tile.blockK * sparseBytes(product);
+      parts.valueBytes = columns * tile.blockK / 2 * sparseBytes(product);
       parts.indexBytes = columns * tile.blockK / 8;
       // Sums, and operands of two halves of a step.
       parts.registers = std::max<int64_t>(
@@ -164,8 +171,8 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
   for (const MmaTileShape &shape : kShapes) {
     if (!shape.hasRegisters(product.k / 2))
       continue;
-    GpuSchedule tile = shape.makeSchedule(kTileRows);
-    setSparseFloors(product, chip, operationsPerClock(chip), tile);
+    GpuSchedule tile = shape.makeSchedule(sparseTileRows(product));
+    setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
     choice.visit<Estimate>(tile);
   }
   if (product.rows() > kMaxStreamRows)
@@ -181,6 +188,9 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
                                             const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return Error{"strategy mma_sp expected " + *reason};
+  // On a Hopper it would be a product of f16.
+  if (product.type == ElementType::F8E4M3)
+    return Error{"strategy mma_sp expected f16, bf16 or i8, but got f8E4M3FN"};
   if (std::optional<GpuSchedule> best = choose(product, chip))
     return *best;
   return Error{"strategy mma_sp expected tiles that fit in " +

@@ -14,6 +14,9 @@ std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product) {
   if (Status status = SparseOperand().verify(product.pattern, product.type);
       !status)
     return status.error().message.substr(std::string("expected ").size());
+  if (product.isKMajor && elementSize(product.type) == 1)
+    return "a row-major A, for no instruction transposes " +
+           std::string(elementName(product.type));
   if (product.avoidsPrunedWeights && fillsUpSparseOperand(product.pattern))
     return "a pattern that keeps two of each four rows, for without dense "
            "weights no zero may meet an activation, but got " +
@@ -21,10 +24,20 @@ std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product) {
   return std::nullopt;
 }
 
+int64_t nm::sparseBytes(const GpuProduct &product) {
+  return elementSize(product.type);
+}
+
+int64_t nm::sparseTileRows(const GpuProduct &product) {
+  constexpr int64_t kLine = 128;
+  return kLine / sparseBytes(product);
+}
+
 void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
                          double operationsPerClock, GpuSchedule &schedule) {
   double k = double(alignTo(product.k, SparseOperand::kStepRows));
   // Of each four rows two values, and metadata of four bits.
-  double weightBytes = double(product.n) * (k / 2 * kMmaBytes + k / 8);
+  double weightBytes =
+      double(product.n) * (k / 2 * double(sparseBytes(product)) + k / 8);
   setLeastTimes(product, chip, operationsPerClock, k, weightBytes, schedule);
 }

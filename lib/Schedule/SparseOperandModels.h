@@ -14,6 +14,11 @@ namespace nm {
 /// expected instead: "a matrix, but got a vector".
 std::optional<std::string> whyNoSparseOperand(const GpuProduct &product);
 
+/// Bytes of an operand's element, and rows of k of which 128 bytes of a row of
+/// A are.
+int64_t sparseBytes(const GpuProduct &product);
+int64_t sparseTileRows(const GpuProduct &product);
+
 /// Sets the least times of one, whose zeros that are skipped are of the
 /// operations that a multiprocessor makes in a clock.
 void setSparseFloors(const GpuProduct &product, const GpuChip &chip,

@@ -13,18 +13,21 @@
 #include "nm/Format/SparseOperand.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace nm;
 
-/// Operations of a multiprocessor and clock, zeros that are skipped included.
+/// Operations of a multiprocessor and clock in 16-bit types, zeros that are
+/// skipped included.
 static constexpr double kOperationsPerClock = 8192;
 /// Bytes of shared memory that instructions get in a clock.
 static constexpr double kSharedBytesPerClock = 128;
-/// Rows of k of an instruction, and columns of it.
-static constexpr int64_t kInstructionK = 32, kColumns = 64;
+/// Bytes of a row of A that an instruction reads, and columns of it.
+static constexpr int64_t kInstructionBytes = 64, kColumns = 64;
 /// The clock that these instructions leave of the highest there is, for want of
 /// power.
 static constexpr double kClockUnderLoad = 0.64;
@@ -32,8 +35,8 @@ static constexpr double kClockUnderLoad = 0.64;
 static constexpr double kIngress = 75;
 /// Such clocks until what a copy asks for arrives.
 static constexpr double kLatency = 1000;
-/// Elements that a copy takes at once at most.
-static constexpr int64_t kCopyElements = 8;
+/// Bytes that a copy takes at once at most, and at least.
+static constexpr int64_t kCopyBytes = 16, kLeastCopyBytes = 4;
 /// Clocks before the first tile and behind the last, and bytes of sums that are
 /// stored in one.
 static constexpr double kStartClocks = 2600, kStoreRate = 24;
@@ -43,6 +46,10 @@ static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
 /// them. At 2:4, 64 rows and 4096 squared an H200 takes 14.0 us in all.
 static constexpr double kClusterMicroseconds = 6;
 static constexpr int64_t kMaxCluster = 4;
+/// The same in 8-bit types: at 2:4, 64 rows and 4096 squared two blocks
+/// take 6.5 us in i8 and 6.7 in f8, where one takes 7.6 and 8.5.
+static constexpr double kByteClusterMicroseconds = 1.5;
+static constexpr int64_t kMaxByteCluster = 2;
 /// What ten kernels of at most 32 rows took over the estimate: 1.1 to 1.23.
 static constexpr double kMeasuredFewRows = 1.15;
 static constexpr int64_t kFewRows = 32;
@@ -52,8 +59,6 @@ static constexpr int64_t kMaxBlocks = 2;
 /// ptxas save them.
 static constexpr int64_t kLeastRegisters = 40, kUsualRegisters = 64;
 static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
-/// Rows of k of a tile.
-static constexpr int64_t kTileRows = SparseOperand::kStepRows;
 
 /// Tiles of blocks and warpgroups, whose sums are in registers.
 static constexpr MmaTileShape kShapes[] = {
@@ -61,29 +66,45 @@ static constexpr MmaTileShape kShapes[] = {
     {128, 128, 128, 64}, {128, 64, 128, 64},  {64, 256, 64, 128},
     {64, 128, 64, 64},   {64, 64, 64, 64},
 };
+/// The largest beside which totals have registers.
+static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
+
+/// Rows of k of a tile are those of a line of memory, or of some.
+static constexpr int64_t kMostLines = 4;
+/// Sums that a multiprocessor adds to totals in a clock, and the share of that
+/// time that no other warpgroup's products hide.
+static constexpr double kAddedSums = 128, kOpenShare = 0.5;
+
+/// Whether a tile has sums of its own, which are added to totals.
+static bool hasTotals(const GpuProduct &product) {
+  return product.type == ElementType::F8E4M3;
+}
 
 namespace {
 class Candidate {
 public:
-  /// With room for `together` blocks on a multiprocessor.
+  /// With room for `together` blocks on a multiprocessor, and `lines` of each
+  /// row of A in a tile.
   Candidate(const GpuProduct &product, const GpuChip &chip,
-            const MmaTileShape &shape, int64_t together);
+            const MmaTileShape &shape, int64_t together, int64_t lines);
 
   /// Whether there is such a schedule, and it suits the product.
   bool exists() const;
+  /// Puts the best of it in place of `best`, if it is better.
+  void considerParts(std::optional<GpuSchedule> &best);
+
+private:
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
   void estimate(int64_t parts, bool hasClusters);
 
   GpuSchedule schedule;
 
-private:
-  int64_t activationBytes() const {
-    return schedule.blockM * kTileRows * kMmaBytes;
-  }
+  int64_t rowBytes() const { return schedule.blockK * sparseBytes(product); }
+  int64_t activationBytes() const { return schedule.blockM * rowBytes(); }
   /// Of a tile, the metadata of 4 bits for 4 rows among them.
   int64_t tileBytes() const {
     return activationBytes() +
-           schedule.blockN * (kTileRows / 2 * kMmaBytes + kTileRows / 8);
+           schedule.blockN * (rowBytes() / 2 + schedule.blockK / 8);
   }
   int64_t groups() const {
     return schedule.blockM / schedule.warpM *
@@ -100,10 +121,12 @@ private:
 } // namespace
 
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
-                     const MmaTileShape &shape, int64_t together)
-    : schedule(shape.makeSchedule(kTileRows)), product(product), chip(chip),
-      together(together) {
-  setSparseFloors(product, chip, kOperationsPerClock, schedule);
+                     const MmaTileShape &shape, int64_t together, int64_t lines)
+    : schedule(shape.makeSchedule(lines * sparseTileRows(product))),
+      product(product), chip(chip), together(together) {
+  setSparseFloors(
+      product, chip,
+      kOperationsPerClock * kMmaBytes / double(sparseBytes(product)), schedule);
   int64_t bytes =
       std::min(chip.sharedPerBlock,
                chip.sharedPerMultiprocessor / together - kReservedShared);
@@ -112,7 +135,8 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
 }
 
 bool Candidate::exists() const {
-  int64_t sums = schedule.warpM * schedule.warpN / kWarpgroupThreads;
+  int64_t sums = schedule.warpM * schedule.warpN / kWarpgroupThreads *
+                 (hasTotals(product) ? 2 : 1);
   int64_t registers = kRegisters / (together * groups() * kWarpgroupThreads);
   int64_t others = together == 1 ? kLeastRegisters : kUsualRegisters;
   // Sums leave through shared memory, with some padding.
@@ -132,19 +156,24 @@ bool Candidate::exists() const {
 /// read both operands.
 double Candidate::multiplyClocks() const {
   double rows = double(schedule.warpM);
-  double operations = 2 * rows * kColumns * kInstructionK;
-  double bytes =
-      kMmaBytes * (double(kColumns * kInstructionK) / 2 + rows * kInstructionK);
+  // Whatever their elements, instructions read as many bytes as fast.
+  double operations = rows * kColumns * kInstructionBytes;
+  double bytes = kInstructionBytes * (double(kColumns) / 2 + rows);
   double instructions = double(groups() * (schedule.warpN / kColumns) *
-                               (kTileRows / kInstructionK));
+                               (rowBytes() / kInstructionBytes));
   return instructions * std::max(operations / kOperationsPerClock,
                                  bytes / kSharedBytesPerClock);
 }
 
+/// Bytes between rows of A, or what they are a multiple of.
+static int64_t strideBytes(const GpuProduct &product) {
+  return product.factorOfRows() * sparseBytes(product);
+}
+
 /// Of a tile; narrow copies take as long as wide ones.
 double Candidate::copyClocks() const {
-  double narrow = double(kCopyElements) /
-                  double(std::gcd(kCopyElements, product.factorOfRows()));
+  double narrow =
+      double(kCopyBytes) / double(std::gcd(kCopyBytes, strideBytes(product)));
   double bytes = double(activationBytes()) * narrow +
                  double(tileBytes() - activationBytes());
   return bytes / kIngress;
@@ -154,8 +183,11 @@ double Candidate::copyClocks() const {
 /// one is multiplied, so that copies run two stages less ahead than there are.
 double Candidate::tileClocks(int64_t blocks) const {
   double wait = kLatency / double(schedule.stages - 2);
-  return std::max(double(blocks) * std::max(multiplyClocks(), copyClocks()),
-                  wait);
+  double multiplied = multiplyClocks();
+  if (hasTotals(product))
+    multiplied +=
+        kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
+  return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
 }
 
 void Candidate::estimate(int64_t parts, bool hasClusters) {
@@ -163,7 +195,7 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   schedule.clusterK = hasClusters ? parts : 1;
   int64_t blocks = ceilDiv(product.rows(), schedule.blockM) *
                    ceilDiv(product.n, schedule.blockN) * parts;
-  double tiles = double(ceilDiv(ceilDiv(product.k, kTileRows), parts));
+  double tiles = double(ceilDiv(ceilDiv(product.k, schedule.blockK), parts));
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(parts > 1 ? 4 : elementSize(product.outputType));
   auto waveClocks = [&](int64_t count) {
@@ -179,7 +211,9 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   if (product.rows() <= kFewRows)
     schedule.microseconds *= kMeasuredFewRows;
   if (hasClusters)
-    schedule.microseconds += kClusterMicroseconds;
+    schedule.microseconds += sparseBytes(product) == 1
+                                 ? kByteClusterMicroseconds
+                                 : kClusterMicroseconds;
   if (parts == 1 || hasClusters)
     return;
   double sumBytes =
@@ -189,16 +223,35 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
       sumBytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;
 }
 
+void Candidate::considerParts(std::optional<GpuSchedule> &best) {
+  int64_t mostBlocks =
+      sparseBytes(product) == 1 ? kMaxByteCluster : kMaxCluster;
+  // Parts that are shorter than the pipeline gain nothing.
+  for (int64_t parts = 1;
+       parts == 1 || (parts <= kMaxSplitK &&
+                      parts * kMinStages * schedule.blockK <= product.k);
+       parts *= 2)
+    for (bool hasClusters : {false, true}) {
+      if (hasClusters && (parts == 1 || parts > mostBlocks))
+        continue;
+      estimate(parts, hasClusters);
+      if (!best || schedule.microseconds < best->microseconds)
+        best = schedule;
+    }
+}
+
 static std::optional<std::string> whyNot(const GpuProduct &product,
                                          const GpuChip &chip) {
   if (!chip.hasWgmma)
     return "chip sm_90a, but got " + std::string(chip.name);
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return reason;
-  // They start at multiples of the 4 bytes that a copy takes at least.
-  if (product.factorOfRows() % 2 != 0)
-    return std::string("rows of A of an even ") +
+  if (strideBytes(product) % kLeastCopyBytes != 0) {
+    bool isByte = sparseBytes(product) == 1;
+    return std::string("rows of A of ") +
+           (isByte ? "a multiple of four in " : "an even ") +
            (product.isKMajor ? "m" : "k") + ", which it copies";
+  }
   return std::nullopt;
 }
 
@@ -207,23 +260,16 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
   if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy wgmma_sp expected " + *reason};
   std::optional<GpuSchedule> best;
-  for (const MmaTileShape &shape : kShapes)
-    for (int64_t together = 1; together <= kMaxBlocks; ++together) {
-      Candidate candidate(product, chip, shape, together);
-      if (!candidate.exists())
-        continue;
-      // Parts that are shorter than the pipeline gain nothing.
-      for (int64_t parts = 1;
-           parts == 1 ||
-           (parts <= kMaxSplitK && parts * kMinStages * kTileRows <= product.k);
-           parts *= 2)
-        for (bool hasClusters : {false, true}) {
-          if (hasClusters && (parts == 1 || parts > kMaxCluster))
-            continue;
-          candidate.estimate(parts, hasClusters);
-          if (!best || candidate.schedule.microseconds < best->microseconds)
-            best = candidate.schedule;
-        }
-    }
+  int64_t mostLines = hasTotals(product) ? kMostLines : 1;
+  std::vector<MmaTileShape> shapes(std::begin(kShapes), std::end(kShapes));
+  if (hasTotals(product))
+    shapes.push_back(kShapeWithTotals);
+  for (const MmaTileShape &shape : shapes)
+    for (int64_t together = 1; together <= kMaxBlocks; ++together)
+      for (int64_t lines = 1; lines <= mostLines; lines *= 2) {
+        Candidate candidate(product, chip, shape, together, lines);
+        if (candidate.exists())
+          candidate.considerParts(best);
+      }
   return *best;
 }

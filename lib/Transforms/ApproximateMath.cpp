@@ -3,6 +3,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "ApproximateActivations.h"
+#include "ExpandF8.h"
 #include "FloatEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,6 +72,7 @@ struct NMApproximateMath
       return signalPassFailure();
     RewritePatternSet functions(&getContext());
     functions.add<ApproximateErf>(&getContext(), /*benefit=*/2);
+    populateExpandF8Patterns(functions);
     populateMathPolynomialApproximationPatterns(functions);
     if (failed(applyPatternsGreedily(getOperation(), std::move(functions))))
       return signalPassFailure();

@@ -8,9 +8,10 @@
 // zeros fill it up.
 //
 // Columns of B are cut into blocks of 16 or 64, as many as the instruction has
-// rows, and k into steps of 64, which are two instructions. Values are
-// [blocks x steps x 32*rows], in the order that the instruction wants them, and
-// metadata, beside them as indices, [blocks x steps x 8*rows] bytes.
+// rows, and k into steps of 64, which are two instructions of 16-bit elements
+// or one of 8-bit ones. Values are [blocks x steps x 32*rows], in the order
+// that the instruction wants them, and metadata, beside them as indices,
+// [blocks x steps x 8*rows] bytes.
 //
 // A column's values of a group are those of the two kept positions i0 < i1, of
 // which metadata has the 4 bits i0 | i1 << 2. A group that keeps one position p
@@ -24,6 +25,7 @@
 #define NM_FORMAT_SPARSEOPERAND_H
 
 #include "nm/Format/Condensed.h"
+#include "nm/Format/ElementType.h"
 #include "nm/Format/Pattern.h"
 #include "nm/Support/Error.h"
 
@@ -44,6 +46,9 @@ bool fitsSparseOperand(const Pattern &pattern);
 /// NaN of an infinite or NaN activation. Not where every group keeps two.
 bool fillsUpSparseOperand(const Pattern &pattern);
 
+/// Whether a sparse operand may have elements of `type`.
+bool isSparseOperandType(ElementType type);
+
 struct SparseOperand {
   /// mma.sp takes A from registers: each lane has its 16 bytes of an
   /// instruction side by side. wgmma.mma_async.sp takes it from shared memory:
@@ -51,6 +56,19 @@ struct SparseOperand {
   enum class Order { Mma, Wgmma };
 
   Order order = Order::Mma;
+  /// Of an element: 8 or 16.
+  int64_t bits = 16;
+
+  /// The form of weights of `type`.
+  static SparseOperand of(Order order, ElementType type) {
+    return {order, 8 * elementSize(type)};
+  }
+
+  /// Rows of B of an instruction, and instructions of a step.
+  int64_t instructionRows() const { return kStepRows * 8 / bits; }
+  int64_t instructions() const { return bits / 8; }
+  /// Bytes that a step has of a column.
+  int64_t bytesOfColumn() const { return kStepValues * bits / 8; }
 
   /// Rows of B in a step, in groups of four, and values stored of them.
   static constexpr int64_t kStepRows = 64;
@@ -108,18 +126,18 @@ struct SparseOperand {
   ValuePlace<Int> placeOf(const Int &position) const;
   /// Where in its step's metadata a group's bits stand.
   template <typename Int>
-  static BitPlace<Int> bitsOf(const GroupPlace<Int> &place);
+  BitPlace<Int> bitsOf(const GroupPlace<Int> &place) const;
   /// Of which group the `half` (0 or 1) of `byte` is.
   template <typename Int>
-  static GroupPlace<Int> groupOf(const Int &byte, int64_t half);
+  GroupPlace<Int> groupOf(const Int &byte, int64_t half) const;
 
   bool operator==(const SparseOperand &other) const {
-    return order == other.order;
+    return order == other.order && bits == other.bits;
   }
 };
 
-/// Writes values and metadata of `from`, of the shapes above. `operand` must
-/// satisfy verify, and the indices verifyIndices.
+/// Writes values and metadata of `from`, of the shapes above. `operand` must be
+/// of its type and satisfy verify, and the indices verifyIndices.
 void packSparseOperand(const CondensedView &from, const SparseOperand &operand,
                        void *values, uint8_t *metadata);
 
@@ -132,48 +150,65 @@ void unpackSparseOperand(const void *values, const uint8_t *metadata,
 // Places
 //===----------------------------------------------------------------------===//
 
-// mma.sp m16n8k32: a lane has registers of two values of rows lane/4 and 8
-// more, of columns 2(lane%4) and 8 more (see MmaFragments.h). The two
-// instructions of a step, of 16 values, come one after the other.
+// mma.sp m16n8: a lane has four registers of rows lane/4 and 8 more, and of
+// the stored columns of lane%4 and of four lanes more (see MmaFragments.h). A
+// register has two values of 16 bits, of which the two instructions of a step
+// come one after the other, or four of 8 bits.
 
 template <typename Int>
 Int SparseOperand::positionOf(const ValuePlace<Int> &place) const {
   const Int &row = place.column, &value = place.value;
+  int64_t perWord = 128 / bits, perRegister = 32 / bits;
   if (order == Order::Wgmma)
-    return value / 8 * 512 + row * 8 + value % 8;
-  Int lane = row % 8 * 4 + value / 2 % 4;
-  Int number = row / 8 + value / 8 % 2 * 2;
-  return value / 16 * 256 + lane * 8 + number * 2 + value % 2;
+    return value / perWord * (64 * perWord) + row * perWord + value % perWord;
+  Int lane = row % 8 * 4 + value / perRegister % 4;
+  Int number = row / 8 + value / (4 * perRegister) % 2 * 2;
+  return value / (2 * perWord) * (32 * perWord) + lane * perWord +
+         number * perRegister + value % perRegister;
 }
 
 template <typename Int>
 SparseOperand::ValuePlace<Int>
 SparseOperand::placeOf(const Int &position) const {
+  int64_t perWord = 128 / bits, perRegister = 32 / bits;
   if (order == Order::Wgmma)
-    return {position / 8 % 64, position / 512 * 8 + position % 8};
-  Int lane = position / 8 % 32, number = position / 2 % 4;
-  return {lane / 4 + number % 2 * 8,
-          position / 256 * 16 + number / 2 * 8 + lane % 4 * 2 + position % 2};
+    return {position / perWord % 64,
+            position / (64 * perWord) * perWord + position % perWord};
+  Int lane = position / perWord % 32, number = position / perRegister % 4;
+  return {lane / 4 + number % 2 * 8, position / (32 * perWord) * (2 * perWord) +
+                                         number / 2 * (4 * perRegister) +
+                                         lane % 4 * perRegister +
+                                         position % perRegister};
 }
 
-// Each lane of the warp that has 16 rows has a word for both instructions: the
-// selector of each names two lanes of four.
+// Each lane of the warp that has 16 rows has a word. Of 16-bit elements it is
+// for both instructions, the selector of each of which names two lanes of four:
+// four groups of a row and of the row 8 below. Of 8-bit elements it has eight
+// groups of one row, and the next lane has those of the row 8 below.
 
 template <typename Int>
 SparseOperand::BitPlace<Int>
-SparseOperand::bitsOf(const GroupPlace<Int> &place) {
+SparseOperand::bitsOf(const GroupPlace<Int> &place) const {
   const Int &row = place.column, &group = place.group;
-  Int lane = row % 8 * 4 + group / 4;
-  Int nibble = row / 8 % 2 * 4 + group % 4;
+  Int lane = row % 8 * 4, nibble = group;
+  if (bits == 8) {
+    lane = lane + row / 8 % 2 + group / 8 * 2;
+    nibble = group % 8;
+  } else {
+    lane = lane + group / 4;
+    nibble = row / 8 % 2 * 4 + group % 4;
+  }
   return {row / 16 * 128 + lane * 4 + nibble / 2, nibble % 2 * 4};
 }
 
 template <typename Int>
 SparseOperand::GroupPlace<Int> SparseOperand::groupOf(const Int &byte,
-                                                      int64_t half) {
+                                                      int64_t half) const {
   Int lane = byte / 4 % 32, nibble = byte % 4 * 2 + half;
-  return {byte / 128 * 16 + lane / 4 + nibble / 4 * 8,
-          lane % 4 * 4 + nibble % 4};
+  Int row = byte / 128 * 16 + lane / 4;
+  if (bits == 8)
+    return {row + lane % 2 * 8, lane / 2 % 2 * 8 + nibble};
+  return {row + nibble / 4 * 8, lane % 4 * 4 + nibble % 4};
 }
 
 } // namespace nm

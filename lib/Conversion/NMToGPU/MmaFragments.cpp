@@ -95,16 +95,18 @@ SquareWords mlir::nm::loadMatrices(ThreadEmitter &emitter, Value elements,
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   SquareWords words;
-  auto type =
-      VectorType::get({int64_t(words.size()), 2},
-                      cast<MemRefType>(elements.getType()).getElementType());
+  Type element = cast<MemRefType>(elements.getType()).getElementType();
+  int64_t perWord = 32 / int64_t(element.getIntOrFloatBitWidth());
+  auto type = VectorType::get({int64_t(words.size()), perWord}, element);
   Value loaded = nvgpu::LdMatrixOp::create(builder, loc, type, elements,
                                            ValueRange{place}, transpose,
                                            /*numTiles=*/uint32_t(words.size()));
-  for (auto [i, word] : llvm::enumerate(words))
-    word = LLVM::BitcastOp::create(
-        builder, loc, builder.getI32Type(),
-        vector::ExtractOp::create(builder, loc, loaded, int64_t(i)));
+  for (auto [i, word] : llvm::enumerate(words)) {
+    Value row = vector::ExtractOp::create(builder, loc, loaded, int64_t(i));
+    word = perWord == 2 ? Value(LLVM::BitcastOp::create(
+                              builder, loc, builder.getI32Type(), row))
+                        : emitter.words(row).front();
+  }
   return words;
 }
 

@@ -79,9 +79,10 @@ Value clampToDim(ThreadEmitter &emitter, Value memref, int64_t dim, Value index,
 /// A buffer in workgroup memory, in one dimension, in the order of its places.
 Value flattenBuffer(ThreadEmitter &emitter, Value buffer);
 
-/// Loads four matrices of 8 x 8 elements of 16 bits from `elements`, a memref
-/// of one dimension, where lanes 8 i to 8 i + 7 name the rows of matrix i by
-/// `place`: their words of each.
+/// Loads four matrices of eight rows of 16 bytes from `elements`, a memref of
+/// one dimension of elements of 8 or 16 bits; those of 16 may be transposed,
+/// where lanes 8 i to 8 i + 7 name the rows of matrix i by `place`: their words
+/// of each.
 SquareWords loadMatrices(ThreadEmitter &emitter, Value elements, Value place,
                          bool transpose);
 

@@ -1,9 +1,10 @@
 //===- MmaSpStrategy.cpp - Products by mma.sp -----------------------------===//
 //
-// A warp makes a tile of C^T by mma.sp m16n8k32: the weights are the sparse
-// operand, whose 16 rows are columns of B, and rows of A the other. A lane
-// loads its part of the weights by one access of 16 bytes, for they are packed
-// in the order of the instruction's fragments, and rows of A by ldmatrix.
+// A warp makes a tile of C^T by mma.sp m16n8, of k32 in 16-bit types and of k64
+// in 8-bit ones: the weights are the sparse operand, whose 16 rows are columns
+// of B, and rows of A the other. A lane loads its part of the weights by one
+// access of 16 bytes, for they are packed in the order of the instruction's
+// fragments, and rows of A by ldmatrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +23,13 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::SparseOperand;
 
-/// Rows of k of an instruction, and instructions of a step of packed weights.
-static constexpr int64_t kInstructionK = 32, kHalves = 2;
 /// The PTX version that has ordered metadata (8.5), which is fast on all chips.
 /// Without it ptxas warns from sm_90 on.
 static constexpr int64_t kOrderedMetadataPtx = 85;
 
 namespace {
-/// Half a step: one instruction's rows of k.
+/// One instruction's rows of k: half a step of 16-bit elements, a whole one of
+/// 8-bit ones.
 struct Half {
   int64_t step, number;
 };
@@ -44,9 +44,10 @@ class MmaSpExpansion : public WarpExpansion {
 public:
   MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
       : WarpExpansion(tile,
-                      cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp()),
-        isKMajor(op.getTransposeA()), isOrdered(isOrdered),
-        type(op.getValuesType().getElementType()),
+                      cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
+                      SparseTypes(op).sum),
+        isKMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
+        form(types.form(SparseOperand::Order::Mma)),
         swizzleOfA(cast<TileLayoutAttr>(
                        cast<MemRefType>(op.getA().getType()).getLayout())
                        .getLayout()
@@ -78,6 +79,9 @@ private:
   Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
   void multiplyHalf(ThreadEmitter &emitter, const Half &half,
                     const HalfOperands &operands, MutableArrayRef<Value> sums);
+  Value emitProduct(ThreadEmitter &emitter, ArrayRef<Value> weights,
+                    ArrayRef<Value> activations, Value metadata,
+                    int64_t selector, ArrayRef<Value> sums);
   void multiplySparse(ThreadEmitter &emitter, const SquareWords &weights,
                       const SquareWords &activations, Value metadata,
                       int64_t selector, MutableArrayRef<Value> sums);
@@ -86,7 +90,8 @@ private:
   bool isKMajor;
   /// Whether the instruction says that the metadata is in order.
   bool isOrdered;
-  Type type;
+  SparseTypes types;
+  SparseOperand form;
   /// What A's tile XORs into the columns of its rows.
   std::vector<::nm::BitXor> swizzleOfA;
 };
@@ -115,17 +120,18 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
 /// Where the row of A's tile that the lane names to ldmatrix starts.
 Value MmaSpExpansion::placeOfA(ThreadEmitter &emitter, const Half &half,
                                int64_t fragment) {
-  int64_t k =
-      half.step * SparseOperand::kStepRows + half.number * kInstructionK;
+  int64_t k = half.step * SparseOperand::kStepRows +
+              half.number * form.instructionRows();
   Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
   Value m = emitter.add(firstRow, fragment * kMatrixSide);
   MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
-  // Four matrices of 8 x 8, one after the other along k.
+  // Four matrices of 16 bytes of eight rows, one after the other along k.
   if (isKMajor)
     return rows.placeWord(
         rows.placeRow(emitter.add(emitter.add(firstK, lane->lane), k)), m, 0);
   Value row = emitter.add(m, emitter.rem(lane->lane, kMatrixSide));
-  Value word = emitter.mul(emitter.div(lane->lane, kMatrixSide), kMatrixSide);
+  Value word =
+      emitter.mul(emitter.div(lane->lane, kMatrixSide), 128 / types.bits());
   return rows.placeWord(rows.placeRow(row), emitter.add(firstK, word), k);
 }
 
@@ -135,13 +141,13 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
   Location loc = emitter.loc;
   HalfOperands operands;
   // 16 bytes of a lane.
-  int64_t perLane = 2 * int64_t(SquareWords().size());
+  int64_t perLane = 128 / types.bits();
   for (int64_t block = 0; block < blocks(); ++block) {
     Value place = emitter.add(emitter.mul(lane->lane, perLane),
                               half.number * perLane * kWarpSize);
     Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
     Value loaded = vector::LoadOp::create(
-        builder, loc, VectorType::get(perLane, type), op.getValues(),
+        builder, loc, VectorType::get(perLane, types.element), op.getValues(),
         ValueRange{emitter.toIndex(panel),
                    emitter.toIndex(stepOfTile(emitter, half.step)),
                    emitter.toIndex(place)},
@@ -161,28 +167,38 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
 // Products
 //===----------------------------------------------------------------------===//
 
+/// An instruction, which gives a struct of sums.
+Value MmaSpExpansion::emitProduct(ThreadEmitter &emitter,
+                                  ArrayRef<Value> weights,
+                                  ArrayRef<Value> activations, Value metadata,
+                                  int64_t selector, ArrayRef<Value> sums) {
+  NVVM::MMATypes element = *NVVM::symbolizeMMATypes(types.name());
+  auto result = LLVM::LLVMStructType::getLiteral(
+      emitter.builder.getContext(), SmallVector<Type>(sums.size(), sum));
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (sum.isInteger())
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  auto product = NVVM::MmaSpOp::create(
+      emitter.builder, emitter.loc, result,
+      toFragment(emitter, types.element, weights),
+      toFragment(emitter, types.element, activations), ValueRange(sums),
+      metadata, emitter.i32(selector),
+      ArrayRef<int64_t>{kSquareSide, kMatrixSide, form.instructionRows()},
+      overflow, std::array<NVVM::MMATypes, 2>{element, element});
+  product.setOrderedMetadata(isOrdered);
+  return product;
+}
+
 void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
                                     const SquareWords &weights,
                                     const SquareWords &activations,
                                     Value metadata, int64_t selector,
                                     MutableArrayRef<Value> sums) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  NVVM::MMATypes element =
-      type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-  auto result = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(),
-      SmallVector<Type>(sums.size(), builder.getF32Type()));
-  auto product = NVVM::MmaSpOp::create(
-      builder, loc, result, toFragment(emitter, type, weights),
-      toFragment(emitter, type, activations), ValueRange(sums), metadata,
-      emitter.i32(selector),
-      ArrayRef<int64_t>{kSquareSide, kMatrixSide, kInstructionK},
-      /*intOverflow=*/std::nullopt,
-      std::array<NVVM::MMATypes, 2>{element, element});
-  product.setOrderedMetadata(isOrdered);
-  for (auto [i, sum] : llvm::enumerate(sums))
-    sum = LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
+  Value product =
+      emitProduct(emitter, weights, activations, metadata, selector, sums);
+  for (auto [i, result] : llvm::enumerate(sums))
+    result = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, product,
+                                          int64_t(i));
 }
 
 void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
@@ -204,7 +220,7 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
   ThreadEmitter emitter{builder, op.getLoc()};
   SmallVector<Half> halves;
   for (int64_t step = 0; step < steps(); ++step)
-    for (int64_t number = 0; number < kHalves; ++number)
+    for (int64_t number = 0; number < form.instructions(); ++number)
       halves.push_back({step, number});
   copyPlaces.clear();
   SmallVector<Value> result(sums);
@@ -235,6 +251,11 @@ mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
   if (failed(chip) || failed(verifySparseProduct(op)) ||
       failed(verifyStagedActivations(op, tile)))
     return failure();
+  if (Type element = op.getValuesType().getElementType();
+      isa<Float8E4M3FNType>(element))
+    return op.emitOpError() << "expected operands of f16, bf16 or i8 for "
+                               "strategy mma_sp, but got "
+                            << element;
   return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
       op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
 }

@@ -33,7 +33,8 @@ static std::vector<::nm::BitXor> getSwizzleOfValues(SpMMOp op) {
 }
 
 MmaSyncExpansion::MmaSyncExpansion(SpMMOp op, const GpuTile &tile)
-    : WarpExpansion(tile, {tile.warpM, tile.warpN}),
+    : WarpExpansion(tile, {tile.warpM, tile.warpN},
+                    Float32Type::get(op.getContext())),
       pattern(op.getPattern().getPattern()),
       type(cast<MemRefType>(op.getA().getType()).getElementType()),
       isKMajor(op.getTransposeA()), swizzleOfA(*mlir::nm::getMatrixSwizzle(

@@ -19,18 +19,18 @@ using namespace mlir::nm;
 static constexpr int64_t kLinesAtOnce = 4;
 
 SharedSums::SharedSums(ThreadEmitter given, int64_t rows, int64_t columns,
-                       int64_t padding, int64_t blocks, int64_t slices)
+                       int64_t padding, Type sum, int64_t blocks,
+                       int64_t slices)
     : emitter(given), rows(rows), columns(columns), stride(columns + padding),
-      blocks(blocks), slices(slices) {
+      blocks(blocks), slices(slices), type(sum) {
   OpBuilder &builder = emitter.builder;
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
   auto layout =
       StridedLayoutAttr::get(builder.getContext(), /*offset=*/0, {stride, 1});
-  auto alloc = memref::AllocOp::create(builder, emitter.loc,
-                                       MemRefType::get({slices * rows, columns},
-                                                       builder.getF32Type(),
-                                                       layout, space));
+  auto alloc = memref::AllocOp::create(
+      builder, emitter.loc,
+      MemRefType::get({slices * rows, columns}, type, layout, space));
   alloc->setAttr(kOverlaysTiles, builder.getUnitAttr());
   buffer = alloc;
   // Others may still read the last tile.
@@ -54,25 +54,25 @@ void SharedSums::meet() {
 /// Some sums of this block, and what the cluster's others add to them.
 Value SharedSums::loadPart(Value row, Value column, int64_t width) {
   OpBuilder &builder = emitter.builder;
-  auto type = VectorType::get(width, builder.getF32Type());
+  auto line = VectorType::get(width, type);
   int64_t bytes = width * int64_t(sizeof(float));
   SmallVector<Value> parts;
   for (int64_t slice = 0; slice < slices; ++slice)
     parts.push_back(vector::LoadOp::create(
-        builder, emitter.loc, type, buffer,
+        builder, emitter.loc, line, buffer,
         ValueRange{emitter.add(row, slice * rows), column},
         /*nontemporal=*/false, llvm::MaybeAlign(bytes)));
   Value place = emitter.add(emitter.mul(row, stride), column);
   for (int64_t slice = 0; slice < slices; ++slice)
     llvm::append_range(
         parts, cluster->loadOthers(
-                   type,
+                   line,
                    emitter.mul(emitter.add(place, slice * rows * stride),
                                sizeof(float)),
                    bytes));
   Value sum = parts.front();
   for (Value part : ArrayRef(parts).drop_front())
-    sum = arith::AddFOp::create(builder, emitter.loc, sum, part);
+    sum = addSums(builder, emitter.loc, sum, part);
   return sum;
 }
 
@@ -90,7 +90,7 @@ TileLine SharedSums::load(Value number, int64_t perLine) {
       elements.push_back(emitter.extract(part, j));
   }
   Value line = vector::FromElementsOp::create(
-      builder, loc, VectorType::get(perLine, builder.getF32Type()), elements);
+      builder, loc, VectorType::get(perLine, type), elements);
   return {row, column, line};
 }
 

@@ -19,10 +19,10 @@ namespace mlir::nm {
 class SharedSums {
 public:
   /// A tile of `rows` x `columns`, the last dimension of C, which `slices` of
-  /// each block of a cluster of `blocks` have sums of. Rows are `padding` words
-  /// apart.
+  /// each block of a cluster of `blocks` have sums of, of type `sum`. Rows are
+  /// `padding` words apart.
   SharedSums(ThreadEmitter emitter, int64_t rows, int64_t columns,
-             int64_t padding, int64_t blocks, int64_t slices = 1);
+             int64_t padding, Type sum, int64_t blocks, int64_t slices = 1);
 
   /// Puts a vector of neighbours along columns to its place in the sums of
   /// `slice`, null where there is one.
@@ -40,6 +40,7 @@ private:
 
   ThreadEmitter emitter;
   int64_t rows, columns, stride, blocks, slices;
+  Type type;
   Value buffer;
   std::optional<ClusterBuffer> cluster;
 };

@@ -7,6 +7,14 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+StringRef SparseTypes::name() const {
+  if (element.isInteger(8))
+    return "s8";
+  if (bits() == 8)
+    return "e4m3";
+  return element.isF16() ? "f16" : "bf16";
+}
+
 Value mlir::nm::loadMetadata(ThreadEmitter &emitter, Value indices, Value block,
                              Value step, Value byte) {
   return loadMetadataWord(

@@ -5,6 +5,8 @@
 
 #include "ThreadEmitter.h"
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 namespace mlir::nm {
 
 /// The lane's word of metadata that begins at byte `byte` of `step` of block
@@ -16,6 +18,23 @@ Value loadMetadata(ThreadEmitter &emitter, Value indices, Value block,
 
 /// The word that begins at `place`, which `indices` have.
 Value loadMetadataWord(ThreadEmitter &emitter, Value indices, ValueRange place);
+
+/// What an instruction multiplies, and the type of its sums.
+struct SparseTypes {
+  Type element;
+  Type sum;
+
+  explicit SparseTypes(SpMMOp op)
+      : element(op.getValuesType().getElementType()),
+        sum(detail::getProductAccumulatorType(element)) {}
+
+  int64_t bits() const { return element.getIntOrFloatBitWidth(); }
+  ::nm::SparseOperand form(::nm::SparseOperand::Order order) const {
+    return {order, bits()};
+  }
+  /// PTX's name of `element`.
+  StringRef name() const;
+};
 
 } // namespace mlir::nm
 

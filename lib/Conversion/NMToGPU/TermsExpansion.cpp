@@ -11,7 +11,6 @@
 
 #include "TermsExpansion.h"
 
-#include "CompleteSums.h"
 #include "WarpgroupExpansion.h"
 
 #include "nm/Dialect/NM/IR/TermEmitter.h"
@@ -38,7 +37,8 @@ class TermsExpansion : public WarpgroupExpansion {
 public:
   TermsExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(
-            tile, cast<WgmmaScheduleAttr>(op.getScheduleAttr()).getWarpgroup()),
+            tile, cast<WgmmaScheduleAttr>(op.getScheduleAttr()).getWarpgroup(),
+            Float32Type::get(op.getContext())),
         terms(cast<SparseProductOpInterface>(*op).countTerms()) {}
 
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
@@ -109,10 +109,8 @@ SmallVector<Value> TermsExpansion::multiply(ThreadEmitter &emitter, SpMMOp op) {
                                /*apart=*/terms),
         values = getPanelDescriptor(emitter, op.getValues(),
                                     firstBlock(emitter), rows);
-  SmallVector<Type> elements(sumsPerBlock(), builder.getF32Type());
-  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), elements);
   // The first product makes them.
-  Value none = LLVM::UndefOp::create(builder, op.getLoc(), type);
+  Value none = LLVM::UndefOp::create(builder, op.getLoc(), getSumsType());
   SmallVector<Value> sums(blocksOfColumns(), none);
   bool isFirst = true;
   for (auto [ofWeight, ofA] : getTermPairs(terms))
@@ -139,13 +137,7 @@ SmallVector<Value> TermsExpansion::expand(OpBuilder &builder,
   SmallVector<Value> blocks = multiply(emitter, op);
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
-  SmallVector<Value> sums;
-  for (Value block : blocks)
-    for (int64_t i = 0; i < sumsPerBlock(); ++i)
-      sums.push_back(LLVM::ExtractValueOp::create(builder, loc, block,
-                                                  ArrayRef<int64_t>{i}));
-  // Behind the wait, which does not say that it makes them.
-  sums = completeSums(builder, loc, sums);
+  SmallVector<Value> sums = extractSums(builder, loc, blocks);
   Value scale = arith::ConstantOp::create(
       builder, loc, builder.getF32FloatAttr(::nm::kTermProductScale));
   SmallVector<Value> result;

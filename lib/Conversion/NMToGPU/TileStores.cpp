@@ -56,6 +56,12 @@ void TileStores::storeIf(Value condition, llvm::function_ref<void()> store) {
   store();
 }
 
+Value mlir::nm::addSums(OpBuilder &builder, Location loc, Value a, Value b) {
+  if (getElementTypeOrSelf(a.getType()).isInteger())
+    return arith::AddIOp::create(builder, loc, a, b);
+  return arith::AddFOp::create(builder, loc, a, b);
+}
+
 /// `value` in the element type of the sums or of C, which is no wider.
 static Value convert(OpBuilder &builder, Location loc, Type type, Value value) {
   if (auto vector = dyn_cast<VectorType>(value.getType()))
@@ -73,7 +79,8 @@ Value TileStores::addInitial(Value sum, ValueRange indices) {
   // An epilogue makes what C has.
   if (epilogue)
     return sum;
-  if (initial && matchPattern(initial, m_AnyZeroFloat()))
+  if (initial && (matchPattern(initial, m_AnyZeroFloat()) ||
+                  matchPattern(initial, m_Zero())))
     return convert(builder, loc, element, sum);
   Value before;
   auto vectorType = dyn_cast<VectorType>(sum.getType());
@@ -89,8 +96,7 @@ Value TileStores::addInitial(Value sum, ValueRange indices) {
   else
     before = memref::LoadOp::create(builder, loc, c, indices);
   before = convert(builder, loc, getElementTypeOrSelf(sum.getType()), before);
-  return convert(builder, loc, element,
-                 arith::AddFOp::create(builder, loc, before, sum));
+  return convert(builder, loc, element, addSums(builder, loc, before, sum));
 }
 
 void TileStores::storeElement(SmallVector<Value> indices, Value line,

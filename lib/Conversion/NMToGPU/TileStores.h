@@ -10,6 +10,9 @@
 
 namespace mlir::nm {
 
+/// The sum of two sums, or vectors of them, of f32 or i32.
+Value addSums(OpBuilder &builder, Location loc, Value a, Value b);
+
 /// Some of a thread's sums, a vector, that stand at `first` in C's second to
 /// last dimension and from `along` on in the last.
 struct TileLine {

@@ -22,7 +22,7 @@ SmallVector<Value> WarpExpansion::begin(OpBuilder &builder, Location loc) {
   }
   firstRow = emitter.mul(emitter.rem(warp, warpsM), warpM);
   firstColumn = emitter.mul(emitter.div(warp, warpsM), warpN);
-  return SmallVector<Value>(countSums(), emitter.zero(builder.getF32Type()));
+  return SmallVector<Value>(countSums(), emitter.zero(sum));
 }
 
 /// Adds up what the slices of the block, and the blocks of its cluster, have of
@@ -32,8 +32,8 @@ void WarpExpansion::storeParts(ThreadEmitter &emitter, TileStores &stores,
   // What a line of C's last dimension is off the banks of the one before it.
   constexpr int64_t kPadding = 4;
   SharedSums shared(emitter, isTransposed ? tile.n : tile.m,
-                    isTransposed ? tile.m : tile.n, kPadding, tile.clusterK,
-                    tile.sliceK);
+                    isTransposed ? tile.m : tile.n, kPadding, sum,
+                    tile.clusterK, tile.sliceK);
   for (const TileLine &line : lines)
     shared.put(line.first, line.along, line.sums, slice);
   shared.meet();

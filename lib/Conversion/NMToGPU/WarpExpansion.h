@@ -17,15 +17,18 @@ class WarpExpansion : public TileExpansion {
 public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   size_t countChainedSums(bool isLong) const override {
-    return isLong && ::nm::hasMmaTotals(countSums()) ? size_t(countSums()) : 0;
+    // Sums of integers are exact.
+    return isLong && sum.isF32() && ::nm::hasMmaTotals(countSums())
+               ? size_t(countSums())
+               : 0;
   }
   void end(OpBuilder &builder, SparseProductOpInterface product,
            ArrayRef<Value> sums, Value initial) override;
 
 protected:
-  /// `part` is a warp's of `tile`.
-  WarpExpansion(const GpuTile &tile, ArrayRef<int64_t> part)
-      : tile(tile), warpM(part[0]), warpN(part[1]) {}
+  /// `part` is a warp's of `tile`, with sums of type `sum`, f32 or i32.
+  WarpExpansion(const GpuTile &tile, ArrayRef<int64_t> part, Type sum)
+      : tile(tile), warpM(part[0]), warpN(part[1]), sum(sum) {}
 
   int64_t countSums() const { return warpM * warpN / kWarpSize; }
   /// Whether the 16 rows of a matrix of sums are columns of B, rather than rows
@@ -41,6 +44,7 @@ protected:
 
   GpuTile tile;
   int64_t warpM, warpN;
+  Type sum;
   std::optional<MmaLane> lane;
   /// Of the warp's part in the block's tile, i32.
   Value firstRow, firstColumn;

@@ -23,9 +23,9 @@ static constexpr int64_t kStoreBytes = 16;
 static constexpr int64_t kPadding = 4, kPaddingOfPairs = 8;
 
 LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
-                                             ArrayRef<int64_t> part) {
-  int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads *
-                 op.getScheduleAttr().getTiling().sumsOfElement;
+                                             ArrayRef<int64_t> part,
+                                             int64_t sumsOfElement) {
+  int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads * sumsOfElement;
   int64_t most =
       std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
   if (auto role = op->getParentOfType<WarpsOp>())
@@ -58,10 +58,13 @@ SmallVector<Value> WarpgroupExpansion::begin(OpBuilder &builder, Location loc) {
   int64_t groupsM = tile.m / warpgroupM;
   groupM = emitter.rem(group, groupsM);
   groupN = emitter.div(group, groupsM);
-  SmallVector<Type> elements(sumsPerBlock(), builder.getF32Type());
-  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), elements);
-  Value zeros = LLVM::ZeroOp::create(builder, loc, type);
+  Value zeros = LLVM::ZeroOp::create(builder, loc, getSumsType());
   return SmallVector<Value>(blocksOfColumns(), zeros);
+}
+
+LLVM::LLVMStructType WarpgroupExpansion::getSumsType() const {
+  return LLVM::LLVMStructType::getLiteral(
+      sum.getContext(), SmallVector<Type>(sumsPerBlock(), sum));
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +171,7 @@ void WarpgroupExpansion::share(ThreadEmitter &emitter, SpMMOp op,
   Value m = emitter.add(emitter.mul(groupM, warpgroupM),
                         emitter.mul(emitter.rem(lane, 4), 2));
   int64_t perLine = op.getTransposeC() ? 2 : 1;
-  auto type = VectorType::get(perLine, builder.getF32Type());
+  auto type = VectorType::get(perLine, sum);
   for (int64_t i = 0; i < int64_t(sums.size()); i += perLine) {
     int64_t block = i / sumsPerBlock(), inBlock = i % sumsPerBlock();
     // As far from the first as in the first thread.
@@ -189,13 +192,21 @@ SmallVector<Value> WarpgroupExpansion::complete(OpBuilder &builder,
                                                 Location loc,
                                                 ArrayRef<Value> carried) {
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  return extractSums(builder, loc, carried);
+}
+
+/// Whatever uses them stays behind the wait before, which does not say that it
+/// makes them.
+SmallVector<Value> WarpgroupExpansion::extractSums(OpBuilder &builder,
+                                                   Location loc,
+                                                   ArrayRef<Value> blocks) {
   SmallVector<Value> sums;
-  for (Value block : carried)
-    for (int64_t i = 0; i < sumsPerBlock(); ++i)
+  for (Value block : blocks) {
+    auto type = cast<LLVM::LLVMStructType>(block.getType());
+    for (int64_t i = 0; i < int64_t(type.getBody().size()); ++i)
       sums.push_back(LLVM::ExtractValueOp::create(builder, loc, block,
                                                   ArrayRef<int64_t>{i}));
-  // Whatever uses them stays behind the wait, which does not say that it makes
-  // them.
+  }
   return completeSums(builder, loc, sums);
 }
 
@@ -233,9 +244,9 @@ void WarpgroupExpansion::storeShared(ThreadEmitter &emitter, SpMMOp op,
   bool isTransposed = op.getTransposeC();
   // Stores of a fragment meet no bank twice: lanes that differ by 4 have
   // neighbouring n, and neighbours have m two apart.
-  SharedSums shared(emitter, isTransposed ? tile.n : tile.m,
-                    isTransposed ? tile.m : tile.n,
-                    isTransposed ? kPaddingOfPairs : kPadding, tile.clusterK);
+  SharedSums shared(
+      emitter, isTransposed ? tile.n : tile.m, isTransposed ? tile.m : tile.n,
+      isTransposed ? kPaddingOfPairs : kPadding, sum, tile.clusterK);
   share(emitter, op, sums, shared);
   shared.meet();
   Type stored =

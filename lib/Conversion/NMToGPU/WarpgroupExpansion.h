@@ -12,6 +12,8 @@
 #include "nm/Format/MmaFragments.h"
 #include "nm/Support/Warp.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+
 namespace mlir::nm {
 
 /// The expansion of a tile that warpgroups multiply by wgmma, each a part
@@ -28,16 +30,23 @@ public:
            ArrayRef<Value> sums, Value initial) override;
 
 protected:
-  /// `part` is a warpgroup's of `tile`.
-  WarpgroupExpansion(const GpuTile &tile, ArrayRef<int64_t> part)
-      : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]) {}
+  /// `part` is a warpgroup's of `tile`, with sums of type `sum`, f32 or i32.
+  WarpgroupExpansion(const GpuTile &tile, ArrayRef<int64_t> part, Type sum)
+      : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]), sum(sum) {}
 
-  /// Checks that a thread has registers for the sums of such a part.
+  /// Checks that a thread has registers for the sums of such a part, so many of
+  /// an element of C.
   static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
-                                  ArrayRef<int64_t> part);
+                                  ArrayRef<int64_t> part,
+                                  int64_t sumsOfElement);
   /// The fragment of a thread, of which `sums` are the sums.
   WgmmaSums getFragment(ThreadEmitter &emitter, ArrayRef<Value> sums) const;
 
+  /// The sums of 64 columns, a struct.
+  LLVM::LLVMStructType getSumsType() const;
+  /// What products have made of them, one by one.
+  static SmallVector<Value> extractSums(OpBuilder &builder, Location loc,
+                                        ArrayRef<Value> blocks);
   /// Products of 64 columns that a warpgroup makes side by side.
   int64_t blocksOfColumns() const { return warpgroupN / ::nm::kWarpgroupM; }
   int64_t sumsPerBlock() const {
@@ -53,6 +62,7 @@ protected:
 
   GpuTile tile;
   int64_t warpgroupM, warpgroupN;
+  Type sum;
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
 

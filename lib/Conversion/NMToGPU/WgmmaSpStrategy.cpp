@@ -1,12 +1,15 @@
 //===- WgmmaSpStrategy.cpp - Products by wgmma.sp -------------------------===//
 //
-// A warpgroup makes a part of C^T by wgmma.sp m64nNk32: the weights of 64
-// columns are the sparse operand, N rows of A the other. Both are in shared
-// memory, packed weights as they are, where 16-byte words of a column's values
-// stand 1024 bytes apart, and A in swizzled panels, of 64 k or of 64 m as it
-// comes. A thread has a word of
-// metadata for two instructions, which they read until they end: it is loaded
-// to another register while they are under way.
+// A warpgroup makes a part of C^T by wgmma.sp m64nN, of k32 in 16-bit types and
+// of k64 in 8-bit ones: the weights of 64 columns are the sparse operand, N
+// rows of A the other. Both are in shared memory, packed weights as they are,
+// where 16-byte words of a column's values stand 1024 bytes apart, and A in
+// swizzled panels with rows of 128 bytes, of k or of m as it comes. A thread
+// has a word of metadata for 64 rows of k, which instructions read until they
+// end: it is loaded to another register while they are under way.
+//
+// Sums of f8 are cut off after 13 bits of mantissa or so: those of a tile start
+// at zero, and are then added, rounded, to others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +28,10 @@ using namespace mlir::nm;
 using ::nm::MatrixDescriptor;
 using ::nm::SparseOperand;
 
-/// Rows of k of an instruction, and instructions of a step of packed weights.
-static constexpr int64_t kInstructionK = 32, kHalves = 2;
 static constexpr int64_t kStepRows = SparseOperand::kStepRows;
-/// Bytes of the values of a step, and from a column's word to its next.
-static constexpr int64_t kStepBytes =
-                             ::nm::kWarpgroupM * SparseOperand::kStepValues * 2,
-                         kWordStride = kStepBytes / 4;
+/// Bytes from a column's word to its next.
+static constexpr int64_t kWordStride =
+    ::nm::kWarpgroupM * MatrixDescriptor::kChunk;
 /// The metadata of positions 0 and 1 of each group, the least there is.
 static constexpr int64_t kFirstPairs = 0x44444444;
 
@@ -39,27 +39,45 @@ namespace {
 class WgmmaSpExpansion : public WarpgroupExpansion {
 public:
   WgmmaSpExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getWarpgroup(op)),
-        isKMajor(op.getTransposeA()),
-        element(op.getValuesType().getElementType()) {}
+      : WarpgroupExpansion(tile, getWarpgroup(op), SparseTypes(op).sum),
+        isKMajor(op.getTransposeA()), types(op),
+        form(types.form(SparseOperand::Order::Wgmma)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
+  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
+  SmallVector<Value> complete(OpBuilder &builder, Location loc,
+                              ArrayRef<Value> sums) override;
   /// The step before, whose registers of metadata must be others, may be the
   /// last of the tile before.
-  int64_t countTurnsAtOnce() const override { return steps() == 1 ? 2 : 1; }
+  int64_t countTurnsAtOnce() const override {
+    return steps() == 1 && !promotes(types) ? 2 : 1;
+  }
 
 private:
   static ArrayRef<int64_t> getWarpgroup(SpMMOp op) {
     return cast<WgmmaSpScheduleAttr>(op.getScheduleAttr()).getWarpgroup();
   }
+  /// Whether a tile has sums of its own, which are added to others.
+  static bool promotes(const SparseTypes &types) {
+    return types.bits() == 8 && types.sum.isF32();
+  }
   int64_t steps() const { return tile.k / kStepRows; }
+  /// Of the values of 64 columns and a step.
+  int64_t stepBytes() const { return ::nm::kWarpgroupM * form.bytesOfColumn(); }
   Value loadWord(ThreadEmitter &emitter, SpMMOp op, int64_t block,
                  int64_t step);
+  SmallVector<Value> loadWords(ThreadEmitter &emitter, SpMMOp op, int64_t step);
+  Value getWeights(ThreadEmitter &emitter, SpMMOp op);
   Value multiply(ThreadEmitter &emitter, Value weights, Value activations,
-                 Value metadata, int64_t selector, Value sums);
+                 Value metadata, int64_t selector, Value sums, bool addsToSums);
+  void multiplyStep(ThreadEmitter &emitter, Value weights, Value activations,
+                    int64_t step, ArrayRef<Value> words,
+                    MutableArrayRef<Value> sums, bool addsToSums = true);
+  SmallVector<Value> expandPromoted(ThreadEmitter &emitter, SpMMOp op,
+                                    ArrayRef<Value> totals);
 
   Value getActivations(ThreadEmitter &emitter, SpMMOp op);
   Value advanceActivations(ThreadEmitter &emitter, Value descriptor,
@@ -67,7 +85,8 @@ private:
 
   /// Whether A's tile is [k x m].
   bool isKMajor;
-  Type element;
+  SparseTypes types;
+  SparseOperand form;
 };
 } // namespace
 
@@ -81,7 +100,8 @@ LogicalResult WgmmaSpExpansion::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, getWarpgroup(op));
+  return verifySums(op, tile, getWarpgroup(op),
+                    promotes(SparseTypes(op)) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.
@@ -108,38 +128,46 @@ Value WgmmaSpExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
 Value WgmmaSpExpansion::advanceActivations(ThreadEmitter &emitter,
                                            Value descriptor, int64_t step,
                                            int64_t half) const {
+  int64_t k = step * kStepRows + half * form.instructionRows();
   if (isKMajor)
-    return advanceDescriptor(emitter, descriptor,
-                             (step * kStepRows + half * kInstructionK) *
-                                 kPanelRowBytes);
-  // A panel has a step.
+    return advanceDescriptor(emitter, descriptor, k * kPanelRowBytes);
+  // Each panel has as much of k as fits in its rows.
+  int64_t bytes = k * types.bits() / 8;
   return advanceDescriptor(emitter, descriptor,
-                           step * tile.m * kPanelRowBytes +
-                               half * kPanelRowBytes / kHalves);
+                           bytes / kPanelRowBytes * tile.m * kPanelRowBytes +
+                               bytes % kPanelRowBytes);
 }
 
 /// The text of the instruction on `sums` registers: results, then what they
 /// begin with, descriptors, and metadata.
-static std::string getText(int64_t sums, int64_t columns, StringRef type,
-                           int64_t selector, bool isTransposed) {
+static std::string getText(int64_t sums, int64_t columns,
+                           const SparseTypes &types, int64_t instructionK,
+                           int64_t selector, bool isTransposed,
+                           bool addsToSums) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "{ .reg .pred p; setp.ne.b32 p, 1, 0; "
+  stream << "{ .reg .pred p; setp.ne.b32 p, " << int(addsToSums) << ", 0; "
          << "wgmma.mma_async.sp.sync.aligned.m" << ::nm::kWarpgroupM << "n"
-         << columns << "k" << kInstructionK << ".f32." << type << "." << type
-         << " {";
+         << columns << "k" << instructionK
+         << (types.sum.isInteger() ? ".s32." : ".f32.") << types.name() << "."
+         << types.name() << " {";
   for (int64_t i = 0; i < sums; ++i)
     stream << (i == 0 ? "$" : ", $") << i;
-  // Both are multiplied by 1, and the weights are contiguous along k.
   stream << "}, $" << 2 * sums << ", $" << 2 * sums + 1 << ", $" << 2 * sums + 2
-         << ", " << selector << ", p, 1, 1, 0, " << int(isTransposed) << "; }";
+         << ", " << selector << ", p";
+  // Both are multiplied by 1, and the weights are contiguous along k.
+  if (types.sum.isF32())
+    stream << ", 1, 1";
+  if (types.bits() == 16)
+    stream << ", 0, " << int(isTransposed);
+  stream << "; }";
   return text;
 }
 
-static std::string getConstraints(int64_t sums) {
+static std::string getConstraints(int64_t sums, bool areIntegers) {
   std::string constraints;
   for (int64_t i = 0; i < sums; ++i)
-    constraints += "=f,";
+    constraints += areIntegers ? "=r," : "=f,";
   for (int64_t i = 0; i < sums; ++i)
     constraints += std::to_string(i) + ",";
   return constraints + "l,l,r";
@@ -148,7 +176,8 @@ static std::string getConstraints(int64_t sums) {
 /// The NVVM dialect has the dense instruction alone.
 Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
                                  Value activations, Value metadata,
-                                 int64_t selector, Value sums) {
+                                 int64_t selector, Value sums,
+                                 bool addsToSums) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   int64_t count = sumsPerBlock();
@@ -159,12 +188,91 @@ Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
   operands.append({weights, activations, metadata});
   return LLVM::InlineAsmOp::create(
              builder, loc, sums.getType(), operands,
-             getText(count, warpgroupM, element.isF16() ? "f16" : "bf16",
-                     selector, /*isTransposed=*/isKMajor),
-             getConstraints(count), /*has_side_effects=*/true,
+             getText(count, warpgroupM, types, form.instructionRows(), selector,
+                     /*isTransposed=*/isKMajor, addsToSums),
+             getConstraints(count, sum.isInteger()), /*has_side_effects=*/true,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
       .getResult(0);
+}
+
+/// The first of the warpgroup's weights.
+Value WgmmaSpExpansion::getWeights(ThreadEmitter &emitter, SpMMOp op) {
+  MatrixDescriptor layout;
+  layout.leading = static_cast<int>(kWordStride);
+  layout.stride =
+      static_cast<int>(MatrixDescriptor::kRows * MatrixDescriptor::kChunk);
+  return getMatrixDescriptor(
+      emitter, op.getValues(),
+      emitter.mul(firstBlock(emitter), steps() * stepBytes()), layout);
+}
+
+SmallVector<Value> WgmmaSpExpansion::loadWords(ThreadEmitter &emitter,
+                                               SpMMOp op, int64_t step) {
+  SmallVector<Value> words;
+  for (int64_t block = 0; block < blocksOfColumns(); ++block)
+    words.push_back(loadWord(emitter, op, block, step));
+  return words;
+}
+
+void WgmmaSpExpansion::multiplyStep(ThreadEmitter &emitter, Value weights,
+                                    Value activations, int64_t step,
+                                    ArrayRef<Value> words,
+                                    MutableArrayRef<Value> sums,
+                                    bool addsToSums) {
+  int64_t bytes = stepBytes() / form.instructions();
+  for (int64_t half = 0; half < form.instructions(); ++half) {
+    Value ofA = advanceActivations(emitter, activations, step, half);
+    for (auto [block, ofBlock] : llvm::enumerate(sums)) {
+      int64_t ofStep = (int64_t(block) * steps() + step) * stepBytes();
+      Value ofWeights =
+          advanceDescriptor(emitter, weights, ofStep + half * bytes);
+      ofBlock = multiply(emitter, ofWeights, ofA, words[block], half, ofBlock,
+                         addsToSums);
+    }
+  }
+}
+
+SmallVector<Value> WgmmaSpExpansion::begin(OpBuilder &builder, Location loc) {
+  SmallVector<Value> blocks = WarpgroupExpansion::begin(builder, loc);
+  if (!promotes(types))
+    return blocks;
+  ThreadEmitter emitter{builder, loc};
+  return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
+                            emitter.zero(sum));
+}
+
+SmallVector<Value> WgmmaSpExpansion::complete(OpBuilder &builder, Location loc,
+                                              ArrayRef<Value> sums) {
+  // Those of each tile are.
+  if (promotes(types))
+    return SmallVector<Value>(sums);
+  return WarpgroupExpansion::complete(builder, loc, sums);
+}
+
+SmallVector<Value> WgmmaSpExpansion::expandPromoted(ThreadEmitter &emitter,
+                                                    SpMMOp op,
+                                                    ArrayRef<Value> totals) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
+  SmallVector<SmallVector<Value>> words;
+  for (int64_t step = 0; step < steps(); ++step)
+    words.push_back(loadWords(emitter, op, step));
+  // The first product makes them.
+  Value none = LLVM::UndefOp::create(builder, loc, getSumsType());
+  SmallVector<Value> blocks(blocksOfColumns(), none);
+  NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+  for (int64_t step = 0; step < steps(); ++step)
+    multiplyStep(emitter, weights, a, step, words[step], blocks,
+                 /*addsToSums=*/step != 0);
+  NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  SmallVector<Value> result;
+  for (auto [part, total] :
+       llvm::zip_equal(extractSums(builder, loc, blocks), totals))
+    result.push_back(addSums(builder, loc, total, part));
+  return result;
 }
 
 SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
@@ -172,31 +280,16 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
                                             ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  Value a = getActivations(emitter, op);
-  MatrixDescriptor layout;
-  layout.leading = static_cast<int>(kWordStride);
-  layout.stride =
-      static_cast<int>(MatrixDescriptor::kRows * MatrixDescriptor::kChunk);
-  Value values = getMatrixDescriptor(
-      emitter, op.getValues(),
-      emitter.mul(firstBlock(emitter), steps() * kStepBytes), layout);
+  if (promotes(types))
+    return expandPromoted(emitter, op, sums);
+  Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
   // Operands that are released at once must have been read.
   bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
   SmallVector<Value> result(sums);
   for (int64_t step = 0; step < steps(); ++step) {
-    SmallVector<Value> words;
-    for (int64_t block = 0; block < blocksOfColumns(); ++block)
-      words.push_back(loadWord(emitter, op, block, step));
+    SmallVector<Value> words = loadWords(emitter, op, step);
     NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
-    for (int64_t half = 0; half < kHalves; ++half) {
-      Value activations = advanceActivations(emitter, a, step, half);
-      for (auto [block, sum] : llvm::enumerate(result)) {
-        int64_t ofStep = (int64_t(block) * steps() + step) * kStepBytes;
-        Value weights = advanceDescriptor(emitter, values,
-                                          ofStep + half * kStepBytes / kHalves);
-        sum = multiply(emitter, weights, activations, words[block], half, sum);
-      }
-    }
+    multiplyStep(emitter, weights, a, step, words, result);
     NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
     bool isLast = step + 1 == steps();
     NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(),

@@ -90,7 +90,7 @@ void WgmmaStores::flush() {
 
 void WgmmaStores::take(Value first, Value along, ArrayRef<Value> sums) {
   OpBuilder &builder = emitter.builder;
-  auto type = VectorType::get(perLine, builder.getF32Type());
+  auto type = VectorType::get(perLine, sums.front().getType());
   lines.push_back(
       {first, along,
        vector::FromElementsOp::create(builder, emitter.loc, type, sums)});

@@ -21,7 +21,8 @@ namespace {
 class WgmmaExpansion : public WarpgroupExpansion {
 public:
   WgmmaExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup()),
+      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
+                           Float32Type::get(op.getContext())),
         element(op.getValuesType().getElementType()) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
@@ -50,7 +51,8 @@ LogicalResult WgmmaExpansion::verify(SpMMOp op, const GpuTile &tile) {
     return op.emitOpError() << "expected operands in workgroup memory, where "
                                "nm-stage-shared-memory copies them, but got "
                             << a << " and " << values;
-  return verifySums(op, tile, getSchedule(op).getWarpgroup());
+  return verifySums(op, tile, getSchedule(op).getWarpgroup(),
+                    op.getScheduleAttr().getTiling().sumsOfElement);
 }
 
 SmallVector<Value> WgmmaExpansion::expand(OpBuilder &builder,

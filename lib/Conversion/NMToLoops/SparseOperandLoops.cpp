@@ -57,7 +57,7 @@ Value SparseOperandAccess::kOf(Value row, Value column) {
   Emitted inBlock{&emitter, emitter.rem(column, operand.columns())};
   Value group = emitter.div(row, 2);
   Emitted inStep{&emitter, emitter.rem(group, kStepGroups)};
-  auto bits = SparseOperand::bitsOf<Emitted>({inBlock, inStep});
+  auto bits = operand.bitsOf<Emitted>({inBlock, inStep});
   Value byte = emitter.toIndex(
       emitter.load(indices, {emitter.div(column, operand.columns()),
                              emitter.div(row, kStepValues), bits.byte.value}));
@@ -89,7 +89,9 @@ class SparseOperandLoops {
 public:
   SparseOperandLoops(LoopEmitter &emitter, PackOp op)
       : emitter(emitter), op(op), pattern(op.getPattern().getPattern()),
-        operand(cast<SparseOperandAttr>(op.getPacking()).getOperand()) {}
+        operand(cast<SparseOperandAttr>(op.getPacking())
+                    .getOperand(cast<ShapedType>(op.getValues().getType())
+                                    .getElementType())) {}
 
   void packValues();
   void packMetadata();
@@ -207,7 +209,7 @@ void SparseOperandLoops::packMetadata() {
       emitter.sizes(op.getPackedIndices()), [&](ValueRange at) {
         Value byte;
         for (int64_t half : {0, 1}) {
-          auto place = SparseOperand::groupOf(Emitted{&emitter, at[2]}, half);
+          auto place = operand.groupOf(Emitted{&emitter, at[2]}, half);
           Value pair = pairOf(
               emitter.add(emitter.mul(at[0], operand.columns()),
                           place.column.value),

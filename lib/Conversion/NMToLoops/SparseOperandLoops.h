@@ -13,8 +13,9 @@ class SparseOperandAccess : public WeightAccess {
 public:
   SparseOperandAccess(LoopEmitter &emitter, SparseOperandAttr form,
                       Value values, Value indices)
-      : emitter(emitter), operand(form.getOperand()), values(values),
-        indices(indices) {}
+      : emitter(emitter), values(values), indices(indices),
+        operand(form.getOperand(
+            cast<ShapedType>(values.getType()).getElementType())) {}
 
   Value rows() override;
   Value value(Value row, Value column) override;
@@ -22,8 +23,8 @@ public:
 
 private:
   LoopEmitter &emitter;
-  ::nm::SparseOperand operand;
   Value values, indices;
+  ::nm::SparseOperand operand;
 };
 
 /// Emits the packing of one weight to that form.

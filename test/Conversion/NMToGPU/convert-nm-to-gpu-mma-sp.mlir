@@ -50,3 +50,20 @@ func.func @slices(%a: memref<8x128xf16>, %v: memref<1x2x512xf16>, %i: memref<1x2
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Of bytes, an instruction takes all 64 rows of k, and its sums are i32. A lane's
+// weights are 16 bytes, too.
+// CHECK-LABEL: func.func @bytes
+// CHECK: vector.load %{{.*}} : memref<1x1x512xi8{{.*}}, vector<16xi8>
+// CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false} : {{.*}} -> vector<4x4xi8>
+// CHECK: nvvm.mma.sp.sync A[{{.*}}] {{.*}}intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>, multiplicandAPtxType = #nvvm.mma_type<s8>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 64>
+// CHECK-NOT: nvvm.mma.sp.sync
+// CHECK: arith.addi %{{.*}}, %{{.*}} : vector<4xi32>
+func.func @bytes(%a: memref<8x64xi8>, %v: memref<1x1x512xi8>, %i: memref<1x1x128xi8>, %c: memref<8x16xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma> schedule #nm.mma_sp<block = [8, 16, 64], warp = [8, 16]>
+      ins(%a, %v, %i : memref<8x64xi8>, memref<1x1x512xi8>, memref<1x1x128xi8>)
+      outs(%c : memref<8x16xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -161,6 +161,11 @@ static constexpr GroupKind kKinds[] = {
     {"mma-sp-cluster", "mma_sp",
      "block = [16, 32, 128], warp = [16, 32], stages = 2, slice_k = 2",
      ElementType::BF16, 60, 64, false, 0, true, false, true},
+    {"mma-sp-i8", "mma_sp", "", ElementType::I8, 300, 64, false, 0, false,
+     false, true},
+    {"mma-sp-i8-slices", "mma_sp",
+     "block = [16, 96, 128], warp = [16, 96], stages = 3, slice_k = 2",
+     ElementType::I8, 30, 64, false, 0, true, false, true},
     {"wgmma-f16", "wgmma", "", ElementType::F16, 300, 256, false, 0, false,
      false, false, true},
     {"wgmma-bf16", "wgmma", "", ElementType::BF16, 300, 256, false, 0, false,
@@ -196,6 +201,16 @@ static constexpr GroupKind kKinds[] = {
      false, 0, false, false, true, false, true},
     {"wgmma-sp-cluster", "wgmma_sp", "", ElementType::F16, 100, 64, false, 0,
      true, false, true, false, true},
+    {"wgmma-sp-i8", "wgmma_sp", "", ElementType::I8, 300, 64, false, 0, false,
+     false, true, false, true},
+    {"wgmma-sp-f8", "wgmma_sp", "", ElementType::F8E4M3, 300, 64, false, 0,
+     false, false, true, false, true},
+    {"wgmma-sp-i8-one-step", "wgmma_sp",
+     "block = [128, 128, 64], warpgroup = [64, 64], stages = 3",
+     ElementType::I8, 300, 64, false, 0, false, false, true, false, true},
+    {"wgmma-sp-f8-three-steps", "wgmma_sp",
+     "block = [128, 128, 192], warpgroup = [128, 64], stages = 3, split_k = 2",
+     ElementType::F8E4M3, 300, 64, false, 0, false, false, true, false, true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.
@@ -315,14 +330,15 @@ static void limitToCublas(ModelCase &drawn) {
   drawn.dynamic = false;
 }
 
-/// Rows of A of an even number of elements, known, which copies of 4 bytes
-/// take, whichever way A lies. Terms of f32 are filled up, of any number.
+/// Rows of A of a known number of words of 4 bytes, which copies take, however
+/// A lies. Terms of f32 are filled up, of any number.
 static void limitToCopiedRows(ModelCase &drawn) {
   if (drawn.type == ElementType::F32)
     return;
   drawn.dynamic = false;
-  drawn.k += drawn.k % 2;
-  drawn.leading.back() += drawn.leading.back() % 2;
+  int64_t perWord = 4 / elementSize(drawn.type);
+  for (int64_t *size : {&drawn.k, &drawn.leading.back()})
+    *size = (*size + perWord - 1) / perWord * perWord;
 }
 
 /// Operands as they come, or A and C column-major in their last two dimensions.
@@ -361,6 +377,10 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.copiesRows)
     limitToCopiedRows(drawn);
   drawLoops(drawn, random);
+  // Tensor cores transpose no bytes.
+  if (kind.isSparseOperand && elementSize(kind.type) == 1 &&
+      drawn.activationLoops.back() != drawn.kLoop())
+    std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.isByMatrices && kind.listColumns == 0 &&
                    !drawn.dynamic && drawn.leading.back() <= 16;

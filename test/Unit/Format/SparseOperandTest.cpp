@@ -76,8 +76,10 @@ TEST(SparseOperand, RefusesWhatDoesNotFit) {
             "expected a pattern that keeps at most 2 of each 4 rows for a "
             "sparse operand, but 4:8 may keep 4");
   EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F32).error().message,
-            "expected weights of f16 or bf16 for a sparse operand, but got "
-            "f32");
+            "expected weights of f16, bf16, i8 or f8E4M3FN for a sparse operand, "
+            "but got f32");
+  EXPECT_TRUE(operand.verify({2, 4, 1, 32}, ElementType::I8));
+  EXPECT_TRUE(operand.verify({1, 4, 1, 1}, ElementType::F8E4M3));
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,17 +102,39 @@ TEST(SparseOperand, FragmentsAreOfLanes) {
   EXPECT_EQ(position, operand.valuesOfStep());
 }
 
+TEST(SparseOperand, FragmentsOfBytesAreOfLanes) {
+  SparseOperand operand{Order::Mma, 8};
+  MmaShape shape{64, 8, true};
+  EXPECT_EQ(operand.instructionRows(), shape.k);
+  EXPECT_EQ(operand.instructions(), 1);
+  int64_t position = 0;
+  for (int lane = 0; lane < 32; ++lane)
+    for (int r = 0; r < shape.aRegisters(); ++r)
+      for (int i = 0; i < 4; ++i, ++position) {
+        MmaPlace place = shape.aPlace(lane, r, i);
+        ASSERT_EQ(operand.positionOf<int64_t>({place.row, place.column}),
+                  position);
+      }
+  EXPECT_EQ(position, operand.valuesOfStep());
+}
+
 TEST(SparseOperand, WgmmaHasChunksOfRows) {
   SparseOperand operand{Order::Wgmma};
   for (int64_t row = 0; row < 64; ++row)
     for (int64_t chunk = 0; chunk < 4; ++chunk)
       ASSERT_EQ(2 * operand.positionOf<int64_t>({row, 8 * chunk + 3}),
                 1024 * chunk + 128 * (row / 8) + 16 * (row % 8) + 6);
+  SparseOperand ofBytes{Order::Wgmma, 8};
+  for (int64_t row = 0; row < 64; ++row)
+    for (int64_t chunk = 0; chunk < 2; ++chunk)
+      ASSERT_EQ(ofBytes.positionOf<int64_t>({row, 16 * chunk + 3}),
+                1024 * chunk + 128 * (row / 8) + 16 * (row % 8) + 3);
 }
 
 TEST(SparseOperand, PlacesAreThereAndBack) {
-  for (Order order : {Order::Mma, Order::Wgmma}) {
-    SparseOperand operand{order};
+  for (SparseOperand operand :
+       {SparseOperand{Order::Mma}, SparseOperand{Order::Wgmma},
+        SparseOperand{Order::Mma, 8}, SparseOperand{Order::Wgmma, 8}}) {
     std::set<std::pair<int64_t, int64_t>> seen;
     for (int64_t i = 0; i < operand.valuesOfStep(); ++i) {
       auto place = operand.placeOf(i);
@@ -122,7 +146,7 @@ TEST(SparseOperand, PlacesAreThereAndBack) {
     ASSERT_EQ(int64_t(seen.size()), operand.valuesOfStep());
     for (int64_t byte = 0; byte < operand.bytesOfStep(); ++byte)
       for (int64_t half : {0, 1}) {
-        auto bits = SparseOperand::bitsOf(SparseOperand::groupOf(byte, half));
+        auto bits = operand.bitsOf(operand.groupOf(byte, half));
         ASSERT_EQ(bits.byte, byte);
         ASSERT_EQ(bits.shift, 4 * half);
       }
@@ -135,7 +159,20 @@ TEST(SparseOperand, MetadataIsOfLanes) {
     for (int group = 0; group < 16; ++group) {
       MmaMetadataPlace place = getMmaMetadataPlace(shape, row % 16, group % 8,
                                                    /*selector=*/group / 8);
-      auto bits = SparseOperand::bitsOf<int64_t>({row, group});
+      auto bits = SparseOperand().bitsOf<int64_t>({row, group});
+      ASSERT_EQ(bits.byte,
+                128 * (row / 16) + 4 * place.lane + place.nibble / 2);
+      ASSERT_EQ(bits.shift, 4 * (place.nibble % 2));
+    }
+}
+
+TEST(SparseOperand, MetadataOfBytesIsOfLanes) {
+  MmaShape shape{64, 8, true};
+  for (int row = 0; row < 64; ++row)
+    for (int group = 0; group < 16; ++group) {
+      MmaMetadataPlace place =
+          getMmaMetadataPlace(shape, row % 16, group, /*selector=*/0);
+      auto bits = SparseOperand{Order::Mma, 8}.bitsOf<int64_t>({row, group});
       ASSERT_EQ(bits.byte,
                 128 * (row / 16) + 4 * place.lane + place.nibble / 2);
       ASSERT_EQ(bits.shift, 4 * (place.nibble % 2));
@@ -170,9 +207,11 @@ TEST(SparseOperand, PacksAndUnpacks) {
   for (int i = 0; i < 300; ++i) {
     Pattern pattern = drawFittingPattern(random);
     ASSERT_TRUE(fitsSparseOperand(pattern)) << pattern.str();
-    SparseOperand operand{draw(random, 0, 1) ? Order::Mma : Order::Wgmma};
-    ElementType type =
-        draw(random, 0, 1) ? ElementType::F16 : ElementType::BF16;
+    constexpr ElementType kTypes[] = {ElementType::F16, ElementType::BF16,
+                                      ElementType::I8, ElementType::F8E4M3};
+    ElementType type = kTypes[draw(random, 0, 3)];
+    SparseOperand operand = SparseOperand::of(
+        draw(random, 0, 1) ? Order::Mma : Order::Wgmma, type);
     int64_t k = draw(random, 1, 200), n = draw(random, 1, 150);
     Matrix dense = drawMatrix(random, pattern, type, k, n);
     Condensed form = compressed(dense, pattern);

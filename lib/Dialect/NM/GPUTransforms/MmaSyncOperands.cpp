@@ -24,9 +24,14 @@ static ::nm::TileLayout getWordOrder(ArrayRef<int64_t> shape,
 
 MemRefLayoutAttrInterface mlir::nm::getMatrixLayout(MLIRContext *context,
                                                     ArrayRef<int64_t> shape,
-                                                    int64_t windowRows) {
-  std::vector<::nm::BitXor> swizzle =
-      ::nm::getMatrixSwizzle(shape.back(), int64_t(shape.size()));
+                                                    int64_t windowRows,
+                                                    int64_t bits) {
+  // A word of 16 bytes has as many more elements as these are narrower.
+  constexpr int64_t kHalf = 16;
+  std::vector<::nm::BitXor> swizzle = ::nm::getMatrixSwizzle(
+      shape.back() * bits / kHalf, int64_t(shape.size()));
+  for (::nm::BitXor &moved : swizzle)
+    moved.bit += llvm::Log2_64(kHalf / bits);
   // Rows of whole lines of memory are free to have their words in any order.
   constexpr int64_t kBitsOfLine = 3;
   if (!swizzle.empty() && swizzle.front().count == kBitsOfLine)

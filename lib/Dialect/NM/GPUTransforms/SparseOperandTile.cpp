@@ -5,6 +5,7 @@
 #include "StagedOperands.h"
 
 #include "nm/Dialect/NM/GPUTransforms/MmaSyncOperands.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -14,9 +15,14 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   StringRef name = schedule.getStrategyName();
   Type element = product.getAType().getElementType();
-  if (!element.isF16() && !element.isBF16())
-    return op.emitOpError() << "expected f16 or bf16 operands for strategy "
-                            << name << ", but got " << element;
+  std::optional<::nm::ElementType> type = getElementType(element);
+  if (!type || !::nm::isSparseOperandType(*type))
+    return op.emitOpError()
+           << "expected f16, bf16, i8 or f8E4M3FN operands for strategy "
+           << name << ", but got " << element;
+  if (op.getTransposeA() && element.getIntOrFloatBitWidth() == 8)
+    return op.emitOpError() << "expected a row-major A for strategy " << name
+                            << ", which cannot transpose " << element;
   PackedFormAttrInterface wanted = schedule.getPackedForm(product.getPattern());
   if (op.getPackingAttr() == wanted)
     return success();
@@ -36,7 +42,10 @@ MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   auto form = dyn_cast_if_present<SparseOperandAttr>(op.getPackingAttr());
   if (form && form.getOrder() == SparseOrder::Wgmma)
     return getPanelledType(shape, element);
-  return getWorkgroupType(shape, getMatrixLayout(op.getContext(), shape),
+  return getWorkgroupType(shape,
+                          getMatrixLayout(op.getContext(), shape,
+                                          /*windowRows=*/1,
+                                          element.getIntOrFloatBitWidth()),
                           element);
 }
 

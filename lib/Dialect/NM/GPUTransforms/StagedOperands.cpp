@@ -21,17 +21,17 @@ MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
 }
 
 MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element) {
-  /// Elements of a row of 128 bytes.
-  constexpr int64_t kPanel = 64;
+  // Elements of a row of 128 bytes, and of one of its 16-byte words.
+  int64_t bits = element.getIntOrFloatBitWidth(), panel = 1024 / bits;
   int64_t last = int64_t(shape.size()) - 1, rows = shape[last - 1];
   ::nm::TileLayout layout;
   layout.order.resize(shape.size());
-  layout.xors = {{/*dim=*/last, /*bit=*/3, /*fromDim=*/last - 1, /*fromBit=*/0,
-                  /*count=*/3}};
-  layout.panelColumns = kPanel;
-  layout.panelStride = rows * kPanel;
+  layout.xors = {{/*dim=*/last, /*bit=*/llvm::Log2_64(128 / bits),
+                  /*fromDim=*/last - 1, /*fromBit=*/0, /*count=*/3}};
+  layout.panelColumns = panel;
+  layout.panelStride = rows * panel;
   SmallVector<int64_t> strides = computeStrides(shape);
-  strides[last - 1] = kPanel;
+  strides[last - 1] = panel;
   return getWorkgroupType(shape,
                           TileLayoutAttr::get(element.getContext(), strides,
                                               /*hasDynamicOffset=*/false,
@@ -45,9 +45,6 @@ LogicalResult mlir::nm::verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
   Type element = op.getValuesType().getElementType();
   if (!chip.hasWgmma)
     return op.emitOpError() << "expected chip sm_90a for strategy " << strategy;
-  if (!element.isF16() && !element.isBF16())
-    return op.emitOpError() << "expected operands of f16 or bf16 for strategy "
-                            << strategy << ", but got " << element;
   int64_t width = getCopyWidth(op.getA(), buffer.getShape());
   int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
   if (bytes < kMinAsyncBytes)

@@ -88,6 +88,11 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   if (!op.getTransposeA())
     return op.emitOpError() << "expected a k-major A, with transpose_a, for "
                                "strategy wgmma, which copies its rows";
+  Type element = op.getValuesType().getElementType();
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "expected operands of f16 or bf16 for strategy "
+                               "wgmma, but got "
+                            << element;
   if (failed(verifyPanelledRows(op, chip, typeOfA())))
     return failure();
   if (rows > ::nm::kMaxBlock)

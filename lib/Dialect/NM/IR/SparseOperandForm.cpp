@@ -10,9 +10,16 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::SparseOperand;
 
-SparseOperand SparseOperandAttr::getOperand() const {
-  return {getOrder() == SparseOrder::Mma ? SparseOperand::Order::Mma
-                                         : SparseOperand::Order::Wgmma};
+/// Its shapes are those of all element types.
+static SparseOperand getOperand(SparseOperandAttr form) {
+  return {form.getOrder() == SparseOrder::Mma ? SparseOperand::Order::Mma
+                                              : SparseOperand::Order::Wgmma};
+}
+
+SparseOperand SparseOperandAttr::getOperand(Type element) const {
+  SparseOperand operand = ::getOperand(*this);
+  operand.bits = element.getIntOrFloatBitWidth();
+  return operand;
 }
 
 LogicalResult
@@ -23,7 +30,7 @@ SparseOperandAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
   if (!type)
     return emitError() << "expected an element type with weights, but got "
                        << elementType;
-  if (::nm::Status status = getOperand().verify(pattern, *type); !status)
+  if (::nm::Status status = ::getOperand(*this).verify(pattern, *type); !status)
     return emitError() << status.error().message;
   return success();
 }
@@ -31,7 +38,7 @@ SparseOperandAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
 StorageShape SparseOperandAttr::getStorageShape(const ::nm::Pattern &pattern,
                                                 int64_t rows,
                                                 int64_t columns) const {
-  SparseOperand operand = getOperand();
+  SparseOperand operand = ::getOperand(*this);
   int64_t blocks = mapSize(columns, [&](int64_t columns) {
     return llvm::divideCeil(columns, operand.columns());
   });
@@ -44,7 +51,7 @@ StorageShape SparseOperandAttr::getStorageShape(const ::nm::Pattern &pattern,
 }
 
 int64_t SparseOperandAttr::getColumnStep(const ::nm::Pattern &) const {
-  return getOperand().columns();
+  return ::getOperand(*this).columns();
 }
 
 int64_t SparseOperandAttr::getRowStep(const ::nm::Pattern &) const {
@@ -55,7 +62,7 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
                                                   Location loc,
                                                   const ::nm::Pattern &,
                                                   Range1D k, Range1D n) const {
-  SparseOperand operand = getOperand();
+  SparseOperand operand = ::getOperand(*this);
   Range1D blocks = scaleRange(builder, loc, n, operand.columns(), 1);
   Range1D steps = scaleRange(builder, loc, k, SparseOperand::kStepRows, 1);
   StorageRegion region;
@@ -75,5 +82,7 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
 
 void SparseOperandAttr::pack(const ::nm::CondensedView &weights, void *values,
                              uint8_t *indices) const {
-  ::nm::packSparseOperand(weights, getOperand(), values, indices);
+  SparseOperand operand =
+      SparseOperand::of(::getOperand(*this).order, weights.type);
+  ::nm::packSparseOperand(weights, operand, values, indices);
 }

@@ -11,7 +11,7 @@ func.func @pattern(%a: tensor<64x64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x6
 // -----
 
 func.func @type(%a: tensor<64x64xf32>, %v: tensor<32x64xf32>, %i: tensor<32x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  // expected-error @+1 {{strategy mma_sp expected weights of f16 or bf16 for a sparse operand, but got f32}}
+  // expected-error @+1 {{strategy mma_sp expected weights of f16, bf16, i8 or f8E4M3FN for a sparse operand, but got f32}}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<64x64xf32>, tensor<32x64xf32>, tensor<32x64xi8>)
     outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
@@ -24,4 +24,22 @@ func.func @vector(%a: tensor<64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x64xi8
   %r = nm.spmv <2:4> ins(%a, %v, %i : tensor<64xf16>, tensor<32x64xf16>, tensor<32x64xi8>)
     outs(%c : tensor<64xf16>) -> tensor<64xf16>
   return %r : tensor<64xf16>
+}
+
+// -----
+
+func.func @k_major_bytes(%a: tensor<64x64xi8>, %v: tensor<32x64xi8>, %i: tensor<32x64xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
+  // expected-error @+1 {{strategy mma_sp expected a row-major A, for no instruction transposes i8}}
+  %r = nm.spmm <2:4> transpose_a ins(%a, %v, %i : tensor<64x64xi8>, tensor<32x64xi8>, tensor<32x64xi8>)
+    outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>
+  return %r : tensor<64x64xi32>
+}
+
+// -----
+
+func.func @f8(%a: tensor<64x64xf8E4M3FN>, %v: tensor<32x64xf8E4M3FN>, %i: tensor<32x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{strategy mma_sp expected f16, bf16 or i8, but got f8E4M3FN}}
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<64x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>, tensor<32x64xi8>)
+    outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
 }

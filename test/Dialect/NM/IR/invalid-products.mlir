@@ -387,7 +387,7 @@ func.func @sparse_operand_c1(%a: tensor<4x64xf16>, %v: tensor<1x1x512xf16>, %i: 
 // -----
 
 func.func @sparse_operand_c2(%a: tensor<4x64xf32>, %v: tensor<1x1x512xf32>, %i: tensor<1x1x128xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
-  // expected-error @+1 {{expected weights of f16 or bf16 for a sparse operand, but got f32}}
+  // expected-error @+1 {{expected weights of f16, bf16, i8 or f8E4M3FN for a sparse operand, but got f32}}
   %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> ins(%a, %v, %i : tensor<4x64xf32>, tensor<1x1x512xf32>, tensor<1x1x128xi8>)
     outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>

@@ -12,13 +12,14 @@
 
 namespace mlir::nm {
 
-/// The layout of a buffer of `shape` of 16-bit elements, without padding, of
-/// whose rows ldmatrix reads eight without bank conflicts: neighbouring ones,
-/// or one of each of eight windows of `windowRows`. Where that is no power of
-/// two few conflicts are left.
+/// The layout of a buffer of `shape` of elements of `bits` bits, 8 or 16,
+/// without padding, of whose rows ldmatrix reads eight without bank conflicts:
+/// neighbouring ones, or one of each of eight windows of `windowRows`. Where
+/// that is no power of two few conflicts are left.
 MemRefLayoutAttrInterface getMatrixLayout(MLIRContext *context,
                                           ArrayRef<int64_t> shape,
-                                          int64_t windowRows = 1);
+                                          int64_t windowRows = 1,
+                                          int64_t bits = 16);
 /// What such a buffer XORs into columns; null where it has another layout.
 std::optional<std::vector<::nm::BitXor>> getMatrixSwizzle(MemRefType type);
 

@@ -192,7 +192,7 @@ def NM_SparseOperandAttr
     * (C1) the pattern keeps at most two of each aligned four rows: 1:M for
       M > 1, 2:M where 4 divides M, and 1:M of units of two rows for an even M;
       units have any number of columns.
-    * (C2) weights are f16 or bf16.
+    * (C2) weights are f16, bf16, i8 or f8E4M3FN.
 
     ```mlir
     #nm.sparse_operand<mma>
@@ -201,8 +201,9 @@ def NM_SparseOperandAttr
   let parameters = (ins EnumParameter<NM_SparseOrder>:$order);
   let assemblyFormat = "`<` $order `>`";
   let extraClassDeclaration = [{
-    /// The form as the format arithmetic of lib/Format takes it.
-    ::nm::SparseOperand getOperand() const;
+    /// The form of weights of type `element`, as the format arithmetic of
+    /// lib/Format takes it.
+    ::nm::SparseOperand getOperand(::mlir::Type element) const;
   }];
 }
 

@@ -13,7 +13,7 @@ include "nm/Dialect/NM/IR/NMRecord.td"
 include "nm/Dialect/NM/IR/NMSchedules.td"
 
 def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN]>;
-def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32, I8]>;
+def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32, I8, F8E4M3FN]>;
 /// What an epilogue computes with.
 def NM_EpilogueElement : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
 def NM_EpilogueOperand : AnyTypeOf<[RankedTensorOf<[NM_EpilogueElement]>,
@@ -223,7 +223,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       `nm.split_terms` makes of m.
     * (C2) A and the values have the same element type; C has that type or
       f32 for floats, and i32 for i8. With an epilogue, C has any of f32, f16,
-      bf16, i32 and i8.
+      bf16, i32, i8 and f8E4M3FN.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
       that packed form says. Every size is at most 2^40.

@@ -320,10 +320,10 @@ def NM_MmaSyncScheduleAttr : NM_ScheduleAttr<"MmaSync", "mma_sync"> {
 def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   let summary = "weights that tensor cores skip the zeros of, on all chips";
   let description = [{
-    Products of f16 and bf16 with sums of f32 by `mma.sp.sync.m16n8k32`, which
-    skips two of each four weights (PTX ISA, "Matrix multiply-accumulate
-    operation using mma.sp instruction"), for patterns that keep at most two of
-    each aligned four rows; `#nm.sparse_operand`, which packs the weights, says
+    Products of f16 and bf16 with sums of f32 by `mma.sp.sync.m16n8k32`, and of
+    i8 with sums of i32 by `m16n8k64`, which skip two of each four weights (PTX
+    ISA, "Matrix multiply-accumulate operation using mma.sp instruction"), for
+    patterns that keep at most two of each aligned four rows; `#nm.sparse_operand`, which packs the weights, says
     which. Where the pattern keeps fewer, a zero in place of one that is pruned
     meets an activation, so that an infinite or NaN one makes NaN of it.
 
@@ -427,14 +427,15 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
 def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
   let summary = "weights that a Hopper's tensor cores skip the zeros of";
   let description = [{
-    Products of f16 and bf16 with sums of f32 by `wgmma.mma_async.sp` (PTX ISA,
-    "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
+    Products of f16, bf16 and f8E4M3FN with sums of f32, and of i8 with sums of
+    i32, by `wgmma.mma_async.sp` (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
     wgmma.mma_async.sp instruction"; sm_90a), for the patterns of `#nm.mma_sp`,
     with the same meaning of zeros that fill up. The weights of 64
     columns are the sparse operand, and rows of A, contiguous along k or along
     m, the other, so that sums are of C^T. Both are read from shared memory,
     where metadata is, too, of which each thread loads a word for 64 rows of
-    k.
+    k. Operands of 8 bits are contiguous along k. Sums of f8E4M3FN, which the
+    tensor cores cut off, are those of one tile, and are added to totals of f32.
 
     `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
     the tile [m, n] of four warps, whose sums are in registers. `stages` is the
