@@ -11,7 +11,6 @@
 
 using namespace llvm;
 using ::nm::CpuTarget;
-using ::nm::Error;
 using ::nm::Result;
 
 static Result<StringMap<bool>> parseFeatures(StringRef text) {
@@ -24,9 +23,9 @@ static Result<StringMap<bool>> parseFeatures(StringRef text) {
     if (enabled)
       name.consume_front("+");
     if (name.empty() || name.find_first_of(" \t+") != StringRef::npos)
-      return Error{"expected features separated by commas, such as "
-                   "+avx2,+fma, but got '" +
-                   text.str() + "'"};
+      return ::nm::Error{"expected features separated by commas, such as "
+                         "+avx2,+fma, but got '" +
+                         text.str() + "'"};
     features[name] = enabled;
   }
   return features;
@@ -55,8 +54,8 @@ static StringMap<bool> getHostFeatures() {
 
 Result<CpuTarget> mlir::nm::getCpuTarget(StringRef text, int64_t threads) {
   if (threads < 0)
-    return Error{"expected a number of threads of at least 0, but got " +
-                 std::to_string(threads)};
+    return ::nm::Error{"expected a number of threads of at least 0, but got " +
+                       std::to_string(threads)};
   StringMap<bool> features = getHostFeatures();
   if (!text.empty()) {
     Result<StringMap<bool>> parsed = parseFeatures(text);
