@@ -43,34 +43,61 @@ void nmRegisterAllPasses(void) {
 // Attributes and types by their fields
 //===----------------------------------------------------------------------===//
 
-template <typename Kind>
-static MlirStringRef getMnemonicAt(ArrayRef<Kind> kinds, intptr_t index) {
+/// Loads the dialect; its errors have no location.
+static auto loadWithErrors(MLIRContext *context) {
+  context->loadDialect<NMDialect>();
+  return [context] { return mlir::emitError(UnknownLoc::get(context)); };
+}
+
+template <typename Object>
+static MlirStringRef getMnemonicAt(ArrayRef<FieldsKind<Object>> kinds,
+                                   intptr_t index) {
   bool isThere = index >= 0 && index < intptr_t(kinds.size());
   return wrap(isThere ? kinds[index].mnemonic : StringRef());
 }
 
-template <typename Kind, typename Object>
-static const Kind *findKindOf(ArrayRef<Kind> kinds, Object object) {
-  const Kind *found = llvm::find_if(
-      kinds, [&](const Kind &kind) { return object && kind.isOne(object); });
-  return found == kinds.end() ? nullptr : found;
+template <typename Object>
+static const FieldsKind<Object> *findKindOf(ArrayRef<FieldsKind<Object>> kinds,
+                                            Object object) {
+  auto found = llvm::find_if(kinds, [&](const FieldsKind<Object> &kind) {
+    return object && kind.isOne(object);
+  });
+  return found == kinds.end() ? nullptr : &*found;
 }
 
-/// The kind of `mnemonic`, and the dictionary of its fields.
-template <typename Kind>
-static const Kind *checkFields(ArrayRef<Kind> kinds, StringRef mnemonic,
-                               Attribute fields, EmitError emitError) {
-  const Kind *found = llvm::find_if(
-      kinds, [&](const Kind &kind) { return kind.mnemonic == mnemonic; });
+template <typename Object>
+static MlirAttribute getFieldsOf(ArrayRef<FieldsKind<Object>> kinds,
+                                 Object object) {
+  const FieldsKind<Object> *kind = findKindOf(kinds, object);
+  return wrap(kind ? Attribute(kind->getFields(object)) : Attribute());
+}
+
+template <typename Object>
+static MlirStringRef getMnemonicOf(ArrayRef<FieldsKind<Object>> kinds,
+                                   Object object) {
+  const FieldsKind<Object> *kind = findKindOf(kinds, object);
+  return wrap(kind ? kind->mnemonic : StringRef());
+}
+
+/// The attribute or type of `mnemonic` with the fields of a dictionary; null
+/// after an error.
+template <typename Object>
+static Object getOfFields(MLIRContext *context,
+                          ArrayRef<FieldsKind<Object>> kinds,
+                          StringRef mnemonic, Attribute fields) {
+  auto emitError = loadWithErrors(context);
+  auto found = llvm::find_if(kinds, [&](const FieldsKind<Object> &kind) {
+    return kind.mnemonic == mnemonic;
+  });
   if (found == kinds.end()) {
     emitError() << "expected a mnemonic of dialect nm, but got '" << mnemonic
                 << "'";
-    return nullptr;
+    return {};
   }
-  if (isa_and_present<DictionaryAttr>(fields))
-    return found;
+  if (auto dictionary = dyn_cast_if_present<DictionaryAttr>(fields))
+    return found->get(found->mnemonic, dictionary, emitError);
   emitError() << "expected a dictionary of fields of '" << mnemonic << "'";
-  return nullptr;
+  return {};
 }
 
 intptr_t nmGetNumAttributes(void) { return getAttributeKinds().size(); }
@@ -87,52 +114,30 @@ MlirStringRef nmGetTypeMnemonic(intptr_t index) {
 
 MlirAttribute nmAttributeGet(MlirContext context, MlirStringRef mnemonic,
                              MlirAttribute fields) {
-  MLIRContext *mlirContext = unwrap(context);
-  mlirContext->loadDialect<NMDialect>();
-  auto emitError = [&] {
-    return mlir::emitError(UnknownLoc::get(mlirContext));
-  };
-  const AttributeKind *kind = checkFields(getAttributeKinds(), unwrap(mnemonic),
-                                          unwrap(fields), emitError);
-  return wrap(kind ? kind->get(kind->mnemonic,
-                               cast<DictionaryAttr>(unwrap(fields)), emitError)
-                   : Attribute());
+  return wrap(getOfFields(unwrap(context), getAttributeKinds(),
+                          unwrap(mnemonic), unwrap(fields)));
 }
 
 MlirAttribute nmAttributeGetFields(MlirAttribute attribute) {
-  const AttributeKind *kind =
-      findKindOf(getAttributeKinds(), unwrap(attribute));
-  return wrap(kind ? Attribute(kind->getFields(unwrap(attribute)))
-                   : Attribute());
+  return getFieldsOf(getAttributeKinds(), unwrap(attribute));
 }
 
 MlirStringRef nmAttributeGetMnemonic(MlirAttribute attribute) {
-  const AttributeKind *kind =
-      findKindOf(getAttributeKinds(), unwrap(attribute));
-  return wrap(kind ? kind->mnemonic : StringRef());
+  return getMnemonicOf(getAttributeKinds(), unwrap(attribute));
 }
 
 MlirType nmTypeGet(MlirContext context, MlirStringRef mnemonic,
                    MlirAttribute fields) {
-  MLIRContext *mlirContext = unwrap(context);
-  mlirContext->loadDialect<NMDialect>();
-  auto emitError = [&] {
-    return mlir::emitError(UnknownLoc::get(mlirContext));
-  };
-  const TypeKind *kind =
-      checkFields(getTypeKinds(), unwrap(mnemonic), unwrap(fields), emitError);
-  return wrap(kind ? kind->get(cast<DictionaryAttr>(unwrap(fields)), emitError)
-                   : Type());
+  return wrap(getOfFields(unwrap(context), getTypeKinds(), unwrap(mnemonic),
+                          unwrap(fields)));
 }
 
 MlirAttribute nmTypeGetFields(MlirType type) {
-  const TypeKind *kind = findKindOf(getTypeKinds(), unwrap(type));
-  return wrap(kind ? Attribute(kind->getFields(unwrap(type))) : Attribute());
+  return getFieldsOf(getTypeKinds(), unwrap(type));
 }
 
 MlirStringRef nmTypeGetMnemonic(MlirType type) {
-  const TypeKind *kind = findKindOf(getTypeKinds(), unwrap(type));
-  return wrap(kind ? kind->mnemonic : StringRef());
+  return getMnemonicOf(getTypeKinds(), unwrap(type));
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,10 +147,7 @@ MlirStringRef nmTypeGetMnemonic(MlirType type) {
 MlirAttribute nmEncodingAttrGet(MlirContext context, int64_t n, int64_t m,
                                 int64_t bk, int64_t bn, int64_t dim) {
   MLIRContext *mlirContext = unwrap(context);
-  mlirContext->loadDialect<NMDialect>();
-  auto emitError = [&] {
-    return mlir::emitError(UnknownLoc::get(mlirContext));
-  };
+  auto emitError = loadWithErrors(mlirContext);
   auto pattern = PatternAttr::getChecked(emitError, mlirContext, n, m, bk, bn);
   if (!pattern)
     return wrap(Attribute());

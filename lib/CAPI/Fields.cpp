@@ -122,14 +122,18 @@ private:
 };
 } // namespace
 
+/// The kind of an attribute or a type.
+template <typename One, typename Object>
+static FieldsKind<Object> kindOf(Object (*get)(StringRef, DictionaryAttr,
+                                               EmitError),
+                                 DictionaryAttr (*getFields)(Object)) {
+  return {One::getMnemonic(), [](Object object) { return isa<One>(object); },
+          get, getFields};
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
-
-template <typename AttrTy>
-static bool isOne(Attribute attribute) {
-  return isa<AttrTy>(attribute);
-}
 
 template <typename AttrTy>
 static Attribute getNothing(StringRef, DictionaryAttr fields,
@@ -321,41 +325,36 @@ static DictionaryAttr getFieldsOfSchedule(Attribute attribute) {
   return cast<ScheduleAttrInterface>(attribute).getParameters();
 }
 
+template <typename AttrTy, typename Enum,
+          std::optional<Enum> (*symbolize)(StringRef),
+          StringRef (*stringify)(Enum)>
+static AttributeKind enumKind() {
+  return kindOf<AttrTy>(getEnum<AttrTy, Enum, symbolize>,
+                        getFieldsOfEnum<AttrTy, Enum, stringify>);
+}
+
 template <typename AttrTy>
 static AttributeKind scheduleKind() {
-  return {AttrTy::getMnemonic(), isOne<AttrTy>, getByText, getFieldsOfSchedule};
+  return kindOf<AttrTy>(getByText, getFieldsOfSchedule);
 }
 
 ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
   static const AttributeKind kinds[] = {
-      {PatternAttr::getMnemonic(), isOne<PatternAttr>, getPattern,
-       getFieldsOfPattern},
-      {EncodingAttr::getMnemonic(), isOne<EncodingAttr>, getEncoding,
-       getFieldsOfEncoding},
-      {PackingAttr::getMnemonic(), isOne<PackingAttr>, getByText,
-       getFieldsOfPacking},
-      {SparseOperandAttr::getMnemonic(), isOne<SparseOperandAttr>,
-       getSparseOperand, getFieldsOfSparseOperand},
-      {ChipAttr::getMnemonic(), isOne<ChipAttr>, getChip, getFieldsOfChip},
-      {ArithmeticAttr::getMnemonic(), isOne<ArithmeticAttr>,
-       getEnum<ArithmeticAttr, Arithmetic, symbolizeArithmetic>,
-       getFieldsOfEnum<ArithmeticAttr, Arithmetic, stringifyArithmetic>},
-      {CopyWayAttr::getMnemonic(), isOne<CopyWayAttr>,
-       getEnum<CopyWayAttr, CopyWay, symbolizeCopyWay>,
-       getFieldsOfEnum<CopyWayAttr, CopyWay, stringifyCopyWay>},
-      {SyncScopeAttr::getMnemonic(), isOne<SyncScopeAttr>,
-       getEnum<SyncScopeAttr, SyncScope, symbolizeSyncScope>,
-       getFieldsOfEnum<SyncScopeAttr, SyncScope, stringifySyncScope>},
-      {ClusterBlockAttr::getMnemonic(), isOne<ClusterBlockAttr>,
-       getNothing<ClusterBlockAttr>, getNoFields},
-      {TileLayoutAttr::getMnemonic(), isOne<TileLayoutAttr>, getTileLayout,
-       getFieldsOfTileLayout},
-      {RowListAttr::getMnemonic(), isOne<RowListAttr>, getByText,
-       getFieldsOfRowList},
-      {RecordAttr::getMnemonic(), isOne<RecordAttr>, getByText,
-       getFieldsOfRecord},
-      {LoopsScheduleAttr::getMnemonic(), isOne<LoopsScheduleAttr>,
-       getNothing<LoopsScheduleAttr>, getNoFields},
+      kindOf<PatternAttr>(getPattern, getFieldsOfPattern),
+      kindOf<EncodingAttr>(getEncoding, getFieldsOfEncoding),
+      kindOf<PackingAttr>(getByText, getFieldsOfPacking),
+      kindOf<SparseOperandAttr>(getSparseOperand, getFieldsOfSparseOperand),
+      kindOf<ChipAttr>(getChip, getFieldsOfChip),
+      enumKind<ArithmeticAttr, Arithmetic, symbolizeArithmetic,
+               stringifyArithmetic>(),
+      enumKind<CopyWayAttr, CopyWay, symbolizeCopyWay, stringifyCopyWay>(),
+      enumKind<SyncScopeAttr, SyncScope, symbolizeSyncScope,
+               stringifySyncScope>(),
+      kindOf<ClusterBlockAttr>(getNothing<ClusterBlockAttr>, getNoFields),
+      kindOf<TileLayoutAttr>(getTileLayout, getFieldsOfTileLayout),
+      kindOf<RowListAttr>(getByText, getFieldsOfRowList),
+      kindOf<RecordAttr>(getByText, getFieldsOfRecord),
+      kindOf<LoopsScheduleAttr>(getNothing<LoopsScheduleAttr>, getNoFields),
       scheduleKind<VectorScheduleAttr>(),
       scheduleKind<AmxScheduleAttr>(),
       scheduleKind<SimtScheduleAttr>(),
@@ -373,12 +372,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
 // Types
 //===----------------------------------------------------------------------===//
 
-template <typename TypeTy>
-static bool isOneType(Type type) {
-  return isa<TypeTy>(type);
-}
-
-static Type getToken(DictionaryAttr fields, EmitError emitError) {
+static Type getToken(StringRef, DictionaryAttr fields, EmitError emitError) {
   FieldReader reader(fields, emitError);
   return reader.isDone() ? Type(TokenType::get(fields.getContext())) : Type();
 }
@@ -387,7 +381,7 @@ static DictionaryAttr getFieldsOfToken(Type type) {
   return DictionaryAttr::get(type.getContext());
 }
 
-static Type getFragment(DictionaryAttr fields, EmitError emitError) {
+static Type getFragment(StringRef, DictionaryAttr fields, EmitError emitError) {
   FieldReader reader(fields, emitError);
   auto destination = reader.get<TypeAttr>("destination", "a memref type");
   if (!reader.isDone())
@@ -406,7 +400,7 @@ static DictionaryAttr getFieldsOfFragment(Type type) {
       .take();
 }
 
-static Type getBarriers(DictionaryAttr fields, EmitError emitError) {
+static Type getBarriers(StringRef, DictionaryAttr fields, EmitError emitError) {
   FieldReader reader(fields, emitError);
   int64_t stages = reader.getNumber("stages");
   if (!reader.isDone())
@@ -422,12 +416,9 @@ static DictionaryAttr getFieldsOfBarriers(Type type) {
 
 ArrayRef<TypeKind> mlir::nm::getTypeKinds() {
   static const TypeKind kinds[] = {
-      {TokenType::getMnemonic(), isOneType<TokenType>, getToken,
-       getFieldsOfToken},
-      {FragmentType::getMnemonic(), isOneType<FragmentType>, getFragment,
-       getFieldsOfFragment},
-      {BarriersType::getMnemonic(), isOneType<BarriersType>, getBarriers,
-       getFieldsOfBarriers},
+      kindOf<TokenType>(getToken, getFieldsOfToken),
+      kindOf<FragmentType>(getFragment, getFieldsOfFragment),
+      kindOf<BarriersType>(getBarriers, getFieldsOfBarriers),
   };
   return kinds;
 }

@@ -11,22 +11,17 @@ namespace mlir::nm {
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
-/// An attribute of the dialect, as a dictionary of fields and back.
-struct AttributeKind {
+/// An attribute or a type of the dialect, as a dictionary of fields and back.
+template <typename Object>
+struct FieldsKind {
   StringRef mnemonic;
-  bool (*isOne)(Attribute);
+  bool (*isOne)(Object);
   /// Null after an error.
-  Attribute (*get)(StringRef mnemonic, DictionaryAttr fields, EmitError);
-  DictionaryAttr (*getFields)(Attribute);
+  Object (*get)(StringRef mnemonic, DictionaryAttr fields, EmitError);
+  DictionaryAttr (*getFields)(Object);
 };
-
-/// The same of a type.
-struct TypeKind {
-  StringRef mnemonic;
-  bool (*isOne)(Type);
-  Type (*get)(DictionaryAttr fields, EmitError);
-  DictionaryAttr (*getFields)(Type);
-};
+using AttributeKind = FieldsKind<Attribute>;
+using TypeKind = FieldsKind<Type>;
 
 ArrayRef<AttributeKind> getAttributeKinds();
 ArrayRef<TypeKind> getTypeKinds();
