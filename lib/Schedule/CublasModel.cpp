@@ -14,11 +14,14 @@ using namespace nm;
 static constexpr double kEfficiency = 0.765, kMemoryEfficiency = 0.85;
 /// Before the first and after the last tile.
 static constexpr double kStartMicroseconds = 8, kVectorMicroseconds = 3;
-/// The same on the tensor cores, of products and of those that stream weights.
+/// The same on the tensor cores, of products and of those that stream weights,
+/// of more rows and of few, for which it takes other kernels.
 static constexpr double kTensorStartMicroseconds = 3.5,
-                        kTensorStreamMicroseconds = 1.8;
-/// Rows up to which it streams the weights and does little else.
-static constexpr int64_t kVectorRows = 16;
+                        kTensorStreamMicroseconds = 2.6,
+                        kTensorFewRowsMicroseconds = 4.5;
+/// Rows up to which it streams the weights and does little else, by the
+/// multipliers and by the tensor cores.
+static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
 /// The same of more rows than one in f32, for which it has no such kernels.
 static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
 
@@ -75,9 +78,10 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
   if (elementSize(product.type) == 2 && !isAligned(product))
     multiply *= kUnalignedFactor;
-  if (m > kVectorRows && elementSize(product.type) == 2)
+  if (m > 1 && elementSize(product.type) == 2)
     return std::max(multiply + kTensorStartMicroseconds,
-                    memory + kTensorStreamMicroseconds);
+                    memory + (m > kTensorFewRows ? kTensorStreamMicroseconds
+                                                 : kTensorFewRowsMicroseconds));
   return std::max(multiply, memory) +
          (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
 }

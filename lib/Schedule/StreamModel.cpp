@@ -20,6 +20,11 @@ static constexpr double kLatency = 1, kReachableShare = 0.93;
 /// Bytes that a multiprocessor receives in a clock, and clocks of a tile's
 /// barriers.
 static constexpr double kIngress = 40, kBarrier = 350;
+/// The same of a block of few warps that has a multiprocessor to itself, with
+/// at least so many rows: nothing else hides the latency of its warps'
+/// fragments.
+static constexpr double kAloneTile = 930;
+static constexpr int64_t kAloneWarps = 4, kAloneRows = 16;
 /// Of the lesser of what comes from memory and what all blocks receive: the
 /// share that does not overlap.
 static constexpr double kNotOverlapped = 0.2;
@@ -74,8 +79,10 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
   double memory = all * weights / reachable;
   double received = all * (weights + double(parts.activationBytes)) /
                     (active * kIngress * chip.clockGHz * 1000);
-  double clocks =
-      double(tiles()) * std::max(kBarrier, perActive * parts.clocks);
+  bool isAlone = perActive == 1 && threads() <= kAloneWarps * kWarpSize &&
+                 tile.blockM >= kAloneRows;
+  double clocks = double(tiles()) * std::max(isAlone ? kAloneTile : kBarrier,
+                                             perActive * parts.clocks);
   double instructions = clocks / chip.clockGHz / 1000;
   return kStartMicroseconds + std::max({memory, received, instructions}) +
          kNotOverlapped * std::min(memory, received);

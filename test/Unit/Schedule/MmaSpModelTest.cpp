@@ -74,6 +74,18 @@ TEST(MmaSpModel, FewRowsHaveSlicesOfK) {
   EXPECT_NEAR(timeOfSlices(32, 11008), 17.4, 2.6);
 }
 
+// Four slices, in blocks that have a multiprocessor each, took 23.3 and 24.4.
+TEST(MmaSpModel, FewRowsOfLongColumnsTakeLongerWithFewWarps) {
+  GpuChip chip = *GpuChip::get("sm_90a");
+  for (auto [m, least] :
+       {std::pair(8, 15.9), std::pair(16, 16.0), std::pair(32, 16.0)}) {
+    GpuSchedule tile =
+        *selectMmaSpSchedule(makeHalfProduct(kHalf, m, 4096, 11008), chip);
+    EXPECT_TRUE(m < 16 || tile.sliceK != 4) << m;
+    EXPECT_GT(tile.microseconds, 0.9 * least) << m;
+  }
+}
+
 static std::string whyNot(const GpuProduct &product) {
   Result<GpuSchedule> tile =
       selectMmaSpSchedule(product, *GpuChip::get("sm_80"));
