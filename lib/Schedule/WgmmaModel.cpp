@@ -10,6 +10,7 @@
 
 #include "GpuModels.h"
 
+#include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
 
 #include <algorithm>
@@ -81,6 +82,12 @@ static constexpr double kSplitMicroseconds = 1.5, kSplitShare = 1;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
 static constexpr int64_t kMaxTermsRows = 64, kMaxTermsGroupM = 128;
+/// Of the kernel behind, which adds up parts of k: its launch with that of what
+/// it waits for, and the share of the memory's rate. 13 kernels with 2 to 4
+/// parts of 0.25 to 2 million sums took 5.5 to 14 us more than their share.
+static constexpr double kAddMicroseconds = 3.5, kAddShare = 0.6;
+/// Parts of k of products of terms, at most.
+static constexpr int64_t kMaxPartsOfTerms = 64;
 /// Bytes of the mbarriers of a ring and its alignment.
 static constexpr int64_t kBarrierBytes = 128;
 /// Launch of a kernel.
@@ -98,6 +105,12 @@ static constexpr int64_t kMaxPanel = 128;
 /// The most rows of A of a warpgroup, and tiles along m whose blocks are
 /// neighbours.
 static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
+
+bool nm::isLongSumOfTerms(const GpuProduct &product) {
+  constexpr int64_t kAsAccurate = 3;
+  return product.terms == kAsAccurate &&
+         product.pattern.condensedRows(product.k) > kLongSumRows;
+}
 
 bool nm::gathersWgmmaUnits(const Pattern &pattern, int64_t terms) {
   int64_t rows = std::gcd(pattern.bk, kRowsOfTile), kept = pattern.keptRows();
@@ -136,7 +149,9 @@ public:
   bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
   /// Lets warps of their own copy, if their stages fit.
   bool setProducers();
-  void estimate();
+  /// Numbers of parts that k may be cut into.
+  std::vector<int64_t> listParts() const;
+  void estimate(int64_t parts);
 
   WgmmaSchedule schedule;
 
@@ -185,7 +200,9 @@ private:
   int64_t countTiles() const {
     return ceilDiv(pattern.condensedRows(product.k), rows.kept);
   }
-  void splitK();
+  int64_t countPartsOfIdle() const;
+  std::vector<int64_t> listPartsOfTerms() const;
+  double microsecondsToAdd() const;
   void setFloors();
   /// Bytes of an operand's element in shared memory.
   int64_t elementBytes() const {
@@ -330,7 +347,8 @@ double Candidate::clocksOfBlocks() const {
 
 /// Of blocks that take turns at tiles of C.
 double Candidate::clocksOfTerms() const {
-  int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
+  int64_t turns = ceilDiv(countBlocks() * schedule.splitK, schedule.blocks);
+  int64_t tiles = ceilDiv(countTiles(), schedule.splitK);
   bool isNarrow = schedule.groupM == kPanel,
        hasTwo = schedule.blockM * schedule.blockN >
                 schedule.groupM * schedule.groupN;
@@ -341,7 +359,7 @@ double Candidate::clocksOfTerms() const {
   double step =
       std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
       kTermsStepClocks;
-  return kTermsStartClocks + double(turns) * (double(countTiles()) * step +
+  return kTermsStartClocks + double(turns) * (double(tiles) * step +
                                               bytesOfStore() / kTermsStoreRate);
 }
 
@@ -366,16 +384,38 @@ double Candidate::clocksWithProducers() const {
                                              bytesOfStore() / kRoleStoreRate);
 }
 
-/// Parts of k for the multiprocessors that have no block.
-void Candidate::splitK() {
-  schedule.splitK = 1;
-  // Parts of k are of whole windows, not of tiles that are parts of units.
-  if (gathersWgmmaUnits(pattern, schedule.terms))
-    return;
+/// As many as the multiprocessors that have no block can take.
+int64_t Candidate::countPartsOfIdle() const {
   int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
   // Parts that are no longer than the pipeline gain nothing.
   parts = std::min(parts, countTiles() / (2 * kMaxStages));
-  schedule.splitK = std::max<int64_t>(1, parts);
+  return std::max<int64_t>(1, parts);
+}
+
+/// Of products of terms: those of whole tiles, of which all but the last have
+/// as many, and in long sums no more rows than one sum of tiles may have.
+std::vector<int64_t> Candidate::listPartsOfTerms() const {
+  int64_t tiles = countTiles(), most = std::max<int64_t>(1, tiles / kMaxStages),
+          tilesOfPart = tiles;
+  if (isLongSumOfTerms(product)) {
+    most = kMaxPartsOfTerms;
+    tilesOfPart = std::max<int64_t>(1, kTermsPartRows / rows.kept);
+  }
+  std::vector<int64_t> list;
+  for (int64_t parts = 1; parts <= std::min(most, kMaxPartsOfTerms); ++parts)
+    if (ceilDiv(tiles, parts) <= tilesOfPart &&
+        ceilDiv(tiles, ceilDiv(tiles, parts)) == parts)
+      list.push_back(parts);
+  return list;
+}
+
+std::vector<int64_t> Candidate::listParts() const {
+  // Parts of k are of whole windows, not of tiles that are parts of units.
+  if (gathersWgmmaUnits(pattern, schedule.terms))
+    return {1};
+  if (schedule.terms > 1)
+    return listPartsOfTerms();
+  return {schedule.producers != 0 ? 1 : countPartsOfIdle()};
 }
 
 void Candidate::setFloors() {
@@ -397,24 +437,28 @@ double Candidate::microsecondsToSplit() const {
   return kSplitMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
 }
 
-void Candidate::estimate() {
+/// Of the kernel behind, which adds the parts of k up.
+double Candidate::microsecondsToAdd() const {
+  if (schedule.splitK == 1)
+    return 0;
+  double bytes =
+      double(product.rows() * product.n) * 4 * double(schedule.splitK + 1);
+  if (schedule.terms > 1)
+    return kAddMicroseconds + bytes / (chip.memoryGBs * kAddShare) / 1000;
+  return kStartMicroseconds + bytes / chip.memoryGBs / 1000;
+}
+
+void Candidate::estimate(int64_t parts) {
   setFloors();
   bool hasProducers = schedule.producers != 0;
-  schedule.splitK = 1;
-  if (!hasProducers)
-    splitK();
+  schedule.splitK = parts;
   // Of the highest clock there is.
   double clocks = hasProducers ? clocksWithProducers() / kRoleClock
                                : clocksOfBlocks() / kClockUnderLoad;
   schedule.microseconds =
       std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
       (hasProducers ? kRoleMicroseconds : kStartMicroseconds) +
-      microsecondsToSplit();
-  if (schedule.splitK > 1)
-    schedule.microseconds +=
-        kStartMicroseconds + double(product.rows() * product.n) * 4 *
-                                 double(schedule.splitK + 1) / chip.memoryGBs /
-                                 1000;
+      microsecondsToSplit() + microsecondsToAdd();
 }
 
 static Error refuse(const std::string &reason) {
@@ -467,9 +511,11 @@ Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
           for (bool hasProducers : {false, true}) {
             if (hasProducers ? !candidate.setProducers() : product.terms > 1)
               continue;
-            candidate.estimate();
-            if (!best || isBetter(candidate.schedule, *best))
-              best = candidate.schedule;
+            for (int64_t parts : candidate.listParts()) {
+              candidate.estimate(parts);
+              if (!best || isBetter(candidate.schedule, *best))
+                best = candidate.schedule;
+            }
           }
         }
   if (best)

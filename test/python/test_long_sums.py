@@ -79,6 +79,29 @@ def test_chosen_schedule(case):
     assert relative_error(m, 100000, n, pattern, schedule) <= 1e-6
 
 
+def test_terms_of_f32():
+    """Equal terms, uniform and normal ones, in the fewest parts of k that the
+    cost model cuts long sums of strategy wgmma into."""
+    m, k, n, pattern = 64, 100000, 64, "2:4, block = 1x64"
+    module = compile_product(m, k, n, pattern, "wgmma<split_k = 7>")
+    assert "terms = 3" in module.remarks[0]
+    rng = np.random.default_rng(5)
+    w = np.full((k, n), np.float32(0.1))
+    x = np.ones((m, k), np.float32)
+    w[:, 16:40] = rng.random((k, 24), dtype=np.float32)
+    x[16:40] = rng.random((24, k), dtype=np.float32)
+    w[:, 40:] = rng.standard_normal((k, n - 40), dtype=np.float32)
+    x[40:] = rng.standard_normal((m - 40, k), dtype=np.float32)
+    w[np.arange(k) % 4 >= 2] = 0
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    result = module(x, w)
+    for rows in slice(16), slice(16, 40), slice(40, m):
+        part, expected = result[rows, rows], exact[rows, rows]
+        error = np.linalg.norm(part - expected) / np.linalg.norm(expected)
+        assert error <= 1e-6
+    assert np.abs(result[:16, :16] / exact[:16, :16] - 1).max() <= 1e-6
+
+
 @pytest.mark.parametrize("schedule", ["simt", "gemv"])
 def test_infinite_and_nan_terms(schedule):
     """An infinite sum stays infinite in chains and totals, and NaN is of its row

@@ -127,6 +127,46 @@ def test_infinite_weight(draw):
     assert np.isfinite(np.delete(result, column, axis=1)).all()
 
 
+# k in parts: of one tile each, of several, and a last one that has fewer tiles,
+# or ends inside of one. 3001 rows of 2:4 in tiles of 128 are 6 parts of 4.
+PARTS = {
+    "8:32, block = 1x128": (128, 1024, 128, 2),
+    "16:32, block = 1x128": (70, 1000, 257, 4),
+    "5:20, block = 1x192": (67, 1110, 200, 3),
+    "2:4, block = 1x64": (33, 3001, 65, 6),
+    "1:4, block = 32x64": (130, 1500, 130, 2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
+@pytest.mark.parametrize("pattern", PARTS)
+def test_parts_of_k(draw, rng, pattern):
+    """With values that are no terms, each of which is in one part."""
+    m, k, n, parts = PARTS[pattern]
+    module = compile_terms(m, k, n, pattern,
+                           schedule=f"wgmma<split_k = {parts}>")
+    assert f"split_k = {parts}, producers" in module.remarks[-1]
+    w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    assert relative_error(module(x, w), exact) < 3e-7
+    for value in (np.inf, -np.inf, np.nan, 1e20, -3e15):
+        x[rng.integers(m), rng.integers(k)] = value
+    # Infinite in the last part, beside one that is finite.
+    used = np.flatnonzero(w[:, 0])
+    x[0, used[[0, -1]]] = -1e20, np.inf
+    kept = np.argwhere(w != 0)
+    for value in (1e13, -2e13):
+        row, column = kept[rng.integers(len(kept))]
+        w[row, column] = value
+    exact = exact_product(x, w).astype(np.float32)
+    result = module(x, w)
+    finite = np.isfinite(exact)
+    assert not finite[0, 0] and finite.any()
+    np.testing.assert_array_equal(result[~finite], exact[~finite])
+    np.testing.assert_allclose(result[finite], exact[finite], rtol=1e-5,
+                               atol=1e-5)
+
+
 # m, or batch dimensions and m, of which some are not known before the call.
 UNKNOWN = {
     "?": [(1,), (63,), (64,), (130,)],

@@ -1,4 +1,14 @@
 //===- SharedTotals.cpp - Totals of long sums in shared memory ------------===//
+//
+// To read and write the totals of a block of 128 x 256 takes shared memory 2048
+// clocks of a chain's 24 576. Other ways were no faster on an H200 (2026-11-22,
+// 1024x4096x100000, 16:32 and 8:32, time over that without totals, where these
+// take 10.0 and 10.6 %): red.global.add.v4.f32, which flushes subnormal sums
+// besides, 22.8 and 26.5 %, and 10.7 and 15.2 % with the warps' chains out of
+// step; shared memory with them out of step 22 %; a part of the lines with each
+// tile 7.8 to 20 % and 9.6 to 37 %.
+//
+//===----------------------------------------------------------------------===//
 
 #include "SharedTotals.h"
 

@@ -189,6 +189,8 @@ static constexpr GroupKind kKinds[] = {
      "block = [128, 64, 48], warpgroup = [64, 64], stages = 3, producers = 4, "
      "blocks = 3",
      ElementType::F32, 300, 48, false, 0, false, false, false, true},
+    {"wgmma-terms-split-k", "wgmma", "split_k = 3", ElementType::F32, 60, 32,
+     false, 0, false, false, false, true},
     {"wgmma-sp", "wgmma_sp", "", ElementType::F16, 300, 64, false, 0, false,
      false, true, false, true},
     {"wgmma-sp-bf16", "wgmma_sp",

@@ -92,6 +92,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("terms, epilogue");
     if (product.dynamic)
       add("terms, unknown m");
+    if (getNumber(op.schedule, "split_k") > 1)
+      add("terms, split_k");
   }
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
@@ -219,6 +221,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: terms, column-major C",
       "wgmma: terms, epilogue",
       "wgmma: terms, unknown m",
+      "wgmma: terms, split_k",
       "wgmma: column-major C",
       "wgmma: epilogue",
       "wgmma: infinite or NaN activations",

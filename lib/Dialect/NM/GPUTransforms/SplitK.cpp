@@ -104,6 +104,8 @@ private:
                                 const SliceRegion &loops, Value sums);
   FailureOr<Value> sumPart(OpFoldResult part, const SliceRegion &loops,
                            Value sums);
+  LogicalResult keepOperands(OpFoldResult part, const SliceRegion &loops,
+                             Value sums);
   FailureOr<Value> sumCluster(OpFoldResult cluster, const OutputTile &tile,
                               Value c);
   LogicalResult sumWholeTile(scf::ForallOp blocks, const OutputTile &tile);
@@ -223,6 +225,30 @@ SplitProduct::getOutputTile(ArrayRef<OpFoldResult> offsets) {
 // Partial sums
 //===----------------------------------------------------------------------===//
 
+/// Gives `product`, of the tile from a multiple of `tileK` rows on, all weights
+/// of the tile. Those that are packed in tiles have whole ones, whatever rows
+/// of A there are for them.
+static void takeWholeTile(RewriterBase &rewriter,
+                          SparseProductOpInterface product, int64_t tileK) {
+  ::nm::Pattern pattern = product.getPattern();
+  ::nm::PanelPacking packing = product.getPanelPacking().getPacking();
+  int64_t units = tileK / pattern.windowRows() * pattern.n;
+  auto resize = [&](Value slice, int64_t rows) {
+    auto old = slice.getDefiningOp<tensor::ExtractSliceOp>();
+    SmallVector<OpFoldResult> sizes = old.getMixedSizes();
+    sizes[1] = rewriter.getIndexAttr(rows);
+    Value whole = tensor::ExtractSliceOp::create(
+        rewriter, old.getLoc(), old.getSource(), old.getMixedOffsets(), sizes,
+        old.getMixedStrides());
+    product->replaceUsesOfWith(slice, whole);
+    rewriter.eraseOp(old);
+  };
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(product);
+  resize(product.getValues(), packing.chunkRowsOf(pattern, units));
+  resize(product.getIndices(), packing.indexRowsOf(pattern, units));
+}
+
 /// Adds the products of the part's rows from `k` on to `sums`.
 FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
                                             const SliceRegion &loops,
@@ -266,6 +292,9 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
       tilePartialProduct(rewriter, op, offsets, sizes, sums);
   if (failed(product))
     return failure();
+  PackingAttr packing = op.getPanelPacking();
+  if (packing && packing.getTileRows() != 0)
+    takeWholeTile(rewriter, *product, parts.tileK);
   return product->getOperation()->getResult(0);
 }
 
@@ -285,7 +314,32 @@ FailureOr<Value> SplitProduct::sumPart(OpFoldResult part,
     return failure();
   scf::YieldOp::create(rewriter, loc, *next);
   rewriter.setInsertionPointAfter(loop);
+  if (op.countTerms() > 1 && failed(keepOperands(part, loops, sums)))
+    return failure();
   return loop.getResult(0);
+}
+
+/// Behind the products of a part, says what its sums that come out other than
+/// finite can be made again from: all its rows of A and their weights.
+LogicalResult SplitProduct::keepOperands(OpFoldResult part,
+                                         const SliceRegion &loops, Value sums) {
+  AffineExpr d0;
+  bindDims(rewriter.getContext(), d0);
+  OpFoldResult first = apply(rewriter, loc, d0 * parts.rows(), {part});
+  SmallVector<OpFoldResult> offsets(loops.offsets), sizes(loops.sizes);
+  offsets.push_back(first);
+  sizes.push_back(getTileSize(rewriter, loc, parts.rows(), first,
+                              rewriter.getIndexAttr(op.getStaticK())));
+  FailureOr<SparseProductOpInterface> whole =
+      tilePartialProduct(rewriter, op, offsets, sizes, sums);
+  if (failed(whole))
+    return failure();
+  RecomputeFromOp::create(rewriter, loc, whole->getPatternAttr(),
+                          whole->getPanelPacking(), whole->getA(),
+                          whole->getValues(), whole->getIndices());
+  // Of the product, only the slices that it would take are wanted.
+  rewriter.eraseOp(*whole);
+  return success();
 }
 
 /// A loop over the blocks of a cluster, which sum a part each, and what adds

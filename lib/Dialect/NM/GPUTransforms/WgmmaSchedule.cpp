@@ -3,7 +3,6 @@
 #include "TilingFields.h"
 #include "WgmmaStaging.h"
 
-#include "nm/Schedule/SumChains.h"
 #include "nm/Schedule/WgmmaModel.h"
 
 using namespace mlir;
@@ -32,8 +31,8 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
   takeSizes(given.getWarpgroup(), {&chosen.groupM, &chosen.groupN});
   chosen.stages = given.getStages().value_or(chosen.stages);
   chosen.splitK = given.getSplitK().value_or(chosen.splitK);
-  // Producers copy whole tiles, at which parts of k need not end.
-  bool isCut = chosen.splitK > 1;
+  // Parts of k are faster without, but terms have no other copies.
+  bool isCut = chosen.splitK > 1 && chosen.terms == 1;
   chosen.producers =
       given.getProducers().value_or(isCut ? 0 : chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
@@ -42,15 +41,6 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
     chosen.packing = given.getPacking().getPacking();
   else
     chosen.pack(pattern);
-}
-
-/// Whether the product is to be as accurate as f32, and so long that one f32
-/// for all sums of tiles, which the expansion of terms has, is not: of 100 000
-/// equal products its relative error is 7.9e-6.
-static bool isLongSumOfTerms(const ::nm::GpuProduct &product) {
-  constexpr int64_t kAsAccurate = 3;
-  return product.terms == kAsAccurate &&
-         product.pattern.condensedRows(product.k) > ::nm::kLongSumRows;
 }
 
 namespace {
@@ -64,12 +54,14 @@ public:
   choose(const ScheduleRequest &request) const override {
     if (!request.packs)
       return ::nm::Error{"strategy wgmma has no dense weights of each call"};
-    if (isLongSumOfTerms(request.product) && !request.given)
-      return ::nm::Error{"strategy wgmma has no totals of long sums of f32"};
     ::nm::Result<WgmmaSchedule> chosen =
         ::nm::selectWgmmaSchedule(request.product, request.chip);
     if (!chosen)
       return chosen.error();
+    if (::nm::isLongSumOfTerms(request.product) && chosen->splitK == 1 &&
+        !request.given)
+      return ::nm::Error{"strategy wgmma has no parts of long sums of f32 "
+                         "whose tiles are parts of units"};
     ScheduleChoice choice;
     choice.schedule = toAttribute(request.op, *chosen);
     choice.microseconds = chosen->microseconds;
@@ -78,7 +70,14 @@ public:
     choice.sharedBytes = chosen->sharedBytes;
     if (auto given = cast_if_present<WgmmaScheduleAttr>(request.given)) {
       ScheduleAttrInterface byModel = choice.schedule;
-      takeGiven(given, request.product.pattern, *chosen);
+      const ::nm::Pattern &pattern = request.product.pattern;
+      takeGiven(given, pattern, *chosen);
+      if (chosen->terms > 1 && chosen->splitK > 1 &&
+          ::nm::gathersWgmmaUnits(pattern, chosen->terms) &&
+          chosen->blockK < pattern.windowRows())
+        return ::nm::Error{"strategy wgmma has no parts of k of f32 whose "
+                           "tiles are parts of units, as those of " +
+                           pattern.str() + " are"};
       choice.schedule = toAttribute(request.op, *chosen);
       choice.isByModel = choice.schedule == byModel;
     }

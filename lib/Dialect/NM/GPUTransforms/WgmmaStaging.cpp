@@ -102,11 +102,6 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
     return op.emitOpError() << "expected weights packed in tiles of the "
                             << countKeptRows() << " rows that a tile keeps, "
                             << "but got " << op.getPackingAttr();
-  // The last part of k may have tiles without any weights.
-  if (hasProducers() && op.getScheduleAttr().getTiling().splitK > 1 &&
-      op.getValuesType().isDynamicDim(1))
-    return op.emitOpError() << "expected parts of k of whole tiles of "
-                            << tile.k << " rows, with producers";
   if (countBytes() > chip.sharedPerBlock)
     return op.emitOpError()
            << "expected tiles of at most " << chip.sharedPerBlock

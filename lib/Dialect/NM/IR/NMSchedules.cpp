@@ -528,11 +528,6 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   if (countProducers() == 0 && getTiling().groupM != 1)
     return emitError() << "expected producers for 'group_m', but got none";
-  // (C6).
-  if (getPacking().getTerms() > 1 && getTiling().splitK != 1)
-    return emitError()
-           << "expected one part of k for weights of terms, but got "
-           << getTiling().splitK;
   return success();
 }
 

@@ -62,9 +62,9 @@ func.func @long_window(%a: tensor<1000x4096xf32>, %v: tensor<1600x1024xf32> {nm.
   return %r : tensor<1000x1024xf32>
 }
 
-// Long sums of f32 have totals, which the tiles of terms have not.
+// Long sums of f32 have parts of k, of at most 8192 kept rows each.
 // CHECK-LABEL: func.func @long_sum
-// CHECK: schedule #nm.simt{{.*}}totals = true
+// CHECK: schedule #nm.wgmma<{{.*}}split_k = {{[789]}}, {{.*}}terms = 3>>
 func.func @long_sum(%a: tensor<1000x100000xf32>, %v: tensor<50000x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<50000x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
   %r = nm.spmm <16:32, block = 1x64>
     ins(%a, %v, %i : tensor<1000x100000xf32>, tensor<50000x1024xf32>, tensor<50000x16xi8>)
@@ -72,10 +72,20 @@ func.func @long_sum(%a: tensor<1000x100000xf32>, %v: tensor<50000x1024xf32> {nm.
   return %r : tensor<1000x1024xf32>
 }
 
-// And those of narrow units, which zeros would make as long.
+// Those whose tiles are parts of units have none, and take strategy simt's
+// totals.
+// CHECK-LABEL: func.func @long_sum_of_blocks
+// CHECK: schedule #nm.simt{{.*}}totals = true
+func.func @long_sum_of_blocks(%a: tensor<1000x81920xf32>, %v: tensor<40960x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<640x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <2:4, block = 64x64>
+    ins(%a, %v, %i : tensor<1000x81920xf32>, tensor<40960x1024xf32>, tensor<640x16xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// And those of narrow units, of which zeros make longer ones.
 // CHECK-LABEL: func.func @long_sum_of_elements
-// CHECK-NOT: #nm.wgmma
-// CHECK: return
+// CHECK: nm.spmm <1:1, block = 1x128> schedule #nm.wgmma<{{.*}}split_k = {{[5-9]}}, {{.*}}terms = 3>>
 func.func @long_sum_of_elements(%a: tensor<1000x40000xf32>, %v: tensor<20000x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<20000x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
   %r = nm.spmm <2:4>
     ins(%a, %v, %i : tensor<1000x40000xf32>, tensor<20000x1024xf32>, tensor<20000x1024xi8>)

@@ -120,16 +120,6 @@ func.func @spmm_c5_f32(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref
 
 // -----
 
-func.func @wgmma_c6(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref<32x1xi8>, %c: memref<64x64xf32>) {
-  // expected-error @+1 {{expected one part of k for weights of terms, but got 2}}
-  nm.spmm <8:32, block = 1x64>
-    schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, split_k = 2, producers = 4, packing = <panel = 64, index_bits = 8, tile_rows = 32, terms = 3>>
-    ins(%a, %v, %i : memref<64x128xf32>, memref<32x64xf32>, memref<32x1xi8>) outs(%c : memref<64x64xf32>)
-  return
-}
-
-// -----
-
 func.func @recompute_terms(%a: memref<128x64xbf16>, %v: memref<1x32x64xbf16>, %i: memref<1x32x1xi8>) {
   // expected-error @+1 {{expected a packing with terms}}
   nm.recompute_from <8:32, block = 1x64> packing <panel = 64, index_bits = 8, tile_rows = 32>
