@@ -2,16 +2,16 @@
 // and results of each type.
 
 // DEFINE: %{function} =
-// DEFINE: %{run} = nm-run %s --target=sim:sm_80 --random --check --function=%{function} --compile-options="schedule=mma_sp" | FileCheck %s
+// DEFINE: %{run} = nm-run %s --target=sim:sm_80 --random --check --function=%{function} --compile-options="schedule=mma_sp"
 
 // CHECK: check: result 0 of @{{.*}}: passed
 
 // REDEFINE: %{function} = to_f16
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = to_i8
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = to_f8
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 
 #m = affine_map<(m, n) -> (m)>
 #n = affine_map<(m, n) -> (n)>

@@ -2,20 +2,20 @@
 // results of each type.
 
 // DEFINE: %{function} =
-// DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --function=%{function} --compile-options="schedule=wgmma_sp" | FileCheck %s
+// DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --function=%{function} --compile-options="schedule=wgmma_sp"
 
 // CHECK: check: result 0 of @{{.*}}: passed
 
 // REDEFINE: %{function} = to_f16
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = to_i8
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = to_f8
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = f8_to_bf16
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = f8_to_f8
-// RUN: %{run}
+// RUN: %{run} | FileCheck %s
 
 #m = affine_map<(m, n) -> (m)>
 #n = affine_map<(m, n) -> (n)>
