@@ -17,13 +17,14 @@ func.func @dense(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values
 
 // -----
 
-// Those of i8 are packed with the k of each column side by side.
+// Those of i8 that are no sparse operand are packed with the k of each column
+// side by side.
 // CHECK-LABEL: func.func @i8
 // CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<own = #nm.loops, packing = <panel = 32, index_bits = 1, chunk_rows = 1024, index_rows = 1024>>
-func.func @i8(%a: tensor<256x1024xi8>, %v: tensor<512x512xi8> {nm.values_of = 1 : i64}, %i: tensor<512x512xi8> {nm.indices_of = 1 : i64}, %c: tensor<256x512xi32>) -> tensor<256x512xi32> {
+func.func @i8(%a: tensor<256x1024xi8>, %v: tensor<384x512xi8> {nm.values_of = 1 : i64}, %i: tensor<384x512xi8> {nm.indices_of = 1 : i64}, %c: tensor<256x512xi32>) -> tensor<256x512xi32> {
   // expected-remark @+1 {{by strategy gemv; schedule #nm.cublas<own = #nm.loops, packing}}
-  %r = nm.spmm <2:4>
-    ins(%a, %v, %i : tensor<256x1024xi8>, tensor<512x512xi8>, tensor<512x512xi8>)
+  %r = nm.spmm <3:8>
+    ins(%a, %v, %i : tensor<256x1024xi8>, tensor<384x512xi8>, tensor<384x512xi8>)
     outs(%c : tensor<256x512xi32>) -> tensor<256x512xi32>
   return %r : tensor<256x512xi32>
 }
