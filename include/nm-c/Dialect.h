@@ -119,10 +119,11 @@ MLIR_CAPI_EXPORTED bool nmAttributeIsAPackedForm(MlirAttribute attribute);
 MLIR_CAPI_EXPORTED MlirAttribute
 nmScheduleAttrGetPackedForm(MlirAttribute schedule, MlirAttribute pattern);
 
-/** Two arrays of three dimensions that k x n weights take, and the element type
- * of the values; indices are bytes. */
+/** Two or three arrays of three dimensions that k x n weights take, and the
+ * element type of the values; indices and lists of rows are bytes. Lists of no
+ * size are none. */
 typedef struct {
-  int64_t values[3], indices[3];
+  int64_t values[3], indices[3], lists[3];
   MlirType elementType;
 } NmPackedShape;
 
@@ -133,12 +134,13 @@ MLIR_CAPI_EXPORTED MlirLogicalResult nmPackedFormAttrGetShape(
     int64_t n, NmPackedShape *shape);
 
 /** Packs condensed k x n weights, row-major as nmCompress of nm-c/Format.h
- * writes them, to arrays of that shape. Fails, after a diagnostic, where they
- * cannot have the form, or where an index is not in its window. */
+ * writes them, to arrays of that shape; `packedLists` may be NULL where there
+ * are none. Fails, after a diagnostic, where they cannot have the form, or
+ * where an index is not in its window. */
 MLIR_CAPI_EXPORTED MlirLogicalResult nmPackedFormAttrPack(
     MlirAttribute form, MlirAttribute pattern, MlirType elementType, int64_t k,
     int64_t n, const void *values, const uint8_t *indices, void *packedValues,
-    uint8_t *packedIndices);
+    uint8_t *packedIndices, uint8_t *packedLists);
 
 /*===----------------------------------------------------------------------===*\
 |* Operations by the names of their operands

@@ -72,8 +72,8 @@ struct GpuBench::DenseSide {
 struct GpuBench::Operands {
   const GpuData::Activations *a = nullptr;
   const GpuData::Weights *b = nullptr;
-  DeviceCopies values, indices;
-  /// Into `values` and `indices`.
+  DeviceCopies values, indices, lists;
+  /// Into those.
   std::vector<Weight> weights;
   CudaBuffer c, denseC;
   std::vector<DenseSide> dense;
@@ -264,8 +264,7 @@ Status GpuBench::packWeights(const BenchCase &bench,
   if (!packed)
     return packed.error();
   const Weight &weight = packed->front();
-  Result<int64_t> copies = countCopies(
-      bench, device, weight.values.bytes() + weight.indices.bytes());
+  Result<int64_t> copies = countCopies(bench, device, weight.bytes());
   if (!copies)
     return copies.error();
   if (Status status =
@@ -278,9 +277,18 @@ Status GpuBench::packWeights(const BenchCase &bench,
                 DeviceCopies::create(device, weight.indices, *copies));
       !status)
     return status;
-  for (int64_t i = 0; i < *copies; ++i)
+  if (weight.lists)
+    if (Status status =
+            store(operands.lists,
+                  DeviceCopies::create(device, *weight.lists, *copies));
+        !status)
+      return status;
+  for (int64_t i = 0; i < *copies; ++i) {
     operands.weights.push_back(
         {operands.values[i], operands.indices[i], nullptr, nullptr});
+    if (weight.lists)
+      operands.weights.back().lists = operands.lists[i];
+  }
   return Status::success();
 }
 

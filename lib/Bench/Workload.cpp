@@ -7,6 +7,7 @@
 #include "RandomData.h"
 #include "nm-c/Runtime.h"
 #include "nm/Format/ReferenceSpMM.h"
+#include "nm/Support/Store.h"
 
 #include <algorithm>
 #include <cstring>
@@ -61,7 +62,7 @@ static Status allocate(Buffer &buffer, ElementType type, const Shape &shape) {
 }
 
 Status Workload::copyWeights(const Weight &packed, int64_t copies) {
-  std::shared_ptr<void> valuesOwner, indicesOwner;
+  std::shared_ptr<void> valuesOwner, indicesOwner, listsOwner;
   Result<std::vector<Tensor>> values =
       copyTensors(packed.values, copies, valuesOwner);
   if (!values)
@@ -70,8 +71,19 @@ Status Workload::copyWeights(const Weight &packed, int64_t copies) {
       copyTensors(packed.indices, copies, indicesOwner);
   if (!indices)
     return indices.error();
-  for (int64_t i = 0; i < copies; ++i)
+  std::vector<Tensor> lists;
+  if (packed.lists)
+    if (Status status =
+            store(lists, copyTensors(*packed.lists, copies, listsOwner));
+        !status)
+      return status;
+  for (int64_t i = 0; i < copies; ++i) {
     weights.push_back({(*values)[i], (*indices)[i], valuesOwner, indicesOwner});
+    if (packed.lists) {
+      weights.back().lists = lists[i];
+      weights.back().listsOwner = listsOwner;
+    }
+  }
   return Status::success();
 }
 
@@ -92,8 +104,7 @@ Status Workload::createSparse(const BenchCase &bench,
   if (!packed)
     return packed.error();
   const Weight &weight = packed->front();
-  return copyWeights(weight, countCopies(bench, weight.values.bytes() +
-                                                    weight.indices.bytes()));
+  return copyWeights(weight, countCopies(bench, weight.bytes()));
 }
 
 Status Workload::createDense(const BenchCase &bench) {
@@ -253,6 +264,5 @@ double Workload::cancellation() const {
 
 double Workload::bytes() const {
   const Weight &weight = weights.front();
-  return double(a.tensor().bytes() + c.tensor().bytes() +
-                weight.values.bytes() + weight.indices.bytes());
+  return double(a.tensor().bytes() + c.tensor().bytes() + weight.bytes());
 }

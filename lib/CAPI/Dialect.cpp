@@ -252,19 +252,29 @@ MlirLogicalResult nmPackedFormAttrGetShape(MlirAttribute form,
       kept, kept.condensedRows(k), kept.paddedColumns(n));
   llvm::copy(storage.values, shape->values);
   llvm::copy(storage.indices, shape->indices);
+  llvm::fill(shape->lists, 0);
+  llvm::copy(storage.lists, shape->lists);
   shape->elementType = wrap(checked->form.getPackedType(checked->elementType));
   return mlirLogicalResultSuccess();
 }
 
-MlirLogicalResult
-nmPackedFormAttrPack(MlirAttribute form, MlirAttribute pattern,
-                     MlirType elementType, int64_t k, int64_t n,
-                     const void *values, const uint8_t *indices,
-                     void *packedValues, uint8_t *packedIndices) {
+MlirLogicalResult nmPackedFormAttrPack(
+    MlirAttribute form, MlirAttribute pattern, MlirType elementType, int64_t k,
+    int64_t n, const void *values, const uint8_t *indices, void *packedValues,
+    uint8_t *packedIndices, uint8_t *packedLists) {
   FailureOr<WeightsToPack> checked =
       checkWeights(form, pattern, elementType, k, n);
   if (failed(checked))
     return mlirLogicalResultFailure();
+  const ::nm::Pattern &kept = checked->weights.pattern;
+  StorageShape storage = checked->form.getStorageShape(
+      kept, kept.condensedRows(k), kept.paddedColumns(n));
+  if (storage.hasLists() && !packedLists) {
+    emitError(UnknownLoc::get(checked->elementType.getContext()))
+        << "expected memory for the lists of rows of " << checked->form
+        << ", but got none";
+    return mlirLogicalResultFailure();
+  }
   checked->weights.values = values;
   checked->weights.indices = indices;
   if (::nm::Status status = ::nm::verifyIndices(
@@ -274,7 +284,8 @@ nmPackedFormAttrPack(MlirAttribute form, MlirAttribute pattern,
         << status.error().message;
     return mlirLogicalResultFailure();
   }
-  checked->form.pack(checked->weights, packedValues, packedIndices);
+  checked->form.pack(checked->weights, packedValues, packedIndices,
+                     packedLists);
   return mlirLogicalResultSuccess();
 }
 

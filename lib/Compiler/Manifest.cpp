@@ -10,7 +10,7 @@ using namespace mlir::nm;
 using llvm::json::OStream;
 
 /// The version that nm/Runtime/Manifest.h reads.
-static constexpr int64_t kManifestVersion = 1;
+static constexpr int64_t kManifestVersion = 2;
 
 static void writeTensor(OStream &json, const TensorInfo &tensor) {
   json.attribute("dtype", tensor.dtype);
@@ -83,6 +83,9 @@ static void writePack(OStream &json, StringRef symbol,
                                [&] { writeTensor(json, weight.values); });
           json.attributeObject("indices",
                                [&] { writeTensor(json, weight.indices); });
+          if (weight.lists)
+            json.attributeObject("lists",
+                                 [&] { writeTensor(json, *weight.lists); });
         });
     });
   });

@@ -13,6 +13,7 @@
 
 #include "llvm/Support/JSON.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct PackedWeight {
   int64_t arg;
   TensorInfo values;
   TensorInfo indices;
+  std::optional<TensorInfo> lists;
 };
 
 /// How one product was compiled.

@@ -26,8 +26,12 @@ static void recordPackedWeights(func::FuncOp function, FunctionRecord &record) {
         getTensorInfo(function.getArgumentTypes()[i]);
     std::optional<TensorInfo> indices =
         getTensorInfo(function.getArgumentTypes()[i + 1]);
+    std::optional<TensorInfo> lists;
+    if (i + 2 < function.getNumArguments() &&
+        function.getArgAttr(i + 2, "nm.packed_lists_of"))
+      lists = getTensorInfo(function.getArgumentTypes()[i + 2]);
     if (values && indices)
-      record.packed.push_back({arg.getInt(), *values, *indices});
+      record.packed.push_back({arg.getInt(), *values, *indices, lists});
   }
 }
 

@@ -35,13 +35,12 @@ public:
   int64_t entries() const { return packing.unitsOfList(pattern); }
   int64_t placeOfEntry(int64_t entry) const {
     int64_t inPanel = entry / panels;
-    return place(panels + entry % panels, inPanel / groups, inPanel % groups);
+    return place(entry % panels, inPanel / groups, inPanel % groups);
   }
 
 private:
   int64_t place(int64_t panel, int64_t unit, int64_t group) const {
-    return ((2 * tile * panels + panel) * rows + firstRow + unit) * groups +
-           group;
+    return ((tile * panels + panel) * rows + firstRow + unit) * groups + group;
   }
 
   const Pattern &pattern;
@@ -54,8 +53,7 @@ template <typename Fn>
 static void forEachTileWindow(const Pattern &pattern,
                               const PanelPacking &packing, int64_t k, int64_t n,
                               Fn fn) {
-  int64_t tiles =
-      packing.indexShape(pattern, k, n)[0] / (2 * packing.panelsOfTile());
+  int64_t tiles = packing.indexShape(pattern, k, n)[0] / packing.panelsOfTile();
   for (int64_t tile = 0; tile < tiles; ++tile)
     for (int64_t window = 0; window < pattern.windows(k); ++window)
       fn(TileWindow(pattern, packing, k, n, tile, window));
@@ -63,7 +61,7 @@ static void forEachTileWindow(const Pattern &pattern,
 
 void nm::detail::packIndicesAndLists(const CondensedView &from,
                                      const PanelPacking &packing,
-                                     uint8_t *packed) {
+                                     uint8_t *packed, uint8_t *lists) {
   auto packWindow = [&](const TileWindow &window) {
     std::array<bool, 256> isUsed = {};
     window.forEachIndex([&](int64_t, int64_t condensed) {
@@ -77,11 +75,11 @@ void nm::detail::packIndicesAndLists(const CondensedView &from,
         continue;
       last = static_cast<uint8_t>(position);
       entryOf[position] = static_cast<uint8_t>(count);
-      packed[window.placeOfEntry(count++)] = last;
+      lists[window.placeOfEntry(count++)] = last;
     }
     // Entries that no index names are read all the same.
     for (; count < window.entries(); ++count)
-      packed[window.placeOfEntry(count)] = last;
+      lists[window.placeOfEntry(count)] = last;
     window.forEachIndex([&](int64_t place, int64_t condensed) {
       packed[place] = entryOf[from.indices[condensed]];
     });
@@ -90,12 +88,13 @@ void nm::detail::packIndicesAndLists(const CondensedView &from,
 }
 
 void nm::detail::unpackIndicesAndLists(const uint8_t *packed,
+                                       const uint8_t *lists,
                                        const PanelPacking &packing,
                                        const Pattern &pattern, int64_t k,
                                        int64_t n, uint8_t *indices) {
   forEachTileWindow(pattern, packing, k, n, [&](const TileWindow &window) {
     window.forEachIndex([&](int64_t place, int64_t condensed) {
-      indices[condensed] = packed[window.placeOfEntry(packed[place])];
+      indices[condensed] = lists[window.placeOfEntry(packed[place])];
     });
   });
 }

@@ -9,12 +9,12 @@ namespace nm::detail {
 
 /// packIndices to memory that is zero, for a packing with col_info.
 void packIndicesAndLists(const CondensedView &from, const PanelPacking &packing,
-                         uint8_t *packed);
+                         uint8_t *packed, uint8_t *lists);
 
 /// unpackIndices of such.
-void unpackIndicesAndLists(const uint8_t *packed, const PanelPacking &packing,
-                           const Pattern &pattern, int64_t k, int64_t n,
-                           uint8_t *indices);
+void unpackIndicesAndLists(const uint8_t *packed, const uint8_t *lists,
+                           const PanelPacking &packing, const Pattern &pattern,
+                           int64_t k, int64_t n, uint8_t *indices);
 
 } // namespace nm::detail
 

@@ -313,13 +313,13 @@ private:
 } // namespace
 
 void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
-                     uint8_t *packed) {
+                     uint8_t *packed, uint8_t *lists) {
   const Pattern &pattern = from.pattern;
   auto [panels, rows, bytes] = packing.indexShape(pattern, from.k, from.n);
   int64_t blocks = pattern.blockColumns(from.n);
   std::fill_n(packed, panels * rows * bytes, uint8_t(0));
-  if (packing.colInfo != 0)
-    return packIndicesAndLists(from, packing, packed);
+  if (packing.hasLists())
+    return packIndicesAndLists(from, packing, packed, lists);
   IndexRow row(pattern, packing);
   forEachGroup(pattern, packing, from.k, from.n,
                [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
@@ -331,9 +331,10 @@ void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
 
 void nm::unpackIndices(const uint8_t *packed, const PanelPacking &packing,
                        const Pattern &pattern, int64_t k, int64_t n,
-                       uint8_t *indices) {
-  if (packing.colInfo != 0)
-    return unpackIndicesAndLists(packed, packing, pattern, k, n, indices);
+                       uint8_t *indices, const uint8_t *lists) {
+  if (packing.hasLists())
+    return unpackIndicesAndLists(packed, lists, packing, pattern, k, n,
+                                 indices);
   auto [panels, rows, bytes] = packing.indexShape(pattern, k, n);
   int64_t blocks = pattern.blockColumns(n);
   IndexRow row(pattern, packing);

@@ -24,7 +24,7 @@ static int64_t weightBytes(const std::vector<Argument> &args) {
   int64_t bytes = 0;
   for (const Argument &arg : args)
     if (arg.weight)
-      bytes += arg.weight->values.bytes() + arg.weight->indices.bytes();
+      bytes += arg.weight->bytes();
   return bytes;
 }
 

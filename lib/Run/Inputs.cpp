@@ -234,6 +234,6 @@ int64_t Inputs::bytes() const {
   for (const auto &[arg, tensor] : tensors)
     sum += tensor.bytes();
   for (const auto &[arg, weight] : weights)
-    sum += weight.values.bytes() + weight.indices.bytes();
+    sum += weight.bytes();
   return sum;
 }

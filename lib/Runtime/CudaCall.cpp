@@ -73,8 +73,7 @@ Status Function::callOnCuda(const std::vector<Argument> &args,
   Descriptors descriptors;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].weight) {
-      descriptors.add(args[i].weight->values);
-      descriptors.add(args[i].weight->indices);
+      descriptors.add(*args[i].weight);
       continue;
     }
     Result<Tensor> staged = staging.stageArgument(

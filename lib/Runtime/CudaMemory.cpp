@@ -167,5 +167,13 @@ Result<Weight> nm::uploadWeight(const Weight &weight, Device device) {
   auto indices = upload(weight.indices, device);
   if (!indices)
     return indices.error();
-  return Weight{(*values)->tensor(), (*indices)->tensor(), *values, *indices};
+  Weight uploaded{(*values)->tensor(), (*indices)->tensor(), *values, *indices};
+  if (!weight.lists)
+    return uploaded;
+  auto lists = upload(*weight.lists, device);
+  if (!lists)
+    return lists.error();
+  uploaded.lists = (*lists)->tensor();
+  uploaded.listsOwner = *lists;
+  return uploaded;
 }

@@ -43,13 +43,23 @@ static Error mismatch(const std::string &place, const std::string &expected,
 
 static Status checkParts(const std::string &place, const char *form,
                          const Weight &weight, const TensorType &values,
-                         const TensorType &indices) {
+                         const TensorType &indices,
+                         const std::optional<TensorType> &lists = {}) {
   if (!matches(weight.values, values) || !weight.values.isPassable())
     return mismatch(place, std::string(form) + " values " + values.str(),
                     weight.values);
   if (!matches(weight.indices, indices) || !weight.indices.isPassable())
     return mismatch(place, std::string(form) + " indices " + indices.str(),
                     weight.indices);
+  if (lists && !weight.lists)
+    return Error{place + ": expected " + form + " lists " + lists->str() +
+                 ", but got none"};
+  if (!lists && weight.lists)
+    return mismatch(place, std::string(form) + " weights without lists",
+                    *weight.lists);
+  if (lists && (!matches(*weight.lists, *lists) || !weight.lists->isPassable()))
+    return mismatch(place, std::string(form) + " lists " + lists->str(),
+                    *weight.lists);
   return Status::success();
 }
 
@@ -86,7 +96,7 @@ Status Function::checkArgument(size_t i, const Argument &arg) const {
     return status;
   if (const PackedWeightInfo *packed = packedInfo(i))
     return checkParts(place("argument", i), "packed", *arg.weight,
-                      packed->values, packed->indices);
+                      packed->values, packed->indices, packed->lists);
   return checkParts(place("argument", i), "condensed", *arg.weight,
                     condensedValuesType(type), condensedIndicesType(type));
 }
@@ -221,8 +231,7 @@ Status Function::callOnHost(const std::vector<Argument> &args,
   };
   for (const Argument &arg : args) {
     if (arg.weight) {
-      descriptors.add(arg.weight->values);
-      descriptors.add(arg.weight->indices);
+      descriptors.add(*arg.weight);
       continue;
     }
     if (Status status = stage(arg.tensor, /*isApart=*/true); !status)
@@ -297,19 +306,16 @@ Function::packOnHost(std::vector<Weight> condensed) const {
     return i;
   };
   Descriptors descriptors;
-  for (const PackedWeightInfo &info : loadTimePack->weights) {
-    const Weight &weight = condensed[position(info.arg)];
-    descriptors.add(weight.values);
-    descriptors.add(weight.indices);
-  }
+  for (const PackedWeightInfo &info : loadTimePack->weights)
+    descriptors.add(condensed[position(info.arg)]);
   std::vector<Weight> packed;
   for (const PackedWeightInfo &info : loadTimePack->weights) {
-    Result<Weight> weight = allocateWeight(info.values, info.indices);
+    Result<Weight> weight =
+        allocateWeight(info.values, info.indices, info.lists);
     if (!weight)
       return Error{place("argument", info.arg) + ": " + weight.error().message};
     packed.push_back(std::move(*weight));
-    descriptors.add(packed.back().values);
-    descriptors.add(packed.back().indices);
+    descriptors.add(packed.back());
   }
   if (Status status = invoke(packEntry, descriptors); !status)
     return Error{"@" + functionName + ".pack: " + status.error().message};

@@ -21,6 +21,10 @@ void Descriptors::add(const Tensor &tensor) {
   words.insert(words.end(), strides.begin(), strides.end());
 }
 
+void Descriptors::add(const Weight &weight) {
+  weight.forEachPart([this](const Tensor &part) { add(part); });
+}
+
 std::vector<void *> Descriptors::pointers() {
   std::vector<void *> result;
   for (size_t start : starts)

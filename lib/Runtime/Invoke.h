@@ -4,6 +4,7 @@
 #define NM_LIB_RUNTIME_INVOKE_H
 
 #include "nm/Runtime/Tensor.h"
+#include "nm/Runtime/Weight.h"
 
 #include <cstdint>
 #include <vector>
@@ -15,6 +16,8 @@ namespace nm {
 class Descriptors {
 public:
   void add(const Tensor &tensor);
+  /// One for each part.
+  void add(const Weight &weight);
 
   size_t count() const { return starts.size(); }
   /// One pointer per descriptor; valid until the next add.

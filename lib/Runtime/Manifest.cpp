@@ -164,6 +164,8 @@ static PackInfo readPack(JsonReader json, const Signature &signature) {
       arg.fail("expected each argument once");
     info.values = readStaticType(weight.member("values"));
     info.indices = readStaticType(weight.member("indices"));
+    if (JsonReader lists = weight.optionalMember("lists"))
+      info.lists = readStaticType(lists);
     pack.weights.push_back(std::move(info));
   }
   return pack;
@@ -251,10 +253,11 @@ Result<Manifest> Manifest::parse(std::string_view text) {
   Manifest manifest;
   JsonReader versionEntry = json.member("version");
   int64_t version = versionEntry.integer();
-  if (version != kManifestVersion)
+  if (version < kOldestManifestVersion || version > kManifestVersion)
     versionEntry.fail(
-        "expected version " + std::to_string(kManifestVersion) +
-        ", but got version " + std::to_string(version) +
+        "expected version " + std::to_string(kOldestManifestVersion) + " to " +
+        std::to_string(kManifestVersion) + ", but got version " +
+        std::to_string(version) +
         ": the module comes from another release of the compiler");
   manifest.target = json.member("target").text();
   if (JsonReader features = json.optionalMember("processor_features"))

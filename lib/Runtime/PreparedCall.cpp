@@ -53,8 +53,7 @@ Result<PreparedCall> Function::prepare(std::vector<Argument> args,
   };
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].weight) {
-      descriptors.add(args[i].weight->values);
-      descriptors.add(args[i].weight->indices);
+      descriptors.add(*args[i].weight);
       continue;
     }
     add(signature->args[i], args[i].tensor);

@@ -54,7 +54,8 @@ static DenseView denseView(const TensorType &type, const Tensor &tensor) {
 }
 
 Result<Weight> nm::allocateWeight(const TensorType &values,
-                                  const TensorType &indices) {
+                                  const TensorType &indices,
+                                  const std::optional<TensorType> &lists) {
   Result<Buffer> valueBuffer = Buffer::allocate(values.element, values.shape);
   if (!valueBuffer)
     return valueBuffer.error();
@@ -63,8 +64,17 @@ Result<Weight> nm::allocateWeight(const TensorType &values,
     return indexBuffer.error();
   auto ownValues = std::make_shared<Buffer>(std::move(*valueBuffer));
   auto ownIndices = std::make_shared<Buffer>(std::move(*indexBuffer));
-  return Weight{ownValues->tensor(), ownIndices->tensor(), ownValues,
+  Weight weight{ownValues->tensor(), ownIndices->tensor(), ownValues,
                 ownIndices};
+  if (lists) {
+    Result<Buffer> listBuffer = Buffer::allocate(lists->element, lists->shape);
+    if (!listBuffer)
+      return listBuffer.error();
+    auto ownLists = std::make_shared<Buffer>(std::move(*listBuffer));
+    weight.lists = ownLists->tensor();
+    weight.listsOwner = ownLists;
+  }
+  return weight;
 }
 
 namespace {

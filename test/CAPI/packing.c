@@ -216,12 +216,13 @@ static void runCase(MlirContext context, const Case *c) {
           "to find the packed shape");
   size_t valueBytes = product3(shape.values) *
                       (mlirTypeIsAF32(shape.elementType) ? 4 : 2),
-         indexBytes = product3(shape.indices);
+         indexBytes = product3(shape.indices),
+         listBytes = product3(shape.lists);
   char *values = malloc(valueBytes);
-  uint8_t *indices = malloc(indexBytes);
+  uint8_t *indices = malloc(indexBytes), *lists = malloc(listBytes + 1);
   require(mlirLogicalResultIsSuccess(
               nmPackedFormAttrPack(form, pattern, element, kK, kN, w.values,
-                                   w.indices, values, indices)),
+                                   w.indices, values, indices, lists)),
           "to pack");
 
   Pass pack[] = {{ref("nm-pack-weights"), 0, NULL},
@@ -232,17 +233,28 @@ static void runCase(MlirContext context, const Case *c) {
   require(isConstant(product, "values", values, valueBytes) &&
               isConstant(product, "indices", indices, indexBytes),
           "to pack as the pass does");
+  require(nmOperationGetNumOperands(product, ref("lists")) ==
+                  (listBytes != 0) &&
+              (!listBytes || isConstant(product, "lists", lists, listBytes)),
+          "to list rows as the pass does");
+  if (listBytes)
+    require(mlirLogicalResultIsFailure(
+                nmPackedFormAttrPack(form, pattern, element, kK, kN, w.values,
+                                     w.indices, values, indices, NULL)),
+            "to refuse to drop lists");
   print(nmAttributeGetMnemonic(schedule), stdout);
   printf(": ");
   mlirAttributePrint(form, print, stdout);
-  printf(" as nm-pack-weights\n");
+  printf(listBytes ? " with lists as nm-pack-weights\n"
+                   : " as nm-pack-weights\n");
   w.indices[0] = (uint8_t)c->m;
   require(mlirLogicalResultIsFailure(
               nmPackedFormAttrPack(form, pattern, element, kK, kN, w.values,
-                                   w.indices, values, indices)),
+                                   w.indices, values, indices, lists)),
           "to refuse an index");
   free(values);
   free(indices);
+  free(lists);
   free(w.values);
   free(w.indices);
   mlirModuleDestroy(module);
@@ -289,8 +301,8 @@ int main(void) {
   // CHECK: vector: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: vector: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: simt: #nm.packing<{{.*}}> as nm-pack-weights
-  // CHECK: simt: #nm.packing<{{.*}}col_info{{.*}}> as nm-pack-weights
-  // CHECK: mma_sync: #nm.packing<{{.*}}> as nm-pack-weights
+  // CHECK: simt: #nm.packing<{{.*}}col_info{{.*}}> with lists as
+  // nm-pack-weights CHECK: mma_sync: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: mma_sp: #nm.sparse_operand<mma> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: wgmma_sp: #nm.sparse_operand<wgmma> as nm-pack-weights

@@ -23,11 +23,11 @@
 // (T/P)*G units of a tile's columns keep at most R = E*N < M units of a window
 // between them: the list of a window has R positions, ascending, the last one
 // repeated up to R, and an index is a place in the list. Lists have as many
-// entries as there are indices, and lie in panels of their own after the T/P
-// of their tile: indices are [ceil(panels / (T/P))*2*(T/P) x u x G], where the
-// last tile is filled up. Entry j of window w's list is in panel j % (T/P) of
-// those: threads that read neighbouring entries differ in the panel only. With
-// i = j / (T/P), it is in row w*N + i/G, byte i % G.
+// entries as there are indices, and are an array of their own. Both are
+// [ceil(panels / (T/P))*(T/P) x u x G], where the last tile is filled up. Entry
+// j of window w's list is in panel j % (T/P) of its tile: threads that read
+// neighbouring entries differ in the panel only. With i = j / (T/P), it is in
+// row w*N + i/G, byte i % G.
 //
 // Weights that wgmma reads from shared memory, where one copy puts a tile of
 // them, are stored as it wants them there (PTX ISA, "Asynchronous Warpgroup
@@ -153,12 +153,14 @@ struct PanelPacking {
   int64_t unitsOfList(const Pattern &pattern) const {
     return panelsOfTile() * groups(pattern) * pattern.n;
   }
-  /// The panels of indices, and lists, beside `panels` of values.
+  /// Whether weights have lists of rows beside their values and indices.
+  bool hasLists() const { return colInfo != 0; }
+  /// The panels of indices, and of lists, beside `panels` of values.
   int64_t indexPanelsOf(int64_t panels) const {
-    if (colInfo == 0)
+    if (!hasLists())
       return panels;
     int64_t ofTile = panelsOfTile();
-    return (panels + ofTile - 1) / ofTile * 2 * ofTile;
+    return (panels + ofTile - 1) / ofTile * ofTile;
   }
   /// Columns that packed weights can be cut at.
   int64_t columnStep(const Pattern &pattern) const {
@@ -180,7 +182,8 @@ struct PanelPacking {
     return {panels(pattern, n), chunkRowsOf(pattern, pattern.unitRows(k)),
             panel * chunkRows};
   }
-  /// [panels, u', s], in bytes, with the panels of lists.
+  /// [panels, u', s], in bytes; with lists, those of whole tiles. The lists
+  /// have the same shape.
   std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
     return {indexPanelsOf(panels(pattern, n)),
@@ -216,20 +219,22 @@ private:
 void packValues(const CondensedView &from, const PanelPacking &packing,
                 void *packed);
 /// Writes the packed indices of `from` to `packed`, indexShape bytes. Bits
-/// that no group owns are zero. The indices must satisfy verifyIndices. With
-/// col_info, the lists of rows are written too, and indices are places in them.
+/// that no group owns are zero. The indices must satisfy verifyIndices. Where
+/// the packing has lists of rows, they are written to `lists`, indexShape bytes
+/// too, and indices are places in them.
 void packIndices(const CondensedView &from, const PanelPacking &packing,
-                 uint8_t *packed);
+                 uint8_t *packed, uint8_t *lists = nullptr);
 
 /// The inverse: writes `to.values` [condensedRows(k) x paddedColumns(n)] from
 /// packed values of type `to.type`.
 void unpackValues(const void *packed, const PanelPacking &packing,
                   const Pattern &pattern, ElementType type, int64_t k,
                   int64_t n, void *values);
-/// The inverse: writes indices [unitRows(k) x blockColumns(n)].
+/// The inverse: writes indices [unitRows(k) x blockColumns(n)], of `lists`
+/// where the packing has them.
 void unpackIndices(const uint8_t *packed, const PanelPacking &packing,
                    const Pattern &pattern, int64_t k, int64_t n,
-                   uint8_t *indices);
+                   uint8_t *indices, const uint8_t *lists = nullptr);
 
 /// The bytes of the word of a string of `bytes` that begins at `offset`.
 int64_t indexWordBytes(int64_t bytes, int64_t offset);

@@ -2,7 +2,7 @@
 //
 // A compiled module exports `nm_manifest`, a NUL-terminated JSON text:
 //
-//   { "version": 1, "target": "cpu",
+//   { "version": 2, "target": "cpu",
 //     "processor_features": ["avx2", "fma"],
 //     "functions": [ {
 //       "name": "ffn",
@@ -36,21 +36,22 @@
 //       "flops": 0, "flops_per_row": 32768, "constant_bytes": 0 } ] }
 //
 // A size of -1 is dynamic. `symbol` takes one pointer to a memref descriptor
-// per argument, two (values, indices) for an encoded one, and then one per
-// result, which the caller allocates. `dims` gives each size of a result, as a
-// number or as an argument's dimension; it may be left out where the shape is
-// static. `pack` takes the condensed (values, indices) of each listed weight
-// in order and then their packed forms, which the caller allocates; from then
-// on the packed pairs are passed in place of the condensed ones. `reference`
-// is the same function in float64 on dense weights; its arguments and results
+// per argument, two (values, indices) for an encoded one that is not packed,
+// and then one per result, which the caller allocates. `dims` gives each size
+// of a result, as a number or as an argument's dimension; it may be left out
+// where the shape is static. `pack` takes the condensed (values, indices) of
+// each listed weight in order and then their packed forms, which the caller
+// allocates; from then on the packed parts are passed in place of the condensed
+// ones. They are (values, indices), and "lists" behind them where the packed
+// form has lists of rows, of a type as that of "indices". `reference` is the
+// same function in float64 on dense weights; its arguments and results
 // correspond to the function's one by one. Operations of one call are `flops`
 // plus `flops_per_row` times the first dynamic size among the arguments;
 // `constant_bytes` are read from the module itself. `ops` are the products,
 // with the fields of #nm.record, which are absent where they are there, and the
 // schedule as text and by its parameters; a CPU's have "threads" and "lanes" in
-// place of "chip". `encoding`, `equal_dims`,
-// `pack`, `reference`, `ops`, `processor_features` and the three counts may be
-// absent or null.
+// place of "chip". `encoding`, `equal_dims`, `pack`, `reference`, `ops`,
+// `processor_features` and the three counts may be absent or null.
 //
 // A compiled function never writes to its arguments, takes row-major memory
 // aligned to the element, and may be called from several threads at once.
@@ -95,7 +96,9 @@
 namespace nm {
 
 /// The version of the manifest that this runtime reads.
-inline constexpr int64_t kManifestVersion = 1;
+/// Version 1, which is read too, has no "lists": they stand behind the indices
+/// of their tile, where only the module's own code looks for them.
+inline constexpr int64_t kManifestVersion = 2, kOldestManifestVersion = 1;
 inline constexpr int64_t kDynamicSize = -1;
 
 /// The encoding of a weight: its pattern, and where k is in its type.
@@ -138,6 +141,7 @@ struct PackedWeightInfo {
   int64_t arg = 0;
   TensorType values;
   TensorType indices;
+  std::optional<TensorType> lists;
 };
 
 struct PackInfo {

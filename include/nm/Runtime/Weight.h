@@ -9,17 +9,36 @@
 #include "nm/Runtime/Tensor.h"
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace nm {
 
-/// The two parts of an encoded argument, condensed at first and packed once
+/// The parts of an encoded argument, condensed at first and packed once
 /// Function::pack has run, with whoever owns their memory.
 struct Weight {
   Tensor values;
   Tensor indices;
   std::shared_ptr<void> valuesOwner;
   std::shared_ptr<void> indicesOwner;
+  /// Lists of rows, of packed weights whose form has them.
+  std::optional<Tensor> lists = {};
+  std::shared_ptr<void> listsOwner = {};
+
+  /// Calls `fn` with each part there is, in the order that functions take them.
+  template <typename Fn>
+  void forEachPart(Fn fn) const {
+    fn(values);
+    fn(indices);
+    if (lists)
+      fn(*lists);
+  }
+  /// Of all parts.
+  int64_t bytes() const {
+    int64_t sum = 0;
+    forEachPart([&](const Tensor &part) { sum += part.bytes(); });
+    return sum;
+  }
 };
 
 /// k and n of the encoded `type`, whichever order its sizes are in.
@@ -31,8 +50,9 @@ NM_RUNTIME_API TensorType condensedValuesType(const TensorType &type);
 NM_RUNTIME_API TensorType condensedIndicesType(const TensorType &type);
 
 /// Memory for the parts of a weight, which have these types.
-NM_RUNTIME_API Result<Weight> allocateWeight(const TensorType &values,
-                                             const TensorType &indices);
+NM_RUNTIME_API Result<Weight>
+allocateWeight(const TensorType &values, const TensorType &indices,
+               const std::optional<TensorType> &lists = {});
 
 /// Compresses `dense`, a tensor of `type` with zeros in it, to memory of its
 /// own. Refuses one that breaks the pattern; errors begin with `name`.

@@ -103,9 +103,9 @@ static Value createSpMV(OpBuilder &builder, Location loc,
                         const CondensedWeight &weight, Arithmetic arithmetic) {
   return SpMVOp::create(builder, loc, contraction.output.getType(),
                         weight.pattern, contraction.activations, weight.values,
-                        weight.indices, /*epilogueOperands=*/ValueRange(),
-                        contraction.output, PackingAttr(),
-                        ScheduleAttrInterface(), arithmetic,
+                        weight.indices, /*lists=*/Value(),
+                        /*epilogueOperands=*/ValueRange(), contraction.output,
+                        PackingAttr(), ScheduleAttrInterface(), arithmetic,
                         /*epilogue_maps=*/builder.getArrayAttr({}),
                         /*epiloguesCount=*/0)
       ->getResult(0);
@@ -131,7 +131,7 @@ static Value createSpMM(OpBuilder &builder, Location loc,
   }
   Value result =
       SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
-                     weight.values, weight.indices,
+                     weight.values, weight.indices, /*lists=*/Value(),
                      /*epilogueOperands=*/ValueRange(), c, layout.transposeA,
                      layout.transposeC, PackingAttr(), ScheduleAttrInterface(),
                      arithmetic, /*epilogue_maps=*/builder.getArrayAttr({}),

@@ -7,19 +7,18 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-SmallVector<Value> ColInfo::place(Value tile, Value window, Value number,
-                                  int64_t firstPanel) {
+SmallVector<Value> ColInfo::place(Value tile, Value window, Value number) {
   int64_t panels = packing.panelsOfTile(), groups = packing.groups(pattern);
-  Value panel = emitter.add(
-      emitter.add(emitter.mul(tile, 2 * panels), emitter.rem(number, panels)),
-      firstPanel);
+  Value panel =
+      emitter.add(emitter.mul(tile, panels), emitter.rem(number, panels));
   Value inPanel = emitter.div(number, panels);
   Value row =
       emitter.add(emitter.mul(window, pattern.n), emitter.div(inPanel, groups));
   return {panel, row, emitter.rem(inPanel, groups)};
 }
 
-Value ColInfo::loadPosition(Value indices, Value unitRow, Value column) {
+Value ColInfo::loadPosition(Value indices, Value lists, Value unitRow,
+                            Value column) {
   int64_t groups = packing.groups(pattern), panels = packing.panelsOfTile();
   Value panel = emitter.div(column, packing.panel);
   Value group = emitter.div(emitter.rem(column, packing.panel), pattern.bn);
@@ -29,10 +28,9 @@ Value ColInfo::loadPosition(Value indices, Value unitRow, Value column) {
       emitter.add(emitter.mul(emitter.rem(unitRow, pattern.n), groups), group);
   Value number =
       emitter.add(emitter.mul(inPanel, panels), emitter.rem(panel, panels));
-  Value entry = emitter.toIndex(
-      emitter.load(indices, placeOfIndex(tile, window, number)));
-  return emitter.toIndex(
-      emitter.load(indices, placeOfEntry(tile, window, entry)));
+  Value entry =
+      emitter.toIndex(emitter.load(indices, place(tile, window, number)));
+  return emitter.toIndex(emitter.load(lists, place(tile, window, entry)));
 }
 
 namespace {
@@ -96,7 +94,7 @@ Value WindowLists::useOf(Value position, Value entry) {
                                              indexOf(number), position);
         emitter.onlyIf(stands, [&] {
           emitter.store(toByte(entry), op.getPackedIndices(),
-                        lists.placeOfIndex(tile, window, number));
+                        lists.place(tile, window, number));
         });
         return emitter.either(used, stands);
       });
@@ -107,7 +105,7 @@ void WindowLists::emit() {
   Value zero = emitter.index(0);
   emitter.forEach(entries, [&](ValueRange number) {
     emitter.store(toByte(zero), op.getPackedIndices(),
-                  lists.placeOfIndex(tile, window, number[0]));
+                  lists.place(tile, window, number[0]));
   });
   // The entries so far, and the position that is the last of them.
   SmallVector<Value> found = emitter.carry(
@@ -115,17 +113,16 @@ void WindowLists::emit() {
       [&](Value position, ValueRange carried) -> SmallVector<Value> {
         Value used = useOf(position, carried[0]);
         emitter.onlyIf(used, [&] {
-          emitter.store(toByte(position), op.getPackedIndices(),
-                        lists.placeOfEntry(tile, window, carried[0]));
+          emitter.store(toByte(position), op.getPackedLists(),
+                        lists.place(tile, window, carried[0]));
         });
         return {choose(used, emitter.add(carried[0], 1), carried[0]),
                 choose(used, position, carried[1])};
       });
   // Entries that no index names are read all the same.
   emitter.forEach(emitter.sub(entries, found[0]), [&](ValueRange number) {
-    emitter.store(
-        toByte(found[1]), op.getPackedIndices(),
-        lists.placeOfEntry(tile, window, emitter.add(found[0], number[0])));
+    emitter.store(toByte(found[1]), op.getPackedLists(),
+                  lists.place(tile, window, emitter.add(found[0], number[0])));
   });
 }
 
@@ -133,7 +130,7 @@ void mlir::nm::emitIndicesAndLists(LoopEmitter &emitter, PackOp op) {
   ::nm::Pattern pattern = op.getPattern().getPattern();
   ::nm::PanelPacking packing = cast<PackingAttr>(op.getPacking()).getPacking();
   SmallVector<Value> sizes = emitter.sizes(op.getPackedIndices());
-  Value tiles = emitter.div(sizes[0], 2 * packing.panelsOfTile());
+  Value tiles = emitter.div(sizes[0], packing.panelsOfTile());
   Value windows = emitter.div(sizes[1], pattern.n);
   emitter.forEachInParallel({tiles, windows}, [&](ValueRange at) {
     WindowLists(emitter, op, at[0], at[1]).emit();

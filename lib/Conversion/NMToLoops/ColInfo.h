@@ -9,9 +9,9 @@
 
 namespace mlir::nm {
 
-/// The indices of packed weights with col_info. A window of a tile of columns
-/// has as many of them as its list has entries. Number i of either is in panel
-/// i % (T/P), as include/nm/Format/PackedForm.h says of entries.
+/// The indices and lists of packed weights with col_info. A window of a tile of
+/// columns has as many indices as its list has entries. Number i of either is
+/// in panel i % (T/P) of the tile, as include/nm/Format/PackedForm.h says.
 class ColInfo {
 public:
   ColInfo(LoopEmitter &emitter, const ::nm::Pattern &pattern,
@@ -19,20 +19,12 @@ public:
       : emitter(emitter), pattern(pattern), packing(packing) {}
 
   int64_t entries() const { return packing.unitsOfList(pattern); }
-  /// Where index, or entry, `number` of a window lies.
-  SmallVector<Value> placeOfIndex(Value tile, Value window, Value number) {
-    return place(tile, window, number, /*firstPanel=*/0);
-  }
-  SmallVector<Value> placeOfEntry(Value tile, Value window, Value number) {
-    return place(tile, window, number, packing.panelsOfTile());
-  }
+  /// Where index, or entry, `number` of a window lies in its array.
+  SmallVector<Value> place(Value tile, Value window, Value number);
   /// The position in its window of the unit in `unitRow` and `column`.
-  Value loadPosition(Value indices, Value unitRow, Value column);
+  Value loadPosition(Value indices, Value lists, Value unitRow, Value column);
 
 private:
-  SmallVector<Value> place(Value tile, Value window, Value number,
-                           int64_t firstPanel);
-
   LoopEmitter &emitter;
   ::nm::Pattern pattern;
   ::nm::PanelPacking packing;

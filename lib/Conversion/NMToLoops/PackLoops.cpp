@@ -22,7 +22,7 @@ public:
 
   void emit() {
     packing.tileRows != 0 ? packTiles() : packValues();
-    if (packing.colInfo != 0)
+    if (packing.hasLists())
       emitIndicesAndLists(emitter, op);
     else
       packIndices();

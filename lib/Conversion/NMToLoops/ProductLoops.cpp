@@ -19,7 +19,8 @@ public:
   ProductLoops(LoopEmitter &emitter, SparseProductOpInterface op)
       : emitter(emitter), op(op),
         weights(WeightAccess::get(emitter, op.getPattern(), op.getPackingAttr(),
-                                  op.getValues(), op.getIndices())) {}
+                                  op.getValues(), op.getIndices(),
+                                  op.getLists())) {}
 
   void emit() {
     emitter.forEachInParallel(

@@ -81,9 +81,9 @@ namespace {
 class PanelAccess : public WeightAccess {
 public:
   PanelAccess(LoopEmitter &emitter, const ::nm::Pattern &pattern,
-              PackingAttr packing, Value values, Value indices)
+              PackingAttr packing, Value values, Value indices, Value lists)
       : emitter(emitter), pattern(pattern), packing(packing), values(values),
-        indices(indices) {}
+        indices(indices), lists(lists) {}
 
   Value rows() override;
   Value value(Value row, Value column) override;
@@ -99,18 +99,22 @@ private:
   /// Null for condensed weights.
   PackingAttr packing;
   Value values, indices;
+  /// Null where there are none.
+  Value lists;
 };
 } // namespace
 
 std::unique_ptr<WeightAccess> WeightAccess::get(LoopEmitter &emitter,
                                                 const ::nm::Pattern &pattern,
                                                 PackedFormAttrInterface form,
-                                                Value values, Value indices) {
+                                                Value values, Value indices,
+                                                Value lists) {
   if (auto operand = dyn_cast_if_present<SparseOperandAttr>(form))
     return std::make_unique<SparseOperandAccess>(emitter, operand, values,
                                                  indices);
-  return std::make_unique<PanelAccess>(
-      emitter, pattern, cast_if_present<PackingAttr>(form), values, indices);
+  return std::make_unique<PanelAccess>(emitter, pattern,
+                                       cast_if_present<PackingAttr>(form),
+                                       values, indices, lists);
 }
 
 Value PanelAccess::rows() {
@@ -164,9 +168,9 @@ Value PanelAccess::unitPosition(Value row, Value column) {
   if (!packing)
     return emitter.toIndex(
         emitter.load(indices, {unitRow, emitter.div(column, pattern.bn)}));
-  if (packing.getColInfo() != 0)
+  if (lists)
     return ColInfo(emitter, pattern, packing.getPacking())
-        .loadPosition(indices, unitRow, column);
+        .loadPosition(indices, lists, unitRow, column);
   int64_t panel = packing.getPanel();
   return loadField(emitter.div(column, panel), unitRow,
                    emitter.div(emitter.rem(column, panel), pattern.bn));

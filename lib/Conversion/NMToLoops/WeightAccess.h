@@ -37,7 +37,8 @@ public:
   static std::unique_ptr<WeightAccess> get(LoopEmitter &emitter,
                                            const ::nm::Pattern &pattern,
                                            PackedFormAttrInterface form,
-                                           Value values, Value indices);
+                                           Value values, Value indices,
+                                           Value lists = {});
 
   /// w, the condensed rows.
   virtual Value rows() = 0;

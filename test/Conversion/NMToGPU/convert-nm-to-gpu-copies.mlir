@@ -61,8 +61,7 @@ func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100x
 // Four of the eight rows that threads copy at once are of one window, so that a
 // thread reads one panel of the list, in which its rounds are constants apart.
 // CHECK-LABEL: func.func @packed
-// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[I:[^:]*]]: memref<8x6x1xi8>
-// CHECK-DAG: %[[LIST:.*]] = memref.subview %[[I]][4, 0, 0] [4, 6, 1] [1, 1, 1]
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[I:[^:]*]]: memref<4x6x1xi8>, %[[LIST:[^:]*]]: memref<4x6x1xi8>
 // CHECK: %[[SLOT:.*]] = arith.divui %{{.*}}, %c16
 // CHECK: %[[WINDOW:.*]] = arith.divui %[[SLOT]], %c4
 // CHECK: %[[PANEL:.*]] = arith.remui %[[SLOT]], %c4
@@ -76,11 +75,12 @@ func.func @edge(%a: memref<?x30xf32>, %v: memref<16x100xf32>, %i: memref<16x100x
 // CHECK: %[[UNIT1:.*]] = arith.addi %[[UNIT]], %c1
 // CHECK: memref.load %[[LIST]][%[[PANEL]], %[[UNIT1]], %c0]
 // CHECK: arith.addi %[[PLACE]], %c4
-func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
+func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, defer = true, pack = true, packing = <panel = 32, index_bits = 8>>
-      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
+      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<4x6x1xi8>)
+      lists(%l : memref<4x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
@@ -98,11 +98,12 @@ func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x
 // CHECK: %[[PLACE:.*]] = arith.addi %{{.*}}, %[[PANEL]]
 // CHECK-COUNT-4: vector.load %[[A]][%{{.*}}, %{{.*}}] {alignment = 4 : i64} : memref<64x64xf32>, vector<1xf32>
 // CHECK: memref.store %{{.*}}, %{{.*}}[%[[PLACE]], %{{.*}}]
-func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
+func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, defer = true, pack = true, packing = <panel = 32, index_bits = 8>>
-      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
+      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<4x6x1xi8>)
+      lists(%l : memref<4x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
@@ -112,20 +113,21 @@ func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: m
 
 // The last rows of A and windows of weights may be missing.
 // CHECK-LABEL: func.func @packed_unit
-// CHECK-SAME: %[[A:[^:]*]]: memref<64x?xf32>, %[[V:[^:]*]]: memref<1x?x64xf32>, %[[I:[^:]*]]: memref<?x?x1xi8>
-// CHECK-DAG: %[[UNITS:.*]] = memref.dim %[[I]], %c1
-// CHECK: %[[LIST:.*]] = memref.subview %[[I]][1, 0, 0] [1, %[[UNITS]], 1] [1, 1, 1]
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x?xf32>, %[[V:[^:]*]]: memref<1x?x64xf32>, %[[I:[^:]*]]: memref<?x?x1xi8>, %[[L:[^:]*]]: memref<?x?x1xi8>
+// CHECK-DAG: %[[UNITS:.*]] = memref.dim %[[L]], %c1
+// CHECK: %[[LIST:.*]] = memref.subview %[[L]][0, 0, 0] [1, %[[UNITS]], 1] [1, 1, 1]
 // CHECK: %[[LAST:.*]] = arith.subi %[[UNITS]], %c1
 // CHECK: %[[BOUND:.*]] = arith.maxsi %[[LAST]], %c0
 // CHECK: %[[UNIT:.*]] = arith.minui %{{.*}}, %[[BOUND]]
 // CHECK: memref.load %[[LIST]][%c0, %[[UNIT]], %c0]
 // CHECK: %[[K:.*]] = memref.dim %[[A]], %c1
 // CHECK: arith.cmpi ult, %{{.*}}, %[[K]]
-func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
+func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %l: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x64> packing #nm.packing<panel = 64, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 64], warp = [32, 32], thread = [8, 4], defer = true, pack = true, packing = <panel = 64, index_bits = 8>>
       ins(%a, %v, %i : memref<64x?xf32>, memref<1x?x64xf32>, memref<?x?x1xi8>)
+      lists(%l : memref<?x?x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

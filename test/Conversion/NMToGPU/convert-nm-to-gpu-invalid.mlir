@@ -111,12 +111,13 @@ func.func @gemv_chunks(%a: memref<8x128xf32>, %v: memref<1x64x32xf32>, %i: memre
 
 // -----
 
-func.func @gemv_lists(%a: memref<8x128xf32>, %v: memref<1x12x32xf32>, %i: memref<2x12x1xi8>, %c: memref<8x32xf32>) {
+func.func @gemv_lists(%a: memref<8x128xf32>, %v: memref<1x12x32xf32>, %i: memref<1x12x1xi8>, %l: memref<1x12x1xi8>, %c: memref<8x32xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected packing without col_info for strategy gemv, but got #nm.packing<panel = 32, index_bits = 8, col_info = 32>}}
     nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 32>
       schedule #nm.gemv<block = [8, 32, 128], warp = [8, 32], thread = [8, 1]>
-      ins(%a, %v, %i : memref<8x128xf32>, memref<1x12x32xf32>, memref<2x12x1xi8>)
+      ins(%a, %v, %i : memref<8x128xf32>, memref<1x12x32xf32>, memref<1x12x1xi8>)
+      lists(%l : memref<1x12x1xi8>)
       outs(%c : memref<8x32xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
@@ -125,12 +126,13 @@ func.func @gemv_lists(%a: memref<8x128xf32>, %v: memref<1x12x32xf32>, %i: memref
 // -----
 
 func.func @simt_lists(%a: memref<32x64xf32, #gpu.address_space<workgroup>>, %v: memref<2x3x32xf32, #gpu.address_space<workgroup>>,
-                      %i: memref<4x3x1xi8>, %c: memref<64x64xf32>) {
+                      %i: memref<2x3x1xi8>, %l: memref<2x3x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%n) in (1) {
     // expected-error @+1 {{expected A's tile packed by the lists of col_info, as nm-stage-shared-memory does, but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
     nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4]>
-      ins(%a, %v, %i : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<2x3x32xf32, #gpu.address_space<workgroup>>, memref<4x3x1xi8>)
+      ins(%a, %v, %i : memref<32x64xf32, #gpu.address_space<workgroup>>, memref<2x3x32xf32, #gpu.address_space<workgroup>>, memref<2x3x1xi8>)
+      lists(%l : memref<2x3x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return

@@ -241,7 +241,7 @@ func.func @prune(%w: memref<7x6xi8>) {
 // Positions of a window in turn: units that stand there get the number of the
 // list's next entry, which is the position; the last entry is repeated.
 // CHECK-LABEL: func.func @pack_col_info
-// CHECK-SAME: %[[V:.*]]: memref<6x160xf32>, %[[I:.*]]: memref<6x5xi8>, %[[PV:.*]]: memref<5x6x32xf32>, %[[PI:.*]]: memref<16x6x1xi8>
+// CHECK-SAME: %[[V:.*]]: memref<6x160xf32>, %[[I:.*]]: memref<6x5xi8>, %[[PV:.*]]: memref<5x6x32xf32>, %[[PI:.*]]: memref<8x6x1xi8>, %[[PL:.*]]: memref<8x6x1xi8>
 // PARALLEL-LABEL: func.func @pack_col_info
 // PARALLEL: scf.parallel ({{.*}}, {{.*}}, {{.*}}) =
 // PARALLEL: scf.parallel ({{.*}}, {{.*}}) =
@@ -259,15 +259,15 @@ func.func @prune(%w: memref<7x6xi8>) {
 // CHECK: memref.store %[[ENTRY]], %[[PI]]
 // CHECK: scf.if %[[USED]]
 // CHECK: %[[BYTE:.*]] = arith.index_castui %[[POSITION]] : index to i8
-// CHECK: memref.store %[[BYTE]], %[[PI]]
+// CHECK: memref.store %[[BYTE]], %[[PL]]
 // CHECK: scf.for
 // CHECK: %[[PADDING:.*]] = arith.index_castui %[[FOUND]]#1 : index to i8
-// CHECK: memref.store %[[PADDING]], %[[PI]]
+// CHECK: memref.store %[[PADDING]], %[[PL]]
 func.func @pack_col_info(%v: memref<6x160xf32>, %i: memref<6x5xi8>, %pv: memref<5x6x32xf32>,
-                         %pi: memref<16x6x1xi8>) {
+                         %pi: memref<8x6x1xi8>, %pl: memref<8x6x1xi8>) {
   nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     ins(%v, %i : memref<6x160xf32>, memref<6x5xi8>)
-    outs(%pv, %pi : memref<5x6x32xf32>, memref<16x6x1xi8>)
+    outs(%pv, %pi : memref<5x6x32xf32>, memref<8x6x1xi8>) lists(%pl : memref<8x6x1xi8>)
   return
 }
 
@@ -275,17 +275,18 @@ func.func @pack_col_info(%v: memref<6x160xf32>, %i: memref<6x5xi8>, %pv: memref<
 
 // An index is a place in the list, which has the position.
 // CHECK-LABEL: func.func @spmm_col_info
-// CHECK-SAME: %[[A:.*]]: memref<3x64xf32>, %[[V:.*]]: memref<5x6x32xf32>, %[[I:.*]]: memref<16x6x1xi8>
+// CHECK-SAME: %[[A:.*]]: memref<3x64xf32>, %[[V:.*]]: memref<5x6x32xf32>, %[[I:.*]]: memref<8x6x1xi8>, %[[L:.*]]: memref<8x6x1xi8>
 // CHECK: %[[INDEX:.*]] = memref.load %[[I]]
 // CHECK: %[[ENTRY:.*]] = arith.index_castui %[[INDEX]] : i8 to index
 // CHECK: arith.remui %[[ENTRY]]
 // CHECK: arith.divui %[[ENTRY]]
-// CHECK: %[[POSITION:.*]] = memref.load %[[I]]
+// CHECK: %[[POSITION:.*]] = memref.load %[[L]]
 // CHECK: arith.index_castui %[[POSITION]] : i8 to index
 // CHECK: memref.load %[[A]]
-func.func @spmm_col_info(%a: memref<3x64xf32>, %v: memref<5x6x32xf32>, %i: memref<16x6x1xi8>, %c: memref<3x160xf32>) {
+func.func @spmm_col_info(%a: memref<3x64xf32>, %v: memref<5x6x32xf32>, %i: memref<8x6x1xi8>, %l: memref<8x6x1xi8>, %c: memref<3x160xf32>) {
   nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
-    ins(%a, %v, %i : memref<3x64xf32>, memref<5x6x32xf32>, memref<16x6x1xi8>) outs(%c : memref<3x160xf32>)
+    ins(%a, %v, %i : memref<3x64xf32>, memref<5x6x32xf32>, memref<8x6x1xi8>)
+      lists(%l : memref<8x6x1xi8>) outs(%c : memref<3x160xf32>)
   return
 }
 

@@ -108,7 +108,8 @@ static Buffers expectedOutputs(const FormatCase &format, Buffers &inputs) {
     break;
   case FormatOp::Pack:
     packValues(condensed, format.packing, outputs[0].data());
-    packIndices(condensed, format.packing, asIndices(outputs[1]));
+    packIndices(condensed, format.packing, asIndices(outputs[1]),
+                format.packing.hasLists() ? asIndices(outputs[2]) : nullptr);
     break;
   }
   return outputs;

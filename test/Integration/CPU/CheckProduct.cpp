@@ -15,7 +15,7 @@ namespace {
 struct Weights {
   std::vector<char> values;
   std::vector<uint8_t> indices;
-  std::vector<char> storedValues, storedIndices;
+  std::vector<char> storedValues, storedIndices, storedLists;
 };
 } // namespace
 
@@ -48,8 +48,11 @@ static Weights drawWeights(const ProductCase &product, Random &random) {
                               elementSize(product.type));
   weights.storedIndices.resize(elements(product.shapeOfIndices()));
   packValues(view, *product.packing, weights.storedValues.data());
+  if (product.hasLists())
+    weights.storedLists.resize(weights.storedIndices.size());
   packIndices(view, *product.packing,
-              reinterpret_cast<uint8_t *>(weights.storedIndices.data()));
+              reinterpret_cast<uint8_t *>(weights.storedIndices.data()),
+              reinterpret_cast<uint8_t *>(weights.storedLists.data()));
   return weights;
 }
 
@@ -168,6 +171,8 @@ std::string nm::test::checkProduct(
       product.layoutValues.makeArray(product.type, product.shapeOfValues());
   GuardedArray indices = product.layoutIndices.makeArray(
       ElementType::I8, product.shapeOfIndices());
+  GuardedArray lists = product.layoutIndices.makeArray(
+      ElementType::I8, product.shapeOfIndices());
   GuardedArray c =
       product.layoutC.makeArray(product.outputType, product.shapeOfC());
   Weights weights;
@@ -180,7 +185,12 @@ std::string nm::test::checkProduct(
         expected, product.batchSize() * product.m, product.n, operands.values);
   }
   std::vector<void *> descriptors = {a.descriptor(), values.descriptor(),
-                                     indices.descriptor(), c.descriptor()};
+                                     indices.descriptor()};
+  if (product.hasLists()) {
+    descriptors.push_back(lists.descriptor());
+    lists.setBytes(weights.storedLists);
+  }
+  descriptors.push_back(c.descriptor());
   for (GuardedArray &array : operands.arrays)
     descriptors.push_back(array.descriptor());
   values.setBytes(weights.storedValues);
@@ -195,7 +205,8 @@ std::string nm::test::checkProduct(
   if (!c.surroundingsAreUntouched())
     return "memory around C was written";
   if (a.bytes() != aBefore || values.bytes() != weights.storedValues ||
-      indices.bytes() != weights.storedIndices)
+      indices.bytes() != weights.storedIndices ||
+      (product.hasLists() && lists.bytes() != weights.storedLists))
     return "an input was written";
   return compareOutputs(asDoubles(c, product.transposeC), expected, magnitudes,
                         product.outputType);

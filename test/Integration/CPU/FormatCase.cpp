@@ -59,8 +59,13 @@ void FormatCase::drawOperands(Random &random) {
   auto packed = [&]() -> std::vector<FormatOperand> {
     auto values = packing.valueShape(pattern, k, n);
     auto indices = packing.indexShape(pattern, k, n);
-    return {operand(type, {values.begin(), values.end()}),
-            operand(ElementType::I8, {indices.begin(), indices.end()})};
+    std::vector<FormatOperand> parts = {
+        operand(type, {values.begin(), values.end()}),
+        operand(ElementType::I8, {indices.begin(), indices.end()})};
+    if (packing.hasLists())
+      parts.push_back(
+          operand(ElementType::I8, {indices.begin(), indices.end()}));
+    return parts;
   };
   switch (op) {
   case FormatOp::Compress:
@@ -113,6 +118,9 @@ static std::string names(const char *stem, size_t count) {
   return text;
 }
 
+/// Lists of rows, which stand behind the other outputs.
+static constexpr size_t kLists = 2;
+
 std::string FormatCase::operation() const {
   std::string text =
       std::string("nm.") + formatOpName(op) + " <" + pattern.str() + ">";
@@ -120,9 +128,15 @@ std::string FormatCase::operation() const {
     text += " #nm.packing<" + packing.str() + ">";
   else if (dim == 1)
     text += " dim 1";
+  std::vector<FormatOperand> outs = outputs;
+  std::string lists;
+  if (outs.size() > kLists) {
+    outs.resize(kLists);
+    lists = " lists(%out2 : " + types({outputs[kLists]}) + ")";
+  }
   return text + " ins(" + names("in", inputs.size()) + " : " + types(inputs) +
-         ") outs(" + names("out", outputs.size()) + " : " + types(outputs) +
-         ")";
+         ") outs(" + names("out", outs.size()) + " : " + types(outs) + ")" +
+         lists;
 }
 
 std::string FormatCase::function() const {

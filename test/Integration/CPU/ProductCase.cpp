@@ -261,6 +261,11 @@ std::string ProductCase::epilogueText() const {
          "    nm.yield %y : " + std::string(elementName(outputType)) + "\n  }";
 }
 
+/// They are as indices are.
+std::string ProductCase::typeOfLists() const {
+  return memrefType(ElementType::I8, shapeOfIndices(), layoutIndices);
+}
+
 std::string ProductCase::operation() const {
   std::string types =
       matrixType(*this, type, shapeOfA(), layoutA, transposeA) + ", " +
@@ -276,7 +281,10 @@ std::string ProductCase::operation() const {
     text += " packing #nm.packing<" + packing->str() + ">";
   if (!schedule.empty())
     text += " schedule #nm." + strategy + "<" + schedule + ">";
-  return text + " ins(%a, %v, %i : " + types + ") outs(%c : " +
+  text += " ins(%a, %v, %i : " + types + ")";
+  if (hasLists())
+    text += " lists(%l : " + typeOfLists() + ")";
+  return text + " outs(%c : " +
          matrixType(*this, outputType, shapeOfC(), layoutC, transposeC) + ")" +
          epilogueText();
 }
@@ -286,6 +294,7 @@ std::string ProductCase::function() const {
       "%a: " + matrixType(*this, type, shapeOfA(), layoutA, transposeA) +
       ", %v: " + memrefType(type, shapeOfValues(), layoutValues) +
       ", %i: " + memrefType(ElementType::I8, shapeOfIndices(), layoutIndices) +
+      (hasLists() ? ", %l: " + typeOfLists() : "") +
       ", %c: " + matrixType(*this, outputType, shapeOfC(), layoutC, transposeC);
   if (epilogue)
     for (size_t i = 0; i < epilogue->operands.size(); ++i)

@@ -59,8 +59,12 @@ struct ProductCase {
   std::vector<int64_t> shapeOfIndices() const;
   int64_t batchSize() const;
 
+  /// Whether the weights have lists of rows, of the shape of the indices.
+  bool hasLists() const { return packing && packing->hasLists(); }
+
 private:
   std::string operation() const;
+  std::string typeOfLists() const;
   std::string typeOfEpilogue(size_t operand) const;
   std::string epilogueText() const;
 };

@@ -238,23 +238,22 @@ TEST(PackedForm, ListsOfRows) {
   EXPECT_EQ(packing.str(), "panel = 2, index_bits = 8, col_info = 4");
   EXPECT_EQ(packing.unitsOfList(pattern), 4);
   EXPECT_EQ(packing.indexShape(pattern, 16, 4),
-            (std::array<int64_t, 3>{4, 4, 1}));
+            (std::array<int64_t, 3>{2, 4, 1}));
   // Tiles are whole: a third block makes another of them.
   EXPECT_EQ(packing.indexShape(pattern, 16, 5),
-            (std::array<int64_t, 3>{8, 4, 1}));
+            (std::array<int64_t, 3>{4, 4, 1}));
   EXPECT_EQ(packing.valueShape(pattern, 16, 5),
             (std::array<int64_t, 3>{3, 4, 2}));
   uint8_t indices[] = {1, 3, 3, 6, 0, 0, 7, 7};
-  std::vector<uint8_t> packed(16, 0xa5);
+  std::vector<uint8_t> packed(8, 0xa5), lists(8, 0xa5);
   packIndices({nullptr, indices, ElementType::F32, pattern, 16, 4}, packing,
-              packed.data());
+              packed.data(), lists.data());
   EXPECT_EQ(packed, (std::vector<uint8_t>{// Places of the first block's units.
                                           0, 1, 0, 1,
                                           // Of the second's.
-                                          1, 2, 0, 1,
-                                          // The lists, {1, 3, 6, 6} and
-                                          // {0, 7, 7, 7}, by turns in both.
-                                          1, 6, 0, 7, 3, 6, 7, 7}));
+                                          1, 2, 0, 1}));
+  // {1, 3, 6, 6} and {0, 7, 7, 7}, by turns in both panels.
+  EXPECT_EQ(lists, (std::vector<uint8_t>{1, 6, 0, 7, 3, 6, 7, 7}));
 }
 
 TEST(PackedForm, VerifiesListsOfRows) {
@@ -287,22 +286,23 @@ TEST(PackedForm, VerifiesListsOfRows) {
 /// Indices by what they and the lists say, and lists that are as short and as
 /// sorted as they can be.
 static void expectLists(const Condensed &form, const PanelPacking &packing,
-                        const std::vector<uint8_t> &packed) {
+                        const std::vector<uint8_t> &packed,
+                        const std::vector<uint8_t> &lists) {
   const Pattern &p = form.pattern;
   auto [panels, rows, groups] = packing.indexShape(p, form.k, form.n);
   int64_t ofTile = packing.colInfo / packing.panel;
   int64_t blocks = p.blockColumns(form.n);
-  for (int64_t tile = 0; tile < panels / (2 * ofTile); ++tile)
+  for (int64_t tile = 0; tile < panels / ofTile; ++tile)
     for (int64_t u0 = 0; u0 < rows; u0 += p.n) {
       std::vector<int64_t> list, places;
       for (int64_t i = 0; i < p.n * groups; ++i)
-        for (int64_t panel = ofTile; panel < 2 * ofTile; ++panel)
+        for (int64_t panel = 0; panel < ofTile; ++panel)
           list.push_back(
-              packed[((2 * tile * ofTile + panel) * rows + u0) * groups + i]);
+              lists[((tile * ofTile + panel) * rows + u0) * groups + i]);
       for (int64_t panel = 0; panel < ofTile; ++panel)
         for (int64_t i = 0; i < p.n * groups; ++i) {
           int64_t place =
-              packed[((2 * tile * ofTile + panel) * rows + u0) * groups + i];
+              packed[((tile * ofTile + panel) * rows + u0) * groups + i];
           int64_t block =
               (tile * ofTile + panel) * packing.panel / p.bn + i % groups;
           if (block >= blocks) {
@@ -340,12 +340,12 @@ TEST(PackedForm, DrawnListsAgreeWithTheDefinition) {
     SCOPED_TRACE(describe(matrix, pattern) + ", " + packing.str());
     Condensed form = compressed(matrix, pattern);
     auto [panels, rows, bytes] = packing.indexShape(pattern, form.k, form.n);
-    std::vector<uint8_t> packed(panels * rows * bytes, 0xa5);
-    packIndices(form.view(), packing, packed.data());
-    expectLists(form, packing, packed);
+    std::vector<uint8_t> packed(panels * rows * bytes, 0xa5), lists = packed;
+    packIndices(form.view(), packing, packed.data(), lists.data());
+    expectLists(form, packing, packed, lists);
     Condensed back(pattern, form.type, form.k, form.n);
     unpackIndices(packed.data(), packing, pattern, form.k, form.n,
-                  back.indices.data());
+                  back.indices.data(), lists.data());
     ASSERT_EQ(back.indices, form.indices);
     if (testing::Test::HasFailure())
       return;

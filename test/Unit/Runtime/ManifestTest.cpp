@@ -7,7 +7,7 @@
 using namespace nm;
 
 static constexpr const char *kGood = R"({
-  "version": 1, "target": "cpu", "functions": [ {
+  "version": 2, "target": "cpu", "functions": [ {
     "name": "ffn", "symbol": "_mlir_ciface_ffn",
     "args": [ {"dtype": "f32", "shape": [-1, 64]},
               {"dtype": "f32", "shape": [64, 256],
@@ -41,6 +41,21 @@ static std::string changed(const std::string &from, const std::string &to) {
 static std::string parseError(const std::string &text) {
   Result<Manifest> manifest = Manifest::parse(text);
   return manifest ? "" : manifest.error().message;
+}
+
+TEST(Manifest, ReadsListsOfRows) {
+  Result<Manifest> without = Manifest::parse(kGood);
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_FALSE(without->functions[0].pack->weights[0].lists);
+  const std::string indices = R"({"dtype": "i8", "shape": [4, 32, 16]})";
+  Result<Manifest> manifest =
+      Manifest::parse(changed(indices, indices + ", \"lists\": " + indices));
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->functions[0].pack->weights[0].lists->shape,
+            (std::vector<int64_t>{4, 32, 16}));
+  EXPECT_NE(parseError(changed(indices, indices + ", \"lists\": {}")), "");
+  // A module that an older release of the compiler made is read as it is.
+  EXPECT_EQ(parseError(changed("\"version\": 2", "\"version\": 1")), "");
 }
 
 TEST(Manifest, ReadsModulesForCuda) {
@@ -125,9 +140,10 @@ TEST(Manifest, NamesTheEntryThatIsWrong) {
   struct Case {
     const char *from, *to, *message;
   } cases[] = {
-      {"\"version\": 1", "\"version\": 2", "version: expected version 1"},
-      {"\"version\": 1", "\"version\": \"1\"", "version: expected an integer"},
-      {"\"version\": 1,", "", "version: expected this entry"},
+      {"\"version\": 2", "\"version\": 3",
+       "version: expected version 1 to 2, but got version 3"},
+      {"\"version\": 2", "\"version\": \"1\"", "version: expected an integer"},
+      {"\"version\": 2,", "", "version: expected this entry"},
       {"\"name\": \"ffn\"", "\"name\": 3",
        "functions.0.name: expected a string"},
       {"\"f32\"", "\"f33\"",

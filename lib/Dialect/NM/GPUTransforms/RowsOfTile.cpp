@@ -8,26 +8,27 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Leaves `op` its indices, and gives the lists that stand behind them.
-static RowsOfTile splitLists(SpMMOp op, const GpuTile &tile) {
+/// Takes the lists from `op`, whose indices are then those of a tile.
+static RowsOfTile takeLists(SpMMOp op, const GpuTile &tile) {
   OpBuilder builder(op);
   ::nm::Pattern pattern = op.getPattern().getPattern();
   PackingAttr lists = op.getPanelPacking();
   ::nm::PanelPacking packing = lists.getPacking();
-  Value both = op.getIndices();
-  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
-      strides(3, builder.getIndexAttr(1)),
-      sizes = memref::getMixedSizes(builder, op.getLoc(), both);
   // Tiles are filled up, so that all have as many panels.
-  sizes[0] = builder.getIndexAttr(packing.panelsOfTile());
-  auto slice = [&] {
-    return memref::SubViewOp::create(builder, op.getLoc(), both, offsets, sizes,
-                                     strides);
+  auto takeWhole = [&](Value array) -> Value {
+    if (cast<MemRefType>(array.getType()).getDimSize(0) ==
+        packing.panelsOfTile())
+      return array;
+    SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
+        strides(3, builder.getIndexAttr(1)),
+        sizes = memref::getMixedSizes(builder, op.getLoc(), array);
+    sizes[0] = builder.getIndexAttr(packing.panelsOfTile());
+    return memref::SubViewOp::create(builder, op.getLoc(), array, offsets,
+                                     sizes, strides);
   };
-  Value indices = slice();
-  offsets[0] = sizes[0];
-  Value list = slice();
-  op.getIndicesMutable().assign(indices);
+  Value list = takeWhole(op.getLists());
+  op.getIndicesMutable().assign(takeWhole(op.getIndices()));
+  op.getListsMutable().clear();
   op.setPackingAttr(
       PackingAttr::get(builder.getContext(), packing.withoutColInfo()));
   return {list, RowListAttr::get(op.getContext(), op.getPattern(), lists,
@@ -47,5 +48,5 @@ FailureOr<std::optional<RowsOfTile>> RowsOfTile::takeFrom(SpMMOp op,
   if (columns != tile.n)
     return op.emitOpError() << "expected col_info of the block tile's "
                             << tile.n << " columns, but got " << packing;
-  return std::optional<RowsOfTile>(splitLists(op, tile));
+  return std::optional<RowsOfTile>(takeLists(op, tile));
 }

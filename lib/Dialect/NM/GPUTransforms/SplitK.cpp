@@ -500,11 +500,7 @@ static SparseProductOpInterface addCInEpilogue(RewriterBase &rewriter,
   Type sumType = op.getAccumulatorType(), type = op.getCType().getElementType();
   Value empty = tensor::EmptyOp::create(
       rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()), type);
-  OperationState state(loc, op->getName());
-  state.addOperands(
-      {op.getA(), op.getValues(), op.getIndices(), op.getC(), empty});
-  state.addTypes(empty.getType());
-  state.addAttributes(op->getAttrs());
+  OperationState state = createProductState(op, op.getC(), empty);
   state.addRegion();
   auto added = cast<SparseProductOpInterface>(rewriter.create(state));
   added.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(getMapToC(op)));

@@ -42,7 +42,9 @@ narrowUnitsToPanels(RewriterBase &rewriter, SparseProductOpInterface op) {
   int64_t panels = llvm::divideCeil(op.getStaticN(), pattern.bn);
   int64_t indexPanels = packing.getPacking().indexPanelsOf(panels);
   IRMapping mapping;
-  for (Value weights : {op.getValues(), op.getIndices()}) {
+  for (Value weights : {op.getValues(), op.getIndices(), op.getLists()}) {
+    if (!weights)
+      continue;
     auto type = cast<RankedTensorType>(weights.getType());
     SmallVector<OpFoldResult> offsets(3, rewriter.getIndexAttr(0)),
         strides(3, rewriter.getIndexAttr(1)),

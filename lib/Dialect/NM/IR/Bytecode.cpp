@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::nm;
 
 /// What bytecode is written as; Bytecode.h says what each version has.
-static constexpr uint64_t kVersion = 1;
+static constexpr uint64_t kVersion = 2;
 
 namespace {
 /// Bytecode without a version has none of these.
@@ -88,12 +88,26 @@ static LogicalResult checkNames(DialectBytecodeReader &reader, OperationName op,
   return success();
 }
 
+/// Before version 2, A, two arrays of weights, C and what the maps are of were
+/// all that a product could have.
+static DictionaryAttr addOperandCounts(DictionaryAttr fields) {
+  auto maps = fields.getAs<ArrayAttr>("epilogue_maps");
+  NamedAttrList counted(fields);
+  counted.set(
+      "operandSegmentSizes",
+      DenseI32ArrayAttr::get(fields.getContext(),
+                             {1, 1, 1, 0, maps ? int32_t(maps.size()) : 0, 1}));
+  return counted.getDictionary(fields.getContext());
+}
+
 template <typename Product>
 static LogicalResult readFields(DialectBytecodeReader &reader,
                                 OperationState &state,
                                 ArrayRef<StringRef> behindPattern) {
   FailureOr<DictionaryAttr> fields = failure();
-  if (failed(reader.getDialectVersion<NMDialect>())) {
+  FailureOr<const DialectVersion *> version =
+      reader.getDialectVersion<NMDialect>();
+  if (failed(version)) {
     fields = readInOrder(reader, {"arithmetic", "epilogue_maps", "packing"},
                          behindPattern);
   } else {
@@ -104,6 +118,8 @@ static LogicalResult readFields(DialectBytecodeReader &reader,
   }
   if (failed(fields))
     return failure();
+  if (failed(version) || static_cast<const Version *>(*version)->number < 2)
+    fields = addOperandCounts(*fields);
   return Product::setPropertiesFromAttr(
       state.getOrAddProperties<typename Product::Properties>(), *fields,
       [&] { return reader.emitError(); });

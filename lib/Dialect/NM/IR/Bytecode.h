@@ -13,10 +13,13 @@ class NMDialect;
 /// | --- | --- |
 /// | none | products have their fields in the order of ODS |
 /// | 1 | products have their fields by name |
+/// | 2 | lists of rows are an operand, and products say how many they have |
 ///
 /// Attributes and types are stored as their text. Its fields have names, too,
 /// so that one that is new, and has a default, needs no new version. A version
-/// that is newer than the reader's is refused.
+/// that is newer than the reader's is refused. Older files are read; where
+/// their indices have lists of rows appended, which version 2 has not, the
+/// verifier says so.
 void addBytecodeInterface(NMDialect *dialect);
 
 } // namespace mlir::nm

@@ -191,21 +191,51 @@ Value mlir::nm::inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 // Splitting
 //===----------------------------------------------------------------------===//
 
-SparseProductOpInterface
-mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
-                               Value c) {
-  return cloneWithoutEpilogue(builder, op,
-                              {op.getA(), op.getValues(), op.getIndices(), c});
+/// A, the values, the indices and the lists, where there are any.
+static SmallVector<Value> getInputs(SparseProductOpInterface op) {
+  SmallVector<Value> inputs = {op.getA(), op.getValues(), op.getIndices()};
+  if (op.getLists())
+    inputs.push_back(op.getLists());
+  return inputs;
 }
 
-SparseProductOpInterface
-mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
-                               ArrayRef<Value> operands) {
+/// A product as `op`, but of `operands`, of which an epilogue takes so many.
+static OperationState createState(SparseProductOpInterface op,
+                                  ValueRange operands,
+                                  size_t epilogueOperands) {
   OperationState state(op.getLoc(), op->getName());
   state.addOperands(operands);
   if (isa<TensorType>(operands.back().getType()))
     state.addTypes(operands.back().getType());
   state.addAttributes(op->getAttrs());
+  state.attributes.set(
+      "operandSegmentSizes",
+      DenseI32ArrayAttr::get(op->getContext(), {1, 1, 1, op.getLists() ? 1 : 0,
+                                                int32_t(epilogueOperands), 1}));
+  return state;
+}
+
+OperationState mlir::nm::createProductState(SparseProductOpInterface op,
+                                            ValueRange epilogueOperands,
+                                            Value c) {
+  SmallVector<Value> operands = getInputs(op);
+  llvm::append_range(operands, epilogueOperands);
+  operands.push_back(c);
+  return createState(op, operands, epilogueOperands.size());
+}
+
+SparseProductOpInterface
+mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
+                               Value c) {
+  SmallVector<Value> operands = getInputs(op);
+  operands.push_back(c);
+  return cloneWithoutEpilogue(builder, op, operands);
+}
+
+SparseProductOpInterface
+mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
+                               ArrayRef<Value> operands) {
+  OperationState state = createState(op, operands, /*epilogueOperands=*/0);
   auto bare = cast<SparseProductOpInterface>(builder.create(state));
   bare.setEpilogueMapsAttr(builder.getArrayAttr({}));
   return bare;

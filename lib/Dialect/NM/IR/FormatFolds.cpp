@@ -115,8 +115,10 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
   auto valuesType = cast<RankedTensorType>(getResult(0).getType());
   auto indicesType = cast<RankedTensorType>(getResult(1).getType());
   auto condensedType = cast<RankedTensorType>(getValues().getType());
-  if (!condensedType.hasStaticShape() || !valuesType.hasStaticShape() ||
-      !indicesType.hasStaticShape())
+  if (!condensedType.hasStaticShape() ||
+      !llvm::all_of(getResultTypes(), [](Type type) {
+        return cast<RankedTensorType>(type).hasStaticShape();
+      }))
     return failure();
   std::optional<ConstantArray> values = ConstantArray::get(adaptor.getValues()),
                                indices =
@@ -135,10 +137,16 @@ LogicalResult PackOp::fold(FoldAdaptor adaptor,
     return failure();
   std::vector<char> packedValues(*valueBytes);
   std::vector<char> packedIndices(*indexBytes);
+  // Lists have as many bytes as indices.
+  std::vector<char> packedLists(getPackedLists() ? *indexBytes : 0);
   getPacking().pack(*view, packedValues.data(),
-                    reinterpret_cast<uint8_t *>(packedIndices.data()));
+                    reinterpret_cast<uint8_t *>(packedIndices.data()),
+                    reinterpret_cast<uint8_t *>(packedLists.data()));
   results.assign({getConstant(valuesType, packedValues),
                   getConstant(indicesType, packedIndices)});
+  if (getPackedLists())
+    results.push_back(getConstant(
+        cast<RankedTensorType>(getResult(2).getType()), packedLists));
   return success();
 }
 

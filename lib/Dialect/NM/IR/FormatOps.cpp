@@ -92,7 +92,8 @@ LogicalResult PackOp::verify() {
           verifyShape(*this, "packed values", packedValues, packed.values)) ||
       failed(verifyShape(*this, "packed indices",
                          cast<ShapedType>(getPackedIndices().getType()),
-                         packed.indices)))
+                         packed.indices)) ||
+      failed(verifyLists(*this, getPacking(), getPackedLists(), packed.lists)))
     return failure();
   // (C2). What is packed as terms is f32 before.
   auto packing = dyn_cast<PackingAttr>(getPacking());

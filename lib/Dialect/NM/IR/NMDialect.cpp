@@ -91,6 +91,8 @@ static constexpr KnownAttribute kOfArguments[] = {
      "an argument's number, of type i64"},
     {"nm.packed_indices_of", isArgumentNumber,
      "an argument's number, of type i64"},
+    {"nm.packed_lists_of", isArgumentNumber,
+     "an argument's number, of type i64"},
 };
 
 static LogicalResult verifyKnown(Operation *op, NamedAttribute attribute,

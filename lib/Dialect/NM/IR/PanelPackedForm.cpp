@@ -77,8 +77,11 @@ StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
   });
   int64_t indexPanels = mapSize(
       panels, [&](int64_t panels) { return panel.indexPanelsOf(panels); });
-  return {{panels, chunkRows, panel.panel * panel.chunkRows},
-          {indexPanels, indexRows, panel.bytesPerIndexRow(pattern)}};
+  StorageShape shape{{panels, chunkRows, panel.panel * panel.chunkRows},
+                     {indexPanels, indexRows, panel.bytesPerIndexRow(pattern)}};
+  if (panel.hasLists())
+    shape.lists = shape.indices;
+  return shape;
 }
 
 int64_t PackingAttr::getColumnStep(const ::nm::Pattern &pattern) const {
@@ -113,18 +116,20 @@ StorageRegion PackingAttr::getStorageRegion(OpBuilder &builder, Location loc,
         scale(indexRows, 1, panel.indexRows * pattern.bk / panel.chunkRows));
   region.values.append(
       {zero, builder.getIndexAttr(panel.panel * panel.chunkRows)});
-  // Lists stand beside the indices of their tile.
+  // The indices of a tile that has lists are filled up.
   if (int64_t ofTile = panel.panelsOfTile())
-    panels = scale(panels, ofTile, 2 * ofTile);
+    panels = scale(panels, ofTile, ofTile);
   region.indices.append(panels);
   region.indices.append(indexRows);
   region.indices.append(
       {zero, builder.getIndexAttr(panel.bytesPerIndexRow(pattern))});
+  if (panel.hasLists())
+    region.lists = region.indices;
   return region;
 }
 
 void PackingAttr::pack(const ::nm::CondensedView &weights, void *values,
-                       uint8_t *indices) const {
+                       uint8_t *indices, uint8_t *lists) const {
   ::nm::packValues(weights, getPacking(), values);
-  ::nm::packIndices(weights, getPacking(), indices);
+  ::nm::packIndices(weights, getPacking(), indices, lists);
 }

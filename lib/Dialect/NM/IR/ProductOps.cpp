@@ -89,6 +89,8 @@ static LogicalResult verifyStorage(SparseProductOpInterface op) {
   }
   if (failed(verifyShape(op, "values", op.getValuesType(), shape.values)))
     return failure();
+  if (failed(verifyLists(op, op.getPackingAttr(), op.getLists(), shape.lists)))
+    return failure();
   return verifyShape(op, "indices", op.getIndicesType(), shape.indices);
 }
 

@@ -127,7 +127,7 @@ static LogicalResult verifyEpilogueTile(SparseProductOpInterface op,
                               "takes whole sums";
 }
 
-/// The slices of A, the values and the indices that `tile` needs.
+/// The slices of A, the values, the indices and the lists that `tile` needs.
 static FailureOr<SmallVector<Operation *>>
 cutInputs(SparseProductOpInterface op, OpBuilder &builder,
           const SliceRegion &tile) {
@@ -141,10 +141,13 @@ cutInputs(SparseProductOpInterface op, OpBuilder &builder,
   StorageRegion storage = getStorageRegion(
       builder, loc, pattern, form, {tile.offsets[kLoop], tile.sizes[kLoop]},
       {tile.offsets[nLoop], tile.sizes[nLoop]});
-  return SmallVector<Operation *>{
+  SmallVector<Operation *> slices = {
       createSlice(builder, loc, op.getA(), getRegionOfA(builder, op, tile)),
       createSlice(builder, loc, op.getValues(), storage.values),
       createSlice(builder, loc, op.getIndices(), storage.indices)};
+  if (op.getLists())
+    slices.push_back(createSlice(builder, loc, op.getLists(), *storage.lists));
+  return slices;
 }
 
 static SmallVector<Value> getResults(ArrayRef<Operation *> slices) {
@@ -227,10 +230,11 @@ getLoopsOfOperand(SparseProductOpInterface op, unsigned number) {
     loops[isA ? op.getKDimOfA() : op.getNDimOfC()] = isA ? k : n;
     return loops;
   }
-  constexpr unsigned kFirstOfEpilogue = 3;
-  if (number < kFirstOfEpilogue)
+  unsigned firstOfEpilogue =
+      op->getNumOperands() - 1 - op.getEpilogueOperands().size();
+  if (number < firstOfEpilogue)
     return std::nullopt;
-  AffineMap map = getEpilogueMap(op, number - kFirstOfEpilogue);
+  AffineMap map = getEpilogueMap(op, number - firstOfEpilogue);
   SmallVector<int64_t> loops;
   for (unsigned i = 0; i < map.getNumResults(); ++i)
     loops.push_back(map.getDimPosition(i));

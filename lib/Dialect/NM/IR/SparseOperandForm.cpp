@@ -81,7 +81,7 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
 }
 
 void SparseOperandAttr::pack(const ::nm::CondensedView &weights, void *values,
-                             uint8_t *indices) const {
+                             uint8_t *indices, uint8_t *) const {
   SparseOperand operand =
       SparseOperand::of(::getOperand(*this).order, weights.type);
   ::nm::packSparseOperand(weights, operand, values, indices);

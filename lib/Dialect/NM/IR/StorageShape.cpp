@@ -27,6 +27,11 @@ RankedTensorType StorageShape::indicesType(MLIRContext *context) const {
   return RankedTensorType::get(indices, IntegerType::get(context, 8));
 }
 
+RankedTensorType StorageShape::listsType(MLIRContext *context) const {
+  return hasLists() ? RankedTensorType::get(lists, IntegerType::get(context, 8))
+                    : RankedTensorType();
+}
+
 int64_t mlir::nm::getColumnStep(const ::nm::Pattern &pattern,
                                 PackedFormAttrInterface form) {
   return form ? form.getColumnStep(pattern) : pattern.bn;

@@ -25,6 +25,29 @@ LogicalResult mlir::nm::verifyShape(Operation *op, StringRef name,
   return success();
 }
 
+LogicalResult mlir::nm::verifyLists(Operation *op, PackedFormAttrInterface form,
+                                    Value lists, ArrayRef<int64_t> expected) {
+  if (lists && !expected.empty())
+    return verifyShape(op, "lists", cast<ShapedType>(lists.getType()),
+                       expected);
+  if (!lists && expected.empty())
+    return success();
+  InFlightDiagnostic diagnostic = op->emitOpError() << "expected ";
+  if (lists)
+    diagnostic << "no lists of rows, of which ";
+  else
+    diagnostic << "lists of rows, of which ";
+  if (form)
+    diagnostic << form;
+  else
+    diagnostic << "the condensed form";
+  if (lists)
+    return diagnostic << " has none, but got " << lists.getType();
+  diagnostic << " has ";
+  llvm::interleave(expected, diagnostic, "x");
+  return diagnostic << ", but got none";
+}
+
 LogicalResult
 mlir::nm::verifyMatrixSize(function_ref<InFlightDiagnostic()> emitError,
                            int64_t k, int64_t n) {

@@ -11,6 +11,11 @@ namespace mlir::nm {
 LogicalResult verifyShape(Operation *op, StringRef name, ShapedType type,
                           ArrayRef<int64_t> expected);
 
+/// Checks that there are `lists` where a packed form has the `expected` shape
+/// for them, and that they have it, and none where that is empty.
+LogicalResult verifyLists(Operation *op, PackedFormAttrInterface form,
+                          Value lists, ArrayRef<int64_t> expected);
+
 /// Checks that k and n, where known, are no larger than the format can be.
 LogicalResult verifyMatrixSize(function_ref<InFlightDiagnostic()> emitError,
                                int64_t k, int64_t n);

@@ -224,12 +224,8 @@ SparseProductOpInterface FusedProduct::createProduct(Value yielded) {
   YieldOp::create(rewriter, loc, yielded);
   rewriter.setInsertionPoint(consumer);
   Value c = consumer.getDpsInits()[0];
-  OperationState state(loc, op->getName());
-  state.addOperands({op.getA(), op.getValues(), op.getIndices()});
-  state.addOperands(operands);
-  state.addOperands(c);
-  state.addTypes(c.getType());
-  state.addAttributes(op->getAttrs());
+  OperationState state = createProductState(op, operands, c);
+  state.location = loc;
   state.addRegion()->takeBody(region);
   auto fused = cast<SparseProductOpInterface>(rewriter.create(state));
   fused.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(maps));

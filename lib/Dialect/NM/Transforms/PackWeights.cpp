@@ -29,9 +29,17 @@ namespace {
 /// packed form.
 struct PackedWeights {
   Value values, indices;
+  /// Null where the form has none.
+  Value lists;
   PackedFormAttrInterface form;
 };
 } // namespace
+
+static Value createEmpty(OpBuilder &builder, Location loc,
+                         RankedTensorType type) {
+  return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                 type.getElementType());
+}
 
 static PackedWeights createPack(SparseProductOpInterface op) {
   OpBuilder builder(op);
@@ -41,21 +49,23 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   auto condensed = cast<RankedTensorType>(op.getValues().getType());
   StorageShape shape = form.getStorageShape(
       op.getPattern(), condensed.getDimSize(0), condensed.getDimSize(1));
-  RankedTensorType valuesType =
-      shape.valuesType(form.getPackedType(condensed.getElementType()));
-  RankedTensorType indicesType = shape.indicesType(builder.getContext());
-  Value emptyValues = tensor::EmptyOp::create(
-      builder, loc, valuesType.getShape(), valuesType.getElementType());
-  Value emptyIndices = tensor::EmptyOp::create(
-      builder, loc, indicesType.getShape(), indicesType.getElementType());
-  auto pack = PackOp::create(builder, loc, TypeRange{valuesType, indicesType},
-                             op.getPatternAttr(), form, op.getValues(),
-                             op.getIndices(), emptyValues, emptyIndices);
-  SmallVector<Value> folded;
-  if (failed(builder.tryFold(pack, folded)))
-    return {pack->getResult(0), pack->getResult(1), form};
-  pack.erase();
-  return {folded[0], folded[1], form};
+  SmallVector<Type> types = {
+      shape.valuesType(form.getPackedType(condensed.getElementType())),
+      shape.indicesType(builder.getContext())};
+  if (shape.hasLists())
+    types.push_back(shape.listsType(builder.getContext()));
+  SmallVector<Value> parts;
+  for (Type type : types)
+    parts.push_back(createEmpty(builder, loc, cast<RankedTensorType>(type)));
+  auto pack = PackOp::create(builder, loc, types, op.getPatternAttr(), form,
+                             op.getValues(), op.getIndices(), parts[0],
+                             parts[1], shape.hasLists() ? parts[2] : Value());
+  parts.clear();
+  if (succeeded(builder.tryFold(pack, parts)))
+    pack.erase();
+  else
+    parts.assign(pack->result_begin(), pack->result_end());
+  return {parts[0], parts[1], shape.hasLists() ? parts[2] : Value(), form};
 }
 
 /// Of a packed array the part that a weight of `shape` has. A form that cuts
@@ -118,6 +128,9 @@ static void takePacked(SparseProductOpInterface op,
                  takePart(builder, op.getLoc(), packed.values, shape.values));
   op->setOperand(2,
                  takePart(builder, op.getLoc(), packed.indices, shape.indices));
+  if (packed.lists)
+    op.getListsMutable().assign(
+        takePart(builder, op.getLoc(), packed.lists, shape.lists));
   splitA(op, packed.form);
   op.setPackingAttr(packed.form);
   op.setPatternAttr(PatternAttr::get(op->getContext(), pattern));
@@ -242,7 +255,7 @@ static SmallVector<LoadTimePack> findLoadTimePacks(func::FuncOp function) {
   return packs;
 }
 
-/// `@<name>.pack`: takes each condensed pair, returns each packed pair.
+/// `@<name>.pack`: takes each condensed pair, returns the packed parts of each.
 static void createPackFunction(func::FuncOp function,
                                ArrayRef<LoadTimePack> packs) {
   SmallVector<Type> inputs, results;
@@ -276,16 +289,19 @@ static void createPackFunction(func::FuncOp function,
   func::ReturnOp::create(builder, function.getLoc(), packed);
 }
 
-/// Makes `function` take the packed pairs in place of the condensed ones.
+/// What says which packed part an argument is.
+static constexpr StringLiteral kPackedParts[] = {
+    "nm.packed_values_of", "nm.packed_indices_of", "nm.packed_lists_of"};
+
+/// Makes `function` take packed parts in place of the condensed ones.
 static LogicalResult takePackedArguments(func::FuncOp function,
                                          ArrayRef<LoadTimePack> packs) {
   Builder builder(function.getContext());
   // From the last to the first, so that positions before stay as they are.
   for (const LoadTimePack &load : llvm::reverse(packs)) {
     Attribute position = function.getArgAttr(load.argument, "nm.values_of");
-    for (unsigned part : {1, 0}) {
-      NamedAttribute mark(
-          part == 0 ? "nm.packed_values_of" : "nm.packed_indices_of", position);
+    for (unsigned part = load.pack->getNumResults(); part-- > 0;) {
+      NamedAttribute mark(kPackedParts[part], position);
       Type type = load.pack->getResult(part).getType();
       if (failed(function.insertArgument(load.argument, type,
                                          builder.getDictionaryAttr(mark),
@@ -298,11 +314,12 @@ static LogicalResult takePackedArguments(func::FuncOp function,
       if (op->use_empty())
         op->erase();
   }
-  // Each pack before this one has put two arguments in front.
+  // Each pack has put its results in front of the condensed pair.
   llvm::BitVector condensed(function.getNumArguments());
-  for (auto [position, load] : llvm::enumerate(packs)) {
-    condensed.set(load.argument + 2 * position + 2);
-    condensed.set(load.argument + 2 * position + 3);
+  unsigned before = 0;
+  for (const LoadTimePack &load : packs) {
+    before += load.pack->getNumResults();
+    condensed.set(load.argument + before, load.argument + before + 2);
   }
   return function.eraseArguments(condensed);
 }

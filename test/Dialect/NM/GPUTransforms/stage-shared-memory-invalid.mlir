@@ -26,12 +26,13 @@ func.func @not_packed(%a: memref<64x32xf32>, %v: memref<2x3x32xf32>, %i: memref<
 
 // -----
 
-func.func @narrow_lists(%a: memref<64x32xf32>, %v: memref<4x3x32xf32>, %i: memref<8x3x1xi8>, %c: memref<64x128xf32>) {
+func.func @narrow_lists(%a: memref<64x32xf32>, %v: memref<4x3x32xf32>, %i: memref<4x3x1xi8>, %l: memref<4x3x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     // expected-error @+1 {{expected col_info of the block tile's 128 columns, but got #nm.packing<panel = 32, index_bits = 8, col_info = 64>}}
     nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 128, 32], warp = [64, 32], thread = [8, 8]>
-      ins(%a, %v, %i : memref<64x32xf32>, memref<4x3x32xf32>, memref<8x3x1xi8>)
+      ins(%a, %v, %i : memref<64x32xf32>, memref<4x3x32xf32>, memref<4x3x1xi8>)
+      lists(%l : memref<4x3x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

@@ -119,22 +119,21 @@ func.func @dynamic_batches(%a: memref<2x?x32xf32>, %v: memref<16x128xf32>, %i: m
 
 // -----
 
-// Of a window's 32 rows the tile's columns use 12 at most, which the list after
-// the indices names: those are copied, and become the windows of the product.
+// Of a window's 32 rows the tile's columns use 12 at most, which the list
+// names: those are copied, and become the windows of the product.
 // CHECK-LABEL: func.func @packed
-// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[I:[^:]*]]: memref<8x6x1xi8>
-// CHECK-DAG: %[[IS:.*]] = memref.subview %[[I]][0, 0, 0] [4, 6, 1] [1, 1, 1]
-// CHECK-DAG: %[[LIST:.*]] = memref.subview %[[I]][4, 0, 0] [4, 6, 1] [1, 1, 1]
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32>, %[[V:[^:]*]]: memref<4x6x32xf32>, %[[IS:[^:]*]]: memref<4x6x1xi8>, %[[LIST:[^:]*]]: memref<4x6x1xi8>
 // CHECK: %[[AS:.*]] = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
 // CHECK: nm.copy <direct> %[[A]] to %[[AS]] rows %[[LIST]] <pattern = <3:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2>
 // CHECK: nm.spmm <3:12, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8> schedule
 // CHECK-NOT: pack = true
 // CHECK-SAME: ins(%[[AS]], %{{.*}}, %[[IS]] :
-func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
+func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> transpose_a packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], prefetch = true, pack = true, packing = <panel = 32, index_bits = 8>>
-      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
+      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<4x6x1xi8>)
+      lists(%l : memref<4x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
@@ -148,11 +147,12 @@ func.func @packed(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x
 // CHECK: nm.load_tile <elements> %{{.*}} transpose rows
 // CHECK: nm.spmm <3:12, block = 1x32> transpose_a
 // CHECK-SAME: ins(%[[AS]], %
-func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<8x6x1xi8>, %c: memref<64x128xf32>) {
+func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128>
       schedule #nm.simt<block = [64, 128, 64], warp = [64, 32], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
-      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<8x6x1xi8>)
+      ins(%a, %v, %i : memref<64x64xf32>, memref<4x6x32xf32>, memref<4x6x1xi8>)
+      lists(%l : memref<4x6x1xi8>)
       outs(%c : memref<64x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
@@ -167,11 +167,12 @@ func.func @packed_row_major(%a: memref<64x64xf32>, %v: memref<4x6x32xf32>, %i: m
 // CHECK: nm.load_tile <elements> %{{.*}} transpose rows
 // CHECK: nm.spmm <1:1, block = 4x64> transpose_a packing
 // CHECK-SAME: ins(%[[AS]], %
-func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
+func.func @packed_unit(%a: memref<64x?xf32>, %v: memref<1x?x64xf32>, %i: memref<?x?x1xi8>, %l: memref<?x?x1xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     nm.spmm <2:8, block = 4x64> packing #nm.packing<panel = 64, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 64], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 64, index_bits = 8>>
       ins(%a, %v, %i : memref<64x?xf32>, memref<1x?x64xf32>, memref<?x?x1xi8>)
+      lists(%l : memref<?x?x1xi8>)
       outs(%c : memref<64x64xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

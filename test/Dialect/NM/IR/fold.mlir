@@ -111,17 +111,19 @@ func.func @pack_constant(%pv0: tensor<2x2x2xf32>, %pi0: tensor<2x2x1xi8>) -> (te
 // -----
 
 // The two columns of a tile use units 0, 1, 3 and 7 of its window: indices are
-// places in that list, which follows them. The tile of the third is filled up.
+// places in that list. The tile of the third is filled up.
 
 // CHECK-LABEL: func.func @pack_col_info
-func.func @pack_col_info(%pv0: tensor<3x2x1xf32>, %pi0: tensor<8x2x1xi8>) -> tensor<8x2x1xi8> {
-  // CHECK: %[[I:.*]] = arith.constant dense<{{\[\[}}[0], [2]], {{\[}}[1], [3]], {{\[}}[0], [3]], {{\[}}[1], [7]], {{\[}}[0], [1]], {{\[}}[0], [0]], {{\[}}[2], [6]], {{\[}}[6], [6]]]> : tensor<8x2x1xi8>
-  // CHECK: return %[[I]]
+func.func @pack_col_info(%pv0: tensor<3x2x1xf32>, %pi0: tensor<4x2x1xi8>) -> (tensor<4x2x1xi8>, tensor<4x2x1xi8>) {
+  // CHECK-DAG: %[[I:.*]] = arith.constant dense<{{\[\[}}[0], [2]], {{\[}}[1], [3]], {{\[}}[0], [1]], {{\[}}[0], [0]]]> : tensor<4x2x1xi8>
+  // CHECK-DAG: %[[L:.*]] = arith.constant dense<{{\[\[}}[0], [3]], {{\[}}[1], [7]], {{\[}}[2], [6]], {{\[}}[6], [6]]]> : tensor<4x2x1xi8>
+  // CHECK: return %[[I]], %[[L]]
   %v = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
   %i = arith.constant dense<[[0, 1, 2], [3, 7, 6]]> : tensor<2x3xi8>
-  %pv, %pi = nm.pack <2:8> #nm.packing<panel = 1, index_bits = 8, col_info = 2> ins(%v, %i : tensor<2x3xf32>, tensor<2x3xi8>)
-    outs(%pv0, %pi0 : tensor<3x2x1xf32>, tensor<8x2x1xi8>) -> tensor<3x2x1xf32>, tensor<8x2x1xi8>
-  return %pi : tensor<8x2x1xi8>
+  %pv, %pi, %pl = nm.pack <2:8> #nm.packing<panel = 1, index_bits = 8, col_info = 2> ins(%v, %i : tensor<2x3xf32>, tensor<2x3xi8>)
+    outs(%pv0, %pi0 : tensor<3x2x1xf32>, tensor<4x2x1xi8>) lists(%pi0 : tensor<4x2x1xi8>)
+    -> tensor<3x2x1xf32>, tensor<4x2x1xi8>, tensor<4x2x1xi8>
+  return %pi, %pl : tensor<4x2x1xi8>, tensor<4x2x1xi8>
 }
 
 // -----

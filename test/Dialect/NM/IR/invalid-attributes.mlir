@@ -566,5 +566,5 @@ func.func private @values_of(tensor<2xf32> {nm.values_of = -1 : i64})
 
 // -----
 
-// expected-error@+1 {{expected arguments to have nm.values_of, nm.indices_of, nm.packed_values_of, nm.packed_indices_of alone of dialect nm, but got "nm.value_of"}}
+// expected-error@+1 {{expected arguments to have nm.values_of, nm.indices_of, nm.packed_values_of, nm.packed_indices_of, nm.packed_lists_of alone of dialect nm, but got "nm.value_of"}}
 func.func private @value_of(tensor<2xf32> {nm.value_of = 0 : i64})

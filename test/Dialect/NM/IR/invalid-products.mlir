@@ -188,10 +188,55 @@ func.func @spmm_packing_c4_all(%a: memref<3x64xf32>, %v: memref<?x?x?xf32>, %i: 
 // -----
 
 // The last tile has lists too: two of 64 columns.
-func.func @spmm_packing_c4_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<6x6x1xi8>, %c: memref<3x96xf32>) {
-  // expected-error @+1 {{expected size of dim 0 of indices to be 8, but got 6}}
+func.func @spmm_packing_c4_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<3x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<3x96xf32>) {
+  // expected-error @+1 {{expected size of dim 0 of indices to be 4, but got 3}}
   nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
-    ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<6x6x1xi8>) outs(%c : memref<3x96xf32>)
+    ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<3x6x1xi8>) lists(%l : memref<4x6x1xi8>) outs(%c : memref<3x96xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_lists_shape(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<4x6x1xi8>, %l: memref<3x6x1xi8>, %c: memref<3x96xf32>) {
+  // expected-error @+1 {{expected size of dim 0 of lists to be 4, but got 3}}
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<4x6x1xi8>) lists(%l : memref<3x6x1xi8>) outs(%c : memref<3x96xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_lists_left_out(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<4x6x1xi8>, %c: memref<3x96xf32>) {
+  // expected-error @+1 {{expected lists of rows, of which #nm.packing<panel = 32, index_bits = 8, col_info = 64> has 4x6x1, but got none}}
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<4x6x1xi8>) outs(%c : memref<3x96xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_lists_of_none(%a: memref<3x64xf32>, %v: memref<3x6x32xf32>, %i: memref<3x6x1xi8>, %l: memref<4x6x1xi8>, %c: memref<3x96xf32>) {
+  // expected-error @+1 {{expected no lists of rows, of which #nm.packing<panel = 32, index_bits = 8> has none, but got 'memref<4x6x1xi8>'}}
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<3x6x32xf32>, memref<3x6x1xi8>) lists(%l : memref<4x6x1xi8>) outs(%c : memref<3x96xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_lists_of_condensed(%a: memref<3x64xf32>, %v: memref<6x96xf32>, %i: memref<6x3xi8>, %l: memref<4x6x1xi8>, %c: memref<3x96xf32>) {
+  // expected-error @+1 {{expected no lists of rows, of which the condensed form has none, but got 'memref<4x6x1xi8>'}}
+  nm.spmm <3:32, block = 1x32>
+    ins(%a, %v, %i : memref<3x64xf32>, memref<6x96xf32>, memref<6x3xi8>) lists(%l : memref<4x6x1xi8>) outs(%c : memref<3x96xf32>)
+  return
+}
+
+// -----
+
+func.func @pack_lists_left_out(%v: memref<6x64xf32>, %i: memref<6x2xi8>, %pv: memref<2x6x32xf32>, %pi: memref<2x6x1xi8>) {
+  // expected-error @+1 {{expected lists of rows, of which #nm.packing<panel = 32, index_bits = 8, col_info = 64> has 2x6x1, but got none}}
+  nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8, col_info = 64>
+    ins(%v, %i : memref<6x64xf32>, memref<6x2xi8>) outs(%pv, %pi : memref<2x6x32xf32>, memref<2x6x1xi8>)
   return
 }
 

@@ -65,16 +65,18 @@ func.func private @schedules() attributes {
 }
 
 // CHECK-LABEL: func.func @spmm_col_info
-func.func @spmm_col_info(%a: tensor<3x64xf32>, %v: tensor<2x6x32xf32>, %i: tensor<4x6x1xi8>,
+func.func @spmm_col_info(%a: tensor<3x64xf32>, %v: tensor<2x6x32xf32>, %i: tensor<2x6x1xi8>, %l: tensor<2x6x1xi8>,
                          %c: tensor<3x50xf32>) -> tensor<3x50xf32> {
-  // CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins
+  // CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>> ins({{.*}}) lists(%{{.*}} : tensor<2x6x1xi8>) outs
   %r = nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
       schedule #nm.simt<block = [64, 64, 32], warp = [32, 32], thread = [8, 4], pack = true, packing = <panel = 32, index_bits = 8>>
-      ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
+      ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<2x6x1xi8>)
+      lists(%l : tensor<2x6x1xi8>)
       outs(%c : tensor<3x50xf32>) -> tensor<3x50xf32>
   // CHECK: schedule #nm.simt<stages = 2, pack = false> ins
   %s = nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64> schedule #nm.simt<stages = 2, pack = false>
-      ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<4x6x1xi8>)
+      ins(%a, %v, %i : tensor<3x64xf32>, tensor<2x6x32xf32>, tensor<2x6x1xi8>)
+      lists(%l : tensor<2x6x1xi8>)
       outs(%r : tensor<3x50xf32>) -> tensor<3x50xf32>
   return %s : tensor<3x50xf32>
 }

@@ -105,6 +105,35 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// Lists of rows, and indices, are cut by whole tiles of the columns that share
+// them, to which the last one is filled up.
+
+// CHECK-LABEL: func.func @listed
+// CHECK-SAME: %[[A:[^:]*]]: memref<5x64xf32>, %[[V:[^:]*]]: memref<5x6x32xf32>, %[[I:[^:]*]]: memref<6x6x1xi8>, %[[L:[^:]*]]: memref<6x6x1xi8>, %[[C:[^:]*]]: memref<5x160xf32>
+func.func @listed(%a: memref<5x64xf32>, %v: memref<5x6x32xf32>, %i: memref<6x6x1xi8>, %l: memref<6x6x1xi8>, %c: memref<5x160xf32>) {
+  // CHECK: scf.for %[[N:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+  // CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+  // CHECK: %[[VT:.*]] = memref.subview %[[V]][%{{.*}}, %{{.*}}, 0] [%{{.*}}, 3, 32] [1, 1, 1]
+  // CHECK: %[[IT:.*]] = memref.subview %[[I]][%[[PANEL:.*]], %[[UNIT:.*]], 0] [%[[PANELS:.*]], 3, 1] [1, 1, 1]
+  // CHECK: %[[LT:.*]] = memref.subview %[[L]][%[[PANEL]], %[[UNIT]], 0] [%[[PANELS]], 3, 1] [1, 1, 1]
+  // CHECK: nm.spmm <3:32, block = 1x32> packing {{.*}} ins(%{{.*}}, %[[VT]], %[[IT]] : {{.*}}) lists(%[[LT]] : {{.*}}) outs(
+  nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
+    ins(%a, %v, %i : memref<5x64xf32>, memref<5x6x32xf32>, memref<6x6x1xi8>)
+    lists(%l : memref<6x6x1xi8>) outs(%c : memref<5x160xf32>)
+  return
+}
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["nm.spmm"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [0, 64, 32]
+      : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 // CHECK-LABEL: func.func @spmv_forall
 // CHECK-SAME: %[[X:.*]]: tensor<64xbf16>, %[[V:.*]]: tensor<16x48xbf16>, %[[I:.*]]: tensor<16x48xi8>, %[[Y:.*]]: tensor<48xf32>
 func.func @spmv_forall(%x: tensor<64xbf16>, %v: tensor<16x48xbf16>, %i: tensor<16x48xi8>, %y: tensor<48xf32>) -> tensor<48xf32> {

@@ -24,7 +24,7 @@ func.func @f(%a: tensor<5x64xf32>,
 // pack = true: the packed form gets lists of the rows of A that the columns of a
 // block use. A product that stages all rows has a packed form of its own.
 // CHECK-LABEL: func.func private @lists
-// CHECK: nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8, col_info = 128> {{.*}} -> tensor<5x6x32xf32>, tensor<16x6x1xi8>
+// CHECK: nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8, col_info = 128> {{.*}} -> tensor<5x6x32xf32>, tensor<8x6x1xi8>, tensor<8x6x1xi8>
 // CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, col_info = 128> schedule #nm.simt<{{.*}}pack = true, packing = <panel = 32, index_bits = 8>>
 // CHECK: nm.pack <3:32, block = 1x32> #nm.packing<panel = 32, index_bits = 8> {{.*}} -> tensor<5x6x32xf32>, tensor<5x6x1xi8>
 // CHECK: nm.spmm <3:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8> schedule
@@ -36,6 +36,31 @@ func.func private @lists(%a: tensor<64x64xf32>, %v: tensor<6x160xf32>, %i: tenso
   %s = nm.spmm <3:32, block = 1x32> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], packing = <panel = 32, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x64xf32>, tensor<6x160xf32>, tensor<6x5xi8>) outs(%r : tensor<64x160xf32>) -> tensor<64x160xf32>
   return %s : tensor<64x160xf32>
+}
+
+// -----
+
+// Lists are parts of the weights, too: arguments behind the indices, and results.
+// CHECK-LABEL: func.func @listed.pack
+// CHECK-SAME: -> (tensor<5x6x32xf32>, tensor<8x6x1xi8>, tensor<8x6x1xi8>, tensor<1x32x16xf32>, tensor<1x32x4xi8>)
+// CHECK: %[[P:.*]]:3 = nm.pack <3:32, block = 1x32> {{.*}} lists(
+// CHECK: %[[Q:.*]]:2 = nm.pack <2:4>
+// CHECK: return %[[P]]#0, %[[P]]#1, %[[P]]#2, %[[Q]]#0, %[[Q]]#1
+// CHECK-LABEL: func.func @listed(
+// CHECK-SAME: %[[V:[^:]*]]: tensor<5x6x32xf32> {nm.packed_values_of = 1 : i64}, %[[I:[^:]*]]: tensor<8x6x1xi8> {nm.packed_indices_of = 1 : i64}, %[[L:[^:]*]]: tensor<8x6x1xi8> {nm.packed_lists_of = 1 : i64}, %[[C:[^:]*]]: tensor<64x160xf32>, %[[V2:[^:]*]]: tensor<1x32x16xf32> {nm.packed_values_of = 3 : i64}, %{{.*}}: tensor<1x32x4xi8> {nm.packed_indices_of = 3 : i64}, %[[Y:[^:]*]]: tensor<16xf32>)
+// CHECK: nm.spmm {{.*}} ins(%{{.*}}, %[[V]], %[[I]] : {{.*}}) lists(%[[L]] : tensor<8x6x1xi8>) outs(%[[C]] :
+// CHECK: nm.spmv {{.*}} ins(%{{.*}}, %[[V2]], %
+func.func @listed(%a: tensor<64x64xf32>,
+                  %v: tensor<6x160xf32> {nm.values_of = 1 : i64}, %i: tensor<6x5xi8> {nm.indices_of = 1 : i64},
+                  %c: tensor<64x160xf32>,
+                  %v2: tensor<32x16xf32> {nm.values_of = 3 : i64}, %i2: tensor<32x16xi8> {nm.indices_of = 3 : i64},
+                  %y: tensor<16xf32>) -> (tensor<64x160xf32>, tensor<16xf32>) {
+  %r = nm.spmm <3:32, block = 1x32> schedule #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], pack = true, packing = <panel = 32, index_bits = 8>>
+    ins(%a, %v, %i : tensor<64x64xf32>, tensor<6x160xf32>, tensor<6x5xi8>) outs(%c : tensor<64x160xf32>) -> tensor<64x160xf32>
+  %x = tensor.extract_slice %a[0, 0] [1, 64] [1, 1] : tensor<64x64xf32> to tensor<64xf32>
+  %s = nm.spmv <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
+    ins(%x, %v2, %i2 : tensor<64xf32>, tensor<32x16xf32>, tensor<32x16xi8>) outs(%y : tensor<16xf32>) -> tensor<16xf32>
+  return %r, %s : tensor<64x160xf32>, tensor<16xf32>
 }
 
 // -----

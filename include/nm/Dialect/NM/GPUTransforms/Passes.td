@@ -292,11 +292,11 @@ def NMStageSharedMemory
     Accesses are as wide as strides and sizes allow, 16 bytes at most. Operands
     are taken to be aligned to 16 bytes.
 
-    Of packed weights with `col_info`, which `pack = true` asks for, the lists
-    that follow the tile's indices are split off. Only the rows of A that a list
-    names are copied, in its order, so that the product that is left has a window
-    of the list's R rows in place of M (or of one, where a tile's columns share
-    all units: what is staged is then what is kept).
+    Packed weights with `col_info`, which `pack = true` asks for, have lists of
+    rows. The copy of A takes them from the product: only the rows of A that a
+    list names are copied, in its order, so that the product that is left has a
+    window of the list's R rows in place of M (or of one, where a tile's columns
+    share all units: what is staged is then what is kept).
 
     Before:
     ```mlir
@@ -329,7 +329,7 @@ def NMStageSharedMemory
     ```
     With `col_info`, a copy of a k-major A is
     ```mlir
-    %list = memref.subview %i[4, 0, 0] [4, 6, 1] [1, 1, 1] : ...
+    %list = memref.subview %l[0, 0, 0] [4, 6, 1] [1, 1, 1] : ...
     %as = memref.alloc() : memref<24x64xf32, strided<[68, 1]>, #gpu.address_space<workgroup>>
     %t = nm.copy <direct> %a to %as rows %list <pattern = <3:32, block = 1x32>,
       packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 2> : ... -> !nm.token

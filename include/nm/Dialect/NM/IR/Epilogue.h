@@ -30,10 +30,17 @@ Value inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 SparseProductOpInterface
 cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op, Value c);
 
-/// The same of other operands: A, values, indices and C.
+/// The same of other operands: A, values, indices, the lists where `op` has
+/// them, and C.
 SparseProductOpInterface cloneWithoutEpilogue(OpBuilder &builder,
                                               SparseProductOpInterface op,
                                               ArrayRef<Value> operands);
+
+/// What a product like `op` is made of: A and the weights that `op` has, what
+/// its epilogue takes, and C, whose type is the result's on tensors. It has no
+/// region yet, and `op`'s maps.
+OperationState createProductState(SparseProductOpInterface op,
+                                  ValueRange epilogueOperands, Value c);
 
 /// Zeros of `type`, on tensors, that sums for `op`'s epilogue are added to: in
 /// C's memory where that has the type.

@@ -102,9 +102,9 @@ def NM_PackingAttr
     A kernel that stages only the rows of A that its columns use wants a list of
     them. `col_info` is the number of columns that share one: the indices are
     places in the list of their window, which has R = N·G·col_info/panel
-    positions in the window, ascending, the last one repeated up to R. After the
-    col_info/panel panels of each tile's indices, the last tile filled up to as
-    many, there stand as many panels of lists.
+    positions in the window, ascending, the last one repeated up to R. The lists
+    are an array of their own, of the indices' shape: of both, each tile has
+    col_info/panel panels, to which the last tile is filled up.
 
     Strategy wgmma copies weights to shared memory a tile at a time. With
     `tile_rows` they are stored as its instructions read them there: tiles of so

@@ -38,7 +38,7 @@ def NM_Dialect : Dialect {
     | a function | `nm.host` | it packs weights, on the host, when they are loaded |
     | an op of a kernel | `nm.overlays_tiles` | its memory is that of tiles which are no longer needed |
     | an argument | `nm.values_of`, `nm.indices_of` | the argument, as it was written, whose condensed part it is |
-    | an argument | `nm.packed_values_of`, `nm.packed_indices_of` | the same of packed parts |
+    | an argument | `nm.packed_values_of`, `nm.packed_indices_of`, `nm.packed_lists_of` | the same of packed parts |
 
     Bytecode has the dialect's version, and is read where that is no newer than
     the reader's.

@@ -12,6 +12,7 @@ def NM_CondensedValues : NM_Shaped<NM_WeightElement, [2]>;
 def NM_CondensedIndices : NM_Shaped<I8, [2]>;
 def NM_PackedValues : NM_Shaped<NM_WeightElement, [3]>;
 def NM_PackedIndices : NM_Shaped<I8, [3]>;
+def NM_PackedLists : NM_Shaped<I8, [3]>;
 def NM_Dim : ConfinedAttr<DefaultValuedAttr<I64Attr, "0">,
                           [IntNonNegative, IntMaxValue<1>]>;
 
@@ -162,7 +163,7 @@ def NM_PackOp : NM_Op<"pack", [
 
     Constraints:
     * (C1) inputs are in condensed form, outputs in the packed form of the same
-      weights.
+      weights. There are `lists` where that has lists of rows, and else none.
     * (C2) one element type for the values; with terms, f32 and bf16.
     * (C3) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result for each output, of its type.
@@ -172,26 +173,35 @@ def NM_PackOp : NM_Op<"pack", [
       ins(%v, %i : tensor<32x48xf32>, tensor<32x48xi8>)
       outs(%pv0, %pi0 : tensor<3x32x16xf32>, tensor<3x32x4xi8>)
       -> tensor<3x32x16xf32>, tensor<3x32x4xi8>
+    %qv, %qi, %ql = nm.pack <3:32, block = 1x32>
+      #nm.packing<panel = 32, index_bits = 8, col_info = 64>
+      ins(%w, %j : tensor<6x64xf32>, tensor<6x2xi8>)
+      outs(%qv0, %qi0 : tensor<2x6x32xf32>, tensor<2x6x1xi8>)
+      lists(%ql0 : tensor<2x6x1xi8>)
+      -> tensor<2x6x32xf32>, tensor<2x6x1xi8>, tensor<2x6x1xi8>
     ```
   }];
   let arguments = (ins NM_PatternAttr:$pattern,
                        NM_PackedFormAttrInterface:$packing,
                        NM_CondensedValues:$values, NM_CondensedIndices:$indices,
                        NM_PackedValues:$packedValues,
-                       NM_PackedIndices:$packedIndices);
+                       NM_PackedIndices:$packedIndices,
+                       Optional<NM_PackedLists>:$packedLists);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $pattern $packing
     `ins` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
     `outs` `(` $packedValues `,` $packedIndices `:` type($packedValues) `,`
                type($packedIndices) `)`
+    (`lists` `(` $packedLists^ `:` type($packedLists) `)`)?
     attr-dict (`->` type($results)^)?
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return ::mlir::MutableOperandRange(*this, /*start=*/2, /*length=*/2);
+      return ::mlir::MutableOperandRange(*this, /*start=*/2,
+                                         getNumOperands() - 2);
     }
   }];
 }

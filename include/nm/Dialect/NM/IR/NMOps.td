@@ -29,6 +29,8 @@ def NM_Output : AnyTypeOf<[RankedTensorOf<[NM_ResultElement]>,
 /// Rank 2 condensed, rank 3 packed.
 def NM_Values : NM_Shaped<NM_WeightElement, [2, 3]>;
 def NM_Indices : NM_Shaped<I8, [2, 3]>;
+/// Beside packed indices alone.
+def NM_Lists : NM_Shaped<I8, [3]>;
 
 class NM_Op<string mnemonic, list<Trait> traits = []>
     : Op<NM_Dialect, mnemonic, traits>;
@@ -61,6 +63,7 @@ def NM_EpilogueMaps : DefaultValuedAttr<AffineMapArrayAttr, "{}">;
 class NM_ProductOp<string mnemonic>
     : NM_DestinationOp<mnemonic, [
         IsolatedFromAbove,
+        AttrSizedOperandSegments,
         DeclareOpInterfaceMethods<NM_SparseProductOpInterface>,
 
         DeclareOpInterfaceMethods<PartialReductionOpInterface, [
@@ -226,7 +229,9 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       bf16, i32, i8 and f8E4M3FN.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
-      that packed form says. Every size is at most 2^40.
+      that packed form says, which may have `lists`, the rows of A that columns
+      use, beside them. There are lists where it has, and else none. Every size
+      is at most 2^40.
     * (C4) operands are all tensors or all memrefs of strided layouts; on
       tensors there is one result, of C's type.
     * (C5) an `arithmetic` other than `f32` has f32 operands, or terms of them:
@@ -237,6 +242,11 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     %r = nm.spmm <2:4>
       ins(%a, %v, %i : tensor<?x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
       outs(%c : tensor<?x48xf32>) -> tensor<?x48xf32>
+    %s = nm.spmm <3:32, block = 1x32>
+      packing #nm.packing<panel = 32, index_bits = 8, col_info = 64>
+      ins(%a, %pv, %pi : tensor<?x64xf32>, tensor<2x6x32xf32>, tensor<2x6x1xi8>)
+      lists(%pl : tensor<2x6x1xi8>)
+      outs(%d : tensor<?x64xf32>) -> tensor<?x64xf32>
     ```
 
     An `epilogue` is a region that takes each sum, in the type that products
@@ -281,6 +291,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
   let arguments = (ins NM_PatternAttr:$pattern,
                        NM_Activations:$a, NM_Values:$values,
                        NM_Indices:$indices,
+                       Optional<NM_Lists>:$lists,
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_c,
@@ -294,6 +305,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     (`arithmetic` $arithmetic^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
+    (`lists` `(` $lists^ `:` type($lists) `)`)?
     `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
     (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
                  `maps` $epilogue_maps)? $epilogues^)?
@@ -321,6 +333,7 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
   let arguments = (ins NM_PatternAttr:$pattern,
                        NM_Activations:$a, NM_Values:$values,
                        NM_Indices:$indices,
+                       Optional<NM_Lists>:$lists,
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
                        OptionalAttr<NM_PackedFormAttrInterface>:$packing,
@@ -332,6 +345,7 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
     (`arithmetic` $arithmetic^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
+    (`lists` `(` $lists^ `:` type($lists) `)`)?
     `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
     (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
                  `maps` $epilogue_maps)? $epilogues^)?

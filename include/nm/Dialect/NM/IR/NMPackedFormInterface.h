@@ -11,13 +11,19 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 
+#include <optional>
+
 namespace mlir::nm {
 
-/// The shapes of the two arrays that hold a weight; kDynamic where a size of
-/// the weight is.
+/// The shapes of the arrays that hold a weight; kDynamic where a size of the
+/// weight is.
 struct StorageShape {
   SmallVector<int64_t, 3> values;
   SmallVector<int64_t, 3> indices;
+  /// Empty where there are no lists of rows.
+  SmallVector<int64_t, 3> lists = {};
+
+  bool hasLists() const { return !lists.empty(); }
 
   /// The condensed form of B[k×n].
   static StorageShape condensed(const ::nm::Pattern &pattern, int64_t k,
@@ -25,6 +31,8 @@ struct StorageShape {
 
   RankedTensorType valuesType(Type elementType) const;
   RankedTensorType indicesType(MLIRContext *context) const;
+  /// Null where there are none.
+  RankedTensorType listsType(MLIRContext *context) const;
 };
 
 /// A range of one dimension.
@@ -48,6 +56,7 @@ struct SliceRegion {
 struct StorageRegion {
   SliceRegion values;
   SliceRegion indices;
+  std::optional<SliceRegion> lists = {};
 };
 
 } // namespace mlir::nm

@@ -8,9 +8,9 @@ include "mlir/IR/Interfaces.td"
 def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
   let cppNamespace = "::mlir::nm";
   let description = [{
-    How weights are re-laid for one schedule: `#nm.packing`, `#nm.sparse_operand`. Values and indices
-    are arrays of three dimensions. A tile of B is a rectangle of each, where
-    the form can be cut.
+    How weights are re-laid for one schedule: `#nm.packing`, `#nm.sparse_operand`. Values, indices
+    and, where a form has them, lists of rows are arrays of three dimensions. A
+    tile of B is a rectangle of each, where the form can be cut.
   }];
   let methods = [
     InterfaceMethod<"Checks that weights can have the form.",
@@ -43,11 +43,12 @@ def NM_PackedFormAttrInterface : AttrInterface<"PackedFormAttrInterface"> {
       }], "::nm::Pattern", "getPackedPattern",
       (ins "const ::nm::Pattern &":$pattern), "", "return pattern;">,
     InterfaceMethod<[{
-        Packs condensed weights on the host, to arrays of the form's shapes.
-        Loops that do the same are in convert-nm-to-loops.
+        Packs condensed weights on the host, to arrays of the form's shapes;
+        `lists` is null where it has none. Loops that do the same are in
+        convert-nm-to-loops.
       }], "void", "pack",
       (ins "const ::nm::CondensedView &":$weights, "void *":$values,
-           "uint8_t *":$indices)>,
+           "uint8_t *":$indices, "uint8_t *":$lists)>,
   ];
 }
 

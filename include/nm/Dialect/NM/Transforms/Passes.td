@@ -181,8 +181,9 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     that packed form by `nm.pack`. On constants it is folded. Weights that come
     from function arguments are packed by a function `@<name>.pack`, which runs
     once when weights are loaded: it takes the condensed (values, indices)
-    pairs and returns the packed ones, and `@<name>` takes the packed ones in
-    their place (marked `nm.packed_values_of` and `nm.packed_indices_of`). Ops
+    pairs and returns the packed parts, and `@<name>` takes these in their place
+    (marked `nm.packed_values_of`, `nm.packed_indices_of` and, where the form has
+    lists of rows, `nm.packed_lists_of`). Ops
     that share weights share the packed form of the first of them, where they
     can read it. Where a schedule says `pack = true`, the packing gets
     `col_info`, lists of the rows of A that the columns of a block tile use,
