@@ -62,3 +62,18 @@ def test_subnormal_bfloat16(target, m):
     x[:, 0] = 2.0 ** -65
     result = np.asarray(module(x, w), dtype=np.float64)
     np.testing.assert_array_equal(result, 2.0 ** -129)
+
+
+def test_subnormal_bfloat16_of_many_rows():
+    """Tiles of AMX make zeros of them, and say so; vectors do not."""
+    kind = pytest.importorskip("ml_dtypes").bfloat16
+    text = text_of(128, 256, 256, "8:32, block = 1x32").replace("f32", "bf16")
+    w, x = np.zeros((256, 256), kind), np.zeros((128, 256), kind)
+    w[0], x[:, 0] = 2.0 ** -64, 2.0 ** -65
+    for schedule in ("", "vector"):
+        module = nm.compile(text, target="cpu", schedule=schedule)
+        result = np.asarray(module(x, w), dtype=np.float64)
+        flushes = any("subnormal numbers are zero" in remark
+                      for remark in module.remarks)
+        assert not (flushes and schedule == "vector")
+        np.testing.assert_array_equal(result, 0 if flushes else 2.0 ** -129)

@@ -19,7 +19,8 @@ static void describeVectors(raw_ostream &stream, SparseProductOpInterface op,
   if (isa<AmxScheduleAttr>(op.getScheduleAttr())) {
     bool isWhole = op.getPattern().n == op.getPattern().m;
     stream << (isWhole ? ", tiles of dense weights"
-                       : ", tiles of kept rows, copied side by side");
+                       : ", tiles of kept rows, copied side by side")
+           << ", in which subnormal numbers are zero";
     return;
   }
   auto schedule = dyn_cast<VectorScheduleAttr>(op.getScheduleAttr());

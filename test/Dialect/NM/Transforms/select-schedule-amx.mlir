@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @units
 func.func @units(%a: tensor<128x4096xbf16>, %v: tensor<1024x4096xbf16> {nm.values_of = 1 : i64}, %i: tensor<1024x128xi8> {nm.indices_of = 1 : i64}, %c: tensor<128x4096xbf16>) -> tensor<128x4096xbf16> {
   // CHECK: nm.spmm <8:32, block = 1x32> schedule #nm.amx<block = [128, {{[0-9]+}}, {{[0-9]+}}], packing = <panel = 32, index_bits = 8, chunk_rows = 32, index_rows = 32>>
-  // expected-remark-re @+1 {{{{.*}}strategy amx, tiles of kept rows, copied side by side; {{.*}}; the product with its zeros skipped is faster;{{.*}}}}
+  // expected-remark-re @+1 {{{{.*}}strategy amx, tiles of kept rows, copied side by side, in which subnormal numbers are zero; {{.*}}; the product with its zeros skipped is faster;{{.*}}}}
   %r = nm.spmm <8:32, block = 1x32> ins(%a, %v, %i : tensor<128x4096xbf16>, tensor<1024x4096xbf16>, tensor<1024x128xi8>) outs(%c : tensor<128x4096xbf16>) -> tensor<128x4096xbf16>
   return %r : tensor<128x4096xbf16>
 }
@@ -21,11 +21,11 @@ func.func @units(%a: tensor<128x4096xbf16>, %v: tensor<1024x4096xbf16> {nm.value
 // Units of one column are dense for the tile unit, which is still faster than
 // vectors are with half of the work.
 // GIVEN: error: 'nm.spmm' op expected units of a multiple of 16 columns for strategy amx, but got 1
-// FALLBACK: strategy amx, tiles of dense weights; {{.*}}; falls back to dense weights, which strategy amx can multiply;
+// FALLBACK: strategy amx, tiles of dense weights, in which subnormal numbers are zero; {{.*}}; falls back to dense weights, which strategy amx can multiply;
 // CHECK-LABEL: func.func @elements
 func.func @elements(%a: tensor<128x4096xbf16>, %v: tensor<2048x4096xbf16> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<128x4096xbf16>) -> tensor<128x4096xbf16> {
   // CHECK: nm.spmm <1:1, block = 1x16> schedule #nm.amx<
-  // expected-remark-re @+1 {{{{.*}}strategy amx, tiles of dense weights; {{.*}}; falls back to dense weights, which are faster:{{.*}}}}
+  // expected-remark-re @+1 {{{{.*}}strategy amx, tiles of dense weights, in which subnormal numbers are zero; {{.*}}; falls back to dense weights, which are faster:{{.*}}}}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<128x4096xbf16>, tensor<2048x4096xbf16>, tensor<2048x4096xi8>) outs(%c : tensor<128x4096xbf16>) -> tensor<128x4096xbf16>
   return %r : tensor<128x4096xbf16>
 }
