@@ -296,6 +296,15 @@ static constexpr StringLiteral kPackedParts[] = {
 /// Makes `function` take packed parts in place of the condensed ones.
 static LogicalResult takePackedArguments(func::FuncOp function,
                                          ArrayRef<LoadTimePack> packs) {
+  // Each pack puts its results in front of the condensed pair.
+  llvm::BitVector condensed;
+  unsigned before = 0;
+  for (const LoadTimePack &load : packs) {
+    before += load.pack->getNumResults();
+    condensed.resize(load.argument + before + 2);
+    condensed.set(load.argument + before, load.argument + before + 2);
+  }
+  condensed.resize(function.getNumArguments() + before);
   Builder builder(function.getContext());
   // From the last to the first, so that positions before stay as they are.
   for (const LoadTimePack &load : llvm::reverse(packs)) {
@@ -313,13 +322,6 @@ static LogicalResult takePackedArguments(func::FuncOp function,
     for (Operation *op : llvm::reverse(load.slice))
       if (op->use_empty())
         op->erase();
-  }
-  // Each pack has put its results in front of the condensed pair.
-  llvm::BitVector condensed(function.getNumArguments());
-  unsigned before = 0;
-  for (const LoadTimePack &load : packs) {
-    before += load.pack->getNumResults();
-    condensed.set(load.argument + before, load.argument + before + 2);
   }
   return function.eraseArguments(condensed);
 }
