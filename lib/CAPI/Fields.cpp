@@ -203,15 +203,36 @@ static Attribute getSparseOperand(StringRef, DictionaryAttr fields,
                                   EmitError emitError) {
   FieldReader reader(fields, emitError);
   auto order = reader.getCase<SparseOrder>("order", symbolizeSparseOrder);
-  return reader.isDone()
-             ? Attribute(SparseOperandAttr::get(fields.getContext(), order))
-             : Attribute();
+  int64_t bits = reader.getNumber("bits", 0);
+  if (!reader.isDone())
+    return {};
+  return SparseOperandAttr::getChecked(emitError, fields.getContext(), order,
+                                       bits);
 }
 
 static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
   auto operand = cast<SparseOperandAttr>(attribute);
   return FieldWriter(attribute.getContext())
       .add("order", stringifySparseOrder(operand.getOrder()))
+      .add("bits", operand.getBits())
+      .take();
+}
+
+static Attribute getQuantization(StringRef, DictionaryAttr fields,
+                                 EmitError emitError) {
+  FieldReader reader(fields, emitError);
+  int64_t bits = reader.getNumber("bits"), group = reader.getNumber("group");
+  if (!reader.isDone())
+    return {};
+  return QuantizationAttr::getChecked(emitError, fields.getContext(), bits,
+                                      group);
+}
+
+static DictionaryAttr getFieldsOfQuantization(Attribute attribute) {
+  auto quantization = cast<QuantizationAttr>(attribute);
+  return FieldWriter(attribute.getContext())
+      .add("bits", quantization.getBits())
+      .add("group", quantization.getGroup())
       .take();
 }
 
@@ -344,6 +365,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       kindOf<EncodingAttr>(getEncoding, getFieldsOfEncoding),
       kindOf<PackingAttr>(getByText, getFieldsOfPacking),
       kindOf<SparseOperandAttr>(getSparseOperand, getFieldsOfSparseOperand),
+      kindOf<QuantizationAttr>(getQuantization, getFieldsOfQuantization),
       kindOf<ChipAttr>(getChip, getFieldsOfChip),
       enumKind<ArithmeticAttr, Arithmetic, symbolizeArithmetic,
                stringifyArithmetic>(),

@@ -35,6 +35,7 @@ static constexpr OperandName
                     {"values"},
                     {"indices"},
                     {"lists", Count::Optional},
+                    {"scales", Count::Optional},
                     {"epilogueOperands", Count::Any},
                     {"c"}},
     kOfCompress[] = {{"dense"}, {"values"}, {"indices"}},

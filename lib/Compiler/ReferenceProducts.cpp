@@ -2,6 +2,7 @@
 
 #include "ReferenceProducts.h"
 
+#include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
@@ -135,6 +136,8 @@ void mlir::nm::replaceSparseProducts(ModuleOp module) {
   });
   IRRewriter rewriter(module.getContext());
   for (SparseProductOpInterface op : products) {
+    if (op.getScales())
+      dequantizeWeights(rewriter, op);
     if (op.hasEpilogue())
       op = splitEpilogue(rewriter, op, op.getAccumulatorType());
     op->replaceAllUsesWith(ValueRange{ProductEmitter(op).emit()});

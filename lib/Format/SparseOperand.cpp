@@ -71,6 +71,10 @@ Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
     return Error{"expected a pattern that keeps at most 2 of each 4 rows for a "
                  "sparse operand, but " +
                  pattern.str() + " may keep " + std::to_string(kept)};
+  if (isQuantized() && type != ElementType::I8)
+    return Error{"expected quantized weights of i8 for a sparse operand of " +
+                 std::to_string(storedBits) + " bits, but got " +
+                 std::string(elementName(type))};
   if (!isSparseOperandType(type))
     return Error{"expected weights of f16, bf16, i8 or f8E4M3FN for a sparse "
                  "operand, but got " +
@@ -146,16 +150,16 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
   const Pattern &pattern = from.pattern;
   const Word *in = static_cast<const Word *>(from.values);
   Word *out = static_cast<Word *>(values);
-  auto [blocks, steps, count] = operand.valueShape(pattern, from.k, from.n);
-  std::fill_n(out, blocks * steps * count, Word(0));
+  int64_t blocks = operand.blocks(pattern, from.n),
+          steps = operand.steps(pattern, from.k);
+  std::fill_n(out, blocks * steps * operand.valuesOfStep(), Word(0));
   // Positions 0 and 1, for columns that are padding.
   constexpr uint8_t kFirstPair = 0x44;
   std::fill_n(metadata, blocks * steps * operand.bytesOfStep(), kFirstPair);
   int64_t columns = pattern.paddedColumns(from.n);
   forEachGroup(
       operand, pattern, from.k, from.n,
-      [&, steps = steps](int64_t block, int64_t step, int64_t column,
-                         int64_t group) {
+      [&](int64_t block, int64_t step, int64_t column, int64_t group) {
         int64_t inMatrix = block * operand.columns() + column;
         KeptOfGroup kept(from, inMatrix,
                          step * SparseOperand::kStepGroups + group);
@@ -173,10 +177,29 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
       });
 }
 
+/// Packs quantized values as bytes first, which then become fewer bits.
+static void packQuantized(const CondensedView &from,
+                          const SparseOperand &operand, uint8_t *values,
+                          uint8_t *metadata) {
+  int64_t steps = operand.blocks(from.pattern, from.n) *
+                  operand.steps(from.pattern, from.k);
+  std::vector<uint8_t> wide(steps * operand.valuesOfStep());
+  pack<uint8_t>(from, operand, wide.data(), metadata);
+  std::fill_n(values, steps * operand.elementsOfStep(), uint8_t(0));
+  int64_t perByte = operand.valuesOfByte(), mask = 2 * operand.bias() - 1;
+  for (int64_t i = 0; i < int64_t(wide.size()); ++i) {
+    int64_t biased = (wide[i] + operand.bias()) & mask;
+    values[i / perByte] |=
+        static_cast<uint8_t>(biased << i % perByte * operand.storedBits);
+  }
+}
+
 void nm::packSparseOperand(const CondensedView &from,
                            const SparseOperand &operand, void *values,
                            uint8_t *metadata) {
-  if (operand.bits == 8)
+  if (operand.isQuantized())
+    packQuantized(from, operand, static_cast<uint8_t *>(values), metadata);
+  else if (operand.bits == 8)
     pack<uint8_t>(from, operand, values, metadata);
   else
     pack<uint16_t>(from, operand, values, metadata);
@@ -209,11 +232,31 @@ static void unpack(const void *values, const uint8_t *metadata,
       });
 }
 
+/// The packed values of few bits as bytes.
+static std::vector<uint8_t> widenQuantized(const void *values,
+                                           const SparseOperand &operand,
+                                           int64_t steps) {
+  const auto *in = static_cast<const uint8_t *>(values);
+  std::vector<uint8_t> wide(steps * operand.valuesOfStep());
+  int64_t perByte = operand.valuesOfByte(), mask = 2 * operand.bias() - 1;
+  for (int64_t i = 0; i < int64_t(wide.size()); ++i) {
+    int64_t biased = in[i / perByte] >> i % perByte * operand.storedBits & mask;
+    wide[i] = static_cast<uint8_t>(biased - operand.bias());
+  }
+  return wide;
+}
+
 void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
                              const SparseOperand &operand,
                              const Pattern &pattern, int64_t k, int64_t n,
                              void *dense) {
-  if (operand.bits == 8)
+  if (operand.isQuantized())
+    unpack<uint8_t>(
+        widenQuantized(values, operand,
+                       operand.blocks(pattern, n) * operand.steps(pattern, k))
+            .data(),
+        metadata, operand, pattern, k, n, dense);
+  else if (operand.bits == 8)
     unpack<uint8_t>(values, metadata, operand, pattern, k, n, dense);
   else
     unpack<uint16_t>(values, metadata, operand, pattern, k, n, dense);

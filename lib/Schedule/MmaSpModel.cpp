@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 using namespace nm;
 
@@ -56,6 +57,13 @@ static constexpr double kBarrier = 40;
 static constexpr double kMeasured = 1.57;
 /// Of a thread beside its sums: fragments and addresses.
 static constexpr int64_t kOtherRegisters = 100;
+/// What quantized weights take over that, for each warp converts those that it
+/// multiplies: 1.21 to 1.30 with 8 bits and 4, 1024 rows and 4096, k x n of
+/// 11008x4096 and 4096x11008, on an H200 (2026-11-23).
+static constexpr double kConverted = 1.25;
+/// The rows of k that share a scale of quantized weights: an instruction's at
+/// least, and at most as many as a tile can well have, unless all share one.
+static constexpr int64_t kMinGroup = 32, kMaxGroup = 256;
 /// Rows of A up to which a block has all, in multiples of those of an
 /// instruction, and registers of a thread that such blocks take at least.
 static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
@@ -77,17 +85,18 @@ public:
     return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));
   }
   double microseconds() const override {
-    return microsecondsAt(kMeasured * clocks(), kSustainedClock * chip.clockGHz,
-                          kCopyBytes);
+    double converted = product.weightBits != 0 ? kConverted : 1;
+    return microsecondsAt(kMeasured * converted * clocks(),
+                          kSustainedClock * chip.clockGHz, kCopyBytes);
   }
 
 private:
-  int64_t tileRows() const { return sparseTileRows(product); }
+  int64_t tileRows() const { return tile.blockK; }
   int64_t activationBytes() const {
     return tile.blockM * tileRows() * sparseBytes(product);
   }
   int64_t weightBytes() const {
-    return tile.blockN * tileRows() / 2 * sparseBytes(product);
+    return tile.blockN * tileRows() / 2 * product.bitsOfWeight() / 8;
   }
   double multiplyClocks() const;
   double sharedClocks() const;
@@ -103,9 +112,9 @@ double Estimate::multiplyClocks() const {
 
 /// Each warp reads its weights, and its rows of A.
 double Estimate::sharedClocks() const {
-  int64_t elements = (tile.warpN / 2 + tile.warpM) * tileRows();
-  return double(warps() * sparseBytes(product) * elements) /
-         kSharedBytesPerClock;
+  int64_t weights = tile.warpN * tileRows() / 2 * product.bitsOfWeight() / 8,
+          rows = tile.warpM * tileRows() * sparseBytes(product);
+  return double(warps() * (weights + rows)) / kSharedBytesPerClock;
 }
 
 double Estimate::copyClocks() const {
@@ -134,6 +143,35 @@ static constexpr MmaTileShape kShapes[] = {
 static constexpr int64_t kStreamColumns[] = {32, 48};
 static constexpr int64_t kStreamSlices[] = {8, 4};
 
+namespace {
+/// Columns of a block of few rows, its slices of k and the steps of each.
+struct StreamShape {
+  int64_t columns, slices, steps = 1, mostStages = kMaxStreamStages;
+};
+} // namespace
+
+/// What is tried for `product`. Of quantized weights a tile has few bytes, and
+/// what takes time is that its metadata and scales are loaded one tile ahead.
+/// Where multiprocessors have one block each, tiles of two steps a slice then
+/// take 27 % less than those of one, and where they have more, 10 % more; with
+/// 48 columns, or more stages than three, fewer blocks fit. Measured with one
+/// row and 4 bits, k x n of 11008x4096 and 4096x11008, on an H200 (2026-11-23).
+static std::vector<StreamShape> listStreamShapes(const GpuProduct &product,
+                                                 const GpuChip &chip) {
+  std::vector<StreamShape> shapes;
+  if (product.weightBits != 0) {
+    int64_t columns = kStreamColumns[0];
+    bool areFew = ceilDiv(product.n, columns) <= chip.multiprocessors;
+    shapes.push_back(
+        {columns, kStreamSlices[0], areFew ? 2 : 1, kMinStreamStages});
+    return shapes;
+  }
+  for (int64_t columns : kStreamColumns)
+    for (int64_t slices : kStreamSlices)
+      shapes.push_back({columns, slices});
+  return shapes;
+}
+
 /// The best tiles of few rows, which are in one block.
 static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
                                                const GpuChip &chip) {
@@ -141,28 +179,49 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
   int64_t rows = kMatrixRows;
   while (rows < product.rows())
     rows *= 2;
-  for (int64_t columns : kStreamColumns)
-    for (int64_t slices : kStreamSlices) {
-      MmaTileShape shape{rows, columns, rows, columns};
-      GpuSchedule tile = shape.makeSchedule(slices * sparseTileRows(product));
-      tile.sliceK = slices;
-      setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
-      StreamTile parts;
-      parts.activationBytes = rows * tile.blockK * sparseBytes(product);
-      parts.valueBytes = columns * tile.blockK / 2 * sparseBytes(product);
-      parts.indexBytes = columns * tile.blockK / 8;
-      // Sums, and operands of two halves of a step.
-      parts.registers = std::max<int64_t>(
-          kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
-      parts.clocks = double(parts.activationBytes + parts.valueBytes) /
-                     kSharedBytesPerClock;
-      std::optional<GpuSchedule> found =
-          chooseStages(product, chip, parts, tile);
-      if (found && shape.hasRegisters(product.k / 2) &&
-          (!best || found->microseconds < best->microseconds))
-        best = found;
-    }
+  for (const StreamShape &stream : listStreamShapes(product, chip)) {
+    int64_t columns = stream.columns;
+    MmaTileShape shape{rows, columns, rows, columns};
+    GpuSchedule tile = shape.makeSchedule(stream.slices * stream.steps *
+                                          sparseTileRows(product));
+    tile.sliceK = stream.slices;
+    setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
+    StreamTile parts;
+    parts.activationBytes = rows * tile.blockK * sparseBytes(product);
+    parts.valueBytes = columns * tile.blockK / 2 * product.bitsOfWeight() / 8;
+    parts.indexBytes = columns * tile.blockK / 8;
+    // Sums, and operands of two halves of a step.
+    parts.registers = std::max<int64_t>(
+        kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
+    parts.clocks =
+        double(parts.activationBytes + parts.valueBytes) / kSharedBytesPerClock;
+    std::optional<GpuSchedule> found =
+        chooseStages(product, chip, parts, tile, stream.mostStages);
+    if (found && shape.hasRegisters(product.k / 2) &&
+        (!best || found->microseconds < best->microseconds))
+      best = found;
+  }
   return best;
+}
+
+/// The rows of k of a tile: whole groups, of quantized weights.
+static int64_t countTileRows(const GpuProduct &product) {
+  int64_t rows = sparseTileRows(product);
+  bool shareOne = product.scaleGroup >= product.k;
+  return shareOne ? rows : std::max(rows, product.scaleGroup);
+}
+
+/// Why groups of k that share a scale are none of the strategy's, if so.
+static std::optional<std::string> whyNoGroups(const GpuProduct &product) {
+  int64_t group = product.scaleGroup;
+  bool isTaken =
+      group == 0 || group >= product.k ||
+      (group >= kMinGroup && group <= kMaxGroup && (group & (group - 1)) == 0);
+  if (isTaken)
+    return std::nullopt;
+  return "scales of groups of 32, 64, 128 or 256 rows of k, or of all, for "
+         "quantized weights, but got groups of " +
+         std::to_string(group);
 }
 
 static std::optional<GpuSchedule> choose(const GpuProduct &product,
@@ -171,7 +230,7 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
   for (const MmaTileShape &shape : kShapes) {
     if (!shape.hasRegisters(product.k / 2))
       continue;
-    GpuSchedule tile = shape.makeSchedule(sparseTileRows(product));
+    GpuSchedule tile = shape.makeSchedule(countTileRows(product));
     setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
     choice.visit<Estimate>(tile);
   }
@@ -191,6 +250,8 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
   // On a Hopper it would be a product of f16.
   if (product.type == ElementType::F8E4M3)
     return Error{"strategy mma_sp expected f16, bf16 or i8, but got f8E4M3FN"};
+  if (std::optional<std::string> reason = whyNoGroups(product))
+    return Error{"strategy mma_sp expected " + *reason};
   if (std::optional<GpuSchedule> best = choose(product, chip))
     return *best;
   return Error{"strategy mma_sp expected tiles that fit in " +

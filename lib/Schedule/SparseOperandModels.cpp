@@ -38,6 +38,9 @@ void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
   double k = double(alignTo(product.k, SparseOperand::kStepRows));
   // Of each four rows two values, and metadata of four bits.
   double weightBytes =
-      double(product.n) * (k / 2 * double(sparseBytes(product)) + k / 8);
+      double(product.n) * (k / 2 * double(product.bitsOfWeight()) / 8 + k / 8);
+  if (product.scaleGroup != 0)
+    weightBytes +=
+        double(product.n) * k / double(product.scaleGroup) * kMmaBytes;
   setLeastTimes(product, chip, operationsPerClock, k, weightBytes, schedule);
 }

@@ -112,11 +112,10 @@ bool Estimate::run() {
 std::optional<GpuSchedule> nm::chooseStages(const GpuProduct &product,
                                             const GpuChip &chip,
                                             const StreamTile &parts,
-                                            GpuSchedule tile) {
+                                            GpuSchedule tile, int64_t most) {
   std::optional<GpuSchedule> best;
   // Of equals, the one with fewer.
-  for (tile.stages = kMinStreamStages; tile.stages <= kMaxStreamStages;
-       ++tile.stages)
+  for (tile.stages = kMinStreamStages; tile.stages <= most; ++tile.stages)
     if (Estimate(product, chip, parts, tile).run() &&
         (!best || tile.microseconds < best->microseconds))
       best = tile;

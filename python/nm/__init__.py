@@ -21,6 +21,7 @@ from ._matmul import PreparedMatmul, matmul, precompile, prepare
 from ._module import BoundFunction, Function, Module, TensorType, load
 from ._pattern import AxisWarning, Pattern
 from ._prune import Pruned, PruneReport, prune, wanda_scores
+from ._quantize import Quantized, quantize
 from ._records import ProductRecord
 from ._runtime import get_num_threads, set_num_threads
 from ._sparse import SparseTensor
@@ -33,10 +34,10 @@ __all__ = [
     "CompilerNotFoundError", "ConvertReport", "Converted", "DTypeError", "DeviceError",
     "Diagnostic", "Error",
     "FileFormatError", "Function", "Module", "Pattern", "PatternError",
-    "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "ShapeError",
+    "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "Quantized", "ShapeError",
     "SparseTensor", "TensorType", "Window", "cache_dir", "check", "clear_cache",
     "compile", "compile_options", "compiler_build", "compress", "convert", "detect",
     "get_num_threads", "has_compiler", "io", "load", "load_weights", "lower",
-    "matmul", "precompile", "prepare", "prune", "save_weights",
+    "matmul", "precompile", "prepare", "prune", "quantize", "save_weights",
     "set_num_threads", "wanda_scores",
 ]

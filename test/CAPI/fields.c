@@ -178,6 +178,8 @@ static const char *const kAttributes[] = {
     "2, index_rows = 32>",
     "#nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>",
     "#nm.sparse_operand<wgmma>",
+    "#nm.sparse_operand<mma, bits = 4>",
+    "#nm.quantization<bits = 4, group = 128>",
     "#nm.chip<\"sm_90a\">",
     "#nm.arithmetic<tf32>",
     "#nm.copy_way<bulk>",

@@ -56,8 +56,12 @@ struct SparseOperand {
   enum class Order { Mma, Wgmma };
 
   Order order = Order::Mma;
-  /// Of an element: 8 or 16.
+  /// Of an element that is multiplied: 8 or 16.
   int64_t bits = 16;
+  /// Of a value that is stored for one of 16 bits of Order::Mma, where it is
+  /// quantized: 4 or 8, with 2^(storedBits-1) added, in bytes, the low bits
+  /// first. 0 where values are elements.
+  int64_t storedBits = 0;
 
   /// The form of weights of `type`.
   static SparseOperand of(Order order, ElementType type) {
@@ -68,7 +72,9 @@ struct SparseOperand {
   int64_t instructionRows() const { return kStepRows * 8 / bits; }
   int64_t instructions() const { return bits / 8; }
   /// Bytes that a step has of a column.
-  int64_t bytesOfColumn() const { return kStepValues * bits / 8; }
+  int64_t bytesOfColumn() const {
+    return kStepValues * (isQuantized() ? storedBits : bits) / 8;
+  }
 
   /// Rows of B in a step, in groups of four, and values stored of them.
   static constexpr int64_t kStepRows = 64;
@@ -79,6 +85,14 @@ struct SparseOperand {
   /// Columns of B in a block: the instruction's m.
   int64_t columns() const { return order == Order::Mma ? 16 : 64; }
   int64_t valuesOfStep() const { return columns() * kStepValues; }
+  bool isQuantized() const { return storedBits != 0; }
+  /// What values of a step are stored in: values, or bytes of quantized ones.
+  int64_t elementsOfStep() const {
+    return isQuantized() ? valuesOfStep() * storedBits / 8 : valuesOfStep();
+  }
+  /// Quantized values in a byte, and what is added to each.
+  int64_t valuesOfByte() const { return 8 / storedBits; }
+  int64_t bias() const { return int64_t(1) << (storedBits - 1); }
   int64_t bytesOfStep() const { return columns() * kStepGroups / 2; }
 
   /// Checks that weights of `pattern` and `type` can have the form.
@@ -94,7 +108,7 @@ struct SparseOperand {
   /// Of values, in elements, and of metadata, in bytes.
   std::array<int64_t, 3> valueShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
-    return {blocks(pattern, n), steps(pattern, k), valuesOfStep()};
+    return {blocks(pattern, n), steps(pattern, k), elementsOfStep()};
   }
   std::array<int64_t, 3> indexShape(const Pattern &pattern, int64_t k,
                                     int64_t n) const {
@@ -121,6 +135,11 @@ struct SparseOperand {
   /// Where in its step's values one stands.
   template <typename Int>
   Int positionOf(const ValuePlace<Int> &place) const;
+  /// Which of a lane's values of an instruction is value `inRegister` of
+  /// register `number` (0 to 3). Quantized ones are in words, of which a mask
+  /// of two equal halves cuts out two values, bits 16 apart.
+  template <typename Int>
+  Int slotOf(const Int &number, const Int &inRegister) const;
   /// Which one stands at `position`.
   template <typename Int>
   ValuePlace<Int> placeOf(const Int &position) const;
@@ -132,16 +151,18 @@ struct SparseOperand {
   GroupPlace<Int> groupOf(const Int &byte, int64_t half) const;
 
   bool operator==(const SparseOperand &other) const {
-    return order == other.order && bits == other.bits;
+    return order == other.order && bits == other.bits &&
+           storedBits == other.storedBits;
   }
 };
 
-/// Writes values and metadata of `from`, of the shapes above. `operand` must be
-/// of its type and satisfy verify, and the indices verifyIndices.
+/// Writes values and metadata of `from`, of the shapes above. Quantized values
+/// are bytes before, of which the low bits are stored. `operand` must be of its
+/// type and satisfy verify, and the indices verifyIndices.
 void packSparseOperand(const CondensedView &from, const SparseOperand &operand,
                        void *values, uint8_t *metadata);
 
-/// The inverse: writes the dense B [k x n].
+/// The inverse: writes the dense B [k x n], of bytes where it is quantized.
 void unpackSparseOperand(const void *values, const uint8_t *metadata,
                          const SparseOperand &operand, const Pattern &pattern,
                          int64_t k, int64_t n, void *dense);
@@ -164,7 +185,16 @@ Int SparseOperand::positionOf(const ValuePlace<Int> &place) const {
   Int lane = row % 8 * 4 + value / perRegister % 4;
   Int number = row / 8 + value / (4 * perRegister) % 2 * 2;
   return value / (2 * perWord) * (32 * perWord) + lane * perWord +
-         number * perRegister + value % perRegister;
+         slotOf<Int>(number, value % perRegister);
+}
+
+template <typename Int>
+Int SparseOperand::slotOf(const Int &number, const Int &inRegister) const {
+  if (storedBits == 4)
+    return number + inRegister * 4;
+  if (storedBits == 8)
+    return number / 2 * 4 + number % 2 + inRegister * 2;
+  return number * (32 / bits) + inRegister;
 }
 
 template <typename Int>
@@ -174,11 +204,18 @@ SparseOperand::placeOf(const Int &position) const {
   if (order == Order::Wgmma)
     return {position / perWord % 64,
             position / (64 * perWord) * perWord + position % perWord};
-  Int lane = position / perWord % 32, number = position / perRegister % 4;
+  Int lane = position / perWord % 32, number = position / perRegister % 4,
+      inRegister = position % perRegister;
+  if (storedBits == 4) {
+    number = position % 4;
+    inRegister = position / 4 % 2;
+  } else if (storedBits == 8) {
+    number = position / 4 % 2 * 2 + position % 2;
+    inRegister = position / 2 % 2;
+  }
   return {lane / 4 + number % 2 * 8, position / (32 * perWord) * (2 * perWord) +
                                          number / 2 * (4 * perRegister) +
-                                         lane % 4 * perRegister +
-                                         position % perRegister};
+                                         lane % 4 * perRegister + inRegister};
 }
 
 // Each lane of the warp that has 16 rows has a word. Of 16-bit elements it is

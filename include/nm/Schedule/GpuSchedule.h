@@ -42,6 +42,9 @@ struct GpuProduct {
   /// The bf16 terms that a sum of f32 operands may be made of; 1 where it may
   /// not.
   int64_t terms = 1;
+  /// Bits of a weight that is quantized, and the rows of k that share its
+  /// scale; 0 where weights are of `type`.
+  int64_t weightBits = 0, scaleGroup = 0;
   /// Whether A and C are vectors (nm.spmv); m is 1 then.
   bool isVector = false;
   /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
@@ -61,6 +64,10 @@ struct GpuProduct {
   bool avoidsPrunedWeights = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
+  /// Bits that a stored weight takes.
+  int64_t bitsOfWeight() const {
+    return weightBits != 0 ? weightBits : elementSize(type) * 8;
+  }
   /// What the elements between rows of A are a multiple of, or that many.
   int64_t factorOfRows() const {
     if (strideOfA != 0)

@@ -91,10 +91,12 @@ static ProductLayout chooseLayout(const WeightContraction &contraction) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A weight in condensed form.
+/// A weight in condensed form; with scales where it is quantized.
 struct CondensedWeight {
   PatternAttr pattern;
   Value values, indices;
+  QuantizationAttr quantization;
+  Value scales;
 };
 } // namespace
 
@@ -103,11 +105,11 @@ static Value createSpMV(OpBuilder &builder, Location loc,
                         const CondensedWeight &weight, Arithmetic arithmetic) {
   return SpMVOp::create(builder, loc, contraction.output.getType(),
                         weight.pattern, contraction.activations, weight.values,
-                        weight.indices, /*lists=*/Value(),
+                        weight.indices, /*lists=*/Value(), weight.scales,
                         /*epilogueOperands=*/ValueRange(), contraction.output,
                         PackingAttr(), ScheduleAttrInterface(), arithmetic,
                         /*epilogue_maps=*/builder.getArrayAttr({}),
-                        /*epiloguesCount=*/0)
+                        weight.quantization, /*epiloguesCount=*/0)
       ->getResult(0);
 }
 
@@ -132,10 +134,11 @@ static Value createSpMM(OpBuilder &builder, Location loc,
   Value result =
       SpMMOp::create(builder, loc, c.getType(), weight.pattern, a,
                      weight.values, weight.indices, /*lists=*/Value(),
-                     /*epilogueOperands=*/ValueRange(), c, layout.transposeA,
-                     layout.transposeC, PackingAttr(), ScheduleAttrInterface(),
-                     arithmetic, /*epilogue_maps=*/builder.getArrayAttr({}),
-                     /*epiloguesCount=*/0)
+                     weight.scales, /*epilogueOperands=*/ValueRange(), c,
+                     layout.transposeA, layout.transposeC, PackingAttr(),
+                     ScheduleAttrInterface(), arithmetic,
+                     /*epilogue_maps=*/builder.getArrayAttr({}),
+                     weight.quantization, /*epiloguesCount=*/0)
           ->getResult(0);
   if (collapse)
     result = tensor::ExpandShapeOp::create(builder, loc, fullType, result,
@@ -191,7 +194,23 @@ static CondensedWeight condenseDense(OpBuilder &builder, Location loc,
       builder, loc, DenseElementsAttr::get(indicesType, int8_t(0)));
   auto pattern = PatternAttr::get(builder.getContext(), /*n=*/1, /*m=*/1,
                                   /*bk=*/1, /*bn=*/columns);
-  return {pattern, values, indices};
+  return {pattern, values, indices, QuantizationAttr(), Value()};
+}
+
+/// The parts of an encoded weight.
+static CondensedWeight condense(OpBuilder &builder, Location loc,
+                                const WeightContraction &contraction) {
+  auto parts = DisassembleOp::create(builder, loc, contraction.weight);
+  CondensedWeight weight;
+  weight.pattern = getEncoding(contraction.weight.getType()).getPattern();
+  weight.values = parts.getValues();
+  weight.indices = parts.getIndices();
+  if (const std::optional<QuantizedWeight> &quantized = contraction.quantized) {
+    weight.quantization = QuantizationAttr::get(
+        builder.getContext(), quantized->bits, quantized->group);
+    weight.scales = quantized->createScales(builder, loc);
+  }
+  return weight;
 }
 
 namespace {
@@ -204,14 +223,10 @@ struct ContractionToNM : OpInterfaceRewritePattern<linalg::LinalgOp> {
     ::nm::Result<WeightContraction> contraction = WeightContraction::match(op);
     if (!contraction)
       return rewriter.notifyMatchFailure(op, contraction.error().message);
-    PatternAttr pattern =
-        getEncoding(contraction->weight.getType()).getPattern();
-    auto parts =
-        DisassembleOp::create(rewriter, op.getLoc(), contraction->weight);
-    rewriter.replaceOp(
-        op, createProduct(rewriter, op.getLoc(), *contraction,
-                          {pattern, parts.getValues(), parts.getIndices()},
-                          getArithmetic(op, arithmetic)));
+    CondensedWeight weight = condense(rewriter, op.getLoc(), *contraction);
+    rewriter.replaceOp(op,
+                       createProduct(rewriter, op.getLoc(), *contraction,
+                                     weight, getArithmetic(op, arithmetic)));
     return success();
   }
 
@@ -278,24 +293,30 @@ struct ConvertLinalgToNM
     if (denseProducts)
       populateDenseLinalgToNMPatterns(patterns, *allowed);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
-    eraseTranspositions();
+    eraseTakenOps();
     if (getOperation()->walk(checkOperands).wasInterrupted())
       signalPassFailure();
   }
 
 private:
   static WalkResult checkOperands(Operation *op);
-  void eraseTranspositions();
+  void eraseTakenOps();
 };
 } // namespace
 
-/// Erases transpositions of weights that products took in their place.
-void ConvertLinalgToNM::eraseTranspositions() {
-  getOperation()->walk([](linalg::LinalgOp op) {
-    if (op->getNumResults() == 1 && op->use_empty() &&
-        getTransposedMatrix(op->getResult(0)))
+/// Erases transpositions and dequantizations of weights, which products took in
+/// their place.
+void ConvertLinalgToNM::eraseTakenOps() {
+  // From the last to the first: a transposition may use what was dequantized.
+  SmallVector<linalg::LinalgOp> ops;
+  getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : llvm::reverse(ops)) {
+    if (op->getNumResults() != 1 || !op->use_empty())
+      continue;
+    if (getTransposedMatrix(op->getResult(0)) ||
+        getDequantization(op->getResult(0)))
       op->erase();
-  });
+  }
 }
 
 /// An encoded tensor may only be passed on, or be the weight of a contraction.
@@ -314,6 +335,13 @@ WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
     if (isa<arith::SelectOp>(op)) {
       diagnostic << "; an scf.if or arith.select has to choose between the "
                     "results of two products, not between their weights";
+      return WalkResult::interrupt();
+    }
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (generic && generic.getNumReductionLoops() == 0) {
+      if (auto quantized = QuantizedWeight::match(generic); !quantized)
+        diagnostic << ", or to be dequantized to one: "
+                   << quantized.error().message;
       return WalkResult::interrupt();
     }
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))

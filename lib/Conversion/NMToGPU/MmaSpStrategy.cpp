@@ -4,10 +4,12 @@
 // in 8-bit ones: the weights are the sparse operand, whose 16 rows are columns
 // of B, and rows of A the other. A lane loads its part of the weights by one
 // access of 16 bytes, for they are packed in the order of the instruction's
-// fragments, and rows of A by ldmatrix.
+// fragments, and rows of A by ldmatrix. Quantized weights it loads as they are,
+// and converts before they are multiplied.
 //
 //===----------------------------------------------------------------------===//
 
+#include "DequantizeWords.h"
 #include "SparseOperands.h"
 #include "WarpExpansion.h"
 
@@ -34,10 +36,11 @@ struct Half {
   int64_t step, number;
 };
 
-/// The words that a lane has of what a half multiplies: for each 16 columns of
-/// B, and for each 8 rows of A, four.
+/// The words that a lane has of what a half multiplies: for each 8 rows of A
+/// four, and for each 16 columns of B as many, or one or two of quantized ones.
 struct HalfOperands {
-  SmallVector<SquareWords> weights, activations;
+  SmallVector<SmallVector<Value>> weights;
+  SmallVector<SquareWords> activations;
 };
 
 class MmaSpExpansion : public WarpExpansion {
@@ -48,6 +51,7 @@ public:
                       SparseTypes(op).sum),
         isKMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
         form(types.form(SparseOperand::Order::Mma)),
+        quantization(op.getQuantizationAttr()),
         swizzleOfA(cast<TileLayoutAttr>(
                        cast<MemRefType>(op.getA().getType()).getLayout())
                        .getLayout()
@@ -75,6 +79,23 @@ private:
     return emitter.add(emitter.mul(slice, steps()), number);
   }
 
+  /// The scales that the rows of a slice have, and the number of a half's.
+  int64_t scalesOfSlice() const {
+    return llvm::divideCeil(steps() * SparseOperand::kStepRows,
+                            quantization.getGroup());
+  }
+  int64_t scaleOf(const Half &half) const {
+    return (half.step * SparseOperand::kStepRows +
+            half.number * form.instructionRows()) /
+           quantization.getGroup();
+  }
+  Value loadScales(ThreadEmitter &emitter, Value scales, int64_t block,
+                   int64_t number) const;
+  SmallVector<Value> loadWeights(ThreadEmitter &emitter, SpMMOp op,
+                                 const Half &half, int64_t block) const;
+  SmallVector<Value> getWeights(ThreadEmitter &emitter, const Half &half,
+                                const HalfOperands &operands,
+                                int64_t block) const;
   HalfOperands load(ThreadEmitter &emitter, SpMMOp op, const Half &half);
   Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
   void multiplyHalf(ThreadEmitter &emitter, const Half &half,
@@ -82,7 +103,7 @@ private:
   Value emitProduct(ThreadEmitter &emitter, ArrayRef<Value> weights,
                     ArrayRef<Value> activations, Value metadata,
                     int64_t selector, ArrayRef<Value> sums);
-  void multiplySparse(ThreadEmitter &emitter, const SquareWords &weights,
+  void multiplySparse(ThreadEmitter &emitter, ArrayRef<Value> weights,
                       const SquareWords &activations, Value metadata,
                       int64_t selector, MutableArrayRef<Value> sums);
 
@@ -92,6 +113,8 @@ private:
   bool isOrdered;
   SparseTypes types;
   SparseOperand form;
+  /// How weights are stored; null for themselves.
+  QuantizationAttr quantization;
   /// What A's tile XORs into the columns of its rows.
   std::vector<::nm::BitXor> swizzleOfA;
 };
@@ -114,7 +137,37 @@ MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
           emitter, indices,
           emitter.add(emitter.div(firstColumn, kSquareSide), block),
           stepOfTile(emitter, step), emitter.mul(lane->lane, 4)));
+  if (!quantization)
+    return words;
+  Value scales = viewOf(product.getScales());
+  for (int64_t block = 0; block < blocks(); ++block)
+    for (int64_t number = 0; number < scalesOfSlice(); ++number)
+      words.push_back(loadScales(emitter, scales, block, number));
   return words;
+}
+
+/// The scales of both columns that the lane has of block `block`. Columns past
+/// the end, and rows of k there, have those of the last.
+Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
+                                 int64_t block, int64_t number) const {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
+  // A group may have more rows than i32 can say.
+  int64_t group = std::min(quantization.getGroup(), tile.k);
+  Value row = emitter.add(emitter.div(firstK, group), number);
+  row = clampToDim(emitter, scales, 0, emitter.toIndex(row));
+  Value column =
+      emitter.add(emitter.add(firstColumn, block * kSquareSide), lane->row);
+  SmallVector<Value> both;
+  for (int64_t half : {0, 1}) {
+    Value at = emitter.toIndex(emitter.add(column, half * kMatrixSide));
+    both.push_back(memref::LoadOp::create(
+        builder, loc, scales,
+        ValueRange{row, clampToDim(emitter, scales, 1, at)}));
+  }
+  return vector::FromElementsOp::create(
+      builder, loc, VectorType::get(2, types.element), both);
 }
 
 /// Where the row of A's tile that the lane names to ldmatrix starts.
@@ -135,27 +188,48 @@ Value MmaSpExpansion::placeOfA(ThreadEmitter &emitter, const Half &half,
   return rows.placeWord(rows.placeRow(row), emitter.add(firstK, word), k);
 }
 
+/// The lane's weights of 16 columns, as they are stored: 16 bytes, or fewer of
+/// quantized ones.
+SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
+                                               SpMMOp op, const Half &half,
+                                               int64_t block) const {
+  Type element = op.getValuesType().getElementType();
+  int64_t values = 128 / types.bits();
+  int64_t perLane = quantization ? values * quantization.getBits() / 8 : values;
+  int64_t bytes = perLane * element.getIntOrFloatBitWidth() / 8;
+  Value place = emitter.add(emitter.mul(lane->lane, perLane),
+                            half.number * perLane * kWarpSize);
+  Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
+  Value loaded = vector::LoadOp::create(
+      emitter.builder, emitter.loc, VectorType::get(perLane, element),
+      op.getValues(),
+      ValueRange{emitter.toIndex(panel),
+                 emitter.toIndex(stepOfTile(emitter, half.step)),
+                 emitter.toIndex(place)},
+      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  return emitter.words(loaded);
+}
+
+/// The same as they are multiplied.
+SmallVector<Value> MmaSpExpansion::getWeights(ThreadEmitter &emitter,
+                                              const Half &half,
+                                              const HalfOperands &operands,
+                                              int64_t block) const {
+  ArrayRef<Value> words = operands.weights[block];
+  if (!quantization)
+    return SmallVector<Value>(words);
+  int64_t metadata = blocks() * steps();
+  Value scales = prefetched[metadata + block * scalesOfSlice() + scaleOf(half)];
+  SquareWords weights = dequantizeWords(emitter, types.element,
+                                        quantization.getBits(), words, scales);
+  return SmallVector<Value>(weights.begin(), weights.end());
+}
+
 HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
                                   const Half &half) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
   HalfOperands operands;
-  // 16 bytes of a lane.
-  int64_t perLane = 128 / types.bits();
-  for (int64_t block = 0; block < blocks(); ++block) {
-    Value place = emitter.add(emitter.mul(lane->lane, perLane),
-                              half.number * perLane * kWarpSize);
-    Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
-    Value loaded = vector::LoadOp::create(
-        builder, loc, VectorType::get(perLane, types.element), op.getValues(),
-        ValueRange{emitter.toIndex(panel),
-                   emitter.toIndex(stepOfTile(emitter, half.step)),
-                   emitter.toIndex(place)},
-        /*nontemporal=*/false, llvm::MaybeAlign(16));
-    SquareWords words;
-    llvm::copy(emitter.words(loaded), words.begin());
-    operands.weights.push_back(words);
-  }
+  for (int64_t block = 0; block < blocks(); ++block)
+    operands.weights.push_back(loadWeights(emitter, op, half, block));
   Value flat = flattenBuffer(emitter, op.getA());
   for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
     operands.activations.push_back(loadMatrices(
@@ -190,7 +264,7 @@ Value MmaSpExpansion::emitProduct(ThreadEmitter &emitter,
 }
 
 void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
-                                    const SquareWords &weights,
+                                    ArrayRef<Value> weights,
                                     const SquareWords &activations,
                                     Value metadata, int64_t selector,
                                     MutableArrayRef<Value> sums) {
@@ -204,13 +278,15 @@ void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
 void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
                                   const HalfOperands &operands,
                                   MutableArrayRef<Value> sums) {
-  for (int64_t block = 0; block < blocks(); ++block)
+  for (int64_t block = 0; block < blocks(); ++block) {
+    SmallVector<Value> weights = getWeights(emitter, half, operands, block);
     for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
       multiplySparse(
-          emitter, operands.weights[block], operands.activations[fragment],
+          emitter, weights, operands.activations[fragment],
           prefetched[block * steps() + half.step], half.number,
           sums.slice((block * columnFragments() + fragment) * kMmaSums,
                      kMmaSums));
+  }
 }
 
 SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,

@@ -72,6 +72,7 @@ static bool areAlike(SparseProductOpInterface lhs,
          lhs.getScheduleAttr() == rhs.getScheduleAttr() &&
          lhs.getPatternAttr() == rhs.getPatternAttr() &&
          lhs.getPackingAttr() == rhs.getPackingAttr() &&
+         lhs.getQuantizationAttr() == rhs.getQuantizationAttr() &&
          getPermutation(lhs.getA()) == getPermutation(rhs.getA()) &&
          lhs.getAType().getElementType() == rhs.getAType().getElementType();
 }

@@ -25,7 +25,7 @@ struct SparseTypes {
   Type sum;
 
   explicit SparseTypes(SpMMOp op)
-      : element(op.getValuesType().getElementType()),
+      : element(op.getAType().getElementType()),
         sum(detail::getProductAccumulatorType(element)) {}
 
   int64_t bits() const { return element.getIntOrFloatBitWidth(); }

@@ -3,6 +3,7 @@
 #include "Patterns.h"
 #include "WeightAccess.h"
 
+#include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"
 #include "nm/Format/SplitTerms.h"
@@ -69,12 +70,24 @@ private:
         inside,
         [&] {
           Value a = loadA(positionInC, k);
-          Value b = weights->value(row, column);
+          Value b = loadWeight(row, column, k);
           return emitter.addElements(
               partial,
               multiply(emitter.toAccumulator(a), emitter.toAccumulator(b)));
         },
         [&] { return partial; });
+  }
+
+  /// The weight of a condensed row, which a quantized one is times its scale.
+  Value loadWeight(Value row, Value column, Value k) {
+    Value value = weights->value(row, column);
+    QuantizationAttr quantization = op.getQuantizationAttr();
+    if (!quantization)
+      return value;
+    Value scale = emitter.load(
+        op.getScales(), {emitter.div(k, quantization.getGroup()), column});
+    return emitDequantized(emitter.builder, emitter.loc, value,
+                           quantization.getBits(), scale);
   }
 
   /// Of k-major terms, if of any: 64 columns of m of one after the other.

@@ -48,9 +48,21 @@ Value SparseOperandAccess::rows() {
 Value SparseOperandAccess::value(Value row, Value column) {
   Emitted inBlock{&emitter, emitter.rem(column, operand.columns())};
   Emitted inStep{&emitter, emitter.rem(row, kStepValues)};
-  Emitted position = operand.positionOf<Emitted>({inBlock, inStep});
-  return emitter.load(values, {emitter.div(column, operand.columns()),
-                               emitter.div(row, kStepValues), position.value});
+  Value position = operand.positionOf<Emitted>({inBlock, inStep}).value;
+  Value block = emitter.div(column, operand.columns()),
+        step = emitter.div(row, kStepValues);
+  if (!operand.isQuantized())
+    return emitter.load(values, {block, step, position});
+  int64_t perByte = operand.valuesOfByte();
+  Value byte = emitter.toIndex(
+      emitter.load(values, {block, step, emitter.div(position, perByte)}));
+  Value shift = emitter.mul(emitter.rem(position, perByte), operand.storedBits);
+  Value field =
+      emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift);
+  Value biased = emitter.rem(field, 2 * operand.bias());
+  return arith::IndexCastOp::create(
+      emitter.builder, emitter.loc, emitter.builder.getI8Type(),
+      emitter.sub(biased, emitter.index(operand.bias())));
 }
 
 Value SparseOperandAccess::kOf(Value row, Value column) {
@@ -105,6 +117,8 @@ private:
     return arith::CmpIOp::create(emitter.builder, emitter.loc,
                                  arith::CmpIPredicate::eq, a, b);
   }
+  Value packValue(ValueRange at, Value position);
+  Value packByte(ValueRange at);
   Kept findKept(Value column, Value group, int64_t number);
   std::pair<Kept, Kept> findBoth(Value column, Value group);
   Value pairOf(Value column, Value group);
@@ -176,25 +190,46 @@ std::pair<Kept, Kept> SparseOperandLoops::findBoth(Value column, Value group) {
   return {pick(a, 0), pick(b, 1)};
 }
 
+/// The condensed value, or zero, that stands at `position` of the block and
+/// step that `at` begins with.
+Value SparseOperandLoops::packValue(ValueRange at, Value position) {
+  auto place = operand.placeOf(Emitted{&emitter, position});
+  Value column =
+      emitter.add(emitter.mul(at[0], operand.columns()), place.column.value);
+  Value group = emitter.add(emitter.mul(at[1], kStepGroups),
+                            emitter.div(place.value.value, 2));
+  auto [first, second] = findBoth(column, group);
+  Value isFirst = isEqual(emitter.rem(place.value.value, 2), emitter.index(0));
+  Value row = choose(isFirst, first.row, second.row);
+  Value isKept = choose(isFirst, first.isKept, second.isKept);
+  Type element = cast<ShapedType>(op.getValues().getType()).getElementType();
+  return emitter.choose(
+      isKept, [&] { return emitter.load(op.getValues(), {row, column}); },
+      [&] { return emitter.zero(element); });
+}
+
+/// The quantized values of the byte at `at`.
+Value SparseOperandLoops::packByte(ValueRange at) {
+  int64_t perByte = operand.valuesOfByte();
+  Value byte;
+  for (int64_t i = 0; i < perByte; ++i) {
+    Value value = packValue(at, emitter.add(emitter.mul(at[2], perByte), i));
+    // Of a negative one the low bits are wanted, as an index without a sign.
+    Value biased = emitter.add(emitter.toIndex(value), operand.bias());
+    Value field = emitter.mul(emitter.rem(biased, 2 * operand.bias()),
+                              int64_t(1) << i * operand.storedBits);
+    byte = byte ? emitter.add(byte, field) : field;
+  }
+  return arith::IndexCastUIOp::create(emitter.builder, emitter.loc,
+                                      emitter.builder.getI8Type(), byte);
+}
+
 void SparseOperandLoops::packValues() {
   emitter.forEachInParallel(
       emitter.sizes(op.getPackedValues()), [&](ValueRange at) {
-        auto place = operand.placeOf(Emitted{&emitter, at[2]});
-        Value column = emitter.add(emitter.mul(at[0], operand.columns()),
-                                   place.column.value);
-        Value group = emitter.add(emitter.mul(at[1], kStepGroups),
-                                  emitter.div(place.value.value, 2));
-        auto [first, second] = findBoth(column, group);
-        Value isFirst =
-            isEqual(emitter.rem(place.value.value, 2), emitter.index(0));
-        Value row = choose(isFirst, first.row, second.row);
-        Value isKept = choose(isFirst, first.isKept, second.isKept);
-        Type element =
-            cast<ShapedType>(op.getValues().getType()).getElementType();
-        Value value = emitter.choose(
-            isKept, [&] { return emitter.load(op.getValues(), {row, column}); },
-            [&] { return emitter.zero(element); });
-        emitter.store(value, op.getPackedValues(), at);
+        emitter.store(operand.isQuantized() ? packByte(at)
+                                            : packValue(at, at[2]),
+                      op.getPackedValues(), at);
       });
 }
 

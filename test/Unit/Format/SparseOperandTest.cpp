@@ -232,6 +232,69 @@ TEST(SparseOperand, PacksAndUnpacks) {
   }
 }
 
+TEST(SparseOperand, QuantizedPairsAreHalvesOfAWord) {
+  for (int64_t bits : {4, 8}) {
+    SparseOperand operand{Order::Mma, 16, bits};
+    MmaShape shape{32, 16, true};
+    std::set<int64_t> seen;
+    for (int half = 0; half < 2; ++half)
+      for (int lane = 0; lane < 32; ++lane)
+        for (int r = 0; r < shape.aRegisters(); ++r) {
+          std::array<int64_t, 2> bit;
+          for (int i = 0; i < 2; ++i) {
+            MmaPlace place = shape.aPlace(lane, r, i);
+            int64_t position = operand.positionOf<int64_t>(
+                {place.row, 16 * half + place.column});
+            seen.insert(position);
+            bit[i] = position * bits;
+            // A lane's values are side by side.
+            ASSERT_EQ(position / 8, 32 * half + lane);
+            auto back = operand.placeOf(position);
+            ASSERT_EQ(back.column, place.row);
+            ASSERT_EQ(back.value, 16 * half + place.column);
+          }
+          ASSERT_EQ(bit[0] / 32, bit[1] / 32);
+          ASSERT_EQ(bit[1] - bit[0], 16);
+        }
+    EXPECT_EQ(int64_t(seen.size()), operand.valuesOfStep());
+  }
+}
+
+TEST(SparseOperand, PacksAndUnpacksQuantizedValues) {
+  Random random(11);
+  for (int i = 0; i < 200; ++i) {
+    Pattern pattern = drawFittingPattern(random);
+    SparseOperand operand{Order::Mma, 16, draw(random, 0, 1) ? 4 : 8};
+    int64_t k = draw(random, 1, 200), n = draw(random, 1, 80);
+    Matrix dense = drawMatrix(random, pattern, ElementType::I8, k, n);
+    Condensed form = compressed(dense, pattern);
+    ASSERT_TRUE(operand.verify(pattern, ElementType::I8));
+    auto [blocks, steps, bytes] = operand.valueShape(pattern, k, n);
+    EXPECT_EQ(bytes, 512 * operand.storedBits / 8);
+    std::vector<uint8_t> values(blocks * steps * bytes, 0x5a);
+    std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
+    packSparseOperand(form.view(), operand, values.data(), metadata.data());
+    std::vector<int8_t> back(k * n, 0x12);
+    unpackSparseOperand(values.data(), metadata.data(), operand, pattern, k, n,
+                        back.data());
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        auto value = int64_t(dense.at(row, column));
+        // The low bits, with their sign.
+        if (operand.storedBits == 4)
+          value = (value + 8 & 15) - 8;
+        ASSERT_EQ(back[row * n + column], value) << describe(dense, pattern);
+      }
+  }
+}
+
+TEST(SparseOperand, RefusesQuantizedFloats) {
+  SparseOperand operand{Order::Mma, 16, 4};
+  EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F16).error().message,
+            "expected quantized weights of i8 for a sparse operand of 4 bits, "
+            "but got f16");
+}
+
 TEST(SparseOperand, FillsUpWithTheOtherOfAPair) {
   // A column of 1:4 that keeps its third row.
   Pattern pattern{1, 4, 1, 1};

@@ -104,6 +104,10 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
     product.strideOfA = getPaddedStride(op, product.isKMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
   product.terms = countTermsToUse(op);
+  if (QuantizationAttr quantization = op.getQuantizationAttr()) {
+    product.weightBits = quantization.getBits();
+    product.scaleGroup = quantization.getGroup();
+  }
   // Of the sums, whatever an epilogue then makes of them.
   product.outputType = *mlir::nm::getElementType(
       op.hasEpilogue() ? getRoundedSumType(op)
@@ -192,10 +196,16 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
   // A schedule that is given in part may have none with another layout.
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
+  // Other strategies take quantized weights where they no longer are.
+  ScheduleAttrInterface given = options.given;
+  if (!given && op.getScales())
+    given = getEmptyMmaSpSchedule(op->getContext());
   ::nm::Result<ScheduleChoice> chosen =
-      chooseGpuSchedule({op, product, chip, options.given, packs});
+      chooseGpuSchedule({op, product, chip, given, packs});
   if (chosen && !chosen->schedule)
     return ::nm::Error{"expected a schedule that this layout has"};
+  if (op.getScales())
+    return chosen;
   if (options.denseFallback && !options.given)
     if (std::optional<WiderUnits> wider =
             findWiderUnits(op, product, chip, chosen))

@@ -75,6 +75,10 @@ const GpuStrategy *findGpuStrategy(ScheduleAttrInterface schedule);
 /// of, or of all. The error says why each of them cannot take the product.
 ::nm::Result<ScheduleChoice> chooseGpuSchedule(const ScheduleRequest &request);
 
+/// A schedule of #nm.mma_sp that says nothing, for a product that no other
+/// strategy takes.
+ScheduleAttrInterface getEmptyMmaSpSchedule(MLIRContext *context);
+
 /// An attribute that verifies; null, and an error at `op`, for one that does
 /// not.
 template <typename AttrTy, typename... Args>

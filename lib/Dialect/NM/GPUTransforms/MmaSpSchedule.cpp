@@ -18,9 +18,13 @@ class MmaSpStrategy : public SparseOperandStrategy<MmaSpScheduleAttr> {
   MmaSpScheduleAttr
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
-    return getCheckedAt<MmaSpScheduleAttr>(op, tile.block, tile.warp,
-                                           chosen.stages, chosen.splitK,
-                                           chosen.clusterK, chosen.sliceK);
+    std::optional<int64_t> bits;
+    auto product = cast<SparseProductOpInterface>(op);
+    if (QuantizationAttr quantization = product.getQuantizationAttr())
+      bits = quantization.getBits();
+    return getCheckedAt<MmaSpScheduleAttr>(
+        op, tile.block, tile.warp, chosen.stages, chosen.splitK,
+        chosen.clusterK, chosen.sliceK, bits);
   }
   void takeGiven(MmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {
@@ -32,6 +36,12 @@ class MmaSpStrategy : public SparseOperandStrategy<MmaSpScheduleAttr> {
   SparseOperandStaging getStaging() const override { return {}; }
 };
 } // namespace
+
+ScheduleAttrInterface mlir::nm::getEmptyMmaSpSchedule(MLIRContext *context) {
+  return MmaSpScheduleAttr::get(context, /*block=*/{}, /*warp=*/{},
+                                /*stages=*/{}, /*split_k=*/{}, /*cluster_k=*/{},
+                                /*slice_k=*/{}, /*bits=*/{});
+}
 
 const GpuStrategy &mlir::nm::getMmaSpStrategy() {
   static const MmaSpStrategy strategy;

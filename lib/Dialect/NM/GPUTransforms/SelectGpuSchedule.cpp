@@ -12,6 +12,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Dialect/NM/IR/NM.h"
@@ -59,6 +60,10 @@ private:
   LogicalResult takeGiven(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
+  /// The same for quantized weights: strategy mma_sp converts them in
+  /// registers, and what it does not take is dequantized before the product.
+  LogicalResult selectQuantized(SparseProductOpInterface op,
+                                const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const GpuChip &gpu,
                    const Twine &reason);
   /// Says where k is not cut into as many parts as the option asks for.
@@ -260,6 +265,52 @@ static bool fillsUp(SparseProductOpInterface op,
          ::nm::fillsUpSparseOperand(op.getPattern());
 }
 
+/// What `op` is estimated to take with weights that are dequantized before they
+/// are loaded, where that is less than `microseconds`; nothing where it is not.
+static std::string adviseDequantized(SparseProductOpInterface op,
+                                     const GpuChip &gpu, double microseconds) {
+  GpuProduct product = getGpuProduct(op);
+  product.weightBits = product.scaleGroup = 0;
+  ::nm::Result<ScheduleChoice> wide =
+      chooseGpuSchedule({op, product, gpu, ScheduleAttrInterface()});
+  if (!wide || wide->microseconds >= microseconds)
+    return "";
+  return "; weights that are " + debugString(op.getAType().getElementType()) +
+         " when they are loaded are estimated to take " +
+         describeTime(wide->microseconds) + " by strategy " +
+         wide->schedule.getStrategyName().str();
+}
+
+LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
+                                                    const GpuChip &gpu) {
+  auto strategy = given ? given : getEmptyMmaSpSchedule(context);
+  ::nm::Result<ScheduleChoice> chosen =
+      ::nm::Error{"the schedule option asks for strategy " +
+                  strategy.getStrategyName().str()};
+  if (isa<MmaSpScheduleAttr>(strategy))
+    chosen = chooseGpuSchedule({op, getGpuProduct(op), gpu, strategy});
+  int64_t bits = op.getQuantizationAttr().getBits();
+  if (chosen) {
+    std::string reason = "weights stay in " + std::to_string(bits) +
+                         " bits, which registers convert";
+    if (!given)
+      reason += adviseDequantized(op, gpu, chosen->microseconds);
+    if (fillsUp(op, chosen->schedule))
+      reason += "; zeros fill up groups of four weights, and " +
+                kDenseMeetsNonFinite.str();
+    auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+    return setSchedule(op, gpu, *chosen, makeRecord(op, gpu, source, reason));
+  }
+  std::string obstacle = chosen.error().message;
+  op->emitRemark() << "weights of " << bits
+                   << " bits are dequantized before the product, at each "
+                      "call: "
+                   << obstacle;
+  IRRewriter rewriter(op->getContext());
+  dequantizeWeights(rewriter, op);
+  return select(op, gpu);
+}
+
 LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
                                            const GpuChip &gpu) {
   if (isa_and_present<LoopsScheduleAttr>(given)) {
@@ -272,6 +323,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     selectLoops(op, gpu, *reason);
     return success();
   }
+  if (op.getScales())
+    return selectQuantized(op, gpu);
   // A dense matrix that comes with each call is best left as it is.
   bool wasDense = isDense(op);
   bool packs = !wasDense || areWeightsLoaded(op);

@@ -65,8 +65,16 @@ void Staging::emit() {
                       ? copies.copyToNew(op.getIndices(), typeOfMetadata())
                       : castOpen(builder, loc, op.getIndices(),
                                  getWeightShape(op, tile).indices);
-  SmallVector<Value> operands = {a, values, indices,
-                                 castOutput(builder, op, tile)};
+  SmallVector<Value> operands = {a, values, indices};
+  // Few, which lanes load to registers; fewer at the end of k and n.
+  auto product = cast<SparseProductOpInterface>(*op);
+  if (Value scales = product.getScales()) {
+    int64_t group = product.getQuantizationAttr().getGroup();
+    operands.push_back(
+        castOpen(builder, loc, scales,
+                 {int64_t(llvm::divideCeil(tile.k, group)), tile.n}));
+  }
+  operands.push_back(castOutput(builder, op, tile));
   AwaitOp::create(builder, loc, SyncScope::Block, options.isAsyncProxy,
                   copies.finish());
   auto staged = cast<SpMMOp>(

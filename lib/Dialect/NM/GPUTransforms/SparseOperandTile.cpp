@@ -38,7 +38,7 @@ MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   SmallVector<int64_t> shape = {tile.m, tile.k};
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
-  Type element = op.getValuesType().getElementType();
+  Type element = cast<MemRefType>(op.getA().getType()).getElementType();
   auto form = dyn_cast_if_present<SparseOperandAttr>(op.getPackingAttr());
   if (form && form.getOrder() == SparseOrder::Wgmma)
     return getPanelledType(shape, element);

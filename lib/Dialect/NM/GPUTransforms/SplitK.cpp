@@ -26,6 +26,8 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -255,6 +257,10 @@ FailureOr<Value> SplitProduct::multiplyTile(OpFoldResult part, Value k,
                                             Value sums) {
   int64_t depth = op.getStaticK();
   int64_t window = getRowStep(op.getPattern(), op.getPackingAttr());
+  // Tiles of quantized weights start with groups, where they have whole ones.
+  QuantizationAttr quantization = op.getQuantizationAttr();
+  if (quantization && parts.tileK % quantization.getGroup() == 0)
+    window = std::lcm(window, quantization.getGroup());
   AffineExpr d0, d1;
   bindDims(rewriter.getContext(), d0, d1);
   OpFoldResult offset =

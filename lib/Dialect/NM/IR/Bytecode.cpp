@@ -93,10 +93,10 @@ static LogicalResult checkNames(DialectBytecodeReader &reader, OperationName op,
 static DictionaryAttr addOperandCounts(DictionaryAttr fields) {
   auto maps = fields.getAs<ArrayAttr>("epilogue_maps");
   NamedAttrList counted(fields);
-  counted.set(
-      "operandSegmentSizes",
-      DenseI32ArrayAttr::get(fields.getContext(),
-                             {1, 1, 1, 0, maps ? int32_t(maps.size()) : 0, 1}));
+  counted.set("operandSegmentSizes",
+              DenseI32ArrayAttr::get(
+                  fields.getContext(),
+                  {1, 1, 1, 0, 0, maps ? int32_t(maps.size()) : 0, 1}));
   return counted.getDictionary(fields.getContext());
 }
 

@@ -13,7 +13,7 @@ class NMDialect;
 /// | --- | --- |
 /// | none | products have their fields in the order of ODS |
 /// | 1 | products have their fields by name |
-/// | 2 | lists of rows are an operand, and products say how many they have |
+/// | 2 | lists and scales are operands, and products say how many they have |
 ///
 /// Attributes and types are stored as their text. Its fields have names, too,
 /// so that one that is new, and has a default, needs no new version. A version

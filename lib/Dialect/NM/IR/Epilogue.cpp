@@ -191,11 +191,13 @@ Value mlir::nm::inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 // Splitting
 //===----------------------------------------------------------------------===//
 
-/// A, the values, the indices and the lists, where there are any.
+/// A, the values, the indices, and the lists and scales, where there are any.
 static SmallVector<Value> getInputs(SparseProductOpInterface op) {
   SmallVector<Value> inputs = {op.getA(), op.getValues(), op.getIndices()};
   if (op.getLists())
     inputs.push_back(op.getLists());
+  if (op.getScales())
+    inputs.push_back(op.getScales());
   return inputs;
 }
 
@@ -211,6 +213,7 @@ static OperationState createState(SparseProductOpInterface op,
   state.attributes.set(
       "operandSegmentSizes",
       DenseI32ArrayAttr::get(op->getContext(), {1, 1, 1, op.getLists() ? 1 : 0,
+                                                op.getScales() ? 1 : 0,
                                                 int32_t(epilogueOperands), 1}));
   return state;
 }

@@ -1,5 +1,6 @@
 //===- FormatOps.cpp - Ops between dense, condensed and packed ------------===//
 
+#include "Quantization.h"
 #include "TilingInterfaceImpl.h"
 #include "VerifyStorage.h"
 

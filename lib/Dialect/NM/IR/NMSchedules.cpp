@@ -1,5 +1,6 @@
 //===- NMSchedules.cpp - A schedule for each strategy ---------------------===//
 
+#include "Quantization.h"
 #include "ScheduleSyntax.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -365,10 +366,12 @@ static LogicalResult verifySteps(EmitError emitError, ArrayRef<int64_t> block) {
 LogicalResult MmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warp,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
-    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK) {
-  // (C1), (C2), (C3).
+    std::optional<int64_t> clusterK, std::optional<int64_t> sliceK,
+    std::optional<int64_t> bits) {
+  // (C1), (C2), (C3), (C4).
   if (failed(verifyTiles(emitError, block, warp, /*thread=*/{})) ||
       failed(verifyPart(emitError, "warp", block, warp, {8, 16})) ||
+      (bits && failed(verifyQuantizedBits(emitError, *bits))) ||
       failed(verifyCounts(emitError, stages, splitK, sliceK)) ||
       failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
@@ -388,11 +391,6 @@ BlockTiling MmaSpScheduleAttr::getTiling() const {
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
   return tiling;
-}
-
-PackedFormAttrInterface
-MmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return SparseOperandAttr::get(getContext(), SparseOrder::Mma);
 }
 
 //===----------------------------------------------------------------------===//
@@ -555,7 +553,7 @@ BlockTiling WgmmaSpScheduleAttr::getTiling() const {
 
 PackedFormAttrInterface
 WgmmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
-  return SparseOperandAttr::get(getContext(), SparseOrder::Wgmma);
+  return SparseOperandAttr::get(getContext(), SparseOrder::Wgmma, /*bits=*/0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
+#include "Quantization.h"
 #include "VerifyStorage.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,7 +56,9 @@ int64_t SpMVOp::getNDimOfC() { return 0; }
 /// (C2): element types of activations, weights and output.
 static LogicalResult verifyElementTypes(SparseProductOpInterface op) {
   Type element = op.getAType().getElementType();
-  if (op.getValuesType().getElementType() != element)
+  // What quantized ones have, (Q1) says.
+  if (!op.getQuantizationAttr() &&
+      op.getValuesType().getElementType() != element)
     return op->emitOpError()
            << "expected values of A's element type " << element << ", but got "
            << op.getValuesType().getElementType();
@@ -156,7 +159,8 @@ static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
 /// What nm.spmm and nm.spmv have in common, after (C1).
 static LogicalResult verifyProduct(SparseProductOpInterface op) {
   if (failed(verifyElementTypes(op)) || failed(verifyStorage(op)) ||
-      failed(verifyArithmetic(op)) || failed(verifyEpilogue(op)))
+      failed(verifyQuantization(op)) || failed(verifyArithmetic(op)) ||
+      failed(verifyEpilogue(op)))
     return failure();
   if (failed(verifySchedule(op)))
     return failure();

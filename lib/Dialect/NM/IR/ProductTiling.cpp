@@ -13,6 +13,7 @@
 #include "nm/Dialect/NM/IR/PartialSums.h"
 #include "nm/Format/SplitTerms.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -127,13 +128,61 @@ static LogicalResult verifyEpilogueTile(SparseProductOpInterface op,
                               "takes whole sums";
 }
 
-/// The slices of A, the values, the indices and the lists that `tile` needs.
+/// The rows of k that tiles have, of which the last may have fewer; none where
+/// that is not known.
+static std::optional<int64_t> getTileRows(OpFoldResult size) {
+  if (std::optional<int64_t> rows = getConstantIntValue(size))
+    return rows;
+  auto least = cast<Value>(size).getDefiningOp<affine::AffineMinOp>();
+  if (!least)
+    return std::nullopt;
+  std::optional<int64_t> rows;
+  for (AffineExpr expr : least.getAffineMap().getResults())
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+      rows = std::min(rows.value_or(constant.getValue()), constant.getValue());
+  return rows;
+}
+
+/// Fails with an error where a tile of k would neither begin with a group nor
+/// be a part of one, so that it could not tell its scales.
+static LogicalResult verifyGroupsOfTile(SparseProductOpInterface op,
+                                        const SliceRegion &tile) {
+  OpFoldResult offset = tile.offsets.back(), size = tile.sizes.back();
+  int64_t group = op.getQuantizationAttr().getGroup();
+  std::optional<int64_t> rows = getTileRows(size);
+  int64_t divisor = knownDivisor(offset);
+  bool isPart = rows && *rows > 0 && group % *rows == 0 && divisor % *rows == 0;
+  if (divisor % group == 0 || isPart || group >= op.getStaticK())
+    return success();
+  return op->emitOpError() << "expected tiles to start at a multiple of, or to "
+                              "be whole parts of, the "
+                           << group << " rows of k that share a scale";
+}
+
+/// The part of the scales that a tile needs: whole groups of k, or a part of
+/// one.
+static SliceRegion getRegionOfScales(OpBuilder &builder,
+                                     SparseProductOpInterface op,
+                                     const SliceRegion &tile) {
+  size_t k = tile.offsets.size() - 1, n = k - 1;
+  SliceRegion region;
+  region.append(scaleRange(builder, op.getLoc(),
+                           {tile.offsets[k], tile.sizes[k]},
+                           op.getQuantizationAttr().getGroup(), 1));
+  region.append({tile.offsets[n], tile.sizes[n]});
+  return region;
+}
+
+/// The slices of A, the values, the indices, the lists and the scales that
+/// `tile` needs.
 static FailureOr<SmallVector<Operation *>>
 cutInputs(SparseProductOpInterface op, OpBuilder &builder,
           const SliceRegion &tile) {
   Location loc = op.getLoc();
   ::nm::Pattern pattern = op.getPattern();
   PackedFormAttrInterface form = op.getPackingAttr();
+  if (op.getScales() && failed(verifyGroupsOfTile(op, tile)))
+    return failure();
   size_t kLoop = tile.offsets.size() - 1, nLoop = kLoop - 1;
   if (failed(verifyTileOffsets(op, pattern, form, tile.offsets[kLoop],
                                tile.offsets[nLoop])))
@@ -147,6 +196,9 @@ cutInputs(SparseProductOpInterface op, OpBuilder &builder,
       createSlice(builder, loc, op.getIndices(), storage.indices)};
   if (op.getLists())
     slices.push_back(createSlice(builder, loc, op.getLists(), *storage.lists));
+  if (op.getScales())
+    slices.push_back(createSlice(builder, loc, op.getScales(),
+                                 getRegionOfScales(builder, op, tile)));
   return slices;
 }
 
@@ -213,7 +265,7 @@ SliceRegion mlir::nm::detail::getProductTileOfC(SparseProductOpInterface op,
 }
 
 /// The loop that each dimension of an operand runs over; nothing for the
-/// weights, and for an A of terms, of which one m has several.
+/// weights and their scales, and for an A of terms, of which one m has several.
 static std::optional<SmallVector<int64_t>>
 getLoopsOfOperand(SparseProductOpInterface op, unsigned number) {
   int64_t k = op.getNumOutputLoops(), n = k - 1, m = n - 1;

@@ -1,5 +1,6 @@
 //===- SparseOperandForm.cpp - #nm.sparse_operand -------------------------===//
 
+#include "Quantization.h"
 #include "StorageTiling.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
@@ -12,14 +13,32 @@ using ::nm::SparseOperand;
 
 /// Its shapes are those of all element types.
 static SparseOperand getOperand(SparseOperandAttr form) {
-  return {form.getOrder() == SparseOrder::Mma ? SparseOperand::Order::Mma
-                                              : SparseOperand::Order::Wgmma};
+  SparseOperand operand;
+  if (form.getOrder() == SparseOrder::Wgmma)
+    operand.order = SparseOperand::Order::Wgmma;
+  operand.storedBits = form.getBits();
+  return operand;
 }
 
 SparseOperand SparseOperandAttr::getOperand(Type element) const {
   SparseOperand operand = ::getOperand(*this);
-  operand.bits = element.getIntOrFloatBitWidth();
+  if (!operand.isQuantized())
+    operand.bits = element.getIntOrFloatBitWidth();
   return operand;
+}
+
+LogicalResult
+SparseOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                          SparseOrder order, int64_t bits) {
+  // (C3).
+  if (bits == 0)
+    return success();
+  if (failed(verifyQuantizedBits(emitError, bits)))
+    return failure();
+  if (order == SparseOrder::Mma)
+    return success();
+  return emitError() << "expected order mma for values of " << bits
+                     << " bits, but got " << stringifySparseOrder(order);
 }
 
 LogicalResult
@@ -46,7 +65,7 @@ StorageShape SparseOperandAttr::getStorageShape(const ::nm::Pattern &pattern,
     int64_t k = rows / pattern.keptRows() * pattern.windowRows();
     return llvm::divideCeil(k, SparseOperand::kStepRows);
   });
-  return {{blocks, steps, operand.valuesOfStep()},
+  return {{blocks, steps, operand.elementsOfStep()},
           {blocks, steps, operand.bytesOfStep()}};
 }
 
@@ -67,7 +86,7 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
   Range1D steps = scaleRange(builder, loc, k, SparseOperand::kStepRows, 1);
   StorageRegion region;
   for (auto [part, size] :
-       {std::pair(&region.values, operand.valuesOfStep()),
+       {std::pair(&region.values, operand.elementsOfStep()),
         std::pair(&region.indices, operand.bytesOfStep())}) {
     part->append(blocks);
     part->append(steps);
@@ -82,7 +101,8 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
 
 void SparseOperandAttr::pack(const ::nm::CondensedView &weights, void *values,
                              uint8_t *indices, uint8_t *) const {
-  SparseOperand operand =
-      SparseOperand::of(::getOperand(*this).order, weights.type);
+  SparseOperand operand = ::getOperand(*this);
+  if (!operand.isQuantized())
+    operand.bits = 8 * elementSize(weights.type);
   ::nm::packSparseOperand(weights, operand, values, indices);
 }

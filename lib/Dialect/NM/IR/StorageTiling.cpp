@@ -35,8 +35,6 @@ Operation *mlir::nm::createSlice(OpBuilder &builder, Location loc, Value source,
 // Divisibility of offsets
 //===----------------------------------------------------------------------===//
 
-static int64_t knownDivisor(OpFoldResult value);
-
 /// The largest number known to divide an induction variable; 1 if none is.
 static int64_t knownDivisorOfInductionVar(BlockArgument argument) {
   auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
@@ -70,9 +68,7 @@ static int64_t knownDivisorOfApply(affine::AffineApplyOp apply) {
       .getLargestKnownDivisor();
 }
 
-/// The largest number known to divide `value`; 0, which everything divides, for
-/// a constant zero.
-static int64_t knownDivisor(OpFoldResult value) {
+int64_t mlir::nm::knownDivisor(OpFoldResult value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return std::abs(*constant);
   auto ssaValue = cast<Value>(value);

@@ -26,6 +26,10 @@ OpFoldResult getMixedSize(OpBuilder &builder, Location loc, Value shaped,
 Operation *createSlice(OpBuilder &builder, Location loc, Value source,
                        const SliceRegion &region);
 
+/// The largest number known to divide `value`; 0, which everything divides, for
+/// a constant zero.
+int64_t knownDivisor(OpFoldResult value);
+
 /// Fails with an error at `op` unless both ranges start where weights in packed
 /// form `form`, or in condensed form where that is null, can be cut.
 LogicalResult verifyTileOffsets(Operation *op, const ::nm::Pattern &pattern,

@@ -115,6 +115,16 @@ static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
   product.setTransposeA(true);
 }
 
+/// Scales that all of k shares are those of whatever tiles it is then cut into,
+/// which may be longer than k.
+static void shareScales(SparseProductOpInterface op) {
+  QuantizationAttr quantization = op.getQuantizationAttr();
+  if (quantization && quantization.getGroup() >= op.getStaticK())
+    op->setAttr("quantization",
+                QuantizationAttr::get(op->getContext(), quantization.getBits(),
+                                      /*group=*/::nm::kMaxSize));
+}
+
 /// Makes `op` a product of packed weights.
 static void takePacked(SparseProductOpInterface op,
                        const PackedWeights &packed) {
@@ -132,6 +142,7 @@ static void takePacked(SparseProductOpInterface op,
     op.getListsMutable().assign(
         takePart(builder, op.getLoc(), packed.lists, shape.lists));
   splitA(op, packed.form);
+  shareScales(op);
   op.setPackingAttr(packed.form);
   op.setPatternAttr(PatternAttr::get(op->getContext(), pattern));
 }

@@ -6,6 +6,7 @@
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
+#include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/CpuFeatures.h"
@@ -354,6 +355,11 @@ LogicalResult ScheduleSelection::select(SparseProductOpInterface op) {
 }
 
 LogicalResult ScheduleSelection::run(SparseProductOpInterface op) {
+  if (op.getScales() && !isa_and_present<LoopsScheduleAttr>(given) &&
+      !op.getScheduleAttr()) {
+    IRRewriter rewriter(context);
+    dequantizeWeights(rewriter, op);
+  }
   if (failed(checkOp(op)))
     return failure();
   return op.getScheduleAttr() ? takeGiven(op) : select(op);

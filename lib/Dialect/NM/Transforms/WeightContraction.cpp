@@ -98,18 +98,35 @@ namespace {
 struct EncodedWeight {
   Value value;
   int64_t kDim = 0;
+  /// How it becomes the weight, where it is quantized.
+  std::optional<QuantizedWeight> quantized;
 };
 } // namespace
 
+/// `value`, or what it is dequantized from, where that has an encoding.
+static EncodedWeight findUntransposed(Value value) {
+  EncodedWeight weight;
+  if (linalg::GenericOp op = getDequantization(value)) {
+    weight.quantized = *QuantizedWeight::match(op);
+    value = weight.quantized->values;
+  }
+  EncodingAttr encoding = getEncoding(value.getType());
+  if (!encoding)
+    return {};
+  weight.value = value;
+  weight.kDim = encoding.getDim();
+  return weight;
+}
+
 /// The weight behind an operand; null if there is none.
 static EncodedWeight findEncoded(Value operand) {
-  if (EncodingAttr encoding = getEncoding(operand.getType()))
-    return {operand, encoding.getDim()};
-  Value source = getTransposedMatrix(operand);
-  EncodingAttr encoding = source ? getEncoding(source.getType()) : nullptr;
-  if (encoding)
-    return {source, 1 - encoding.getDim()};
-  return {};
+  EncodedWeight weight = findUntransposed(operand);
+  Value source = weight.value ? Value() : getTransposedMatrix(operand);
+  if (!source)
+    return weight;
+  weight = findUntransposed(source);
+  weight.kDim = 1 - weight.kDim;
+  return weight;
 }
 
 bool mlir::nm::isEncodedMatrix(Value value) {
@@ -127,8 +144,10 @@ bool mlir::nm::isEncodedMatrix(Value value) {
   const EncodedWeight &weight = left.value ? left : right;
   ::nm::Result<WeightContraction> contraction =
       matchWeight(op, left.value ? *lhs : *rhs, weight.kDim);
-  if (contraction)
+  if (contraction) {
     contraction->weight = weight.value;
+    contraction->quantized = weight.quantized;
+  }
   return contraction;
 }
 

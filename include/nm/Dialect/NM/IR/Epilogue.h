@@ -30,8 +30,8 @@ Value inlineElementwise(OpBuilder &builder, Location loc, Block &body,
 SparseProductOpInterface
 cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op, Value c);
 
-/// The same of other operands: A, values, indices, the lists where `op` has
-/// them, and C.
+/// The same of other operands: A, values, indices, the lists and scales where
+/// `op` has them, and C.
 SparseProductOpInterface cloneWithoutEpilogue(OpBuilder &builder,
                                               SparseProductOpInterface op,
                                               ArrayRef<Value> operands);

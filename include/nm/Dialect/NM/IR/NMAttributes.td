@@ -188,23 +188,55 @@ def NM_SparseOperandAttr
     A group that keeps fewer than two is filled up with zeros, which are kept
     weights then: products of packed weights have the pattern 2:4.
 
+    With `bits` of 4 or 8, values are quantized (`#nm.quantization`), so many
+    bits each, with 2^(bits-1) added so that none is negative. A lane's values
+    of an instruction are one word or two, whose order lets a mask cut out two
+    values at a time. Of weights of 4 bits, 2:4 then takes 0.1875 of what dense
+    ones of f16 take, scales not counted.
+
     Constraints:
     * (C1) the pattern keeps at most two of each aligned four rows: 1:M for
       M > 1, 2:M where 4 divides M, and 1:M of units of two rows for an even M;
       units have any number of columns.
-    * (C2) weights are f16, bf16, i8 or f8E4M3FN.
+    * (C2) weights are f16, bf16, i8 or f8E4M3FN; with `bits`, they are i8 and
+      activations f16 or bf16.
+    * (C3) `bits` is 4 or 8, for `mma` alone, or left out.
 
     ```mlir
     #nm.sparse_operand<mma>
+    #nm.sparse_operand<mma, bits = 4>
     ```
   }];
-  let parameters = (ins EnumParameter<NM_SparseOrder>:$order);
-  let assemblyFormat = "`<` $order `>`";
+  let parameters = (ins EnumParameter<NM_SparseOrder>:$order,
+                        DefaultValuedParameter<"int64_t", "0">:$bits);
+  let assemblyFormat = "`<` $order (`,` struct($bits)^)? `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The form of weights of type `element`, as the format arithmetic of
     /// lib/Format takes it.
     ::nm::SparseOperand getOperand(::mlir::Type element) const;
   }];
+}
+
+def NM_QuantizationAttr : NM_Attr<"Quantization", "quantization"> {
+  let summary = "weights of few bits, with a scale for each group of k";
+  let description = [{
+    Of a byte of the values, the low `bits` are a signed integer. The weight
+    that it stands for is that, converted to the type of the activations
+    exactly, times the scale of its column and of its k / `group`, rounded to
+    that type. Scales are finite.
+
+    Constraints:
+    * (C1) `bits` is 4 or 8.
+    * (C2) 1 ≤ group ≤ 2^40.
+
+    ```mlir
+    #nm.quantization<bits = 4, group = 128>
+    ```
+  }];
+  let parameters = (ins "int64_t":$bits, "int64_t":$group);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def NM_ChipAttr : NM_Attr<"Chip", "chip"> {

@@ -31,6 +31,7 @@ def NM_Values : NM_Shaped<NM_WeightElement, [2, 3]>;
 def NM_Indices : NM_Shaped<I8, [2, 3]>;
 /// Beside packed indices alone.
 def NM_Lists : NM_Shaped<I8, [3]>;
+def NM_Scales : NM_Shaped<AnyTypeOf<[F16, BF16]>, [2]>;
 
 class NM_Op<string mnemonic, list<Trait> traits = []>
     : Op<NM_Dialect, mnemonic, traits>;
@@ -224,9 +225,9 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
       and m. Where `packing` has terms, A is k-major and has the columns that
       `nm.split_terms` makes of m.
-    * (C2) A and the values have the same element type; C has that type or
-      f32 for floats, and i32 for i8. With an epilogue, C has any of f32, f16,
-      bf16, i32, i8 and f8E4M3FN.
+    * (C2) A and the values have the same element type, but for values that are
+      quantized (Q1); C has A's type or f32 for floats, and i32 for i8. With an
+      epilogue, C has any of f32, f16, bf16, i32, i8 and f8E4M3FN.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
       that packed form says, which may have `lists`, the rows of A that columns
@@ -285,6 +286,27 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
 
     `arithmetic` is what the sums may be computed by; see `#nm.arithmetic`.
 
+    With `quantization`, values are integers of 4 or 8 bits, and a weight is one
+    of them times the scale of its column and group of k, rounded to A's type.
+    `scales` are [⌈k/group⌉ × n], as they come; `nm.pack` leaves them.
+
+    ```mlir
+    %r = nm.spmm <2:4> quantization <bits = 4, group = 32>
+      ins(%a, %v, %i : tensor<?x64xf16>, tensor<32x48xi8>, tensor<32x48xi8>)
+      scales(%s : tensor<2x48xf16>)
+      outs(%c : tensor<?x48xf16>) -> tensor<?x48xf16>
+    ```
+
+    Constraints of quantized weights:
+    * (Q1) A is f16 or bf16, and the values are i8, a byte each where they are
+      condensed. With `packing`, that is an `#nm.sparse_operand` of as many
+      bits, and values are its bytes.
+    * (Q2) the scales have A's element type and the shape [⌈k/group⌉ × n].
+    * (Q3) group is a multiple of the window's M·bk rows.
+    * (Q4) a schedule is `#nm.loops`, or `#nm.mma_sp` with as many bits. In that,
+      group is a multiple of 32 and divides k of the block, and k of a slice is
+      a multiple or a divisor of it; or group is at least k.
+
     N:M SpMM is described in NM-SpMM (Ma et al., IPDPS 2025) and nmSPARSE
     (Lin et al., MLSys 2023).
   }];
@@ -292,20 +314,23 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
                        NM_Activations:$a, NM_Values:$values,
                        NM_Indices:$indices,
                        Optional<NM_Lists>:$lists,
+                       Optional<NM_Scales>:$scales,
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_c,
                        OptionalAttr<NM_PackedFormAttrInterface>:$packing,
                        OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
                        NM_AllowedArithmetic:$arithmetic,
-                       NM_EpilogueMaps:$epilogue_maps);
+                       NM_EpilogueMaps:$epilogue_maps,
+                       OptionalAttr<NM_QuantizationAttr>:$quantization);
   let assemblyFormat = [{
     $pattern (`transpose_a` $transpose_a^)? (`transpose_c` $transpose_c^)?
     (`packing` $packing^)? (`schedule` $schedule^)?
-    (`arithmetic` $arithmetic^)?
+    (`arithmetic` $arithmetic^)? (`quantization` $quantization^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
     (`lists` `(` $lists^ `:` type($lists) `)`)?
+    (`scales` `(` $scales^ `:` type($scales) `)`)?
     `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
     (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
                  `maps` $epilogue_maps)? $epilogues^)?
@@ -334,18 +359,21 @@ def NM_SpMVOp : NM_ProductOp<"spmv"> {
                        NM_Activations:$a, NM_Values:$values,
                        NM_Indices:$indices,
                        Optional<NM_Lists>:$lists,
+                       Optional<NM_Scales>:$scales,
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
                        OptionalAttr<NM_PackedFormAttrInterface>:$packing,
                        OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
                        NM_AllowedArithmetic:$arithmetic,
-                       NM_EpilogueMaps:$epilogue_maps);
+                       NM_EpilogueMaps:$epilogue_maps,
+                       OptionalAttr<NM_QuantizationAttr>:$quantization);
   let assemblyFormat = [{
     $pattern (`packing` $packing^)? (`schedule` $schedule^)?
-    (`arithmetic` $arithmetic^)?
+    (`arithmetic` $arithmetic^)? (`quantization` $quantization^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
     (`lists` `(` $lists^ `:` type($lists) `)`)?
+    (`scales` `(` $scales^ `:` type($scales) `)`)?
     `outs` `(` $c `:` type($c) `)` attr-dict (`->` type($results)^)?
     (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
                  `maps` $epilogue_maps)? $epilogues^)?

@@ -335,21 +335,26 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
     which is rounded up to as many for each. What is left out, the cost model
     chooses.
 
+    `bits` is that of the `quantization` of the product, if it has one: weights
+    stay so many bits in memory, and are converted in registers.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warp` has two or none, which divide the block's: m a multiple of
       8, n of 16.
     * (C2) 1 ≤ stages, split_k ≤ 65536, and 1 ≤ slice_k ≤ 32.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
+    * (C4) `bits` is 4 or 8, or left out.
 
     ```mlir
     #nm.mma_sp<block = [128, 128, 64], warp = [64, 64], stages = 4>
+    #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], slice_k = 8, bits = 4>
     #nm.mma_sp<block = [8, 32, 512], warp = [8, 32], stages = 5, slice_k = 8>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warp, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
-                        NM_Count:$slice_k);
+                        NM_Count:$slice_k, NM_Count:$bits);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;

@@ -3,9 +3,7 @@
 #ifndef NM_DIALECT_NM_TRANSFORMS_WEIGHTCONTRACTION_H
 #define NM_DIALECT_NM_TRANSFORMS_WEIGHTCONTRACTION_H
 
-#include "nm/Dialect/NM/IR/NM.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "nm/Dialect/NM/Transforms/QuantizedWeight.h"
 
 namespace mlir::nm {
 
@@ -15,6 +13,9 @@ struct WeightContraction {
   /// The weight may stand behind a transposition: it is then what `match` found
   /// the encoding on, and the op's operand otherwise.
   Value activations, weight, output;
+  /// How the weight is dequantized, where an op before the contraction, or
+  /// before the transposition, does that.
+  std::optional<QuantizedWeight> quantized;
   /// The dimension of the op's operand that is k.
   int64_t kDim;
   unsigned kLoop, nLoop;
@@ -37,7 +38,8 @@ struct WeightContraction {
 /// What the matrix `value` is a transposition of, made by linalg.transpose or
 /// by a linalg.generic that yields its input; null if it is none.
 Value getTransposedMatrix(Value value);
-/// Whether `value`, or what it is a transposition of, carries an encoding.
+/// Whether `value`, or what it is a transposition of, carries an encoding, or
+/// is dequantized from what does.
 bool isEncodedMatrix(Value value);
 
 } // namespace mlir::nm

@@ -1,0 +1,24 @@
+//===- Dequantize.h - Weights of quantized values ---------------*- C++ -*-===//
+
+#ifndef NM_DIALECT_NM_IR_DEQUANTIZE_H
+#define NM_DIALECT_NM_IR_DEQUANTIZE_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::nm {
+
+/// The weight that the low `bits` of `value`, an i8, stand for: `scale` times
+/// them, in its type.
+Value emitDequantized(OpBuilder &builder, Location loc, Value value,
+                      int64_t bits, Value scale);
+
+/// Makes `op`, a product on tensors of condensed weights that are quantized,
+/// one of the weights themselves, which a linalg.generic before it makes of
+/// them.
+void dequantizeWeights(RewriterBase &rewriter, SparseProductOpInterface op);
+
+} // namespace mlir::nm
+
+#endif // NM_DIALECT_NM_IR_DEQUANTIZE_H

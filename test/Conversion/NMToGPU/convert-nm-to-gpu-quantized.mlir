@@ -1,0 +1,44 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --convert-nm-to-gpu --canonicalize --cse | FileCheck %s
+
+// A lane's eight values of four bits are one word. Its second register, of the
+// lane's second row, has them times sixteen.
+// CHECK-LABEL: func.func @four
+// CHECK: gpu.launch
+// CHECK: %[[FIRST:.*]] = memref.load %{{.*}} : memref<1x16xf16>
+// CHECK: %[[SECOND:.*]] = memref.load %{{.*}} : memref<1x16xf16>
+// CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<1x1x256xi8{{.*}}, vector<4xi8>
+// CHECK: %[[LOW:.*]] = arith.andi %{{.*}}, %c983055_i32
+// CHECK: %[[BITS:.*]] = arith.ori %[[LOW]], %{{.*}}
+// CHECK: arith.subf %{{.*}}, %{{.*}} : vector<2xf16>
+// CHECK: %[[BOTH:.*]] = vector.broadcast %[[FIRST]] : f16 to vector<2xf16>
+// CHECK: arith.mulf %{{.*}}, %[[BOTH]] : vector<2xf16>
+// CHECK: arith.andi %{{.*}}, %c15728880_i32
+// CHECK: vector.fma %{{.*}} : vector<2xf16>
+// CHECK: nvvm.mma.sp.sync
+// CHECK: nvvm.mma.sp.sync
+// CHECK-NOT: nvvm.mma.sp.sync
+func.func @four(%a: memref<8x64xf16>, %v: memref<1x1x256xi8>, %i: memref<1x1x128xi8>, %s: memref<1x16xf16>, %c: memref<8x16xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 4> schedule #nm.mma_sp<block = [8, 16, 64], warp = [8, 16], bits = 4> quantization <bits = 4, group = 64>
+      ins(%a, %v, %i : memref<8x64xf16>, memref<1x1x256xi8>, memref<1x1x128xi8>)
+      scales(%s : memref<1x16xf16>) outs(%c : memref<8x16xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// Of eight bits, a half of the rows of a step has a scale of its own, and bf16
+// is the upper half of f32.
+// CHECK-LABEL: func.func @eight
+// CHECK-COUNT-4: memref.load %{{.*}} : memref<2x16xbf16>
+// CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<1x1x512xi8{{.*}}, vector<8xi8>
+// CHECK: arith.subf %{{.*}}, %{{.*}} : f32
+// CHECK: vector.fma %{{.*}} : vector<2xbf16>
+// CHECK: nvvm.mma.sp.sync
+func.func @eight(%a: memref<8x64xbf16>, %v: memref<1x1x512xi8>, %i: memref<1x1x128xi8>, %s: memref<2x16xbf16>, %c: memref<8x16xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 8> schedule #nm.mma_sp<block = [8, 16, 64], warp = [8, 16], bits = 8> quantization <bits = 8, group = 32>
+      ins(%a, %v, %i : memref<8x64xbf16>, memref<1x1x512xi8>, memref<1x1x128xi8>)
+      scales(%s : memref<2x16xbf16>) outs(%c : memref<8x16xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
