@@ -26,6 +26,10 @@
 // What mma_sp does not take, another strategy has dequantized.
 // RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule=loops -o %t.loops.so
 // RUN: nm-run %t.loops.so --function=bytes --random --check | FileCheck %s
+// RUN: nm-compile %s --target=sim:sm_90a --with-reference --schedule=wgmma_sp -o %t.wide.so
+// RUN: nm-run %t.wide.so --function=rows --random --check --dynamic-size=70 | FileCheck %s
+// RUN: nm-run %t.wide.so --function=bytes --random --check | FileCheck %s
+// RUN: nm-run %t.wide.so --function=transposed --random --check | FileCheck %s
 //
 // CHECK: passed
 

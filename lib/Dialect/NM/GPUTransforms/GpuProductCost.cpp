@@ -170,6 +170,16 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
   return std::nullopt;
 }
 
+double mlir::nm::estimateDequantization(SparseProductOpInterface op,
+                                        const ::nm::GpuChip &chip) {
+  // A multiprocessor's clocks for each of k x n, measured with 11008x4096 and
+  // 4096x11008, 4 bits and 8, on an H200 (2026-11-23): 242 to 258 us.
+  constexpr double kClocksOfWeight = 1.45;
+  double weights = double(op.getStaticK()) * double(op.getStaticN());
+  return kClocksOfWeight * weights /
+         (double(chip.multiprocessors) * chip.clockGHz) / 1000;
+}
+
 /// The estimate of cuBLAS, where selection may fall back to it or is told to.
 static std::optional<double> estimateDense(SparseProductOpInterface op,
                                            const ::nm::GpuChip &chip,

@@ -265,20 +265,40 @@ static bool fillsUp(SparseProductOpInterface op,
          ::nm::fillsUpSparseOperand(op.getPattern());
 }
 
-/// What `op` is estimated to take with weights that are dequantized before they
-/// are loaded, where that is less than `microseconds`; nothing where it is not.
-static std::string adviseDequantized(SparseProductOpInterface op,
-                                     const GpuChip &gpu, double microseconds) {
+/// The schedule that `op` would have with weights that are not quantized.
+static ::nm::Result<ScheduleChoice> chooseWide(SparseProductOpInterface op,
+                                               const GpuChip &gpu) {
   GpuProduct product = getGpuProduct(op);
   product.weightBits = product.scaleGroup = 0;
-  ::nm::Result<ScheduleChoice> wide =
-      chooseGpuSchedule({op, product, gpu, ScheduleAttrInterface()});
-  if (!wide || wide->microseconds >= microseconds)
+  return chooseGpuSchedule({op, product, gpu, ScheduleAttrInterface()});
+}
+
+static std::string describe(const ScheduleChoice &choice) {
+  return describeTime(choice.microseconds) + " by strategy " +
+         choice.schedule.getStrategyName().str();
+}
+
+/// Why weights had better be dequantized at each call than converted as
+/// `chosen` does; empty where they had not.
+static std::string whyDequantize(SparseProductOpInterface op,
+                                 const GpuChip &gpu,
+                                 const ScheduleChoice &chosen,
+                                 const ::nm::Result<ScheduleChoice> &wide) {
+  double before = estimateDequantization(op, gpu);
+  if (!wide || before + wide->microseconds >= chosen.microseconds)
+    return "";
+  return "estimated to take " + describeTime(before) + ", and the product " +
+         describe(*wide) + ", which is faster than " + describe(chosen);
+}
+
+/// What is faster than `chosen`, where callers dequantize the weights.
+static std::string adviseDequantized(SparseProductOpInterface op,
+                                     const ScheduleChoice &chosen,
+                                     const ::nm::Result<ScheduleChoice> &wide) {
+  if (!wide || wide->microseconds >= chosen.microseconds)
     return "";
   return "; weights that are " + debugString(op.getAType().getElementType()) +
-         " when they are loaded are estimated to take " +
-         describeTime(wide->microseconds) + " by strategy " +
-         wide->schedule.getStrategyName().str();
+         " when they are loaded are estimated to take " + describe(*wide);
 }
 
 LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
@@ -289,19 +309,22 @@ LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                   strategy.getStrategyName().str()};
   if (isa<MmaSpScheduleAttr>(strategy))
     chosen = chooseGpuSchedule({op, getGpuProduct(op), gpu, strategy});
+  std::string obstacle = chosen ? "" : chosen.error().message, advice;
+  if (chosen && chosen->schedule && !given) {
+    ::nm::Result<ScheduleChoice> wide = chooseWide(op, gpu);
+    obstacle = whyDequantize(op, gpu, *chosen, wide);
+    advice = adviseDequantized(op, *chosen, wide);
+  }
   int64_t bits = op.getQuantizationAttr().getBits();
-  if (chosen) {
+  if (obstacle.empty()) {
     std::string reason = "weights stay in " + std::to_string(bits) +
-                         " bits, which registers convert";
-    if (!given)
-      reason += adviseDequantized(op, gpu, chosen->microseconds);
+                         " bits, which registers convert" + advice;
     if (fillsUp(op, chosen->schedule))
       reason += "; zeros fill up groups of four weights, and " +
                 kDenseMeetsNonFinite.str();
     auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
     return setSchedule(op, gpu, *chosen, makeRecord(op, gpu, source, reason));
   }
-  std::string obstacle = chosen.error().message;
   op->emitRemark() << "weights of " << bits
                    << " bits are dequantized before the product, at each "
                       "call: "

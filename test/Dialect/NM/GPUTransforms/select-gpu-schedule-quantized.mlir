@@ -29,10 +29,24 @@ func.func @decode(%a: tensor<1x4096xf16>, %v: tensor<2048x4096xi8> {nm.values_of
 // CHECK-LABEL: func.func @prefill
 // CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [{{[0-9]+}}, {{[0-9]+}}, 256], {{.*}}bits = 8>
 // CHECK-SAME: weights stay in 8 bits, which registers convert; weights that are bf16 when they are loaded are estimated to take {{[0-9.]+}} us by strategy wgmma_sp"
-func.func @prefill(%a: tensor<4096x4096xbf16>, %v: tensor<2048x4096xi8>, %i: tensor<2048x4096xi8>, %s: tensor<16x4096xbf16>, %c: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
-  %r = nm.spmm <2:4> quantization <bits = 8, group = 256> ins(%a, %v, %i : tensor<4096x4096xbf16>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)
-    scales(%s : tensor<16x4096xbf16>) outs(%c : tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  return %r : tensor<4096x4096xbf16>
+func.func @prefill(%a: tensor<1024x4096xbf16>, %v: tensor<2048x4096xi8>, %i: tensor<2048x4096xi8>, %s: tensor<16x4096xbf16>, %c: tensor<1024x4096xbf16>) -> tensor<1024x4096xbf16> {
+  %r = nm.spmm <2:4> quantization <bits = 8, group = 256> ins(%a, %v, %i : tensor<1024x4096xbf16>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)
+    scales(%s : tensor<16x4096xbf16>) outs(%c : tensor<1024x4096xbf16>) -> tensor<1024x4096xbf16>
+  return %r : tensor<1024x4096xbf16>
+}
+
+// -----
+
+// Of as many rows that weights are converted in less time before.
+// REMARK: weights of 4 bits are dequantized before the product, at each call: estimated to take {{[0-9.]+}} us, and the product {{[0-9.]+}} us by strategy wgmma_sp, which is faster than {{[0-9.]+}} us by strategy mma_sp
+// CHECK-LABEL: func.func @many
+// CHECK: linalg.generic
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<
+// CHECK-NOT: scales
+func.func @many(%a: tensor<4096x4096xf16>, %v: tensor<2048x11008xi8>, %i: tensor<2048x11008xi8>, %s: tensor<32x11008xf16>, %c: tensor<4096x11008xf16>) -> tensor<4096x11008xf16> {
+  %r = nm.spmm <2:4> quantization <bits = 4, group = 128> ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2048x11008xi8>, tensor<2048x11008xi8>)
+    scales(%s : tensor<32x11008xf16>) outs(%c : tensor<4096x11008xf16>) -> tensor<4096x11008xf16>
+  return %r : tensor<4096x11008xf16>
 }
 
 // -----
