@@ -13,6 +13,10 @@ CALLS = 10_000
 # What the allocators of C and Python keep for a while.
 MARGIN = 4 << 20
 
+# AddressSanitizer keeps what is freed, to find who uses it.
+pytestmark = pytest.mark.skipif("clang_rt.asan" in os.environ.get("LD_PRELOAD", ""),
+                                reason="AddressSanitizer keeps freed memory")
+
 
 def resident():
     """Bytes of memory that the process has, after what can be given back is."""
