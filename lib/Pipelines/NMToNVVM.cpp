@@ -147,9 +147,13 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   kernels.addPass(createCSEPass());
   // The casts between integers and indices that are left.
   kernels.addPass(createReconcileUnrealizedCastsPass());
+  // Where kernels have parameters in memory.
+  pm.addPass(createNMPassTensorMaps());
 }
 
 void mlir::nm::buildDeviceMemory(OpPassManager &pm) {
+  // While the host's side is memrefs.
+  pm.addPass(createNMEncodeTensorMaps());
   // While the host's side is memrefs, and launches name kernels.
   pm.addPass(createNMLaunchOnStream());
 }

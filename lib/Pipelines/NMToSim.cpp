@@ -4,6 +4,7 @@
 
 #include "nm/Conversion/KernelsToSim/KernelsToSim.h"
 #include "nm/Pipelines/SharedStages.h"
+#include "nm/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -13,6 +14,10 @@ using namespace mlir::nm;
 void mlir::nm::buildSimulatedKernels(OpPassManager &pm) {
   // While launches still name memrefs, whose sizes the simulator checks.
   pm.addPass(createConvertKernelsToSim());
+  NMEncodeTensorMapsOptions maps;
+  maps.encoder = "nmSimEncodeTensorMap";
+  // Once those know of which tensors kernels read boxes.
+  pm.addPass(createNMEncodeTensorMaps(maps));
 }
 
 void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,

@@ -148,6 +148,13 @@ struct Api {
   /// Null in drivers before CUDA 11.8.
   int (*cuLaunchKernelEx)(const LaunchConfig *config, FunctionHandle function,
                           void **params, void **extra);
+  /// Null in drivers before CUDA 12.0.
+  int (*cuTensorMapEncodeTiled)(void *map, int32_t type, uint32_t rank,
+                                void *base, const uint64_t *sizes,
+                                const uint64_t *strides, const uint32_t *box,
+                                const uint32_t *elementStrides,
+                                int32_t interleave, int32_t swizzle,
+                                int32_t promotion, int32_t fill);
 
   int (*cuMemGetInfo)(size_t *free, size_t *total);  // cuMemGetInfo_v2
   int (*cuMemAlloc)(Address *address, size_t bytes); // cuMemAlloc_v2

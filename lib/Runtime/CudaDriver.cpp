@@ -127,6 +127,7 @@ Status Driver::findEntries() {
   need(entries.cuGraphDestroy, "cuGraphDestroy");
   find(entries.cuLaunchKernelEx, "cuLaunchKernelEx");
   find(entries.cuStreamIsCapturing, "cuStreamIsCapturing");
+  find(entries.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   if (missing)
     return Error{"the CUDA driver " + path + " for CUDA " +
                  versionText(driverVersion) + " has no " + missing};

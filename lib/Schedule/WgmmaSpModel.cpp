@@ -59,6 +59,23 @@ static constexpr int64_t kMaxBlocks = 2;
 /// ptxas save them.
 static constexpr int64_t kLeastRegisters = 40, kUsualRegisters = 64;
 static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
+/// Of the mbarriers of producers.
+static constexpr int64_t kBarrierBytes = 256;
+
+/// Bytes that rows of A which tensor copies take start at a multiple of.
+static constexpr int64_t kTensorBytes = 16;
+/// With producers, of operands of 16 bits: their warps, and the warpgroups that
+/// leave registers for sums; stages, of which a power of two is told apart in
+/// the fewest instructions (4096 cubed of 2:4 takes 146 us with five, 136 with
+/// four); and columns of a row of tiles from which on it is better cut, so that
+/// blocks that run at once share weights as well.
+static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
+                         kLongRow = 64, kTilesAtOnceM = 4;
+/// Bytes that a multiprocessor receives by tensor copies in such a clock, and
+/// stores while the next tile arrives; and clocks until a copy arrives.
+/// Measured on an H200 at 2:4 with m of 64 to 8192, n and k of 4096 to 11008.
+static constexpr double kRoleIngress = 110, kRoleStoreRate = 48,
+                        kRoleLatency = 1400;
 
 /// Tiles of blocks and warpgroups, whose sums are in registers.
 static constexpr MmaTileShape kShapes[] = {
@@ -92,8 +109,15 @@ public:
   bool exists() const;
   /// Puts the best of it in place of `best`, if it is better.
   void considerParts(std::optional<GpuSchedule> &best);
+  /// The same where warps of their own copy, if there can be such.
+  void considerProducers(std::optional<GpuSchedule> &best);
 
 private:
+  /// Lets warps of their own copy, where tensor copies can take A; false where
+  /// there is no such schedule.
+  bool setProducers();
+  /// With k in one part, and blocks that take turns.
+  void estimateRoles();
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
   void estimate(int64_t parts, bool hasClusters);
 
@@ -130,7 +154,8 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
   int64_t bytes =
       std::min(chip.sharedPerBlock,
                chip.sharedPerMultiprocessor / together - kReservedShared);
-  schedule.stages = std::min(kMaxStages, bytes / tileBytes());
+  schedule.stages = std::min(kMaxStages, (bytes - kBarrierBytes) / tileBytes());
+  schedule.blocks = chip.multiprocessors;
   schedule.sharedBytes = schedule.stages * tileBytes();
 }
 
@@ -152,6 +177,48 @@ bool Candidate::exists() const {
          !isLarge(schedule.blockN, product.n);
 }
 
+/// Bytes between rows of A, or what they are a multiple of.
+static int64_t strideBytes(const GpuProduct &product) {
+  return product.factorOfRows() * sparseBytes(product);
+}
+
+bool Candidate::setProducers() {
+  // Of unknown rows, too few may be in the last tile; see below.
+  if (sparseBytes(product) != kMmaBytes || product.m == GpuProduct::kUnknown ||
+      strideBytes(product) % kTensorBytes != 0 || together > 1 ||
+      groups() > kMaxRoleGroups)
+    return false;
+  schedule.splitK = schedule.clusterK = 1;
+  schedule.stages =
+      schedule.stages >= kMaxRoleStages ? kMaxRoleStages : kMinStages;
+  schedule.producers = kProducers;
+  bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;
+  schedule.tilesAtOnceM = isLong ? kTilesAtOnceM : 1;
+  schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
+  return true;
+}
+
+void Candidate::estimateRoles() {
+  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
+                  ceilDiv(product.n, schedule.blockN);
+  double turns = double(ceilDiv(tiles, schedule.blocks));
+  double steps = double(ceilDiv(product.k, schedule.blockK));
+  double step = std::max({multiplyClocks(), double(tileBytes()) / kRoleIngress,
+                          kRoleLatency / double(schedule.stages - 1)});
+  double stored = double(schedule.blockM * schedule.blockN) *
+                  double(elementSize(product.outputType));
+  // 777 rows take 58 us where 768 and 1023 take 27 and 31: a block with a few
+  // rows of a tile takes twice as long as others.
+  int64_t rest = product.rows() % schedule.blockM;
+  double slow = rest != 0 && 2 * rest < schedule.blockM ? 1 : 0;
+  double clocks = (turns + slow) * steps * step +
+                  turns * stored / kRoleStoreRate + kStartClocks;
+  schedule.microseconds =
+      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
+               schedule.memoryFloor) +
+      kStartMicroseconds;
+}
+
 /// Of a tile: the tensor cores', or shared memory's, from which instructions
 /// read both operands.
 double Candidate::multiplyClocks() const {
@@ -163,11 +230,6 @@ double Candidate::multiplyClocks() const {
                                (rowBytes() / kInstructionBytes));
   return instructions * std::max(operations / kOperationsPerClock,
                                  bytes / kSharedBytesPerClock);
-}
-
-/// Bytes between rows of A, or what they are a multiple of.
-static int64_t strideBytes(const GpuProduct &product) {
-  return product.factorOfRows() * sparseBytes(product);
 }
 
 /// Of a tile; narrow copies take as long as wide ones.
@@ -240,6 +302,14 @@ void Candidate::considerParts(std::optional<GpuSchedule> &best) {
     }
 }
 
+void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
+  if (!setProducers())
+    return;
+  estimateRoles();
+  if (!best || schedule.microseconds < best->microseconds)
+    best = schedule;
+}
+
 static std::optional<std::string> whyNot(const GpuProduct &product,
                                          const GpuChip &chip) {
   if (!chip.hasWgmma)
@@ -268,8 +338,10 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
     for (int64_t together = 1; together <= kMaxBlocks; ++together)
       for (int64_t lines = 1; lines <= mostLines; lines *= 2) {
         Candidate candidate(product, chip, shape, together, lines);
-        if (candidate.exists())
-          candidate.considerParts(best);
+        if (!candidate.exists())
+          continue;
+        candidate.considerParts(best);
+        candidate.considerProducers(best);
       }
   return *best;
 }

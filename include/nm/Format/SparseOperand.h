@@ -52,8 +52,11 @@ bool isSparseOperandType(ElementType type);
 struct SparseOperand {
   /// mma.sp takes A from registers: each lane has its 16 bytes of an
   /// instruction side by side. wgmma.mma_async.sp takes it from shared memory:
-  /// 16-byte chunk c of row r stands at byte 1024c + 128(r/8) + 16(r%8).
-  enum class Order { Mma, Wgmma };
+  /// 16-byte chunk c of row r stands at byte 1024c + 128(r/8) + 16(r%8). With
+  /// WgmmaPairs, column 16w + 2r + h of a block is the instruction's row
+  /// 16w + r + 8h: a thread, which has sums of rows r and r + 8, then has those
+  /// of two neighbouring columns.
+  enum class Order { Mma, Wgmma, WgmmaPairs };
 
   Order order = Order::Mma;
   /// Of an element that is multiplied: 8 or 16.
@@ -150,6 +153,12 @@ struct SparseOperand {
   template <typename Int>
   GroupPlace<Int> groupOf(const Int &byte, int64_t half) const;
 
+  /// The instruction's row that is a column of a block, and the inverse.
+  template <typename Int>
+  Int rowOf(const Int &column) const;
+  template <typename Int>
+  Int columnOf(const Int &row) const;
+
   bool operator==(const SparseOperand &other) const {
     return order == other.order && bits == other.bits &&
            storedBits == other.storedBits;
@@ -177,10 +186,24 @@ void unpackSparseOperand(const void *values, const uint8_t *metadata,
 // come one after the other, or four of 8 bits.
 
 template <typename Int>
+Int SparseOperand::rowOf(const Int &column) const {
+  if (order != Order::WgmmaPairs)
+    return column;
+  return column / 16 * 16 + column / 2 % 8 + column % 2 * 8;
+}
+
+template <typename Int>
+Int SparseOperand::columnOf(const Int &row) const {
+  if (order != Order::WgmmaPairs)
+    return row;
+  return row / 16 * 16 + row % 8 * 2 + row / 8 % 2;
+}
+
+template <typename Int>
 Int SparseOperand::positionOf(const ValuePlace<Int> &place) const {
-  const Int &row = place.column, &value = place.value;
+  const Int row = rowOf(place.column), &value = place.value;
   int64_t perWord = 128 / bits, perRegister = 32 / bits;
-  if (order == Order::Wgmma)
+  if (order != Order::Mma)
     return value / perWord * (64 * perWord) + row * perWord + value % perWord;
   Int lane = row % 8 * 4 + value / perRegister % 4;
   Int number = row / 8 + value / (4 * perRegister) % 2 * 2;
@@ -201,8 +224,8 @@ template <typename Int>
 SparseOperand::ValuePlace<Int>
 SparseOperand::placeOf(const Int &position) const {
   int64_t perWord = 128 / bits, perRegister = 32 / bits;
-  if (order == Order::Wgmma)
-    return {position / perWord % 64,
+  if (order != Order::Mma)
+    return {columnOf(Int(position / perWord % 64)),
             position / (64 * perWord) * perWord + position % perWord};
   Int lane = position / perWord % 32, number = position / perRegister % 4,
       inRegister = position % perRegister;
@@ -226,7 +249,7 @@ SparseOperand::placeOf(const Int &position) const {
 template <typename Int>
 SparseOperand::BitPlace<Int>
 SparseOperand::bitsOf(const GroupPlace<Int> &place) const {
-  const Int &row = place.column, &group = place.group;
+  const Int row = rowOf(place.column), &group = place.group;
   Int lane = row % 8 * 4, nibble = group;
   if (bits == 8) {
     lane = lane + row / 8 % 2 + group / 8 * 2;
@@ -244,8 +267,8 @@ SparseOperand::GroupPlace<Int> SparseOperand::groupOf(const Int &byte,
   Int lane = byte / 4 % 32, nibble = byte % 4 * 2 + half;
   Int row = byte / 128 * 16 + lane / 4;
   if (bits == 8)
-    return {row + lane % 2 * 8, lane / 2 % 2 * 8 + nibble};
-  return {row + nibble / 4 * 8, lane % 4 * 4 + nibble % 4};
+    return {columnOf(Int(row + lane % 2 * 8)), lane / 2 % 2 * 8 + nibble};
+  return {columnOf(Int(row + nibble / 4 * 8)), lane % 4 * 4 + nibble % 4};
 }
 
 } // namespace nm

@@ -89,6 +89,9 @@ struct GpuSchedule {
   int64_t sliceK = 1;
   /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;
+  /// Of strategy wgmma_sp: warps of their own that copy, and then the blocks
+  /// that take turns at tiles of C, and how many tiles along m they begin with.
+  int64_t producers = 0, blocks = 0, tilesAtOnceM = 1;
   PanelPacking packing;
   /// Whether threads make their sums in chains, with totals in shared memory;
   /// see SumChains.h.

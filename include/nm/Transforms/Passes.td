@@ -200,6 +200,55 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def NMEncodeTensorMaps : Pass<"nm-encode-tensor-maps", "::mlir::ModuleOp"> {
+  let summary = "tensor maps to calls of the driver";
+  let description = [{
+    The host calls `encoder`, which takes what the driver's
+    `cuTensorMapEncodeTiled` does, for each `nm.tensor_map`: at each launch, for
+    the tensor's address and sizes may be others.
+
+    Before:
+    ```mlir
+    %map = nm.tensor_map %a box [256, 64] swizzled : memref<?x4096xf16> -> vector<16xi64>
+    ```
+    After:
+    ```mlir
+    %0 = llvm.call @nmEncodeTensorMap(%bytes, ...)
+    %map = llvm.load %bytes {alignment = 64 : i64} : !llvm.ptr -> vector<16xi64>
+    ```
+  }];
+  let options = [
+    Option<"encoder", "encoder", "std::string", "\"nmEncodeTensorMap\"",
+           "The function that encodes a map: the runtime's, or the simulator's "
+           "nmSimEncodeTensorMap">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def NMPassTensorMaps : Pass<"nm-pass-tensor-maps", "::mlir::ModuleOp"> {
+  let summary = "tensor maps in the parameters of kernels";
+  let description = [{
+    Launches pass the 128 bytes of a tensor map by value, so that one that is
+    captured in a graph keeps its own. Tensor copies take the address of a map:
+    kernels, at the NVVM level, have it of a parameter by `byval`, and without a
+    copy of the parameter only by `grid_constant`.
+
+    Before:
+    ```mlir
+    llvm.func @kernel(%map: vector<16xi64>) attributes {nvvm.kernel} {
+      %p = nm.tensor_map_address %map : vector<16xi64> -> !llvm.ptr
+    ```
+    After:
+    ```mlir
+    llvm.func @kernel(%p: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}) attributes {nvvm.kernel} {
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
 def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
   let summary = "memref.expand_shape into several dimensions of unknown size";
   let description = [{

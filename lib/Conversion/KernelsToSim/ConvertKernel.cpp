@@ -134,10 +134,11 @@ void KernelConverter::removeAddressSpaces(LLVM::LLVMFuncOp function) {
   }
 }
 
-/// Attributes that speak of a GPU.
+/// Attributes that speak of a GPU, or of how its parameters are passed.
 static void removeTargetAttributes(LLVM::LLVMFuncOp function) {
   auto isForTarget = [](StringRef name) {
-    return name.starts_with("nvvm.") || name.starts_with("gpu.");
+    return name.starts_with("nvvm.") || name.starts_with("gpu.") ||
+           name == LLVM::LLVMDialect::getByValAttrName();
   };
   for (NamedAttribute attribute :
        llvm::to_vector(function->getDiscardableAttrs()))

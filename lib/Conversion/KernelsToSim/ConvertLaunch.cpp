@@ -2,6 +2,8 @@
 
 #include "ConvertKernel.h"
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,8 +25,9 @@ public:
 
 private:
   LogicalResult check();
-  LogicalResult flattenOperands();
-  LogicalResult addMemRef(Value memref, MemRefType type);
+  LogicalResult flattenOperands(LLVM::LLVMFuncOp kernel);
+  LogicalResult addTensorMap(Value operand);
+  FailureOr<SmallVector<Value>> addExtent(Value memref, MemRefType type);
   Value integer(int64_t value) {
     return LLVM::ConstantOp::create(builder, loc,
                                     builder.getI64IntegerAttr(value));
@@ -91,7 +94,9 @@ LogicalResult LaunchConverter::check() {
   return success();
 }
 
-LogicalResult LaunchConverter::addMemRef(Value memref, MemRefType type) {
+/// What the kernel may access of `memref`; returns the descriptor's fields.
+FailureOr<SmallVector<Value>> LaunchConverter::addExtent(Value memref,
+                                                         MemRefType type) {
   LLVMTypeConverter converter(launch.getContext());
   Type descriptorType = converter.convertType(type);
   if (!descriptorType)
@@ -100,7 +105,6 @@ LogicalResult LaunchConverter::addMemRef(Value memref, MemRefType type) {
   Value descriptor = castTo(memref, descriptorType);
   SmallVector<Value> parts;
   MemRefDescriptor::unpack(builder, loc, descriptor, type, parts);
-  llvm::append_range(arguments, parts);
 
   // From the first element to the last, or none where a size is zero.
   int64_t rank = type.getRank();
@@ -127,14 +131,42 @@ LogicalResult LaunchConverter::addMemRef(Value memref, MemRefType type) {
   if (isEmpty)
     bytes = LLVM::SelectOp::create(builder, loc, isEmpty, zero, bytes);
   extents.append({first, bytes, parts[1]});
+  return parts;
+}
+
+/// A tensor map, of which the kernel has the address in its parameters, and by
+/// which it copies boxes of the tensor.
+LogicalResult LaunchConverter::addTensorMap(Value operand) {
+  constexpr int64_t kAlignment = 64;
+  auto map = operand.getDefiningOp<TensorMapOp>();
+  if (!map)
+    return launch.emitOpError("expected nm.tensor_map for a parameter that is "
+                              "passed in memory");
+  Value tensor = map.getTensor();
+  if (failed(addExtent(tensor, cast<MemRefType>(tensor.getType()))))
+    return failure();
+  Value place = storeOnStack(operand);
+  place.getDefiningOp<LLVM::AllocaOp>().setAlignment(kAlignment);
+  int64_t bytes = int64_t(DataLayout(module).getTypeSize(operand.getType()));
+  extents.append({place, integer(bytes), place});
+  arguments.push_back(place);
   return success();
 }
 
-LogicalResult LaunchConverter::flattenOperands() {
+LogicalResult LaunchConverter::flattenOperands(LLVM::LLVMFuncOp kernel) {
   for (Value operand : launch.getKernelOperands()) {
-    if (auto type = dyn_cast<MemRefType>(operand.getType())) {
-      if (failed(addMemRef(operand, type)))
+    unsigned number = unsigned(arguments.size());
+    bool isReference =
+        number < kernel.getNumArguments() &&
+        kernel.getArgAttr(number, LLVM::LLVMDialect::getByValAttrName());
+    if (isReference) {
+      if (failed(addTensorMap(operand)))
         return failure();
+    } else if (auto type = dyn_cast<MemRefType>(operand.getType())) {
+      FailureOr<SmallVector<Value>> parts = addExtent(operand, type);
+      if (failed(parts))
+        return failure();
+      llvm::append_range(arguments, *parts);
     } else if (operand.getType().isIndex()) {
       arguments.push_back(toI64(operand));
     } else if (LLVM::isCompatibleType(operand.getType())) {
@@ -149,7 +181,7 @@ LogicalResult LaunchConverter::flattenOperands() {
 }
 
 LogicalResult LaunchConverter::convert() {
-  if (failed(check()) || failed(flattenOperands()))
+  if (failed(check()))
     return failure();
   StringRef kernels = launch.getKernelModuleName();
   StringRef name = launch.getKernelName();
@@ -157,6 +189,8 @@ LogicalResult LaunchConverter::convert() {
       launch, launch.getKernel());
   if (!kernel)
     return launch.emitOpError("expected a kernel at the NVVM level");
+  if (failed(flattenOperands(kernel)))
+    return failure();
   if (!llvm::equal(kernel.getArgumentTypes(), ValueRange(arguments).getTypes()))
     return launch.emitOpError("expected arguments of the kernel's types once "
                               "memrefs are descriptors");

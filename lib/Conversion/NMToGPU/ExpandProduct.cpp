@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -214,4 +215,13 @@ SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
   rewriter.setInsertionPoint(op);
   return isLong ? expandChain(rewriter, op, expansion, sums)
                 : expansion.expand(rewriter, op, sums);
+}
+
+void mlir::nm::unrollTurns(Block &body, int64_t turns) {
+  SmallVector<scf::ForOp> loops;
+  for (auto loop : body.getOps<scf::ForOp>())
+    if (turns > 1 && loop.getNumRegionIterArgs() != 0)
+      loops.push_back(loop);
+  for (scf::ForOp loop : loops)
+    (void)loopUnrollByFactor(loop, uint64_t(turns));
 }

@@ -27,6 +27,9 @@ SmallVector<Value> expandInLoop(RewriterBase &rewriter, scf::ForOp loop,
                                 SparseProductOpInterface op,
                                 TileExpansion &expansion, ArrayRef<Value> sums);
 
+/// Makes as many turns one of the loops over k in `body`, which carry the sums.
+void unrollTurns(Block &body, int64_t turns);
+
 /// Whether `op` is in a loop over k whose sums are compensated.
 bool isInLongSum(SparseProductOpInterface op, const TileExpansion &expansion);
 

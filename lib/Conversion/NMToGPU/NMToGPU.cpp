@@ -132,16 +132,6 @@ static void expandAllCopies(RewriterBase &rewriter, scf::ForallOp blocks,
   lowerBuffers(rewriter, blocks);
 }
 
-/// Makes as many turns one of the loops over k, which carry the sums.
-static void unrollTurns(scf::ForallOp blocks, int64_t turns) {
-  SmallVector<scf::ForOp> loops;
-  for (auto loop : blocks.getBody()->getOps<scf::ForOp>())
-    if (turns > 1 && loop.getNumRegionIterArgs() != 0)
-      loops.push_back(loop);
-  for (scf::ForOp loop : loops)
-    (void)loopUnrollByFactor(loop, uint64_t(turns));
-}
-
 /// The blocks that `loop` becomes, if that is known.
 static std::optional<int64_t> countBlocks(scf::ForallOp loop) {
   int64_t blocks = 1;
@@ -236,7 +226,7 @@ static LogicalResult convertProductsToLaunch(RewriterBase &rewriter,
   if (*epilogue)
     (*epilogue)->erase(rewriter);
   expandAllCopies(rewriter, blocks, tile->threads(), places);
-  unrollTurns(blocks, (*expansion)->countTurnsAtOnce());
+  unrollTurns(*blocks.getBody(), (*expansion)->countTurnsAtOnce());
   return launchTiles(rewriter, blocks, tile->threads(), schedule,
                      maxSharedMemory);
 }
@@ -282,15 +272,11 @@ static LogicalResult refuseFormatOps(func::FuncOp function) {
 /// Only a role has barriers that say when a bulk copy has arrived.
 static LogicalResult verifyCopies(scf::ForallOp loop) {
   WalkResult result = loop.walk([](CopyOp op) {
-    if (op.getWay() == CopyWay::Tensor) {
-      op.emitOpError() << "has no expansion of copies that go 'tensor', for "
-                          "which the host would make tensor maps";
-      return WalkResult::interrupt();
-    }
-    if (op.getWay() != CopyWay::Bulk || op->getParentOfType<WarpsOp>())
+    if (!op.isBulk() || op->getParentOfType<WarpsOp>())
       return WalkResult::advance();
-    op.emitOpError() << "expected a copy that goes 'bulk' in nm.warps, where a "
-                        "role is";
+    op.emitOpError() << "expected a copy that goes '"
+                     << stringifyCopyWay(op.getWay())
+                     << "' in nm.warps, where a role is";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

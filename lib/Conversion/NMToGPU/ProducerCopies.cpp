@@ -9,6 +9,7 @@
 
 #include "ProducerCopies.h"
 
+#include "BulkCopies.h"
 #include "CompleteSums.h"
 #include "ExpandProduct.h"
 #include "RowList.h"
@@ -35,40 +36,6 @@ static constexpr int64_t kBypassBytes = 16;
 
 static MemRefType typeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType());
-}
-
-/// The address of the first element of `view`, as an index.
-static Value getAddress(ThreadEmitter &emitter, Value view) {
-  Location loc = emitter.loc;
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(emitter.builder,
-                                                              loc, view);
-  Value offset =
-      memref::ExtractStridedMetadataOp::create(emitter.builder, loc, view)
-          .getOffset();
-  return emitter.add(
-      base, emitter.mul(offset, typeOf(view).getElementTypeBitWidth() / 8));
-}
-
-static Value toPointer(ThreadEmitter &emitter, Value address,
-                       NVVM::NVVMMemorySpace space) {
-  OpBuilder &builder = emitter.builder;
-  if (address.getType().isIndex())
-    address = arith::IndexCastUIOp::create(builder, emitter.loc,
-                                           builder.getI64Type(), address);
-  auto type = LLVM::LLVMPointerType::get(builder.getContext(),
-                                         static_cast<unsigned>(space));
-  return LLVM::IntToPtrOp::create(builder, emitter.loc, type, address);
-}
-
-/// A view of a buffer in shared memory as a line of its elements, whatever
-/// their order.
-static Value flatten(OpBuilder &builder, Location loc, Value buffer) {
-  MemRefType type = typeOf(buffer);
-  auto flat = MemRefType::get(
-      {type.getNumElements()}, type.getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
-      type.getMemorySpace());
-  return AliasOp::create(builder, loc, flat, buffer);
 }
 
 namespace {
@@ -311,10 +278,10 @@ void RowCopies::copyRows(ThreadEmitter &emitter, Value end) {
   MemRefType type = typeOf(op.getDestination());
   ::nm::TileLayout layout = getTileLayout(type);
   int64_t stride = getBufferStrides(type)[0];
-  Value slot = emitter.toI32(
-      getAddress(emitter, flatten(rewriter, loc, op.getDestination())));
+  Value slot = emitter.toI32(getElementAddress(
+      emitter, flattenBuffer(rewriter, loc, op.getDestination())));
   Value source =
-      emitter.add(getAddress(emitter, op.getSource()),
+      emitter.add(getElementAddress(emitter, op.getSource()),
                   emitter.mul(emitter.toIndex(firstColumn), elementBytes));
   int64_t sourceColumns = typeOf(op.getSource()).getDimSize(1);
   bool mayEnd = ShapedType::isDynamic(sourceColumns) || sourceColumns < columns;
@@ -374,57 +341,20 @@ void RowCopies::expand() {
   issue();
 }
 
-//===----------------------------------------------------------------------===//
-// Bulk copies
-//===----------------------------------------------------------------------===//
-
-/// One thread tells the barrier how many bytes come, and starts the copy.
-static void expandBulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
-                           RoleBarriers &barriers) {
-  rewriter.setInsertionPoint(op);
-  Location loc = op.getLoc();
-  ThreadEmitter emitter{rewriter, loc};
-  auto signal = cast<SignalOp>(*op.getToken().getUsers().begin());
-  MemRefType type = typeOf(op.getDestination());
-  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  Value isFirst =
-      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
-                            getThreadOfRole(rewriter, role), emitter.index(0));
-  Value source = getAddress(emitter, op.getSource());
-  Value slot = emitter.toI32(
-      getAddress(emitter, flatten(rewriter, loc, op.getDestination())));
-  emitter.onlyIf(isFirst, [&] {
-    Value barrier =
-        barriers.getPointer(rewriter, loc, signal.getRing(), signal.getStep());
-    NVVM::MBarrierArriveExpectTxOp::create(
-        rewriter, loc, /*res=*/Type(), barrier, emitter.i32(bytes),
-        NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
-    // The address in the block is one in its cluster, too, which PTX before 8.6
-    // wants.
-    Value to = LLVM::AddrSpaceCastOp::create(
-        rewriter, loc,
-        LLVM::LLVMPointerType::get(
-            rewriter.getContext(),
-            static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster)),
-        toPointer(emitter, slot, NVVM::NVVMMemorySpace::Shared));
-    NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
-        rewriter, loc, to,
-        toPointer(emitter, source, NVVM::NVVMMemorySpace::Global), barrier,
-        emitter.i32(bytes), /*multicastMask=*/Value(), /*l2CacheHint=*/Value());
-  });
-}
-
 LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
                                              WarpsOp role,
                                              RoleBarriers &barriers) {
   SmallVector<CopyOp> copies;
   role.walk([&](CopyOp op) { copies.push_back(op); });
-  for (CopyOp op : copies) {
+  for (CopyOp op : copies)
     if (!op.getToken() || !op.getToken().hasOneUse() ||
         !isa<SignalOp>(*op.getToken().getUsers().begin()))
       return op.emitOpError() << "expected a token that is signalled";
-    if (op.getWay() == CopyWay::Bulk) {
-      expandBulkCopy(rewriter, op, role, barriers);
+  keepStarters(rewriter, role);
+  for (CopyOp op : copies) {
+    if (op.isBulk()) {
+      if (failed(expandBulkCopy(rewriter, op, role, barriers)))
+        return failure();
       continue;
     }
     RowCopies expansion(rewriter, op, role);

@@ -45,7 +45,7 @@ static int64_t countArrivals(SignalOp op) {
     break;
   }
   int64_t bulk = llvm::count_if(op.getTokens(), [](Value token) {
-    return token.getDefiningOp<CopyOp>().getWay() == CopyWay::Bulk;
+    return token.getDefiningOp<CopyOp>().isBulk();
   });
   bool hasOthers = op.getTokens().empty() ||
                    bulk < static_cast<int64_t>(op.getTokens().size());
@@ -190,7 +190,7 @@ void RoleBarriers::lowerSignal(RewriterBase &rewriter, SignalOp op) {
   ThreadEmitter emitter{rewriter, op.getLoc()};
   if (!op.getTokens().empty()) {
     bool hasCopies = llvm::any_of(op.getTokens(), [](Value token) {
-      return token.getDefiningOp<CopyOp>().getWay() != CopyWay::Bulk;
+      return !token.getDefiningOp<CopyOp>().isBulk();
     });
     if (hasCopies)
       NVVM::CpAsyncMBarrierArriveOp::create(

@@ -158,6 +158,7 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
   for (WarpsOp role : roles)
     if (failed(expandProducerCopies(rewriter, role, *barriers)))
       return failure();
+  unrollTurns(consumers->getTile(), (*expansion)->countTurnsAtOnce());
   barriers->lower(rewriter, blocks);
   blocks.walk([&](CopyOp op) { rewriter.eraseOp(op); });
   for (WarpsOp role : roles)

@@ -358,10 +358,10 @@ func.func @bulk_copy_outside_of_roles(%a: memref<64xf16>) {
 
 // -----
 
-func.func @tensor_copy(%a: memref<64x64xf16>) {
+func.func @tensor_copy_outside_of_roles(%a: memref<64x64xf16>) {
   scf.forall (%n) in (1) {
     %to = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
-    // expected-error @+1 {{has no expansion of copies that go 'tensor', for which the host would make tensor maps}}
+    // expected-error @+1 {{expected a copy that goes 'tensor' in nm.warps, where a role is}}
     %t = nm.copy <tensor> %a to %to : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>> -> !nm.token
   } {mapping = [#gpu.block<linear_dim_0>]}
   return

@@ -45,6 +45,8 @@ struct GroupKind {
   bool isExactGather = false;
   /// Whether it copies rows of A as they are.
   bool copiesRows = isExactGather;
+  /// Whether tensor copies fetch them.
+  bool hasTensorCopies = false;
 };
 } // namespace
 
@@ -213,6 +215,18 @@ static constexpr GroupKind kKinds[] = {
     {"wgmma-sp-f8-three-steps", "wgmma_sp",
      "block = [128, 128, 192], warpgroup = [128, 64], stages = 3, split_k = 2",
      ElementType::F8E4M3, 300, 64, false, 0, false, false, true, false, true},
+    {"wgmma-sp-roles", "wgmma_sp", "producers = 4", ElementType::F16, 300, 64,
+     false, 0, false, false, true, false, false, true},
+    {"wgmma-sp-roles-bf16", "wgmma_sp",
+     "block = [128, 128, 64], warpgroup = [64, 64], stages = 3, producers = 4, "
+     "blocks = 3, group_m = 2",
+     ElementType::BF16, 300, 64, false, 0, false, false, true, false, false,
+     true},
+    {"wgmma-sp-roles-split-k", "wgmma_sp",
+     "block = [256, 128, 64], warpgroup = [256, 64], stages = 3, split_k = 2, "
+     "producers = 4",
+     ElementType::F16, 300, 64, false, 0, false, false, true, false, false,
+     true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.
@@ -343,6 +357,20 @@ static void limitToCopiedRows(ModelCase &drawn) {
     *size = (*size + perWord - 1) / perWord * perWord;
 }
 
+/// Rows of A at multiples of 16 bytes, whichever way A lies: of a row-major one
+/// m may be any and unknown. Parts of k have as many tiles.
+static void limitToTensorCopies(ModelCase &drawn) {
+  constexpr int64_t kUnit = 8, kTiles = 2 * 64;
+  auto roundUp = [](int64_t &size, int64_t unit) {
+    size = (size + unit - 1) / unit * unit;
+  };
+  roundUp(drawn.k, kTiles);
+  if (drawn.activationLoops.back() == drawn.kLoop())
+    return;
+  roundUp(drawn.leading.back(), kUnit);
+  drawn.dynamic = false;
+}
+
 /// Operands as they come, or A and C column-major in their last two dimensions.
 static void drawLoops(ModelCase &drawn, Random &random) {
   drawn.outputLoops.resize(drawn.leading.size() + 1);
@@ -383,6 +411,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.isSparseOperand && elementSize(kind.type) == 1 &&
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
+  if (kind.hasTensorCopies)
+    limitToTensorCopies(drawn);
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.isByMatrices && kind.listColumns == 0 &&
                    !drawn.dynamic && drawn.leading.back() <= 16;

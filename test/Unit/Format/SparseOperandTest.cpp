@@ -132,10 +132,24 @@ TEST(SparseOperand, WgmmaHasChunksOfRows) {
                 1024 * chunk + 128 * (row / 8) + 16 * (row % 8) + 3);
 }
 
+TEST(SparseOperand, PairsAreOfOneThread) {
+  SparseOperand rows{Order::Wgmma}, pairs{Order::WgmmaPairs};
+  // A thread has the sums of the instruction's rows r and r + 8 of 16.
+  for (int64_t first : {0, 16, 32, 48})
+    for (int64_t r = 0; r < 8; ++r)
+      for (int64_t value = 0; value < 32; ++value) {
+        ASSERT_EQ(pairs.positionOf<int64_t>({first + 2 * r, value}),
+                  rows.positionOf<int64_t>({first + r, value}));
+        ASSERT_EQ(pairs.positionOf<int64_t>({first + 2 * r + 1, value}),
+                  rows.positionOf<int64_t>({first + r + 8, value}));
+      }
+}
+
 TEST(SparseOperand, PlacesAreThereAndBack) {
   for (SparseOperand operand :
        {SparseOperand{Order::Mma}, SparseOperand{Order::Wgmma},
-        SparseOperand{Order::Mma, 8}, SparseOperand{Order::Wgmma, 8}}) {
+        SparseOperand{Order::WgmmaPairs}, SparseOperand{Order::Mma, 8},
+        SparseOperand{Order::Wgmma, 8}, SparseOperand{Order::WgmmaPairs, 8}}) {
     std::set<std::pair<int64_t, int64_t>> seen;
     for (int64_t i = 0; i < operand.valuesOfStep(); ++i) {
       auto place = operand.placeOf(i);
@@ -211,8 +225,7 @@ TEST(SparseOperand, PacksAndUnpacks) {
     constexpr ElementType kTypes[] = {ElementType::F16, ElementType::BF16,
                                       ElementType::I8, ElementType::F8E4M3};
     ElementType type = kTypes[draw(random, 0, 3)];
-    SparseOperand operand =
-        SparseOperand::of(draw(random, 0, 1) ? Order::Mma : Order::Wgmma, type);
+    SparseOperand operand = SparseOperand::of(Order(draw(random, 0, 2)), type);
     int64_t k = draw(random, 1, 200), n = draw(random, 1, 150);
     Matrix dense = drawMatrix(random, pattern, type, k, n);
     Condensed form = compressed(dense, pattern);

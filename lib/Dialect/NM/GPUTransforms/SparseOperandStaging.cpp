@@ -4,6 +4,7 @@
 
 #include "StagedOperands.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 
@@ -21,11 +22,16 @@ public:
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
         options(options) {}
 
+  /// What producers ask of the operands.
+  LogicalResult verifyBulkCopies();
   /// Bytes of all stages.
   uint64_t countBytes() const;
   void emit();
 
 private:
+  bool hasProducers() const {
+    return op.getScheduleAttr().getTiling().producerWarps != 0;
+  }
   MemRefType typeOfA() const { return getActivationBuffer(op, tile); }
   MemRefType typeOfValues() const {
     return getBuffer(getWeightShape(op, tile).values,
@@ -56,13 +62,37 @@ uint64_t Staging::countBytes() const {
   return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
 }
 
+LogicalResult Staging::verifyBulkCopies() {
+  if (!hasProducers())
+    return success();
+  constexpr int64_t kUnitBytes = 16;
+  int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
+  Type element = op.getValuesType().getElementType();
+  if (width * element.getIntOrFloatBitWidth() / 8 != kUnitBytes)
+    return op.emitOpError()
+           << "expected rows of A at multiples of " << kUnitBytes
+           << " bytes, with producers, but got " << op.getA().getType();
+  // The last part of k may have tiles without any weights.
+  if (op.getValuesType().isDynamicDim(1))
+    return op.emitOpError() << "expected parts of k of whole tiles of "
+                            << tile.k << " rows, with producers";
+  return success();
+}
+
 void Staging::emit() {
   builder.setInsertionPoint(op);
   OperandCopies copies(builder, loc);
-  Value a = copies.copyToNew(op.getA(), typeOfA());
-  Value values = copies.copyToNew(op.getValues(), typeOfValues());
+  bool isBulk = hasProducers();
+  auto copy = [&](Value source, MemRefType type) {
+    return isBulk ? copies.bulkCopyToNew(CopyWay::Bulk, source, type)
+                  : copies.copyToNew(source, type);
+  };
+  // A first: what is swizzled stands at multiples of 1024 bytes.
+  Value a = isBulk ? copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA())
+                   : copies.copyToNew(op.getA(), typeOfA());
+  Value values = copy(op.getValues(), typeOfValues());
   Value indices = options.hasMetadata
-                      ? copies.copyToNew(op.getIndices(), typeOfMetadata())
+                      ? copy(op.getIndices(), typeOfMetadata())
                       : castOpen(builder, loc, op.getIndices(),
                                  getWeightShape(op, tile).indices);
   SmallVector<Value> operands = {a, values, indices};
@@ -75,8 +105,9 @@ void Staging::emit() {
                  {int64_t(llvm::divideCeil(tile.k, group)), tile.n}));
   }
   operands.push_back(castOutput(builder, op, tile));
-  AwaitOp::create(builder, loc, SyncScope::Block, options.isAsyncProxy,
-                  copies.finish());
+  // Bulk copies write through wgmma's own proxy.
+  AwaitOp::create(builder, loc, SyncScope::Block,
+                  options.isAsyncProxy && !isBulk, copies.finish());
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   releaseForNextTile(
@@ -94,6 +125,8 @@ LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
       failed(verifyPanelledRows(op, *chip, getActivationBuffer(op, *tile))))
     return failure();
   Staging staging(builder, op, *tile, *this);
+  if (failed(staging.verifyBulkCopies()))
+    return failure();
   if (failed(verifyStageBytes(op, *tile, tile->m, tile->k, staging.countBytes(),
                               chip->sharedPerBlock)))
     return failure();

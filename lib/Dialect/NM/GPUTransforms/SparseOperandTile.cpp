@@ -40,7 +40,7 @@ MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
     std::swap(shape[0], shape[1]);
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();
   auto form = dyn_cast_if_present<SparseOperandAttr>(op.getPackingAttr());
-  if (form && form.getOrder() == SparseOrder::Wgmma)
+  if (form && form.getOrder() != SparseOrder::Mma)
     return getPanelledType(shape, element);
   return getWorkgroupType(shape,
                           getMatrixLayout(op.getContext(), shape,

@@ -98,6 +98,13 @@ Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
   return buffer;
 }
 
+Value OperandCopies::bulkCopyToNew(CopyWay way, Value source, MemRefType type) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  tokens.push_back(
+      CopyOp::create(builder, loc, way, source, buffer).getToken());
+  return buffer;
+}
+
 void OperandCopies::copy(Value source, Value buffer, bool transpose,
                          const std::optional<RowsOfTile> &rows) {
   auto type = cast<MemRefType>(buffer.getType());

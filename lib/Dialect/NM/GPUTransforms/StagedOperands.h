@@ -48,6 +48,8 @@ public:
                   const std::optional<RowsOfTile> &rows = {});
   void copy(Value source, Value buffer, bool transpose = false,
             const std::optional<RowsOfTile> &rows = {});
+  /// Copies `source` to a new buffer by bulk or tensor copies.
+  Value bulkCopyToNew(CopyWay way, Value source, MemRefType type);
   /// The same in the way `way`, through registers.
   void copyThroughRegisters(CopyWay way, Value source, Value buffer,
                             bool transpose,

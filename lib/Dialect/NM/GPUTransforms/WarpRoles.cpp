@@ -19,8 +19,10 @@ using namespace mlir::nm;
 /// Registers that a consumer has at most; setmaxnreg takes multiples of the
 /// step.
 static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
-/// Of a producer, and what a consumer needs beside its sums.
-static constexpr int64_t kProducerRegisters = 88, kOtherRegisters = 80;
+/// Of a producer, one that only starts bulk copies, and what a consumer needs
+/// beside its sums.
+static constexpr int64_t kProducerRegisters = 88, kBulkProducerRegisters = 40,
+                         kOtherRegisters = 80;
 
 namespace {
 /// How registers are shared out.
@@ -34,7 +36,11 @@ public:
       : rewriter(rewriter), loc(tile.product.getLoc()), tile(tile),
         tiling(tile.product.getScheduleAttr().getTiling()),
         loop(dyn_cast<scf::ForOp>(tile.product->getParentOp())),
-        blocks(tile.product->getParentOfType<scf::ForallOp>()) {}
+        blocks(tile.product->getParentOfType<scf::ForallOp>()),
+        releaseScope(
+            isa_and_present<SparseOperandAttr>(tile.product.getPackingAttr())
+                ? SyncScope::Warp
+                : SyncScope::Warpgroup) {}
 
   LogicalResult run();
 
@@ -63,8 +69,8 @@ private:
     WaitOp::create(rewriter, loc, asyncProxy, ring, step);
   }
   void release(Value step, Value condition = {}) {
-    SignalOp::create(rewriter, loc, SyncScope::Warpgroup, empty, step,
-                     condition, /*tokens=*/ValueRange());
+    SignalOp::create(rewriter, loc, releaseScope, empty, step, condition,
+                     /*tokens=*/ValueRange());
   }
 
   RewriterBase &rewriter;
@@ -82,6 +88,9 @@ private:
   SmallVector<Value> tilesOfC;
   scf::ForallOp newBlocks;
   SmallVector<Value> rings;
+  /// Whose reads of a slot are over together: those of a warpgroup's product,
+  /// but not what its threads load themselves, metadata.
+  SyncScope releaseScope;
   /// Slots that are filled, and slots that are free again.
   Value full, empty;
 };
@@ -106,10 +115,12 @@ RoleRegisters RoleSplit::shareRegisters() {
       ::nm::kRegisters / tiling.threads / kRegisterStep * kRegisterStep;
   if (share >= sums + kOtherRegisters)
     return {};
-  int64_t rest =
-      (share * tiling.threads - producers * kProducerRegisters) / consumers;
-  return {kProducerRegisters, std::min(kMaxConsumerRegisters,
-                                       rest / kRegisterStep * kRegisterStep)};
+  bool areBulk =
+      llvm::all_of(tile.copies, [](CopyOp copy) { return copy.isBulk(); });
+  int64_t ofProducer = areBulk ? kBulkProducerRegisters : kProducerRegisters;
+  int64_t rest = (share * tiling.threads - producers * ofProducer) / consumers;
+  return {ofProducer, std::min(kMaxConsumerRegisters,
+                               rest / kRegisterStep * kRegisterStep)};
 }
 
 /// One iteration for each tile of C, or for each block that takes turns at

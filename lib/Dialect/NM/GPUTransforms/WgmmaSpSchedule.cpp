@@ -18,14 +18,31 @@ class WgmmaSpStrategy : public SparseOperandStrategy<WgmmaSpScheduleAttr> {
   WgmmaSpScheduleAttr
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
-    return getCheckedAt<WgmmaSpScheduleAttr>(op, tile.block, tile.warp,
-                                             chosen.stages, chosen.splitK,
-                                             chosen.clusterK);
+    std::optional<int64_t> producers, blocks, groupM;
+    if (chosen.producers != 0) {
+      producers = chosen.producers;
+      groupM = chosen.tilesAtOnceM;
+      if (chosen.blocks != 0)
+        blocks = chosen.blocks;
+    }
+    return getCheckedAt<WgmmaSpScheduleAttr>(
+        op, tile.block, tile.warp, chosen.stages, chosen.splitK,
+        chosen.clusterK, producers, blocks, groupM);
   }
   void takeGiven(WgmmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {
     SparseOperandStrategy::takeGiven(given, chosen);
     takeCluster(given, chosen);
+    // Producers copy whole tiles, at which parts of k need not end.
+    bool isChosen = given.getBlock().empty() && chosen.splitK == 1;
+    chosen.producers =
+        given.getProducers().value_or(isChosen ? chosen.producers : 0);
+    if (chosen.producers != 0 && !given.getClusterK()) {
+      chosen.clusterK = 1;
+      chosen.splitK = given.getSplitK().value_or(1);
+    }
+    chosen.blocks = given.getBlocks().value_or(chosen.blocks);
+    chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
   }
   SparseOperandStaging getStaging() const override {
     return {/*hasMetadata=*/true, /*isAsyncProxy=*/true};

@@ -11,11 +11,23 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::SparseOperand;
 
+/// The order in which the instruction of `form` reads its operand.
+static SparseOperand::Order getInstructionOrder(SparseOperandAttr form) {
+  switch (form.getOrder()) {
+  case SparseOrder::Mma:
+    return SparseOperand::Order::Mma;
+  case SparseOrder::Wgmma:
+    return SparseOperand::Order::Wgmma;
+  case SparseOrder::WgmmaPairs:
+    return SparseOperand::Order::WgmmaPairs;
+  }
+  llvm_unreachable("no other order");
+}
+
 /// Its shapes are those of all element types.
 static SparseOperand getOperand(SparseOperandAttr form) {
   SparseOperand operand;
-  if (form.getOrder() == SparseOrder::Wgmma)
-    operand.order = SparseOperand::Order::Wgmma;
+  operand.order = getInstructionOrder(form);
   operand.storedBits = form.getBits();
   return operand;
 }

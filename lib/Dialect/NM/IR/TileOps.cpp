@@ -292,12 +292,45 @@ static LogicalResult verifyIsBulk(CopyOp op) {
                           << stringifyCopyWay(op.getWay()) << "'";
 }
 
+/// Whether sizes of `source` are those of `destination`, unknown or smaller, in
+/// dimensions from `first` to `end`.
+static bool fitsInto(MemRefType source, MemRefType destination, int64_t first,
+                     int64_t end) {
+  for (int64_t d = first; d < end; ++d)
+    if (!source.isDynamicDim(d) &&
+        source.getDimSize(d) > destination.getDimSize(d))
+      return false;
+  return true;
+}
+
+/// Whether what one index of the first dimension has is contiguous, and starts
+/// at multiples of what bulk copies are of.
+static bool hasContiguousParts(MemRefType type) {
+  if (!type.isStrided() || type.getRank() < 2)
+    return false;
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto part =
+      MemRefType::get(type.getShape().drop_front(), type.getElementType(),
+                      StridedLayoutAttr::get(type.getContext(), 0,
+                                             ArrayRef(strides).drop_front()));
+  return isContiguous(part) && !ShapedType::isDynamic(strides[0]) &&
+         strides[0] * bytes % kBulkUnitBytes == 0 &&
+         part.getNumElements() * bytes % kBulkUnitBytes == 0;
+}
+
 static LogicalResult verifyBulk(CopyOp op, MemRefType source,
                                 MemRefType destination) {
   int64_t bytes =
       destination.getNumElements() * destination.getElementTypeBitWidth() / 8;
-  if (source.getShape() != destination.getShape() || !isContiguous(source) ||
-      !isContiguous(destination) || bytes % kBulkUnitBytes != 0)
+  bool isOne =
+      source.getShape() == destination.getShape() && isContiguous(source);
+  bool isInParts =
+      source.getRank() == destination.getRank() && hasContiguousParts(source) &&
+      source.getShape().drop_front() == destination.getShape().drop_front() &&
+      fitsInto(source, destination, 0, 1);
+  if ((!isOne && !isInParts) || !isContiguous(destination) ||
+      bytes % kBulkUnitBytes != 0)
     return op.emitOpError() << "expected source and destination to be "
                                "contiguous, of one static shape and a multiple "
                                "of "
@@ -308,7 +341,7 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
 
 /// Whether `type` has the rows of a tensor that a tensor map describes.
 static bool isOfTensorMap(MemRefType type) {
-  if (!type.hasStaticShape() || !type.isStrided() || type.getRank() == 0)
+  if (!type.isStrided() || type.getRank() == 0)
     return false;
   auto strides = type.getStridesAndOffset().first;
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
@@ -317,6 +350,31 @@ static bool isOfTensorMap(MemRefType type) {
            return ShapedType::isDynamic(stride) ||
                   stride * elementBytes % kBulkUnitBytes == 0;
          });
+}
+
+LogicalResult TensorMapOp::verify() {
+  constexpr int64_t kMaxRank = 5, kMaxBox = 256, kSwizzledBytes = 128;
+  auto type = cast<MemRefType>(getTensor().getType());
+  // (C1).
+  if (type.getRank() > kMaxRank || !isOfTensorMap(type))
+    return emitOpError() << "expected a tensor of 1 to " << kMaxRank
+                         << " dimensions whose rows are contiguous and "
+                            "multiples of "
+                         << kBulkUnitBytes << " bytes apart, but got " << type;
+  // (C2).
+  if (static_cast<int64_t>(getBox().size()) != type.getRank() ||
+      llvm::any_of(getBox(),
+                   [](int64_t size) { return size < 1 || size > kMaxBox; }))
+    return emitOpError() << "expected " << type.getRank()
+                         << " sizes of a box in 1.." << kMaxBox << ", but got ["
+                         << getBox() << "]";
+  int64_t bytes = getBox().back() * type.getElementTypeBitWidth() / 8;
+  if (getSwizzled() ? bytes != kSwizzledBytes : bytes % kBulkUnitBytes != 0)
+    return emitOpError() << "expected rows of a box to take "
+                         << (getSwizzled() ? "" : "a multiple of ")
+                         << (getSwizzled() ? kSwizzledBytes : kBulkUnitBytes)
+                         << " bytes, but got " << bytes;
+  return success();
 }
 
 /// Whether `type` is of panels of 128 bytes, whose 16-byte words are XORed with
@@ -344,9 +402,11 @@ static bool isSwizzledPanels(MemRefType type) {
 
 static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
                                       MemRefType destination) {
-  if (source.getShape() != destination.getShape())
+  int64_t rank = source.getRank();
+  if (rank != destination.getRank() || !fitsInto(source, destination, 0, rank))
     return op.emitOpError()
-           << "expected source and destination of one static shape, but got "
+           << "expected a source that is no larger than its destination, but "
+              "got "
            << source << " and " << destination;
   if (!isOfTensorMap(source))
     return op.emitOpError()

@@ -22,3 +22,24 @@ func.func @tile(%a: memref<64x128xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x1
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Producers copy a box of A and parts of the weights, through the proxy that
+// wgmma reads by. A tile at the end has fewer rows and columns.
+// CHECK-LABEL: func.func @producers
+// CHECK-SAME: %[[A:[^:]*]]: memref<?x64xf16>, %[[V:[^:]*]]: memref<?x1x2048xf16>, %[[I:[^:]*]]: memref<?x1x512xi8>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<128x64xf16, #nm.tile_layout<[64, 1], panels = [64, 8192], xor = [1:3 with 0:0 for 3]>, #gpu.address_space<workgroup>>
+// CHECK: %[[T0:.*]] = nm.copy <tensor> %[[A]] to %[[AS]]
+// CHECK: %[[T1:.*]] = nm.copy <bulk> %[[V]] to %[[VS:.*]] : memref<?x1x2048xf16> to memref<2x1x2048xf16,
+// CHECK: %[[T2:.*]] = nm.copy <bulk> %[[I]] to %[[IS:.*]] : memref<?x1x512xi8> to memref<2x1x512xi8,
+// CHECK: %[[GROUP:.*]] = nm.group %[[T0]], %[[T1]], %[[T2]]
+// CHECK: nm.await <block> %[[GROUP]]
+// CHECK: nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs>
+// CHECK-SAME: ins(%[[AS]], %[[VS]], %[[IS]] :
+func.func @producers(%a: memref<?x64xf16>, %v: memref<?x1x2048xf16>, %i: memref<?x1x512xi8>, %c: memref<?x?xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
+      ins(%a, %v, %i : memref<?x64xf16>, memref<?x1x2048xf16>, memref<?x1x512xi8>)
+      outs(%c : memref<?x?xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

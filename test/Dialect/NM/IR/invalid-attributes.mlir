@@ -545,6 +545,31 @@ func.func private @packing_c5() attributes {s = #nm.packing<panel = 64, index_bi
 
 // -----
 
+// expected-error @+1 {{expected a multiple of 4 producers, at most 16, but got 3}}
+func.func private @wgmma_sp_c4_producers() attributes {s = #nm.wgmma_sp<producers = 3>}
+
+// -----
+
+// expected-error @+1 {{expected producers for 'blocks', but got none}}
+func.func private @wgmma_sp_c4_blocks() attributes {s = #nm.wgmma_sp<producers = 0, blocks = 4>}
+
+// -----
+
+// expected-error @+1 {{expected producers for 'group_m', but got none}}
+func.func private @wgmma_sp_c4_group() attributes {s = #nm.wgmma_sp<group_m = 4>}
+
+// -----
+
+// expected-error @+1 {{expected k of the block to be 64, with producers, but got 128}}
+func.func private @wgmma_sp_c4_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 128], producers = 4>}
+
+// -----
+
+// expected-error @+1 {{expected a cluster_k of 1, with producers, but got 2}}
+func.func private @wgmma_sp_c4_cluster() attributes {s = #nm.wgmma_sp<producers = 4, cluster_k = 2>}
+
+// -----
+
 // expected-error @+1 {{expected cluster_k to divide split_k, 3, but got 2}}
 func.func private @wgmma_sp_c3() attributes {s = #nm.wgmma_sp<split_k = 3, cluster_k = 2>}
 

@@ -119,10 +119,20 @@ func.func @signal_c2_group(%step: index, %a: memref<64xf16>) {
 
 // -----
 
-func.func @copy_c2_bulk(%a: memref<4x64xf16, strided<[128, 1]>>) {
+func.func @copy_c2_bulk(%a: memref<4x2x64xf16, strided<[256, 128, 1]>>) {
+  %to = memref.alloc() : memref<4x2x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected source and destination to be contiguous, of one static shape and a multiple of 16 bytes, but got}}
+  %t = nm.copy <bulk> %a to %to : memref<4x2x64xf16, strided<[256, 128, 1]>> to memref<4x2x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+// Parts may be apart, and there may be fewer, but not more.
+func.func @copy_c2_bulk_parts(%a: memref<5x64xf16, strided<[128, 1]>>) {
   %to = memref.alloc() : memref<4x64xf16, #gpu.address_space<workgroup>>
   // expected-error @+1 {{expected source and destination to be contiguous, of one static shape and a multiple of 16 bytes, but got}}
-  %t = nm.copy <bulk> %a to %to : memref<4x64xf16, strided<[128, 1]>> to memref<4x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  %t = nm.copy <bulk> %a to %to : memref<5x64xf16, strided<[128, 1]>> to memref<4x64xf16, #gpu.address_space<workgroup>> -> !nm.token
   return
 }
 
@@ -137,10 +147,42 @@ func.func @copy_c2_bulk_condition(%a: memref<64xf16>, %more: i1) {
 
 // -----
 
-func.func @copy_c2_tensor_shape(%a: memref<4x64xf16, strided<[128, 1]>>) {
+func.func @copy_c2_tensor_shape(%a: memref<9x64xf16, strided<[128, 1]>>) {
   %to = memref.alloc() : memref<8x64xf16, #gpu.address_space<workgroup>>
-  // expected-error @+1 {{expected source and destination of one static shape, but got 'memref<4x64xf16, strided<[128, 1]>>' and 'memref<8x64xf16, #gpu.address_space<workgroup>>'}}
-  %t = nm.copy <tensor> %a to %to : memref<4x64xf16, strided<[128, 1]>> to memref<8x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  // expected-error @+1 {{expected a source that is no larger than its destination, but got 'memref<9x64xf16, strided<[128, 1]>>' and 'memref<8x64xf16, #gpu.address_space<workgroup>>'}}
+  %t = nm.copy <tensor> %a to %to : memref<9x64xf16, strided<[128, 1]>> to memref<8x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @tensor_map_c1_rank(%a: memref<1x1x1x1x4x64xf16>) {
+  // expected-error @+1 {{expected a tensor of 1 to 5 dimensions whose rows are contiguous and multiples of 16 bytes apart, but got}}
+  %map = nm.tensor_map %a box [1, 1, 1, 1, 4, 64] : memref<1x1x1x1x4x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c1_rows(%a: memref<4x9xf16>) {
+  // expected-error @+1 {{expected a tensor of 1 to 5 dimensions whose rows are contiguous and multiples of 16 bytes apart, but got 'memref<4x9xf16>'}}
+  %map = nm.tensor_map %a box [4, 8] : memref<4x9xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c2_sizes(%a: memref<4x64xf16>) {
+  // expected-error @+1 {{expected 2 sizes of a box in 1..256, but got [257, 64]}}
+  %map = nm.tensor_map %a box [257, 64] : memref<4x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c2_row(%a: memref<4x64xf16>) {
+  // expected-error @+1 {{expected rows of a box to take 128 bytes, but got 64}}
+  %map = nm.tensor_map %a box [4, 32] swizzled : memref<4x64xf16> -> vector<16xi64>
   return
 }
 

@@ -166,7 +166,8 @@ def NM_PackingAttr
 
 def NM_SparseOrder : I32EnumAttr<"SparseOrder", "an instruction's operand", [
     I32EnumAttrCase<"Mma", 0, "mma">,
-    I32EnumAttrCase<"Wgmma", 1, "wgmma">]> {
+    I32EnumAttrCase<"Wgmma", 1, "wgmma">,
+    I32EnumAttrCase<"WgmmaPairs", 2, "wgmma_pairs">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
@@ -180,7 +181,8 @@ def NM_SparseOperandAttr
     Of each aligned group of four along k, two are stored, so that the tensor
     core skips the other two (PTX ISA, "Sparse matrix storage"). Columns are cut
     into blocks of C, 16 for `mma` (mma.sp.sync) and 64 for `wgmma`
-    (wgmma.mma_async.sp), and k into steps of 64. Values are
+    (wgmma.mma_async.sp), and k into steps of 64. `wgmma_pairs` is `wgmma` with
+    the columns in an order that gives each thread the sums of neighbours. Values are
     `[⌈n/C⌉ × ⌈k/64⌉ × 32·C]`, in the order that the instruction reads them, and
     indices the instruction's metadata, `[⌈n/C⌉ × ⌈k/64⌉ × 8·C]` bytes;
     include/nm/Format/SparseOperand.h has both to the bit.

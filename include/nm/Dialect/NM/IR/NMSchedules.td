@@ -448,23 +448,39 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     own while the next one starts. `split_k` and `cluster_k` are as in
     `#nm.simt`. What is left out, the cost model chooses.
 
+    With `producers`, so many warps of their own copy, and the warpgroups
+    multiply; the roles meet at barriers in shared memory (`nm.warps`). Tiles of
+    A go by tensor copies, for which the host makes a map of A at each launch,
+    weights and metadata by bulk copies: a thread starts each. Sums leave from
+    registers, so that weights are packed as `#nm.sparse_operand<wgmma_pairs>`.
+    `blocks` and `group_m` are as in `#nm.wgmma`.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warpgroup` has two or none, multiples of 64 that divide the
       block's, with m at most 256.
     * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
+    * (C4) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
+      `group_m` are 1 to 65536. `blocks` and `group_m` > 1 come with producers;
+      with these, k of `block` is 64 and cluster_k is 1. On an op, rows of A
+      then start at multiples of 16 bytes.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
+    #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5,
+                 producers = 4, blocks = 132>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
-                        NM_Count:$split_k, NM_Count:$cluster_k);
+                        NM_Count:$split_k, NM_Count:$cluster_k,
+                        NM_Count:$producers, NM_Count:$blocks,
+                        NM_Count:$group_m);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    int64_t countProducers() const { return getProducers().value_or(0); }
   }];
 }
 

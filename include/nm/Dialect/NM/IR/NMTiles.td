@@ -277,14 +277,15 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       buffer of fragments of 16 x 32 elements of a tile [m x k],
       `[k/32 x m/16 x 16 x 32]`. A warp takes the fragments that it has copied
       there itself. Complete when the op is.
-    * `bulk`: one copy of bytes that follow one another on either side (PTX ISA,
-      `cp.async.bulk`), which one thread of a role starts. The result is a
-      token, which `nm.signal` takes.
+    * `bulk`: copies of bytes that follow one another on either side (PTX ISA,
+      `cp.async.bulk`), which one thread of a role starts: one copy where the
+      source is contiguous, else one for each index of the first dimension. The
+      result is a token, which `nm.signal` takes. The first dimension of the
+      source may be smaller: its last index is then copied for those behind it.
     * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
       another or to panels of 128 bytes with their swizzle. A tensor map, which
-      the host makes, says where the rows are. `convert-nm-to-gpu` has no
-      expansion of it yet, and says so.
+      the host makes (`nm.tensor_map`), says where the rows are.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
@@ -298,10 +299,11 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
     * (C2) `direct` has a token, and accesses of at least 4 bytes; `matrices`
       has none, its source is a staging buffer of f32 in workgroup memory and
       its destination the tile `[k x m]`. `bulk` has a token, no `condition`,
-      and its source and destination are contiguous and of one
-      static shape, which takes a multiple of 16 bytes.
-      `tensor` has a token, no `condition`, and both are of one static shape.
-      The source's last stride is 1, and its others, where they are known, are
+      and a contiguous destination. Its source is contiguous, too, but for the
+      first dimension, and has the same static shape, where that may be unknown
+      or smaller; copies are of multiples of 16 bytes.
+      `tensor` has a token, no `condition`, and sizes of the source that are
+      those of the destination, smaller or unknown. The source's last stride is 1, and its others, where they are known, are
       multiples of 16 bytes. The destination is contiguous, or its layout is
       that of panels of 128 bytes, XORed as wgmma reads them, and no more.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
@@ -328,6 +330,13 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
     CArg<"::mlir::ArrayRef<int64_t>", "{}">:$part,
     CArg<"::mlir::Value", "{}">:$rows,
     CArg<"::mlir::nm::RowListAttr", "{}">:$rowList)>];
+  let extraClassDeclaration = [{
+    /// Whether one thread starts it, and it arrives at an mbarrier by itself.
+    bool isBulk() {
+      return getWay() == ::mlir::nm::CopyWay::Bulk ||
+             getWay() == ::mlir::nm::CopyWay::Tensor;
+    }
+  }];
   let assemblyFormat = [{
     $way $source `to` $destination (`part` $part^)?
     (`rows` $rows^ $row_list `:` type($rows))? (`where` $condition^)?

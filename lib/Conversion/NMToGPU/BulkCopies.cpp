@@ -1,0 +1,335 @@
+//===- BulkCopies.cpp - Copies that one thread starts ---------------------===//
+//
+// The first lane of a warp starts all that a copy consists of. The copies of a
+// step are started by warps side by side, for each takes some 50 clocks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BulkCopies.h"
+
+#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The most rows of a box, and bytes of a row of a swizzled panel.
+static constexpr int64_t kMaxBoxRows = 256, kPanelRowBytes = 128;
+
+static MemRefType typeOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+static int64_t getElementBytes(Value buffer) {
+  return typeOf(buffer).getElementTypeBitWidth() / 8;
+}
+
+Value mlir::nm::getElementAddress(ThreadEmitter &emitter, Value view) {
+  Location loc = emitter.loc;
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(emitter.builder,
+                                                              loc, view);
+  Value offset =
+      memref::ExtractStridedMetadataOp::create(emitter.builder, loc, view)
+          .getOffset();
+  return emitter.add(base, emitter.mul(offset, getElementBytes(view)));
+}
+
+Value mlir::nm::toPointer(ThreadEmitter &emitter, Value address,
+                          NVVM::NVVMMemorySpace space) {
+  OpBuilder &builder = emitter.builder;
+  if (address.getType().isIndex())
+    address = arith::IndexCastUIOp::create(builder, emitter.loc,
+                                           builder.getI64Type(), address);
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(),
+                                         static_cast<unsigned>(space));
+  return LLVM::IntToPtrOp::create(builder, emitter.loc, type, address);
+}
+
+Value mlir::nm::flattenBuffer(OpBuilder &builder, Location loc, Value buffer) {
+  MemRefType type = typeOf(buffer);
+  auto flat = MemRefType::get(
+      {type.getNumElements()}, type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
+      type.getMemorySpace());
+  return AliasOp::create(builder, loc, flat, buffer);
+}
+
+//===----------------------------------------------------------------------===//
+// Places in tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tile's place in the tensor that it is of.
+struct TilePlace {
+  /// Made outside of the blocks.
+  Value tensor;
+  /// Of the tile's first element, for each dimension of the tensor.
+  SmallVector<Value> at;
+  /// The tensor's dimension that each of the tile's is.
+  SmallVector<int64_t> dims;
+
+  static std::optional<TilePlace> find(ThreadEmitter &emitter, Value tile,
+                                       scf::ForallOp blocks);
+
+private:
+  bool moveBy(ThreadEmitter &emitter, memref::SubViewOp view);
+};
+} // namespace
+
+bool TilePlace::moveBy(ThreadEmitter &emitter, memref::SubViewOp view) {
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  SmallVector<int64_t> kept;
+  for (auto [i, offset, stride] :
+       llvm::enumerate(view.getMixedOffsets(), view.getMixedStrides())) {
+    if (getConstantIntValue(stride) != 1)
+      return false;
+    Value &place = at[dims[i]];
+    place = emitter.add(place, getValueOrCreateConstantIndexOp(
+                                   emitter.builder, emitter.loc, offset));
+    if (!dropped.test(i))
+      kept.push_back(dims[i]);
+  }
+  dims = kept;
+  return true;
+}
+
+std::optional<TilePlace> TilePlace::find(ThreadEmitter &emitter, Value tile,
+                                         scf::ForallOp blocks) {
+  if (!blocks.getRegion().isAncestor(tile.getParentRegion())) {
+    TilePlace place;
+    place.tensor = tile;
+    int64_t rank = typeOf(tile).getRank();
+    place.at.assign(rank, emitter.index(0));
+    place.dims = llvm::to_vector(llvm::seq<int64_t>(rank));
+    return place;
+  }
+  Operation *op = tile.getDefiningOp();
+  if (!isa_and_present<memref::CastOp, memref::SubViewOp>(op))
+    return std::nullopt;
+  std::optional<TilePlace> place = find(emitter, op->getOperand(0), blocks);
+  auto view = dyn_cast<memref::SubViewOp>(op);
+  if (place && view && !place->moveBy(emitter, view))
+    return std::nullopt;
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Of the threads of a role, the one that starts a copy, and what it does.
+class BulkCopy {
+public:
+  BulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
+           RoleBarriers &barriers)
+      : rewriter(rewriter), emitter{rewriter, op.getLoc()}, op(op), role(role),
+        signal(cast<SignalOp>(*op.getToken().getUsers().begin())),
+        barriers(barriers) {}
+
+  LogicalResult expand();
+
+private:
+  Value isStarter();
+  int64_t countBytes() {
+    return typeOf(op.getDestination()).getNumElements() *
+           getElementBytes(op.getDestination());
+  }
+  LogicalResult findBoxes();
+  void copyParts(Value slot);
+  void copyBoxes(Value slot);
+  /// The place in the block, which is one in its cluster, too; PTX before 8.6
+  /// wants that.
+  Value inCluster(Value address);
+
+  RewriterBase &rewriter;
+  ThreadEmitter emitter;
+  CopyOp op;
+  WarpsOp role;
+  SignalOp signal;
+  RoleBarriers &barriers;
+  Value barrier;
+  /// Of a tensor copy: its boxes have rows of a panel each.
+  std::optional<TilePlace> place;
+  Value map;
+  int64_t boxRows = 1, boxColumns = 1;
+};
+} // namespace
+
+/// The first lane of a warp for each copy of the step.
+Value BulkCopy::isStarter() {
+  int64_t number = 0;
+  for (auto [i, token] : llvm::enumerate(signal.getTokens()))
+    if (token == op.getToken())
+      number = int64_t(i);
+  return arith::CmpIOp::create(
+      rewriter, emitter.loc, arith::CmpIPredicate::eq,
+      getThreadOfRole(rewriter, role),
+      emitter.index(number % role.countWarps() * kWarpSize));
+}
+
+Value BulkCopy::inCluster(Value address) {
+  auto type = LLVM::LLVMPointerType::get(
+      rewriter.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  return LLVM::AddrSpaceCastOp::create(
+      rewriter, emitter.loc, type,
+      toPointer(emitter, address, NVVM::NVVMMemorySpace::Shared));
+}
+
+/// One copy, or one for each index of the first dimension; see nm.copy.
+void BulkCopy::copyParts(Value slot) {
+  MemRefType source = typeOf(op.getSource()),
+             destination = typeOf(op.getDestination());
+  int64_t stride = source.getStridesAndOffset().first.front();
+  int64_t parts = destination.getDimSize(0);
+  int64_t ofPart = destination.getNumElements() / parts;
+  bool isWhole = source.getShape() == destination.getShape();
+  if (isWhole && stride == ofPart) {
+    ofPart *= parts;
+    parts = 1;
+  }
+  Value from = getElementAddress(emitter, op.getSource()), last;
+  if (!isWhole)
+    last = emitter.add(
+        rewriter.createOrFold<memref::DimOp>(emitter.loc, op.getSource(), 0),
+        -1);
+  for (int64_t part = 0; part < parts; ++part) {
+    Value index = emitter.index(part);
+    if (last)
+      index = emitter.least(index, last);
+    int64_t bytes = ofPart * getElementBytes(op.getSource());
+    Value start = emitter.add(
+        from, emitter.mul(index, stride * getElementBytes(op.getSource())));
+    NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+        rewriter, emitter.loc, inCluster(emitter.add(slot, part * bytes)),
+        toPointer(emitter, start, NVVM::NVVMMemorySpace::Global), barrier,
+        emitter.i32(bytes), /*multicastMask=*/Value(),
+        /*l2CacheHint=*/Value());
+  }
+}
+
+/// Finds the tensor, of which the host makes a map of boxes of a panel's width.
+LogicalResult BulkCopy::findBoxes() {
+  auto blocks = role->getParentOfType<scf::ForallOp>();
+  place = TilePlace::find(emitter, op.getSource(), blocks);
+  if (!place)
+    return op.emitOpError() << "expected a tile of a tensor outside of the "
+                               "blocks, by slices of step 1";
+  MemRefType type = typeOf(op.getDestination());
+  if (type.getRank() > 2)
+    return op.emitOpError() << "expected a tensor copy of one or two "
+                               "dimensions, but got "
+                            << type;
+  bool isSwizzled = isa<TileLayoutAttr>(type.getLayout());
+  boxColumns = isSwizzled ? kPanelRowBytes / getElementBytes(op.getSource())
+                          : type.getShape().back();
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  boxRows = rows <= kMaxBoxRows ? rows : std::gcd(rows, kMaxBoxRows);
+  SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
+  box[place->dims.back()] = boxColumns;
+  if (place->dims.size() == 2)
+    box[place->dims.front()] = boxRows;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(blocks);
+  auto mapType = VectorType::get({16}, rewriter.getI64Type());
+  map = TensorMapOp::create(rewriter, emitter.loc, mapType, place->tensor,
+                            rewriter.getDenseI64ArrayAttr(box), isSwizzled);
+  return success();
+}
+
+void BulkCopy::copyBoxes(Value slot) {
+  MemRefType type = typeOf(op.getDestination());
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  int64_t columns = type.getShape().back();
+  Value address = TensorMapAddressOp::create(
+      rewriter, emitter.loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
+      map);
+  for (int64_t column = 0; column < columns; column += boxColumns)
+    for (int64_t row = 0; row < rows; row += boxRows) {
+      SmallVector<Value> at = place->at;
+      at[place->dims.back()] = emitter.add(at[place->dims.back()], column);
+      if (row != 0)
+        at[place->dims.front()] = emitter.add(at[place->dims.front()], row);
+      // The innermost dimension first.
+      SmallVector<Value> coordinates;
+      for (Value coordinate : llvm::reverse(at))
+        coordinates.push_back(emitter.toI32(coordinate));
+      int64_t offset =
+          (column * rows + row * boxColumns) * getElementBytes(op.getSource());
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          rewriter, emitter.loc, inCluster(emitter.add(slot, offset)), address,
+          coordinates, barrier, /*im2colOffsets=*/ValueRange(),
+          /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+          /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+    }
+}
+
+LogicalResult BulkCopy::expand() {
+  rewriter.setInsertionPoint(op);
+  bool isTensor = op.getWay() == CopyWay::Tensor;
+  if (isTensor && failed(findBoxes()))
+    return failure();
+  Value slot = emitter.toI32(getElementAddress(
+      emitter, flattenBuffer(rewriter, emitter.loc, op.getDestination())));
+  emitter.onlyIf(isStarter(), [&] {
+    barrier = barriers.getPointer(rewriter, emitter.loc, signal.getRing(),
+                                  signal.getStep());
+    NVVM::MBarrierArriveExpectTxOp::create(
+        rewriter, emitter.loc, /*res=*/Type(), barrier,
+        emitter.i32(countBytes()), NVVM::MemScopeKind::CTA, /*relaxed=*/false,
+        /*predicate=*/Value());
+    if (isTensor)
+      copyBoxes(slot);
+    else
+      copyParts(slot);
+  });
+  return success();
+}
+
+LogicalResult mlir::nm::expandBulkCopy(RewriterBase &rewriter, CopyOp op,
+                                       WarpsOp role, RoleBarriers &barriers) {
+  return BulkCopy(rewriter, op, role, barriers).expand();
+}
+
+/// How many copies the roles's steps have, where they are all bulk copies;
+/// else 0.
+static int64_t countStarters(WarpsOp role) {
+  size_t starters = 0;
+  bool areBulk = true;
+  role.walk([&](CopyOp op) {
+    areBulk &= op.isBulk();
+    auto signal = cast<SignalOp>(*op.getToken().getUsers().begin());
+    starters = std::max<size_t>(starters, signal.getTokens().size());
+  });
+  return areBulk ? static_cast<int64_t>(starters) : 0;
+}
+
+void mlir::nm::keepStarters(RewriterBase &rewriter, WarpsOp role) {
+  int64_t starters = std::min<int64_t>(countStarters(role), role.countWarps());
+  if (starters == 0)
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  Location loc = role.getLoc();
+  Block *body = &role.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : *body)
+    ops.push_back(&op);
+  rewriter.setInsertionPointToStart(body);
+  ThreadEmitter emitter{rewriter, loc};
+  Value thread = getThreadOfRole(rewriter, role);
+  Value isFirstLane =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                            emitter.rem(thread, kWarpSize), emitter.index(0));
+  Value isStarter = emitter.less(thread, emitter.index(starters * kWarpSize));
+  auto branch =
+      scf::IfOp::create(rewriter, loc, emitter.both(isFirstLane, isStarter));
+  for (Operation *op : ops)
+    rewriter.moveOpBefore(op, branch.thenBlock()->getTerminator());
+}

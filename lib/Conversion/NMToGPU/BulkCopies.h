@@ -1,0 +1,35 @@
+//===- BulkCopies.h - Copies that one thread starts -------------*- C++ -*-===//
+
+#ifndef NM_CONVERSION_NMTOGPU_BULKCOPIES_H
+#define NM_CONVERSION_NMTOGPU_BULKCOPIES_H
+
+#include "RoleBarriers.h"
+#include "ThreadEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+namespace mlir::nm {
+
+/// Expands `op`, a bulk or tensor copy of `role` that is signalled: one thread
+/// tells the barrier how many bytes come, and starts the copies. Makes the
+/// tensor map in front of the role's blocks, on the host.
+LogicalResult expandBulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
+                             RoleBarriers &barriers);
+
+/// Keeps the threads of `role` that start no copies from its steps, where all
+/// copies are bulk copies. Such threads arrive at no barrier, and might lag
+/// behind it by more phases than its parity tells apart.
+void keepStarters(RewriterBase &rewriter, WarpsOp role);
+
+/// The address of the first element of `view`, as an index.
+Value getElementAddress(ThreadEmitter &emitter, Value view);
+/// A pointer to `address` of an index or an integer.
+Value toPointer(ThreadEmitter &emitter, Value address,
+                NVVM::NVVMMemorySpace space);
+/// A view of a buffer in shared memory as a line of its elements, whatever
+/// their order.
+Value flattenBuffer(OpBuilder &builder, Location loc, Value buffer);
+
+} // namespace mlir::nm
+
+#endif // NM_CONVERSION_NMTOGPU_BULKCOPIES_H

@@ -1,0 +1,195 @@
+//===- WgmmaSchedules.cpp - Schedules of strategies of warpgroups ---------===//
+
+#include "ScheduleChecks.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Rows of the instruction's first operand, the most columns of its second, and
+/// the columns of a row of 128 bytes.
+static constexpr int64_t kWgmmaStep = 64, kMaxWgmmaColumns = 256;
+static constexpr int64_t kWarpgroup = 128, kWarpgroupWarps = 4,
+                         kWarpThreads = kWarpgroup / kWarpgroupWarps;
+static constexpr int64_t kMaxProducers = 16;
+/// A tile under way, one whose operands arrive, and one whose slot is free.
+static constexpr int64_t kMinWgmmaStages = 3;
+
+/// Sizes and counts that both strategies of warpgroups have.
+static LogicalResult verifyWarpgroups(EmitError emitError,
+                                      ArrayRef<int64_t> block,
+                                      ArrayRef<int64_t> warpgroup,
+                                      std::optional<int64_t> stages,
+                                      std::optional<int64_t> splitK) {
+  // (C1).
+  if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
+      failed(verifySizes(emitError, "warpgroup", warpgroup, 2, kMaxTile)))
+    return failure();
+  for (int64_t size : warpgroup)
+    if (size % kWgmmaStep != 0)
+      return emitError() << "expected sizes in 'warpgroup' to be multiples of "
+                         << kWgmmaStep << ", but got " << size;
+  if (!warpgroup.empty() && warpgroup[0] > kMaxWgmmaColumns)
+    return emitError() << "expected at most " << kMaxWgmmaColumns
+                       << " rows of A in 'warpgroup', but got " << warpgroup[0];
+  // (C2).
+  if (failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/std::nullopt)))
+    return failure();
+  if (stages && *stages < kMinWgmmaStages)
+    return emitError() << "expected at least " << kMinWgmmaStages
+                       << " stages, but got " << *stages;
+  return success();
+}
+
+/// Warps that copy, the blocks that take turns, and the order of their tiles.
+static LogicalResult verifyRoles(EmitError emitError,
+                                 std::optional<int64_t> producers,
+                                 std::optional<int64_t> blocks,
+                                 std::optional<int64_t> groupM) {
+  if (producers && (*producers < 0 || *producers > kMaxProducers ||
+                    *producers % kWarpgroupWarps != 0))
+    return emitError() << "expected a multiple of " << kWarpgroupWarps
+                       << " producers, at most " << kMaxProducers
+                       << ", but got " << *producers;
+  if (blocks && producers == 0)
+    return emitError() << "expected producers for 'blocks', but got none";
+  return failure(failed(verifyCount(emitError, "blocks", blocks, kMaxParts)) ||
+                 failed(verifyCount(emitError, "group_m", groupM, kMaxParts)));
+}
+
+/// The tiling of `schedule`, of either strategy.
+template <typename AttrTy>
+static BlockTiling getWarpgroupTiling(AttrTy schedule) {
+  BlockTiling tiling;
+  tiling.block = schedule.getBlock();
+  tiling.stages = schedule.getStages().value_or(kMinWgmmaStages);
+  tiling.splitK = schedule.getSplitK().value_or(1);
+  tiling.productsUnderWay = 1;
+  tiling.groupM = schedule.getGroupM().value_or(1);
+  tiling.producerWarps = schedule.countProducers();
+  tiling.blocks = schedule.getBlocks().value_or(0);
+  if (schedule.getBlock().empty() || schedule.getWarpgroup().empty())
+    return tiling;
+  int64_t warpgroups = 1;
+  // Far more than a block has are as bad as more.
+  for (int dim : {0, 1})
+    warpgroups *= std::clamp<int64_t>(
+        schedule.getBlock()[dim] / schedule.getWarpgroup()[dim], 1, kMaxTile);
+  tiling.threads =
+      warpgroups * kWarpgroup + tiling.producerWarps * kWarpThreads;
+  return tiling;
+}
+
+LogicalResult WgmmaScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
+    std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<int64_t> producers, std::optional<int64_t> blocks,
+    std::optional<int64_t> groupM, PackingAttr packing) {
+  // (C1), (C2).
+  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
+    return failure();
+  // (C3).
+  if (packing && (packing.getColInfo() != 0 || packing.getIndexBits() != 8 ||
+                  !packing.getPacking().isRowWise()))
+    return emitError() << "expected a packing with index_bits = 8 and without "
+                          "col_info or chunks, but got "
+                       << packing;
+  // (C5).
+  return verifyRoles(emitError, producers, blocks, groupM);
+}
+
+BlockTiling WgmmaScheduleAttr::getTiling() const {
+  BlockTiling tiling = getWarpgroupTiling(*this);
+  // Those of a tile of terms, which is waited for, and what they are added to.
+  if (getPacking() && getPacking().getTerms() > 1) {
+    tiling.sumsOfElement = 2;
+    tiling.productsUnderWay = 0;
+  }
+  return tiling;
+}
+
+PackedFormAttrInterface
+WgmmaScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return getPacking();
+}
+
+LogicalResult
+WgmmaScheduleAttr::verifyPattern(EmitError emitError,
+                                 const ::nm::Pattern &pattern) const {
+  // (C4).
+  if (getBlock().empty() || getWarpgroup().empty() || !getPacking())
+    return emitError() << "expected 'block', 'warpgroup' and 'packing' of "
+                          "strategy wgmma, but got "
+                       << *this;
+  if (getBlock()[1] != getPacking().getPanel())
+    return emitError() << "expected the block tile's n to be the panel's "
+                       << getPacking().getPanel() << " columns, but got "
+                       << getBlock()[1];
+  if (getPacking().getPanel() > pattern.bn)
+    return emitError() << "expected columns of a block that share a unit of "
+                       << pattern.bn << ", but got a panel of "
+                       << getPacking().getPanel();
+  for (int dim : {0, 1})
+    if (getBlock()[dim] % getWarpgroup()[dim] != 0)
+      return emitError() << "expected the warpgroup's tile to divide the "
+                            "block's "
+                         << getBlock()[dim] << ", but got "
+                         << getWarpgroup()[dim];
+  if ((getPacking().getTileRows() != 0) != (countProducers() != 0))
+    return emitError() << "expected a packing with tile_rows where there are "
+                          "producers, and only there, but got "
+                       << *this;
+  // (C5).
+  if (countProducers() == 0 && getTiling().groupM != 1)
+    return emitError() << "expected producers for 'group_m', but got none";
+  return success();
+}
+
+/// Rows of k of a step of packed weights.
+static constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
+
+LogicalResult WgmmaSpScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
+    std::optional<int64_t> stages, std::optional<int64_t> splitK,
+    std::optional<int64_t> clusterK, std::optional<int64_t> producers,
+    std::optional<int64_t> blocks, std::optional<int64_t> groupM) {
+  // (C1), (C2), (C3).
+  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)) ||
+      failed(verifyPart(emitError, "warpgroup", block, warpgroup,
+                        {kWgmmaStep, kWgmmaStep})) ||
+      failed(verifySteps(emitError, block)) ||
+      failed(verifyCluster(emitError, splitK, clusterK)))
+    return failure();
+  // (C4).
+  if (failed(verifyRoles(emitError, producers, blocks, groupM)))
+    return failure();
+  if (producers.value_or(0) == 0) {
+    if (groupM.value_or(1) != 1)
+      return emitError() << "expected producers for 'group_m', but got none";
+    return success();
+  }
+  if (!block.empty() && block[2] != kStepRows)
+    return emitError() << "expected k of the block to be " << kStepRows
+                       << ", with producers, but got " << block[2];
+  if (clusterK.value_or(1) != 1)
+    return emitError() << "expected a cluster_k of 1, with producers, but got "
+                       << *clusterK;
+  return success();
+}
+
+BlockTiling WgmmaSpScheduleAttr::getTiling() const {
+  BlockTiling tiling = getWarpgroupTiling(*this);
+  tiling.clusterK = getClusterK().value_or(1);
+  tiling.splitK = getSplitK().value_or(tiling.clusterK);
+  return tiling;
+}
+
+PackedFormAttrInterface
+WgmmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  // With producers, threads store pairs of columns from their registers.
+  return SparseOperandAttr::get(getContext(),
+                                countProducers() != 0 ? SparseOrder::WgmmaPairs
+                                                      : SparseOrder::Wgmma,
+                                /*bits=*/0);
+}

@@ -1,0 +1,159 @@
+//===- EncodeTensorMaps.cpp - Tensor maps to calls of the driver ----------===//
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMENCODETENSORMAPS
+#include "nm/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using mlir::nm::TensorMapOp;
+
+/// Of a tensor map in memory.
+static constexpr int64_t kMapAlignment = 64;
+
+namespace {
+/// The operands of cuTensorMapEncodeTiled, as the driver numbers them.
+enum : int32_t {
+  kUint8 = 0,
+  kUint16 = 1,
+  kUint32 = 2,
+  kNoInterleave = 0,
+  kNoSwizzle = 0,
+  kSwizzle128 = 3,
+  kPromoteTo256 = 3,
+  kFillZero = 0
+};
+
+/// Emits the call that encodes one map.
+class MapEncoder {
+public:
+  MapEncoder(RewriterBase &rewriter, TensorMapOp op, StringRef encoder)
+      : rewriter(rewriter), loc(op.getLoc()), op(op), encoder(encoder),
+        pointer(LLVM::LLVMPointerType::get(op.getContext())) {}
+
+  LogicalResult encode();
+
+private:
+  Value integer(int64_t value, Type type) {
+    return LLVM::ConstantOp::create(rewriter, loc,
+                                    rewriter.getIntegerAttr(type, value));
+  }
+  Value word(int32_t value) { return integer(value, rewriter.getI32Type()); }
+  Value toI64(Value index) {
+    return arith::IndexCastUIOp::create(rewriter, loc, rewriter.getI64Type(),
+                                        index);
+  }
+  Value createSlot(Type type);
+  Value storeList(Type element, ValueRange values);
+
+  RewriterBase &rewriter;
+  Location loc;
+  TensorMapOp op;
+  StringRef encoder;
+  Type pointer;
+};
+} // namespace
+
+/// Memory of the function's, in its entry: a loop does not grow the stack.
+Value MapEncoder::createSlot(Type type) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
+  Value one = integer(1, rewriter.getI64Type());
+  return LLVM::AllocaOp::create(rewriter, loc, pointer, type, one,
+                                kMapAlignment);
+}
+
+Value MapEncoder::storeList(Type element, ValueRange values) {
+  Value list = createSlot(LLVM::LLVMArrayType::get(element, values.size()));
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value place = LLVM::GEPOp::create(rewriter, loc, pointer, element, list,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    LLVM::StoreOp::create(rewriter, loc, value, place);
+  }
+  return list;
+}
+
+/// The driver's type for elements of so many bytes.
+static int32_t getDataType(int64_t bytes) {
+  return bytes == 1 ? kUint8 : bytes == 2 ? kUint16 : kUint32;
+}
+
+LogicalResult MapEncoder::encode() {
+  auto type = cast<MemRefType>(op.getTensor().getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  rewriter.setInsertionPoint(op);
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(rewriter, loc, op.getTensor());
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc,
+                                                              op.getTensor());
+  Value shift =
+      arith::MulIOp::create(rewriter, loc, metadata.getOffset(), index(bytes));
+  base = arith::AddIOp::create(rewriter, loc, base, shift);
+  // The innermost dimension first; a kernel of no elements is not launched.
+  SmallVector<Value> sizes, strides, box, steps;
+  for (int64_t d = type.getRank(); d-- > 0;) {
+    sizes.push_back(toI64(arith::MaxUIOp::create(
+        rewriter, loc, metadata.getSizes()[d], index(1))));
+    if (d + 1 < type.getRank())
+      strides.push_back(toI64(arith::MulIOp::create(
+          rewriter, loc, metadata.getStrides()[d], index(bytes))));
+    box.push_back(word(int32_t(op.getBox()[d])));
+    steps.push_back(word(1));
+  }
+  Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
+  auto module = op->getParentOfType<ModuleOp>();
+  Operation *known = SymbolTable::lookupSymbolIn(module, encoder);
+  if (known && !isa<LLVM::LLVMFuncOp>(known))
+    return op.emitOpError() << "expected the name @" << encoder
+                            << " to be free for the runtime's function";
+  FailureOr<LLVM::LLVMFuncOp> function =
+      LLVM::lookupOrCreateFn(rewriter, module, encoder,
+                             {pointer, i32, i32, pointer, pointer, pointer,
+                              pointer, pointer, i32, i32, i32, i32},
+                             i32);
+  if (failed(function))
+    return failure();
+  Value map = createSlot(op.getMap().getType());
+  Value tensor = LLVM::IntToPtrOp::create(rewriter, loc, pointer, toI64(base));
+  LLVM::CallOp::create(
+      rewriter, loc, *function,
+      ValueRange{map, word(getDataType(bytes)), word(int32_t(type.getRank())),
+                 tensor, storeList(i64, sizes), storeList(i64, strides),
+                 storeList(i32, box), storeList(i32, steps),
+                 word(kNoInterleave),
+                 word(op.getSwizzled() ? kSwizzle128 : kNoSwizzle),
+                 word(kPromoteTo256), word(kFillZero)});
+  rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getMap().getType(), map,
+                                            kMapAlignment);
+  return success();
+}
+
+namespace {
+struct NMEncodeTensorMaps
+    : mlir::nm::impl::NMEncodeTensorMapsBase<NMEncodeTensorMaps> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<TensorMapOp> maps;
+    getOperation().walk([&](TensorMapOp op) { maps.push_back(op); });
+    for (TensorMapOp op : maps)
+      if (failed(MapEncoder(rewriter, op, encoder).encode()))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,28 @@
+// RUN: nm-opt %s --nm-encode-tensor-maps | FileCheck %s
+// RUN: nm-opt %s --nm-encode-tensor-maps=encoder=nmSimEncodeTensorMap | FileCheck %s --check-prefix=SIM
+// RUN: not nm-opt %s --nm-encode-tensor-maps=encoder=taken 2>&1 | FileCheck %s --check-prefix=TAKEN
+
+// The innermost dimension comes first, strides are in bytes, and the tensor
+// starts at its first element. A tensor without elements has a map of one.
+// SIM: llvm.call @nmSimEncodeTensorMap
+// TAKEN: expected the name @taken to be free for the runtime's function
+// CHECK: llvm.func @nmEncodeTensorMap(!llvm.ptr, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32) -> i32
+// CHECK-LABEL: func.func @map
+// CHECK-SAME: %[[A:.*]]: memref<?x4096xf16
+// CHECK: %{{.*}}, %[[OFFSET:.*]], %[[SIZES:.*]]:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata %[[A]]
+// CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
+// CHECK: %[[SHIFT:.*]] = arith.muli %[[OFFSET]], %c2
+// CHECK: %[[FIRST:.*]] = arith.addi %[[BASE]], %[[SHIFT]]
+// CHECK: arith.maxui %[[SIZES]]#1, %c1
+// CHECK: arith.maxui %[[SIZES]]#0, %c1
+// CHECK: arith.muli %[[STRIDES]]#0, %c2
+// CHECK: %[[TENSOR:.*]] = llvm.inttoptr
+// CHECK: llvm.call @nmEncodeTensorMap(%[[BYTES:.*]], %{{.*}}, %{{.*}}, %[[TENSOR]],
+// CHECK: %[[MAP:.*]] = llvm.load %[[BYTES]] {alignment = 64 : i64} : !llvm.ptr -> vector<16xi64>
+// CHECK: return %[[MAP]]
+func.func @map(%a: memref<?x4096xf16, strided<[4096, 1], offset: ?>>) -> vector<16xi64> {
+  %map = nm.tensor_map %a box [256, 64] swizzled : memref<?x4096xf16, strided<[4096, 1], offset: ?>> -> vector<16xi64>
+  return %map : vector<16xi64>
+}
+
+func.func private @taken()
