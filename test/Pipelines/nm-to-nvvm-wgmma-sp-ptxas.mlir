@@ -1,6 +1,8 @@
 // REQUIRES: ptxas
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=wgmma_sp" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=wgmma_sp<stages=3>" 2>/dev/null | FileCheck %s --check-prefix=PTX
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='wgmma_sp<stages = 3, producers = 0>'" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule='wgmma_sp<stages = 3, producers = 0>'" 2>/dev/null | FileCheck %s --check-prefix=PTX
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=wgmma_sp" 2>/dev/null | FileCheck %s --check-prefix=TENSOR
 
 // ptxas has all in registers, those of metadata that instructions under way
 // read among them, and no wgmma waits for the one before it, which it would
@@ -10,6 +12,17 @@
 // CHECK: few_rows_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: ragged_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK-NOT: Potential Performance Loss
+
+// A kernel has a tensor map in its parameters.
+// TENSOR: .version 8.2
+// TENSOR: .entry half_kernel
+// TENSOR: .param .align 64 .b8 half_kernel_param_{{[0-9]+}}[128]
+// TENSOR: setmaxnreg.inc.sync.aligned.u32
+// TENSOR: mbarrier.try_wait.parity
+// TENSOR: wgmma.mma_async.sp.sync.aligned.m64n256k32.f32.f16.f16
+// TENSOR: mbarrier.arrive.expect_tx
+// TENSOR: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+// TENSOR: .entry few_rows_kernel
 
 // PTX: .version 8.2
 // PTX: .entry half_kernel

@@ -308,6 +308,30 @@ EXPORT int cuLaunchKernelEx(const FakeLaunchConfig *config, void *function,
   return runKernel(function, config->grid, config->shared, config->stream,
                    params);
 }
+EXPORT int cuTensorMapEncodeTiled(void *map, int32_t type, uint32_t rank,
+                                  void *base, const uint64_t *sizes,
+                                  const uint64_t *strides, const uint32_t *box,
+                                  const uint32_t *elementStrides,
+                                  int32_t interleave, int32_t swizzle,
+                                  int32_t promotion, int32_t fill) {
+  constexpr uintptr_t kBaseUnit = 16;
+  std::string text = "type " + std::to_string(type) + " swizzle " +
+                     std::to_string(swizzle) + " promotion " +
+                     std::to_string(promotion);
+  for (uint32_t d = 0; d < rank; ++d) {
+    text += d == 0 ? " sizes " : " by ";
+    text += std::to_string(sizes[d]) + " in " + std::to_string(box[d]);
+    text += d == 0 ? "" : " at " + std::to_string(strides[d - 1]);
+  }
+  ENTER("cuTensorMapEncodeTiled", text);
+  for (uint32_t d = 0; d < rank; ++d)
+    if (elementStrides[d] != 1)
+      return 1;
+  if (uintptr_t(base) % kBaseUnit != 0 || interleave != 0 || fill != 0)
+    return 1;
+  std::memset(map, 0xab, 128);
+  return 0;
+}
 #endif
 
 EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {

@@ -65,9 +65,12 @@ uint64_t Staging::countBytes() const {
 LogicalResult Staging::verifyBulkCopies() {
   if (!hasProducers())
     return success();
-  constexpr int64_t kUnitBytes = 16;
-  int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
+  constexpr int64_t kUnitBytes = 16, kBits = 16;
   Type element = op.getValuesType().getElementType();
+  if (element.getIntOrFloatBitWidth() != kBits)
+    return op.emitOpError() << "expected elements of " << kBits
+                            << " bits, with producers, but got " << element;
+  int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
   if (width * element.getIntOrFloatBitWidth() / 8 != kUnitBytes)
     return op.emitOpError()
            << "expected rows of A at multiples of " << kUnitBytes

@@ -5,8 +5,26 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// Of an element that producers copy.
+static constexpr int64_t kProducedBytes = 2;
+
 namespace {
 class WgmmaSpStrategy : public SparseOperandStrategy<WgmmaSpScheduleAttr> {
+public:
+  ::nm::Result<ScheduleChoice>
+  choose(const ScheduleRequest &request) const override {
+    auto given = cast_if_present<WgmmaSpScheduleAttr>(request.given);
+    ::nm::ElementType type = request.product.type;
+    // Before tiles of other types are refused for their k.
+    if (given && given.countProducers() != 0 &&
+        ::nm::elementSize(type) != kProducedBytes)
+      return ::nm::Error{"strategy wgmma_sp expected elements of 16 bits, with "
+                         "producers, but got " +
+                         std::string(::nm::elementName(type))};
+    return SparseOperandStrategy::choose(request);
+  }
+
+private:
   ::nm::Result<::nm::GpuSchedule>
   select(const ::nm::GpuProduct &product,
          const ::nm::GpuChip &chip) const override {

@@ -53,3 +53,14 @@ func.func @producers_parts(%a: memref<128x64xf16>, %v: memref<2x?x2048xf16>, %i:
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+func.func @producers_bytes(%a: memref<128x64xi8>, %v: memref<2x1x2048xi8>, %i: memref<2x1x512xi8>, %c: memref<128x128xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    // expected-error @+1 {{expected elements of 16 bits, with producers, but got 'i8'}}
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
+      ins(%a, %v, %i : memref<128x64xi8>, memref<2x1x2048xi8>, memref<2x1x512xi8>) outs(%c : memref<128x128xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
