@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <string_view>
 
 using namespace nm;
 using namespace nm::test;
@@ -359,13 +360,17 @@ static void limitToCopiedRows(ModelCase &drawn) {
 
 /// Rows of A at multiples of 16 bytes, whichever way A lies: of a row-major one
 /// m may be any and unknown. Parts of k have as many tiles.
-static void limitToTensorCopies(ModelCase &drawn) {
+static void limitToTensorCopies(ModelCase &drawn, bool hasParts) {
   constexpr int64_t kUnit = 8, kTiles = 2 * 64;
   auto roundUp = [](int64_t &size, int64_t unit) {
     size = (size + unit - 1) / unit * unit;
   };
-  roundUp(drawn.k, kTiles);
-  if (drawn.activationLoops.back() == drawn.kLoop())
+  bool isRowMajor = drawn.activationLoops.back() == drawn.kLoop();
+  if (hasParts)
+    roundUp(drawn.k, kTiles);
+  else if (isRowMajor)
+    roundUp(drawn.k, kUnit);
+  if (isRowMajor)
     return;
   roundUp(drawn.leading.back(), kUnit);
   drawn.dynamic = false;
@@ -412,7 +417,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   if (kind.hasTensorCopies)
-    limitToTensorCopies(drawn);
+    limitToTensorCopies(drawn,
+                        std::string_view(kind.parameters).find("split_k") !=
+                            std::string_view::npos);
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.isByMatrices && kind.listColumns == 0 &&
                    !drawn.dynamic && drawn.leading.back() <= 16;

@@ -8,6 +8,7 @@
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -46,6 +47,8 @@ private:
     return getWorkgroupType(shape, layout, element);
   }
 
+  Value toWholeSteps(Value weights);
+
   OpBuilder &builder;
   Location loc;
   mutable SpMMOp op;
@@ -75,11 +78,25 @@ LogicalResult Staging::verifyBulkCopies() {
     return op.emitOpError()
            << "expected rows of A at multiples of " << kUnitBytes
            << " bytes, with producers, but got " << op.getA().getType();
-  // The last part of k may have tiles without any weights.
-  if (op.getValuesType().isDynamicDim(1))
+  // The last of several parts of k may have tiles without any weights.
+  if (op.getValuesType().isDynamicDim(1) &&
+      op.getScheduleAttr().getTiling().splitK != 1)
     return op.emitOpError() << "expected parts of k of whole tiles of "
                             << tile.k << " rows, with producers";
   return success();
+}
+
+/// Packed weights have a step of k for each tile, the last one of which may
+/// have fewer rows: `weights` with that many steps known.
+Value Staging::toWholeSteps(Value weights) {
+  constexpr int64_t kStepDim = 1;
+  auto type = cast<MemRefType>(weights.getType());
+  if (!type.isDynamicDim(kStepDim))
+    return weights;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[kStepDim] = getWeightShape(op, tile).values[kStepDim];
+  MemRefType whole = MemRefType::Builder(type).setShape(shape);
+  return memref::CastOp::create(builder, loc, whole, weights);
 }
 
 void Staging::emit() {
@@ -87,8 +104,9 @@ void Staging::emit() {
   OperandCopies copies(builder, loc);
   bool isBulk = hasProducers();
   auto copy = [&](Value source, MemRefType type) {
-    return isBulk ? copies.bulkCopyToNew(CopyWay::Bulk, source, type)
-                  : copies.copyToNew(source, type);
+    return isBulk
+               ? copies.bulkCopyToNew(CopyWay::Bulk, toWholeSteps(source), type)
+               : copies.copyToNew(source, type);
   };
   // A first: what is swizzled stands at multiples of 1024 bytes.
   Value a = isBulk ? copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA())

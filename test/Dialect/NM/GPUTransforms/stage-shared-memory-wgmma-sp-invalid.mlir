@@ -48,7 +48,7 @@ func.func @producers_rows(%a: memref<128x64xf16, strided<[68, 1]>>, %v: memref<2
 func.func @producers_parts(%a: memref<128x64xf16>, %v: memref<2x?x2048xf16>, %i: memref<2x?x512xi8>, %c: memref<128x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
     // expected-error @+1 {{expected parts of k of whole tiles of 64 rows, with producers}}
-    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, split_k = 2, producers = 4>
       ins(%a, %v, %i : memref<128x64xf16>, memref<2x?x2048xf16>, memref<2x?x512xi8>) outs(%c : memref<128x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return

@@ -43,3 +43,20 @@ func.func @producers(%a: memref<?x64xf16>, %v: memref<?x1x2048xf16>, %i: memref<
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// The last tile of k has fewer rows of it, but a step of weights.
+// CHECK-LABEL: func.func @producers_end
+// CHECK-SAME: %[[A:[^:]*]]: memref<128x?xf16, strided<[512, 1]>>, %[[V:[^:]*]]: memref<2x?x2048xf16>, %[[I:[^:]*]]: memref<2x?x512xi8>
+// CHECK: nm.copy <tensor> %[[A]] to
+// CHECK: %[[VSTEP:.*]] = memref.cast %[[V]] : memref<2x?x2048xf16> to memref<2x1x2048xf16>
+// CHECK: nm.copy <bulk> %[[VSTEP]] to
+// CHECK: %[[ISTEP:.*]] = memref.cast %[[I]] : memref<2x?x512xi8> to memref<2x1x512xi8>
+// CHECK: nm.copy <bulk> %[[ISTEP]] to
+func.func @producers_end(%a: memref<128x?xf16, strided<[512, 1]>>, %v: memref<2x?x2048xf16>, %i: memref<2x?x512xi8>, %c: memref<128x128xf32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
+      ins(%a, %v, %i : memref<128x?xf16, strided<[512, 1]>>, memref<2x?x2048xf16>, memref<2x?x512xi8>)
+      outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
