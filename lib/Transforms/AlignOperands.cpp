@@ -26,6 +26,7 @@ using mlir::nm::kMaxAccessBytes;
 using mlir::nm::SimtScheduleAttr;
 using mlir::nm::SpMMOp;
 using mlir::nm::TileOrder;
+using mlir::nm::WgmmaSpScheduleAttr;
 
 /// A layout without strides is of a buffer that a pass has made as it is to be.
 static bool isAligned(MemRefType type) {
@@ -61,8 +62,12 @@ static bool isOutside(Value value, scf::ForallOp loop) {
 }
 
 /// Elements that rows of A are multiples of apart for the copies that the
-/// schedule of `op` says; see #nm.simt.
+/// schedule of `op` says; see #nm.simt and, for tensor copies, #nm.wgmma_sp.
 static int64_t getRowAlignment(SpMMOp op) {
+  auto sparse = dyn_cast_if_present<WgmmaSpScheduleAttr>(op.getScheduleAttr());
+  if (sparse && sparse.countProducers() != 0)
+    return kMaxAccessBytes * 8 /
+           cast<MemRefType>(op.getA().getType()).getElementTypeBitWidth();
   auto simt = dyn_cast_if_present<SimtScheduleAttr>(op.getScheduleAttr());
   if (!simt || op.getTransposeA())
     return 1;

@@ -108,3 +108,30 @@ func.func @padded_rows(%chunks: memref<64x?x4xf32>, %m: index, %v: memref<32x64x
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// Tensor copies take rows at multiples of 16 bytes, whichever way A lies; the
+// threads' copies take others.
+// CHECK-LABEL: func @tensor_copies(
+// CHECK-SAME: %[[ROWS:.*]]: memref<128x64xf16, strided<[68, 1]>>, %[[COLUMNS:.*]]: memref<64x128xf16, strided<[132, 1]>>
+// CHECK: %[[COPY:.*]] = memref.alloc() : memref<128x64xf16>
+// CHECK: memref.copy %[[ROWS]], %[[COPY]]
+// CHECK: nm.spmm {{.*}} ins(%[[COPY]],
+// CHECK: %[[COPY:.*]] = memref.alloc() : memref<64x128xf16>
+// CHECK: memref.copy %[[COLUMNS]], %[[COPY]]
+// CHECK: nm.spmm {{.*}} ins(%[[COPY]],
+// CHECK: nm.spmm {{.*}} ins(%[[ROWS]],
+func.func @tensor_copies(%a: memref<128x64xf16, strided<[68, 1]>>, %t: memref<64x128xf16, strided<[132, 1]>>, %v: memref<2x1x2048xf16>, %i: memref<2x1x512xi8>, %c: memref<128x128xf32>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
+      ins(%a, %v, %i : memref<128x64xf16, strided<[68, 1]>>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
+      ins(%t, %v, %i : memref<64x128xf16, strided<[132, 1]>>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3>
+      ins(%a, %v, %i : memref<128x64xf16, strided<[68, 1]>>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<128x128xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

@@ -319,7 +319,8 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
     offset is no such multiple, or unknown, is copied to new memory before the
     loop and, where the loop writes it, back after it. So is an A whose rows are
     not as far apart as multiples of what the `copy_a` and `layout_a` of its
-    product's schedule copy at once.
+    product's schedule copy at once, or of the 16 bytes that tensor copies take
+    (`producers` of `#nm.wgmma_sp`).
 
     Before:
     ```mlir
