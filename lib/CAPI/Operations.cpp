@@ -62,7 +62,8 @@ static constexpr OperandName
     kOfSignal[] = {{"ring"},
                    {"step"},
                    {"condition", Count::Optional},
-                   {"tokens", Count::Any}};
+                   {"tokens", Count::Any}},
+    kOfTensorMap[] = {{"tensor"}}, kOfTensorMapAddress[] = {{"map"}};
 
 template <typename OpTy>
 static OperationKind kindOf(ArrayRef<OperandName> operands = {}) {
@@ -98,6 +99,8 @@ static ArrayRef<OperationKind> getOperationKinds() {
       kindOf<WarpsOp>(),
       kindOf<WaitOp>(kOfWait),
       kindOf<SignalOp>(kOfSignal),
+      kindOf<TensorMapOp>(kOfTensorMap),
+      kindOf<TensorMapAddressOp>(kOfTensorMapAddress),
   };
   return kinds;
 }

@@ -301,11 +301,11 @@ int main(void) {
   // CHECK: vector: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: vector: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: simt: #nm.packing<{{.*}}> as nm-pack-weights
-  // CHECK: simt: #nm.packing<{{.*}}col_info{{.*}}> with lists as
-  // nm-pack-weights CHECK: mma_sync: #nm.packing<{{.*}}> as nm-pack-weights
+  // CHECK: simt: {{.*}}col_info{{.*}}> with lists as nm-pack-weights
+  // CHECK: mma_sync: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: mma_sp: #nm.sparse_operand<mma> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}> as nm-pack-weights
-  // CHECK: wgmma_sp: #nm.sparse_operand<wgmma> as nm-pack-weights
+  // CHECK: wgmma_sp: #nm.sparse_operand<wgmma_pairs> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}terms = 3{{.*}}> as nm-pack-weights
   for (size_t i = 0; i < sizeof(kCases) / sizeof(*kCases); ++i)
     runCase(context, &kCases[i]);
