@@ -76,6 +76,14 @@ static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
 /// Measured on an H200 at 2:4 with m of 64 to 8192, n and k of 4096 to 11008.
 static constexpr double kRoleIngress = 110, kRoleStoreRate = 48,
                         kRoleLatency = 1400;
+/// Bytes of A that tensor copies bring in such a clock where its rows do not
+/// start with a line of 128 bytes: of a k-major A, 1000 and 3000 rows of
+/// 4096x4096 take 52 and 161 us, where a row-major one takes 31 and 99.
+static constexpr int64_t kLineBytes = 128;
+static constexpr double kUnalignedIngress = 25;
+/// How many times longer the other copies take, all of which are under
+/// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
+static constexpr double kMeasuredRaggedRows = 1.2;
 
 /// Tiles of blocks and warpgroups, whose sums are in registers.
 static constexpr MmaTileShape kShapes[] = {
@@ -203,14 +211,18 @@ void Candidate::estimateRoles() {
                   ceilDiv(product.n, schedule.blockN);
   double turns = double(ceilDiv(tiles, schedule.blocks));
   double steps = double(ceilDiv(product.k, schedule.blockK));
-  double step = std::max({multiplyClocks(), double(tileBytes()) / kRoleIngress,
-                          kRoleLatency / double(schedule.stages - 1)});
+  bool isAligned = strideBytes(product) % kLineBytes == 0;
+  double copied = double(tileBytes() - activationBytes()) / kRoleIngress +
+                  double(activationBytes()) /
+                      (isAligned ? kRoleIngress : kUnalignedIngress);
+  double step = std::max(
+      {multiplyClocks(), copied, kRoleLatency / double(schedule.stages - 1)});
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
-  // 777 rows take 58 us where 768 and 1023 take 27 and 31: a block with a few
-  // rows of a tile takes twice as long as others.
+  // 777 rows take 58 us where 768 and 1023 take 27 and 31: a block with less
+  // than two thirds of a tile's rows takes up to twice as long as others.
   int64_t rest = product.rows() % schedule.blockM;
-  double slow = rest != 0 && 2 * rest < schedule.blockM ? 1 : 0;
+  double slow = rest != 0 && 3 * rest < 2 * schedule.blockM ? 1 : 0;
   double clocks = (turns + slow) * steps * step +
                   turns * stored / kRoleStoreRate + kStartClocks;
   schedule.microseconds =
@@ -272,6 +284,8 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
       kStartMicroseconds;
   if (product.rows() <= kFewRows)
     schedule.microseconds *= kMeasuredFewRows;
+  else if (product.rows() % schedule.blockM != 0)
+    schedule.microseconds *= kMeasuredRaggedRows;
   if (hasClusters)
     schedule.microseconds += sparseBytes(product) == 1
                                  ? kByteClusterMicroseconds

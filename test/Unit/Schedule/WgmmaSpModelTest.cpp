@@ -70,6 +70,20 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
   EXPECT_EQ(wide->tilesAtOnceM, 4);
 }
 
+// Rows of A in two lines of memory each, and a last block of a few rows:
+// nm-bench
+// --target=cuda:sm_90a --type=f16 --k-major, one H200, 2026-11-23.
+TEST(WgmmaSpModel, RaggedRowsTakeAsLongAsMeasured) {
+  EXPECT_NEAR(select(getProduct(1000, 4096, 4096))->microseconds, 31, 4);
+  EXPECT_NEAR(select(getProduct(3000, 4096, 4096))->microseconds, 99, 6);
+  EXPECT_NEAR(select(getProduct(777, 4096, 4096))->microseconds, 43, 3);
+  for (auto [m, row] : {std::pair(1000, 31), {3000, 99}}) {
+    GpuProduct product = getProduct(m, 4096, 4096);
+    product.isKMajor = true;
+    EXPECT_GT(select(product)->microseconds, 1.2 * row) << m;
+  }
+}
+
 TEST(WgmmaSpModel, IsFasterThanDenseForManyRows) {
   GpuChip chip = *GpuChip::get("sm_90a");
   for (int64_t m : {1024, 2048, 4096}) {
