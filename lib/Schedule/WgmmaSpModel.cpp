@@ -76,11 +76,12 @@ static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
 /// Measured on an H200 at 2:4 with m of 64 to 8192, n and k of 4096 to 11008.
 static constexpr double kRoleIngress = 110, kRoleStoreRate = 48,
                         kRoleLatency = 1400;
-/// Bytes of A that tensor copies bring in such a clock where its rows do not
-/// start with a line of 128 bytes: of a k-major A, 1000 and 3000 rows of
-/// 4096x4096 take 52 and 161 us, where a row-major one takes 31 and 99.
+/// Bytes of A that tensor copies, and others, bring in such a clock where its
+/// rows do not start with a line of 128 bytes: of a k-major A, 1000 and 3000
+/// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
+/// where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
-static constexpr double kUnalignedIngress = 25;
+static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
 /// How many times longer the other copies take, all of which are under
 /// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
 static constexpr double kMeasuredRaggedRows = 1.2;
@@ -190,6 +191,11 @@ static int64_t strideBytes(const GpuProduct &product) {
   return product.factorOfRows() * sparseBytes(product);
 }
 
+/// Whether rows of A start with lines of memory.
+static bool isAligned(const GpuProduct &product) {
+  return strideBytes(product) % kLineBytes == 0;
+}
+
 bool Candidate::setProducers() {
   // Of unknown rows, too few may be in the last tile; see below.
   if (sparseBytes(product) != kMmaBytes || product.m == GpuProduct::kUnknown ||
@@ -211,10 +217,10 @@ void Candidate::estimateRoles() {
                   ceilDiv(product.n, schedule.blockN);
   double turns = double(ceilDiv(tiles, schedule.blocks));
   double steps = double(ceilDiv(product.k, schedule.blockK));
-  bool isAligned = strideBytes(product) % kLineBytes == 0;
-  double copied = double(tileBytes() - activationBytes()) / kRoleIngress +
-                  double(activationBytes()) /
-                      (isAligned ? kRoleIngress : kUnalignedIngress);
+  double copied =
+      double(tileBytes() - activationBytes()) / kRoleIngress +
+      double(activationBytes()) /
+          (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
   double step = std::max(
       {multiplyClocks(), copied, kRoleLatency / double(schedule.stages - 1)});
   double stored = double(schedule.blockM * schedule.blockN) *
@@ -248,9 +254,11 @@ double Candidate::multiplyClocks() const {
 double Candidate::copyClocks() const {
   double narrow =
       double(kCopyBytes) / double(std::gcd(kCopyBytes, strideBytes(product)));
-  double bytes = double(activationBytes()) * narrow +
-                 double(tileBytes() - activationBytes());
-  return bytes / kIngress;
+  double ingress = kIngress / narrow;
+  if (!isAligned(product))
+    ingress = std::min(ingress, kUnalignedIngress);
+  return double(activationBytes()) / ingress +
+         double(tileBytes() - activationBytes()) / kIngress;
 }
 
 /// Of a tile of each of `blocks` blocks. A tile's slot is read while the next

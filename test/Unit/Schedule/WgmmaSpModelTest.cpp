@@ -80,7 +80,7 @@ TEST(WgmmaSpModel, RaggedRowsTakeAsLongAsMeasured) {
   for (auto [m, row] : {std::pair(1000, 31), {3000, 99}}) {
     GpuProduct product = getProduct(m, 4096, 4096);
     product.isKMajor = true;
-    EXPECT_GT(select(product)->microseconds, 1.2 * row) << m;
+    EXPECT_GT(select(product)->microseconds, 1.35 * row) << m;
   }
 }
 

@@ -57,6 +57,21 @@ func.func @transposed_a(%a: tensor<64x3xf32>, %v: tensor<32x48xf32>, %i: tensor<
 
 // -----
 
+// A schedule was chosen for the layout that A has.
+
+// CHECK-LABEL: func.func @transposed_for_its_schedule
+func.func @transposed_for_its_schedule(%a: tensor<64x3xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<3x48xf32>) -> tensor<3x48xf32> {
+  // CHECK: %[[A:.*]] = linalg.transpose
+  // CHECK: nm.spmm <2:4> schedule #nm.cublas ins(%[[A]],
+  %0 = tensor.empty() : tensor<3x64xf32>
+  %1 = linalg.transpose ins(%a : tensor<64x3xf32>) outs(%0 : tensor<3x64xf32>) permutation = [1, 0]
+  %r = nm.spmm <2:4> schedule #nm.cublas<> ins(%1, %v, %i : tensor<3x64xf32>, tensor<32x48xf32>, tensor<32x48xi8>)
+    outs(%c : tensor<3x48xf32>) -> tensor<3x48xf32>
+  return %r : tensor<3x48xf32>
+}
+
+// -----
+
 // In a batch, and where A was to be transposed already.
 
 // CHECK-LABEL: func.func @transposed_twice
