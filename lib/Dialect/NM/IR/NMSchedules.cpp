@@ -4,6 +4,8 @@
 #include "ScheduleChecks.h"
 #include "ScheduleSyntax.h"
 
+#include "nm/Support/Warp.h"
+
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -289,14 +291,13 @@ LogicalResult MmaSpScheduleAttr::verify(
 }
 
 BlockTiling MmaSpScheduleAttr::getTiling() const {
-  constexpr int64_t kWarpThreads = 32;
   BlockTiling tiling;
   tiling.block = getBlock();
   tiling.sliceK = getSliceK().value_or(1);
   if (!getBlock().empty() && !getWarp().empty())
     tiling.threads = getBlock()[0] / getWarp()[0] *
                      (getBlock()[1] / getWarp()[1]) * tiling.sliceK *
-                     kWarpThreads;
+                     ::nm::kWarpSize;
   tiling.stages = getStages().value_or(1);
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
