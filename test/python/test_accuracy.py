@@ -6,7 +6,7 @@ pytest -s test/python/test_accuracy.py prints the table of docs/Compile.md.
 import nm
 import numpy as np
 import pytest
-from test_cuda import no_device
+from test_cuda import no_device, run_on
 from test_special_values import text_of
 
 M, N, PATTERN = 64, 64, "16:32, block = 1x64"
@@ -50,7 +50,7 @@ def measure(target, k, arithmetic, kind):
         text_of(M, k, N, PATTERN), target=target, arithmetic=arithmetic,
         schedule="simt" if arithmetic == "ieee" else "wgmma", cache=False)
     exact = x.astype(np.float64) @ w.astype(np.float64)
-    error = relative_error(module(x, w), exact)
+    error = relative_error(run_on(target, module, x, w), exact)
     chain = relative_error(add_in_a_chain(x, w), exact)
     print(f"\n{target:>10} | k = {k:6} | {kind:8} | {arithmetic:6} | "
           f"{error:.1e} | a chain of multiply-adds {chain:.1e}", end=" ")

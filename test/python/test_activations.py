@@ -5,7 +5,7 @@ import math
 import nm
 import numpy as np
 import pytest
-from test_cuda import no_device
+from test_cuda import no_device, run_on
 
 HALVES = """
   %one = arith.constant 1.0 : f32
@@ -105,7 +105,8 @@ def test_activation(rng, target, name):
         pytest.skip("no CUDA device")
     module = nm.compile(text_of(BODIES[name]), target=target)
     x = numbers(rng)
-    result = module(x.reshape(128, 128)).reshape(-1).astype(np.float64)
+    result = run_on(target, module, x.reshape(128, 128))
+    result = result.reshape(-1).astype(np.float64)
     v = x.astype(np.float64)
     exact = in_float64(name, v)
     np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))

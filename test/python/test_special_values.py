@@ -4,7 +4,7 @@ import nm
 import numpy as np
 import pytest
 from product_text import text_of
-from test_cuda import no_device
+from test_cuda import no_device, run_on
 
 
 def exact_product(x, w):
@@ -60,7 +60,7 @@ def test_subnormal_bfloat16(target, m):
     w[0] = 2.0 ** -64
     x = np.zeros((m, 64), kind)
     x[:, 0] = 2.0 ** -65
-    result = np.asarray(module(x, w), dtype=np.float64)
+    result = run_on(target, module, x, w).astype(np.float64)
     np.testing.assert_array_equal(result, 2.0 ** -129)
 
 

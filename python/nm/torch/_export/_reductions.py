@@ -57,6 +57,25 @@ def _sum(c: Context, x: Tensor | Constant, dims: Sequence[int] | None = None,
         body.div(s, body.constant(size, s.element)) if size != 1 else s, c.element))
 
 
+@lowers("aten.linalg_vector_norm")
+def _vector_norm(c: Context, x: Tensor | Constant, ord: float = 2,
+                 dims: Sequence[int] | None = None, keepdim: bool = False, *,
+                 dtype: torch.dtype | None = None) -> Tensor:
+    if ord != 2:
+        raise c.refuse(f"a vector norm of order 2, but got {ord}")
+    x = c.tensor(x)
+    element = compute_type(c.element)
+
+    def square(body: Body, x: Scalar, before: Scalar) -> Scalar:
+        x = body.cast(x, element)
+        return body.sum(before, body.mul(x, x))
+
+    squares = c.fn.reduce([x], dim_indices(dims, len(x.shape)), 0, element, square)
+    return c.fn.elementwise(
+        [c.fn.reshape(squares, c.shape)], c.shape, c.element,
+        lambda body, s: body.cast(body.op("math.sqrt", s), c.element))
+
+
 @lowers("aten.amax", "aten.amin")
 def _extreme(c: Context, x: Tensor | Constant, dims: Sequence[int] = (),
              keepdim: bool = False) -> Tensor:
