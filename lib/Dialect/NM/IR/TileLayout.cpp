@@ -179,14 +179,21 @@ LogicalResult TileLayoutAttr::verifyLayout(
 LogicalResult TileLayoutAttr::verifyPanels(
     ArrayRef<int64_t> shape,
     function_ref<InFlightDiagnostic()> emitError) const {
-  if (getPanelColumns() == 0)
+  // Of a size that is not known, nothing is.
+  if (getPanelColumns() == 0 || ShapedType::isDynamic(shape.back()))
     return success();
   if (shape.back() % getPanelColumns() != 0)
     return emitError() << "expected whole panels of " << getPanelColumns()
                        << " columns, but got " << shape.back();
+  auto isBeyondPanel = [&](int64_t size, int64_t stride) {
+    int64_t places;
+    return !ShapedType::isDynamic(size) &&
+           (llvm::MulOverflow(size, stride, places) ||
+            places > getPanelStride());
+  };
   // Panels are within a row of the dimensions that are farther apart.
   for (auto [size, stride] : llvm::zip(shape.drop_back(), getStrides()))
-    if (stride < getPanelStride() ? size * stride > getPanelStride()
+    if (stride < getPanelStride() ? isBeyondPanel(size, stride)
                                   : stride < countPlaces(shape.back()))
       return emitError() << "expected panels that do not overlap, but got "
                          << *this;

@@ -167,3 +167,10 @@ func.func @pack_sparse_operand(%v: tensor<22x80xbf16>, %i: tensor<22x2xi8>, %pv:
     outs(%pv, %pi : tensor<2x2x2048xbf16>, tensor<2x2x512xi8>) -> tensor<2x2x2048xbf16>, tensor<2x2x512xi8>
   return %r#0, %r#1 : tensor<2x2x2048xbf16>, tensor<2x2x512xi8>
 }
+
+// Panels of rows whose number is not known.
+// CHECK-LABEL: func.func @panels_of_unknown_rows
+// CHECK-SAME: memref<4x?x256xf16, #nm.tile_layout<[16384, 64, 1], panels = [64, 4096]
+func.func @panels_of_unknown_rows(%ring: memref<4x?x256xf16, #nm.tile_layout<[16384, 64, 1], panels = [64, 4096]>, #gpu.address_space<workgroup>>) {
+  return
+}
