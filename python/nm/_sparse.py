@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from ._pattern import Pattern, announce_axis, leaves_axis_open, parse_pattern
 
 #: What weights may be made of.
 WEIGHT_TYPES = ("f32", "f16", "bf16", "f8E4M3FN", "i8")
+
+# Weights by their numbers: code that torch.compile traces has no other constants.
+_alive: weakref.WeakValueDictionary[int, SparseTensor] = weakref.WeakValueDictionary()
 
 
 class SparseTensor:
@@ -52,6 +56,10 @@ class SparseTensor:
         # What _matmul compiled and packed for this weight.
         self._prepared: dict = {}
         self._bound: dict = {}
+        # nm.torch's: its tensors by device, and the weight in lower types.
+        self._torch_tensors: dict = {}
+        self._torch_converted: dict = {}
+        _alive[id(self)] = self
 
     @property
     def k(self) -> int:
@@ -120,6 +128,11 @@ class SparseTensor:
         return (f"nm.SparseTensor(shape={self.shape}, dtype={self.dtype}, "
                 f"pattern='{self.pattern}', "
                 f"sparsity={100 * self.pattern.sparsity:.4g} %)")
+
+
+def find_sparse(number: int) -> SparseTensor:
+    """The weight that ``id`` gives this number for, which lives."""
+    return _alive[number]
 
 
 def _raw_values(values: Any, dtype: str | None) -> tuple[str, np.ndarray]:

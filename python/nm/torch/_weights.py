@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .. import _arrays
 from .._errors import DeviceError, DTypeError, Error, PatternError
 from .._pattern import Pattern, read_pattern
-from .._sparse import SparseTensor
+from .._sparse import SparseTensor, find_sparse
 
 
 #: The types that a weight of floats may be multiplied in, beside its own.
@@ -168,7 +168,7 @@ def convert_weight(w: SparseTensor, dtype: torch.dtype) -> SparseTensor:
     own = kind.dtypes[w.dtype]
     if dtype not in LOWER_TYPES or own not in (*LOWER_TYPES, torch.float32):
         raise wrong_type(dtype, own)
-    kept = w.__dict__.setdefault("_torch_converted", {})
+    kept = w._torch_converted
     if dtype not in kept:
         lower = copy_tensors(w)[0].to(dtype)
         kept[dtype] = SparseTensor(_arrays.as_numpy(kind.to_host(lower)).copy(),
@@ -202,20 +202,29 @@ def parse_form(form: str) -> tuple[Pattern, tuple[int, int]]:
     return read_pattern(pattern), (int(sizes[1]), int(sizes[2]))
 
 
-@torch.compiler.assume_constant_result
 def tensors_of(w: SparseTensor, device: torch.device
                ) -> tuple[Tensor, Tensor, str]:
     """The condensed form of `w` on a device, kept with it, and what it means."""
     if not isinstance(w, SparseTensor):
         raise TypeError("expected w to be an nm.SparseTensor, as nm.compress "
                         f"makes, but got {type(w).__name__}")
-    try:
-        return w._torch_tensors[device]  # type: ignore[attr-defined]
-    except AttributeError:
-        w._torch_tensors = {}  # type: ignore[attr-defined]
-    except KeyError:
-        pass
-    return _make_tensors(w, device)
+    if torch.compiler.is_dynamo_compiling():
+        # Its number, which the graph is then only for.
+        return _constant_tensors(id(w), device)
+    return _kept_tensors(w, device)
+
+
+@torch.compiler.assume_constant_result
+def _constant_tensors(number: int, device: torch.device
+                      ) -> tuple[Tensor, Tensor, str]:
+    """Those of the weight with a number; dynamo takes no weight as an argument here."""
+    return _kept_tensors(find_sparse(number), device)
+
+
+def _kept_tensors(w: SparseTensor, device: torch.device
+                  ) -> tuple[Tensor, Tensor, str]:
+    made = w._torch_tensors.get(device)
+    return _make_tensors(w, device) if made is None else made
 
 
 def _make_tensors(w: SparseTensor, device: torch.device
@@ -226,7 +235,7 @@ def _make_tensors(w: SparseTensor, device: torch.device
         made = values.to(device), indices.to(device), write_form(w.pattern, w.shape)
     if device.type != "meta":
         keep_weight(*made, w, owns=False)
-    w._torch_tensors[device] = made  # type: ignore[attr-defined]
+    w._torch_tensors[device] = made
     return made
 
 
