@@ -62,8 +62,6 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
 
 /// Products to tiles in shared memory, and those to what threads do.
 static void buildProducts(OpPassManager &pm) {
-  // Once cuBLAS has its operands, whose rows follow one another.
-  pm.addNestedPass<func::FuncOp>(createNMPadRows());
   // While a product's operands are still its own, not tiles of them.
   pm.addNestedPass<func::FuncOp>(createNMAlignOperands());
   // Copies need memory to copy between.
@@ -87,6 +85,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  // While products of cuBLAS, which takes such rows, still name their operands.
+  pm.addNestedPass<func::FuncOp>(createNMPadRows());
   // Before anything takes these products, or their fills, for kernels.
   NMCallCublasOptions cublas;
   cublas.available = options.cublas;

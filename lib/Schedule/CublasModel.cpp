@@ -36,9 +36,10 @@ static bool isAligned(const GpuProduct &product) {
   auto isWhole = [](int64_t size, ElementType type) {
     return size * int64_t(elementSize(type)) % kAlignment == 0;
   };
-  bool isWholeM = !product.isKMajor || product.m == GpuProduct::kUnknown ||
-                  isWhole(product.m, product.type);
-  return isWholeM && isWhole(product.k, product.type) &&
+  bool areUnknown = product.isKMajor && product.m == GpuProduct::kUnknown;
+  bool areWholeRows =
+      areUnknown || isWhole(product.factorOfRows(), product.type);
+  return areWholeRows && isWhole(product.k, product.type) &&
          isWhole(product.n, product.type) &&
          isWhole(product.n, product.outputType);
 }

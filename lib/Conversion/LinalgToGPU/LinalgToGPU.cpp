@@ -2,6 +2,8 @@
 
 #include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
 
+#include "RowCopies.h"
+
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -195,6 +197,11 @@ static SmallVector<Op> collect(func::FuncOp function) {
 static void expandCopies(RewriterBase &rewriter, func::FuncOp function) {
   for (memref::CopyOp copy : collect<memref::CopyOp>(function)) {
     rewriter.setInsertionPoint(copy);
+    if (mlir::nm::hasRowCopies(copy)) {
+      mlir::nm::launchRowCopies(rewriter, copy);
+      rewriter.eraseOp(copy);
+      continue;
+    }
     rewriter.replaceOpWithNewOp<linalg::CopyOp>(copy, copy.getSource(),
                                                 copy.getTarget());
   }

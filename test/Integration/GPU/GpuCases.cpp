@@ -409,7 +409,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawn.filled = random.chance(0.6);
   if (kind.isDense)
     limitToCublas(drawn);
-  if (kind.copiesRows)
+  // Others are copied before, to rows of whole words.
+  bool isCopiedBefore = elementSize(kind.type) == 2 && random.chance(0.4);
+  if (kind.copiesRows && !isCopiedBefore)
     limitToCopiedRows(drawn);
   drawLoops(drawn, random);
   // Tensor cores transpose no bytes.

@@ -95,6 +95,11 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     if (getNumber(op.schedule, "split_k") > 1)
       add("terms, split_k");
   }
+  // It takes rows of a k-major A of an even and known m, and no other A.
+  bool isOdd = product.dynamic || product.leading.back() % 2 != 0;
+  if (op.strategy == "wgmma" && product.type != ElementType::F32 && isOdd &&
+      product.activationLoops.back() != product.kLoop())
+    add("copied A");
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
   if (op.strategy == "mma_sync") {
@@ -223,6 +228,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: terms, unknown m",
       "wgmma: terms, split_k",
       "wgmma: column-major C",
+      "wgmma: copied A",
       "wgmma: epilogue",
       "wgmma: infinite or NaN activations",
       "wgmma: stages = 3",

@@ -11,6 +11,7 @@
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
@@ -60,9 +61,10 @@ static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor) {
   return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
 }
 
-/// Whether `value` is a tensor in memory of its own, which only linalg ops and
-/// products read.
-static bool isTemporary(Value value) {
+/// Whether `value` is made in memory of its own.
+static bool hasOwnMemory(Value value) {
+  if (auto copy = value.getDefiningOp<bufferization::AllocTensorOp>())
+    return copy.getCopy() && !copy.getMemorySpace();
   auto producer = value.getDefiningOp<DestinationStyleOpInterface>();
   if (!isa_and_present<linalg::LinalgOp, SparseProductOpInterface>(
           producer.getOperation()))
@@ -70,7 +72,13 @@ static bool isTemporary(Value value) {
   Value init = producer.getTiedOpOperand(cast<OpResult>(value))->get();
   if (auto fill = init.getDefiningOp<linalg::FillOp>())
     init = fill.getOutputs()[0];
-  return init.getDefiningOp<tensor::EmptyOp>() &&
+  return bool(init.getDefiningOp<tensor::EmptyOp>());
+}
+
+/// Whether `value` is a tensor in memory of its own, which only linalg ops and
+/// products read.
+static bool isTemporary(Value value) {
+  return hasOwnMemory(value) &&
          llvm::all_of(value.getUses(), [](OpOperand &use) {
            auto reader = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
            return isa<linalg::LinalgOp, SparseProductOpInterface>(
@@ -79,15 +87,26 @@ static bool isTemporary(Value value) {
          });
 }
 
-/// What the models know of `op` if its A were k-major or not.
-static GpuProduct getGpuProduct(SparseProductOpInterface op, bool isKMajor) {
+/// What the models know of `op` with another A, which an op before it makes.
+static GpuProduct getGpuProduct(SparseProductOpInterface op,
+                                ActivationForm form) {
   GpuProduct product = getGpuProduct(op);
-  if (product.isKMajor == isKMajor)
+  if (form == ActivationForm::AsIs)
     return product;
-  // A transposition before it makes that one.
-  product.isKMajor = isKMajor;
-  product.strideOfA = getPaddedStride(op, isKMajor);
+  if (form == ActivationForm::Transposed)
+    product.isKMajor = !product.isKMajor;
+  product.strideOfA = getPaddedStride(op, product.isKMajor);
   return product;
+}
+
+bool mlir::nm::canBeCopied(SparseProductOpInterface op) {
+  auto product = dyn_cast<SpMMOp>(op.getOperation());
+  if (!product || isTemporary(op.getA()))
+    return false;
+  bool isKMajor = product.getTransposeA();
+  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK(),
+          stride = getPaddedStride(op, isKMajor);
+  return stride != 0 && (ShapedType::isDynamic(columns) || stride != columns);
 }
 
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
@@ -184,11 +203,11 @@ double mlir::nm::estimateDequantization(SparseProductOpInterface op,
 static std::optional<double> estimateDense(SparseProductOpInterface op,
                                            const ::nm::GpuChip &chip,
                                            const SelectionOptions &options,
-                                           bool isKMajor) {
+                                           ActivationForm form) {
   bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
-  double dense = ::nm::estimateCublas(getGpuProduct(op, isKMajor), chip);
+  double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
   if (whyNotCublas(op, dense, isDemanded) || (!isDense(op) && whyNotDense(op)))
     return std::nullopt;
   return dense;
@@ -223,22 +242,23 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
   return chosen;
 }
 
-/// The least estimate, in microseconds, of a strategy of our own, with an A in
-/// the given layout. A strategy whose model does not tell layouts of A apart
-/// well enough is taken to be as fast with either as with the one that A has.
+/// The least estimate, in microseconds, of a strategy of our own. A strategy
+/// whose model does not tell layouts of A apart well enough is taken to be as
+/// fast with either as with the one that A has.
 static double estimateOwn(SparseProductOpInterface op,
                           const ::nm::GpuChip &chip,
-                          const SelectionOptions &options, bool isKMajor) {
+                          const SelectionOptions &options,
+                          ActivationForm form) {
   // Finite, so that other products still count.
   constexpr double kRefused = 1e9;
   if (isa_and_present<CublasScheduleAttr>(options.given))
     return kRefused;
-  GpuProduct product = getGpuProduct(op);
-  ::nm::Result<ScheduleChoice> now = chooseOwn(op, product, chip, options);
-  if (product.isKMajor == isKMajor)
-    return now ? now->microseconds : kRefused;
   ::nm::Result<ScheduleChoice> then =
-      chooseOwn(op, getGpuProduct(op, isKMajor), chip, options);
+      chooseOwn(op, getGpuProduct(op, form), chip, options);
+  if (form != ActivationForm::Transposed)
+    return then ? then->microseconds : kRefused;
+  ::nm::Result<ScheduleChoice> now =
+      chooseOwn(op, getGpuProduct(op), chip, options);
   if (!then)
     return kRefused;
   auto prefersKMajor = [](const ScheduleChoice &choice) {
@@ -249,13 +269,13 @@ static double estimateOwn(SparseProductOpInterface op,
   return then->microseconds;
 }
 
-double mlir::nm::estimateWithLayout(SparseProductOpInterface op,
-                                    const ::nm::GpuChip &chip,
-                                    const SelectionOptions &options,
-                                    bool isKMajor) {
+double mlir::nm::estimateWithForm(SparseProductOpInterface op,
+                                  const ::nm::GpuChip &chip,
+                                  const SelectionOptions &options,
+                                  ActivationForm form) {
   if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
     return 0;
-  double own = estimateOwn(op, chip, options, isKMajor);
-  std::optional<double> dense = estimateDense(op, chip, options, isKMajor);
+  double own = estimateOwn(op, chip, options, form);
+  std::optional<double> dense = estimateDense(op, chip, options, form);
   return dense ? std::min(own, *dense) : own;
 }

@@ -42,12 +42,18 @@ struct SelectionOptions {
   bool denseFallback = true;
 };
 
-/// The microseconds that selection would estimate for `op` if A were k-major or
-/// not: vast where no strategy takes it, or the one that is given does not, and
-/// 0 where no model says anything.
-double estimateWithLayout(SparseProductOpInterface op,
-                          const ::nm::GpuChip &chip,
-                          const SelectionOptions &options, bool isKMajor);
+/// The A that a product could have: that which it has, a transposition of it,
+/// or a copy to rows as nm-pad-rows lays them out.
+enum class ActivationForm { AsIs, Transposed, Copied };
+
+/// Whether a copy of A would have other rows than A has, or may have.
+bool canBeCopied(SparseProductOpInterface op);
+
+/// The microseconds that selection would estimate for `op` with another A: vast
+/// where no strategy takes it, or the one that is given does not, and 0 where
+/// no model says anything.
+double estimateWithForm(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                        const SelectionOptions &options, ActivationForm form);
 
 } // namespace mlir::nm
 

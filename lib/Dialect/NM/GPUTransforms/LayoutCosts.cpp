@@ -26,15 +26,25 @@ static constexpr double kLaunchMicroseconds = 2.2, kShareOfMemory = 0.75;
 /// saves the launch, and most of the bytes, of a transposition of its own.
 static constexpr double kFusedShare = 0.25;
 
-double mlir::nm::estimateTransposition(RankedTensorType type,
-                                       const ::nm::GpuChip &chip) {
+static double countBytes(RankedTensorType type) {
   double bytes = double(std::max(type.getElementTypeBitWidth(), 8u)) / 8;
   for (int64_t size : type.getShape())
     bytes *= double(ShapedType::isDynamic(size) ? ::nm::GpuProduct::kTypicalRows
                                                 : size);
+  return bytes;
+}
+
+double mlir::nm::estimateTransposition(RankedTensorType type,
+                                       const ::nm::GpuChip &chip) {
   // Of fewer dimensions, whose tiles are fuller, where that is a choice.
   return kLaunchMicroseconds + 0.01 * double(type.getRank()) +
-         2 * bytes / (chip.memoryGBs * kShareOfMemory) / 1000;
+         2 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
+}
+
+double mlir::nm::estimateCopy(RankedTensorType type,
+                              const ::nm::GpuChip &chip) {
+  return kLaunchMicroseconds +
+         2 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
 }
 
 bool mlir::nm::isMadeInAnyLayout(Value value) {
@@ -62,6 +72,8 @@ private:
     /// Whether the value is made in its other layout, and whether it is
     /// transposed, so that there are both.
     Choice isOther, isTransposed;
+    /// Whether it is copied as it is made; only of some that products take.
+    std::optional<Choice> isCopied;
   };
 
   ValueChoices &get(Value value);
@@ -74,6 +86,8 @@ private:
   void takeAsIs(OpOperand &operand);
   /// The layout that `operand` takes its value in.
   Choice take(OpOperand &operand);
+  /// Whether `operand`, with that choice, takes a copy of its value.
+  Choice takeCopy(OpOperand &operand, Choice isOther);
   void tie(Choice a, Choice b) {
     graph.addCost({a, b}, {0, kImpossible, kImpossible, 0});
   }
@@ -90,7 +104,7 @@ private:
   ProductEstimate estimate;
   BinaryChoices graph;
   DenseMap<Value, ValueChoices> values;
-  DenseMap<OpOperand *, Choice> operands;
+  DenseMap<OpOperand *, Choice> operands, copied;
   double before = 0;
 };
 } // namespace
@@ -98,7 +112,7 @@ private:
 LayoutCosts::ValueChoices &LayoutCosts::get(Value value) {
   auto [it, isNew] = values.try_emplace(value);
   if (isNew) {
-    it->second = {graph.add(), graph.add()};
+    it->second = {graph.add(), graph.add(), std::nullopt};
     auto type = cast<RankedTensorType>(value.getType());
     double cost =
         isMadeInAnyLayout(value) ? 0 : estimateTransposition(type, chip);
@@ -124,6 +138,23 @@ LayoutCosts::Choice LayoutCosts::take(OpOperand &operand) {
   return choice;
 }
 
+LayoutCosts::Choice LayoutCosts::takeCopy(OpOperand &operand, Choice isOther) {
+  Choice choice = graph.add();
+  copied[&operand] = choice;
+  ValueChoices &value = get(operand.get());
+  if (!value.isCopied) {
+    value.isCopied = graph.add();
+    double cost =
+        estimateCopy(cast<RankedTensorType>(operand.get().getType()), chip);
+    graph.addCost({*value.isCopied}, {0, cost});
+    // What is transposed has padded rows already.
+    graph.addCost({*value.isCopied, value.isOther}, {0, 0, 0, kImpossible});
+  }
+  graph.addCost({choice, *value.isCopied}, {0, kImpossible, 0, 0});
+  graph.addCost({choice, isOther}, {0, 0, 0, kImpossible});
+  return choice;
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -132,10 +163,18 @@ void LayoutCosts::addProduct(SpMMOp op) {
   auto product = cast<SparseProductOpInterface>(op.getOperation());
   Value result = op->getResult(0);
   OpOperand &a = op.getAMutable(), &c = *op.getDpsInitOperand(0);
-  double asIs = estimate(op, false);
+  double asIs = estimate(op, ActivationForm::AsIs);
   before += asIs;
-  if (has(op.getA()))
-    graph.addCost({take(a)}, {asIs, estimate(op, true)});
+  if (has(op.getA())) {
+    Choice isOther = take(a);
+    double transposed = estimate(op, ActivationForm::Transposed);
+    if (canBeCopied(product))
+      graph.addCost({isOther, takeCopy(a, isOther)},
+                    {asIs, transposed, estimate(op, ActivationForm::Copied),
+                     kImpossible});
+    else
+      graph.addCost({isOther}, {asIs, transposed});
+  }
   if (!has(result)) {
     takeAsIs(c);
     for (OpOperand &operand : product.getEpilogueOperandsMutable())
@@ -278,6 +317,8 @@ std::optional<ChosenLayouts> LayoutCosts::minimize() const {
     chosen.values[value] = best->choices[choices.isOther];
   for (auto [operand, choice] : operands)
     chosen.operands[operand] = best->choices[choice];
+  for (auto [operand, choice] : copied)
+    chosen.copied[operand] = best->choices[choice];
   chosen.cost = best->cost;
   chosen.before = before;
   return chosen;

@@ -3,26 +3,30 @@
 #ifndef NM_LIB_DIALECT_NM_GPUTRANSFORMS_LAYOUTCOSTS_H
 #define NM_LIB_DIALECT_NM_GPUTRANSFORMS_LAYOUTCOSTS_H
 
+#include "GpuProductCost.h"
 #include "OtherLayouts.h"
 
 #include "nm/Schedule/GpuChip.h"
 
 namespace mlir::nm {
 
-/// The microseconds of a product with its A as it is, or in the other layout.
-using ProductEstimate = function_ref<double(SpMMOp op, bool isOther)>;
+/// The microseconds of a product with an A of that form.
+using ProductEstimate = function_ref<double(SpMMOp op, ActivationForm form)>;
 
 /// Which values and operands have their other layout.
 struct ChosenLayouts {
   DenseMap<Value, bool> values;
   /// Of ops that can take it; all others take values as they are.
   DenseMap<OpOperand *, bool> operands;
-  /// Microseconds of products and transpositions, with these layouts and with
-  /// those that values have.
+  /// Which operands take a copy, in the layout that the value has.
+  DenseMap<OpOperand *, bool> copied;
+  /// Microseconds of products, transpositions and copies, with these layouts
+  /// and with those that values have.
   double cost = 0, before = 0;
 
   bool isOther(Value value) const { return values.lookup(value); }
   bool isOther(OpOperand &operand) const { return operands.lookup(&operand); }
+  bool isCopied(OpOperand &operand) const { return copied.lookup(&operand); }
 };
 
 /// The layouts that cost least in all; none where the function is too
@@ -38,6 +42,9 @@ bool isMadeInAnyLayout(Value value);
 
 /// The microseconds of a transposition of `type`.
 double estimateTransposition(RankedTensorType type, const ::nm::GpuChip &chip);
+
+/// The microseconds of a copy of `type` to rows that are padded.
+double estimateCopy(RankedTensorType type, const ::nm::GpuChip &chip);
 
 } // namespace mlir::nm
 

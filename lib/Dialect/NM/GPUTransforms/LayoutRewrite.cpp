@@ -20,16 +20,18 @@ public:
       : rewriter(rewriter), layouts(layouts), chosen(chosen) {}
 
   void rewrite(func::FuncOp function);
-  SmallVector<linalg::TransposeOp> takeTranspositions() {
-    return std::move(transpositions);
-  }
+  LayoutOps takeOps() { return std::move(made); }
 
 private:
   /// `value` in its own layout or in the other, transposed if need be.
   Value get(Value value, bool isOther);
   Value get(OpOperand &operand) {
+    if (chosen.isCopied(operand))
+      return copy(operand.get());
     return get(operand.get(), chosen.isOther(operand));
   }
+  /// `value` in memory of its own, for nm-pad-rows to lay out.
+  Value copy(Value value);
   Value makeFree(Value value);
   Value transpose(Value from, ArrayRef<int64_t> permutation);
   bool isChanged(Operation *op) const;
@@ -47,8 +49,8 @@ private:
   const OtherLayouts &layouts;
   const ChosenLayouts &chosen;
   /// What there is in place of a value, in its own layout and in the other.
-  DenseMap<Value, Value> own, other;
-  SmallVector<linalg::TransposeOp> transpositions;
+  DenseMap<Value, Value> own, other, copies;
+  LayoutOps made;
 };
 } // namespace
 
@@ -88,8 +90,23 @@ Value LayoutRewriter::transpose(Value from, ArrayRef<int64_t> permutation) {
                                         getElementTypeOrSelf(from.getType()));
   auto op =
       linalg::TransposeOp::create(rewriter, loc, from, empty, permutation);
-  transpositions.push_back(op);
+  made.transpositions.push_back(op);
   return op->getResult(0);
+}
+
+/// Not a linalg.copy, which canonicalization folds into what it copies.
+Value LayoutRewriter::copy(Value value) {
+  Value &copied = copies[value];
+  if (copied)
+    return copied;
+  Value from = get(value, /*isOther=*/false);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointAfterValue(from);
+  auto op = bufferization::AllocTensorOp::create(
+      rewriter, from.getLoc(), cast<RankedTensorType>(from.getType()),
+      /*dynamicSizes=*/ValueRange(), from);
+  made.copies.push_back(op);
+  return copied = op.getResult();
 }
 
 Value LayoutRewriter::get(Value value, bool isOther) {
@@ -258,11 +275,11 @@ void LayoutRewriter::rewrite(func::FuncOp function) {
     rewriter.eraseOp(op);
 }
 
-SmallVector<linalg::TransposeOp>
-mlir::nm::rewriteLayouts(RewriterBase &rewriter, func::FuncOp function,
-                         const OtherLayouts &layouts,
-                         const ChosenLayouts &chosen) {
+LayoutOps mlir::nm::rewriteLayouts(RewriterBase &rewriter,
+                                   func::FuncOp function,
+                                   const OtherLayouts &layouts,
+                                   const ChosenLayouts &chosen) {
   LayoutRewriter layoutRewriter(rewriter, layouts, chosen);
   layoutRewriter.rewrite(function);
-  return layoutRewriter.takeTranspositions();
+  return layoutRewriter.takeOps();
 }

@@ -5,18 +5,24 @@
 
 #include "LayoutCosts.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
 namespace mlir {
 class RewriterBase;
 } // namespace mlir
 
 namespace mlir::nm {
 
-/// Makes the ops of `function` take and give `chosen` layouts, and returns the
-/// transpositions that this has taken.
-SmallVector<linalg::TransposeOp> rewriteLayouts(RewriterBase &rewriter,
-                                                func::FuncOp function,
-                                                const OtherLayouts &layouts,
-                                                const ChosenLayouts &chosen);
+/// The ops that layouts have taken.
+struct LayoutOps {
+  SmallVector<linalg::TransposeOp> transpositions;
+  SmallVector<bufferization::AllocTensorOp> copies;
+};
+
+/// Makes the ops of `function` take and give `chosen` layouts.
+LayoutOps rewriteLayouts(RewriterBase &rewriter, func::FuncOp function,
+                         const OtherLayouts &layouts,
+                         const ChosenLayouts &chosen);
 
 } // namespace mlir::nm
 

@@ -32,11 +32,10 @@ public:
 
 private:
   LogicalResult readOptions();
-  double estimate(SpMMOp op, const GpuChip &chip, bool isOther);
+  double estimate(SpMMOp op, const GpuChip &chip, ActivationForm form);
   void propagate(func::FuncOp function, const GpuChip &chip);
   void report(func::FuncOp function, const ChosenLayouts &chosen,
-              ArrayRef<linalg::TransposeOp> transpositions,
-              const GpuChip &chip);
+              const LayoutOps &made, const GpuChip &chip);
 
   ModuleOp module;
   const NMPropagateLayoutsOptions &options;
@@ -46,11 +45,12 @@ private:
 
 LogicalResult LayoutPropagation::readOptions() {
   selection.denseFallback = options.denseFallback;
-  if (!options.productCosts.empty() && options.productCosts.size() != 2)
+  size_t costs = options.productCosts.size();
+  if (costs != 0 && costs != 2 && costs != 3)
     return module.emitError()
            << "expected product-costs to be two, of a row-major A and of a "
-              "k-major one, but got "
-           << options.productCosts.size();
+              "k-major one, or three, the third of a copied A, but got "
+           << costs;
   if (options.schedule.empty())
     return success();
   FailureOr<ScheduleAttrInterface> given =
@@ -65,37 +65,42 @@ LogicalResult LayoutPropagation::readOptions() {
 }
 
 double LayoutPropagation::estimate(SpMMOp op, const GpuChip &chip,
-                                   bool isOther) {
-  bool isKMajor = op.getTransposeA() != isOther;
-  if (!options.productCosts.empty())
-    return options.productCosts[isKMajor ? 1 : 0];
-  return estimateWithLayout(cast<SparseProductOpInterface>(op.getOperation()),
-                            chip, selection, isKMajor);
+                                   ActivationForm form) {
+  if (options.productCosts.empty())
+    return estimateWithForm(cast<SparseProductOpInterface>(op.getOperation()),
+                            chip, selection, form);
+  if (form == ActivationForm::Copied && options.productCosts.size() == 3)
+    return options.productCosts[2];
+  bool isTransposed = form == ActivationForm::Transposed;
+  return options.productCosts[op.getTransposeA() != isTransposed ? 1 : 0];
 }
 
 void LayoutPropagation::report(func::FuncOp function,
                                const ChosenLayouts &chosen,
-                               ArrayRef<linalg::TransposeOp> transpositions,
-                               const GpuChip &chip) {
-  for (linalg::TransposeOp op : transpositions) {
+                               const LayoutOps &made, const GpuChip &chip) {
+  for (linalg::TransposeOp op : made.transpositions) {
     auto type = cast<RankedTensorType>(op.getInput().getType());
     emitRemark(op.getLoc()) << "transposes " << type << ", in about "
                             << describeTime(estimateTransposition(type, chip))
                             << ", for products that gain more by it";
   }
+  for (bufferization::AllocTensorOp op : made.copies)
+    emitRemark(op.getLoc()) << "copies " << op.getType()
+                            << " to rows that start with lines, in about "
+                            << describeTime(estimateCopy(op.getType(), chip))
+                            << ", for products that gain more by it";
   emitRemark(function.getLoc())
       << "activations have the layouts that cost least: estimated "
-      << describeTime(chosen.cost) << " of products and transpositions";
+      << describeTime(chosen.cost) << " of products, transpositions and copies";
 }
 
 void LayoutPropagation::propagate(func::FuncOp function, const GpuChip &chip) {
   OtherLayouts layouts(function);
   if (layouts.getOrders().empty())
     return;
-  std::optional<ChosenLayouts> chosen =
-      chooseLayouts(function, layouts, chip, [&](SpMMOp op, bool isOther) {
-        return estimate(op, chip, isOther);
-      });
+  std::optional<ChosenLayouts> chosen = chooseLayouts(
+      function, layouts, chip,
+      [&](SpMMOp op, ActivationForm form) { return estimate(op, chip, form); });
   if (!chosen) {
     emitRemark(function.getLoc())
         << "layouts of activations stay as they are: too many depend on each "
@@ -105,14 +110,13 @@ void LayoutPropagation::propagate(func::FuncOp function, const GpuChip &chip) {
   bool changes = llvm::any_of(chosen->values, [](auto entry) {
     return entry.second && !isMadeInAnyLayout(entry.first);
   });
-  changes |=
-      llvm::any_of(chosen->operands, [](auto entry) { return entry.second; });
+  for (const auto &operands : {chosen->operands, chosen->copied})
+    changes |= llvm::any_of(operands, [](auto entry) { return entry.second; });
   if (!changes)
     return;
   IRRewriter rewriter(module.getContext());
-  SmallVector<linalg::TransposeOp> transpositions =
-      rewriteLayouts(rewriter, function, layouts, *chosen);
-  report(function, *chosen, transpositions, chip);
+  LayoutOps made = rewriteLayouts(rewriter, function, layouts, *chosen);
+  report(function, *chosen, made, chip);
 }
 
 LogicalResult LayoutPropagation::run() {

@@ -21,3 +21,12 @@ func.func @vectors_of_32(%x: tensor<4096x4096xf16>, %v: tensor<512x4096xf16>, %i
   %r = nm.spmm <4:32, block = 1x32> ins(%x, %v, %i : tensor<4096x4096xf16>, tensor<512x4096xf16>, tensor<512x128xi8>) outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
   return %r : tensor<4096x4096xf16>
 }
+
+// Rows of a k-major A of an odd m are copied to where they start with lines.
+// CHECK-LABEL: func @ragged_rows
+// CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%{{.*}}) : tensor<4096x2001xf16>
+// CHECK: nm.spmm <8:32, block = 1x128> transpose_a ins(%[[COPY]],
+func.func @ragged_rows(%x: tensor<4096x2001xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x32xi8>, %c: tensor<2001x4096xf16>) -> tensor<2001x4096xf16> {
+  %r = nm.spmm <8:32, block = 1x128> transpose_a ins(%x, %v, %i : tensor<4096x2001xf16>, tensor<1024x4096xf16>, tensor<1024x32xi8>) outs(%c : tensor<2001x4096xf16>) -> tensor<2001x4096xf16>
+  return %r : tensor<2001x4096xf16>
+}

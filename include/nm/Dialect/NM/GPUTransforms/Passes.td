@@ -47,6 +47,11 @@ def NMPropagateLayouts
     linalg.transpose stands between. Arguments and results of functions, and what
     other ops take and give, stay as they are.
 
+    An A of 16-bit elements whose rows do not start as nm-pad-rows has those of
+    temporaries, with a line of 128 bytes or a multiple of 16, may also be copied
+    to such rows, once for all products that take the copy
+    (bufferization.alloc_tensor).
+
     The choice is exact: the layout of each value and of each operand is one of
     two, a transposition serves all that use its result, and the layouts of least
     cost are found by eliminating one value after the other, in time that grows
@@ -56,7 +61,7 @@ def NMPropagateLayouts
 
     Strategies whose estimates say what a layout gains are those of tensor cores;
     with others nothing changes. Products that have a schedule already keep their
-    layouts. Remarks name each transposition, and the estimate of all.
+    layouts. Remarks name each transposition and copy, and the estimate of all.
 
     Before:
     ```mlir
@@ -84,9 +89,10 @@ def NMPropagateLayouts
            "whether it may fall back to dense weights and cuBLAS">,
     ListOption<"productCosts", "product-costs", "double",
                "instead of the estimates, the microseconds of each product: with "
-               "a row-major A, and with a k-major one">
+               "a row-major A, and with a k-major one; then, that with a copied A">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::nm::NMDialect",
                            "::mlir::tensor::TensorDialect"];
