@@ -442,6 +442,9 @@ TEST(CublasModel, TakesLongerOfUnalignedOperands) {
   EXPECT_NEAR(rowMajor, 34.5, 7);
   product.isKMajor = true;
   EXPECT_NEAR(estimateCublas(product, chip), 140, 25);
+  // Rows that are padded start with lines.
+  product.strideOfA = 832;
+  EXPECT_NEAR(estimateCublas(product, chip), rowMajor, 1);
 }
 
 TEST(CublasModel, HasNoProductsOfSomeTypes) {
