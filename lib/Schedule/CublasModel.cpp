@@ -25,23 +25,35 @@ static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
 /// The same of more rows than one in f32, for which it has no such kernels.
 static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
 
-/// Bytes that k, n and rows of A are to be multiples of for the tensor cores to
-/// be fed at full speed, and how many times longer other products take: of
-/// k = 4100, or of a k-major A of 778 rows of f16, an H200 takes 4.1 to 4.5
-/// times as long.
-static constexpr int64_t kAlignment = 16;
-static constexpr double kUnalignedFactor = 4.2;
+/// Bytes that n and the contiguous dimension of A, k or m, are to be multiples
+/// of for the tensor cores to be fed at full speed, and how many times longer
+/// other products take: of k = 4100, or of a k-major A of 300, 500 or 778 rows
+/// of f16, an H200 takes 2.8 to 5.3 times as long, of 777 or 2001 rows 7.0 and
+/// 5.7. Where rows of a k-major A are padded, but m is as ragged, it takes 1.7
+/// to 3 times as long; padded rows of a row-major one gain nothing.
+static constexpr int64_t kAlignment = 16, kWordBytes = 4;
+static constexpr double kUnalignedFactor = 4.2, kOddFactor = 6.2,
+                        kPaddedFactor = 2.3;
 
-static bool isAligned(const GpuProduct &product) {
-  auto isWhole = [](int64_t size, ElementType type) {
-    return size * int64_t(elementSize(type)) % kAlignment == 0;
+/// How many times longer than others the multiplications of `product` take.
+static double factorOfAlignment(const GpuProduct &product) {
+  auto isMultiple = [](int64_t size, ElementType type, int64_t bytes) {
+    return size * int64_t(elementSize(type)) % bytes == 0;
   };
+  auto isWhole = [&](int64_t size, ElementType type) {
+    return isMultiple(size, type, kAlignment);
+  };
+  if (!isWhole(product.n, product.type) ||
+      !isWhole(product.n, product.outputType))
+    return kUnalignedFactor;
   bool areUnknown = product.isKMajor && product.m == GpuProduct::kUnknown;
-  bool areWholeRows =
-      areUnknown || isWhole(product.factorOfRows(), product.type);
-  return areWholeRows && isWhole(product.k, product.type) &&
-         isWhole(product.n, product.type) &&
-         isWhole(product.n, product.outputType);
+  int64_t size = product.isKMajor ? product.m : product.k;
+  if (areUnknown || isWhole(size, product.type))
+    return 1;
+  if (product.isKMajor && isWhole(product.factorOfRows(), product.type))
+    return kPaddedFactor;
+  return isMultiple(size, product.type, kWordBytes) ? kUnalignedFactor
+                                                    : kOddFactor;
 }
 
 /// How much faster the tensor cores multiply f16, summed in f32, than the
@@ -77,8 +89,8 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
     return bytes / (chip.memoryGBs * kFewRowsEfficiency) / 1000 +
            kFewRowsMicroseconds;
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
-  if (elementSize(product.type) == 2 && !isAligned(product))
-    multiply *= kUnalignedFactor;
+  if (elementSize(product.type) == 2)
+    multiply *= factorOfAlignment(product);
   if (m > 1 && elementSize(product.type) == 2)
     return std::max(multiply + kTensorStartMicroseconds,
                     memory + (m > kTensorFewRows ? kTensorStreamMicroseconds

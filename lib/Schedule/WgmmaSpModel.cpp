@@ -42,14 +42,21 @@ static constexpr int64_t kCopyBytes = 16, kLeastCopyBytes = 4;
 static constexpr double kStartClocks = 2600, kStoreRate = 24;
 /// Launch of a kernel, and of a second one that adds up parts of k.
 static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
-/// Of a cluster's blocks until they have one another's sums, and the most of
-/// them. At 2:4, 64 rows and 4096 squared an H200 takes 14.0 us in all.
-static constexpr double kClusterMicroseconds = 6;
-static constexpr int64_t kMaxCluster = 4;
-/// The same in 8-bit types: at 2:4, 64 rows and 4096 squared two blocks
-/// take 6.5 us in i8 and 6.7 in f8, where one takes 7.6 and 8.5.
-static constexpr double kByteClusterMicroseconds = 1.5;
-static constexpr int64_t kMaxByteCluster = 2;
+/// Of a cluster's blocks until they have one another's sums, in 16-bit types
+/// and in those of 8 bits, and the most of them. At 2:4, 64 rows and 4096
+/// squared an H200 takes 9.0 us with two blocks in f16, 11.5 with one and 15.7
+/// with four (2026-11-23); 6.5 with two in i8 and 6.7 in f8, and 7.6 and 8.5
+/// with one.
+static constexpr double kClusterMicroseconds = 0.6,
+                        kByteClusterMicroseconds = 1.5;
+static constexpr int64_t kMaxCluster = 2;
+/// Rows of A in 16-bit types up to which they have been measured.
+static constexpr int64_t kMaxClusterRows = 256;
+/// The clock of short products of warm weights, of a k-major A: 256 rows take
+/// 13.6 us with two blocks in a cluster, 14.5 and 18.2 with one and tiles of
+/// 128 x 64 and 128 x 128.
+static constexpr double kShortClock = 0.8;
+static constexpr int64_t kColdRows = 64;
 /// What ten kernels of at most 32 rows took over the estimate: 1.1 to 1.23.
 static constexpr double kMeasuredFewRows = 1.15;
 static constexpr int64_t kFewRows = 32;
@@ -82,6 +89,12 @@ static constexpr double kRoleIngress = 110, kRoleStoreRate = 48,
 /// where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
 static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
+/// The latter of a k-major A, and the share of its multiplications' time that
+/// tiles of 128 x 128 of a row-major one take, which no instruction transposes,
+/// where a block has one:
+/// 256 and 500 rows take 15.2 and 20.7 us k-major, and row-major 13.2 and 18.8.
+static constexpr double kTurnedRoleLatency = 1600, kRowMajorShare = 0.9;
+static constexpr int64_t kRowMajorTile = 128;
 /// How many times longer the other copies take, all of which are under
 /// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
 static constexpr double kMeasuredRaggedRows = 1.2;
@@ -221,8 +234,13 @@ void Candidate::estimateRoles() {
       double(tileBytes() - activationBytes()) / kRoleIngress +
       double(activationBytes()) /
           (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
-  double step = std::max(
-      {multiplyClocks(), copied, kRoleLatency / double(schedule.stages - 1)});
+  double multiplied = multiplyClocks();
+  if (!product.isKMajor && schedule.blockM == kRowMajorTile &&
+      schedule.blockN == kRowMajorTile && turns == 1)
+    multiplied *= kRowMajorShare;
+  double latency = product.isKMajor ? kTurnedRoleLatency : kRoleLatency;
+  double step =
+      std::max({multiplied, copied, latency / double(schedule.stages - 1)});
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
   // 777 rows take 58 us where 768 and 1023 take 27 and 31: a block with less
@@ -286,7 +304,10 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   };
   double clocks =
       clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
-  double clockGHz = chip.clockGHz * kClockUnderLoad;
+  bool isShort = product.isKMajor && sparseBytes(product) == kMmaBytes &&
+                 product.rows() > kColdRows &&
+                 product.rows() <= kMaxClusterRows;
+  double clockGHz = chip.clockGHz * (isShort ? kShortClock : kClockUnderLoad);
   schedule.microseconds =
       std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
       kStartMicroseconds;
@@ -308,15 +329,15 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
 }
 
 void Candidate::considerParts(std::optional<GpuSchedule> &best) {
-  int64_t mostBlocks =
-      sparseBytes(product) == 1 ? kMaxByteCluster : kMaxCluster;
+  bool canCluster =
+      sparseBytes(product) == 1 || product.rows() <= kMaxClusterRows;
   // Parts that are shorter than the pipeline gain nothing.
   for (int64_t parts = 1;
        parts == 1 || (parts <= kMaxSplitK &&
                       parts * kMinStages * schedule.blockK <= product.k);
        parts *= 2)
     for (bool hasClusters : {false, true}) {
-      if (hasClusters && (parts == 1 || parts > mostBlocks))
+      if (hasClusters && (parts == 1 || parts > kMaxCluster || !canCluster))
         continue;
       estimate(parts, hasClusters);
       if (!best || schedule.microseconds < best->microseconds)

@@ -109,6 +109,19 @@ TEST(MmaSyncModel, LongSumsLeaveRegisters) {
   EXPECT_LE(tile->warpM * tile->warpN / 32, 64);
 }
 
+// 27.1 us on an H200, and 24.0 where rows start with lines.
+TEST(MmaSyncModel, RaggedRowsTakeLonger) {
+  GpuProduct product = makeHalfProduct({8, 32, 1, 32}, 500, 4096, 4096);
+  product.isKMajor = true;
+  EXPECT_NEAR(
+      selectMmaSyncSchedule(product, *GpuChip::get("sm_90a"))->microseconds,
+      27.1, 2);
+  product.strideOfA = 512;
+  EXPECT_NEAR(
+      selectMmaSyncSchedule(product, *GpuChip::get("sm_90a"))->microseconds, 24,
+      2);
+}
+
 TEST(MmaSyncModel, ListsRowsWhereTheyAreFewer) {
   GpuChip chip = *GpuChip::get("sm_90");
   GpuProduct product = makeProduct(4096, 4096, 4096, {1, 32, 1, 64});

@@ -261,10 +261,10 @@ static double estimateOwn(SparseProductOpInterface op,
       chooseOwn(op, getGpuProduct(op), chip, options);
   if (!then)
     return kRefused;
-  auto prefersKMajor = [](const ScheduleChoice &choice) {
-    return findGpuStrategy(choice.schedule)->prefersKMajor();
+  auto tellsApart = [](const ScheduleChoice &choice) {
+    return findGpuStrategy(choice.schedule)->tellsLayoutsApart();
   };
-  if (now && !prefersKMajor(*now) && !prefersKMajor(*then))
+  if (now && !tellsApart(*now) && !tellsApart(*then))
     return now->microseconds;
   return then->microseconds;
 }

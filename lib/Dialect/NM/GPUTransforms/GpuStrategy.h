@@ -49,9 +49,9 @@ public:
   virtual ::nm::Result<ScheduleChoice>
   choose(const ScheduleRequest &request) const = 0;
 
-  /// Whether a k-major A is what its kernels are made for, which the estimates
-  /// say. Those of other strategies are no reason to change a layout.
-  virtual bool prefersKMajor() const { return false; }
+  /// Whether the estimates tell a k-major A from a row-major one as they were
+  /// measured. Those of other strategies are no reason to change a layout.
+  virtual bool tellsLayoutsApart() const { return false; }
 
   /// Whether other strategies come first, whatever the estimates.
   virtual bool isLastResort(const ::nm::GpuProduct &product) const {

@@ -98,7 +98,7 @@ public:
     return choice;
   }
 
-  bool prefersKMajor() const override { return true; }
+  bool tellsLayoutsApart() const override { return true; }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return stageMmaSyncOperands(builder, op);

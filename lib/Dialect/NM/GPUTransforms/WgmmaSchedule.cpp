@@ -84,7 +84,7 @@ public:
     return choice;
   }
 
-  bool prefersKMajor() const override { return true; }
+  bool tellsLayoutsApart() const override { return true; }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return stageWgmmaOperands(builder, op);

@@ -24,6 +24,8 @@ public:
     return SparseOperandStrategy::choose(request);
   }
 
+  bool tellsLayoutsApart() const override { return true; }
+
 private:
   ::nm::Result<::nm::GpuSchedule>
   select(const ::nm::GpuProduct &product,
