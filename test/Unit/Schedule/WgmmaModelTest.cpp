@@ -8,9 +8,7 @@
 
 using namespace nm;
 
-namespace {
-
-GpuProduct makeProduct(Pattern pattern, int64_t size = 4096) {
+static GpuProduct makeProduct(Pattern pattern, int64_t size = 4096) {
   GpuProduct product;
   product.pattern = pattern;
   product.m = product.n = product.k = size;
@@ -19,11 +17,12 @@ GpuProduct makeProduct(Pattern pattern, int64_t size = 4096) {
   return product;
 }
 
-Result<WgmmaSchedule> select(const GpuProduct &product) {
+static Result<WgmmaSchedule> select(const GpuProduct &product) {
   return selectWgmmaSchedule(product, *GpuChip::get("sm_90a"));
 }
 
-std::string whyNot(const GpuProduct &product, const char *chip = "sm_90a") {
+static std::string whyNot(const GpuProduct &product,
+                          const char *chip = "sm_90a") {
   Result<WgmmaSchedule> found =
       selectWgmmaSchedule(product, *GpuChip::get(chip));
   return found ? "" : found.error().message;
@@ -61,6 +60,7 @@ TEST(WgmmaModel, FillsInstructions) {
     }
 }
 
+namespace {
 /// In microseconds, on an H200; of f16 with C in f16, and graphs of many
 /// launches; weights of 64 rows cold in cache.
 struct Timed {
@@ -70,6 +70,7 @@ struct Timed {
 };
 
 class WgmmaModelTimes : public testing::TestWithParam<Timed> {};
+} // namespace
 
 TEST_P(WgmmaModelTimes, TakesAsLongAsMeasured) {
   const Timed &timed = GetParam();
@@ -191,7 +192,7 @@ TEST(WgmmaModel, LeavesUnitsOfManyRowsInOnePart) {
   }
 }
 
-GpuProduct makeTermsProduct(Pattern pattern, int64_t terms) {
+static GpuProduct makeTermsProduct(Pattern pattern, int64_t terms) {
   GpuProduct product = makeProduct(pattern);
   product.type = product.outputType = ElementType::F32;
   product.terms = terms;
@@ -363,5 +364,3 @@ TEST(WgmmaModel, SaysWhyNot) {
   product.type = ElementType::F32;
   EXPECT_EQ(whyNot(product), "strategy wgmma multiplies f16 and bf16");
 }
-
-} // namespace
