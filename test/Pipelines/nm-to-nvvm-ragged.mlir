@@ -2,7 +2,7 @@
 // RUN: nm-compile %s --target=cuda:sm_90a --schedule=cublas --emit=nvvm -o - 2>/dev/null | FileCheck %s --check-prefix=DENSE
 
 // Rows of 777 elements are copied to ones of 13 lines each, which the kernel of
-// the product, or cuBLAS, takes.
+// the product takes. cuBLAS wants m whole as well, and gets a transposition.
 // CHECK-LABEL: func @ragged(
 // CHECK-SAME: %[[A:[^:]*]]: memref<4096x777xf16>
 // CHECK: gpu.alloc {{.*}} : memref<4096x832xf16>
@@ -13,9 +13,9 @@
 // CHECK: return
 
 // DENSE-LABEL: func @ragged(
-// DENSE: gpu.alloc {{.*}} : memref<4096x832xf16>
+// DENSE: gpu.alloc {{.*}} : memref<777x4096xf16>
 // DENSE: gpu.launch_func
-// DENSE: call @nmCublasTryMultiply(%c777, %c4096, %c4096, {{.*}}, %c832, %c4096, %c4096,
+// DENSE: call @nmCublasTryMultiply(%c777, %c4096, %c4096, {{.*}}, %c4096, %c4096, %c4096,
 #a = affine_map<(m, n, k) -> (k, m)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
