@@ -203,11 +203,12 @@ static Attribute getSparseOperand(StringRef, DictionaryAttr fields,
                                   EmitError emitError) {
   FieldReader reader(fields, emitError);
   auto order = reader.getCase<SparseOrder>("order", symbolizeSparseOrder);
-  int64_t bits = reader.getNumber("bits", 0);
+  int64_t bits = reader.getNumber("bits", 0),
+          terms = reader.getNumber("terms", 1);
   if (!reader.isDone())
     return {};
   return SparseOperandAttr::getChecked(emitError, fields.getContext(), order,
-                                       bits);
+                                       bits, terms);
 }
 
 static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
@@ -215,6 +216,7 @@ static DictionaryAttr getFieldsOfSparseOperand(Attribute attribute) {
   return FieldWriter(attribute.getContext())
       .add("order", stringifySparseOrder(operand.getOrder()))
       .add("bits", operand.getBits())
+      .add("terms", operand.getTerms())
       .take();
 }
 

@@ -3,6 +3,7 @@
 #include "nm/Format/SparseOperand.h"
 
 #include "nm/Format/MmaFragments.h"
+#include "nm/Format/SplitTerms.h"
 
 #include <algorithm>
 #include <array>
@@ -75,6 +76,14 @@ Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
     return Error{"expected quantized weights of i8 for a sparse operand of " +
                  std::to_string(storedBits) + " bits, but got " +
                  std::string(elementName(type))};
+  if (terms > 1) {
+    // Before they are packed, and behind.
+    if (type == ElementType::F32 || type == ElementType::BF16)
+      return Status::success();
+    return Error{"expected weights of f32 for terms of a sparse operand, but "
+                 "got " +
+                 std::string(elementName(type))};
+  }
   if (!isSparseOperandType(type))
     return Error{"expected weights of f16, bf16, i8 or f8E4M3FN for a sparse "
                  "operand, but got " +
@@ -144,15 +153,14 @@ static void forEachGroup(const SparseOperand &operand, const Pattern &pattern,
           fn(block, step, column, group);
 }
 
-template <typename Word>
+/// Packs metadata, and calls `store(step, position, value)` for every value
+/// that is kept, with its number among the condensed ones.
+template <typename Fn>
 static void pack(const CondensedView &from, const SparseOperand &operand,
-                 void *values, uint8_t *metadata) {
+                 uint8_t *metadata, Fn store) {
   const Pattern &pattern = from.pattern;
-  const Word *in = static_cast<const Word *>(from.values);
-  Word *out = static_cast<Word *>(values);
   int64_t blocks = operand.blocks(pattern, from.n),
           steps = operand.steps(pattern, from.k);
-  std::fill_n(out, blocks * steps * operand.valuesOfStep(), Word(0));
   // Positions 0 and 1, for columns that are padding.
   constexpr uint8_t kFirstPair = 0x44;
   std::fill_n(metadata, blocks * steps * operand.bytesOfStep(), kFirstPair);
@@ -166,9 +174,9 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
         int64_t number = block * steps + step;
         for (int64_t i : {0, 1})
           if (kept.row[i] != KeptOfGroup::kNone)
-            out[number * operand.valuesOfStep() +
-                operand.positionOf<int64_t>({column, 2 * group + i})] =
-                in[kept.row[i] * columns + inMatrix];
+            store(number,
+                  operand.positionOf<int64_t>({column, 2 * group + i}),
+                  kept.row[i] * columns + inMatrix);
         auto [byte, shift] = operand.bitsOf<int64_t>({column, group});
         uint8_t &bits = metadata[number * operand.bytesOfStep() + byte];
         int pair = encodeMmaPair(static_cast<int>(kept.position[0]),
@@ -177,14 +185,49 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
       });
 }
 
+/// Of all steps.
+static int64_t countSteps(const CondensedView &from,
+                          const SparseOperand &operand) {
+  return operand.blocks(from.pattern, from.n) *
+         operand.steps(from.pattern, from.k);
+}
+
+template <typename Word>
+static void packWords(const CondensedView &from, const SparseOperand &operand,
+                      void *values, uint8_t *metadata) {
+  const Word *in = static_cast<const Word *>(from.values);
+  Word *out = static_cast<Word *>(values);
+  int64_t size = operand.valuesOfStep();
+  std::fill_n(out, countSteps(from, operand) * size, Word(0));
+  pack(from, operand, metadata,
+       [&](int64_t step, int64_t position, int64_t value) {
+         out[step * size + position] = in[value];
+       });
+}
+
+static void packTerms(const CondensedView &from, const SparseOperand &operand,
+                      uint16_t *values, uint8_t *metadata) {
+  const float *in = static_cast<const float *>(from.values);
+  int64_t size = operand.valuesOfStep(), ofStep = operand.elementsOfStep();
+  for (int64_t step = 0; step < countSteps(from, operand); ++step)
+    for (int64_t term = 0; term < operand.terms; ++term)
+      std::fill_n(values + step * ofStep + term * size, size,
+                  term == 1 ? kFilledTerm : uint16_t(0));
+  pack(from, operand, metadata,
+       [&](int64_t step, int64_t position, int64_t value) {
+         auto terms = splitTerms(in[value], operand.terms);
+         for (int64_t term = 0; term < operand.terms; ++term)
+           values[step * ofStep + term * size + position] = terms[term];
+       });
+}
+
 /// Packs quantized values as bytes first, which then become fewer bits.
 static void packQuantized(const CondensedView &from,
                           const SparseOperand &operand, uint8_t *values,
                           uint8_t *metadata) {
-  int64_t steps = operand.blocks(from.pattern, from.n) *
-                  operand.steps(from.pattern, from.k);
+  int64_t steps = countSteps(from, operand);
   std::vector<uint8_t> wide(steps * operand.valuesOfStep());
-  pack<uint8_t>(from, operand, wide.data(), metadata);
+  packWords<uint8_t>(from, operand, wide.data(), metadata);
   std::fill_n(values, steps * operand.elementsOfStep(), uint8_t(0));
   int64_t perByte = operand.valuesOfByte(), mask = 2 * operand.bias() - 1;
   for (int64_t i = 0; i < int64_t(wide.size()); ++i) {
@@ -199,10 +242,12 @@ void nm::packSparseOperand(const CondensedView &from,
                            uint8_t *metadata) {
   if (operand.isQuantized())
     packQuantized(from, operand, static_cast<uint8_t *>(values), metadata);
+  else if (operand.terms > 1)
+    packTerms(from, operand, static_cast<uint16_t *>(values), metadata);
   else if (operand.bits == 8)
-    pack<uint8_t>(from, operand, values, metadata);
+    packWords<uint8_t>(from, operand, values, metadata);
   else
-    pack<uint16_t>(from, operand, values, metadata);
+    packWords<uint16_t>(from, operand, values, metadata);
 }
 
 template <typename Word>
@@ -232,6 +277,21 @@ static void unpack(const void *values, const uint8_t *metadata,
       });
 }
 
+/// The packed terms as what they are terms of.
+static std::vector<float> joinPacked(const uint16_t *values,
+                                     const SparseOperand &operand,
+                                     int64_t steps) {
+  int64_t size = operand.valuesOfStep();
+  std::vector<float> joined(steps * size);
+  for (int64_t i = 0; i < int64_t(joined.size()); ++i) {
+    std::array<uint16_t, kMaxTerms> terms = {};
+    for (int64_t term = 0; term < operand.terms; ++term)
+      terms[term] = values[(i / size * operand.terms + term) * size + i % size];
+    joined[i] = joinTerms(terms.data(), operand.terms);
+  }
+  return joined;
+}
+
 /// The packed values of few bits as bytes.
 static std::vector<uint8_t> widenQuantized(const void *values,
                                            const SparseOperand &operand,
@@ -256,6 +316,12 @@ void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
                        operand.blocks(pattern, n) * operand.steps(pattern, k))
             .data(),
         metadata, operand, pattern, k, n, dense);
+  else if (operand.terms > 1)
+    unpack<float>(joinPacked(static_cast<const uint16_t *>(values), operand,
+                             operand.blocks(pattern, n) *
+                                 operand.steps(pattern, k))
+                      .data(),
+                  metadata, operand, pattern, k, n, dense);
   else if (operand.bits == 8)
     unpack<uint8_t>(values, metadata, operand, pattern, k, n, dense);
   else

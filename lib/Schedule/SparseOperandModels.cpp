@@ -3,21 +3,26 @@
 #include "SparseOperandModels.h"
 
 #include "MmaModel.h"
+#include "TermsModel.h"
 
 #include "nm/Format/SparseOperand.h"
 
 using namespace nm;
 
-std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product) {
+std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product,
+                                                  int64_t terms) {
   if (product.isVector)
     return "a matrix, but got a vector";
-  if (Status status = SparseOperand().verify(product.pattern, product.type);
-      !status)
+  SparseOperand operand;
+  operand.terms = terms;
+  if (Status status = operand.verify(product.pattern, product.type); !status)
     return status.error().message.substr(std::string("expected ").size());
   if (product.isKMajor && elementSize(product.type) == 1)
     return "a row-major A, for no instruction transposes " +
            std::string(elementName(product.type));
-  if (product.avoidsPrunedWeights && fillsUpSparseOperand(product.pattern))
+  // Of terms, those that fill up can be told apart.
+  if (product.avoidsPrunedWeights && terms == 1 &&
+      fillsUpSparseOperand(product.pattern))
     return "a pattern that keeps two of each four rows, for without dense "
            "weights no zero may meet an activation, but got " +
            product.pattern.str();
@@ -37,8 +42,9 @@ void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
                          double operationsPerClock, GpuSchedule &schedule) {
   double k = double(alignTo(product.k, SparseOperand::kStepRows));
   // Of each four rows two values, and metadata of four bits.
-  double weightBytes =
-      double(product.n) * (k / 2 * double(product.bitsOfWeight()) / 8 + k / 8);
+  double bits = product.terms > 1 ? 8.0 * double(bytesOfTerms(product))
+                                  : double(product.bitsOfWeight());
+  double weightBytes = double(product.n) * (k / 2 * bits / 8 + k / 8);
   if (product.scaleGroup != 0)
     weightBytes +=
         double(product.n) * k / double(product.scaleGroup) * kMmaBytes;

@@ -11,8 +11,14 @@
 namespace nm {
 
 /// What is no product with a sparse operand of tensor cores, if so, and what is
-/// expected instead: "a matrix, but got a vector".
-std::optional<std::string> whyNoSparseOperand(const GpuProduct &product);
+/// expected instead: "a matrix, but got a vector". Elements may be sums of
+/// `terms` terms.
+std::optional<std::string> whyNoSparseOperand(const GpuProduct &product,
+                                              int64_t terms = 1);
+
+/// The best of strategy wgmma_sp for a product of terms of f32.
+Result<GpuSchedule> selectWgmmaSpTerms(const GpuProduct &product,
+                                       const GpuChip &chip);
 
 /// Bytes of an operand's element, and rows of k of which 128 bytes of a row of
 /// A are.

@@ -9,6 +9,7 @@
 #include "nm/Schedule/WgmmaModel.h"
 
 #include "GpuModels.h"
+#include "TermsModel.h"
 
 #include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
@@ -84,16 +85,9 @@ static constexpr double kTermsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
 static constexpr double kFewStagesTermsFactor = 1.03, kTermsStepClocks = 100,
                         kTermsIngress = 44, kTermsStoreRate = 10,
                         kTermsStartClocks = 1000;
-/// Of the kernel before, which makes A's terms: its launch, and the share of
-/// the memory's rate, for the L2 cache has some of it.
-static constexpr double kSplitMicroseconds = 1.5, kSplitShare = 1;
 /// Rows of a tile whose sums are added up outside of the tensor cores, and of A
 /// of a warpgroup that has two sums of each element.
 static constexpr int64_t kMaxTermsRows = 64, kMaxTermsGroupM = 128;
-/// Of the kernel behind, which adds up parts of k: its launch with that of what
-/// it waits for, and the share of the memory's rate. 13 kernels with 2 to 4
-/// parts of 0.25 to 2 million sums took 5.5 to 14 us more than their share.
-static constexpr double kAddMicroseconds = 3.5, kAddShare = 0.6;
 /// Parts of k of products of terms, at most.
 static constexpr int64_t kMaxPartsOfTerms = 64;
 /// Bytes of the mbarriers of a ring and its alignment.
@@ -217,15 +211,14 @@ private:
   /// Bytes of an operand's element in shared memory.
   int64_t elementBytes() const {
     return schedule.terms > 1
-               ? schedule.terms * int64_t(elementSize(ElementType::BF16))
+               ? bytesOfTerms(product)
                : int64_t(elementSize(product.type));
   }
   /// Products of the tensor cores that make up for one.
   double productsOfOne() const {
-    return double(schedule.terms * (schedule.terms + 1) / 2);
+    return schedule.terms > 1 ? double(productsOfTerms(product)) : 1;
   }
   double clocksOfTerms() const;
-  double microsecondsToSplit() const;
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -453,23 +446,14 @@ void Candidate::setFloors() {
   schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
 }
 
-/// Of the kernel before.
-double Candidate::microsecondsToSplit() const {
-  if (schedule.terms == 1)
-    return 0;
-  double bytes = double(product.rows() * product.k) *
-                 double(elementSize(product.type) + elementBytes());
-  return kSplitMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
-}
-
 /// Of the kernel behind, which adds the parts of k up.
 double Candidate::microsecondsToAdd() const {
   if (schedule.splitK == 1)
     return 0;
+  if (schedule.terms > 1)
+    return addMicroseconds(product, chip, schedule.splitK);
   double bytes =
       double(product.rows() * product.n) * 4 * double(schedule.splitK + 1);
-  if (schedule.terms > 1)
-    return kAddMicroseconds + bytes / (chip.memoryGBs * kAddShare) / 1000;
   return kStartMicroseconds + bytes / chip.memoryGBs / 1000;
 }
 
@@ -483,7 +467,8 @@ void Candidate::estimate(int64_t parts) {
   schedule.microseconds =
       std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
       (hasProducers ? kRoleMicroseconds : kStartMicroseconds) +
-      microsecondsToSplit() + microsecondsToAdd();
+      (schedule.terms > 1 ? splitMicroseconds(product, chip) : 0) +
+      microsecondsToAdd();
 }
 
 static Error refuse(const std::string &reason) {

@@ -353,12 +353,21 @@ void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
     best = schedule;
 }
 
+/// Whether elements are sums of terms, which the kernel before makes of A,
+/// whatever its rows are.
+static bool hasTerms(const GpuProduct &product) {
+  return product.type == ElementType::F32 && product.terms > 1;
+}
+
 static std::optional<std::string> whyNot(const GpuProduct &product,
                                          const GpuChip &chip) {
   if (!chip.hasWgmma)
     return "chip sm_90a, but got " + std::string(chip.name);
-  if (std::optional<std::string> reason = whyNoSparseOperand(product))
+  int64_t terms = hasTerms(product) ? product.terms : 1;
+  if (std::optional<std::string> reason = whyNoSparseOperand(product, terms))
     return reason;
+  if (terms > 1)
+    return std::nullopt;
   if (strideBytes(product) % kLeastCopyBytes != 0) {
     bool isByte = sparseBytes(product) == 1;
     return std::string("rows of A of ") +
@@ -372,6 +381,8 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy wgmma_sp expected " + *reason};
+  if (hasTerms(product))
+    return selectWgmmaSpTerms(product, chip);
   std::optional<GpuSchedule> best;
   int64_t mostLines = hasTotals(product) ? kMostLines : 1;
   std::vector<MmaTileShape> shapes(std::begin(kShapes), std::end(kShapes));

@@ -10,8 +10,16 @@ from test_special_values import exact_product
 TARGET = "sim:sm_90a"
 
 
-def compile_terms(m, k, n, pattern, arithmetic="f32", schedule="wgmma",
-                  text=None):
+def strategy_of(pattern):
+    """The exact gather for columns that keep the same rows, else the sparse
+    operand."""
+    columns = int(pattern.split("x")[1]) if "x" in pattern else 1
+    return "wgmma" if columns >= 64 else "wgmma_sp"
+
+
+def compile_terms(m, k, n, pattern, arithmetic="f32", schedule=None, text=None):
+    if schedule is None:
+        schedule = strategy_of(pattern)
     return nm.compile(text or text_of(m, k, n, pattern), target=TARGET,
                       schedule=schedule, arithmetic=arithmetic,
                       dense_fallback=False, cache=False)
@@ -22,7 +30,8 @@ def relative_error(result, exact):
 
 
 # Of whole tiles, and with odd edges of m, k and n; units of a vector's columns
-# and blocks that are tiles by themselves.
+# and blocks that are tiles by themselves; weights that tensor cores skip the
+# zeros of, whose groups of four keep two, or fewer, of one window or of two.
 SIZES = {
     "8:32, block = 1x128": (128, 256, 128),
     "16:32, block = 1x128": (130, 200, 257),
@@ -30,6 +39,12 @@ SIZES = {
     "5:20, block = 1x192": (67, 110, 200),
     "2:4, block = 64x64": (65, 520, 130),
     "3:8, block = 1x256": (1, 97, 256),
+    "2:4": (128, 256, 128),
+    "2:4, block = 1x4": (130, 200, 257),
+    "1:2, block = 2x6": (33, 97, 70),
+    "1:4": (67, 110, 200),
+    "2:8": (200, 161, 64),
+    "1:3": (1, 130, 130),
 }
 
 
@@ -49,10 +64,10 @@ def test_error(draw, rng, pattern, data):
     assert relative_error(module(x, w), exact) < 3e-7
 
 
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x128", "2:4"])
 @pytest.mark.parametrize("arithmetic, least, most", [
     ("f32", 0, 3e-7), ("bf16x3", 1e-7, 2e-5), ("tf32", 1e-7, 2e-5)])
-def test_arithmetic(draw, arithmetic, least, most):
-    pattern = "8:32, block = 1x128"
+def test_arithmetic(draw, pattern, arithmetic, least, most):
     w, x = draw.weight((256, 128), pattern, axis=0), draw.array(128, 256)
     module = compile_terms(128, 256, 128, pattern, arithmetic)
     exact = x.astype(np.float64) @ w.astype(np.float64)
@@ -68,14 +83,17 @@ def test_is_the_default():
     assert "strategy simt" in ieee.remarks[0]
 
 
-def test_ieee_has_none(draw):
-    with pytest.raises(nm.Error, match="multiplies f16 and bf16"):
-        compile_terms(128, 256, 128, "8:32, block = 1x128", "ieee")
+@pytest.mark.parametrize("pattern, message", [
+    ("8:32, block = 1x128", "multiplies f16 and bf16"),
+    ("2:4", "expected weights of f16, bf16")])
+def test_ieee_has_none(pattern, message):
+    with pytest.raises(nm.Error, match=message):
+        compile_terms(128, 256, 128, pattern, "ieee")
 
 
-def test_small_numbers(draw):
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "1:4"])
+def test_small_numbers(draw, pattern):
     """Down to subnormal ones, terms keep all bits."""
-    pattern = "8:32, block = 1x64"
     m, k, n = 64, 96, 64
     w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
     module = compile_terms(m, k, n, pattern)
@@ -87,9 +105,9 @@ def test_small_numbers(draw):
         assert relative_error(module(xs, ws).astype(np.float64), exact) < 1e-6
 
 
-def test_zeros(draw):
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "1:4"])
+def test_zeros(draw, pattern):
     """Sums start at zero, so that those of negative zeros are zero."""
-    pattern = "8:32, block = 1x64"
     w, x = draw.weight((64, 64), pattern, axis=0), draw.array(32, 64)
     x[:] = -0.0
     result = compile_terms(32, 64, 64, pattern)(x, np.abs(w))
@@ -116,8 +134,8 @@ def test_values_that_are_no_terms(draw, rng, pattern):
                                atol=1e-5)
 
 
-def test_infinite_weight(draw):
-    pattern = "8:32, block = 1x64"
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "1:4"])
+def test_infinite_weight(draw, pattern):
     w, x = draw.weight((64, 64), pattern, axis=0), draw.array(32, 64)
     row, column = np.argwhere(w != 0)[5]
     w[row, column] = np.inf
@@ -125,6 +143,25 @@ def test_infinite_weight(draw):
     expected = np.copysign(np.inf, x[:, row])
     np.testing.assert_array_equal(result[:, column], expected)
     assert np.isfinite(np.delete(result, column, axis=1)).all()
+
+
+def test_zero_that_is_kept(draw):
+    """It meets an infinite activation, which a pruned weight beside it, in
+    whose place a zero fills up, does not."""
+    m, k, n = 64, 128, 64
+    w = np.zeros((k, n), np.float32)
+    w[::4] = draw.array(k // 4, n)
+    # Of a window of zeros the first is kept.
+    w[12, 5] = 0
+    x = draw.array(m, k)
+    x[2, 12], x[4, 13] = np.inf, np.inf
+    result = compile_terms(m, k, n, "1:4")(x, w)
+    assert np.isnan(result[2, 5])
+    assert np.isinf(np.delete(result[2], 5)).all()
+    rows = np.arange(m) != 2
+    expected = np.where(np.isinf(x), 0, x) @ w
+    np.testing.assert_allclose(result[rows], expected[rows], rtol=1e-4,
+                               atol=1e-5)
 
 
 # k in parts: of one tile each, of several, and a last one that has fewer tiles,
@@ -135,6 +172,8 @@ PARTS = {
     "5:20, block = 1x192": (67, 1110, 200, 3),
     "2:4, block = 1x64": (33, 3001, 65, 6),
     "1:4, block = 32x64": (130, 1500, 130, 2),
+    "2:4": (128, 1024, 128, 2),
+    "1:4": (70, 576, 130, 3),
 }
 
 
@@ -143,9 +182,9 @@ PARTS = {
 def test_parts_of_k(draw, rng, pattern):
     """With values that are no terms, each of which is in one part."""
     m, k, n, parts = PARTS[pattern]
-    module = compile_terms(m, k, n, pattern,
-                           schedule=f"wgmma<split_k = {parts}>")
-    assert f"split_k = {parts}, producers" in module.remarks[-1]
+    module = compile_terms(
+        m, k, n, pattern, schedule=f"{strategy_of(pattern)}<split_k = {parts}>")
+    assert f"split_k = {parts}, " in module.remarks[-1]
     w, x = draw.weight((k, n), pattern, axis=0), draw.array(m, k)
     exact = x.astype(np.float64) @ w.astype(np.float64)
     assert relative_error(module(x, w), exact) < 3e-7
@@ -178,7 +217,8 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("rows", UNKNOWN)
-@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "3:4, block = 32x64"])
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x64", "3:4, block = 32x64",
+                                     "1:4"])
 def test_rows_that_are_not_known(draw, rows, pattern, transposed):
     """Row-major or k-major, with an infinite activation."""
     k, n = 200, 130
@@ -219,8 +259,8 @@ func.func @f(%x: tensor<{shape}xf32>, %w: !w, %y: tensor<{rows}x{n}xf32>)
         np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-4)
 
 
-def test_sums_are_added_to_c_and_take_an_epilogue(draw):
-    pattern = "8:32, block = 1x128"
+@pytest.mark.parametrize("pattern", ["8:32, block = 1x128", "2:4"])
+def test_sums_are_added_to_c_and_take_an_epilogue(draw, pattern):
     m, k, n = 70, 128, 130
     text = text_of(m, k, n, pattern, """
 func.func @f(%x: tensor<MxKxf32>, %w: tensor<KxNxf32, #nm.encoding<PATTERN>>,

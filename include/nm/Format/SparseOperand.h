@@ -17,7 +17,8 @@
 // which metadata has the 4 bits i0 | i1 << 2. A group that keeps one position p
 // has the other of its pair, 0 and 1 or 2 and 3, too, and one that keeps none
 // has positions 0 and 1. What fills up is zero, but meets an activation: see
-// `fillsUp`.
+// `fillsUp`. Of terms of f32 it can be told apart from a weight; see
+// SplitTerms.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +66,9 @@ struct SparseOperand {
   /// quantized: 4 or 8, with 2^(storedBits-1) added, in bytes, the low bits
   /// first. 0 where values are elements.
   int64_t storedBits = 0;
+  /// Terms of bf16 that each f32 value is stored as, 1 where it is itself. A
+  /// step has the first terms of all its values, then the second ones.
+  int64_t terms = 1;
 
   /// The form of weights of `type`.
   static SparseOperand of(Order order, ElementType type) {
@@ -89,9 +93,11 @@ struct SparseOperand {
   int64_t columns() const { return order == Order::Mma ? 16 : 64; }
   int64_t valuesOfStep() const { return columns() * kStepValues; }
   bool isQuantized() const { return storedBits != 0; }
-  /// What values of a step are stored in: values, or bytes of quantized ones.
+  /// What values of a step are stored in: values, their terms, or bytes of
+  /// quantized ones.
   int64_t elementsOfStep() const {
-    return isQuantized() ? valuesOfStep() * storedBits / 8 : valuesOfStep();
+    return isQuantized() ? valuesOfStep() * storedBits / 8
+                         : valuesOfStep() * terms;
   }
   /// Quantized values in a byte, and what is added to each.
   int64_t valuesOfByte() const { return 8 / storedBits; }
@@ -161,17 +167,19 @@ struct SparseOperand {
 
   bool operator==(const SparseOperand &other) const {
     return order == other.order && bits == other.bits &&
-           storedBits == other.storedBits;
+           storedBits == other.storedBits && terms == other.terms;
   }
 };
 
 /// Writes values and metadata of `from`, of the shapes above. Quantized values
-/// are bytes before, of which the low bits are stored. `operand` must be of its
+/// are bytes before, of which the low bits are stored, and those of which terms
+/// are stored are f32. `operand` must be of its
 /// type and satisfy verify, and the indices verifyIndices.
 void packSparseOperand(const CondensedView &from, const SparseOperand &operand,
                        void *values, uint8_t *metadata);
 
-/// The inverse: writes the dense B [k x n], of bytes where it is quantized.
+/// The inverse: writes the dense B [k x n], of bytes where it is quantized, and
+/// of f32 where terms are stored.
 void unpackSparseOperand(const void *values, const uint8_t *metadata,
                          const SparseOperand &operand, const Pattern &pattern,
                          int64_t k, int64_t n, void *dense);

@@ -92,6 +92,8 @@ struct GpuSchedule {
   /// Of strategy wgmma_sp: warps of their own that copy, and then the blocks
   /// that take turns at tiles of C, and how many tiles along m they begin with.
   int64_t producers = 0, blocks = 0, tilesAtOnceM = 1;
+  /// Of the same: the bf16 terms that operands of f32 are made of; else 1.
+  int64_t terms = 1;
   PanelPacking packing;
   /// Whether threads make their sums in chains, with totals in shared memory;
   /// see SumChains.h.

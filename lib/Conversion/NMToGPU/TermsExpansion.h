@@ -7,6 +7,18 @@
 
 namespace mlir::nm {
 
+/// Terms of a weight and of an activation that are multiplied.
+struct TermPair {
+  int64_t ofWeight, ofA;
+};
+
+/// Those that make up for a product of values of so many terms, in order.
+ArrayRef<TermPair> getTermPairs(int64_t terms);
+
+/// `totals` with the sums of products of terms added to them.
+SmallVector<Value> addTermSums(OpBuilder &builder, Location loc,
+                               ArrayRef<Value> sums, ArrayRef<Value> totals);
+
 /// The expansion of strategy wgmma for operands that are sums of terms.
 std::unique_ptr<TileExpansion> createTermsExpansion(SpMMOp op,
                                                     const GpuTile &tile);

@@ -9,11 +9,14 @@
 // end: it is loaded to another register while they are under way.
 //
 // Sums of f8 are cut off after 13 bits of mantissa or so: those of a tile start
-// at zero, and are then added, rounded, to others.
+// at zero, and are then added, rounded, to others. So are those of bf16 terms
+// of f32, several products of which make up for one, with the same metadata.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExactSums.h"
 #include "SparseOperands.h"
+#include "TermsExpansion.h"
 #include "WarpgroupExpansion.h"
 
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
@@ -41,7 +44,8 @@ public:
   WgmmaSpExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getWarpgroup(op), SparseTypes(op).sum),
         isKMajor(op.getTransposeA()), types(op),
-        form(types.form(SparseOperand::Order::Wgmma)) {}
+        form(types.form(SparseOperand::Order::Wgmma)), terms(countTerms(op)),
+        hasTotals(promotes(op)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
@@ -53,19 +57,25 @@ public:
   /// The step before, whose registers of metadata must be others, may be the
   /// last of the tile before.
   int64_t countTurnsAtOnce() const override {
-    return steps() == 1 && !promotes(types) ? 2 : 1;
+    return steps() == 1 && !hasTotals ? 2 : 1;
   }
+  SmallVector<Value> recompute(OpBuilder &builder, RecomputeFromOp op,
+                               ArrayRef<Value> sums) override;
 
 private:
   static ArrayRef<int64_t> getWarpgroup(SpMMOp op) {
     return cast<WgmmaSpScheduleAttr>(op.getScheduleAttr()).getWarpgroup();
   }
+  static int64_t countTerms(SpMMOp op) {
+    return cast<SparseProductOpInterface>(*op).countTerms();
+  }
   /// Whether a tile has sums of its own, which are added to others.
-  static bool promotes(const SparseTypes &types) {
-    return types.bits() == 8 && types.sum.isF32();
+  static bool promotes(SpMMOp op) {
+    SparseTypes types(op);
+    return countTerms(op) > 1 || (types.bits() == 8 && types.sum.isF32());
   }
   int64_t steps() const { return tile.k / kStepRows; }
-  /// Of the values of 64 columns and a step.
+  /// Of the values of 64 columns and a step, or of a term of each.
   int64_t stepBytes() const { return ::nm::kWarpgroupM * form.bytesOfColumn(); }
   Value loadWord(ThreadEmitter &emitter, SpMMOp op, int64_t block,
                  int64_t step);
@@ -75,18 +85,22 @@ private:
                  Value metadata, int64_t selector, Value sums, bool addsToSums);
   void multiplyStep(ThreadEmitter &emitter, Value weights, Value activations,
                     int64_t step, ArrayRef<Value> words,
-                    MutableArrayRef<Value> sums, bool addsToSums = true);
+                    MutableArrayRef<Value> sums, TermPair pair = {0, 0},
+                    bool addsToSums = true);
   SmallVector<Value> expandPromoted(ThreadEmitter &emitter, SpMMOp op,
                                     ArrayRef<Value> totals);
 
   Value getActivations(ThreadEmitter &emitter, SpMMOp op);
   Value advanceActivations(ThreadEmitter &emitter, Value descriptor,
-                           int64_t step, int64_t half) const;
+                           int64_t step, int64_t half, int64_t term) const;
 
   /// Whether A's tile is [k x m].
   bool isKMajor;
   SparseTypes types;
   SparseOperand form;
+  /// Of each element.
+  int64_t terms;
+  bool hasTotals;
 };
 } // namespace
 
@@ -100,8 +114,7 @@ LogicalResult WgmmaSpExpansion::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, getWarpgroup(op),
-                    promotes(SparseTypes(op)) ? 2 : 1);
+  return verifySums(op, tile, getWarpgroup(op), promotes(op) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.
@@ -118,8 +131,9 @@ Value WgmmaSpExpansion::loadWord(ThreadEmitter &emitter, SpMMOp op,
 
 /// The first rows of k of the warpgroup's rows of A.
 Value WgmmaSpExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
-  return isKMajor ? getPanelDescriptor(emitter, op.getA(), firstPanel(emitter),
-                                       tile.k)
+  return isKMajor ? getPanelDescriptor(emitter, op.getA(),
+                                       emitter.mul(firstPanel(emitter), terms),
+                                       tile.k, /*apart=*/terms)
                   : getKMajorDescriptor(emitter, op.getA(),
                                         emitter.mul(groupM, warpgroupM));
 }
@@ -127,10 +141,12 @@ Value WgmmaSpExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
 /// Those of an instruction.
 Value WgmmaSpExpansion::advanceActivations(ThreadEmitter &emitter,
                                            Value descriptor, int64_t step,
-                                           int64_t half) const {
+                                           int64_t half, int64_t term) const {
   int64_t k = step * kStepRows + half * form.instructionRows();
+  // Each panel of 64 rows of A has one for each of their terms.
   if (isKMajor)
-    return advanceDescriptor(emitter, descriptor, k * kPanelRowBytes);
+    return advanceDescriptor(emitter, descriptor,
+                             (term * tile.k + k) * kPanelRowBytes);
   // Each panel has as much of k as fits in its rows.
   int64_t bytes = k * types.bits() / 8;
   return advanceDescriptor(emitter, descriptor,
@@ -204,7 +220,7 @@ Value WgmmaSpExpansion::getWeights(ThreadEmitter &emitter, SpMMOp op) {
       static_cast<int>(MatrixDescriptor::kRows * MatrixDescriptor::kChunk);
   return getMatrixDescriptor(
       emitter, op.getValues(),
-      emitter.mul(firstBlock(emitter), steps() * stepBytes()), layout);
+      emitter.mul(firstBlock(emitter), steps() * terms * stepBytes()), layout);
 }
 
 SmallVector<Value> WgmmaSpExpansion::loadWords(ThreadEmitter &emitter,
@@ -218,24 +234,26 @@ SmallVector<Value> WgmmaSpExpansion::loadWords(ThreadEmitter &emitter,
 void WgmmaSpExpansion::multiplyStep(ThreadEmitter &emitter, Value weights,
                                     Value activations, int64_t step,
                                     ArrayRef<Value> words,
-                                    MutableArrayRef<Value> sums,
+                                    MutableArrayRef<Value> sums, TermPair pair,
                                     bool addsToSums) {
   int64_t bytes = stepBytes() / form.instructions();
   for (int64_t half = 0; half < form.instructions(); ++half) {
-    Value ofA = advanceActivations(emitter, activations, step, half);
+    Value ofA = advanceActivations(emitter, activations, step, half, pair.ofA);
     for (auto [block, ofBlock] : llvm::enumerate(sums)) {
-      int64_t ofStep = (int64_t(block) * steps() + step) * stepBytes();
-      Value ofWeights =
-          advanceDescriptor(emitter, weights, ofStep + half * bytes);
+      int64_t ofStep = (int64_t(block) * steps() + step) * terms;
+      Value ofWeights = advanceDescriptor(
+          emitter, weights,
+          (ofStep + pair.ofWeight) * stepBytes() + half * bytes);
       ofBlock = multiply(emitter, ofWeights, ofA, words[block], half, ofBlock,
                          addsToSums);
     }
+    addsToSums = true;
   }
 }
 
 SmallVector<Value> WgmmaSpExpansion::begin(OpBuilder &builder, Location loc) {
   SmallVector<Value> blocks = WarpgroupExpansion::begin(builder, loc);
-  if (!promotes(types))
+  if (!hasTotals)
     return blocks;
   ThreadEmitter emitter{builder, loc};
   return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
@@ -245,7 +263,7 @@ SmallVector<Value> WgmmaSpExpansion::begin(OpBuilder &builder, Location loc) {
 SmallVector<Value> WgmmaSpExpansion::complete(OpBuilder &builder, Location loc,
                                               ArrayRef<Value> sums) {
   // Those of each tile are.
-  if (promotes(types))
+  if (hasTotals)
     return SmallVector<Value>(sums);
   return WarpgroupExpansion::complete(builder, loc, sums);
 }
@@ -263,14 +281,19 @@ SmallVector<Value> WgmmaSpExpansion::expandPromoted(ThreadEmitter &emitter,
   Value none = LLVM::UndefOp::create(builder, loc, getSumsType());
   SmallVector<Value> blocks(blocksOfColumns(), none);
   NVVM::WgmmaFenceAlignedOp::create(builder, loc);
-  for (int64_t step = 0; step < steps(); ++step)
-    multiplyStep(emitter, weights, a, step, words[step], blocks,
-                 /*addsToSums=*/step != 0);
+  bool isFirst = true;
+  static const TermPair whole[] = {{0, 0}};
+  for (TermPair pair : terms == 1 ? ArrayRef(whole) : getTermPairs(terms))
+    for (int64_t step = 0; step < steps(); ++step, isFirst = false)
+      multiplyStep(emitter, weights, a, step, words[step], blocks, pair,
+                   /*addsToSums=*/!isFirst);
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  SmallVector<Value> sums = extractSums(builder, loc, blocks);
+  if (terms > 1)
+    return addTermSums(builder, loc, sums, totals);
   SmallVector<Value> result;
-  for (auto [part, total] :
-       llvm::zip_equal(extractSums(builder, loc, blocks), totals))
+  for (auto [part, total] : llvm::zip_equal(sums, totals))
     result.push_back(addSums(builder, loc, total, part));
   return result;
 }
@@ -280,7 +303,7 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
                                             ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  if (promotes(types))
+  if (hasTotals)
     return expandPromoted(emitter, op, sums);
   Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
   // Operands that are released at once must have been read.
@@ -296,6 +319,13 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
                                        isLast && isReleased ? 0 : 1);
   }
   return result;
+}
+
+SmallVector<Value> WgmmaSpExpansion::recompute(OpBuilder &builder,
+                                               RecomputeFromOp op,
+                                               ArrayRef<Value> sums) {
+  ThreadEmitter emitter{builder, op.getLoc()};
+  return remakeSums(emitter, op, getFragment(emitter, {}), sums);
 }
 
 FailureOr<std::unique_ptr<TileExpansion>>

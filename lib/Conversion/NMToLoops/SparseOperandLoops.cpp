@@ -2,36 +2,15 @@
 
 #include "SparseOperandLoops.h"
 
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
+#include "nm/Dialect/NM/IR/TermEmitter.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::nm;
 using ::nm::SparseOperand;
-
-namespace {
-/// An index whose arithmetic is emitted, for the formulas of
-/// nm/Format/SparseOperand.h.
-struct Emitted {
-  LoopEmitter *emitter;
-  Value value;
-
-  Emitted operator*(int64_t by) const {
-    return {emitter, emitter->mul(value, by)};
-  }
-  Emitted operator/(int64_t by) const {
-    return {emitter, emitter->div(value, by)};
-  }
-  Emitted operator%(int64_t by) const {
-    return {emitter, emitter->rem(value, by)};
-  }
-  Emitted operator+(int64_t by) const {
-    return {emitter, emitter->add(value, by)};
-  }
-  Emitted operator+(const Emitted &other) const {
-    return {emitter, emitter->add(value, other.value)};
-  }
-};
-} // namespace
+using Emitted = EmittedIndex;
 
 static constexpr int64_t kStepValues = SparseOperand::kStepValues;
 static constexpr int64_t kStepGroups = SparseOperand::kStepGroups;
@@ -45,17 +24,34 @@ Value SparseOperandAccess::rows() {
   return emitter.mul(emitter.size(values, 1), kStepValues);
 }
 
-Value SparseOperandAccess::value(Value row, Value column) {
+SmallVector<Value> SparseOperandAccess::placeOf(Value row, Value column) {
   Emitted inBlock{&emitter, emitter.rem(column, operand.columns())};
   Emitted inStep{&emitter, emitter.rem(row, kStepValues)};
   Value position = operand.positionOf<Emitted>({inBlock, inStep}).value;
-  Value block = emitter.div(column, operand.columns()),
-        step = emitter.div(row, kStepValues);
+  return {emitter.div(column, operand.columns()), emitter.div(row, kStepValues),
+          position};
+}
+
+SmallVector<Value> SparseOperandAccess::loadTerms(Value row, Value column) {
+  SmallVector<Value> place = placeOf(row, column), loaded;
+  Value first = place[2];
+  for (int64_t term = 0; term < operand.terms; ++term) {
+    place[2] = emitter.add(first, term * operand.valuesOfStep());
+    loaded.push_back(emitter.load(values, place));
+  }
+  return loaded;
+}
+
+Value SparseOperandAccess::value(Value row, Value column) {
+  if (operand.terms > 1)
+    return emitJoinTerms(emitter.builder, emitter.loc, loadTerms(row, column));
+  SmallVector<Value> place = placeOf(row, column);
   if (!operand.isQuantized())
-    return emitter.load(values, {block, step, position});
+    return emitter.load(values, place);
+  Value position = place[2];
   int64_t perByte = operand.valuesOfByte();
   Value byte = emitter.toIndex(
-      emitter.load(values, {block, step, emitter.div(position, perByte)}));
+      emitter.load(values, {place[0], place[1], emitter.div(position, perByte)}));
   Value shift = emitter.mul(emitter.rem(position, perByte), operand.storedBits);
   Value field =
       emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift);
@@ -79,7 +75,14 @@ Value SparseOperandAccess::kOf(Value row, Value column) {
   Value position = emitter.rem(
       emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift),
       kGroup);
-  return emitter.add(emitter.mul(group, kGroup), position);
+  Value k = emitter.add(emitter.mul(group, kGroup), position);
+  if (operand.terms == 1)
+    return k;
+  // What fills up is of no row that there is.
+  Value isFilled = emitIsFilled(emitter.builder, emitter.loc,
+                                ArrayRef(loadTerms(row, column)).take_front(2));
+  return arith::SelectOp::create(emitter.builder, emitter.loc, isFilled,
+                                 emitter.index(::nm::kMaxSize), k);
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,6 +122,8 @@ private:
   }
   Value packValue(ValueRange at, Value position);
   Value packByte(ValueRange at);
+  void packTerms(ValueRange at);
+  Value isKeptAt(ValueRange at, Value position, Value &row, Value &column);
   Kept findKept(Value column, Value group, int64_t number);
   std::pair<Kept, Kept> findBoth(Value column, Value group);
   Value pairOf(Value column, Value group);
@@ -190,22 +195,44 @@ std::pair<Kept, Kept> SparseOperandLoops::findBoth(Value column, Value group) {
   return {pick(a, 0), pick(b, 1)};
 }
 
-/// The condensed value, or zero, that stands at `position` of the block and
-/// step that `at` begins with.
-Value SparseOperandLoops::packValue(ValueRange at, Value position) {
+/// Whether a value stands at `position` of the block and step that `at` begins
+/// with, and which of the condensed ones.
+Value SparseOperandLoops::isKeptAt(ValueRange at, Value position, Value &row,
+                                   Value &column) {
   auto place = operand.placeOf(Emitted{&emitter, position});
-  Value column =
+  column =
       emitter.add(emitter.mul(at[0], operand.columns()), place.column.value);
   Value group = emitter.add(emitter.mul(at[1], kStepGroups),
                             emitter.div(place.value.value, 2));
   auto [first, second] = findBoth(column, group);
   Value isFirst = isEqual(emitter.rem(place.value.value, 2), emitter.index(0));
-  Value row = choose(isFirst, first.row, second.row);
-  Value isKept = choose(isFirst, first.isKept, second.isKept);
+  row = choose(isFirst, first.row, second.row);
+  return choose(isFirst, first.isKept, second.isKept);
+}
+
+/// The condensed value, or zero, that stands at `position`.
+Value SparseOperandLoops::packValue(ValueRange at, Value position) {
+  Value row, column, isKept = isKeptAt(at, position, row, column);
   Type element = cast<ShapedType>(op.getValues().getType()).getElementType();
   return emitter.choose(
       isKept, [&] { return emitter.load(op.getValues(), {row, column}); },
       [&] { return emitter.zero(element); });
+}
+
+/// Stores the terms of the value at `at`, or those of what fills up.
+void SparseOperandLoops::packTerms(ValueRange at) {
+  Value row, column, isKept = isKeptAt(at, at[2], row, column);
+  Value value = emitter.choose(
+      isKept, [&] { return emitter.load(op.getValues(), {row, column}); },
+      [&] { return emitter.zero(emitter.builder.getF32Type()); });
+  SmallVector<Value> terms = emitSplitTerms(emitter.builder, emitter.loc, value,
+                                            operand.terms),
+                     filled = emitFilledTerms(emitter.builder, emitter.loc,
+                                              operand.terms);
+  for (int64_t term = 0; term < operand.terms; ++term)
+    emitter.store(
+        choose(isKept, terms[term], filled[term]), op.getPackedValues(),
+        {at[0], at[1], emitter.add(at[2], term * operand.valuesOfStep())});
 }
 
 /// The quantized values of the byte at `at`.
@@ -225,6 +252,12 @@ Value SparseOperandLoops::packByte(ValueRange at) {
 }
 
 void SparseOperandLoops::packValues() {
+  if (operand.terms > 1) {
+    SmallVector<Value> sizes = emitter.sizes(op.getPackedValues());
+    sizes[2] = emitter.index(operand.valuesOfStep());
+    return emitter.forEachInParallel(
+        sizes, [&](ValueRange at) { packTerms(at); });
+  }
   emitter.forEachInParallel(
       emitter.sizes(op.getPackedValues()), [&](ValueRange at) {
         emitter.store(operand.isQuantized() ? packByte(at)

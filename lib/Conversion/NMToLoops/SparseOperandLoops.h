@@ -22,6 +22,10 @@ public:
   Value kOf(Value row, Value column) override;
 
 private:
+  /// The block and the step of a value, and its position there.
+  SmallVector<Value> placeOf(Value row, Value column);
+  SmallVector<Value> loadTerms(Value row, Value column);
+
   LoopEmitter &emitter;
   Value values, indices;
   ::nm::SparseOperand operand;

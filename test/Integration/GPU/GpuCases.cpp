@@ -228,6 +228,16 @@ static constexpr GroupKind kKinds[] = {
      "producers = 4",
      ElementType::F16, 300, 64, false, 0, false, false, true, false, false,
      true},
+    {"wgmma-sp-terms", "wgmma_sp", "", ElementType::F32, 300, 64, false, 0,
+     false, false, true},
+    {"wgmma-sp-terms-tile", "wgmma_sp",
+     "block = [192, 128, 64], warpgroup = [192, 64], stages = 2, producers = "
+     "4, blocks = 3, group_m = 2",
+     ElementType::F32, 400, 64, false, 0, false, false, true},
+    {"wgmma-sp-terms-split-k", "wgmma_sp",
+     "block = [64, 128, 64], warpgroup = [64, 64], stages = 3, split_k = 2",
+     ElementType::F32, 60, 64, false, 0, false, false, true, false, false,
+     true},
 };
 
 /// The option of nm-compile that gives `kind` its schedule.

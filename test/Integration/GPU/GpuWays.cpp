@@ -83,7 +83,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add("column-major C");
   if (product.epilogue)
     add("epilogue");
-  if (op.strategy == "wgmma" && product.type == ElementType::F32) {
+  if ((op.strategy == "wgmma" || op.strategy == "wgmma_sp") &&
+      product.type == ElementType::F32) {
     bool isRowMajor = product.activationLoops.back() == product.kLoop();
     add(isRowMajor ? "terms, row-major A" : "terms, column-major A");
     if (product.nLoop() != product.outputLoops.back())
@@ -238,6 +239,14 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: bf16",
       "wgmma_sp: i8",
       "wgmma_sp: f8E4M3FN",
+      "wgmma_sp: f32",
+      "wgmma_sp: terms, row-major A",
+      "wgmma_sp: terms, column-major A",
+      "wgmma_sp: terms, column-major C",
+      "wgmma_sp: terms, epilogue",
+      "wgmma_sp: terms, unknown m",
+      "wgmma_sp: terms, split_k",
+      "wgmma_sp: stages = 2",
       "wgmma_sp: groups that keep two",
       "wgmma_sp: groups of one window that are filled up",
       "wgmma_sp: column-major A",

@@ -256,12 +256,14 @@ takeWiderUnits(SparseProductOpInterface op, const WiderUnits &wider,
   return wasDense ? reason : reason + "; " + kDenseMeetsNonFinite.str();
 }
 
-/// Whether `schedule` stores zeros in place of pruned weights.
+/// Whether `schedule` stores zeros in place of pruned weights, which it cannot
+/// tell apart from others.
 static bool fillsUp(SparseProductOpInterface op,
                     ScheduleAttrInterface schedule) {
-  return schedule &&
-         isa_and_present<SparseOperandAttr>(
-             schedule.getPackedForm(op.getPattern())) &&
+  auto form = dyn_cast_if_present<SparseOperandAttr>(
+      schedule ? schedule.getPackedForm(op.getPattern())
+               : PackedFormAttrInterface());
+  return form && form.getTerms() == 1 &&
          ::nm::fillsUpSparseOperand(op.getPattern());
 }
 

@@ -35,7 +35,8 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
 }
 
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
-  SmallVector<int64_t> shape = {tile.m, tile.k};
+  int64_t terms = cast<SparseProductOpInterface>(*op).countTerms();
+  SmallVector<int64_t> shape = {terms * tile.m, tile.k};
   if (op.getTransposeA())
     std::swap(shape[0], shape[1]);
   Type element = cast<MemRefType>(op.getA().getType()).getElementType();

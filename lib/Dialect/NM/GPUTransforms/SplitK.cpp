@@ -341,7 +341,7 @@ LogicalResult SplitProduct::keepOperands(OpFoldResult part,
   if (failed(whole))
     return failure();
   RecomputeFromOp::create(rewriter, loc, whole->getPatternAttr(),
-                          whole->getPanelPacking(), whole->getA(),
+                          whole->getPackingAttr(), whole->getA(),
                           whole->getValues(), whole->getIndices());
   // Of the product, only the slices that it would take are wanted.
   rewriter.eraseOp(*whole);

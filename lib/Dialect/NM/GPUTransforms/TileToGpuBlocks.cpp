@@ -187,7 +187,7 @@ static void keepOperands(RewriterBase &rewriter, SparseProductOpInterface op) {
     return;
   rewriter.setInsertionPointAfter(op);
   RecomputeFromOp::create(rewriter, op.getLoc(), op.getPatternAttr(),
-                          op.getPanelPacking(), op.getA(), op.getValues(),
+                          op.getPackingAttr(), op.getA(), op.getValues(),
                           op.getIndices());
 }
 

@@ -2,6 +2,8 @@
 
 #include "SparseOperandSchedule.h"
 
+#include "nm/Schedule/WgmmaModel.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -15,13 +17,20 @@ public:
   choose(const ScheduleRequest &request) const override {
     auto given = cast_if_present<WgmmaSpScheduleAttr>(request.given);
     ::nm::ElementType type = request.product.type;
+    bool isF32 = type == ::nm::ElementType::F32;
     // Before tiles of other types are refused for their k.
-    if (given && given.countProducers() != 0 &&
+    if (given && given.countProducers() != 0 && !isF32 &&
         ::nm::elementSize(type) != kProducedBytes)
       return ::nm::Error{"strategy wgmma_sp expected elements of 16 bits, with "
                          "producers, but got " +
                          std::string(::nm::elementName(type))};
-    return SparseOperandStrategy::choose(request);
+    ::nm::Result<ScheduleChoice> chosen =
+        SparseOperandStrategy::choose(request);
+    if (chosen && isF32 && !given && ::nm::isLongSumOfTerms(request.product) &&
+        chosen->schedule.getTiling().splitK == 1)
+      return ::nm::Error{"strategy wgmma_sp has no parts of this long sum of "
+                         "f32 that are whole tiles"};
+    return chosen;
   }
 
   bool tellsLayoutsApart() const override { return true; }
@@ -38,7 +47,9 @@ private:
   WgmmaSpScheduleAttr
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
-    std::optional<int64_t> producers, blocks, groupM;
+    std::optional<int64_t> producers, blocks, groupM, terms;
+    if (chosen.terms > 1)
+      terms = chosen.terms;
     if (chosen.producers != 0) {
       producers = chosen.producers;
       groupM = chosen.tilesAtOnceM;
@@ -47,14 +58,17 @@ private:
     }
     return getCheckedAt<WgmmaSpScheduleAttr>(
         op, tile.block, tile.warp, chosen.stages, chosen.splitK,
-        chosen.clusterK, producers, blocks, groupM);
+        chosen.clusterK, producers, blocks, groupM, terms);
   }
   void takeGiven(WgmmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {
     SparseOperandStrategy::takeGiven(given, chosen);
     takeCluster(given, chosen);
-    // Producers copy whole tiles, at which parts of k need not end.
-    bool isChosen = given.getBlock().empty() && chosen.splitK == 1;
+    chosen.terms = given.getTerms().value_or(chosen.terms);
+    // Producers copy whole tiles, at which parts of k need not end. Terms have
+    // no other copies.
+    bool isChosen = (given.getBlock().empty() && chosen.splitK == 1) ||
+                    chosen.terms > 1;
     chosen.producers =
         given.getProducers().value_or(isChosen ? chosen.producers : 0);
     if (chosen.producers != 0 && !given.getClusterK()) {

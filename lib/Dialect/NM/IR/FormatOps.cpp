@@ -97,8 +97,7 @@ LogicalResult PackOp::verify() {
       failed(verifyLists(*this, getPacking(), getPackedLists(), packed.lists)))
     return failure();
   // (C2). What is packed as terms is f32 before.
-  auto packing = dyn_cast<PackingAttr>(getPacking());
-  if (packing && packing.getTerms() > 1 && !values.getElementType().isF32())
+  if (getPacking().countTerms() > 1 && !values.getElementType().isF32())
     return emitOpError() << "expected values of f32 for terms, but got "
                          << values.getElementType();
   Type packedType = getPacking().getPackedType(values.getElementType());

@@ -64,6 +64,8 @@ Type PackingAttr::getPackedType(Type elementType) const {
   return getTerms() > 1 ? BFloat16Type::get(getContext()) : elementType;
 }
 
+int64_t PackingAttr::countTerms() const { return getTerms(); }
+
 StorageShape PackingAttr::getStorageShape(const ::nm::Pattern &pattern,
                                           int64_t rows, int64_t columns) const {
   ::nm::PanelPacking panel = getPacking();

@@ -129,8 +129,8 @@ static std::optional<int64_t> getLeastTerms(Arithmetic arithmetic) {
 /// (C5): only f32 operands leave a choice.
 static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
   Type element = op.getAType().getElementType();
-  auto verifyTerms = [&](PackingAttr packing) -> LogicalResult {
-    int64_t terms = packing ? packing.getTerms() : 1;
+  auto verifyTerms = [&](PackedFormAttrInterface form) -> LogicalResult {
+    int64_t terms = form ? form.countTerms() : 1;
     std::optional<int64_t> least = getLeastTerms(op.getArithmetic());
     if (terms == 1 || (least && terms >= *least))
       return success();
@@ -144,10 +144,10 @@ static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
                       << terms;
   };
   if (op.countTerms() > 1)
-    return verifyTerms(op.getPanelPacking());
+    return verifyTerms(op.getPackingAttr());
   if (op.getScheduleAttr() &&
-      failed(verifyTerms(dyn_cast_if_present<PackingAttr>(
-          op.getScheduleAttr().getPackedForm(op.getPattern())))))
+      failed(
+          verifyTerms(op.getScheduleAttr().getPackedForm(op.getPattern()))))
     return failure();
   if (op.getArithmetic() == Arithmetic::F32 || element.isF32())
     return success();

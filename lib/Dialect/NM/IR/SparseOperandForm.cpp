@@ -4,6 +4,7 @@
 #include "StorageTiling.h"
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Format/SplitTerms.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -29,19 +30,26 @@ static SparseOperand getOperand(SparseOperandAttr form) {
   SparseOperand operand;
   operand.order = getInstructionOrder(form);
   operand.storedBits = form.getBits();
+  operand.terms = form.getTerms();
   return operand;
 }
 
 SparseOperand SparseOperandAttr::getOperand(Type element) const {
   SparseOperand operand = ::getOperand(*this);
-  if (!operand.isQuantized())
+  if (!operand.isQuantized() && operand.terms == 1)
     operand.bits = element.getIntOrFloatBitWidth();
   return operand;
 }
 
 LogicalResult
 SparseOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                          SparseOrder order, int64_t bits) {
+                          SparseOrder order, int64_t bits, int64_t terms) {
+  // (C4).
+  if (terms < 1 || terms > ::nm::kMaxTerms)
+    return emitError() << "expected terms in 1.." << ::nm::kMaxTerms
+                       << ", but got " << terms;
+  if (terms > 1 && order == SparseOrder::Mma)
+    return emitError() << "expected no terms of order mma, but got " << terms;
   // (C3).
   if (bits == 0)
     return success();
@@ -65,6 +73,12 @@ SparseOperandAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << status.error().message;
   return success();
 }
+
+Type SparseOperandAttr::getPackedType(Type elementType) const {
+  return getTerms() > 1 ? BFloat16Type::get(getContext()) : elementType;
+}
+
+int64_t SparseOperandAttr::countTerms() const { return getTerms(); }
 
 StorageShape SparseOperandAttr::getStorageShape(const ::nm::Pattern &pattern,
                                                 int64_t rows,
@@ -114,7 +128,7 @@ StorageRegion SparseOperandAttr::getStorageRegion(OpBuilder &builder,
 void SparseOperandAttr::pack(const ::nm::CondensedView &weights, void *values,
                              uint8_t *indices, uint8_t *) const {
   SparseOperand operand = ::getOperand(*this);
-  if (!operand.isQuantized())
+  if (!operand.isQuantized() && operand.terms == 1)
     operand.bits = 8 * elementSize(weights.type);
   ::nm::packSparseOperand(weights, operand, values, indices);
 }

@@ -18,6 +18,8 @@ public:
 
   SmallVector<Value> split(Value value, int64_t terms);
   Value join(ValueRange terms);
+  SmallVector<Value> filled(int64_t terms);
+  Value isFilled(ValueRange terms);
 
 private:
   Type withElement(Type element) const {
@@ -43,6 +45,9 @@ private:
                                      builder.getIntegerType(width), value));
   }
   Value isHuge(Value value);
+  Value bf16OfBits(uint16_t value) {
+    return bitcast(bf16(), word(16, static_cast<int16_t>(value)));
+  }
   /// The upper half of f32's bits, or the lower.
   Value half(Value value, bool isUpper);
   Value bitcast(Type type, Value value) {
@@ -78,8 +83,7 @@ SmallVector<Value> TermEmitter::split(Value value, int64_t terms) {
   Value huge = isHuge(value);
   Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
                                       value, value);
-  Value hugeTerm =
-      bitcast(bf16(), word(16, static_cast<int16_t>(::nm::kHugeTerm)));
+  Value hugeTerm = bf16OfBits(::nm::kHugeTerm);
   Value upper = select(isNaN, hugeTerm, bitcast(bf16(), half(value, true)));
   SmallVector<Value> ofHuge = {hugeTerm, upper};
   if (terms == ::nm::kMaxTerms)
@@ -119,6 +123,27 @@ Value TermEmitter::join(ValueRange terms) {
   return select(isHuge, bitcast(f32(), huge), sum);
 }
 
+SmallVector<Value> TermEmitter::filled(int64_t terms) {
+  SmallVector<Value> result;
+  for (int64_t term = 0; term < terms; ++term)
+    result.push_back(bf16OfBits(term == 1 ? ::nm::kFilledTerm : 0));
+  return result;
+}
+
+/// Both terms at once: the first in the lower half of a word.
+Value TermEmitter::isFilled(ValueRange terms) {
+  auto toWord = [&](Value term) -> Value {
+    return arith::ExtUIOp::create(builder, loc, bits(32),
+                                  bitcast(bits(16), term));
+  };
+  Value upper =
+      arith::ShLIOp::create(builder, loc, toWord(terms[1]), word(32, 16));
+  Value both = arith::OrIOp::create(builder, loc, upper, toWord(terms[0]));
+  int64_t wanted = static_cast<int32_t>(uint32_t(::nm::kFilledTerm) << 16);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, both,
+                               word(32, wanted));
+}
+
 SmallVector<Value> mlir::nm::emitSplitTerms(OpBuilder &builder, Location loc,
                                             Value value, int64_t terms) {
   return TermEmitter(builder, loc, value).split(value, terms);
@@ -127,4 +152,16 @@ SmallVector<Value> mlir::nm::emitSplitTerms(OpBuilder &builder, Location loc,
 Value mlir::nm::emitJoinTerms(OpBuilder &builder, Location loc,
                               ValueRange terms) {
   return TermEmitter(builder, loc, terms.front()).join(terms);
+}
+
+SmallVector<Value> mlir::nm::emitFilledTerms(OpBuilder &builder, Location loc,
+                                             int64_t terms) {
+  Value like =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  return TermEmitter(builder, loc, like).filled(terms);
+}
+
+Value mlir::nm::emitIsFilled(OpBuilder &builder, Location loc,
+                             ValueRange terms) {
+  return TermEmitter(builder, loc, terms.front()).isFilled(terms);
 }

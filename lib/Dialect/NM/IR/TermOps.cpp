@@ -65,7 +65,7 @@ SplitTermsOp::reifyResultShapes(OpBuilder &builder,
 LogicalResult RecomputeFromOp::verify() {
   ::nm::Pattern pattern = getPattern().getPattern();
   auto values = cast<ShapedType>(getValues().getType());
-  if (getPacking().getTerms() == 1)
+  if (getPacking().countTerms() == 1)
     return emitOpError() << "expected a packing with terms, but got "
                          << getPacking();
   if (failed(getPacking().verifyWeights([&] { return emitOpError(); }, pattern,

@@ -2,6 +2,8 @@
 
 #include "ScheduleChecks.h"
 
+#include "nm/Format/SplitTerms.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -15,13 +17,16 @@ static constexpr int64_t kWarpgroup = 128, kWarpgroupWarps = 4,
 static constexpr int64_t kMaxProducers = 16;
 /// A tile under way, one whose operands arrive, and one whose slot is free.
 static constexpr int64_t kMinWgmmaStages = 3;
+/// The same of a tile of terms, whose products are waited for.
+static constexpr int64_t kMinTermStages = 2;
 
 /// Sizes and counts that both strategies of warpgroups have.
 static LogicalResult verifyWarpgroups(EmitError emitError,
                                       ArrayRef<int64_t> block,
                                       ArrayRef<int64_t> warpgroup,
                                       std::optional<int64_t> stages,
-                                      std::optional<int64_t> splitK) {
+                                      std::optional<int64_t> splitK,
+                                      int64_t minStages = kMinWgmmaStages) {
   // (C1).
   if (failed(verifySizes(emitError, "block", block, 3, ::nm::kMaxSize)) ||
       failed(verifySizes(emitError, "warpgroup", warpgroup, 2, kMaxTile)))
@@ -36,8 +41,8 @@ static LogicalResult verifyWarpgroups(EmitError emitError,
   // (C2).
   if (failed(verifyCounts(emitError, stages, splitK, /*sliceK=*/std::nullopt)))
     return failure();
-  if (stages && *stages < kMinWgmmaStages)
-    return emitError() << "expected at least " << kMinWgmmaStages
+  if (stages && *stages < minStages)
+    return emitError() << "expected at least " << minStages
                        << " stages, but got " << *stages;
   return success();
 }
@@ -153,9 +158,14 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> producers,
-    std::optional<int64_t> blocks, std::optional<int64_t> groupM) {
-  // (C1), (C2), (C3).
-  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)) ||
+    std::optional<int64_t> blocks, std::optional<int64_t> groupM,
+    std::optional<int64_t> terms) {
+  // (C1), (C2), (C3), (C5).
+  if (terms && (*terms < 2 || *terms > ::nm::kMaxTerms))
+    return emitError() << "expected 2 or " << ::nm::kMaxTerms
+                       << " terms, but got " << *terms;
+  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
+                              terms ? kMinTermStages : kMinWgmmaStages)) ||
       failed(verifyPart(emitError, "warpgroup", block, warpgroup,
                         {kWgmmaStep, kWgmmaStep})) ||
       failed(verifySteps(emitError, block)) ||
@@ -182,6 +192,11 @@ BlockTiling WgmmaSpScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
+  // Those of a tile of terms, which is waited for, and what they are added to.
+  if (countTerms() > 1) {
+    tiling.sumsOfElement = 2;
+    tiling.productsUnderWay = 0;
+  }
   return tiling;
 }
 
@@ -191,5 +206,13 @@ WgmmaSpScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
   return SparseOperandAttr::get(getContext(),
                                 countProducers() != 0 ? SparseOrder::WgmmaPairs
                                                       : SparseOrder::Wgmma,
-                                /*bits=*/0);
+                                /*bits=*/0, countTerms());
+}
+
+LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
+                                                 const ::nm::Pattern &) const {
+  // (C5).
+  if (countTerms() > 1 && countProducers() == 0)
+    return emitError() << "expected producers for terms, but got none";
+  return success();
 }

@@ -93,9 +93,9 @@ static OpFoldResult countTermColumns(OpBuilder &builder, Location loc,
 
 /// Where weights are packed as sums of terms, makes A such sums, too.
 static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
-  auto packing = dyn_cast<PackingAttr>(form);
+  int64_t terms = form.countTerms();
   auto product = dyn_cast<SpMMOp>(*op);
-  if (!packing || packing.getTerms() == 1 || !product)
+  if (terms == 1 || !product)
     return;
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -104,13 +104,12 @@ static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
       tensor::getMixedSizes(builder, loc, product.getA());
   if (transpose)
     std::swap(sizes[sizes.size() - 2], sizes.back());
-  sizes.back() =
-      countTermColumns(builder, loc, sizes.back(), packing.getTerms());
+  sizes.back() = countTermColumns(builder, loc, sizes.back(), terms);
   Value empty =
       tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
   auto split =
-      SplitTermsOp::create(builder, loc, empty.getType(), packing.getTerms(),
-                           transpose, product.getA(), empty);
+      SplitTermsOp::create(builder, loc, empty.getType(), terms, transpose,
+                           product.getA(), empty);
   product.getAMutable().assign(split->getResult(0));
   product.setTransposeA(true);
 }

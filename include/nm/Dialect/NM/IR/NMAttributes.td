@@ -81,7 +81,7 @@ def NM_EncodingAttr
 def NM_PackingAttr
     : NM_Attr<"Packing", "packing",
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
-                                           ["getPackedType"]>]> {
+                                           ["getPackedType", "countTerms"]>]> {
   let summary = "how weights are re-laid for one schedule (the packed form)";
   let description = [{
     Columns are cut into panels of `panel`, each panel stored whole, so that a
@@ -175,7 +175,8 @@ def NM_SparseOrder : I32EnumAttr<"SparseOrder", "an instruction's operand", [
 def NM_SparseOperandAttr
     : NM_Attr<"SparseOperand", "sparse_operand",
               [DeclareAttrInterfaceMethods<NM_PackedFormAttrInterface,
-                                           ["getPackedPattern"]>]> {
+                                           ["getPackedPattern",
+                                            "getPackedType", "countTerms"]>]> {
   let summary = "weights as the sparse operand of a tensor core";
   let description = [{
     Of each aligned group of four along k, two are stored, so that the tensor
@@ -196,22 +197,33 @@ def NM_SparseOperandAttr
     values at a time. Of weights of 4 bits, 2:4 then takes 0.1875 of what dense
     ones of f16 take, scales not counted.
 
+    With `terms` of 2 or 3, each f32 weight is stored as a sum of so many bf16
+    terms (include/nm/Format/SplitTerms.h), of which a step has all first ones,
+    then all second ones, and so on: values are `[⌈n/C⌉ × ⌈k/64⌉ × terms·32·C]`.
+    Products of such weights take A as `nm.split_terms` makes it. A zero that
+    fills up has terms that no weight has, so that it can be told apart from a
+    kept zero.
+
     Constraints:
     * (C1) the pattern keeps at most two of each aligned four rows: 1:M for
       M > 1, 2:M where 4 divides M, and 1:M of units of two rows for an even M;
       units have any number of columns.
     * (C2) weights are f16, bf16, i8 or f8E4M3FN; with `bits`, they are i8 and
-      activations f16 or bf16.
+      activations f16 or bf16; with `terms`, they are f32 before they are
+      packed and bf16 behind.
     * (C3) `bits` is 4 or 8, for `mma` alone, or left out.
+    * (C4) `terms` is 1, 2 or 3; with more than one, `order` is not `mma`.
 
     ```mlir
     #nm.sparse_operand<mma>
+    #nm.sparse_operand<wgmma_pairs, terms = 3>
     #nm.sparse_operand<mma, bits = 4>
     ```
   }];
   let parameters = (ins EnumParameter<NM_SparseOrder>:$order,
-                        DefaultValuedParameter<"int64_t", "0">:$bits);
-  let assemblyFormat = "`<` $order (`,` struct($bits)^)? `>`";
+                        DefaultValuedParameter<"int64_t", "0">:$bits,
+                        DefaultValuedParameter<"int64_t", "1">:$terms);
+  let assemblyFormat = "`<` $order (`,` struct($bits, $terms)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The form of weights of type `element`, as the format arithmetic of

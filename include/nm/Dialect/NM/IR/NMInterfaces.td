@@ -98,8 +98,8 @@ def NM_SparseProductOpInterface
     /// The bf16 terms whose sum is an element of A, and a weight; 1 where they
     /// are themselves.
     int64_t countTerms() {
-      ::mlir::nm::PackingAttr packing = getPanelPacking();
-      return packing ? packing.getTerms() : 1;
+      ::mlir::nm::PackedFormAttrInterface form = $_op.getPackingAttr();
+      return form ? form.countTerms() : 1;
     }
     /// Whether C is made by an epilogue, and not added to.
     bool hasEpilogue() { return $_op->getNumRegions() != 0; }

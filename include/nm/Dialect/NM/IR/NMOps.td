@@ -214,7 +214,8 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     weights, which `nm-select-schedule` and `nm-select-gpu-schedule` fall back
     to where they are estimated to be faster, store all zeros: there, an
     infinite or NaN activation makes every column of its row infinite or NaN.
-    Of patterns other than 2:4 and 1:2, `#nm.sparse_operand` stores some zeros.
+    Of patterns other than 2:4 and 1:2, `#nm.sparse_operand` stores some zeros,
+    which all but terms of f32 are multiplied with.
     Their option `dense-fallback=false` forbids both.
 
     With `transpose_a`, A is given as [k×m]; with `transpose_c`, C is given as

@@ -455,6 +455,12 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     registers, so that weights are packed as `#nm.sparse_operand<wgmma_pairs>`.
     `blocks` and `group_m` are as in `#nm.wgmma`.
 
+    A product of f32 is one of so many bf16 `terms`, as in `#nm.wgmma`: of a
+    tile the tensor cores make six products of terms, or three, and their sums
+    are added to totals of f32. A step of metadata serves all of them. A kernel
+    before makes the terms of A (`nm.split_terms`). Zeros that fill groups up
+    are no weights: sums that are not finite are made again without them.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
       of 64. `warpgroup` has two or none, multiples of 64 that divide the
@@ -465,22 +471,30 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
       `group_m` are 1 to 65536. `blocks` and `group_m` > 1 come with producers;
       with these, k of `block` is 64 and cluster_k is 1. On an op, elements
       then have 16 bits, and rows of A start at multiples of 16 bytes.
+    * (C5) `terms` is 2 or 3, or left out. On an op, it comes with producers, for
+      operands of f32; stages may then be 2.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5,
                  producers = 4, blocks = 132>
+    #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3,
+                 producers = 4, blocks = 132, terms = 3>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m);
+                        NM_Count:$group_m, NM_Count:$terms);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
     PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
     int64_t countProducers() const { return getProducers().value_or(0); }
+    int64_t countTerms() const { return getTerms().value_or(1); }
   }];
 }
 

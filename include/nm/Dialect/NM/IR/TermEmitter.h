@@ -15,6 +15,11 @@ SmallVector<Value> emitSplitTerms(OpBuilder &builder, Location loc, Value value,
 /// The f32 that `terms`, each a bf16, are of: as joinTerms.
 Value emitJoinTerms(OpBuilder &builder, Location loc, ValueRange terms);
 
+/// The terms of what fills up, and whether `terms` are those.
+SmallVector<Value> emitFilledTerms(OpBuilder &builder, Location loc,
+                                   int64_t terms);
+Value emitIsFilled(OpBuilder &builder, Location loc, ValueRange terms);
+
 } // namespace mlir::nm
 
 #endif // NM_DIALECT_NM_IR_TERMEMITTER_H
