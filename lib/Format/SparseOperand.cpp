@@ -174,8 +174,7 @@ static void pack(const CondensedView &from, const SparseOperand &operand,
         int64_t number = block * steps + step;
         for (int64_t i : {0, 1})
           if (kept.row[i] != KeptOfGroup::kNone)
-            store(number,
-                  operand.positionOf<int64_t>({column, 2 * group + i}),
+            store(number, operand.positionOf<int64_t>({column, 2 * group + i}),
                   kept.row[i] * columns + inMatrix);
         auto [byte, shift] = operand.bitsOf<int64_t>({column, group});
         uint8_t &bits = metadata[number * operand.bytesOfStep() + byte];
@@ -317,11 +316,11 @@ void nm::unpackSparseOperand(const void *values, const uint8_t *metadata,
             .data(),
         metadata, operand, pattern, k, n, dense);
   else if (operand.terms > 1)
-    unpack<float>(joinPacked(static_cast<const uint16_t *>(values), operand,
-                             operand.blocks(pattern, n) *
-                                 operand.steps(pattern, k))
-                      .data(),
-                  metadata, operand, pattern, k, n, dense);
+    unpack<float>(
+        joinPacked(static_cast<const uint16_t *>(values), operand,
+                   operand.blocks(pattern, n) * operand.steps(pattern, k))
+            .data(),
+        metadata, operand, pattern, k, n, dense);
   else if (operand.bits == 8)
     unpack<uint8_t>(values, metadata, operand, pattern, k, n, dense);
   else

@@ -21,9 +21,9 @@ int64_t nm::productsOfTerms(const GpuProduct &product) {
 }
 
 double nm::splitMicroseconds(const GpuProduct &product, const GpuChip &chip) {
-  double bytes = double(product.rows() * product.k) *
-                 double(int64_t(elementSize(product.type)) +
-                        bytesOfTerms(product));
+  double bytes =
+      double(product.rows() * product.k) *
+      double(int64_t(elementSize(product.type)) + bytesOfTerms(product));
   return kSplitMicroseconds + bytes / (chip.memoryGBs * kSplitShare) / 1000;
 }
 

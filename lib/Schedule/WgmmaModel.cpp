@@ -210,9 +210,8 @@ private:
   void setFloors();
   /// Bytes of an operand's element in shared memory.
   int64_t elementBytes() const {
-    return schedule.terms > 1
-               ? bytesOfTerms(product)
-               : int64_t(elementSize(product.type));
+    return schedule.terms > 1 ? bytesOfTerms(product)
+                              : int64_t(elementSize(product.type));
   }
   /// Products of the tensor cores that make up for one.
   double productsOfOne() const {

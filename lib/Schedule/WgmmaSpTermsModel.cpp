@@ -89,8 +89,8 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                   kOperationsPerClock / double(productsOfTerms(product)),
                   schedule);
   schedule.terms = product.terms;
-  schedule.stages = std::min(
-      kMaxStages, (chip.sharedPerBlock - kBarrierBytes) / tileBytes());
+  schedule.stages =
+      std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) / tileBytes());
   schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
   schedule.producers = kProducers;
   schedule.blocks = chip.multiprocessors;

@@ -179,6 +179,7 @@ static const char *const kAttributes[] = {
     "#nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>",
     "#nm.sparse_operand<wgmma>",
     "#nm.sparse_operand<mma, bits = 4>",
+    "#nm.sparse_operand<wgmma_pairs, terms = 3>",
     "#nm.quantization<bits = 4, group = 128>",
     "#nm.chip<\"sm_90a\">",
     "#nm.arithmetic<tf32>",

@@ -46,6 +46,7 @@ static const Case kCases[] = {
     {"sm_90a", "wgmma", "8:32, block = 1x128", "f16", 8, 32, 128},
     {"sm_90a", "wgmma_sp", "2:4", "bf16", 2, 4, 1},
     {"sm_90a", "wgmma", "8:32, block = 1x128", "f32", 8, 32, 128},
+    {"sm_90a", "wgmma_sp", "1:4", "f32", 1, 4, 1},
 };
 
 /** Condensed weights: any bits, and positions that ascend. */
@@ -307,6 +308,8 @@ int main(void) {
   // CHECK: wgmma: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: wgmma_sp: #nm.sparse_operand<wgmma_pairs> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}terms = 3{{.*}}> as nm-pack-weights
+  // CHECK: wgmma_sp: #nm.sparse_operand<wgmma_pairs, terms = 3> as
+  // nm-pack-weights
   for (size_t i = 0; i < sizeof(kCases) / sizeof(*kCases); ++i)
     runCase(context, &kCases[i]);
   mlirContextDestroy(context);

@@ -176,10 +176,9 @@ Value SparseWeights::kOf(Value row, Value block, Value column) {
   Value position =
       emitter.rem(builder.createOrFold<arith::ShRUIOp>(loc, byte, shift),
                   SparseOperand::kGroupRows);
-  Value k =
-      emitter.add(emitter.mul(step, SparseOperand::kStepRows),
-                  emitter.add(emitter.mul(group, SparseOperand::kGroupRows),
-                              position));
+  Value k = emitter.add(
+      emitter.mul(step, SparseOperand::kStepRows),
+      emitter.add(emitter.mul(group, SparseOperand::kGroupRows), position));
   Value isFilled = emitIsFilled(
       builder, loc, ArrayRef(loadTerms(row, block, column)).take_front(2));
   return arith::SelectOp::create(builder, loc, isFilled,

@@ -10,8 +10,7 @@ namespace mlir::nm {
 /// `sums`, a thread's of `fragment`, with those that are not finite made again
 /// of what `op` says that they are sums of.
 SmallVector<Value> remakeSums(ThreadEmitter &emitter, RecomputeFromOp op,
-                              const WgmmaSums &fragment,
-                              ArrayRef<Value> sums);
+                              const WgmmaSums &fragment, ArrayRef<Value> sums);
 
 } // namespace mlir::nm
 

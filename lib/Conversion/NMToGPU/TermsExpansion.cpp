@@ -122,8 +122,7 @@ SmallVector<Value> TermsExpansion::recompute(OpBuilder &builder,
                                              RecomputeFromOp op,
                                              ArrayRef<Value> sums) {
   ThreadEmitter emitter{builder, op.getLoc()};
-  return remakeSums(emitter, op, getFragment(emitter, {}),
-                    sums);
+  return remakeSums(emitter, op, getFragment(emitter, {}), sums);
 }
 
 std::unique_ptr<TileExpansion>

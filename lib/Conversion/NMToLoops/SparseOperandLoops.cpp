@@ -50,8 +50,8 @@ Value SparseOperandAccess::value(Value row, Value column) {
     return emitter.load(values, place);
   Value position = place[2];
   int64_t perByte = operand.valuesOfByte();
-  Value byte = emitter.toIndex(
-      emitter.load(values, {place[0], place[1], emitter.div(position, perByte)}));
+  Value byte = emitter.toIndex(emitter.load(
+      values, {place[0], place[1], emitter.div(position, perByte)}));
   Value shift = emitter.mul(emitter.rem(position, perByte), operand.storedBits);
   Value field =
       emitter.builder.createOrFold<arith::ShRUIOp>(emitter.loc, byte, shift);
@@ -255,8 +255,8 @@ void SparseOperandLoops::packValues() {
   if (operand.terms > 1) {
     SmallVector<Value> sizes = emitter.sizes(op.getPackedValues());
     sizes[2] = emitter.index(operand.valuesOfStep());
-    return emitter.forEachInParallel(
-        sizes, [&](ValueRange at) { packTerms(at); });
+    return emitter.forEachInParallel(sizes,
+                                     [&](ValueRange at) { packTerms(at); });
   }
   emitter.forEachInParallel(
       emitter.sizes(op.getPackedValues()), [&](ValueRange at) {

@@ -232,7 +232,7 @@ static constexpr GroupKind kKinds[] = {
      false, false, true},
     {"wgmma-sp-terms-tile", "wgmma_sp",
      "block = [192, 128, 64], warpgroup = [192, 64], stages = 2, producers = "
-     "4, blocks = 3, group_m = 2",
+     "4, blocks = 3, group_m = 2, terms = 3",
      ElementType::F32, 400, 64, false, 0, false, false, true},
     {"wgmma-sp-terms-split-k", "wgmma_sp",
      "block = [64, 128, 64], warpgroup = [64, 64], stages = 3, split_k = 2",

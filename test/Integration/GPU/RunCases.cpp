@@ -140,8 +140,8 @@ static bool hasNonFinite(const Tensor &tensor) {
   return false;
 }
 
-/// Whether zeros that fill up a sparse operand meet activations; of terms of f32
-/// they can be told apart.
+/// Whether zeros that fill up a sparse operand meet activations; of terms of
+/// f32 they can be told apart.
 static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
   return (record.strategy == "mma_sp" || record.strategy == "wgmma_sp") &&
          product.type != ElementType::F32 &&

@@ -5,6 +5,7 @@
 #include "DrawMatrix.h"
 
 #include "nm/Format/MmaFragments.h"
+#include "nm/Format/SplitTerms.h"
 
 #include <gtest/gtest.h>
 
@@ -81,6 +82,11 @@ TEST(SparseOperand, RefusesWhatDoesNotFit) {
       "but got f32");
   EXPECT_TRUE(operand.verify({2, 4, 1, 32}, ElementType::I8));
   EXPECT_TRUE(operand.verify({1, 4, 1, 1}, ElementType::F8E4M3));
+  operand.terms = 3;
+  EXPECT_TRUE(operand.verify({2, 4, 1, 1}, ElementType::F32));
+  EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F16).error().message,
+            "expected weights of f32 for terms of a sparse operand, but got "
+            "f16");
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,4 +327,59 @@ TEST(SparseOperand, FillsUpWithTheOtherOfAPair) {
   EXPECT_EQ(metadata[0], 0x4e);
   EXPECT_EQ(values[0], 0x3c00);
   EXPECT_EQ(values[1], 0);
+}
+
+// A step has all first terms, then all second ones. What fills up is told apart
+// from a kept zero, also of both signs.
+TEST(SparseOperand, TermsOfAStepFollowOneAnother) {
+  Pattern pattern{1, 4, 1, 1};
+  Matrix dense(ElementType::F32, 12, 1);
+  dense.set(2, 0, 1 + 0x1p-12);
+  dense.set(8, 0, -0.0);
+  Condensed form = compressed(dense, pattern);
+  for (int64_t terms : {2, 3}) {
+    SparseOperand operand{Order::WgmmaPairs};
+    operand.terms = terms;
+    EXPECT_EQ(operand.elementsOfStep(), 2048 * terms);
+    std::vector<uint16_t> values(operand.elementsOfStep(), 0x5a5a);
+    std::vector<uint8_t> metadata(operand.bytesOfStep());
+    packSparseOperand(form.view(), operand, values.data(), metadata.data());
+    auto at = [&](int64_t column, int64_t value) {
+      int64_t position = operand.positionOf<int64_t>({column, value});
+      std::array<uint16_t, kMaxTerms> stored = {};
+      for (int64_t term = 0; term < terms; ++term)
+        stored[term] = values[term * 2048 + position];
+      return stored;
+    };
+    std::array<uint16_t, kMaxTerms> filled = {0, kFilledTerm, 0};
+    EXPECT_EQ(at(0, 0), splitTerms(1 + 0x1p-12f, terms));
+    EXPECT_EQ(at(0, 1), filled);
+    // Windows of zeros keep their first row.
+    EXPECT_EQ(at(0, 2)[1], 0);
+    EXPECT_EQ(at(0, 3), filled);
+    EXPECT_EQ(at(0, 4)[1], 0);
+    // Past k and past n.
+    EXPECT_EQ(at(0, 6), filled);
+    EXPECT_EQ(at(1, 0), filled);
+    float back[12];
+    unpackSparseOperand(values.data(), metadata.data(), operand, pattern, 12, 1,
+                        back);
+    for (int64_t row = 0; row < 12; ++row)
+      EXPECT_EQ(back[row], float(dense.at(row, 0)));
+  }
+}
+
+// No value has the terms of what fills up.
+TEST(SparseOperand, FilledTermsAreOfNoValue) {
+  for (int64_t terms : {2, 3}) {
+    for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 4099) {
+      float value = detail::fromBits(uint32_t(bits));
+      auto split = splitTerms(value, terms);
+      ASSERT_FALSE(split[0] == 0 && split[1] == kFilledTerm) << value;
+    }
+    for (float value : {0.0f, -0.0f, 0x1p-149f, -0x1p-149f, -0x1p-126f}) {
+      auto split = splitTerms(value, terms);
+      EXPECT_FALSE(split[0] == 0 && split[1] == kFilledTerm) << value;
+    }
+  }
 }

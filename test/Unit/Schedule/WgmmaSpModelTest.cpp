@@ -192,3 +192,58 @@ TEST(WgmmaSpModel, TakesAsLongAsMeasuredInBytes) {
   for (ElementType type : {ElementType::I8, ElementType::F8E4M3})
     EXPECT_EQ(estimate(type, 64).clusterK, 2);
 }
+
+static GpuProduct getFloats(int64_t m, int64_t n, int64_t k, int64_t terms = 3,
+                            Pattern pattern = kHalf) {
+  GpuProduct product = getProduct(m, n, k, pattern);
+  product.type = product.outputType = ElementType::F32;
+  product.terms = terms;
+  return product;
+}
+
+TEST(WgmmaSpModel, TermsFitSharedMemoryAndRegisters) {
+  for (int64_t terms : {2, 3})
+    for (int64_t m : {2, 64, 250, 1000, 4096})
+      for (int64_t n : {1, 64, 1000, 4096}) {
+        Result<GpuSchedule> tile = select(getFloats(m, n, 11008, terms));
+        ASSERT_TRUE(tile);
+        EXPECT_EQ(tile->terms, terms);
+        EXPECT_EQ(tile->producers, 4);
+        EXPECT_EQ(tile->blockK, 64);
+        EXPECT_GE(tile->stages, 2);
+        int64_t bytes =
+            terms * (64 * tile->blockM * 2 + 32 * tile->blockN * 2) +
+            8 * tile->blockN;
+        EXPECT_EQ(tile->sharedBytes, tile->stages * bytes + 256);
+        EXPECT_LE(tile->sharedBytes, 232448);
+        // Sums and totals, of at most 240 registers.
+        EXPECT_LE(2 * tile->warpM * tile->warpN / 128 + 40, 240);
+        EXPECT_GE(tile->microseconds, tile->fmaFloor);
+        EXPECT_GE(tile->microseconds, tile->memoryFloor);
+      }
+}
+
+// A kernel before makes terms of any A. Zeros that fill up can be told apart.
+TEST(WgmmaSpModel, TermsTakeWhatOthersDoNot) {
+  GpuProduct odd = getFloats(777, 1000, 4095, 3, {1, 4, 1, 1});
+  odd.avoidsPrunedWeights = true;
+  EXPECT_TRUE(select(odd));
+  odd.m = GpuProduct::kUnknown;
+  EXPECT_TRUE(select(odd));
+  Result<GpuSchedule> ieee = select(getFloats(777, 1000, 4096, 1));
+  ASSERT_FALSE(ieee);
+  EXPECT_NE(ieee.error().message.find("expected weights of f16"),
+            std::string::npos);
+  EXPECT_FALSE(select(getFloats(777, 1000, 4096, 3, {4, 8, 1, 1})));
+}
+
+// Parts of k are of as many whole tiles, of which few have one, and long sums
+// at most 8192 kept rows.
+TEST(WgmmaSpModel, TermsHavePartsOfWholeTiles) {
+  EXPECT_EQ(select(getFloats(4096, 4096, 4096))->splitK, 1);
+  EXPECT_GT(select(getFloats(128, 1024, 8192))->splitK, 1);
+  EXPECT_EQ(select(getFloats(128, 1024, 8200))->splitK, 1);
+  int64_t parts = select(getFloats(4096, 4096, 65536))->splitK;
+  EXPECT_GE(parts, 4);
+  EXPECT_EQ(1024 % parts, 0);
+}

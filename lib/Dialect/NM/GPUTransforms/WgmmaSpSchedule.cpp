@@ -67,8 +67,8 @@ private:
     chosen.terms = given.getTerms().value_or(chosen.terms);
     // Producers copy whole tiles, at which parts of k need not end. Terms have
     // no other copies.
-    bool isChosen = (given.getBlock().empty() && chosen.splitK == 1) ||
-                    chosen.terms > 1;
+    bool isChosen =
+        (given.getBlock().empty() && chosen.splitK == 1) || chosen.terms > 1;
     chosen.producers =
         given.getProducers().value_or(isChosen ? chosen.producers : 0);
     if (chosen.producers != 0 && !given.getClusterK()) {

@@ -146,8 +146,7 @@ static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
   if (op.countTerms() > 1)
     return verifyTerms(op.getPackingAttr());
   if (op.getScheduleAttr() &&
-      failed(
-          verifyTerms(op.getScheduleAttr().getPackedForm(op.getPattern()))))
+      failed(verifyTerms(op.getScheduleAttr().getPackedForm(op.getPattern()))))
     return failure();
   if (op.getArithmetic() == Arithmetic::F32 || element.isF32())
     return success();

@@ -107,9 +107,8 @@ static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
   sizes.back() = countTermColumns(builder, loc, sizes.back(), terms);
   Value empty =
       tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
-  auto split =
-      SplitTermsOp::create(builder, loc, empty.getType(), terms, transpose,
-                           product.getA(), empty);
+  auto split = SplitTermsOp::create(builder, loc, empty.getType(), terms,
+                                    transpose, product.getA(), empty);
   product.getAMutable().assign(split->getResult(0));
   product.setTransposeA(true);
 }

@@ -87,8 +87,58 @@ func.func @long_sum_of_blocks(%a: tensor<1000x81920xf32>, %v: tensor<40960x1024x
 // CHECK-LABEL: func.func @long_sum_of_elements
 // CHECK: nm.spmm <1:1, block = 1x128> schedule #nm.wgmma<{{.*}}split_k = {{[5-9]}}, {{.*}}terms = 3>>
 func.func @long_sum_of_elements(%a: tensor<1000x40000xf32>, %v: tensor<20000x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<20000x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
-  %r = nm.spmm <2:4>
+  %r = nm.spmm <4:8>
     ins(%a, %v, %i : tensor<1000x40000xf32>, tensor<20000x1024xf32>, tensor<20000x1024xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// Weights that keep two of four are no wider, for tensor cores skip the rest.
+// CHECK-LABEL: func.func @half
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}producers = 4, {{.*}}terms = 3>
+func.func @half(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2048x4096xf32>, tensor<2048x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// What fills groups up meets no activation.
+// CHECK-LABEL: func.func @quarter
+// CHECK: nm.spmm <1:4> schedule #nm.wgmma_sp<{{.*}}terms = 2>
+// CHECK-NOT: zeros fill up
+func.func @quarter(%a: tensor<4096x4096xf32>, %v: tensor<1024x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<1024x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <1:4> arithmetic <bf16x3>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<1024x4096xf32>, tensor<1024x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// CHECK-LABEL: func.func @half_ieee
+// CHECK-NOT: nm.wgmma
+func.func @half_ieee(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <2:4> arithmetic <ieee>
+    ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2048x4096xf32>, tensor<2048x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// Parts of a long sum are of as many whole tiles. 65540 rows have none, for
+// which zeros make units wider.
+// CHECK-LABEL: func.func @long_half
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}split_k = {{4|8}}, {{.*}}terms = 3>
+func.func @long_half(%a: tensor<1000x65536xf32>, %v: tensor<32768x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<32768x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<1000x65536xf32>, tensor<32768x1024xf32>, tensor<32768x1024xi8>)
+    outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
+  return %r : tensor<1000x1024xf32>
+}
+
+// CHECK-LABEL: func.func @odd_long_half
+// CHECK: nm.spmm <1:1, block = 1x{{.*}}> schedule #nm.wgmma<
+func.func @odd_long_half(%a: tensor<1000x65540xf32>, %v: tensor<32770x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<32770x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<1000x65540xf32>, tensor<32770x1024xf32>, tensor<32770x1024xi8>)
     outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
   return %r : tensor<1000x1024xf32>
 }

@@ -122,7 +122,76 @@ func.func @spmm_c5_f32(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref
 
 func.func @recompute_terms(%a: memref<128x64xbf16>, %v: memref<1x32x64xbf16>, %i: memref<1x32x1xi8>) {
   // expected-error @+1 {{expected a packing with terms}}
-  nm.recompute_from <8:32, block = 1x64> packing <panel = 64, index_bits = 8, tile_rows = 32>
+  nm.recompute_from <8:32, block = 1x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 32>
     ins(%a, %v, %i : memref<128x64xbf16>, memref<1x32x64xbf16>, memref<1x32x1xi8>)
+  return
+}
+
+// -----
+
+func.func @sparse_operand_c4() {
+  // expected-error @+1 {{expected terms in 1..3, but got 4}}
+  "func.call"() {callee = @sparse_operand_c4, p = #nm.sparse_operand<wgmma_pairs, terms = 4>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @sparse_operand_c4_order() {
+  // expected-error @+1 {{expected no terms of order mma, but got 3}}
+  "func.call"() {callee = @sparse_operand_c4_order, p = #nm.sparse_operand<mma, terms = 3>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @sparse_operand_c2(%v: tensor<32x64xf16>, %i: tensor<32x64xi8>, %pv0: tensor<1x1x6144xbf16>, %pi0: tensor<1x1x512xi8>) {
+  // expected-error @+1 {{expected weights of f32 for terms of a sparse operand, but got f16}}
+  %0:2 = nm.pack <2:4> #nm.sparse_operand<wgmma_pairs, terms = 3>
+    ins(%v, %i : tensor<32x64xf16>, tensor<32x64xi8>) outs(%pv0, %pi0 : tensor<1x1x6144xbf16>, tensor<1x1x512xi8>)
+    -> tensor<1x1x6144xbf16>, tensor<1x1x512xi8>
+  return
+}
+
+// -----
+
+func.func @wgmma_sp_c5() {
+  // expected-error @+1 {{expected 2 or 3 terms, but got 1}}
+  "func.call"() {callee = @wgmma_sp_c5, p = #nm.wgmma_sp<terms = 1>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @wgmma_sp_c5_stages() {
+  // expected-error @+1 {{expected at least 2 stages, but got 1}}
+  "func.call"() {callee = @wgmma_sp_c5_stages, p = #nm.wgmma_sp<stages = 1, terms = 3>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @wgmma_sp_c5_producers(%a: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected producers for terms, but got none}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, terms = 3>
+    ins(%a, %v, %i : memref<64x64xf32>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c5_f32_sparse(%a: memref<64x64xf32>, %v: memref<32x64xf32>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected 3 terms for arithmetic f32, but got 2}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, terms = 2>
+    ins(%a, %v, %i : memref<64x64xf32>, memref<32x64xf32>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+func.func @spmm_c5_f16_sparse(%a: memref<64x64xf16>, %v: memref<32x64xf16>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected weights of f32 for terms of a sparse operand, but got f16}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, terms = 3>
+    ins(%a, %v, %i : memref<64x64xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
   return
 }

@@ -14,14 +14,32 @@ func.func @split(%a: tensor<100x512xf32>, %s: tensor<512x384xbf16>, %b: memref<4
 // CHECK-LABEL: func.func @product
 // CHECK: nm.pack <8:32, block = 1x128> #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<128x128xf32>, tensor<128x1xi8>)
 // CHECK: nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>) outs(%{{.*}} : tensor<100x128xf32>)
-// CHECK: nm.recompute_from <8:32, block = 1x128> packing <panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
+// CHECK: nm.recompute_from <8:32, block = 1x128> packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
 func.func @product(%a: tensor<512x384xbf16>, %v: tensor<128x128xf32>, %i: tensor<128x1xi8>, %pv0: tensor<1x384x128xbf16>, %pi0: tensor<1x128x1xi8>, %c: tensor<100x128xf32>) -> tensor<100x128xf32> {
   %pv, %pi = nm.pack <8:32, block = 1x128> #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
     ins(%v, %i : tensor<128x128xf32>, tensor<128x1xi8>) outs(%pv0, %pi0 : tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
     -> tensor<1x384x128xbf16>, tensor<1x128x1xi8>
   %r = nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
     ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>) outs(%c : tensor<100x128xf32>) -> tensor<100x128xf32>
-  nm.recompute_from <8:32, block = 1x128> packing <panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+  nm.recompute_from <8:32, block = 1x128> packing #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
     ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<1x384x128xbf16>, tensor<1x128x1xi8>)
+  return %r : tensor<100x128xf32>
+}
+
+// The same of a sparse operand, whose terms of a step stand one behind the
+// other.
+// CHECK-LABEL: func.func @sparse
+// CHECK: nm.pack <1:4> #nm.sparse_operand<wgmma_pairs, terms = 3> ins(%{{.*}} : tensor<128x128xf32>, tensor<128x128xi8>)
+// CHECK: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, terms = 3> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 2, producers = 4, terms = 3> ins(%{{.*}} : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>) outs(%{{.*}} : tensor<100x128xf32>)
+// CHECK: nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, terms = 3> ins(
+func.func @sparse(%a: tensor<512x384xbf16>, %v: tensor<128x128xf32>, %i: tensor<128x128xi8>, %pv0: tensor<2x8x6144xbf16>, %pi0: tensor<2x8x512xi8>, %c: tensor<100x128xf32>) -> tensor<100x128xf32> {
+  %pv, %pi = nm.pack <1:4> #nm.sparse_operand<wgmma_pairs, terms = 3>
+    ins(%v, %i : tensor<128x128xf32>, tensor<128x128xi8>) outs(%pv0, %pi0 : tensor<2x8x6144xbf16>, tensor<2x8x512xi8>)
+    -> tensor<2x8x6144xbf16>, tensor<2x8x512xi8>
+  %r = nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, terms = 3>
+    schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 2, producers = 4, terms = 3>
+    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>) outs(%c : tensor<100x128xf32>) -> tensor<100x128xf32>
+  nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, terms = 3>
+    ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>)
   return %r : tensor<100x128xf32>
 }

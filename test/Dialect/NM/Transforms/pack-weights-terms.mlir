@@ -45,3 +45,31 @@ func.func @unknown(%a: tensor<?x512xf32>, %v: tensor<128x256xf32> {nm.values_of 
     ins(%a, %v, %i : tensor<?x512xf32>, tensor<128x256xf32>, tensor<128x2xi8>) outs(%c : tensor<?x256xf32>) -> tensor<?x256xf32>
   return %r : tensor<?x256xf32>
 }
+
+// Of a sparse operand, too.
+// CHECK-LABEL: func.func @sparse.pack
+// CHECK: nm.pack <2:8> #nm.sparse_operand<wgmma_pairs, terms = 3> ins({{.*}} : tensor<128x256xf32>, tensor<128x256xi8>) outs({{.*}} : tensor<4x8x6144xbf16>, tensor<4x8x512xi8>)
+// CHECK-LABEL: func.func @sparse(
+// CHECK: %[[S:.*]] = nm.split_terms 3 transpose ins(%{{.*}} : tensor<100x512xf32>) outs(%{{.*}} : tensor<512x384xbf16>)
+// CHECK: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, terms = 3> {{.*}} ins(%[[S]], {{.*}} outs(%{{.*}} : tensor<100x256xf32>)
+func.func @sparse(%a: tensor<100x512xf32>, %v: tensor<128x256xf32> {nm.values_of = 1 : i64}, %i: tensor<128x256xi8> {nm.indices_of = 1 : i64}, %c: tensor<100x256xf32>) -> tensor<100x256xf32> {
+  %r = nm.spmm <2:8>
+    schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4, terms = 3>
+    ins(%a, %v, %i : tensor<100x512xf32>, tensor<128x256xf32>, tensor<128x256xi8>) outs(%c : tensor<100x256xf32>) -> tensor<100x256xf32>
+  return %r : tensor<100x256xf32>
+}
+
+// Of each group the first value is 3, and the second fills up: its terms are 0
+// and -0, 0x8000. Eight values of a column stand side by side. A step has 2048
+// of each term.
+// CHECK-LABEL: func.func @sparse_constant
+// CHECK: arith.constant dense<"0x{{(48400000|40480000)+(00000080)+}}"> : tensor<1x1x4096xbf16>
+func.func @sparse_constant(%a: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %v = arith.constant dense<3.0> : tensor<16x64xf32>
+  %i = arith.constant dense<0> : tensor<16x64xi8>
+  %r = nm.spmm <1:4>
+    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, terms = 2>
+    arithmetic <bf16x3>
+    ins(%a, %v, %i : tensor<64x64xf32>, tensor<16x64xf32>, tensor<16x64xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
