@@ -27,9 +27,9 @@ func.func @vectors(%a: tensor<4096x4096xf32>, %v: tensor<1024x4096xf32> {nm.valu
 // CHECK: nm.compress <1:1, block = 1x{{64|128}}>
 // CHECK: nm.spmm <1:1, block = 1x{{64|128}}> schedule #nm.wgmma<
 // CHECK-SAME: falls_back = true
-// REMARK: nm.spmm <2:4>{{.*}} strategy wgmma on sm_90{{.*}}; weights are taken to be 1:1, block
+// REMARK: nm.spmm <4:8>{{.*}} strategy wgmma on sm_90{{.*}}; weights are taken to be 1:1, block
 func.func @elements(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
-  %r = nm.spmm <2:4>
+  %r = nm.spmm <4:8>
     ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2048x4096xf32>, tensor<2048x4096xi8>)
     outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
