@@ -306,7 +306,7 @@ int main(void) {
   // CHECK: mma_sync: #nm.packing<{{.*}}> as nm-pack-weights
   // CHECK: mma_sp: #nm.sparse_operand<mma> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}> as nm-pack-weights
-  // CHECK: wgmma_sp: #nm.sparse_operand<wgmma_pairs> as nm-pack-weights
+  // CHECK: wgmma_sp: #nm.sparse_operand<wgmma{{(_pairs)?}}> as nm-pack-weights
   // CHECK: wgmma: #nm.packing<{{.*}}terms = 3{{.*}}> as nm-pack-weights
   // CHECK: wgmma_sp: #nm.sparse_operand<wgmma_pairs, terms = 3> as
   // nm-pack-weights
