@@ -172,6 +172,17 @@ def test_command_line_errors(capsys):
     assert "plot" in capsys.readouterr().out
 
 
+def test_bench_without_its_program(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("NM_LIBRARY_DIR", str(tmp_path / "lib"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["bench", "--list"]) == 1
+    assert "nm-bench beside the libraries or on PATH" in capsys.readouterr().err
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "nm-bench").write_text("")
+    assert main(["bench", "--list"]) == 1
+    assert "to be executable" in capsys.readouterr().err
+
+
 def test_bench_and_plot(capsys, tmp_path):
     path = tmp_path / "b.csv"
     code, rows = run_json(capsys, "bench", "--shape=4x64x64", "--pattern=2:4",

@@ -1,5 +1,6 @@
 """The times that nm.torch.sparsify decides by."""
 
+import csv
 import itertools
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 
 import pytest
+from conftest import ROOT
 
 pytest.importorskip("torch")
 from nm.torch import _timing  # noqa: E402
@@ -63,3 +65,18 @@ def test_waiting_for_a_processor_is_seen():
     finally:
         os.sched_setaffinity(0, allowed)
     assert waited > 0.05
+
+
+def test_layers_are_measured_by_one_command(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "layer-times" / "layer_times.py"),
+         "--type=f32", "--type=bf16", "--rows=4", "--shape=48x64", "--pattern=1:4",
+         f"--csv={tmp_path / 'times.csv'}"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "times.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["type"], row["rows"], row["pattern"]) for row in rows] == [
+        ("f32", "4", "1:4"), ("bf16", "4", "1:4")]
+    assert all(row["kernel"] in ("vector", "amx", "loops") for row in rows)

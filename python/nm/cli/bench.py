@@ -26,16 +26,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_program() -> str:
-    """nm-bench beside the libraries, in a build's bin folder, or on PATH."""
+    """nm-bench beside the libraries, in a build's bin folder, or on PATH.
+
+    Raises:
+        Error: it is not there, or may not be run.
+    """
+    closed = None
     for folder in _library.folders():
         for path in (folder / "nm-bench", folder.parent / "bin" / "nm-bench"):
             if os.access(path, os.X_OK):
                 return str(path)
+            closed = closed or (path if path.exists() else None)
     found = shutil.which("nm-bench")
-    if found is None:
-        raise Error("expected nm-bench beside the libraries or on PATH, but "
-                    "found none")
-    return found
+    if found is not None:
+        return found
+    if closed is not None:
+        raise Error(f"expected '{closed}' to be executable, but it is not; pip installs "
+                    "it so, and other ways of unpacking a wheel may not")
+    raise Error("expected nm-bench beside the libraries or on PATH, but found none")
 
 
 def run(args: argparse.Namespace) -> int:
