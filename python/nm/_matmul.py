@@ -1,10 +1,8 @@
-"""Products with condensed weights: the module is written, compiled once, and kept
-with the weight."""
+"""Products with condensed weights: what the arrays must be, and the call for them,
+which is kept with the weight."""
 
 from __future__ import annotations
 
-import ctypes
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,21 +11,13 @@ import numpy as np
 from . import _arrays
 from . import _library as lib
 from ._call import Layout, PreparedCall
-from ._compile import compile, resolve_target
-from ._errors import (CompilerNotFoundError, DeviceError, DTypeError, Error,
-                      ShapeError)
+from ._compile import resolve_target
+from ._errors import DeviceError, DTypeError, Error, ShapeError
+from ._kernels import FEW_ROWS, compile_product, find_kernel, keep_call
 from ._matmul_text import ACTIVATIONS, ARITHMETICS, Product
-from ._module import BoundFunction, Module
 from ._records import ProductRecord
 from ._sparse import SparseTensor
 
-# Up to this many rows, every number of rows has a kernel of its own.
-_FEW_ROWS = 16
-# So many larger numbers, too, on a GPU: a model sees few shapes or any. Each
-# takes a compilation, and a packed copy of the weight.
-_EXACT_KERNELS = 3
-# Kept with a weight: calls are small, bound functions hold its packed form.
-_KEPT_CALLS, _KEPT_BOUND = 128, 6
 _NUMBERS = (int, float, np.integer, np.floating)
 _LARGEST_F32 = float(np.finfo(np.float32).max)
 
@@ -74,9 +64,7 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
                         f"makes, but got {type(w).__name__}") from None
     if call is None:
         call = _prepare(x, w, bias, activation, scale, arithmetic)
-        w._prepared[key] = call
-        if len(w._prepared) > _KEPT_CALLS:
-            _pop_oldest(w._prepared)
+        keep_call(w, key, call)
     arrays = [x]
     if scale is not None:
         arrays.append(_scale_array(scale, w, x, call._on_cuda))
@@ -174,7 +162,7 @@ def _prepare(x: Any, w: SparseTensor, bias: Any, activation: str | None,
                       arithmetic)
     if bias is not None:
         _check_column(bias, "bias", product.result_type, w, view)
-    bound = _bound_product(w, product, view.device)
+    bound = find_kernel(product, view.device)
     arrays: list[Any] = [x]
     layouts: list[Layout | None] = [layout]
     for array in (scale, bias):
@@ -246,74 +234,6 @@ def _flatten(view: _arrays.View) -> tuple[Layout, int]:
     return ((rows, k), (step, strides[-1])), rows
 
 
-def _kernel_rows(w: SparseTensor, rows: int, on_cuda: bool) -> int | None:
-    """The number of rows that a kernel is made for; None for any."""
-    if rows <= _FEW_ROWS:
-        return rows
-    if not on_cuda:
-        return None
-    known = {key[1] for key in list(w._bound) if (key[1] or 0) > _FEW_ROWS}
-    return rows if rows in known or len(known) < _EXACT_KERNELS else None
-
-
-def _bound_product(w: SparseTensor, product: Product,
-                   device: tuple[int, int]) -> BoundFunction:
-    """The compiled product with the packed weight."""
-    on_cuda = device[0] == lib.CUDA
-    rows = _kernel_rows(w, product.rows, on_cuda)
-    target = f"cuda:{device_chip(device[1])}" if on_cuda else "cpu"
-    try:
-        return _bind(w, product, device, rows, target)
-    except CompilerNotFoundError:
-        if rows is None:
-            raise
-        # The machine that compiled for this one need not have known the rows.
-        try:
-            return _bind(w, product, device, None, target)
-        except CompilerNotFoundError as error:
-            raise CompilerNotFoundError(
-                f"no kernel for {rows} rows in the cache, nor one for any number "
-                f"of rows; nm.precompile makes them where there is a compiler\n"
-                f"{error}") from None
-
-
-def _bind(w: SparseTensor, product: Product, device: tuple[int, int],
-          rows: int | None, target: str) -> BoundFunction:
-    key = (device, rows, product.epilogue)
-    bound = w._bound.get(key)
-    if bound is None:
-        module = _compile_product(product, rows, target)
-        bound = module.only_function().bind(w, device=device[1])
-        # The weight owns the function, which therefore must not own it.
-        bound._weights = ()
-        if len(w._bound) >= _KEPT_BOUND:
-            _forget_oldest(w)
-        w._bound[key] = bound
-    return bound
-
-
-def _pop_oldest(kept: dict) -> Any:
-    # A list is made at once, while another thread may change what it is of.
-    for key in list(kept)[:1]:
-        return kept.pop(key, None)
-
-
-def _forget_oldest(w: SparseTensor) -> None:
-    bound = _pop_oldest(w._bound)
-    for key, call in list(w._prepared.items()):
-        if call._bound is bound:
-            w._prepared.pop(key, None)
-
-
-def _compile_product(product: Product, rows: int | None, target: str) -> Module:
-    options: dict[str, Any] = {}
-    if target.startswith("cuda") and os.uname().machine == "x86_64":
-        # The host only launches: what it compiles to need not be of the very
-        # processor, and can be carried to another machine.
-        options["mcpu"] = "x86-64-v3"
-    return compile(product.text(rows), target, **options)
-
-
 def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
                target: str = "cpu", *, bias: bool = False,
                activation: str | None = None, scale: bool = False,
@@ -344,9 +264,9 @@ def precompile(w: SparseTensor, rows: int | None | Sequence[int | None],
     remarks: list[str] = []
     for count in counts:
         product = Product(w, count or 0, activation, bias, scale, arithmetic)
-        if target == "cpu" and count is not None and count > _FEW_ROWS:
+        if target == "cpu" and count is not None and count > FEW_ROWS:
             count = None
-        remarks += _compile_product(product, count, resolved).remarks
+        remarks += compile_product(product, count, resolved).remarks
     return remarks
 
 
@@ -356,10 +276,3 @@ def _row_count(count: Any) -> int | None:
         return count
     raise ShapeError("expected numbers of rows from 0 on, or None for any, but got "
                      f"{count!r}")
-
-
-def device_chip(device: int) -> str:
-    """What to compile for so that it runs best on a CUDA device: ``sm_90a``."""
-    chip = ctypes.create_string_buffer(16)
-    lib.check(lib.runtime.nmCudaGetDeviceChip(device, chip), DeviceError)
-    return chip.value.decode()

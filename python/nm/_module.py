@@ -170,11 +170,13 @@ class Function:
         if not all(isinstance(weight, SparseTensor) for weight in weights):
             return self.bind(*weights, device=device)(*plain, out=out)
         key = (device, *map(id, weights))
-        bound = self._bound.pop(key, None) or self.bind(*weights, device=device)
-        self._bound[key] = bound
+        # With the weights, whose addresses must not become those of others.
+        kept = self._bound.pop(key, None) or (
+            self.bind(*weights, device=device), weights)
+        self._bound[key] = kept
         if len(self._bound) > _KEPT_BINDINGS:
             self._bound.popitem(last=False)
-        return bound(*plain, out=out)
+        return kept[0](*plain, out=out)
 
     def _device_of(self, arrays: list) -> int:
         if self.target != "cuda" or not arrays:
@@ -200,9 +202,6 @@ class BoundFunction:
         # The simulator takes memory of the host.
         on_cuda = function.target == "cuda"
         self.device = (lib.CUDA, device) if on_cuda else (lib.CPU, 0)
-        # Weights are packed below; those that the caller holds stay alive for
-        # the function's cache, whose keys are their addresses.
-        self._weights = weights
         module, handle = function._module.handle, ctypes.c_void_p()
         lib.check(lib.runtime.nmFunctionCreate(
             module.address, function.name.encode(), handle))

@@ -1,0 +1,109 @@
+"""The kernels of a weight: compiled for it, packed with it, and kept with it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+from . import _library as lib
+from ._call import PreparedCall
+from ._compile import compile
+from ._errors import CompilerNotFoundError, DeviceError
+from ._matmul_text import Product
+from ._module import BoundFunction, Module
+from ._sparse import SparseTensor
+
+#: Up to this many rows, every number of rows has a kernel of its own.
+FEW_ROWS = 16
+# So many larger numbers, too, on a GPU: a model sees few shapes or any. Each
+# takes a compilation, and a packed copy of the weight.
+_EXACT_KERNELS = 3
+# Kept with a weight: calls are small, bound functions hold its packed form.
+_KEPT_CALLS, _KEPT_BOUND = 128, 6
+
+
+def keep_call(w: SparseTensor, key: tuple, call: PreparedCall) -> None:
+    """Has `w` find a prepared call by its key again."""
+    w._prepared[key] = call
+    if len(w._prepared) > _KEPT_CALLS:
+        _pop_oldest(w._prepared)
+
+
+def find_kernel(product: Product, device: tuple[int, int]) -> BoundFunction:
+    """The compiled product with the packed weight: the one that the weight has kept,
+    or a new one, which it keeps.
+
+    Raises:
+        CompilerNotFoundError: there is no compiler, and no such kernel in the cache.
+    """
+    on_cuda = device[0] == lib.CUDA
+    rows = _kernel_rows(product, on_cuda)
+    target = f"cuda:{_device_chip(device[1])}" if on_cuda else "cpu"
+    try:
+        return _bind(product, device, rows, target)
+    except CompilerNotFoundError:
+        if rows is None:
+            raise
+        # The machine that compiled for this one need not have known the rows.
+        try:
+            return _bind(product, device, None, target)
+        except CompilerNotFoundError as error:
+            raise CompilerNotFoundError(
+                f"no kernel for {rows} rows in the cache, nor one for any number "
+                f"of rows; nm.precompile makes them where there is a compiler\n"
+                f"{error}") from None
+
+
+def compile_product(product: Product, rows: int | None, target: str) -> Module:
+    """The product for a number of rows, None for any, from the cache where it is."""
+    options: dict[str, Any] = {}
+    if target.startswith("cuda") and os.uname().machine == "x86_64":
+        # The host only launches: what it compiles to need not be of the very
+        # processor, and can be carried to another machine.
+        options["mcpu"] = "x86-64-v3"
+    return compile(product.text(rows), target, **options)
+
+
+def _kernel_rows(product: Product, on_cuda: bool) -> int | None:
+    """The number of rows that a kernel is made for; None for any."""
+    if product.rows <= FEW_ROWS:
+        return product.rows
+    if not on_cuda:
+        return None
+    known = {key[1] for key in list(product.w._bound) if (key[1] or 0) > FEW_ROWS}
+    return (product.rows if product.rows in known or len(known) < _EXACT_KERNELS
+            else None)
+
+
+def _bind(product: Product, device: tuple[int, int], rows: int | None, target: str
+          ) -> BoundFunction:
+    w, key = product.w, (device, rows, product.epilogue)
+    bound = w._bound.get(key)
+    if bound is None:
+        module = compile_product(product, rows, target)
+        bound = module.only_function().bind(w, device=device[1])
+        if len(w._bound) >= _KEPT_BOUND:
+            _forget_oldest(w)
+        w._bound[key] = bound
+    return bound
+
+
+def _pop_oldest(kept: dict) -> Any:
+    # A list is made at once, while another thread may change what it is of.
+    for key in list(kept)[:1]:
+        return kept.pop(key, None)
+
+
+def _forget_oldest(w: SparseTensor) -> None:
+    bound = _pop_oldest(w._bound)
+    for key, call in list(w._prepared.items()):
+        if call._bound is bound:
+            w._prepared.pop(key, None)
+
+
+def _device_chip(device: int) -> str:
+    """What to compile for so that it runs best on a CUDA device: ``sm_90a``."""
+    chip = ctypes.create_string_buffer(16)
+    lib.check(lib.runtime.nmCudaGetDeviceChip(device, chip), DeviceError)
+    return chip.value.decode()
