@@ -14,14 +14,16 @@ from ._errors import Error, PatternError, ShapeError
 from ._formats import check
 from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
                        announces_axis, leaves_axis_open, parse_pattern)
+from ._runtime import get_num_threads
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
 #: What prune knows to score by.
 SCORES = ("magnitude", "wanda")
 # Columns whose products are compared together, in float64.
 _COLUMNS = 256
-# Elements that are pruned and compressed while they are in a cache.
-_PART = 1 << 19
+# Elements that a thread prunes and compresses while they are in its cache: the fewer,
+# the more often all wait for each other.
+_PART = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ def prune_to_sparse(w: Any, pattern: Pattern, scores: Any = None
     values = _arrays.raw_empty(values_shape, element)
     indices = np.empty(indices_shape, np.uint8)
     window, non_zeros, dropped = pattern.m * pattern.block[0], 0, 0
-    windows = max(_PART // max(n * window, 1), 1)
+    windows = max(get_num_threads() * _PART // max(n * window, 1), 1)
     # One piece of memory for all parts: its pages come from the system once.
     memory = _arrays.raw_empty((min(windows * window, k) * n,), element)
     for first in range(0, -(-k // window), windows):
