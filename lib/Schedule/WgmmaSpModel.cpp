@@ -44,19 +44,22 @@ static constexpr double kStartClocks = 2600, kStoreRate = 24;
 static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
 /// Of a cluster's blocks until they have one another's sums, in 16-bit types
 /// and in those of 8 bits, and the most of them. At 2:4, 64 rows and 4096
-/// squared an H200 takes 9.0 us with two blocks in f16, 11.5 with one and 15.7
+/// squared an H200 takes 8.7 us with two blocks in f16, 11.5 with one and 15.7
 /// with four (2026-11-23); 6.5 with two in i8 and 6.7 in f8, and 7.6 and 8.5
 /// with one.
-static constexpr double kClusterMicroseconds = 0.6,
+static constexpr double kClusterMicroseconds = 0.3,
                         kByteClusterMicroseconds = 1.5;
 static constexpr int64_t kMaxCluster = 2;
 /// Rows of A in 16-bit types up to which they have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
-/// The clock of short products of warm weights, of a k-major A: 256 rows take
-/// 13.6 us with two blocks in a cluster, 14.5 and 18.2 with one and tiles of
-/// 128 x 64 and 128 x 128.
+/// The clock of short products, whose weights are no more than the second-level
+/// cache keeps: 256 rows of a k-major A take 13.2 to 13.6 us with two blocks in
+/// a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128, and
+/// 128 rows 10.4. Of a row-major one, 256 rows are the producers', in 13.2.
 static constexpr double kShortClock = 0.8;
-static constexpr int64_t kColdRows = 64;
+static constexpr int64_t kColdRows = 64, kMostShortRows = 256,
+                         kMostShortRowMajorRows = 128,
+                         kMostShortWeights = 16 << 20;
 /// What ten kernels of at most 32 rows took over the estimate: 1.1 to 1.23.
 static constexpr double kMeasuredFewRows = 1.15;
 static constexpr int64_t kFewRows = 32;
@@ -290,6 +293,14 @@ double Candidate::tileClocks(int64_t blocks) const {
   return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
 }
 
+/// Whether the clock is higher than under load, and weights are warm.
+static bool isShort(const GpuProduct &product) {
+  return sparseBytes(product) == kMmaBytes && product.rows() > kColdRows &&
+         product.rows() <=
+             (product.isKMajor ? kMostShortRows : kMostShortRowMajorRows) &&
+         product.k * product.n <= kMostShortWeights;
+}
+
 void Candidate::estimate(int64_t parts, bool hasClusters) {
   schedule.splitK = parts;
   schedule.clusterK = hasClusters ? parts : 1;
@@ -304,10 +315,8 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   };
   double clocks =
       clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
-  bool isShort = product.isKMajor && sparseBytes(product) == kMmaBytes &&
-                 product.rows() > kColdRows &&
-                 product.rows() <= kMaxClusterRows;
-  double clockGHz = chip.clockGHz * (isShort ? kShortClock : kClockUnderLoad);
+  double clockGHz =
+      chip.clockGHz * (isShort(product) ? kShortClock : kClockUnderLoad);
   schedule.microseconds =
       std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
       kStartMicroseconds;

@@ -6,6 +6,8 @@
 
 #include "gtest/gtest.h"
 
+#include <tuple>
+
 using namespace nm;
 
 static constexpr Pattern kHalf{2, 4, 1, 1};
@@ -84,16 +86,20 @@ TEST(WgmmaSpModel, RaggedRowsTakeAsLongAsMeasured) {
   }
 }
 
-// On the same: 9.0 us of 64 rows, 13.6 of 256, 15.2 with producers and 18.2 in
-// one part of k; 500 rows take 20.7 k-major and 18.8 row-major.
+// On the same: 8.7 us of 64 rows, 10.4 of 128, and 13.2 to 13.6 of 256, which
+// take 15.2 with producers and 18.2 in one part of k; 33.8 of 256x11008x4096.
+// 500 rows take 20.7 k-major and 18.8 row-major.
 TEST(WgmmaSpModel, ClustersMakeFewRowsFaster) {
-  for (auto [m, microseconds] : {std::pair(64, 9.0), {256, 13.6}}) {
-    GpuProduct product = getProduct(m, 4096, 4096);
+  for (auto [m, n, microseconds] : {std::tuple(64, 4096, 8.7),
+                                    {128, 4096, 10.4},
+                                    {256, 4096, 13.4},
+                                    {256, 11008, 33.8}}) {
+    GpuProduct product = getProduct(m, n, 4096);
     product.isKMajor = true;
     Result<GpuSchedule> tile = select(product);
     EXPECT_EQ(tile->clusterK, 2) << m;
     EXPECT_EQ(tile->producers, 0) << m;
-    EXPECT_NEAR(tile->microseconds, microseconds, 0.8) << m;
+    EXPECT_NEAR(tile->microseconds, microseconds, 0.1 * microseconds) << m;
   }
   EXPECT_EQ(select(getProduct(768, 4096, 4096))->clusterK, 1);
   GpuProduct product = getProduct(500, 4096, 4096);

@@ -30,3 +30,16 @@ func.func @ragged_rows(%x: tensor<4096x2001xf16>, %v: tensor<1024x4096xf16>, %i:
   %r = nm.spmm <8:32, block = 1x128> transpose_a ins(%x, %v, %i : tensor<4096x2001xf16>, tensor<1024x4096xf16>, tensor<1024x32xi8>) outs(%c : tensor<2001x4096xf16>) -> tensor<2001x4096xf16>
   return %r : tensor<2001x4096xf16>
 }
+
+// Vectors of 32 become wider ones where these are clearly faster than dense
+// weights, not of 777 rows.
+// CHECK-LABEL: func @ragged_vectors_of_32
+// CHECK: linalg.transpose ins(%{{.*}} : tensor<1000x4096xf16>)
+// CHECK-NOT: linalg.transpose
+// CHECK: nm.spmm <8:32, block = 1x32> ins(%{{.*}} : tensor<777x4096xf16>
+// CHECK: nm.spmm <8:32, block = 1x32> transpose_a ins(%{{.*}} : tensor<4096x1000xf16>
+func.func @ragged_vectors_of_32(%x: tensor<777x4096xf16>, %y: tensor<1000x4096xf16>, %v: tensor<1024x4096xf16>, %i: tensor<1024x128xi8>, %c: tensor<777x4096xf16>, %d: tensor<1000x4096xf16>) -> (tensor<777x4096xf16>, tensor<1000x4096xf16>) {
+  %r = nm.spmm <8:32, block = 1x32> ins(%x, %v, %i : tensor<777x4096xf16>, tensor<1024x4096xf16>, tensor<1024x128xi8>) outs(%c : tensor<777x4096xf16>) -> tensor<777x4096xf16>
+  %s = nm.spmm <8:32, block = 1x32> ins(%y, %v, %i : tensor<1000x4096xf16>, tensor<1024x4096xf16>, tensor<1024x128xi8>) outs(%d : tensor<1000x4096xf16>) -> tensor<1000x4096xf16>
+  return %r, %s : tensor<777x4096xf16>, tensor<1000x4096xf16>
+}
