@@ -9,12 +9,14 @@ import pytest
 from test_cuda import no_device, run_on
 from test_special_values import text_of
 
-M, N, PATTERN = 64, 64, "16:32, block = 1x64"
+M, N = 64, 64
+# What a strategy takes, of which each window keeps half of its rows.
+PATTERNS = {"wgmma": (32, "16:32, block = 1x64"), "wgmma_sp": (4, "2:4")}
 KINDS = ["normal", "uniform", "equal", "binades"]
 
 
-def draw_operands(rng, k, kind):
-    """A and B, of which each window of 32 rows keeps 16 for all columns."""
+def draw_operands(rng, k, kind, window):
+    """A and B, of which each window keeps half of its rows for all columns."""
     x = rng.standard_normal((M, k), dtype=np.float32)
     w = rng.standard_normal((k, N), dtype=np.float32)
     if kind == "uniform":
@@ -24,9 +26,9 @@ def draw_operands(rng, k, kind):
     elif kind == "binades":
         x *= np.exp2(rng.uniform(-20, 20, x.shape)).astype(np.float32)
         w *= np.exp2(rng.uniform(-20, 20, w.shape)).astype(np.float32)
-    for first in range(0, k, 32):
-        rows = np.arange(first, min(first + 32, k))
-        w[rng.permutation(rows)[:max(0, len(rows) - 16)]] = 0
+    for first in range(0, k, window):
+        rows = np.arange(first, min(first + window, k))
+        w[rng.permutation(rows)[:max(0, len(rows) - window // 2)]] = 0
     return x, w
 
 
@@ -43,27 +45,30 @@ def relative_error(result, exact):
     return np.linalg.norm(result - exact) / np.linalg.norm(exact)
 
 
-def measure(target, k, arithmetic, kind):
+def measure(target, k, arithmetic, kind, strategy="wgmma"):
     """The error of the product, and that of a chain."""
-    x, w = draw_operands(np.random.default_rng(k), k, kind)
+    window, pattern = PATTERNS[strategy]
+    x, w = draw_operands(np.random.default_rng(k), k, kind, window)
     module = nm.compile(
-        text_of(M, k, N, PATTERN), target=target, arithmetic=arithmetic,
-        schedule="simt" if arithmetic == "ieee" else "wgmma", cache=False)
+        text_of(M, k, N, pattern), target=target, arithmetic=arithmetic,
+        schedule="simt" if arithmetic == "ieee" else strategy, cache=False)
     exact = x.astype(np.float64) @ w.astype(np.float64)
     error = relative_error(run_on(target, module, x, w), exact)
     chain = relative_error(add_in_a_chain(x, w), exact)
-    print(f"\n{target:>10} | k = {k:6} | {kind:8} | {arithmetic:6} | "
-          f"{error:.1e} | a chain of multiply-adds {chain:.1e}", end=" ")
+    print(f"\n{target:>10} | {strategy:8} | k = {k:6} | {kind:8} | "
+          f"{arithmetic:6} | {error:.1e} | "
+          f"a chain of multiply-adds {chain:.1e}", end=" ")
     return error, chain
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [512, 4096])
+@pytest.mark.parametrize("strategy", PATTERNS)
 @pytest.mark.parametrize("target", ["sim:sm_90a", "cuda"])
-def test_f32_is_as_accurate_as_a_chain(target, k, kind):
+def test_f32_is_as_accurate_as_a_chain(target, strategy, k, kind):
     if target == "cuda" and no_device():
         pytest.skip("no CUDA device")
-    error, chain = measure(target, k, "f32", kind)
+    error, chain = measure(target, k, "f32", kind, strategy)
     assert error <= 1.5 * chain
 
 
@@ -73,15 +78,19 @@ def test_ieee(kind):
     assert error <= 1.5 * chain
 
 
+@pytest.mark.parametrize("strategy", PATTERNS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_bf16x3(kind):
-    error, _ = measure("sim:sm_90a", 512, "bf16x3", kind)
+def test_bf16x3(strategy, kind):
+    error, _ = measure("sim:sm_90a", 512, "bf16x3", kind, strategy)
     assert error < 2e-5
 
 
-@pytest.mark.parametrize("k, kind, most", [
-    (49152, "equal", 5e-6), (100000, "equal", 1e-5), (100000, "uniform", 1e-6)])
-def test_long_sums(k, kind, most):
-    """The sums of tiles are added up one after the other."""
-    error, _ = measure("sim:sm_90a", k, "f32", kind)
+@pytest.mark.parametrize("strategy, k, kind, most", [
+    ("wgmma", 49152, "equal", 5e-6), ("wgmma", 100000, "equal", 1e-5),
+    ("wgmma", 100000, "uniform", 1e-6), ("wgmma_sp", 49152, "equal", 1e-5),
+    ("wgmma_sp", 65536, "equal", 5e-6), ("wgmma_sp", 100000, "uniform", 1e-6)])
+def test_long_sums(strategy, k, kind, most):
+    """The sums of tiles are added up one after the other. Those of 32 kept rows
+    are more than those of 64, but for 65536, which is in parts."""
+    error, _ = measure("sim:sm_90a", k, "f32", kind, strategy)
     assert error < most

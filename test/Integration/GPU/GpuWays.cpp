@@ -97,8 +97,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("terms, split_k");
   }
   // It takes rows of a k-major A of an even and known m, and no other A.
-  bool isOdd = product.dynamic || product.leading.back() % 2 != 0;
-  if (op.strategy == "wgmma" && product.type != ElementType::F32 && isOdd &&
+  if (op.strategy == "wgmma" && product.type != ElementType::F32 &&
+      (product.dynamic || product.leading.back() % 2 != 0) &&
       product.activationLoops.back() != product.kLoop())
     add("copied A");
   if (op.strategy == "simt")

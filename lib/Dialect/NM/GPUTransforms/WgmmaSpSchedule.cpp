@@ -73,7 +73,9 @@ private:
         given.getProducers().value_or(isChosen ? chosen.producers : 0);
     if (chosen.producers != 0 && !given.getClusterK()) {
       chosen.clusterK = 1;
-      chosen.splitK = given.getSplitK().value_or(1);
+      // The parts that are chosen for terms are whole tiles.
+      chosen.splitK =
+          given.getSplitK().value_or(chosen.terms > 1 ? chosen.splitK : 1);
     }
     chosen.blocks = given.getBlocks().value_or(chosen.blocks);
     chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);

@@ -126,7 +126,7 @@ func.func @half_ieee(%a: tensor<4096x4096xf32>, %v: tensor<2048x4096xf32> {nm.va
 // Parts of a long sum are of as many whole tiles. 65540 rows have none, for
 // which zeros make units wider.
 // CHECK-LABEL: func.func @long_half
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}split_k = {{4|8}}, {{.*}}terms = 3>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}split_k = {{8|16}}, {{.*}}terms = 3>
 func.func @long_half(%a: tensor<1000x65536xf32>, %v: tensor<32768x1024xf32> {nm.values_of = 1 : i64}, %i: tensor<32768x1024xi8> {nm.indices_of = 1 : i64}, %c: tensor<1000x1024xf32>) -> tensor<1000x1024xf32> {
   %r = nm.spmm <2:4>
     ins(%a, %v, %i : tensor<1000x65536xf32>, tensor<32768x1024xf32>, tensor<32768x1024xi8>)
