@@ -30,6 +30,15 @@ def test_the_best_time_counts_where_it_repeats(times_of):
     assert _timing.host_times(calls) == [1.0, 2.0]
 
 
+def test_threads_of_the_other_kind_may_go_to_sleep(times_of, monkeypatch):
+    """From a block on that was held up there is a pause before those of its kind."""
+    slept = []
+    monkeypatch.setattr(_timing.time, "sleep", slept.append)
+    _timing.host_times(times_of([1.0], [2.0, None, 2.0, 2.0]))
+    assert not any(slept[::2])
+    assert slept[1::2][:2] == [0.0, 0.0] and all(slept[5::2])
+
+
 @pytest.mark.parametrize("times", [
     [100.0, 60.0, 40.0, 25.0, 16.0, 10.0, 7.0, 5.0, 3.0, 2.0, 1.0, None],
     [1.0] + [100.0] * 20 + [None], [None]])

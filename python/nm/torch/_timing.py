@@ -21,6 +21,8 @@ _LEAST_SECONDS = 0.3
 _WITNESSES, _TOLERANCE = 3, 1.15
 # The share of a block that threads may have waited for a processor.
 _WAITING = 0.05
+# What lets libgomp's threads, which spin for up to so long after an operator, go to sleep.
+_PAUSE = 30e-3
 
 
 def host_times(calls: list[Call], budget: float = 2.0) -> list[float] | None:
@@ -29,7 +31,8 @@ def host_times(calls: list[Call], budget: float = 2.0) -> list[float] | None:
 
     A block in which a thread of this process had to wait for a processor does not
     count: where threads wait for each other by spinning, as libgomp's do, one that
-    is held up makes a call a hundred times as slow.
+    is held up makes a call a hundred times as slow. From then on there is a pause
+    before each block of its kind: it may have been the threads of the other one.
 
     Returns:
         None where the best times do not repeat within `budget` seconds.
@@ -37,6 +40,7 @@ def host_times(calls: list[Call], budget: float = 2.0) -> list[float] | None:
     for call in calls:
         call()
     best: list[list[float]] = [[] for _ in calls]
+    pauses = [0.0] * len(calls)
     begin, rounds = time.perf_counter(), 0
     while True:
         spent = time.perf_counter() - begin
@@ -46,10 +50,13 @@ def host_times(calls: list[Call], budget: float = 2.0) -> list[float] | None:
                 and all(map(_repeats, best))):
             break
         rounds += 1
-        for call, times in zip(calls, best):
+        for i, call in enumerate(calls):
+            time.sleep(pauses[i])
             taken = _best_of_block(call)
-            if taken is not None:
-                times.append(taken)
+            if taken is None:
+                pauses[i] = _PAUSE
+            else:
+                best[i].append(taken)
     return [min(times) for times in best] if all(map(_repeats, best)) else None
 
 
