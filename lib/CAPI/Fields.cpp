@@ -321,6 +321,7 @@ static DictionaryAttr getFieldsOfRowList(Attribute attribute) {
       .add("pattern", list.getPattern())
       .add("packing", list.getPacking())
       .add("windows", list.getWindows())
+      .add("dim", list.getDim())
       .take();
 }
 

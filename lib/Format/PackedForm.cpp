@@ -133,10 +133,10 @@ int64_t PanelPacking::byteOfGroup(const Pattern &pattern, int64_t group,
 static constexpr int64_t kRowsTogether = 32;
 
 /// Calls `fn(condensed, packed, count)` for runs of values that are contiguous
-/// on both sides, with their places there.
+/// on both sides, with their places there. Stored ones have so many bytes.
 template <typename Fn>
 static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
-                       int64_t k, int64_t n, Fn fn) {
+                       int64_t bytes, int64_t k, int64_t n, Fn fn) {
   int64_t rows = pattern.condensedRows(k), columns = pattern.paddedColumns(n);
   auto [panels, chunkRows, width] = packing.valueShape(pattern, k, n);
   int64_t together = std::lcm(kRowsTogether, packing.chunkRows);
@@ -150,7 +150,8 @@ static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
         int64_t packed = (p * chunkRows + r / packing.chunkRows) * width;
         auto place = [&, chunkRows = chunkRows, width = width](int64_t c) {
           return packing.tileRows != 0
-                     ? p * chunkRows * width + packing.positionInTiles(r, c)
+                     ? p * chunkRows * width +
+                           packing.positionInTiles(r, c, bytes)
                      : packed + packing.positionInChunkRow(r, c);
         };
         int64_t begin = p * packing.panel;
@@ -165,7 +166,7 @@ static void packTerms(const CondensedView &from, const PanelPacking &packing,
   auto *values = static_cast<const float *>(from.values);
   auto [panels, rows, width] = packing.valueShape(from.pattern, from.k, from.n);
   std::fill_n(packed, panels * rows * width, uint16_t(0));
-  forEachRun(from.pattern, packing, from.k, from.n,
+  forEachRun(from.pattern, packing, sizeof *packed, from.k, from.n,
              [&](int64_t from, int64_t to, int64_t) {
                auto terms = splitTerms(values[from], packing.terms);
                for (int64_t term = 0; term < packing.terms; ++term)
@@ -176,12 +177,13 @@ static void packTerms(const CondensedView &from, const PanelPacking &packing,
 static void unpackTerms(const uint16_t *packed, const PanelPacking &packing,
                         const Pattern &pattern, int64_t k, int64_t n,
                         float *values) {
-  forEachRun(pattern, packing, k, n, [&](int64_t to, int64_t from, int64_t) {
-    uint16_t terms[kMaxTerms] = {};
-    for (int64_t term = 0; term < packing.terms; ++term)
-      terms[term] = packed[from + term * packing.termStep()];
-    values[to] = joinTerms(terms, packing.terms);
-  });
+  forEachRun(pattern, packing, sizeof *packed, k, n,
+             [&](int64_t to, int64_t from, int64_t) {
+               uint16_t terms[kMaxTerms] = {};
+               for (int64_t term = 0; term < packing.terms; ++term)
+                 terms[term] = packed[from + term * packing.termStep()];
+               values[to] = joinTerms(terms, packing.terms);
+             });
 }
 
 void nm::packValues(const CondensedView &from, const PanelPacking &packing,
@@ -195,7 +197,7 @@ void nm::packValues(const CondensedView &from, const PanelPacking &packing,
     auto [panels, rows, width] =
         packing.valueShape(from.pattern, from.k, from.n);
     std::fill_n(out, panels * rows * width, Word(0));
-    forEachRun(from.pattern, packing, from.k, from.n,
+    forEachRun(from.pattern, packing, sizeof(Word), from.k, from.n,
                [&](int64_t from, int64_t to, int64_t count) {
                  std::copy_n(values + from, count, out + to);
                });
@@ -212,7 +214,7 @@ void nm::unpackValues(const void *packed, const PanelPacking &packing,
     using Word = decltype(word);
     const Word *in = static_cast<const Word *>(packed);
     Word *out = static_cast<Word *>(values);
-    forEachRun(pattern, packing, k, n,
+    forEachRun(pattern, packing, sizeof(Word), k, n,
                [&](int64_t to, int64_t from, int64_t count) {
                  std::copy_n(in + from, count, out + to);
                });

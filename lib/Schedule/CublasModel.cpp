@@ -64,6 +64,14 @@ static double tensorRatio(const GpuChip &chip) {
   return chip.name == "sm_100" ? 28 : 2;
 }
 
+/// How much faster they multiply f8 than f16. An H200 takes 104 us at 4096
+/// cubed, 30.7 of 1024 rows and 275 of 4096x11008x4096.
+static constexpr double kF8Ratio = 1.87;
+
+static bool hasF8(const GpuChip &chip) {
+  return chip.name != "sm_80" && chip.name != "sm_86";
+}
+
 double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   double ratio = 1;
   switch (product.type) {
@@ -73,6 +81,11 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   case ElementType::BF16:
   case ElementType::I8:
     ratio = tensorRatio(chip);
+    break;
+  case ElementType::F8E4M3:
+    if (!hasF8(chip))
+      return -1;
+    ratio = kF8Ratio * tensorRatio(chip);
     break;
   default:
     return -1;
@@ -91,7 +104,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
   if (elementSize(product.type) == 2)
     multiply *= factorOfAlignment(product);
-  if (m > 1 && elementSize(product.type) == 2)
+  if (m > 1 && isFloat(product.type) && elementSize(product.type) <= 2)
     return std::max(multiply + kTensorStartMicroseconds,
                     memory + (m > kTensorFewRows ? kTensorStreamMicroseconds
                                                  : kTensorFewRowsMicroseconds));

@@ -10,6 +10,7 @@
 
 #include "GpuModels.h"
 #include "TermsModel.h"
+#include "WgmmaByteModel.h"
 
 #include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
@@ -232,8 +233,13 @@ void WgmmaSchedule::pack(const Pattern &pattern) {
   packing.terms = terms;
   if (producers == 0)
     return;
-  bool areParts =
-      gathersWgmmaUnits(pattern, terms) && blockK < pattern.windowRows();
+  bool areParts = (elementBytes == 1 ? gathersByteUnits(pattern, blockK)
+                                     : gathersWgmmaUnits(pattern, terms)) &&
+                  blockK < pattern.windowRows();
+  if (elementBytes == 1 && areParts) {
+    packing.tileRows = blockK;
+    return;
+  }
   packing.tileRows =
       areParts ? std::gcd(pattern.bk, blockK)
                : ceilDiv(blockK, pattern.windowRows()) * pattern.keptRows();
@@ -474,22 +480,27 @@ static Error refuse(const std::string &reason) {
   return Error{"strategy wgmma " + reason};
 }
 
-static std::optional<Error> whyNot(const GpuProduct &product,
-                                   const GpuChip &chip) {
-  if (!chip.hasWgmma)
-    return refuse("needs chip sm_90a, but got " + std::string(chip.name));
+static std::optional<Error> whyNot(const GpuProduct &product) {
   bool hasTerms = product.type == ElementType::F32 && product.terms > 1;
   if (product.type != ElementType::F16 && product.type != ElementType::BF16 &&
       !hasTerms)
-    return refuse("multiplies f16 and bf16");
-  if (product.isVector)
-    return refuse("multiplies matrices");
+    return refuse("multiplies f16, bf16, i8 and f8E4M3FN");
   // Terms of A are k-major, and filled up, whatever A is.
   if (!product.isKMajor && !hasTerms)
     return refuse("gathers rows of a k-major A");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
   if (!hasTerms && product.factorOfRows() % 2 != 0)
     return refuse("copies rows of A of an even m");
+  return std::nullopt;
+}
+
+/// The same of operands of any type.
+static std::optional<Error> whyNotWgmma(const GpuProduct &product,
+                                        const GpuChip &chip) {
+  if (!chip.hasWgmma)
+    return refuse("needs chip sm_90a, but got " + std::string(chip.name));
+  if (product.isVector)
+    return refuse("multiplies matrices");
   if (product.pattern.bn % kPanel != 0)
     return refuse("needs " + std::to_string(kPanel) +
                   " columns that keep the same rows, but blocks have " +
@@ -505,7 +516,11 @@ static bool isBetter(const WgmmaSchedule &schedule, const WgmmaSchedule &than) {
 
 Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
-  if (std::optional<Error> reason = whyNot(product, chip))
+  if (std::optional<Error> reason = whyNotWgmma(product, chip))
+    return *reason;
+  if (elementSize(product.type) == 1)
+    return selectWgmmaByteSchedule(product, chip);
+  if (std::optional<Error> reason = whyNot(product))
     return *reason;
   std::optional<WgmmaSchedule> best;
   Candidate candidate(product, chip);

@@ -29,6 +29,8 @@ enum : int32_t {
   kUint32 = 2,
   kNoInterleave = 0,
   kNoSwizzle = 0,
+  kSwizzle32 = 1,
+  kSwizzle64 = 2,
   kSwizzle128 = 3,
   kPromoteTo256 = 3,
   kFillZero = 0
@@ -89,6 +91,13 @@ static int32_t getDataType(int64_t bytes) {
   return bytes == 1 ? kUint8 : bytes == 2 ? kUint16 : kUint32;
 }
 
+/// The driver's name of a swizzle of rows of so many bytes.
+static int32_t getSwizzle(TensorMapOp op, int64_t bytes) {
+  if (!op.getSwizzled())
+    return kNoSwizzle;
+  return bytes == 32 ? kSwizzle32 : bytes == 64 ? kSwizzle64 : kSwizzle128;
+}
+
 LogicalResult MapEncoder::encode() {
   auto type = cast<MemRefType>(op.getTensor().getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
@@ -135,7 +144,7 @@ LogicalResult MapEncoder::encode() {
                  tensor, storeList(i64, sizes), storeList(i64, strides),
                  storeList(i32, box), storeList(i32, steps),
                  word(kNoInterleave),
-                 word(op.getSwizzled() ? kSwizzle128 : kNoSwizzle),
+                 word(getSwizzle(op, op.getBox().back() * bytes)),
                  word(kPromoteTo256), word(kFillZero)});
   rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getMap().getType(), map,
                                             kMapAlignment);

@@ -42,6 +42,11 @@
 // is all that for the first term, then for the second, and so on
 // (SplitTerms.h).
 //
+// Elements of 8 bits are contiguous along k there, for no instruction
+// transposes them: a panel of 64 columns has, for each 16 rows of a tile, of
+// which H is a multiple of 32, 64 chunks of 16 bytes, one for each column in
+// the same order, rows 16*x to 16*x + 15 at byte 1024*x of the panel.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef NM_FORMAT_PACKEDFORM_H
@@ -125,15 +130,22 @@ struct PanelPacking {
   ElementType storedType(ElementType type) const {
     return terms == 1 ? type : ElementType::BF16;
   }
-  /// Where row r, column c of a panel stands in the panel; with tiles. With
-  /// terms, the first; each other one is `termStep` behind the one before.
-  int64_t positionInTiles(int64_t row, int64_t column) const {
+  /// Where row r, column c of a panel stands in the panel, of elements of so
+  /// many bytes; with tiles. With terms, the first; each other one is
+  /// `termStep` behind the one before.
+  int64_t positionInTiles(int64_t row, int64_t column,
+                          int64_t bytes = 2) const {
     int64_t inTile = row % tileRows, filled = filledTileRows();
     int64_t in16 = column % 16, place = in16 / 2 + in16 % 2 * 8;
-    int64_t chunk = (column % kTilePanel - in16 + place) / kTileChunk;
-    return row / tileRows * terms * termStep() +
-           (column / kTilePanel * filled + inTile) * kTilePanel +
-           (chunk ^ inTile % 8) * kTileChunk + place % kTileChunk;
+    int64_t inPanel = column % kTilePanel - in16 + place;
+    int64_t first = row / tileRows * terms * termStep() +
+                    column / kTilePanel * filled * kTilePanel;
+    if (bytes == 1)
+      return first + (inTile / kByteChunk * kTilePanel + inPanel) * kByteChunk +
+             inTile % kByteChunk;
+    return first + inTile * kTilePanel +
+           (inPanel / kTileChunk ^ inTile % 8) * kTileChunk +
+           place % kTileChunk;
   }
   int64_t termStep() const { return filledTileRows() * panel; }
   /// Windows that packed weights can be cut at along k: the fewest that are
@@ -147,6 +159,8 @@ struct PanelPacking {
   /// instruction.
   static constexpr int64_t kTilePanel = 64, kTileChunk = 8,
                            kInstructionRows = 16;
+  /// Of elements of 8 bits: rows of a chunk, and of an instruction.
+  static constexpr int64_t kByteChunk = 16, kByteInstructionRows = 32;
   /// T/P, the panels that share a list of rows.
   int64_t panelsOfTile() const { return colInfo / panel; }
   /// R, the entries of one window's list, in units of k.

@@ -162,8 +162,8 @@ Result<GpuSchedule> selectWgmmaSpSchedule(const GpuProduct &product,
 /// can be unrolled.
 int64_t gemvStepRows(int64_t indexRowRows);
 
-/// The time of cuBLAS' product with dense weights; negative for types that it
-/// has none of.
+/// The time of cuBLAS' product with dense weights, whether the runtime can call
+/// it or not; negative for types that it has none of.
 double estimateCublas(const GpuProduct &product, const GpuChip &chip);
 
 /// The panel that a tile's columns are packed in for a pattern: a unit's

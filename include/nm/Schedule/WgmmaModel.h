@@ -21,6 +21,11 @@ struct WgmmaSchedule {
   int64_t blocks = 1, tilesAtOnceM = 1;
   /// The terms that operands of f32 are made of; 1 for f16 and bf16.
   int64_t terms = 1;
+  /// Bytes of an element of A.
+  int64_t elementBytes = 2;
+  /// Of operands of 8 bits: whether A goes by tensor copies, and whether sums
+  /// of tiles are added to totals outside of the tensor cores.
+  bool tensorCopies = false, totals = false;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
@@ -46,6 +51,11 @@ bool isLongSumOfTerms(const GpuProduct &product);
 /// a tile along k, whose rows of A are neighbours: windows have too many, of
 /// values that are made of `terms`.
 bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
+
+/// Whether `rows` kept rows of operands of 8 bits are a tile along k, of which
+/// there may be several in a window: they are whole units, which go into the
+/// window's, or a part of one.
+bool gathersByteUnits(const Pattern &pattern, int64_t rows);
 
 /// The pattern of units of `columns` columns, at least `pattern.bn`, that every
 /// matrix of `pattern` fits in: each has the rows of all units that it covers.

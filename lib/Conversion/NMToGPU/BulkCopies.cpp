@@ -7,6 +7,8 @@
 
 #include "BulkCopies.h"
 
+#include "RowList.h"
+
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,8 +20,8 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The most rows of a box, and bytes of a row of a swizzled panel.
-static constexpr int64_t kMaxBoxRows = 256, kPanelRowBytes = 128;
+/// The most rows of a box.
+static constexpr int64_t kMaxBoxRows = 256;
 
 static MemRefType typeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType());
@@ -141,6 +143,8 @@ private:
            getElementBytes(op.getDestination());
   }
   LogicalResult findBoxes();
+  void loadEntries();
+  Value getColumn(int64_t column);
   void copyParts(Value slot);
   void copyBoxes(Value slot);
   /// The place in the block, which is one in its cluster, too; PTX before 8.6
@@ -158,6 +162,8 @@ private:
   std::optional<TilePlace> place;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
+  /// Of listed units: the first column of the source that each box is of.
+  SmallVector<Value> columns;
 };
 } // namespace
 
@@ -226,9 +232,9 @@ LogicalResult BulkCopy::findBoxes() {
     return op.emitOpError() << "expected a tensor copy of one or two "
                                "dimensions, but got "
                             << type;
-  bool isSwizzled = isa<TileLayoutAttr>(type.getLayout());
-  boxColumns = isSwizzled ? kPanelRowBytes / getElementBytes(op.getSource())
-                          : type.getShape().back();
+  auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
+  bool isSwizzled = tile && !tile.getXors().empty();
+  boxColumns = tile ? tile.getStrides()[0] : type.getShape().back();
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
   boxRows = rows <= kMaxBoxRows ? rows : std::gcd(rows, kMaxBoxRows);
   SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
@@ -243,6 +249,29 @@ LogicalResult BulkCopy::findBoxes() {
   return success();
 }
 
+/// In front of the wait for the slot, which takes as long.
+void BulkCopy::loadEntries() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto *wait = op->getPrevNode();
+  while (!isa<WaitOp>(wait))
+    wait = wait->getPrevNode();
+  rewriter.setInsertionPoint(wait);
+  RowList list(op.getRows(), op.getRowListAttr(), /*kDim=*/1);
+  list.slots = list.rows();
+  int64_t size = typeOf(op.getDestination()).getShape().back();
+  for (int64_t column = 0; column < size; column += boxColumns) {
+    Value number = emitter.i32(column);
+    Value entry = list.loadEntry(rewriter, emitter.loc, number);
+    columns.push_back(list.getSourceRow(rewriter, emitter.loc, number, entry));
+  }
+}
+
+/// Where a column of the tile is in the source's.
+Value BulkCopy::getColumn(int64_t column) {
+  return columns.empty() ? emitter.index(column)
+                         : emitter.toIndex(columns[column / boxColumns]);
+}
+
 void BulkCopy::copyBoxes(Value slot) {
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
@@ -253,7 +282,8 @@ void BulkCopy::copyBoxes(Value slot) {
   for (int64_t column = 0; column < columns; column += boxColumns)
     for (int64_t row = 0; row < rows; row += boxRows) {
       SmallVector<Value> at = place->at;
-      at[place->dims.back()] = emitter.add(at[place->dims.back()], column);
+      at[place->dims.back()] =
+          emitter.add(at[place->dims.back()], getColumn(column));
       if (row != 0)
         at[place->dims.front()] = emitter.add(at[place->dims.front()], row);
       // The innermost dimension first.
@@ -276,6 +306,8 @@ LogicalResult BulkCopy::expand() {
   bool isTensor = op.getWay() == CopyWay::Tensor;
   if (isTensor && failed(findBoxes()))
     return failure();
+  if (op.getRows())
+    loadEntries();
   Value slot = emitter.toI32(getElementAddress(
       emitter, flattenBuffer(rewriter, emitter.loc, op.getDestination())));
   emitter.onlyIf(isStarter(), [&] {

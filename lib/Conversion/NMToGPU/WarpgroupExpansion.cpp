@@ -24,8 +24,10 @@ static constexpr int64_t kPadding = 4, kPaddingOfPairs = 8;
 
 LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
                                              ArrayRef<int64_t> part,
-                                             int64_t sumsOfElement) {
-  int64_t sums = part[0] * part[1] / ::nm::kWarpgroupThreads * sumsOfElement;
+                                             int64_t sumsOfElement,
+                                             std::optional<int64_t> rows) {
+  int64_t elements = part[0] + (sumsOfElement - 1) * rows.value_or(part[0]);
+  int64_t sums = elements * part[1] / ::nm::kWarpgroupThreads;
   int64_t most =
       std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
   if (auto role = op->getParentOfType<WarpsOp>())

@@ -35,10 +35,10 @@ protected:
       : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]), sum(sum) {}
 
   /// Checks that a thread has registers for the sums of such a part, so many of
-  /// an element of C.
+  /// an element of C, the second of `rows` rows of it at a time.
   static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
-                                  ArrayRef<int64_t> part,
-                                  int64_t sumsOfElement);
+                                  ArrayRef<int64_t> part, int64_t sumsOfElement,
+                                  std::optional<int64_t> rows = {});
   /// The fragment of a thread, of which `sums` are the sums.
   WgmmaSums getFragment(ThreadEmitter &emitter, ArrayRef<Value> sums) const;
 

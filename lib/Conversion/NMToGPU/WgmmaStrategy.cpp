@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BytesExpansion.h"
 #include "TermsExpansion.h"
 #include "WarpgroupExpansion.h"
 
@@ -88,6 +89,8 @@ mlir::nm::createWgmmaExpansion(SparseProductOpInterface product,
   if (!op)
     return product->emitOpError()
            << "expected nm.spmm for strategy wgmma, but got a vector";
+  if (op.getValuesType().getElementTypeBitWidth() == 8)
+    return createBytesExpansion(op, tile);
   if (failed(WgmmaExpansion::verify(op, tile)))
     return failure();
   if (cast<SparseProductOpInterface>(*op).countTerms() > 1)

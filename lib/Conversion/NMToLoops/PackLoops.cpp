@@ -60,8 +60,8 @@ private:
     emitter.forEachTask(
         {sizes[0], rows, emitter.index(packing.panel)},
         [&](ValueRange position) {
-          auto [line, place] =
-              placeInTiles(emitter, packing, position[1], position[2]);
+          auto [line, place] = placeInTiles(emitter, packing, areBytes(packed),
+                                            position[1], position[2]);
           Value column =
               emitter.add(emitter.mul(position[0], packing.panel), position[2]);
           Value element =

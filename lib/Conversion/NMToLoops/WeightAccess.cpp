@@ -51,10 +51,15 @@ IndexField IndexField::at(LoopEmitter &emitter,
           emitter.rem(bit, 8)};
 }
 
+bool mlir::nm::areBytes(Value values) {
+  return cast<ShapedType>(values.getType()).getElementTypeBitWidth() == 8;
+}
+
 /// As PanelPacking::positionInTiles.
 std::array<Value, 2> mlir::nm::placeInTiles(LoopEmitter &emitter,
                                             const ::nm::PanelPacking &packing,
-                                            Value row, Value column) {
+                                            bool areBytes, Value row,
+                                            Value column) {
   constexpr int64_t kPanel = ::nm::PanelPacking::kTilePanel,
                     kChunk = ::nm::PanelPacking::kTileChunk;
   int64_t filled = packing.filledTileRows();
@@ -63,13 +68,23 @@ std::array<Value, 2> mlir::nm::placeInTiles(LoopEmitter &emitter,
   Value inPanel = emitter.rem(column, kPanel);
   Value chunk = emitter.add(emitter.mul(emitter.div(inPanel, 2 * kChunk), 2),
                             emitter.rem(in16, 2));
-  Value swizzled = arith::XOrIOp::create(emitter.builder, emitter.loc, chunk,
-                                         emitter.rem(inTile, 8));
-  Value line =
-      emitter.add(emitter.mul(emitter.div(column, kPanel), filled), inTile);
-  Value place = emitter.add(
-      emitter.mul(line, kPanel),
-      emitter.add(emitter.mul(swizzled, kChunk), emitter.div(in16, 2)));
+  Value panel = emitter.mul(emitter.div(column, kPanel), filled), place;
+  if (areBytes) {
+    constexpr int64_t kRows = ::nm::PanelPacking::kByteChunk;
+    Value inOrder =
+        emitter.add(emitter.mul(chunk, kChunk), emitter.div(in16, 2));
+    Value ofChunk =
+        emitter.add(emitter.mul(emitter.div(inTile, kRows), kPanel), inOrder);
+    place = emitter.add(
+        emitter.mul(panel, kPanel),
+        emitter.add(emitter.mul(ofChunk, kRows), emitter.rem(inTile, kRows)));
+  } else {
+    Value swizzled = arith::XOrIOp::create(emitter.builder, emitter.loc, chunk,
+                                           emitter.rem(inTile, 8));
+    place = emitter.add(
+        emitter.mul(emitter.add(panel, inTile), kPanel),
+        emitter.add(emitter.mul(swizzled, kChunk), emitter.div(in16, 2)));
+  }
   Value tile =
       emitter.mul(emitter.div(row, packing.tileRows), packing.storedTileRows());
   return {emitter.add(tile, emitter.div(place, packing.panel)),
@@ -135,8 +150,8 @@ Value PanelAccess::value(Value row, Value column) {
           columns = packing.getChunkColumns();
   Value inPanel = emitter.rem(column, panel);
   if (packing.getTileRows() != 0) {
-    auto [line, place] =
-        placeInTiles(emitter, packing.getPacking(), row, inPanel);
+    auto [line, place] = placeInTiles(emitter, packing.getPacking(),
+                                      areBytes(values), row, inPanel);
     int64_t terms = packing.getTerms(),
             filled = packing.getPacking().filledTileRows();
     SmallVector<Value> loaded;

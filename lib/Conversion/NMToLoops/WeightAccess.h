@@ -48,11 +48,14 @@ public:
   virtual Value kOf(Value row, Value column) = 0;
 };
 
-/// The last two subscripts of row `row`, column `column` of a panel in values
-/// that are stored in tiles; see PackedForm.h.
+/// Whether `values` have elements of 8 bits.
+bool areBytes(Value values);
+
+/// The last two subscripts of row `row`, column `column` of a panel in values,
+/// bytes or others, that are stored in tiles; see PackedForm.h.
 std::array<Value, 2> placeInTiles(LoopEmitter &emitter,
-                                  const ::nm::PanelPacking &packing, Value row,
-                                  Value column);
+                                  const ::nm::PanelPacking &packing,
+                                  bool areBytes, Value row, Value column);
 
 } // namespace mlir::nm
 

@@ -4,6 +4,7 @@
 
 #include "nm/Format/SparseOperand.h"
 #include "nm/Schedule/GpuSchedule.h"
+#include "nm/Schedule/WgmmaModel.h"
 
 #include <algorithm>
 #include <iterator>
@@ -48,6 +49,8 @@ struct GroupKind {
   bool copiesRows = isExactGather;
   /// Whether tensor copies fetch them.
   bool hasTensorCopies = false;
+  /// Whether it gathers units of rows of A, for columns that share them.
+  bool gathersUnits = false;
 };
 } // namespace
 
@@ -59,6 +62,11 @@ static constexpr Block kBlocks[] = {
 // Those of the exact gather.
 static constexpr Block kWideBlocks[] = {{1, 64},   {1, 128}, {64, 64}, {1, 192},
                                         {32, 128}, {3, 64},  {1, 256}};
+// Those of 8 bits, and the units of a window that are a tile or several.
+static constexpr Block kByteBlocks[] = {{16, 64},  {32, 64},  {64, 64},
+                                        {16, 128}, {64, 128}, {48, 64},
+                                        {128, 64}, {16, 192}, {256, 64}};
+static constexpr int64_t kByteWindows[] = {2, 4, 6, 8};
 static constexpr int64_t kWindows[] = {2, 4, 5, 8, 12, 16, 32, 64};
 // The same for tensor cores.
 static constexpr Block kMatrixBlocks[] = {{1, 8},   {1, 32},  {1, 16},  {1, 64},
@@ -194,6 +202,15 @@ static constexpr GroupKind kKinds[] = {
      ElementType::F32, 300, 48, false, 0, false, false, false, true},
     {"wgmma-terms-split-k", "wgmma", "split_k = 3", ElementType::F32, 60, 32,
      false, 0, false, false, false, true},
+    {"wgmma-i8", "wgmma", "", ElementType::I8, 300, 1024, false, 0, false,
+     false, false, false, true, false, true},
+    {"wgmma-f8", "wgmma", "", ElementType::F8E4M3, 300, 1024, false, 0, false,
+     false, false, false, true, false, true},
+    {"wgmma-i8-tensor-copies", "wgmma", "copy_a = tensor", ElementType::I8, 300,
+     1024, false, 0, false, false, false, false, false, true, true},
+    {"wgmma-f8-tensor-copies", "wgmma", "copy_a = tensor, blocks = 3",
+     ElementType::F8E4M3, 300, 1024, false, 0, false, false, false, false,
+     false, true, true},
     {"wgmma-sp", "wgmma_sp", "", ElementType::F16, 300, 64, false, 0, false,
      false, true, false, true},
     {"wgmma-sp-bf16", "wgmma_sp",
@@ -302,6 +319,24 @@ static Pattern drawPattern(int64_t number, const GroupKind &kind,
   return drawPattern(kBlocks, kWindows, number, kind.maxWindow, random);
 }
 
+/// One whose kept rows tiles of instructions of 32 bytes can be made of.
+static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
+                               Random &random) {
+  constexpr int64_t kStep = 32, kMostRows = 256;
+  auto hasTiles = [](const Pattern &pattern) {
+    for (int64_t rows = kStep; rows <= kMostRows; rows += kStep)
+      if (rows % pattern.keptRows() == 0 || gathersByteUnits(pattern, rows))
+        return true;
+    return false;
+  };
+  Pattern pattern;
+  do
+    pattern =
+        drawPattern(kByteBlocks, kByteWindows, number, kind.maxWindow, random);
+  while (!hasTiles(pattern));
+  return pattern;
+}
+
 /// One of which each aligned group of four rows keeps at most two.
 static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
                                  Random &random) {
@@ -371,7 +406,8 @@ static void limitToCopiedRows(ModelCase &drawn) {
 /// Rows of A at multiples of 16 bytes, whichever way A lies: of a row-major one
 /// m may be any and unknown. Parts of k have as many tiles.
 static void limitToTensorCopies(ModelCase &drawn, bool hasParts) {
-  constexpr int64_t kUnit = 8, kTiles = 2 * 64;
+  constexpr int64_t kTiles = 2 * 64;
+  const int64_t kUnit = 16 / elementSize(drawn.type);
   auto roundUp = [](int64_t &size, int64_t unit) {
     size = (size + unit - 1) / unit * unit;
   };
@@ -410,6 +446,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   else if (kind.type == ElementType::F8E4M3 || random.chance(0.3))
     drawn.outputType = ElementType::F32;
   drawn.pattern = kind.isSparseOperand ? drawSparsePattern(number, kind, random)
+                  : kind.gathersUnits  ? drawBytePattern(number, kind, random)
                   : kind.listColumns == 0
                       ? drawPattern(number, kind, random)
                       : drawPackedPattern(number, kind, random);
@@ -425,7 +462,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     limitToCopiedRows(drawn);
   drawLoops(drawn, random);
   // Tensor cores transpose no bytes.
-  if (kind.isSparseOperand && elementSize(kind.type) == 1 &&
+  if ((kind.isSparseOperand || kind.gathersUnits) &&
+      elementSize(kind.type) == 1 &&
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   if (kind.hasTensorCopies)

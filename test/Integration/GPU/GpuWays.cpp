@@ -101,6 +101,19 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       (product.dynamic || product.leading.back() % 2 != 0) &&
       product.activationLoops.back() != product.kLoop())
     add("copied A");
+  if (op.strategy == "wgmma" && elementSize(product.type) == 1) {
+    bool isPart = getLast(op.schedule, "block") < product.pattern.windowRows();
+    add(isPart ? "bytes, parts of windows" : "bytes, whole windows");
+    add(getField(op.schedule, "copy_a").rfind("tensor", 0) == 0
+            ? "bytes, tensor copies"
+            : "bytes, cp.async");
+    if (product.nLoop() != product.outputLoops.back())
+      add("bytes, column-major C");
+    if (product.epilogue)
+      add("bytes, epilogue");
+    if (product.dynamic)
+      add("bytes, unknown m");
+  }
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
   if (op.strategy == "mma_sync") {
@@ -222,6 +235,14 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: f16",
       "wgmma: bf16",
       "wgmma: f32",
+      "wgmma: i8",
+      "wgmma: f8E4M3FN",
+      "wgmma: bytes, parts of windows",
+      "wgmma: bytes, whole windows",
+      "wgmma: bytes, cp.async",
+      "wgmma: bytes, tensor copies",
+      "wgmma: bytes, column-major C",
+      "wgmma: bytes, epilogue",
       "wgmma: terms, row-major A",
       "wgmma: terms, column-major A",
       "wgmma: terms, column-major C",

@@ -404,6 +404,41 @@ TEST(PackedForm, TilesOfWgmma) {
     }
 }
 
+TEST(PackedForm, TilesOfBytes) {
+  // 96 rows a tile: of 200 rows there are three tiles.
+  Pattern pattern{2, 8, 16, 128};
+  PanelPacking packing;
+  packing.panel = 128;
+  packing.tileRows = 96;
+  ASSERT_TRUE(bool(packing.verify(pattern)));
+  EXPECT_EQ(packing.valueShape(pattern, 800, 130),
+            (std::array<int64_t, 3>{2, 3 * 96, 128}));
+  // Chunks of 16 bytes along k are where wgmma's descriptor finds them.
+  MatrixDescriptor panel{0, 64 * 16, 8 * 16, 0, MatrixSwizzle::None};
+  for (int row = 0; row < 96; ++row)
+    for (int column = 0; column < 128; ++column) {
+      int place = column / 16 * 16 + column % 2 * 8 + column % 16 / 2;
+      EXPECT_EQ(packing.positionInTiles(row, column, /*bytes=*/1),
+                place / 64 * 96 * 64 +
+                    panel.getKMajorOffset(place % 64, row / 16) + row % 16);
+      EXPECT_EQ(packing.positionInTiles(96 + row, column, /*bytes=*/1),
+                96 * 128 + packing.positionInTiles(row, column, /*bytes=*/1));
+    }
+  int64_t k = 800, n = 130;
+  int64_t count = pattern.condensedRows(k) * pattern.paddedColumns(n);
+  std::vector<int8_t> values(count), again(count);
+  for (int64_t j = 0; j < count; ++j)
+    values[j] = int8_t(j % 126 + 1);
+  CondensedView view{values.data(), nullptr, ElementType::I8, pattern, k, n};
+  std::vector<int8_t> packed(2 * 3 * 96 * 128, 7);
+  packValues(view, packing, packed.data());
+  EXPECT_EQ(std::count(packed.begin(), packed.end(), 0),
+            int64_t(packed.size()) - count);
+  unpackValues(packed.data(), packing, pattern, ElementType::I8, k, n,
+               again.data());
+  EXPECT_EQ(values, again);
+}
+
 TEST(PackedForm, TilesComeBack) {
   Random random(7);
   for (int i = 0; i < 20; ++i) {

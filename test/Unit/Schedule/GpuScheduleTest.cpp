@@ -452,7 +452,14 @@ TEST(CublasModel, TakesLongerOfUnalignedOperands) {
   EXPECT_NEAR(estimateCublas(product, chip), 73, 15);
 }
 
-TEST(CublasModel, HasNoProductsOfSomeTypes) {
-  GpuProduct product{{1, 1}, 256, 1024, 1024, ElementType::F8E4M3};
-  EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_90")), 0);
+// On an H200, which has the type; chips of compute capability 8.0 lack it.
+TEST(CublasModel, EstimatesF8) {
+  for (auto [m, n, k, microseconds] :
+       {std::tuple(4096, 4096, 4096, 104.0), std::tuple(1024, 4096, 4096, 30.7),
+        std::tuple(4096, 11008, 4096, 275.0)}) {
+    GpuProduct product{{1, 1}, m, n, k, ElementType::F8E4M3, ElementType::F16};
+    double estimate = estimateCublas(product, *GpuChip::get("sm_90"));
+    EXPECT_NEAR(estimate / microseconds, 1, 0.12) << m << " " << n;
+    EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_80")), 0);
+  }
 }

@@ -362,5 +362,6 @@ TEST(WgmmaModel, SaysWhyNot) {
   EXPECT_EQ(whyNot(product), "strategy wgmma gathers rows of a k-major A");
   product.isKMajor = true;
   product.type = ElementType::F32;
-  EXPECT_EQ(whyNot(product), "strategy wgmma multiplies f16 and bf16");
+  EXPECT_EQ(whyNot(product),
+            "strategy wgmma multiplies f16, bf16, i8 and f8E4M3FN");
 }

@@ -14,15 +14,28 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The rows of a tile: a unit, or a part of one if the schedule asks for less.
+/// Whether a tile may have several units of a window, of strategy wgmma.
+static bool hasBytes(SparseProductOpInterface op) {
+  return isa<WgmmaScheduleAttr>(op.getScheduleAttr()) &&
+         op.getAType().getElementTypeBitWidth() == 8;
+}
+
+/// The rows of a tile: a unit, or a part of one if the schedule asks for less;
+/// of bytes also several units.
 static int64_t rowsOfTile(SparseProductOpInterface op) {
-  return std::gcd(op.getPattern().bk,
-                  op.getScheduleAttr().getTiling().block[2]);
+  int64_t rows = op.getScheduleAttr().getTiling().block[2];
+  if (hasBytes(op) && rows % op.getPattern().bk == 0)
+    return rows;
+  return std::gcd(op.getPattern().bk, rows);
 }
 
 bool mlir::nm::gathersUnits(SparseProductOpInterface op, const GpuTile &tile) {
   ::nm::Pattern pattern = op.getPattern();
   PackingAttr packing = op.getPanelPacking();
+  if (hasBytes(op)) {
+    int64_t rows = op.getScheduleAttr().getTiling().block[2];
+    return ::nm::gathersByteUnits(pattern, rows) && rows < pattern.windowRows();
+  }
   if (isa<WgmmaScheduleAttr>(op.getScheduleAttr()))
     return ::nm::gathersWgmmaUnits(pattern, op.countTerms()) &&
            op.getScheduleAttr().getTiling().block[2] < pattern.windowRows();
@@ -127,6 +140,42 @@ static Value multiplyPart(OpBuilder &builder, SparseProductOpInterface op,
   return product->getResult(0);
 }
 
+/// The product of tile `part`, which has several units of a window: one of
+/// weights that keep just these of it.
+static Value multiplyUnits(OpBuilder &builder, SparseProductOpInterface op,
+                           Value part, Value sums) {
+  Location loc = op.getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  ::nm::Pattern pattern = op.getPattern();
+  int64_t rows = rowsOfTile(op), units = rows / pattern.bk, k = op.getStaticK();
+  Value window = builder.createOrFold<arith::DivUIOp>(
+      loc, part, constant(pattern.n / units));
+  Value first = arith::MulIOp::create(builder, loc, window,
+                                      constant(pattern.windowRows()));
+  OpFoldResult count = builder.getIndexAttr(pattern.windowRows());
+  if (k % pattern.windowRows() != 0) {
+    Value rest = arith::SubIOp::create(builder, loc, constant(k), first);
+    count = Value(arith::MinUIOp::create(builder, loc, rest,
+                                         constant(pattern.windowRows())));
+  }
+  auto sliceRows = [&](Value source, int64_t size) {
+    Value from = arith::MulIOp::create(builder, loc, part, constant(size));
+    return slice(builder, loc, source, {{1, from, builder.getIndexAttr(size)}});
+  };
+  IRMapping mapping;
+  mapping.map(op.getA(), slice(builder, loc, op.getA(),
+                               {{op.getKDimOfA(), first, count}}));
+  mapping.map(op.getValues(), sliceRows(op.getValues(), rows));
+  mapping.map(op.getIndices(), sliceRows(op.getIndices(), units));
+  mapping.map(op.getC(), sums);
+  Operation *product = builder.clone(*op, mapping);
+  pattern.n = units;
+  product->setAttr("pattern", PatternAttr::get(builder.getContext(), pattern));
+  return product->getResult(0);
+}
+
 void mlir::nm::gatherUnits(RewriterBase &rewriter,
                            SparseProductOpInterface op) {
   Location loc = op.getLoc();
@@ -139,8 +188,11 @@ void mlir::nm::gatherUnits(RewriterBase &rewriter,
   auto loop = scf::ForOp::create(
       rewriter, loc, constant(0), constant(parts), constant(1), op.getC(),
       [&](OpBuilder &builder, Location loc, Value part, ValueRange sums) {
-        scf::YieldOp::create(builder, loc,
-                             multiplyPart(builder, op, part, sums[0]));
+        bool isOfUnits =
+            hasBytes(op) && rowsOfTile(op) % op.getPattern().bk == 0;
+        Value product = isOfUnits ? multiplyUnits(builder, op, part, sums[0])
+                                  : multiplyPart(builder, op, part, sums[0]);
+        scf::YieldOp::create(builder, loc, product);
       });
   rewriter.replaceOp(op, loop.getResults());
 }

@@ -32,7 +32,7 @@ static RowsOfTile takeLists(SpMMOp op, const GpuTile &tile) {
   op.setPackingAttr(
       PackingAttr::get(builder.getContext(), packing.withoutColInfo()));
   return {list, RowListAttr::get(op.getContext(), op.getPattern(), lists,
-                                 tile.k / pattern.windowRows())};
+                                 tile.k / pattern.windowRows(), /*dim=*/0)};
 }
 
 FailureOr<std::optional<RowsOfTile>> RowsOfTile::takeFrom(SpMMOp op,

@@ -20,14 +20,19 @@ MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
   return MemRefType::get(shape, element, layout, space);
 }
 
-MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element) {
-  // Elements of a row of 128 bytes, and of one of its 16-byte words.
-  int64_t bits = element.getIntOrFloatBitWidth(), panel = 1024 / bits;
+MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
+                                     int64_t panelBytes) {
+  constexpr int64_t kLine = 128, kWord = 16;
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8,
+          panel = panelBytes / bytes;
   int64_t last = int64_t(shape.size()) - 1, rows = shape[last - 1];
   ::nm::TileLayout layout;
   layout.order.resize(shape.size());
-  layout.xors = {{/*dim=*/last, /*bit=*/llvm::Log2_64(128 / bits),
-                  /*fromDim=*/last - 1, /*fromBit=*/0, /*count=*/3}};
+  if (panelBytes > kWord)
+    layout.xors = {{/*dim=*/last, /*bit=*/llvm::Log2_64(kWord / bytes),
+                    /*fromDim=*/last - 1,
+                    /*fromBit=*/llvm::Log2_64(kLine / panelBytes),
+                    /*count=*/llvm::Log2_64(panelBytes / kWord)}};
   layout.panelColumns = panel;
   layout.panelStride = rows * panel;
   SmallVector<int64_t> strides = computeStrides(shape);

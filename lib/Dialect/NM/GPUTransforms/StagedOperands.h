@@ -13,10 +13,11 @@ namespace mlir::nm {
 MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
                             MemRefLayoutAttrInterface layout, Type element);
 
-/// That of an operand of wgmma, [... x rows x columns] elements of 16 bits, in
-/// panels of 64 columns: rows of 128 bytes, whose 16-byte words are XORed with
-/// the row's number modulo 8.
-MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element);
+/// That of an operand of wgmma, [... x rows x columns], in panels whose rows
+/// have `panelBytes`: 128, whose 16-byte words are XORed with the row's number
+/// modulo 8; of 64 or 32, with that of the 128 bytes; or 16.
+MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
+                           int64_t panelBytes = 128);
 
 /// Checks that `op` is of a chip and an element type with wgmma, and that rows
 /// of A can be copied to `buffer`, such an operand.

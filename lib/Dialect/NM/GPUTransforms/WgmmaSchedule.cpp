@@ -19,9 +19,16 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
     blocks = chosen.blocks;
     groupM = chosen.tilesAtOnceM;
   }
+  std::optional<CopyWay> copyA;
+  if (chosen.tensorCopies)
+    copyA = CopyWay::Tensor;
+  std::optional<bool> totals;
+  if (chosen.totals)
+    totals = true;
   return getCheckedAt<WgmmaScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
-      groupM, PackingAttr::get(op->getContext(), chosen.packing));
+      groupM, copyA, totals,
+      PackingAttr::get(op->getContext(), chosen.packing));
 }
 
 /// Puts what is given in place of what was chosen.
@@ -37,6 +44,9 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
       given.getProducers().value_or(isCut ? 0 : chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
   chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
+  if (given.getCopyA())
+    chosen.tensorCopies = given.hasTensorCopies();
+  chosen.totals = given.getTotals().value_or(chosen.totals);
   if (given.getPacking())
     chosen.packing = given.getPacking().getPacking();
   else
@@ -78,6 +88,9 @@ public:
         return ::nm::Error{"strategy wgmma has no parts of k of f32 whose "
                            "tiles are parts of units, as those of " +
                            pattern.str() + " are"};
+      if (chosen->elementBytes == 1 && chosen->splitK > 1)
+        return ::nm::Error{"strategy wgmma has no parts of k of operands of 8 "
+                           "bits"};
       choice.schedule = toAttribute(request.op, *chosen);
       choice.isByModel = choice.schedule == byModel;
     }

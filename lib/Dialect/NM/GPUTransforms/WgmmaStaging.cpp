@@ -4,6 +4,7 @@
 
 #include "StagedOperands.h"
 
+#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 
@@ -11,11 +12,15 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::nm;
 
-/// The k of an instruction.
-static constexpr int64_t kInstructionK = 16;
+/// Bytes of the k of an instruction, of the widest row of a panel, and of the
+/// widest copy.
+static constexpr int64_t kInstructionBytes = 32, kPanelBytes = 128,
+                         kCopyBytes = 16;
 
 namespace {
 class WgmmaStaging {
@@ -24,7 +29,8 @@ public:
       : builder(builder), loc(op.getLoc()), op(op), tile(tile),
         pattern(op.getPattern().getPattern()),
         terms(cast<SparseProductOpInterface>(*op).countTerms()),
-        rows(llvm::alignTo(countKeptRows(), kInstructionK)) {}
+        element(op.getValuesType().getElementType()),
+        rows(llvm::alignTo(countKeptRows(), instructionK())) {}
 
   LogicalResult verify(const ::nm::GpuChip &chip);
   void emit();
@@ -35,9 +41,20 @@ private:
   }
   MemRefType typeOfOperand(int64_t columns, bool isPacked);
   MemRefType typeOfA() {
-    return typeOfOperand(terms * tile.m, /*isPacked=*/false);
+    return isOfBytes() ? typeOfBytes()
+                       : typeOfOperand(terms * tile.m, /*isPacked=*/false);
   }
+  MemRefType typeOfBytes();
   MemRefType typeOfValues();
+  bool isOfBytes() const { return element.getIntOrFloatBitWidth() == 8; }
+  int64_t instructionK() const {
+    return kInstructionBytes * 8 / element.getIntOrFloatBitWidth();
+  }
+  WgmmaScheduleAttr getSchedule() {
+    return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
+  }
+  LogicalResult verifyOperands(const ::nm::GpuChip &chip);
+  LogicalResult verifyBytes();
   int64_t countBytes() {
     return tile.stages *
            (getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues()));
@@ -61,6 +78,7 @@ private:
   ::nm::Pattern pattern;
   /// Of each element.
   int64_t terms;
+  Type element;
   /// Kept rows of the tile, and rows of zeros that fill up an instruction.
   int64_t rows;
   SmallVector<Value> tokens;
@@ -84,16 +102,57 @@ MemRefType WgmmaStaging::typeOfValues() {
                           op.getValuesType().getElementType());
 }
 
-LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
-  if (!op.getTransposeA())
+/// Rows of A as they are, of kept units. Tensor copies take a unit at a time,
+/// which has whole panels then.
+MemRefType WgmmaStaging::typeOfBytes() {
+  bool isOfUnits = getSchedule().hasTensorCopies() && !keepsAllRows();
+  int64_t panel = std::gcd(isOfUnits ? pattern.bk : rows, kPanelBytes);
+  return getPanelledType({tile.m, rows}, element, panel);
+}
+
+LogicalResult WgmmaStaging::verifyBytes() {
+  if (op.getTransposeA())
+    return op.emitOpError() << "expected a row-major A for strategy wgmma, "
+                               "which cannot transpose "
+                            << element;
+  if (!hasProducers())
+    return op.emitOpError() << "expected producers for strategy wgmma, which "
+                               "has no other copies of "
+                            << element;
+  if (pattern.bk % kCopyBytes != 0 || rows != countKeptRows())
+    return op.emitOpError() << "expected units of a multiple of " << kCopyBytes
+                            << " rows, in tiles of a multiple of "
+                            << instructionK() << ", but got " << pattern.str()
+                            << " and tiles of " << countKeptRows();
+  int64_t bytes = getCopyWidth(op.getA(), typeOfA().getShape());
+  if (getSchedule().hasTensorCopies() && bytes != kCopyBytes)
+    return op.emitOpError()
+           << "expected rows of A at multiples of " << kCopyBytes
+           << " bytes for tensor copies, but got " << op.getA().getType();
+  return success();
+}
+
+LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
+  if (!isOfBytes() && !op.getTransposeA())
     return op.emitOpError() << "expected a k-major A, with transpose_a, for "
                                "strategy wgmma, which copies its rows";
-  Type element = op.getValuesType().getElementType();
-  if (!element.isF16() && !element.isBF16())
-    return op.emitOpError() << "expected operands of f16 or bf16 for strategy "
-                               "wgmma, but got "
+  if (!isOfBytes() &&
+      (getSchedule().hasTotals() || getSchedule().hasTensorCopies()))
+    return op.emitOpError() << "expected operands of 8 bits for 'totals' and "
+                               "'copy_a = tensor', but got "
                             << element;
-  if (failed(verifyPanelledRows(op, chip, typeOfA())))
+  if (isOfBytes() && failed(verifyBytes()))
+    return failure();
+  return verifyPanelledRows(op, chip, typeOfA());
+}
+
+LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
+  if (!element.isF16() && !element.isBF16() && !element.isInteger(8) &&
+      !isa<Float8E4M3FNType>(element))
+    return op.emitOpError() << "expected operands of f16, bf16, i8 or f8E4M3FN "
+                               "for strategy wgmma, but got "
+                            << element;
+  if (failed(verifyOperands(chip)))
     return failure();
   if (rows > ::nm::kMaxBlock)
     return op.emitOpError() << "expected at most " << ::nm::kMaxBlock
@@ -136,16 +195,19 @@ static Value castToWhole(OpBuilder &builder, Location loc, Value packed,
 
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
+  CopyWay way =
+      getSchedule().hasTensorCopies() ? CopyWay::Tensor : CopyWay::Direct;
   if (keepsAllRows())
-    return copy(CopyWay::Direct, op.getA(), typeOfA());
+    return copy(way, op.getA(), typeOfA());
   Value indices = op.getIndices();
   int64_t units = tile.k / pattern.windowRows() * pattern.n;
   if (hasProducers() && op.getPanelPacking().getPacking().unitStep(pattern) > 1)
     indices = castToWhole(builder, loc, indices, units);
-  return copy(CopyWay::Direct, op.getA(), typeOfA(), indices,
+  return copy(way, op.getA(), typeOfA(), indices,
               RowListAttr::get(builder.getContext(), op.getPattern(),
                                op.getPanelPacking(),
-                               tile.k / pattern.windowRows()));
+                               tile.k / pattern.windowRows(),
+                               /*dim=*/isOfBytes() ? 1 : 0));
 }
 
 Value WgmmaStaging::copyValues() {
@@ -173,7 +235,9 @@ void WgmmaStaging::emit() {
   SmallVector<Value> operands = {a, values, getOneIndex(),
                                  castOutput(builder, op, tile)};
   Value group = GroupOp::create(builder, loc, tokens);
-  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/true, group);
+  // Bulk and tensor copies write through wgmma's own proxy.
+  AwaitOp::create(builder, loc, SyncScope::Block,
+                  /*async_proxy=*/!getSchedule().hasTensorCopies(), group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setPatternAttr(PatternAttr::get(

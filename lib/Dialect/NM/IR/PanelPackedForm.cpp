@@ -53,10 +53,17 @@ PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected elements of f32 for terms, but got "
                        << element;
   }
-  if (getTileRows() != 0 && element && !element.isF16() && !element.isBF16())
-    return emitError() << "expected elements of f16 or bf16 for tile_rows, but "
-                          "got "
-                       << element;
+  if (getTileRows() == 0 || !element)
+    return success();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() > 16)
+    return emitError()
+           << "expected elements of 8 or 16 bits for tile_rows, but "
+              "got "
+           << element;
+  constexpr int64_t kRows = ::nm::PanelPacking::kByteInstructionRows;
+  if (element.getIntOrFloatBitWidth() == 8 && getTileRows() % kRows != 0)
+    return emitError() << "expected tile_rows of a multiple of " << kRows
+                       << " for elements of 8 bits, but got " << getTileRows();
   return success();
 }
 

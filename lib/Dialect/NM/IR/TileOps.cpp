@@ -26,10 +26,13 @@ void NMDialect::registerTypes() {
 
 LogicalResult RowListAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   PatternAttr pattern, PackingAttr packing,
-                                  int64_t windows) {
+                                  int64_t windows, int64_t dim) {
   // (C1).
   if (windows < 1)
     return emitError() << "expected at least one window, but got " << windows;
+  if (dim != 0 && dim != 1)
+    return emitError() << "expected a list of dimension 0 or 1, but got "
+                       << dim;
   // (C2).
   ::nm::PanelPacking lists = packing.getPacking();
   bool isList = lists.indexBits == 8 && lists.isRowWise() &&
@@ -352,8 +355,13 @@ static bool isOfTensorMap(MemRefType type) {
          });
 }
 
+/// Whether rows of so many bytes can be swizzled.
+static bool isSwizzleWidth(int64_t bytes) {
+  return bytes == 32 || bytes == 64 || bytes == 128;
+}
+
 LogicalResult TensorMapOp::verify() {
-  constexpr int64_t kMaxRank = 5, kMaxBox = 256, kSwizzledBytes = 128;
+  constexpr int64_t kMaxRank = 5, kMaxBox = 256;
   auto type = cast<MemRefType>(getTensor().getType());
   // (C1).
   if (type.getRank() > kMaxRank || !isOfTensorMap(type))
@@ -369,41 +377,51 @@ LogicalResult TensorMapOp::verify() {
                          << " sizes of a box in 1.." << kMaxBox << ", but got ["
                          << getBox() << "]";
   int64_t bytes = getBox().back() * type.getElementTypeBitWidth() / 8;
-  if (getSwizzled() ? bytes != kSwizzledBytes : bytes % kBulkUnitBytes != 0)
-    return emitOpError() << "expected rows of a box to take "
-                         << (getSwizzled() ? "" : "a multiple of ")
-                         << (getSwizzled() ? kSwizzledBytes : kBulkUnitBytes)
-                         << " bytes, but got " << bytes;
+  if (getSwizzled() && !isSwizzleWidth(bytes))
+    return emitOpError() << "expected rows of a swizzled box to take 32, 64 or "
+                            "128 bytes, but got "
+                         << bytes;
+  if (bytes % kBulkUnitBytes != 0)
+    return emitOpError() << "expected rows of a box to take a multiple of "
+                         << kBulkUnitBytes << " bytes, but got " << bytes;
   return success();
 }
 
-/// Whether `type` is of panels of 128 bytes, whose 16-byte words are XORed with
-/// the number of the row, as tensor copies and wgmma have it.
+/// Whether `type` is of panels of 128 bytes, or fewer, whose 16-byte words are
+/// XORed with the number of the row, as tensor copies and wgmma have it.
 static bool isSwizzledPanels(MemRefType type) {
-  constexpr int64_t kPanelBytes = 128, kWords = 8;
   auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
   if (!tile || type.getRank() != 2 || elementBytes == 0)
     return false;
-  int64_t columns = kPanelBytes / elementBytes;
+  int64_t columns = tile.getStrides()[0], bytes = columns * elementBytes;
   ::nm::TileLayout layout = tile.getLayout();
   bool hasOrder =
       llvm::any_of(layout.order, [](const std::vector<int64_t> &bits) {
         return !bits.empty();
       });
-  if (hasOrder || layout.xors.size() != 1 || tile.getStrides()[0] != columns ||
+  if (hasOrder ||
       (layout.panelColumns != columns && type.getDimSize(1) != columns))
     return false;
-  const ::nm::BitXor &bits = layout.xors.front();
+  // Words of 16 bytes are not swizzled.
+  if (bytes == kBulkUnitBytes)
+    return layout.xors.empty();
+  if (!isSwizzleWidth(bytes) || layout.xors.size() != 1)
+    return false;
+  // The rows of 128 bytes have a number.
   int64_t wordBits = llvm::Log2_64(kBulkUnitBytes / elementBytes);
+  const ::nm::BitXor &bits = layout.xors.front();
   return bits.dim == 1 && bits.bit == wordBits && bits.fromDim == 0 &&
-         bits.fromBit == 0 && bits.count == llvm::Log2_64(kWords);
+         bits.fromBit == llvm::Log2_64(128 / bytes) &&
+         bits.count == llvm::Log2_64(bytes / kBulkUnitBytes);
 }
 
 static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
                                       MemRefType destination) {
   int64_t rank = source.getRank();
-  if (rank != destination.getRank() || !fitsInto(source, destination, 0, rank))
+  // Of units, the destination has those that are listed.
+  int64_t whole = op.getRows() ? 1 : rank;
+  if (rank != destination.getRank() || !fitsInto(source, destination, 0, whole))
     return op.emitOpError()
            << "expected a source that is no larger than its destination, but "
               "got "
@@ -414,7 +432,7 @@ static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
            << kBulkUnitBytes << " bytes apart, but got " << source;
   if (!isContiguous(destination) && !isSwizzledPanels(destination))
     return op.emitOpError() << "expected a contiguous destination, or one of "
-                               "swizzled panels of 128 bytes, but got "
+                               "swizzled panels, but got "
                             << destination;
   return verifyIsBulk(op);
 }
@@ -484,6 +502,25 @@ static LogicalResult verifyPart(CopyOp op, MemRefType source,
   return success();
 }
 
+/// (C4).
+static LogicalResult verifyListed(CopyOp op, MemRefType destination) {
+  if (!op.getRows() || op.getWay() == CopyWay::Direct)
+    return success();
+  RowListAttr list = op.getRowListAttr();
+  if (op.getWay() != CopyWay::Tensor || list.getDim() != 1)
+    return op.emitOpError() << "expected listed rows to be copied 'direct'";
+  auto tile = dyn_cast<TileLayoutAttr>(destination.getLayout());
+  int64_t columns = tile && tile.getPanelColumns() != 0
+                        ? tile.getPanelColumns()
+                        : destination.getShape().back(),
+          rows = list.getPattern().getBk();
+  if (destination.getRank() == 2 && rows % columns == 0)
+    return success();
+  return op.emitOpError() << "expected listed units of " << rows
+                          << " rows to be whole panels, but got "
+                          << destination;
+}
+
 LogicalResult CopyOp::verify() {
   MemRefType source = getBufferType(getSource()),
              destination = getBufferType(getDestination());
@@ -500,10 +537,7 @@ LogicalResult CopyOp::verify() {
     return emitOpError() << "expected source and destination of one rank, but "
                             "got "
                          << source << " and " << destination;
-  // (C4).
-  if (getRows() && getWay() != CopyWay::Direct)
-    return emitOpError() << "expected listed rows to be copied 'direct'";
-  return success();
+  return verifyListed(*this, destination);
 }
 
 LogicalResult LoadTileOp::verify() {

@@ -90,7 +90,8 @@ LogicalResult WgmmaScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> producers, std::optional<int64_t> blocks,
-    std::optional<int64_t> groupM, PackingAttr packing) {
+    std::optional<int64_t> groupM, std::optional<CopyWay> copyA,
+    std::optional<bool>, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
     return failure();
@@ -100,14 +101,18 @@ LogicalResult WgmmaScheduleAttr::verify(
     return emitError() << "expected a packing with index_bits = 8 and without "
                           "col_info or chunks, but got "
                        << packing;
+  // (C6).
+  if (copyA && *copyA != CopyWay::Direct && *copyA != CopyWay::Tensor)
+    return emitError() << "expected copy_a to be direct or tensor, but got "
+                       << stringifyCopyWay(*copyA);
   // (C5).
   return verifyRoles(emitError, producers, blocks, groupM);
 }
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
-  // Those of a tile of terms, which is waited for, and what they are added to.
-  if (getPacking() && getPacking().getTerms() > 1) {
+  // Those of a tile, which is waited for, and what they are added to.
+  if (hasTotals() || (getPacking() && getPacking().getTerms() > 1)) {
     tiling.sumsOfElement = 2;
     tiling.productsUnderWay = 0;
   }
@@ -148,6 +153,12 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   if (countProducers() == 0 && getTiling().groupM != 1)
     return emitError() << "expected producers for 'group_m', but got none";
+  // (C6).
+  if ((hasTotals() || hasTensorCopies()) &&
+      (countProducers() == 0 || getPacking().getTerms() > 1))
+    return emitError() << "expected producers, and no terms, for 'totals' and "
+                          "'copy_a = tensor', but got "
+                       << *this;
   return success();
 }
 

@@ -181,8 +181,8 @@ func.func @tensor_map_c2_sizes(%a: memref<4x64xf16>) {
 // -----
 
 func.func @tensor_map_c2_row(%a: memref<4x64xf16>) {
-  // expected-error @+1 {{expected rows of a box to take 128 bytes, but got 64}}
-  %map = nm.tensor_map %a box [4, 32] swizzled : memref<4x64xf16> -> vector<16xi64>
+  // expected-error @+1 {{expected rows of a swizzled box to take 32, 64 or 128 bytes, but got 16}}
+  %map = nm.tensor_map %a box [4, 8] swizzled : memref<4x64xf16> -> vector<16xi64>
   return
 }
 
@@ -210,7 +210,7 @@ func.func @copy_c2_tensor_columns(%a: memref<4x8xf16, strided<[64, 2]>>) {
 // The words of a row are XORed with bits 1 to 3 of its number, not 0 to 2.
 func.func @copy_c2_tensor_swizzle(%a: memref<64x64xf16>) {
   %to = memref.alloc() : memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:1 for 3]>, #gpu.address_space<workgroup>>
-  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels of 128 bytes, but got}}
+  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels, but got}}
   %t = nm.copy <tensor> %a to %to : memref<64x64xf16> to memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:1 for 3]>, #gpu.address_space<workgroup>> -> !nm.token
   return
 }

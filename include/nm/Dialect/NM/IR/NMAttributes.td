@@ -109,6 +109,7 @@ def NM_PackingAttr
     Strategy wgmma copies weights to shared memory a tile at a time. With
     `tile_rows` they are stored as its instructions read them there: tiles of so
     many rows, each filled up to a multiple of 16, with the 128-byte swizzle;
+    those of 8 bits contiguous along k, without one.
     include/nm/Format/PackedForm.h has the layout. Where bk divides `tile_rows`,
     the last tile's indices are filled up with zeros, too.
 
@@ -125,8 +126,8 @@ def NM_PackingAttr
     * (C4) col_info is 0, for indices without lists, or a multiple of panel, with
       index_bits = 8 and neither chunks nor index_rows, and R < M.
     * (C5) tile_rows is 0, for rows in their order, or at most 65536, for
-      elements of 16 bits in panels of a multiple of 64 columns without chunks,
-      index_rows or col_info.
+      elements of 16 bits, or a multiple of 32 for those of 8, in panels of a
+      multiple of 64 columns without chunks, index_rows or col_info.
     * (C6) terms is 1, 2 or 3; with more than one, tile_rows is not 0, and
       weights are f32 before they are packed and bf16 behind.
 

@@ -394,6 +394,16 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     more than 24 576 kept rows keeps its precision in parts of k of at most 8192
     each, as the cost model has them.
 
+    Operands of 8 bits, i8 with sums of i32 and f8E4M3FN with sums of f32, are
+    contiguous along k, for the instructions transpose none: of a row-major A,
+    each block copies the units of each row that its columns keep, which are
+    multiples of 16 rows of k, and weights stand in tiles of columns. They come
+    with producers. `copy_a` is how these copy A: `direct`, by `cp.async`, or
+    `tensor`, by one tensor copy for each unit, which one thread starts and rows
+    at multiples of 16 bytes allow. With `totals = true` the tensor cores make
+    the sums of a tile, which the CUDA cores add to totals of f32: those of f8
+    are else cut off after 13 bits of mantissa or so.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
       none, multiples of 64, with m at most 256.
@@ -406,18 +416,24 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` are 1 to 65536. `blocks` comes with producers, and on an op so
       does `group_m` > 1.
+    * (C6) `copy_a` is `direct` or `tensor`. On an op, `tensor`, `totals = true`
+      and operands of 8 bits come with producers, and without terms.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               producers = 4, blocks = 132, group_m = 4,
               packing = <panel = 128, index_bits = 8, tile_rows = 64>>
+    #nm.wgmma<block = [512, 64, 128], warpgroup = [256, 64], stages = 3,
+              producers = 4, blocks = 132, copy_a = tensor, totals = true,
+              packing = <panel = 64, index_bits = 8, tile_rows = 128>>
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               packing = <panel = 128, index_bits = 8>>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_OptionalPacking:$packing);
+                        NM_Count:$group_m, NM_Case<"CopyWay">:$copy_a,
+                        NM_Choice:$totals, NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -426,6 +442,10 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::nm::Pattern &pattern) const;
     int64_t countProducers() const { return getProducers().value_or(0); }
+    bool hasTotals() const { return getTotals().value_or(false); }
+    bool hasTensorCopies() const {
+      return getCopyA().value_or(CopyWay::Direct) == CopyWay::Tensor;
+    }
   }];
 }
 

@@ -9,7 +9,8 @@ def NM_TensorMapOp : NM_Op<"tensor_map", [Pure]> {
     On the host, at each launch: the 128 bytes that the driver's
     `cuTensorMapEncodeTiled` makes, for tensor copies of boxes of `tensor` (PTX
     ISA, "Tensor-map"). `box` has a size for each dimension. With `swizzled`,
-    rows of boxes are 128 bytes in panels that are swizzled as `nm.copy` says.
+    rows of boxes are 32, 64 or 128 bytes in panels that are swizzled as
+    `nm.copy` says.
     What a box has outside of the tensor is zero. `nm-encode-tensor-maps` makes
     calls of it.
 
@@ -17,7 +18,7 @@ def NM_TensorMapOp : NM_Op<"tensor_map", [Pure]> {
     * (C1) the tensor has 1 to 5 dimensions, and its last stride is 1; other
       strides that are known are multiples of 16 bytes.
     * (C2) `box` has as many sizes, each 1 to 256, of which the last takes a
-      multiple of 16 bytes, and 128 with `swizzled`.
+      multiple of 16 bytes, and 32, 64 or 128 with `swizzled`.
 
     ```mlir
     %map = nm.tensor_map %a box [256, 64] swizzled : memref<?x4096xf16> -> vector<16xi64>

@@ -99,10 +99,11 @@ def NM_RowListAttr : NM_Attr<"RowList", "row_list"> {
     Of `windows` windows of weights of `pattern`, in which `packing` has lists
     of the rows that some columns use (`col_info`), a copy takes just the rows
     of A that the lists name, in their order. Without `col_info` the indices of
-    a panel are the list: they name the rows that its columns keep.
+    a panel are the list: they name the rows that its columns keep. What is
+    listed stands along dimension `dim` of the tile that is copied to.
 
     Constraints:
-    * (C1) windows >= 1.
+    * (C1) windows >= 1, and `dim` is 0 or 1.
     * (C2) `packing` fits `pattern`. It has `col_info`, or bytes for indices,
       one for each unit row of a panel, without chunks.
 
@@ -114,7 +115,8 @@ def NM_RowListAttr : NM_Attr<"RowList", "row_list"> {
   }];
   let parameters = (ins "::mlir::nm::PatternAttr":$pattern,
                         "::mlir::nm::PackingAttr":$packing,
-                        "int64_t":$windows);
+                        "int64_t":$windows,
+                        DefaultValuedParameter<"int64_t", "0">:$dim);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -284,8 +286,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       source may be smaller: its last index is then copied for those behind it.
     * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
-      another or to panels of 128 bytes with their swizzle. A tensor map, which
-      the host makes (`nm.tensor_map`), says where the rows are.
+      another or to panels of 16, 32, 64 or 128 bytes with their swizzle. A
+      tensor map, which the host makes (`nm.tensor_map`), says where the rows
+      are.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
@@ -305,10 +308,12 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       `tensor` has a token, no `condition`, and sizes of the source that are
       those of the destination, smaller or unknown. The source's last stride is 1, and its others, where they are known, are
       multiples of 16 bytes. The destination is contiguous, or its layout is
-      that of panels of 128 bytes, XORed as wgmma reads them, and no more.
+      that of panels of 16, 32, 64 or 128 bytes, XORed as wgmma reads them, and
+      no more.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
-    * (C4) `rows` go `direct`.
+    * (C4) `rows` go `direct`, or `tensor` where the list is of dimension 1:
+      units of as many bytes as a panel has, or a multiple.
 
     ```mlir
     %t = nm.copy <direct> %a to %slot : memref<16x128xf32, strided<[256, 1], offset: ?>>

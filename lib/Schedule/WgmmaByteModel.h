@@ -1,0 +1,17 @@
+//===- WgmmaByteModel.h - Strategy wgmma for operands of 8 bits -*- C++ -*-===//
+
+#ifndef NM_LIB_SCHEDULE_WGMMABYTEMODEL_H
+#define NM_LIB_SCHEDULE_WGMMABYTEMODEL_H
+
+#include "nm/Schedule/WgmmaModel.h"
+
+namespace nm {
+
+/// The best schedule for operands of 8 bits by estimate, or why there is none.
+/// The chip has wgmma, and units a multiple of 64 columns.
+Result<WgmmaSchedule> selectWgmmaByteSchedule(const GpuProduct &product,
+                                              const GpuChip &chip);
+
+} // namespace nm
+
+#endif // NM_LIB_SCHEDULE_WGMMABYTEMODEL_H
