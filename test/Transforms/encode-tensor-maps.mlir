@@ -25,4 +25,22 @@ func.func @map(%a: memref<?x4096xf16, strided<[4096, 1], offset: ?>>) -> vector<
   return %map : vector<16xi64>
 }
 
+// Rows of boxes of 64 bytes are swizzled, those of 16 are not.
+// CHECK-LABEL: func.func @narrow
+// CHECK: llvm.mlir.constant(0 : i32) : i32
+// CHECK: llvm.mlir.constant(0 : i32) : i32
+// CHECK-NEXT: %[[SWIZZLE:.*]] = llvm.mlir.constant(2 : i32) : i32
+// CHECK-NEXT: llvm.mlir.constant(3 : i32) : i32
+// CHECK: llvm.call @nmEncodeTensorMap({{.*}}, %[[SWIZZLE]], %{{[^ ]*}}, %{{[^ ]*}}) :
+// CHECK: llvm.mlir.constant(0 : i32) : i32
+// CHECK: llvm.mlir.constant(0 : i32) : i32
+// CHECK-NEXT: %[[NONE:.*]] = llvm.mlir.constant(0 : i32) : i32
+// CHECK-NEXT: llvm.mlir.constant(3 : i32) : i32
+// CHECK: llvm.call @nmEncodeTensorMap({{.*}}, %[[NONE]], %{{[^ ]*}}, %{{[^ ]*}}) :
+func.func @narrow(%a: memref<128x4096xi8>) -> (vector<16xi64>, vector<16xi64>) {
+  %map = nm.tensor_map %a box [128, 64] swizzled : memref<128x4096xi8> -> vector<16xi64>
+  %other = nm.tensor_map %a box [128, 16] : memref<128x4096xi8> -> vector<16xi64>
+  return %map, %other : vector<16xi64>, vector<16xi64>
+}
+
 func.func private @taken()

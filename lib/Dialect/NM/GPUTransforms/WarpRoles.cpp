@@ -19,10 +19,11 @@ using namespace mlir::nm;
 /// Registers that a consumer has at most; setmaxnreg takes multiples of the
 /// step.
 static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
-/// Of a producer, one of units of rows, whose addresses differ by constants,
-/// one that only starts bulk copies, and what a consumer needs beside its sums.
-static constexpr int64_t kProducerRegisters = 88, kUnitProducerRegisters = 40,
-                         kBulkProducerRegisters = 40, kOtherRegisters = 80;
+/// Of a producer, one of units of rows, whose addresses differ by constants, one
+/// that only starts bulk copies or whose consumers have two sums of each
+/// element, and what a consumer needs beside its sums.
+static constexpr int64_t kProducerRegisters = 88, kUnitProducerRegisters = 56,
+                         kLeastProducerRegisters = 40, kOtherRegisters = 80;
 
 namespace {
 /// How registers are shared out.
@@ -118,9 +119,9 @@ RoleRegisters RoleSplit::shareRegisters() {
   bool areBulk =
       llvm::all_of(tile.copies, [](CopyOp copy) { return copy.isBulk(); });
   bool areOfUnits = tile.product.getValuesType().getElementTypeBitWidth() == 8;
-  int64_t ofProducer = areBulk      ? kBulkProducerRegisters
-                       : areOfUnits ? kUnitProducerRegisters
-                                    : kProducerRegisters;
+  int64_t ofProducer = areOfUnits ? kUnitProducerRegisters : kProducerRegisters;
+  if (areBulk || (areOfUnits && tiling.sumsOfElement > 1))
+    ofProducer = kLeastProducerRegisters;
   int64_t rest = (share * tiling.threads - producers * ofProducer) / consumers;
   return {ofProducer, std::min(kMaxConsumerRegisters,
                                rest / kRegisterStep * kRegisterStep)};

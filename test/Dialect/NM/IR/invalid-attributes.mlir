@@ -364,6 +364,11 @@ func.func private @wgmma_c2_stages() attributes {s = #nm.wgmma<stages = 2>}
 
 // -----
 
+// expected-error @+1 {{expected copy_a to be direct or tensor, but got elements}}
+func.func private @wgmma_c6_copy() attributes {s = #nm.wgmma<copy_a = elements>}
+
+// -----
+
 // expected-error @+1 {{expected a packing with index_bits = 8 and without col_info or chunks, but got #nm.packing<panel = 64, index_bits = 5>}}
 func.func private @wgmma_c3_packing() attributes {s = #nm.wgmma<packing = <panel = 64, index_bits = 5>>}
 

@@ -468,6 +468,15 @@ func.func @packing_c5_panel(%a: tensor<8x32xf16>, %v: tensor<2x16x32xf16>, %i: t
 
 // -----
 
+func.func @packing_c5_bytes(%a: tensor<8x128xi8>, %v: tensor<1x96x64xi8>, %i: tensor<1x4x1xi8>, %c: tensor<8x64xi32>) -> tensor<8x64xi32> {
+  // expected-error @+1 {{expected tile_rows of a multiple of 32 for elements of 8 bits, but got 48}}
+  %r = nm.spmm <2:4, block = 16x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 48>
+    ins(%a, %v, %i : tensor<8x128xi8>, tensor<1x96x64xi8>, tensor<1x4x1xi8>) outs(%c : tensor<8x64xi32>) -> tensor<8x64xi32>
+  return %r : tensor<8x64xi32>
+}
+
+// -----
+
 func.func @packing_c5_type(%a: tensor<8x32xf32>, %v: tensor<1x16x64xf32>, %i: tensor<1x8x1xi8>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> {
   // expected-error @+1 {{expected elements of 8 or 16 bits for tile_rows, but got 'f32'}}
   %r = nm.spmm <8:32, block = 1x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 8>

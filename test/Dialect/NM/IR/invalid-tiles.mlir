@@ -79,6 +79,21 @@ func.func private @no_windows() attributes {nm.test = #nm.row_list<pattern = <3:
 
 // -----
 
+// expected-error @+1 {{expected a list of dimension 0 or 1, but got 2}}
+func.func private @no_such_dim() attributes {nm.test = #nm.row_list<pattern = <3:32, block = 1x32>, packing = <panel = 32, index_bits = 8, col_info = 128>, windows = 1, dim = 2>}
+
+// -----
+
+// Tensor copies take panels of whole units.
+func.func @units_of_parts_of_panels(%a: memref<64x256xi8>, %l: memref<1x4x1xi8>) {
+  %to = memref.alloc() : memref<64x128xi8, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:4 with 0:1 for 2]>, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected listed units of 32 rows to be whole panels, but got}}
+  %t = nm.copy <tensor> %a to %to rows %l <pattern = <4:8, block = 32x64>, packing = <panel = 64, index_bits = 8>, windows = 1, dim = 1> : memref<1x4x1xi8> : memref<64x256xi8> to memref<64x128xi8, #nm.tile_layout<[64, 1], panels = [64, 4096], xor = [1:4 with 0:1 for 2]>, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
 // nm.slot (C1)
 
 func.func @slot(%ring: memref<2x8xf32, #gpu.address_space<workgroup>>, %i: index) {

@@ -1,0 +1,122 @@
+// Weights of i8 and f8 in units of rows that columns share, with scales of rows
+// and columns, and results of each type. Tiles are whole windows or, in the last,
+// units of one; rows of A go by cp.async and by tensor copies.
+
+// DEFINE: %{function} =
+// DEFINE: %{schedule} =
+// DEFINE: %{run} = nm-run %s --target=sim:sm_90a --random --check --function=%{function} --compile-options="schedule=%{schedule}"
+
+// CHECK: check: result 0 of @{{.*}}: passed
+
+// REDEFINE: %{schedule} = wgmma
+// REDEFINE: %{function} = to_f16
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = to_i8
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = to_f8
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = f8_to_bf16
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = f8_to_f8
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{schedule} = wgmma<copy_a=tensor>
+// REDEFINE: %{function} = to_f16
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = to_i8
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = to_f8
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = f8_to_bf16
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = f8_to_f8
+// RUN: %{run} | FileCheck %s
+
+#m = affine_map<(m, n) -> (m)>
+#n = affine_map<(m, n) -> (n)>
+#mn = affine_map<(m, n) -> (m, n)>
+
+func.func @to_f16(%a: tensor<37x400xi8>, %b: tensor<400x100xi8, #nm.encoding<2:4, block = 16x64>>, %r: tensor<37xf32>, %s: tensor<100xf32>) -> tensor<37x100xf16> {
+  %zero = arith.constant 0 : i32
+  %small = arith.constant 0.0009765625 : f32
+  %e = tensor.empty() : tensor<37x100xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<37x100xi32>) -> tensor<37x100xi32>
+  %p = linalg.matmul ins(%a, %b : tensor<37x400xi8>, tensor<400x100xi8, #nm.encoding<2:4, block = 16x64>>) outs(%f : tensor<37x100xi32>) -> tensor<37x100xi32>
+  %o = tensor.empty() : tensor<37x100xf16>
+  %q = linalg.generic {indexing_maps = [#mn, #m, #n, #mn], iterator_types = ["parallel", "parallel"]} ins(%p, %r, %s : tensor<37x100xi32>, tensor<37xf32>, tensor<100xf32>) outs(%o : tensor<37x100xf16>) {
+  ^bb0(%x: i32, %y: f32, %z: f32, %w: f16):
+    %1 = arith.sitofp %x : i32 to f32
+    %2 = arith.mulf %1, %y : f32
+    %3 = arith.mulf %2, %z : f32
+    %4 = arith.mulf %3, %small : f32
+    %5 = arith.truncf %4 : f32 to f16
+    linalg.yield %5 : f16
+  } -> tensor<37x100xf16>
+  return %q : tensor<37x100xf16>
+}
+
+func.func @to_i8(%a: tensor<70x400xi8>, %b: tensor<400x130xi8, #nm.encoding<1:4, block = 32x64>>, %s: tensor<130xf32>) -> tensor<70x130xi8> {
+  %zero = arith.constant 0 : i32
+  %least = arith.constant -128.0 : f32
+  %most = arith.constant 127.0 : f32
+  %e = tensor.empty() : tensor<70x130xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<70x130xi32>) -> tensor<70x130xi32>
+  %p = linalg.matmul ins(%a, %b : tensor<70x400xi8>, tensor<400x130xi8, #nm.encoding<1:4, block = 32x64>>) outs(%f : tensor<70x130xi32>) -> tensor<70x130xi32>
+  %o = tensor.empty() : tensor<70x130xi8>
+  %q = linalg.generic {indexing_maps = [#mn, #n, #mn], iterator_types = ["parallel", "parallel"]} ins(%p, %s : tensor<70x130xi32>, tensor<130xf32>) outs(%o : tensor<70x130xi8>) {
+  ^bb0(%x: i32, %z: f32, %w: i8):
+    %1 = arith.sitofp %x : i32 to f32
+    %2 = arith.mulf %1, %z : f32
+    %3 = arith.maximumf %2, %least : f32
+    %4 = arith.minimumf %3, %most : f32
+    %5 = arith.fptosi %4 : f32 to i8
+    linalg.yield %5 : i8
+  } -> tensor<70x130xi8>
+  return %q : tensor<70x130xi8>
+}
+
+func.func @to_f8(%a: tensor<37x400xi8>, %b: tensor<400x100xi8, #nm.encoding<2:4, block = 16x64>>) -> tensor<37x100xf8E4M3FN> {
+  %zero = arith.constant 0 : i32
+  %small = arith.constant 0.125 : f32
+  %e = tensor.empty() : tensor<37x100xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<37x100xi32>) -> tensor<37x100xi32>
+  %p = linalg.matmul ins(%a, %b : tensor<37x400xi8>, tensor<400x100xi8, #nm.encoding<2:4, block = 16x64>>) outs(%f : tensor<37x100xi32>) -> tensor<37x100xi32>
+  %o = tensor.empty() : tensor<37x100xf8E4M3FN>
+  %q = linalg.generic {indexing_maps = [#mn, #mn], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<37x100xi32>) outs(%o : tensor<37x100xf8E4M3FN>) {
+  ^bb0(%x: i32, %w: f8E4M3FN):
+    %1 = arith.sitofp %x : i32 to f32
+    %2 = arith.mulf %1, %small : f32
+    %3 = arith.truncf %2 : f32 to f8E4M3FN
+    linalg.yield %3 : f8E4M3FN
+  } -> tensor<37x100xf8E4M3FN>
+  return %q : tensor<37x100xf8E4M3FN>
+}
+
+func.func @f8_to_bf16(%a: tensor<37x400xf8E4M3FN>, %b: tensor<400x100xf8E4M3FN, #nm.encoding<2:4, block = 16x64>>, %r: tensor<37xf32>, %s: tensor<100xf32>) -> tensor<37x100xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<37x100xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<37x100xf32>) -> tensor<37x100xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<37x400xf8E4M3FN>, tensor<400x100xf8E4M3FN, #nm.encoding<2:4, block = 16x64>>) outs(%f : tensor<37x100xf32>) -> tensor<37x100xf32>
+  %o = tensor.empty() : tensor<37x100xbf16>
+  %q = linalg.generic {indexing_maps = [#mn, #m, #n, #mn], iterator_types = ["parallel", "parallel"]} ins(%p, %r, %s : tensor<37x100xf32>, tensor<37xf32>, tensor<100xf32>) outs(%o : tensor<37x100xbf16>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %w: bf16):
+    %2 = arith.mulf %x, %y : f32
+    %3 = arith.mulf %2, %z : f32
+    %4 = arith.truncf %3 : f32 to bf16
+    linalg.yield %4 : bf16
+  } -> tensor<37x100xbf16>
+  return %q : tensor<37x100xbf16>
+}
+
+func.func @f8_to_f8(%a: tensor<130x1040xf8E4M3FN>, %b: tensor<1040x100xf8E4M3FN, #nm.encoding<3:8, block = 64x64>>) -> tensor<130x100xf8E4M3FN> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<130x100xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<130x100xf32>) -> tensor<130x100xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<130x1040xf8E4M3FN>, tensor<1040x100xf8E4M3FN, #nm.encoding<3:8, block = 64x64>>) outs(%f : tensor<130x100xf32>) -> tensor<130x100xf32>
+  %o = tensor.empty() : tensor<130x100xf8E4M3FN>
+  %q = linalg.generic {indexing_maps = [#mn, #mn], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<130x100xf32>) outs(%o : tensor<130x100xf8E4M3FN>) {
+  ^bb0(%x: f32, %w: f8E4M3FN):
+    %1 = arith.truncf %x : f32 to f8E4M3FN
+    linalg.yield %1 : f8E4M3FN
+  } -> tensor<130x100xf8E4M3FN>
+  return %q : tensor<130x100xf8E4M3FN>
+}

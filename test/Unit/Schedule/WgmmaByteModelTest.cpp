@@ -1,0 +1,108 @@
+//===- WgmmaByteModelTest.cpp - Strategy wgmma for operands of 8 bits -----===//
+
+#include "nm/Schedule/WgmmaModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace nm;
+
+namespace {
+
+GpuProduct makeProduct(Pattern pattern, ElementType type, int64_t m = 4096) {
+  GpuProduct product;
+  product.pattern = pattern;
+  product.m = m;
+  product.n = product.k = 4096;
+  product.type = type;
+  product.outputType =
+      type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
+  return product;
+}
+
+Result<WgmmaSchedule> select(const GpuProduct &product) {
+  return selectWgmmaSchedule(product, *GpuChip::get("sm_90a"));
+}
+
+std::string whyNot(const GpuProduct &product) {
+  Result<WgmmaSchedule> found = select(product);
+  return found ? "" : found.error().message;
+}
+
+TEST(WgmmaByteModel, TellsUnitsThatAreTiles) {
+  Pattern pattern{8, 32, 64, 64};
+  EXPECT_TRUE(gathersByteUnits(pattern, 64));
+  EXPECT_TRUE(gathersByteUnits(pattern, 128));
+  // Three units do not go into eight.
+  EXPECT_FALSE(gathersByteUnits(pattern, 192));
+  // Parts of a unit do.
+  EXPECT_TRUE(gathersByteUnits(pattern, 32));
+  EXPECT_FALSE(gathersByteUnits(pattern, 96));
+  // Units of all rows are no list.
+  EXPECT_FALSE(gathersByteUnits({1, 1, 64, 64}, 64));
+}
+
+// Tiles have whole instructions, of whole windows or of units that go into one,
+// and their stages fit.
+TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
+  for (ElementType type : {ElementType::I8, ElementType::F8E4M3})
+    for (int64_t bk : {16, 32, 64, 128, 256})
+      for (int64_t n : {1, 2, 4, 8, 16})
+        for (int64_t m : {1, 64, 200, 1024, 4096}) {
+          Pattern pattern{n, 32, bk, 64};
+          Result<WgmmaSchedule> found = select(makeProduct(pattern, type, m));
+          ASSERT_TRUE(found) << pattern.str();
+          int64_t rows = found->packing.tileRows;
+          EXPECT_EQ(rows % 32, 0) << pattern.str();
+          if (found->blockK < pattern.windowRows()) {
+            EXPECT_EQ(found->blockK, rows);
+            EXPECT_TRUE(gathersByteUnits(pattern, rows)) << pattern.str();
+          } else {
+            EXPECT_EQ(found->blockK / pattern.windowRows() * pattern.keptRows(),
+                      rows);
+          }
+          EXPECT_GE(found->stages, 3);
+          EXPECT_LE(found->sharedBytes, 232448);
+          EXPECT_EQ(found->producers, 4);
+          EXPECT_EQ(found->totals, type == ElementType::F8E4M3);
+          EXPECT_GE(found->microseconds, found->tensorFloor);
+        }
+}
+
+// Twice the rate of f16, and half of the bytes.
+TEST(WgmmaByteModel, IsFasterThanF16) {
+  GpuProduct halves = makeProduct({8, 32, 64, 64}, ElementType::F16);
+  halves.outputType = ElementType::F16;
+  halves.isKMajor = true;
+  Result<WgmmaSchedule> ofHalves = select(halves),
+                        ofBytes = select(
+                            makeProduct({8, 32, 64, 64}, ElementType::I8));
+  ASSERT_TRUE(ofHalves && ofBytes);
+  EXPECT_LT(ofBytes->microseconds, 0.8 * ofHalves->microseconds);
+}
+
+TEST(WgmmaByteModel, SaysWhyNot) {
+  GpuProduct product = makeProduct({8, 32, 64, 64}, ElementType::I8);
+  EXPECT_EQ(whyNot(product), "");
+  product.isKMajor = true;
+  EXPECT_EQ(whyNot(product),
+            "strategy wgmma cannot transpose a k-major A of i8");
+  product.isKMajor = false;
+  product.k = 4094;
+  EXPECT_EQ(whyNot(product),
+            "strategy wgmma copies rows of A at multiples of 4 bytes");
+  product.strideOfA = 4096;
+  EXPECT_EQ(whyNot(product), "");
+  product = makeProduct({8, 32, 24, 64}, ElementType::F8E4M3);
+  EXPECT_EQ(whyNot(product), "strategy wgmma copies units of a multiple of 16 "
+                             "rows of f8E4M3FN, but blocks have 24");
+  product.pattern = {3, 8, 48, 64};
+  EXPECT_EQ(whyNot(product),
+            "strategy wgmma has no tile of a multiple of 32 kept rows of 3:8, "
+            "block = 48x64, at most 256");
+  product.pattern = {8, 32, 64, 32};
+  EXPECT_EQ(whyNot(product),
+            "strategy wgmma needs 64 columns that keep the same rows, but "
+            "blocks have 32");
+}
+
+} // namespace
