@@ -19,8 +19,8 @@ using namespace mlir::nm;
 /// Registers that a consumer has at most; setmaxnreg takes multiples of the
 /// step.
 static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
-/// Of a producer, one of units of rows, whose addresses differ by constants, one
-/// that only starts bulk copies or whose consumers have two sums of each
+/// Of a producer, one of units of rows, whose addresses differ by constants,
+/// one that only starts bulk copies or whose consumers have two sums of each
 /// element, and what a consumer needs beside its sums.
 static constexpr int64_t kProducerRegisters = 88, kUnitProducerRegisters = 56,
                          kLeastProducerRegisters = 40, kOtherRegisters = 80;
