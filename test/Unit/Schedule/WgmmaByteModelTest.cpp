@@ -68,6 +68,56 @@ TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
         }
 }
 
+/// What an H200 took (nm-bench of i8 and f8E4M3FN with results of i32 and f32,
+/// 2026-11-23), by the tiles that the model chooses.
+TEST(WgmmaByteModel, TakesAsLongAsMeasured) {
+  struct {
+    ElementType type;
+    int64_t m, n, k, kept, bk;
+    double microseconds;
+  } measured[] = {{ElementType::I8, 4096, 4096, 4096, 16, 64, 78.0},
+                  {ElementType::I8, 4096, 4096, 4096, 8, 64, 46.1},
+                  {ElementType::I8, 4096, 4096, 4096, 4, 64, 31.9},
+                  {ElementType::I8, 1024, 4096, 4096, 16, 64, 21.2},
+                  {ElementType::I8, 1024, 4096, 4096, 8, 64, 13.3},
+                  {ElementType::I8, 1024, 4096, 4096, 4, 64, 9.5},
+                  {ElementType::I8, 4096, 11008, 4096, 16, 64, 198.6},
+                  {ElementType::I8, 4096, 11008, 4096, 8, 64, 117.3},
+                  {ElementType::I8, 4096, 4096, 11008, 16, 64, 216.6},
+                  {ElementType::I8, 4096, 4096, 11008, 8, 64, 120.2},
+                  {ElementType::I8, 4096, 4096, 4096, 16, 16, 200.1},
+                  {ElementType::I8, 4096, 4096, 4096, 8, 16, 123.4},
+                  {ElementType::I8, 4096, 4096, 4096, 4, 16, 71.7},
+                  {ElementType::I8, 1024, 4096, 4096, 8, 16, 32.4},
+                  {ElementType::F8E4M3, 4096, 4096, 4096, 16, 64, 77.4},
+                  {ElementType::F8E4M3, 4096, 4096, 4096, 4, 64, 32.8},
+                  {ElementType::F8E4M3, 1024, 4096, 4096, 8, 64, 13.3},
+                  {ElementType::F8E4M3, 4096, 11008, 4096, 8, 64, 123.4}};
+  for (const auto &each : measured) {
+    GpuProduct product =
+        makeProduct({each.kept, 32, each.bk, 64}, each.type, each.m);
+    product.n = each.n;
+    product.k = each.k;
+    Result<WgmmaSchedule> found = select(product);
+    ASSERT_TRUE(found);
+    EXPECT_NEAR(found->microseconds / each.microseconds, 1, 0.12)
+        << each.m << " " << each.n << " " << each.k << " " << each.kept << " "
+        << each.bk << ": " << found->microseconds << " by " << found->blockM
+        << "x" << found->blockN << "x" << found->packing.tileRows;
+  }
+}
+
+// One thread starts the copies of few rows, and threads those of many.
+TEST(WgmmaByteModel, ChoosesTensorCopies) {
+  Pattern pattern{8, 32, 64, 64};
+  EXPECT_TRUE(select(makeProduct(pattern, ElementType::I8, 64))->tensorCopies);
+  EXPECT_FALSE(
+      select(makeProduct(pattern, ElementType::I8, 1024))->tensorCopies);
+  GpuProduct product = makeProduct(pattern, ElementType::I8, 64);
+  product.k = 4100;
+  EXPECT_FALSE(select(product)->tensorCopies);
+}
+
 // Twice the rate of f16, and half of the bytes.
 TEST(WgmmaByteModel, IsFasterThanF16) {
   GpuProduct halves = makeProduct({8, 32, 64, 64}, ElementType::F16);
