@@ -203,9 +203,9 @@ static constexpr GroupKind kKinds[] = {
     {"wgmma-terms-split-k", "wgmma", "split_k = 3", ElementType::F32, 60, 32,
      false, 0, false, false, false, true},
     {"wgmma-i8", "wgmma", "", ElementType::I8, 300, 1024, false, 0, false,
-     false, false, false, true, false, true},
+     false, false, false, false, false, true},
     {"wgmma-f8", "wgmma", "", ElementType::F8E4M3, 300, 1024, false, 0, false,
-     false, false, false, true, false, true},
+     false, false, false, false, false, true},
     {"wgmma-i8-tensor-copies", "wgmma", "copy_a = tensor", ElementType::I8, 300,
      1024, false, 0, false, false, false, false, false, true, true},
     {"wgmma-f8-tensor-copies", "wgmma", "copy_a = tensor, blocks = 3",
@@ -460,6 +460,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   bool isCopiedBefore = elementSize(kind.type) == 2 && random.chance(0.4);
   if (kind.copiesRows && !isCopiedBefore)
     limitToCopiedRows(drawn);
+  // Rows of whole words, of any number.
+  if (kind.gathersUnits)
+    drawn.k = (drawn.k + 3) / 4 * 4;
   drawLoops(drawn, random);
   // Tensor cores transpose no bytes.
   if ((kind.isSparseOperand || kind.gathersUnits) &&

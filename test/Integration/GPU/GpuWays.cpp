@@ -243,6 +243,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: bytes, tensor copies",
       "wgmma: bytes, column-major C",
       "wgmma: bytes, epilogue",
+      "wgmma: bytes, unknown m",
       "wgmma: terms, row-major A",
       "wgmma: terms, column-major A",
       "wgmma: terms, column-major C",

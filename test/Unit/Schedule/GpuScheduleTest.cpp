@@ -452,6 +452,18 @@ TEST(CublasModel, TakesLongerOfUnalignedOperands) {
   EXPECT_NEAR(estimateCublas(product, chip), 73, 15);
 }
 
+// By our own calls on an H200, of weights that they have packed.
+TEST(CublasModel, EstimatesI8) {
+  for (auto [m, n, microseconds] :
+       {std::tuple(64, 4096, 8.4), std::tuple(256, 4096, 18.3),
+        std::tuple(1024, 4096, 35.9), std::tuple(4096, 4096, 88.0),
+        std::tuple(4096, 11008, 222.4)}) {
+    GpuProduct product{{1, 1}, m, n, 4096, ElementType::I8, ElementType::I32};
+    double estimate = estimateCublas(product, *GpuChip::get("sm_90"));
+    EXPECT_NEAR(estimate / microseconds, 1, 0.2) << m << " " << n;
+  }
+}
+
 // On an H200, which has the type; chips of compute capability 8.0 lack it.
 TEST(CublasModel, EstimatesF8) {
   for (auto [m, n, k, microseconds] :
