@@ -69,9 +69,8 @@ static double tensorRatio(const GpuChip &chip) {
 static constexpr double kF8Ratio = 1.87;
 /// The same of i8 whose weights have the k of each column side by side, by the
 /// fastest algorithm, which our calls take; and what comes before and behind,
-/// of few rows and of more.
-static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4,
-                        kI8StartMicroseconds = 10;
+/// of few rows.
+static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4;
 static constexpr int64_t kI8FewRows = 64;
 
 static bool hasF8(const GpuChip &chip) {
@@ -118,7 +117,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
                                                  : kTensorFewRowsMicroseconds));
   if (m > kVectorRows && product.type == ElementType::I8)
     return std::max(multiply, memory) +
-           (m > kI8FewRows ? kI8StartMicroseconds : kI8FewRowsMicroseconds);
+           (m > kI8FewRows ? kStartMicroseconds : kI8FewRowsMicroseconds);
   return std::max(multiply, memory) +
          (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
 }
