@@ -8,7 +8,7 @@
 
 // CHECK: check: result 0 of @{{.*}}: passed
 
-// REDEFINE: %{schedule} = wgmma
+// REDEFINE: %{schedule} = wgmma<copy_a=direct>
 // REDEFINE: %{function} = to_f16
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = to_i8

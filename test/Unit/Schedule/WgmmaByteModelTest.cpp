@@ -6,9 +6,8 @@
 
 using namespace nm;
 
-namespace {
-
-GpuProduct makeProduct(Pattern pattern, ElementType type, int64_t m = 4096) {
+static GpuProduct makeProduct(Pattern pattern, ElementType type,
+                              int64_t m = 4096) {
   GpuProduct product;
   product.pattern = pattern;
   product.m = m;
@@ -19,11 +18,11 @@ GpuProduct makeProduct(Pattern pattern, ElementType type, int64_t m = 4096) {
   return product;
 }
 
-Result<WgmmaSchedule> select(const GpuProduct &product) {
+static Result<WgmmaSchedule> select(const GpuProduct &product) {
   return selectWgmmaSchedule(product, *GpuChip::get("sm_90a"));
 }
 
-std::string whyNot(const GpuProduct &product) {
+static std::string whyNot(const GpuProduct &product) {
   Result<WgmmaSchedule> found = select(product);
   return found ? "" : found.error().message;
 }
@@ -154,5 +153,3 @@ TEST(WgmmaByteModel, SaysWhyNot) {
             "strategy wgmma needs 64 columns that keep the same rows, but "
             "blocks have 32");
 }
-
-} // namespace

@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file
 
 func.func @k_major(%a: memref<2048x64xi8>, %v: memref<1x128x64xi8>, %i: memref<1x2x1xi8>, %c: memref<64x64xi32>) {
   scf.forall (%m, %n) in (1, 1) {
