@@ -117,18 +117,24 @@ std::string BenchCase::moduleText() const {
                          : "";
   std::string b = tensorText({shape.k, shape.n}, type,
                              "#nm.encoding<" + pattern.str() + ">");
-  std::string c = tensorText(shape.rowsOf(shape.n), resultType());
-  std::string element(elementName(resultType()));
-  std::string zero = isFloat(resultType()) ? "0.0" : "0";
-  return "func.func @product(%a: " + a + ", %b: " + b + ") -> " + c +
+  // Products of narrow types are of their own type or of the sums'.
+  bool isCast = resultType() != type && resultType() != sumType();
+  ElementType made = isCast ? sumType() : resultType();
+  std::string c = tensorText(shape.rowsOf(shape.n), made);
+  std::string result = tensorText(shape.rowsOf(shape.n), resultType());
+  std::string element(elementName(made));
+  std::string zero = isFloat(made) ? "0.0" : "0";
+  return "func.func @product(%a: " + a + ", %b: " + b + ") -> " + result +
          " {\n"
          "  %zero = arith.constant " +
          zero + " : " + element + "\n  %empty = tensor.empty() : " + c +
          "\n  %init = linalg.fill ins(%zero : " + element +
          ") outs(%empty : " + c + ") -> " + c + "\n  %c = linalg." +
          (shape.m == 1 ? "vecmat" : "matmul") + maps + " ins(%a, %b : " + a +
-         ", " + b + ") outs(%init : " + c + ") -> " + c +
-         "\n  return %c : " + c + "\n}\n";
+         ", " + b + ") outs(%init : " + c + ") -> " + c + "\n" +
+         (isCast ? "  %r = arith.truncf %c : " + c + " to " + result + "\n"
+                 : "") +
+         "  return %" + (isCast ? "r" : "c") + " : " + result + "\n}\n";
 }
 
 std::vector<BenchCase> nm::crossCases(const std::vector<ProductShape> &shapes,

@@ -53,8 +53,9 @@ struct BenchCase {
 
   /// The element type of C: that which products are summed in, unless chosen.
   ElementType resultType() const {
-    if (givenResult)
-      return *givenResult;
+    return givenResult.value_or(sumType());
+  }
+  ElementType sumType() const {
     return type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
   }
   /// Multiplications and additions with kept weights, those of padding

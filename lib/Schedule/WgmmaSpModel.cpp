@@ -74,13 +74,16 @@ static constexpr int64_t kBarrierBytes = 256;
 
 /// Bytes that rows of A which tensor copies take start at a multiple of.
 static constexpr int64_t kTensorBytes = 16;
-/// With producers, of operands of 16 bits: their warps, and the warpgroups that
+/// With producers: their warps, and the warpgroups that
 /// leave registers for sums; stages, of which a power of two is told apart in
 /// the fewest instructions (4096 cubed of 2:4 takes 146 us with five, 136 with
 /// four); and columns of a row of tiles from which on it is better cut, so that
 /// blocks that run at once share weights as well.
 static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
                          kLongRow = 64, kTilesAtOnceM = 4;
+/// Registers of a thread that multiplies. With totals of 192 x 64, which leave
+/// 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x 64 79.
+static constexpr int64_t kRoleRegisters = 232;
 /// Bytes that a multiprocessor receives by tensor copies in such a clock, and
 /// stores while the next tile arrives; and clocks until a copy arrives.
 /// Measured on an H200 at 2:4 with m of 64 to 8192, n and k of 4096 to 11008.
@@ -159,7 +162,12 @@ private:
     return schedule.blockM / schedule.warpM *
            (schedule.blockN / schedule.warpN);
   }
+  int64_t sumsOfThread() const {
+    return schedule.warpM * schedule.warpN / kWarpgroupThreads *
+           (hasTotals(product) ? 2 : 1);
+  }
   double multiplyClocks() const;
+  double addClocks() const;
   double copyClocks() const;
   double tileClocks(int64_t blocks) const;
 
@@ -185,8 +193,6 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
 }
 
 bool Candidate::exists() const {
-  int64_t sums = schedule.warpM * schedule.warpN / kWarpgroupThreads *
-                 (hasTotals(product) ? 2 : 1);
   int64_t registers = kRegisters / (together * groups() * kWarpgroupThreads);
   int64_t others = together == 1 ? kLeastRegisters : kUsualRegisters;
   // Sums leave through shared memory, with some padding.
@@ -195,7 +201,8 @@ bool Candidate::exists() const {
   auto isLarge = [](int64_t block, int64_t size) {
     return block > kColumns && block >= 2 * size;
   };
-  return schedule.stages >= kMinStages && sums + others <= registers &&
+  return schedule.stages >= kMinStages &&
+         sumsOfThread() + others <= registers &&
          together * (sumBytes + kReservedShared) <=
              chip.sharedPerMultiprocessor &&
          !isLarge(schedule.blockM, product.rows()) &&
@@ -214,9 +221,13 @@ static bool isAligned(const GpuProduct &product) {
 
 bool Candidate::setProducers() {
   // Of unknown rows, too few may be in the last tile; see below.
-  if (sparseBytes(product) != kMmaBytes || product.m == GpuProduct::kUnknown ||
+  // Bulk copies take whole tiles of packed weights.
+  bool isWhole = schedule.blockK == SparseOperand::kStepRows ||
+                 product.k % schedule.blockK == 0;
+  if (!isWhole || product.m == GpuProduct::kUnknown ||
       strideBytes(product) % kTensorBytes != 0 || together > 1 ||
-      groups() > kMaxRoleGroups)
+      groups() > kMaxRoleGroups ||
+      sumsOfThread() + kUsualRegisters > kRoleRegisters)
     return false;
   schedule.splitK = schedule.clusterK = 1;
   schedule.stages =
@@ -237,7 +248,7 @@ void Candidate::estimateRoles() {
       double(tileBytes() - activationBytes()) / kRoleIngress +
       double(activationBytes()) /
           (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
-  double multiplied = multiplyClocks();
+  double multiplied = multiplyClocks() + addClocks();
   if (!product.isKMajor && schedule.blockM == kRowMajorTile &&
       schedule.blockN == kRowMajorTile && turns == 1)
     multiplied *= kRowMajorShare;
@@ -271,6 +282,13 @@ double Candidate::multiplyClocks() const {
                                  bytes / kSharedBytesPerClock);
 }
 
+/// Of a tile, what adds its sums to totals.
+double Candidate::addClocks() const {
+  if (!hasTotals(product))
+    return 0;
+  return kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
+}
+
 /// Of a tile; narrow copies take as long as wide ones.
 double Candidate::copyClocks() const {
   double narrow =
@@ -286,10 +304,7 @@ double Candidate::copyClocks() const {
 /// one is multiplied, so that copies run two stages less ahead than there are.
 double Candidate::tileClocks(int64_t blocks) const {
   double wait = kLatency / double(schedule.stages - 2);
-  double multiplied = multiplyClocks();
-  if (hasTotals(product))
-    multiplied +=
-        kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
+  double multiplied = multiplyClocks() + addClocks();
   return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
 }
 

@@ -43,9 +43,8 @@ class WgmmaSpExpansion : public WarpgroupExpansion {
 public:
   WgmmaSpExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getWarpgroup(op), SparseTypes(op).sum),
-        isKMajor(op.getTransposeA()), types(op),
-        form(types.form(SparseOperand::Order::Wgmma)), terms(countTerms(op)),
-        hasTotals(promotes(op)) {}
+        isKMajor(op.getTransposeA()), addsToTotals(hasTotals(op)), types(op),
+        form(types.form(SparseOperand::Order::Wgmma)), terms(countTerms(op)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
@@ -54,11 +53,9 @@ public:
                             ArrayRef<Value> sums) override;
   SmallVector<Value> complete(OpBuilder &builder, Location loc,
                               ArrayRef<Value> sums) override;
-  /// The step before, whose registers of metadata must be others, may be the
-  /// last of the tile before.
-  int64_t countTurnsAtOnce() const override {
-    return steps() == 1 && !hasTotals ? 2 : 1;
-  }
+  /// The products of the tile before may be under way, whose registers of
+  /// metadata must be others.
+  int64_t countTurnsAtOnce() const override { return addsToTotals ? 1 : 2; }
   SmallVector<Value> recompute(OpBuilder &builder, RecomputeFromOp op,
                                ArrayRef<Value> sums) override;
 
@@ -68,11 +65,6 @@ private:
   }
   static int64_t countTerms(SpMMOp op) {
     return cast<SparseProductOpInterface>(*op).countTerms();
-  }
-  /// Whether a tile has sums of its own, which are added to others.
-  static bool promotes(SpMMOp op) {
-    SparseTypes types(op);
-    return countTerms(op) > 1 || (types.bits() == 8 && types.sum.isF32());
   }
   int64_t steps() const { return tile.k / kStepRows; }
   /// Of the values of 64 columns and a step, or of a term of each.
@@ -96,11 +88,12 @@ private:
 
   /// Whether A's tile is [k x m].
   bool isKMajor;
+  /// Whether each tile's sums are.
+  bool addsToTotals;
   SparseTypes types;
   SparseOperand form;
   /// Of each element.
   int64_t terms;
-  bool hasTotals;
 };
 } // namespace
 
@@ -114,7 +107,7 @@ LogicalResult WgmmaSpExpansion::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, getWarpgroup(op), promotes(op) ? 2 : 1);
+  return verifySums(op, tile, getWarpgroup(op), hasTotals(op) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.
@@ -253,7 +246,7 @@ void WgmmaSpExpansion::multiplyStep(ThreadEmitter &emitter, Value weights,
 
 SmallVector<Value> WgmmaSpExpansion::begin(OpBuilder &builder, Location loc) {
   SmallVector<Value> blocks = WarpgroupExpansion::begin(builder, loc);
-  if (!hasTotals)
+  if (!addsToTotals)
     return blocks;
   ThreadEmitter emitter{builder, loc};
   return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
@@ -263,7 +256,7 @@ SmallVector<Value> WgmmaSpExpansion::begin(OpBuilder &builder, Location loc) {
 SmallVector<Value> WgmmaSpExpansion::complete(OpBuilder &builder, Location loc,
                                               ArrayRef<Value> sums) {
   // Those of each tile are.
-  if (hasTotals)
+  if (addsToTotals)
     return SmallVector<Value>(sums);
   return WarpgroupExpansion::complete(builder, loc, sums);
 }
@@ -303,21 +296,21 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
                                             ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  if (hasTotals)
+  if (addsToTotals)
     return expandPromoted(emitter, op, sums);
   Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
   // Operands that are released at once must have been read.
   bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
+  // All of the tile, for instructions that begin when they can.
+  SmallVector<SmallVector<Value>> words;
+  for (int64_t step = 0; step < steps(); ++step)
+    words.push_back(loadWords(emitter, op, step));
   SmallVector<Value> result(sums);
-  for (int64_t step = 0; step < steps(); ++step) {
-    SmallVector<Value> words = loadWords(emitter, op, step);
-    NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
-    multiplyStep(emitter, weights, a, step, words, result);
-    NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
-    bool isLast = step + 1 == steps();
-    NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(),
-                                       isLast && isReleased ? 0 : 1);
-  }
+  NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
+  for (int64_t step = 0; step < steps(); ++step)
+    multiplyStep(emitter, weights, a, step, words[step], result);
+  NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
   return result;
 }
 

@@ -68,19 +68,19 @@ uint64_t Staging::countBytes() const {
 LogicalResult Staging::verifyBulkCopies() {
   if (!hasProducers())
     return success();
-  constexpr int64_t kUnitBytes = 16, kBits = 16;
+  constexpr int64_t kUnitBytes = 16;
   Type element = op.getValuesType().getElementType();
-  if (element.getIntOrFloatBitWidth() != kBits)
-    return op.emitOpError() << "expected elements of " << kBits
-                            << " bits, with producers, but got " << element;
   int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
   if (width * element.getIntOrFloatBitWidth() / 8 != kUnitBytes)
     return op.emitOpError()
            << "expected rows of A at multiples of " << kUnitBytes
            << " bytes, with producers, but got " << op.getA().getType();
-  // The last of several parts of k may have tiles without any weights.
+  // The last of several parts of k may have tiles without any weights, and the
+  // last tile fewer steps than others: behind them are those of other columns,
+  // and none at the end.
+  bool hasSteps = tile.k != ::nm::SparseOperand::kStepRows;
   if (op.getValuesType().isDynamicDim(1) &&
-      op.getScheduleAttr().getTiling().splitK != 1)
+      (hasSteps || op.getScheduleAttr().getTiling().splitK != 1))
     return op.emitOpError() << "expected parts of k of whole tiles of "
                             << tile.k << " rows, with producers";
   return success();

@@ -34,6 +34,14 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
   return diagnostic << "condensed ones";
 }
 
+bool mlir::nm::hasTotals(SpMMOp op) {
+  Type element = op.getAType().getElementType();
+  bool isByte =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  return isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) &&
+         (isByte || cast<SparseProductOpInterface>(*op).countTerms() > 1);
+}
+
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {
   int64_t terms = cast<SparseProductOpInterface>(*op).countTerms();
   SmallVector<int64_t> shape = {terms * tile.m, tile.k};

@@ -4,6 +4,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/BlockOrder.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -109,8 +110,9 @@ int64_t RoleSplit::countTrips() {
 RoleRegisters RoleSplit::shareRegisters() {
   int64_t producers = tiling.producerWarps * kWarpSize,
           consumers = tiling.threads - producers;
-  int64_t sums =
-      tiling.block[0] * tiling.block[1] / consumers * tiling.sumsOfElement;
+  auto matrix = dyn_cast<SpMMOp>(*tile.product);
+  int64_t sums = tiling.block[0] * tiling.block[1] / consumers *
+                 (matrix && hasTotals(matrix) ? 2 : tiling.sumsOfElement);
   // What every thread starts with.
   int64_t share =
       ::nm::kRegisters / tiling.threads / kRegisterStep * kRegisterStep;

@@ -7,9 +7,6 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Of an element that producers copy.
-static constexpr int64_t kProducedBytes = 2;
-
 namespace {
 class WgmmaSpStrategy : public SparseOperandStrategy<WgmmaSpScheduleAttr> {
 public:
@@ -18,12 +15,6 @@ public:
     auto given = cast_if_present<WgmmaSpScheduleAttr>(request.given);
     ::nm::ElementType type = request.product.type;
     bool isF32 = type == ::nm::ElementType::F32;
-    // Before tiles of other types are refused for their k.
-    if (given && given.countProducers() != 0 && !isF32 &&
-        ::nm::elementSize(type) != kProducedBytes)
-      return ::nm::Error{"strategy wgmma_sp expected elements of 16 bits, with "
-                         "producers, but got " +
-                         std::string(::nm::elementName(type))};
     ::nm::Result<ScheduleChoice> chosen =
         SparseOperandStrategy::choose(request);
     if (chosen && isF32 && !given && ::nm::isLongSumOfTerms(request.product) &&

@@ -162,9 +162,6 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   return success();
 }
 
-/// Rows of k of a step of packed weights.
-static constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
-
 LogicalResult WgmmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
@@ -175,6 +172,10 @@ LogicalResult WgmmaSpScheduleAttr::verify(
   if (terms && (*terms < 2 || *terms > ::nm::kMaxTerms))
     return emitError() << "expected 2 or " << ::nm::kMaxTerms
                        << " terms, but got " << *terms;
+  if (constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
+      terms && !block.empty() && block[2] != kStepRows)
+    return emitError() << "expected k of the block to be " << kStepRows
+                       << ", with terms, but got " << block[2];
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
                               terms ? kMinTermStages : kMinWgmmaStages)) ||
       failed(verifyPart(emitError, "warpgroup", block, warpgroup,
@@ -190,9 +191,6 @@ LogicalResult WgmmaSpScheduleAttr::verify(
       return emitError() << "expected producers for 'group_m', but got none";
     return success();
   }
-  if (!block.empty() && block[2] != kStepRows)
-    return emitError() << "expected k of the block to be " << kStepRows
-                       << ", with producers, but got " << block[2];
   if (clusterK.value_or(1) != 1)
     return emitError() << "expected a cluster_k of 1, with producers, but got "
                        << *clusterK;

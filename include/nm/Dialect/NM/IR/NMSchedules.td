@@ -489,10 +489,10 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
     * (C4) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` are 1 to 65536. `blocks` and `group_m` > 1 come with producers;
-      with these, k of `block` is 64 and cluster_k is 1. On an op, elements
-      then have 16 bits, and rows of A start at multiples of 16 bytes.
+      with these, cluster_k is 1. On an op, rows of A then start at multiples of
+      16 bytes, and where k of `block` is not 64, it divides the product's k.
     * (C5) `terms` is 2 or 3, or left out. On an op, it comes with producers, for
-      operands of f32; stages may then be 2.
+      operands of f32; stages may then be 2, and k of `block` is 64.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
