@@ -22,6 +22,10 @@ using namespace mlir::nm;
 
 /// The most rows of a box.
 static constexpr int64_t kMaxBoxRows = 256;
+/// The most where boxes behind a tensor's end are left out. Of 2:4 in f16, 777
+/// rows of 4096x4096 take 58 us on an H200 with one box, most of whose rows are
+/// filled with zeros.
+static constexpr int64_t kMaxOpenBoxRows = 64;
 
 static MemRefType typeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType());
@@ -145,8 +149,12 @@ private:
   LogicalResult findBoxes();
   void loadEntries();
   Value getColumn(int64_t column);
+  int64_t boxesAlong(int64_t dim);
+  Value countOpenBoxes();
+  Value countCopiedBytes();
   void copyParts(Value slot);
   void copyBoxes(Value slot);
+  void copyBox(Value slot, int64_t row, int64_t column);
   /// The place in the block, which is one in its cluster, too; PTX before 8.6
   /// wants that.
   Value inCluster(Value address);
@@ -164,6 +172,8 @@ private:
   int64_t boxRows = 1, boxColumns = 1;
   /// Of listed units: the first column of the source that each box is of.
   SmallVector<Value> columns;
+  /// How many boxes along the dimension that is not filled up the tensor has.
+  Value openBoxes;
 };
 } // namespace
 
@@ -236,7 +246,9 @@ LogicalResult BulkCopy::findBoxes() {
   bool isSwizzled = tile && !tile.getXors().empty();
   boxColumns = tile ? tile.getStrides()[0] : type.getShape().back();
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  boxRows = rows <= kMaxBoxRows ? rows : std::gcd(rows, kMaxBoxRows);
+  int64_t mostRows =
+      op.getUnfilled() == 0 && rows > 1 ? kMaxOpenBoxRows : kMaxBoxRows;
+  boxRows = rows <= mostRows ? rows : std::gcd(rows, mostRows);
   SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
   box[place->dims.back()] = boxColumns;
   if (place->dims.size() == 2)
@@ -272,32 +284,80 @@ Value BulkCopy::getColumn(int64_t column) {
                          : emitter.toIndex(columns[column / boxColumns]);
 }
 
-void BulkCopy::copyBoxes(Value slot) {
+/// Of the destination.
+int64_t BulkCopy::boxesAlong(int64_t dim) {
+  ArrayRef<int64_t> shape = typeOf(op.getDestination()).getShape();
+  bool isColumns = dim + 1 == int64_t(shape.size());
+  return shape[dim] / (isColumns ? boxColumns : boxRows);
+}
+
+/// Those along the dimension that is not filled up, which the tensor has at
+/// least one place of: all of them where nothing has been in the slot yet.
+Value BulkCopy::countOpenBoxes() {
+  int64_t dim = *op.getUnfilled(), ofTensor = place->dims[dim];
+  bool isColumns = dim + 1 == typeOf(op.getDestination()).getRank();
+  Value size = rewriter.createOrFold<memref::DimOp>(emitter.loc, place->tensor,
+                                                    ofTensor);
+  Value rest =
+      arith::SubIOp::create(rewriter, emitter.loc, size, place->at[ofTensor]);
+  Value boxes = arith::CeilDivUIOp::create(
+      rewriter, emitter.loc, rest,
+      emitter.index(isColumns ? boxColumns : boxRows));
+  Value all = emitter.index(boxesAlong(dim));
+  int64_t slots = signal.getRing().getType().getStages();
+  return arith::SelectOp::create(
+      rewriter, emitter.loc,
+      emitter.less(signal.getStep(), emitter.index(slots)), all,
+      emitter.least(boxes, all));
+}
+
+/// Bytes that arrive.
+Value BulkCopy::countCopiedBytes() {
+  if (!openBoxes)
+    return emitter.i32(countBytes());
+  int64_t ofBox = countBytes() / boxesAlong(*op.getUnfilled());
+  return emitter.toI32(emitter.mul(openBoxes, ofBox));
+}
+
+void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  int64_t columns = type.getShape().back();
+  SmallVector<Value> at = place->at;
+  at[place->dims.back()] =
+      emitter.add(at[place->dims.back()], getColumn(column));
+  if (row != 0)
+    at[place->dims.front()] = emitter.add(at[place->dims.front()], row);
+  // The innermost dimension first.
+  SmallVector<Value> coordinates;
+  for (Value coordinate : llvm::reverse(at))
+    coordinates.push_back(emitter.toI32(coordinate));
   Value address = TensorMapAddressOp::create(
       rewriter, emitter.loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
       map);
-  for (int64_t column = 0; column < columns; column += boxColumns)
+  int64_t offset =
+      (column * rows + row * boxColumns) * getElementBytes(op.getSource());
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      rewriter, emitter.loc, inCluster(emitter.add(slot, offset)), address,
+      coordinates, barrier, /*im2colOffsets=*/ValueRange(),
+      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+void BulkCopy::copyBoxes(Value slot) {
+  MemRefType type = typeOf(op.getDestination());
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  bool areColumnsOpen = openBoxes && *op.getUnfilled() + 1 ==
+                                         typeOf(op.getDestination()).getRank();
+  for (int64_t column = 0; column < type.getShape().back();
+       column += boxColumns)
     for (int64_t row = 0; row < rows; row += boxRows) {
-      SmallVector<Value> at = place->at;
-      at[place->dims.back()] =
-          emitter.add(at[place->dims.back()], getColumn(column));
-      if (row != 0)
-        at[place->dims.front()] = emitter.add(at[place->dims.front()], row);
-      // The innermost dimension first.
-      SmallVector<Value> coordinates;
-      for (Value coordinate : llvm::reverse(at))
-        coordinates.push_back(emitter.toI32(coordinate));
-      int64_t offset =
-          (column * rows + row * boxColumns) * getElementBytes(op.getSource());
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          rewriter, emitter.loc, inCluster(emitter.add(slot, offset)), address,
-          coordinates, barrier, /*im2colOffsets=*/ValueRange(),
-          /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-          /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+      int64_t number = areColumnsOpen ? column / boxColumns : row / boxRows;
+      if (!openBoxes || number == 0)
+        copyBox(slot, row, column);
+      else
+        emitter.onlyIf(emitter.less(emitter.index(number), openBoxes),
+                       [&] { copyBox(slot, row, column); });
     }
 }
 
@@ -313,9 +373,11 @@ LogicalResult BulkCopy::expand() {
   emitter.onlyIf(isStarter(), [&] {
     barrier = barriers.getPointer(rewriter, emitter.loc, signal.getRing(),
                                   signal.getStep());
+    if (op.getUnfilled())
+      openBoxes = countOpenBoxes();
     NVVM::MBarrierArriveExpectTxOp::create(
-        rewriter, emitter.loc, /*res=*/Type(), barrier,
-        emitter.i32(countBytes()), NVVM::MemScopeKind::CTA, /*relaxed=*/false,
+        rewriter, emitter.loc, /*res=*/Type(), barrier, countCopiedBytes(),
+        NVVM::MemScopeKind::CTA, /*relaxed=*/false,
         /*predicate=*/Value());
     if (isTensor)
       copyBoxes(slot);

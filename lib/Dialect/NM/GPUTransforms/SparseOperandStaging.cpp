@@ -48,6 +48,7 @@ private:
   }
 
   Value toWholeSteps(Value weights);
+  Value copyTensorOfA(OperandCopies &copies);
 
   OpBuilder &builder;
   Location loc;
@@ -99,6 +100,15 @@ Value Staging::toWholeSteps(Value weights) {
   return memref::CastOp::create(builder, loc, whole, weights);
 }
 
+/// Rows of A behind the last one are multiplied to sums that are not stored.
+Value Staging::copyTensorOfA(OperandCopies &copies) {
+  int64_t rows = op.getTransposeA() ? 1 : 0;
+  std::optional<int64_t> unfilled;
+  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(rows))
+    unfilled = rows;
+  return copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA(), unfilled);
+}
+
 void Staging::emit() {
   builder.setInsertionPoint(op);
   OperandCopies copies(builder, loc);
@@ -109,8 +119,8 @@ void Staging::emit() {
                : copies.copyToNew(source, type);
   };
   // A first: what is swizzled stands at multiples of 1024 bytes.
-  Value a = isBulk ? copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA())
-                   : copies.copyToNew(op.getA(), typeOfA());
+  Value a =
+      isBulk ? copyTensorOfA(copies) : copies.copyToNew(op.getA(), typeOfA());
   Value values = copy(op.getValues(), typeOfValues());
   Value indices = options.hasMetadata
                       ? copy(op.getIndices(), typeOfMetadata())

@@ -103,10 +103,13 @@ Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
   return buffer;
 }
 
-Value OperandCopies::bulkCopyToNew(CopyWay way, Value source, MemRefType type) {
+Value OperandCopies::bulkCopyToNew(CopyWay way, Value source, MemRefType type,
+                                   std::optional<int64_t> unfilled) {
   Value buffer = memref::AllocOp::create(builder, loc, type);
-  tokens.push_back(
-      CopyOp::create(builder, loc, way, source, buffer).getToken());
+  auto copy = CopyOp::create(builder, loc, way, source, buffer);
+  if (unfilled)
+    copy.setUnfilled(unfilled);
+  tokens.push_back(copy.getToken());
   return buffer;
 }
 

@@ -50,7 +50,8 @@ public:
   void copy(Value source, Value buffer, bool transpose = false,
             const std::optional<RowsOfTile> &rows = {});
   /// Copies `source` to a new buffer by bulk or tensor copies.
-  Value bulkCopyToNew(CopyWay way, Value source, MemRefType type);
+  Value bulkCopyToNew(CopyWay way, Value source, MemRefType type,
+                      std::optional<int64_t> unfilled = std::nullopt);
   /// The same in the way `way`, through registers.
   void copyThroughRegisters(CopyWay way, Value source, Value buffer,
                             bool transpose,

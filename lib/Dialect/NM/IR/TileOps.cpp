@@ -204,8 +204,8 @@ void CopyOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
                    : Type(TokenType::get(builder.getContext()));
   build(builder, state, token, way, source, destination, rows,
         /*condition=*/Value(), rowList,
-        part.empty() ? DenseI64ArrayAttr()
-                     : builder.getDenseI64ArrayAttr(part));
+        part.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(part),
+        /*unfilled=*/IntegerAttr());
 }
 
 void LoadTileOp::build(OpBuilder &builder, OperationState &state, CopyWay way,
@@ -537,6 +537,14 @@ LogicalResult CopyOp::verify() {
     return emitOpError() << "expected source and destination of one rank, but "
                             "got "
                          << source << " and " << destination;
+  // (C5).
+  if (std::optional<int64_t> dim = getUnfilled();
+      dim && (getWay() != CopyWay::Tensor || *dim < 0 ||
+              *dim >= destination.getRank()))
+    return emitOpError() << "expected 'unfilled' to be a dimension of a "
+                            "'tensor' copy, but got "
+                         << *dim << " of one that goes '"
+                         << stringifyCopyWay(getWay()) << "'";
   return verifyListed(*this, destination);
 }
 

@@ -288,7 +288,10 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
       another or to panels of 16, 32, 64 or 128 bytes with their swizzle. A
       tensor map, which the host makes (`nm.tensor_map`), says where the rows
-      are.
+      are. With `unfilled`, places of that dimension behind the source's end may
+      stay as a copy before has left them, for what is made of them is never
+      stored: copies take twice as long to fill a place with zeros as to fetch
+      it.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
@@ -314,6 +317,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       buffer, and there only.
     * (C4) `rows` go `direct`, or `tensor` where the list is of dimension 1:
       units of as many bytes as a panel has, or a multiple.
+    * (C5) `unfilled` is a dimension of the destination of a `tensor` copy.
 
     ```mlir
     %t = nm.copy <direct> %a to %slot : memref<16x128xf32, strided<[256, 1], offset: ?>>
@@ -327,7 +331,8 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
                        AnyMemRef:$destination, Optional<AnyMemRef>:$rows,
                        Optional<I1>:$condition,
                        OptionalAttr<NM_RowListAttr>:$row_list,
-                       OptionalAttr<DenseI64ArrayAttr>:$part);
+                       OptionalAttr<DenseI64ArrayAttr>:$part,
+                       OptionalAttr<I64Attr>:$unfilled);
   let results = (outs Optional<NM_TokenType>:$token);
   let builders = [OpBuilder<(ins
     "::mlir::nm::CopyWay":$way, "::mlir::Value":$source,
@@ -343,7 +348,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
     }
   }];
   let assemblyFormat = [{
-    $way $source `to` $destination (`part` $part^)?
+    $way $source `to` $destination (`part` $part^)? (`unfilled` $unfilled^)?
     (`rows` $rows^ $row_list `:` type($rows))? (`where` $condition^)?
     attr-dict `:` type($source) `to` type($destination) (`->` type($token)^)?
   }];
