@@ -84,23 +84,28 @@ static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
 /// Registers of a thread that multiplies. With totals of 192 x 64, which leave
 /// 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x 64 79.
 static constexpr int64_t kRoleRegisters = 232;
-/// Bytes that a multiprocessor receives by tensor copies in such a clock, and
-/// stores while the next tile arrives; and clocks until a copy arrives.
-/// Measured on an H200 at 2:4 with m of 64 to 8192, n and k of 4096 to 11008.
-static constexpr double kRoleIngress = 110, kRoleStoreRate = 48,
-                        kRoleLatency = 1400;
+/// Bytes that a multiprocessor receives by tensor copies in such a clock, that
+/// instructions get of shared memory, and that are stored while the next tile
+/// arrives; and clocks until a copy arrives. These and what follows fit, to 8
+/// %, what an H200 took at 2:4 in f16, i8 and f8 with m of 64 to 4096, n and k
+/// of 4096 to 11008 (2026-11-23).
+static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
+                        kRoleStoreRate = 48, kRoleLatency = 1400;
+/// Clocks of a tile in which the tensor cores wait: with instructions of 256
+/// rows, with those of fewer, with these of a k-major A, with those of 64 rows
+/// of bytes, and where one warpgroup adds to totals, beside which no other
+/// multiplies.
+static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
+static constexpr double kLongTileClocks = 55, kTileClocks = 85,
+                        kTurnedTileClocks = 120, kShortByteTileClocks = 200,
+                        kLoneTotalsClocks = 235;
+static constexpr double kRoleStartMicroseconds = 0.5;
 /// Bytes of A that tensor copies, and others, bring in such a clock where its
 /// rows do not start with a line of 128 bytes: of a k-major A, 1000 and 3000
 /// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
 /// where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
 static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
-/// The latter of a k-major A, and the share of its multiplications' time that
-/// tiles of 128 x 128 of a row-major one take, which no instruction transposes,
-/// where a block has one:
-/// 256 and 500 rows take 15.2 and 20.7 us k-major, and row-major 13.2 and 18.8.
-static constexpr double kTurnedRoleLatency = 1600, kRowMajorShare = 0.9;
-static constexpr int64_t kRowMajorTile = 128;
 /// How many times longer the other copies take, all of which are under
 /// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
 static constexpr double kMeasuredRaggedRows = 1.2;
@@ -114,8 +119,9 @@ static constexpr MmaTileShape kShapes[] = {
 /// The largest beside which totals have registers.
 static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
 
-/// Rows of k of a tile are those of a line of memory, or of some.
-static constexpr int64_t kMostLines = 4;
+/// Rows of k of a tile are those of a line of memory, or of some where sums are
+/// added to totals, or where warps of their own copy.
+static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
 /// Sums that a multiprocessor adds to totals in a clock, and the share of that
 /// time that no other warpgroup's products hide.
 static constexpr double kAddedSums = 128, kOpenShare = 0.5;
@@ -166,7 +172,8 @@ private:
     return schedule.warpM * schedule.warpN / kWarpgroupThreads *
            (hasTotals(product) ? 2 : 1);
   }
-  double multiplyClocks() const;
+  double multiplyClocks(double sharedBytesPerClock) const;
+  double waitClocks() const;
   double addClocks() const;
   double copyClocks() const;
   double tileClocks(int64_t blocks) const;
@@ -220,12 +227,10 @@ static bool isAligned(const GpuProduct &product) {
 }
 
 bool Candidate::setProducers() {
-  // Of unknown rows, too few may be in the last tile; see below.
   // Bulk copies take whole tiles of packed weights.
   bool isWhole = schedule.blockK == SparseOperand::kStepRows ||
                  product.k % schedule.blockK == 0;
-  if (!isWhole || product.m == GpuProduct::kUnknown ||
-      strideBytes(product) % kTensorBytes != 0 || together > 1 ||
+  if (!isWhole || strideBytes(product) % kTensorBytes != 0 || together > 1 ||
       groups() > kMaxRoleGroups ||
       sumsOfThread() + kUsualRegisters > kRoleRegisters)
     return false;
@@ -248,30 +253,34 @@ void Candidate::estimateRoles() {
       double(tileBytes() - activationBytes()) / kRoleIngress +
       double(activationBytes()) /
           (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
-  double multiplied = multiplyClocks() + addClocks();
-  if (!product.isKMajor && schedule.blockM == kRowMajorTile &&
-      schedule.blockN == kRowMajorTile && turns == 1)
-    multiplied *= kRowMajorShare;
-  double latency = product.isKMajor ? kTurnedRoleLatency : kRoleLatency;
-  double step =
-      std::max({multiplied, copied, latency / double(schedule.stages - 1)});
+  double step = std::max(
+      {multiplyClocks(kRoleSharedBytesPerClock) + addClocks() + waitClocks(),
+       copied, kRoleLatency / double(schedule.stages - 1)});
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
-  // 777 rows take 58 us where 768 and 1023 take 27 and 31: a block with less
-  // than two thirds of a tile's rows takes up to twice as long as others.
-  int64_t rest = product.rows() % schedule.blockM;
-  double slow = rest != 0 && 3 * rest < 2 * schedule.blockM ? 1 : 0;
-  double clocks = (turns + slow) * steps * step +
-                  turns * stored / kRoleStoreRate + kStartClocks;
+  double clocks = turns * (steps * step + stored / kRoleStoreRate);
   schedule.microseconds =
       std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
-      kStartMicroseconds;
+      kRoleStartMicroseconds;
+  if (product.rows() <= kFewRows)
+    schedule.microseconds *= kMeasuredFewRows;
 }
 
-/// Of a tile: the tensor cores', or shared memory's, from which instructions
-/// read both operands.
-double Candidate::multiplyClocks() const {
+/// Of a tile, in which the tensor cores wait for warps.
+double Candidate::waitClocks() const {
+  if (hasTotals(product) && groups() == 1)
+    return kLoneTotalsClocks;
+  if (schedule.warpM >= kLongInstruction)
+    return kLongTileClocks;
+  if (schedule.warpM == kShortInstruction && sparseBytes(product) == 1)
+    return kShortByteTileClocks;
+  return product.isKMajor ? kTurnedTileClocks : kTileClocks;
+}
+
+/// Of a tile: the tensor cores', or those of shared memory, from which
+/// instructions read both operands.
+double Candidate::multiplyClocks(double sharedBytesPerClock) const {
   double rows = double(schedule.warpM);
   // Whatever their elements, instructions read as many bytes as fast.
   double operations = rows * kColumns * kInstructionBytes;
@@ -279,7 +288,7 @@ double Candidate::multiplyClocks() const {
   double instructions = double(groups() * (schedule.warpN / kColumns) *
                                (rowBytes() / kInstructionBytes));
   return instructions * std::max(operations / kOperationsPerClock,
-                                 bytes / kSharedBytesPerClock);
+                                 bytes / sharedBytesPerClock);
 }
 
 /// Of a tile, what adds its sums to totals.
@@ -304,7 +313,7 @@ double Candidate::copyClocks() const {
 /// one is multiplied, so that copies run two stages less ahead than there are.
 double Candidate::tileClocks(int64_t blocks) const {
   double wait = kLatency / double(schedule.stages - 2);
-  double multiplied = multiplyClocks() + addClocks();
+  double multiplied = multiplyClocks(kSharedBytesPerClock) + addClocks();
   return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
 }
 
@@ -409,16 +418,18 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
     return selectWgmmaSpTerms(product, chip);
   std::optional<GpuSchedule> best;
   int64_t mostLines = hasTotals(product) ? kMostLines : 1;
+  int64_t mostOfProducers = std::max(mostLines, kMostProducedLines);
   std::vector<MmaTileShape> shapes(std::begin(kShapes), std::end(kShapes));
   if (hasTotals(product))
     shapes.push_back(kShapeWithTotals);
   for (const MmaTileShape &shape : shapes)
     for (int64_t together = 1; together <= kMaxBlocks; ++together)
-      for (int64_t lines = 1; lines <= mostLines; lines *= 2) {
+      for (int64_t lines = 1; lines <= mostOfProducers; lines *= 2) {
         Candidate candidate(product, chip, shape, together, lines);
         if (!candidate.exists())
           continue;
-        candidate.considerParts(best);
+        if (lines <= mostLines)
+          candidate.considerParts(best);
         candidate.considerProducers(best);
       }
   return *best;

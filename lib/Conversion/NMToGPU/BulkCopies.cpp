@@ -25,7 +25,7 @@ static constexpr int64_t kMaxBoxRows = 256;
 /// The most where boxes behind a tensor's end are left out. Of 2:4 in f16, 777
 /// rows of 4096x4096 take 58 us on an H200 with one box, most of whose rows are
 /// filled with zeros.
-static constexpr int64_t kMaxOpenBoxRows = 64;
+static constexpr int64_t kMaxOpenBoxRows = 64, kLeastBoxRows = 8;
 
 static MemRefType typeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType());
@@ -246,8 +246,14 @@ LogicalResult BulkCopy::findBoxes() {
   bool isSwizzled = tile && !tile.getXors().empty();
   boxColumns = tile ? tile.getStrides()[0] : type.getShape().back();
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  int64_t mostRows =
-      op.getUnfilled() == 0 && rows > 1 ? kMaxOpenBoxRows : kMaxBoxRows;
+  int64_t mostRows = kMaxBoxRows;
+  if (op.getUnfilled() == 0 && type.getRank() == 2) {
+    mostRows = kMaxOpenBoxRows;
+    // Of few rows, not many more.
+    int64_t ofTensor = typeOf(place->tensor).getDimSize(place->dims.front());
+    if (!ShapedType::isDynamic(ofTensor) && ofTensor < mostRows)
+      mostRows = std::max<int64_t>(kLeastBoxRows, llvm::PowerOf2Ceil(ofTensor));
+  }
   boxRows = rows <= mostRows ? rows : std::gcd(rows, mostRows);
   SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
   box[place->dims.back()] = boxColumns;
