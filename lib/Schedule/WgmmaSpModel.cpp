@@ -230,8 +230,10 @@ bool Candidate::setProducers() {
   // Bulk copies take whole tiles of packed weights.
   bool isWhole = schedule.blockK == SparseOperand::kStepRows ||
                  product.k % schedule.blockK == 0;
-  if (!isWhole || strideBytes(product) % kTensorBytes != 0 || together > 1 ||
-      groups() > kMaxRoleGroups ||
+  // Tensor copies take longest for rows that there are not.
+  bool isFull = 4 * product.rows() >= 3 * schedule.blockM;
+  if (!isWhole || !isFull || strideBytes(product) % kTensorBytes != 0 ||
+      together > 1 || groups() > kMaxRoleGroups ||
       sumsOfThread() + kUsualRegisters > kRoleRegisters)
     return false;
   schedule.splitK = schedule.clusterK = 1;
@@ -263,8 +265,6 @@ void Candidate::estimateRoles() {
       std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
       kRoleStartMicroseconds;
-  if (product.rows() <= kFewRows)
-    schedule.microseconds *= kMeasuredFewRows;
 }
 
 /// Of a tile, in which the tensor cores wait for warps.

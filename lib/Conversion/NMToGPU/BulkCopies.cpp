@@ -326,6 +326,9 @@ Value BulkCopy::countCopiedBytes() {
 }
 
 void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
+  Value address = TensorMapAddressOp::create(
+      rewriter, emitter.loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
+      map);
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
   SmallVector<Value> at = place->at;
@@ -337,9 +340,6 @@ void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
   SmallVector<Value> coordinates;
   for (Value coordinate : llvm::reverse(at))
     coordinates.push_back(emitter.toI32(coordinate));
-  Value address = TensorMapAddressOp::create(
-      rewriter, emitter.loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
-      map);
   int64_t offset =
       (column * rows + row * boxColumns) * getElementBytes(op.getSource());
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(

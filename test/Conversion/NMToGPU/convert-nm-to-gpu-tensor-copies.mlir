@@ -94,3 +94,45 @@ func.func @k_major(%a: memref<512x256xf16>, %v: memref<2x8x2048xf16>, %i: memref
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// Of 200 rows 72 are in the second block. A slot is filled up once; then boxes
+// of 64 rows are copied that A has rows of.
+// CHECK-LABEL: func.func @ragged
+// CHECK: nm.tensor_map %{{.*}} box [64, 64] swizzled : memref<200x512xf16> -> vector<16xi64>
+// CHECK: %[[REST:.*]] = arith.subi %c200, %{{.*}} : index
+// CHECK: %[[BOXES:.*]] = arith.ceildivui %[[REST]], %c64 : index
+// CHECK: %[[LEAST:.*]] = arith.minui %[[BOXES]], %c2 : index
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi ult, %{{.*}}, %c4 : index
+// CHECK: %[[COUNT:.*]] = arith.select %[[IS_FIRST]], %c2, %[[LEAST]] : index
+// CHECK: %[[BYTES:.*]] = arith.muli %[[COUNT]], %c8192 : index
+// CHECK: %[[BYTES32:.*]] = arith.index_castui %[[BYTES]] : index to i32
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %[[BYTES32]]
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
+// CHECK: %[[HAS:.*]] = arith.cmpi ugt, %[[COUNT]], %c1 : index
+// CHECK: scf.if %[[HAS]] {
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
+// CHECK-NOT: nvvm.cp.async.bulk.tensor
+func.func @ragged(%a: memref<200x512xf16>, %v: memref<2x8x2048xf16>, %i: memref<2x8x512xi8>, %c: memref<200x128xf16>) {
+  %zero = arith.constant 0.0 : f16
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  scf.forall (%m, %n) in (2, 1) {
+    %rows = affine.apply affine_map<(d0) -> (d0 * 128)>(%m)
+    %count = affine.min affine_map<(d0) -> (128, d0 * -128 + 200)>(%m)
+    %tile = memref.subview %c[%rows, 0] [%count, 128] [1, 1] : memref<200x128xf16> to memref<?x128xf16, strided<[128, 1], offset: ?>>
+    linalg.fill ins(%zero : f16) outs(%tile : memref<?x128xf16, strided<[128, 1], offset: ?>>)
+    scf.for %k = %c0 to %c512 step %c64 {
+      %step = affine.apply affine_map<(d0) -> (d0 floordiv 64)>(%k)
+      %at = memref.subview %a[%rows, %k] [%count, 64] [1, 1] : memref<200x512xf16> to memref<?x64xf16, strided<[512, 1], offset: ?>>
+      %vt = memref.subview %v[0, %step, 0] [2, 1, 2048] [1, 1, 1] : memref<2x8x2048xf16> to memref<2x1x2048xf16, strided<[16384, 2048, 1], offset: ?>>
+      %it = memref.subview %i[0, %step, 0] [2, 1, 512] [1, 1, 1] : memref<2x8x512xi8> to memref<2x1x512xi8, strided<[4096, 512, 1], offset: ?>>
+      nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 4, producers = 4>
+        ins(%at, %vt, %it : memref<?x64xf16, strided<[512, 1], offset: ?>>, memref<2x1x2048xf16, strided<[16384, 2048, 1], offset: ?>>, memref<2x1x512xi8, strided<[4096, 512, 1], offset: ?>>)
+        outs(%tile : memref<?x128xf16, strided<[128, 1], offset: ?>>)
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

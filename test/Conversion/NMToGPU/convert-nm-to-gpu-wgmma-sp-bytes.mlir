@@ -7,7 +7,6 @@
 // CHECK: %[[B:.*]] = arith.ori %{{.*}}, %c{{[0-9]+}}_i64
 // CHECK: nvvm.wgmma.fence.aligned
 // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sp.sync.aligned.m64n64k64.s32.s8.s8 {$0, {{.*}}$31}, $64, $65, $66, 0, p; }", "=r,{{.*}}=r,0,1,{{.*}},31,l,l,r" %{{.*}}, %[[B]], %[[A]], %{{.*}} :
-// CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: %[[A1:.*]] = arith.addi %[[A]], %c4_i64
 // CHECK: %[[B1:.*]] = arith.addi %[[B]], %c128_i64
 // CHECK: llvm.inline_asm {{.*}}k64.s32.s8.s8 {{.*}} %[[B1]], %[[A1]], %{{.*}} :

@@ -100,11 +100,13 @@ Value Staging::toWholeSteps(Value weights) {
   return memref::CastOp::create(builder, loc, whole, weights);
 }
 
-/// Rows of A behind the last one are multiplied to sums that are not stored.
+/// Rows of A behind the last one are multiplied to sums that are not stored;
+/// but those of terms that are not finite are made again.
 Value Staging::copyTensorOfA(OperandCopies &copies) {
   int64_t rows = op.getTransposeA() ? 1 : 0;
   std::optional<int64_t> unfilled;
-  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(rows))
+  bool hasTerms = cast<SparseProductOpInterface>(*op).countTerms() > 1;
+  if (!hasTerms && cast<MemRefType>(op.getA().getType()).isDynamicDim(rows))
     unfilled = rows;
   return copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA(), unfilled);
 }

@@ -56,11 +56,12 @@ func.func @producers_parts(%a: memref<128x64xf16>, %v: memref<2x?x2048xf16>, %i:
 
 // -----
 
-func.func @producers_bytes(%a: memref<128x64xi8>, %v: memref<2x1x2048xi8>, %i: memref<2x1x512xi8>, %c: memref<128x128xi32>) {
+// The last tile of k has one step of two.
+func.func @producers_steps(%a: memref<128x?xi8, strided<[448, 1]>>, %v: memref<2x?x2048xi8, strided<[14336, 2048, 1]>>, %i: memref<2x?x512xi8, strided<[3584, 512, 1]>>, %c: memref<128x128xi32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected elements of 16 bits, with producers, but got 'i8'}}
-    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
-      ins(%a, %v, %i : memref<128x64xi8>, memref<2x1x2048xi8>, memref<2x1x512xi8>) outs(%c : memref<128x128xi32>)
+    // expected-error @+1 {{expected parts of k of whole tiles of 128 rows, with producers}}
+    nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 128], warpgroup = [128, 64], stages = 3, producers = 4>
+      ins(%a, %v, %i : memref<128x?xi8, strided<[448, 1]>>, memref<2x?x2048xi8, strided<[14336, 2048, 1]>>, memref<2x?x512xi8, strided<[3584, 512, 1]>>) outs(%c : memref<128x128xi32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }

@@ -565,8 +565,9 @@ func.func private @wgmma_sp_c4_group() attributes {s = #nm.wgmma_sp<group_m = 4>
 
 // -----
 
-// expected-error @+1 {{expected k of the block to be 64, with producers, but got 128}}
-func.func private @wgmma_sp_c4_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 128], producers = 4>}
+// expected-error @+1 {{expected k of the block to be 64, with terms, but got 128}}
+func.func private @wgmma_sp_c5_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 128], producers = 4, terms = 3>}
+
 
 // -----
 

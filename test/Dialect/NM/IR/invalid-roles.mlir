@@ -226,6 +226,24 @@ func.func @copy_c2_tensor_condition(%a: memref<64x64xf16>, %more: i1) {
 
 // -----
 
+func.func @copy_c5_dimension(%a: memref<64x64xf16>) {
+  %to = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected 'unfilled' to be a dimension of a 'tensor' copy, but got 2 of one that goes 'tensor'}}
+  %t = nm.copy <tensor> %a to %to unfilled 2 : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @copy_c5_way(%a: memref<64x64xf16>) {
+  %to = memref.alloc() : memref<64x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected 'unfilled' to be a dimension of a 'tensor' copy, but got 0 of one that goes 'bulk'}}
+  %t = nm.copy <bulk> %a to %to unfilled 0 : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
 func.func @await_c2() {
   // expected-error @+1 {{expected scope 'block', 'warp' or 'thread', but got 'warpgroup'}}
   nm.await <warpgroup>
