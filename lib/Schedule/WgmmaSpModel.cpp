@@ -94,11 +94,11 @@ static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
 /// Clocks of a tile in which the tensor cores wait: with instructions of 256
 /// rows, with those of fewer, with these of a k-major A, with those of 64 rows
 /// of bytes, and where one warpgroup adds to totals, beside which no other
-/// multiplies.
+/// multiplies, with each row of its tile.
 static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
                         kTurnedTileClocks = 120, kShortByteTileClocks = 200,
-                        kLoneTotalsClocks = 235;
+                        kLoneTotalsClocks = 90, kLoneRowClocks = 0.7;
 static constexpr double kRoleStartMicroseconds = 0.5;
 /// Bytes of A that tensor copies, and others, bring in such a clock where its
 /// rows do not start with a line of 128 bytes: of a k-major A, 1000 and 3000
@@ -270,7 +270,7 @@ void Candidate::estimateRoles() {
 /// Of a tile, in which the tensor cores wait for warps.
 double Candidate::waitClocks() const {
   if (hasTotals(product) && groups() == 1)
-    return kLoneTotalsClocks;
+    return kLoneTotalsClocks + kLoneRowClocks * double(schedule.blockK);
   if (schedule.warpM >= kLongInstruction)
     return kLongTileClocks;
   if (schedule.warpM == kShortInstruction && sparseBytes(product) == 1)

@@ -11,8 +11,8 @@
 // CHECK-NOT: Potential Performance Loss
 
 // PTX: .entry integers_kernel
-// PTX: wgmma.mma_async.sp.sync.aligned.m64n{{[0-9]+}}k64.s32.s8.s8
-// PTX: cvt.rn.f32.s32
+// PTX-DAG: wgmma.mma_async.sp.sync.aligned.m64n{{[0-9]+}}k64.s32.s8.s8
+// PTX-DAG: cvt.rn.f32.s32
 // PTX: .entry few_rows_kernel
 // PTX: mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32
 // PTX: .entry floats_kernel

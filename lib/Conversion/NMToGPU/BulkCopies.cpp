@@ -310,11 +310,10 @@ Value BulkCopy::countOpenBoxes() {
       rewriter, emitter.loc, rest,
       emitter.index(isColumns ? boxColumns : boxRows));
   Value all = emitter.index(boxesAlong(dim));
+  Value some = emitter.least(boxes, all);
   int64_t slots = signal.getRing().getType().getStages();
-  return arith::SelectOp::create(
-      rewriter, emitter.loc,
-      emitter.less(signal.getStep(), emitter.index(slots)), all,
-      emitter.least(boxes, all));
+  Value isFirst = emitter.less(signal.getStep(), emitter.index(slots));
+  return arith::SelectOp::create(rewriter, emitter.loc, isFirst, all, some);
 }
 
 /// Bytes that arrive.
@@ -353,8 +352,8 @@ void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
 void BulkCopy::copyBoxes(Value slot) {
   MemRefType type = typeOf(op.getDestination());
   int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
-  bool areColumnsOpen = openBoxes && *op.getUnfilled() + 1 ==
-                                         typeOf(op.getDestination()).getRank();
+  bool areColumnsOpen =
+      openBoxes && int64_t(*op.getUnfilled()) + 1 == type.getRank();
   for (int64_t column = 0; column < type.getShape().back();
        column += boxColumns)
     for (int64_t row = 0; row < rows; row += boxRows) {

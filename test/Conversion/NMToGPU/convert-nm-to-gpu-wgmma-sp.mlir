@@ -67,20 +67,20 @@ func.func @one_step(%a: memref<512x64xf16>, %v: memref<2x8x2048xf16>, %i: memref
 // CHECK-COUNT-4: wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.bf16.bf16
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: scf.yield
-func.func @two_steps(%a: memref<512x64xbf16>, %v: memref<1x8x2048xbf16>, %i: memref<1x8x512xi8>, %c: memref<64x64xf32>) {
+func.func @two_steps(%a: memref<1024x64xbf16>, %v: memref<1x16x2048xbf16>, %i: memref<1x16x512xi8>, %c: memref<64x64xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c128 = arith.constant 128 : index
-  %c512 = arith.constant 512 : index
+  %c1024 = arith.constant 1024 : index
   scf.forall (%m, %n) in (1, 1) {
     linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
-    scf.for %k = %c0 to %c512 step %c128 {
+    scf.for %k = %c0 to %c1024 step %c128 {
       %step = affine.apply affine_map<(d0) -> (d0 floordiv 64)>(%k)
-      %at = memref.subview %a[%k, 0] [128, 64] [1, 1] : memref<512x64xbf16> to memref<128x64xbf16, strided<[64, 1], offset: ?>>
-      %vt = memref.subview %v[0, %step, 0] [1, 2, 2048] [1, 1, 1] : memref<1x8x2048xbf16> to memref<1x2x2048xbf16, strided<[16384, 2048, 1], offset: ?>>
-      %it = memref.subview %i[0, %step, 0] [1, 2, 512] [1, 1, 1] : memref<1x8x512xi8> to memref<1x2x512xi8, strided<[4096, 512, 1], offset: ?>>
+      %at = memref.subview %a[%k, 0] [128, 64] [1, 1] : memref<1024x64xbf16> to memref<128x64xbf16, strided<[64, 1], offset: ?>>
+      %vt = memref.subview %v[0, %step, 0] [1, 2, 2048] [1, 1, 1] : memref<1x16x2048xbf16> to memref<1x2x2048xbf16, strided<[32768, 2048, 1], offset: ?>>
+      %it = memref.subview %i[0, %step, 0] [1, 2, 512] [1, 1, 1] : memref<1x16x512xi8> to memref<1x2x512xi8, strided<[8192, 512, 1], offset: ?>>
       nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma> schedule #nm.wgmma_sp<block = [64, 64, 128], warpgroup = [64, 64], stages = 3>
-        ins(%at, %vt, %it : memref<128x64xbf16, strided<[64, 1], offset: ?>>, memref<1x2x2048xbf16, strided<[16384, 2048, 1], offset: ?>>, memref<1x2x512xi8, strided<[4096, 512, 1], offset: ?>>)
+        ins(%at, %vt, %it : memref<128x64xbf16, strided<[64, 1], offset: ?>>, memref<1x2x2048xbf16, strided<[32768, 2048, 1], offset: ?>>, memref<1x2x512xi8, strided<[8192, 512, 1], offset: ?>>)
         outs(%c : memref<64x64xf32>)
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}

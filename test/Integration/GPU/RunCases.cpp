@@ -151,9 +151,10 @@ static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
 /// What the result is as accurate as. A Hopper's tensor cores cut off sums of
 /// f8 as they make them, which no total makes up for.
 static ElementType accuracyOf(const ModelCase &product, const OpInfo &record) {
-  bool isCutOff = product.type == ElementType::F8E4M3 &&
-                  record.strategy == "wgmma_sp" &&
-                  product.resultType() == ElementType::F32;
+  bool isCutOff =
+      product.type == ElementType::F8E4M3 &&
+      (record.strategy == "wgmma_sp" || record.strategy == "wgmma") &&
+      product.resultType() == ElementType::F32;
   return isCutOff ? ElementType::F16 : product.resultType();
 }
 

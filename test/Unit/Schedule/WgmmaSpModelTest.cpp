@@ -137,11 +137,12 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
   EXPECT_EQ(countProducers(bytes), 0);
 }
 
-// 32 rows of a k-major A: tiles are mostly of rows that there are not.
+// Of few rows, tiles would be mostly of rows that there are not: threads copy
+// them, and blocks of a cluster have parts of k.
 TEST(WgmmaSpModel, ClustersMakeFewRowsFaster) {
-  GpuProduct product = getProduct(32, 4096, 4096);
-  product.isKMajor = true;
-  EXPECT_EQ(select(product)->clusterK, 2);
+  GpuProduct product = getProduct(32, 4096, 11008);
+  EXPECT_EQ(select(product)->producers, 0);
+  EXPECT_GT(select(product)->splitK, 1);
   EXPECT_EQ(select(getProduct(768, 4096, 4096))->clusterK, 1);
 }
 

@@ -568,7 +568,6 @@ func.func private @wgmma_sp_c4_group() attributes {s = #nm.wgmma_sp<group_m = 4>
 // expected-error @+1 {{expected k of the block to be 64, with terms, but got 128}}
 func.func private @wgmma_sp_c5_k() attributes {s = #nm.wgmma_sp<block = [64, 64, 128], producers = 4, terms = 3>}
 
-
 // -----
 
 // expected-error @+1 {{expected a cluster_k of 1, with producers, but got 2}}

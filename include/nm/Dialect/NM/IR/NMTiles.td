@@ -290,8 +290,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       tensor map, which the host makes (`nm.tensor_map`), says where the rows
       are. With `unfilled`, places of that dimension behind the source's end may
       stay as a copy before has left them, for what is made of them is never
-      stored: copies take twice as long to fill a place with zeros as to fetch
-      it.
+      stored: zeros take twice as long as what is fetched.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
