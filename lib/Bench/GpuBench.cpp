@@ -137,8 +137,10 @@ Status GpuBench::prepareBlas(const BenchCase &bench, Operands &operands) {
             side.b, data.denseWeights(bench, routine.isTransposed, *copies));
         !status)
       return status;
-    // What the library has for one layout or type it may lack for another.
-    if (Status status = multiplyDense(bench, operands, side, 0); status)
+    // What the library has for one layout or type it may lack for another. The
+    // routines share a workspace, so each ends before the next begins.
+    CudaWork work = denseWork(bench, operands, side);
+    if (Status status = callOnCuda(device, work); status)
       operands.dense.push_back(side);
     else if (failure && !routine.algorithm)
       failure = status;

@@ -21,6 +21,16 @@ Result<int64_t> nm::countColdCopies(Device device, int64_t bytes) {
   return std::max<int64_t>(std::min({wanted, fitting, kMaxCopies}), 1);
 }
 
+Status nm::callOnCuda(Device device, const CudaWork &work) {
+  Result<CudaStream> stream = CudaStream::create(device);
+  if (!stream)
+    return stream.error();
+  CurrentStreamScope current(stream->handle());
+  if (Status status = work.call(0); !status)
+    return status;
+  return stream->synchronize();
+}
+
 /// The time of one `run`, by events around it.
 template <typename Run>
 static Result<double> timeOnce(CudaTimer &timer, Run run) {

@@ -32,6 +32,10 @@ struct CudaTimes {
   int64_t weightCopies = 1;
 };
 
+/// Makes the first call of `work` on a stream of its own and waits for it, so
+/// that another call may use the same memory, and an error of a kernel shows.
+Status callOnCuda(Device device, const CudaWork &work);
+
 /// Times each of `works` for so long that all take `seconds` together, at least
 /// `minRuns` times each and in turns, so that a change of clocks falls on all.
 /// The calls of a turn are captured into a CUDA graph, so that their launches
