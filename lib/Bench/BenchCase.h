@@ -52,9 +52,7 @@ struct BenchCase {
   static constexpr int64_t kMostColdRows = 64;
 
   /// The element type of C: that which products are summed in, unless chosen.
-  ElementType resultType() const {
-    return givenResult.value_or(sumType());
-  }
+  ElementType resultType() const { return givenResult.value_or(sumType()); }
   ElementType sumType() const {
     return type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
   }

@@ -36,8 +36,7 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
 
 bool mlir::nm::hasTotals(SpMMOp op) {
   Type element = op.getAType().getElementType();
-  bool isByte =
-      isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  bool isByte = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
   return isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) &&
          (isByte || cast<SparseProductOpInterface>(*op).countTerms() > 1);
 }
