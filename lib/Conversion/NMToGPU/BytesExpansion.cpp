@@ -6,9 +6,8 @@
 // chunks of 16 bytes, those of 64 columns side by side, and A in panels of 128
 // bytes or fewer, swizzled.
 //
-// Sums of f8 are cut off after 13 bits of mantissa or so: with totals, those of
-// a tile start at zero, and are then added, rounded, to others. Registers hold
-// no more than 128 rows of A of them beside the totals.
+// With totals, registers hold the sums of a tile of no more than 128 rows of A
+// beside them: a warpgroup of 256 rows makes two products one after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,28 +27,25 @@ using namespace mlir::nm;
 using ::nm::MatrixDescriptor;
 using ::nm::MatrixSwizzle;
 
-/// Bytes of k of an instruction, and from a column's 16 bytes to its next.
-static constexpr int64_t kInstructionK = 32,
-                         kChunkStride =
-                             ::nm::kWarpgroupM * MatrixDescriptor::kChunk;
-/// Rows of A whose sums of a tile are beside totals.
+/// Bytes of k of an instruction.
+static constexpr int64_t kInstructionK = 32;
+/// With totals, the most rows of A whose sums of a tile have registers beside
+/// them.
 static constexpr int64_t kMaxRowsOfSums = 128;
 
 namespace {
 class BytesExpansion : public WarpgroupExpansion {
 public:
   BytesExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(), getSum(op)),
+      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(), getSum(op),
+                           getSchedule(op).hasTotals()),
         element(op.getValuesType().getElementType()),
-        hasTotals(getSchedule(op).hasTotals()), rowsAtOnce(getRowsAtOnce(op)) {}
+        rowsAtOnce(getRowsAtOnce(op)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
-  SmallVector<Value> complete(OpBuilder &builder, Location loc,
-                              ArrayRef<Value> sums) override;
 
 private:
   static WgmmaScheduleAttr getSchedule(SpMMOp op) {
@@ -81,7 +77,6 @@ private:
                                       ArrayRef<Value> totals);
 
   Type element;
-  bool hasTotals;
   /// Of A, in an instruction.
   int64_t rowsAtOnce;
 };
@@ -94,7 +89,9 @@ static TileLayoutAttr getLayoutOfA(SpMMOp op) {
 
 LogicalResult BytesExpansion::verify(SpMMOp op, const GpuTile &tile) {
   auto values = cast<MemRefType>(op.getValues().getType());
-  if (!getLayoutOfA(op) || getLayoutOfA(op).getPanelColumns() == 0 ||
+  int64_t width = getLayoutOfA(op) ? getLayoutOfA(op).getPanelColumns() : 0;
+  if (width < MatrixDescriptor::kChunk || width > kPanelRowBytes ||
+      !llvm::isPowerOf2_64(width) ||
       !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(values) ||
       op.getTransposeA() || op.getPattern().getPattern().m != 1)
     return op.emitOpError() << "expected operands in workgroup memory, where "
@@ -123,13 +120,9 @@ Value BytesExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
 
 /// The first of the warpgroup's weights.
 Value BytesExpansion::getWeights(ThreadEmitter &emitter, SpMMOp op) {
-  MatrixDescriptor layout;
-  layout.leading = static_cast<int>(kChunkStride);
-  layout.stride =
-      static_cast<int>(MatrixDescriptor::kRows * MatrixDescriptor::kChunk);
-  return getMatrixDescriptor(
+  return getChunkDescriptor(
       emitter, op.getValues(),
-      emitter.mul(firstBlock(emitter), tile.k * ::nm::kWarpgroupM), layout);
+      emitter.mul(firstBlock(emitter), tile.k * ::nm::kWarpgroupM));
 }
 
 Value BytesExpansion::multiply(ThreadEmitter &emitter, Value weights,
@@ -172,23 +165,6 @@ void BytesExpansion::multiplyRows(ThreadEmitter &emitter, SpMMOp op,
   }
 }
 
-SmallVector<Value> BytesExpansion::begin(OpBuilder &builder, Location loc) {
-  SmallVector<Value> blocks = WarpgroupExpansion::begin(builder, loc);
-  if (!hasTotals)
-    return blocks;
-  ThreadEmitter emitter{builder, loc};
-  return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
-                            emitter.zero(sum));
-}
-
-SmallVector<Value> BytesExpansion::complete(OpBuilder &builder, Location loc,
-                                            ArrayRef<Value> sums) {
-  // Those of each tile are.
-  if (hasTotals)
-    return SmallVector<Value>(sums);
-  return WarpgroupExpansion::complete(builder, loc, sums);
-}
-
 SmallVector<Value> BytesExpansion::expandWithTotals(ThreadEmitter &emitter,
                                                     SpMMOp op,
                                                     ArrayRef<Value> totals) {
@@ -196,13 +172,12 @@ SmallVector<Value> BytesExpansion::expandWithTotals(ThreadEmitter &emitter,
   Location loc = op.getLoc();
   SmallVector<Value> result(totals);
   for (int64_t row = 0; row < warpgroupM; row += rowsAtOnce) {
-    // The first product makes them.
+    // Undefined: the first product does not add to sums, but makes them.
     Value none = LLVM::UndefOp::create(builder, loc, getTypeAtOnce());
     SmallVector<Value> blocks(blocksOfColumns(), none);
     NVVM::WgmmaFenceAlignedOp::create(builder, loc);
     multiplyRows(emitter, op, row, blocks, /*addsToSums=*/false);
-    NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
-    NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+    awaitProducts(builder, loc);
     for (auto [i, part] : llvm::enumerate(extractSums(builder, loc, blocks))) {
       int64_t block = int64_t(i) / sumsAtOnce();
       Value &total =
@@ -224,10 +199,7 @@ SmallVector<Value> BytesExpansion::expand(OpBuilder &builder,
   SmallVector<Value> result(sums);
   NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
   multiplyRows(emitter, op, /*firstRow=*/0, result, /*addsToSums=*/true);
-  NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
-  // Operands that are released at once must have been read.
-  bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
+  commitProducts(builder, op);
   return result;
 }
 

@@ -43,17 +43,11 @@ public:
   TermsExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(
             tile, cast<WgmmaScheduleAttr>(op.getScheduleAttr()).getWarpgroup(),
-            Float32Type::get(op.getContext())),
+            Float32Type::get(op.getContext()), /*hasTotals=*/true),
         terms(cast<SparseProductOpInterface>(*op).countTerms()) {}
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
-  /// The sums of each tile are complete.
-  SmallVector<Value> complete(OpBuilder &, Location,
-                              ArrayRef<Value> sums) override {
-    return SmallVector<Value>(sums);
-  }
   SmallVector<Value> recompute(OpBuilder &builder, RecomputeFromOp op,
                                ArrayRef<Value> sums) override;
 
@@ -63,17 +57,6 @@ private:
   int64_t terms;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value> TermsExpansion::begin(OpBuilder &builder, Location loc) {
-  (void)WarpgroupExpansion::begin(builder, loc);
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
-  return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(), zero);
-}
 
 /// For each 64 columns, the sums of the tile.
 SmallVector<Value> TermsExpansion::multiply(ThreadEmitter &emitter, SpMMOp op) {
@@ -113,8 +96,7 @@ SmallVector<Value> TermsExpansion::expand(OpBuilder &builder,
   ThreadEmitter emitter{builder, loc};
   NVVM::WgmmaFenceAlignedOp::create(builder, loc);
   SmallVector<Value> blocks = multiply(emitter, op);
-  NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  awaitProducts(builder, loc);
   return addTermSums(builder, loc, extractSums(builder, loc, blocks), totals);
 }
 

@@ -60,6 +60,9 @@ SmallVector<Value> WarpgroupExpansion::begin(OpBuilder &builder, Location loc) {
   int64_t groupsM = tile.m / warpgroupM;
   groupM = emitter.rem(group, groupsM);
   groupN = emitter.div(group, groupsM);
+  if (hasTotals)
+    return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
+                              emitter.zero(sum));
   Value zeros = LLVM::ZeroOp::create(builder, loc, getSumsType());
   return SmallVector<Value>(blocksOfColumns(), zeros);
 }
@@ -123,6 +126,16 @@ Value mlir::nm::getKMajorDescriptor(ThreadEmitter &emitter, Value buffer,
                              getSwizzledRows(/*leading=*/0));
 }
 
+Value mlir::nm::getChunkDescriptor(ThreadEmitter &emitter, Value buffer,
+                                   Value offset) {
+  MatrixDescriptor layout;
+  layout.leading =
+      static_cast<int>(::nm::kWarpgroupM * MatrixDescriptor::kChunk);
+  layout.stride =
+      static_cast<int>(MatrixDescriptor::kRows * MatrixDescriptor::kChunk);
+  return getMatrixDescriptor(emitter, buffer, offset, layout);
+}
+
 Value mlir::nm::emitWgmma(ThreadEmitter &emitter, Type element, int64_t m,
                           Value weights, Value activations, Value sums,
                           bool addsToSums) {
@@ -152,6 +165,17 @@ Value mlir::nm::advanceDescriptor(ThreadEmitter &emitter, Value descriptor,
   Value step = arith::ConstantIntOp::create(
       emitter.builder, emitter.loc, bytes / MatrixDescriptor::kChunk, 64);
   return arith::AddIOp::create(emitter.builder, emitter.loc, descriptor, step);
+}
+
+void WarpgroupExpansion::commitProducts(OpBuilder &builder, SpMMOp op) {
+  bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
+  NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
+}
+
+void WarpgroupExpansion::awaitProducts(OpBuilder &builder, Location loc) {
+  NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,6 +217,8 @@ void WarpgroupExpansion::share(ThreadEmitter &emitter, SpMMOp op,
 SmallVector<Value> WarpgroupExpansion::complete(OpBuilder &builder,
                                                 Location loc,
                                                 ArrayRef<Value> carried) {
+  if (hasTotals)
+    return SmallVector<Value>(carried);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
   return extractSums(builder, loc, carried);
 }

@@ -21,6 +21,10 @@ namespace mlir::nm {
 /// first operand, and up to 256 rows of A its second. The sums of a thread, a
 /// fragment of C^T, are a struct for each 64 columns. They leave through shared
 /// memory, or from registers where other warps copy to that.
+///
+/// The tensor cores cut sums of 8-bit floats and of terms off. With totals, the
+/// sums of each tile are waited for and added, rounded, to f32 values, which
+/// the loop over k carries in place of the structs.
 class WarpgroupExpansion : public TileExpansion {
 public:
   SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
@@ -31,16 +35,25 @@ public:
 
 protected:
   /// `part` is a warpgroup's of `tile`, with sums of type `sum`, f32 or i32.
-  WarpgroupExpansion(const GpuTile &tile, ArrayRef<int64_t> part, Type sum)
-      : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]), sum(sum) {}
+  WarpgroupExpansion(const GpuTile &tile, ArrayRef<int64_t> part, Type sum,
+                     bool hasTotals)
+      : tile(tile), warpgroupM(part[0]), warpgroupN(part[1]), sum(sum),
+        hasTotals(hasTotals) {}
 
-  /// Checks that a thread has registers for the sums of such a part, so many of
-  /// an element of C, the second of `rows` rows of it at a time.
+  /// Checks that a thread has registers for the sums of such a part [m, n]:
+  /// `sumsOfElement` of each element of C, 2 with totals. The totals are of all
+  /// m rows, and the sums of a tile of `rows` of them at a time, all if null.
   static LogicalResult verifySums(SpMMOp op, const GpuTile &tile,
                                   ArrayRef<int64_t> part, int64_t sumsOfElement,
                                   std::optional<int64_t> rows = {});
   /// The fragment of a thread, of which `sums` are the sums.
   WgmmaSums getFragment(ThreadEmitter &emitter, ArrayRef<Value> sums) const;
+
+  /// Ends the tile's group of products. They may be under way until the next
+  /// tile's are, unless what follows releases the operands that they read.
+  static void commitProducts(OpBuilder &builder, SpMMOp op);
+  /// The same, and waits for them.
+  static void awaitProducts(OpBuilder &builder, Location loc);
 
   /// The sums of 64 columns, a struct.
   LLVM::LLVMStructType getSumsType() const;
@@ -63,6 +76,7 @@ protected:
   GpuTile tile;
   int64_t warpgroupM, warpgroupN;
   Type sum;
+  bool hasTotals;
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
 
@@ -88,6 +102,10 @@ Value getPanelDescriptor(ThreadEmitter &emitter, Value buffer, Value panel,
 /// That of an operand that is contiguous along k, a panel of 64 k whose first
 /// row is `row`.
 Value getKMajorDescriptor(ThreadEmitter &emitter, Value buffer, Value row);
+/// That of weights that are contiguous along k, without a swizzle: for each 16
+/// bytes of k, those of 64 columns side by side. The first is `offset` bytes
+/// behind the start of `buffer`.
+Value getChunkDescriptor(ThreadEmitter &emitter, Value buffer, Value offset);
 /// Bytes of a row of a panel, in which 16-byte words are swizzled.
 inline constexpr int64_t kPanelRowBytes = 128;
 

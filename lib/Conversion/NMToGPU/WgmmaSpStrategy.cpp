@@ -8,9 +8,9 @@
 // has a word of metadata for 64 rows of k, which instructions read until they
 // end: it is loaded to another register while they are under way.
 //
-// Sums of f8 are cut off after 13 bits of mantissa or so: those of a tile start
-// at zero, and are then added, rounded, to others. So are those of bf16 terms
-// of f32, several products of which make up for one, with the same metadata.
+// Sums of f8, which are cut off after 13 bits of mantissa or so, have totals.
+// So have those of bf16 terms of f32, several products of which make up for
+// one, with the same metadata.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,9 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-using ::nm::MatrixDescriptor;
 using ::nm::SparseOperand;
 
 static constexpr int64_t kStepRows = SparseOperand::kStepRows;
-/// Bytes from a column's word to its next.
-static constexpr int64_t kWordStride =
-    ::nm::kWarpgroupM * MatrixDescriptor::kChunk;
 /// The metadata of positions 0 and 1 of each group, the least there is.
 static constexpr int64_t kFirstPairs = 0x44444444;
 
@@ -42,20 +38,18 @@ namespace {
 class WgmmaSpExpansion : public WarpgroupExpansion {
 public:
   WgmmaSpExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getWarpgroup(op), SparseTypes(op).sum),
-        isKMajor(op.getTransposeA()), addsToTotals(hasTotals(op)), types(op),
+      : WarpgroupExpansion(tile, getWarpgroup(op), SparseTypes(op).sum,
+                           mlir::nm::hasTotals(op)),
+        isKMajor(op.getTransposeA()), types(op),
         form(types.form(SparseOperand::Order::Wgmma)), terms(countTerms(op)) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
 
-  SmallVector<Value> begin(OpBuilder &builder, Location loc) override;
   SmallVector<Value> expand(OpBuilder &builder, SparseProductOpInterface op,
                             ArrayRef<Value> sums) override;
-  SmallVector<Value> complete(OpBuilder &builder, Location loc,
-                              ArrayRef<Value> sums) override;
   /// The products of the tile before may be under way, whose registers of
   /// metadata must be others.
-  int64_t countTurnsAtOnce() const override { return addsToTotals ? 1 : 2; }
+  int64_t countTurnsAtOnce() const override { return hasTotals ? 1 : 2; }
   SmallVector<Value> recompute(OpBuilder &builder, RecomputeFromOp op,
                                ArrayRef<Value> sums) override;
 
@@ -71,7 +65,8 @@ private:
   int64_t stepBytes() const { return ::nm::kWarpgroupM * form.bytesOfColumn(); }
   Value loadWord(ThreadEmitter &emitter, SpMMOp op, int64_t block,
                  int64_t step);
-  SmallVector<Value> loadWords(ThreadEmitter &emitter, SpMMOp op, int64_t step);
+  /// The metadata of a tile: for each step, a word for each 64 columns.
+  SmallVector<SmallVector<Value>> loadTile(ThreadEmitter &emitter, SpMMOp op);
   Value getWeights(ThreadEmitter &emitter, SpMMOp op);
   Value multiply(ThreadEmitter &emitter, Value weights, Value activations,
                  Value metadata, int64_t selector, Value sums, bool addsToSums);
@@ -79,8 +74,8 @@ private:
                     int64_t step, ArrayRef<Value> words,
                     MutableArrayRef<Value> sums, TermPair pair = {0, 0},
                     bool addsToSums = true);
-  SmallVector<Value> expandPromoted(ThreadEmitter &emitter, SpMMOp op,
-                                    ArrayRef<Value> totals);
+  SmallVector<Value> expandWithTotals(ThreadEmitter &emitter, SpMMOp op,
+                                      ArrayRef<Value> totals);
 
   Value getActivations(ThreadEmitter &emitter, SpMMOp op);
   Value advanceActivations(ThreadEmitter &emitter, Value descriptor,
@@ -88,8 +83,6 @@ private:
 
   /// Whether A's tile is [k x m].
   bool isKMajor;
-  /// Whether each tile's sums are.
-  bool addsToTotals;
   SparseTypes types;
   SparseOperand form;
   /// Of each element.
@@ -107,7 +100,8 @@ LogicalResult WgmmaSpExpansion::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, getWarpgroup(op), hasTotals(op) ? 2 : 1);
+  return verifySums(op, tile, getWarpgroup(op),
+                    mlir::nm::hasTotals(op) ? 2 : 1);
 }
 
 /// The thread's metadata of 64 columns and a step.
@@ -207,21 +201,9 @@ Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
 
 /// The first of the warpgroup's weights.
 Value WgmmaSpExpansion::getWeights(ThreadEmitter &emitter, SpMMOp op) {
-  MatrixDescriptor layout;
-  layout.leading = static_cast<int>(kWordStride);
-  layout.stride =
-      static_cast<int>(MatrixDescriptor::kRows * MatrixDescriptor::kChunk);
-  return getMatrixDescriptor(
+  return getChunkDescriptor(
       emitter, op.getValues(),
-      emitter.mul(firstBlock(emitter), steps() * terms * stepBytes()), layout);
-}
-
-SmallVector<Value> WgmmaSpExpansion::loadWords(ThreadEmitter &emitter,
-                                               SpMMOp op, int64_t step) {
-  SmallVector<Value> words;
-  for (int64_t block = 0; block < blocksOfColumns(); ++block)
-    words.push_back(loadWord(emitter, op, block, step));
-  return words;
+      emitter.mul(firstBlock(emitter), steps() * terms * stepBytes()));
 }
 
 void WgmmaSpExpansion::multiplyStep(ThreadEmitter &emitter, Value weights,
@@ -244,33 +226,23 @@ void WgmmaSpExpansion::multiplyStep(ThreadEmitter &emitter, Value weights,
   }
 }
 
-SmallVector<Value> WgmmaSpExpansion::begin(OpBuilder &builder, Location loc) {
-  SmallVector<Value> blocks = WarpgroupExpansion::begin(builder, loc);
-  if (!addsToTotals)
-    return blocks;
-  ThreadEmitter emitter{builder, loc};
-  return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
-                            emitter.zero(sum));
+SmallVector<SmallVector<Value>>
+WgmmaSpExpansion::loadTile(ThreadEmitter &emitter, SpMMOp op) {
+  SmallVector<SmallVector<Value>> words(steps());
+  for (int64_t step = 0; step < steps(); ++step)
+    for (int64_t block = 0; block < blocksOfColumns(); ++block)
+      words[step].push_back(loadWord(emitter, op, block, step));
+  return words;
 }
 
-SmallVector<Value> WgmmaSpExpansion::complete(OpBuilder &builder, Location loc,
-                                              ArrayRef<Value> sums) {
-  // Those of each tile are.
-  if (addsToTotals)
-    return SmallVector<Value>(sums);
-  return WarpgroupExpansion::complete(builder, loc, sums);
-}
-
-SmallVector<Value> WgmmaSpExpansion::expandPromoted(ThreadEmitter &emitter,
-                                                    SpMMOp op,
-                                                    ArrayRef<Value> totals) {
+SmallVector<Value> WgmmaSpExpansion::expandWithTotals(ThreadEmitter &emitter,
+                                                      SpMMOp op,
+                                                      ArrayRef<Value> totals) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
-  SmallVector<SmallVector<Value>> words;
-  for (int64_t step = 0; step < steps(); ++step)
-    words.push_back(loadWords(emitter, op, step));
-  // The first product makes them.
+  SmallVector<SmallVector<Value>> words = loadTile(emitter, op);
+  // Undefined: the first product does not add to sums, but makes them.
   Value none = LLVM::UndefOp::create(builder, loc, getSumsType());
   SmallVector<Value> blocks(blocksOfColumns(), none);
   NVVM::WgmmaFenceAlignedOp::create(builder, loc);
@@ -280,8 +252,7 @@ SmallVector<Value> WgmmaSpExpansion::expandPromoted(ThreadEmitter &emitter,
     for (int64_t step = 0; step < steps(); ++step, isFirst = false)
       multiplyStep(emitter, weights, a, step, words[step], blocks, pair,
                    /*addsToSums=*/!isFirst);
-  NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
+  awaitProducts(builder, loc);
   SmallVector<Value> sums = extractSums(builder, loc, blocks);
   if (terms > 1)
     return addTermSums(builder, loc, sums, totals);
@@ -296,21 +267,16 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
                                             ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
-  if (addsToTotals)
-    return expandPromoted(emitter, op, sums);
+  if (hasTotals)
+    return expandWithTotals(emitter, op, sums);
   Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
-  // Operands that are released at once must have been read.
-  bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
-  // All of the tile, for instructions that begin when they can.
-  SmallVector<SmallVector<Value>> words;
-  for (int64_t step = 0; step < steps(); ++step)
-    words.push_back(loadWords(emitter, op, step));
+  // Before the first instruction, so that none waits for the loads of its step.
+  SmallVector<SmallVector<Value>> words = loadTile(emitter, op);
   SmallVector<Value> result(sums);
   NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
   for (int64_t step = 0; step < steps(); ++step)
     multiplyStep(emitter, weights, a, step, words[step], result);
-  NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
+  commitProducts(builder, op);
   return result;
 }
 

@@ -23,7 +23,8 @@ class WgmmaExpansion : public WarpgroupExpansion {
 public:
   WgmmaExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
-                           Float32Type::get(op.getContext())),
+                           Float32Type::get(op.getContext()),
+                           /*hasTotals=*/false),
         element(op.getValuesType().getElementType()) {}
 
   static LogicalResult verify(SpMMOp op, const GpuTile &tile);
@@ -75,10 +76,7 @@ SmallVector<Value> WgmmaExpansion::expand(OpBuilder &builder,
       sum = emitWgmma(emitter, element, warpgroupM, weights,
                       advanceDescriptor(emitter, a, ofRow), sum);
     }
-  NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
-  // Operands that are released at once must have been read.
-  bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
+  commitProducts(builder, op);
   return result;
 }
 
