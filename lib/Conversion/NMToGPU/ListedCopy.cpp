@@ -25,11 +25,11 @@ ListedCopy::ListedCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role)
     return;
   RowListAttr attr = op.getRowListAttr();
   list.emplace(op.getRows(), attr, static_cast<size_t>(attr.getDim()));
-  // In their order.
+  // Rows are copied in the order of the list.
   list->slots = list->rows();
 }
 
-/// The rows of the source that `listed` names.
+/// The entries of `listed`, the list of a step, for what the thread copies.
 SmallVector<Value> ListedCopy::loadEntries(Value listed) {
   ThreadEmitter emitter{rewriter, loc};
   RowList here = *list;
@@ -39,8 +39,8 @@ SmallVector<Value> ListedCopy::loadEntries(Value listed) {
   });
 }
 
-/// Entries take long to come: those of the next step are loaded first of all in
-/// this one, and what follows from them is computed last.
+/// Entries of the list take long to load: a step loads the next one's before
+/// all else, and computes their offsets last, which the loop carries.
 void ListedCopy::carryOffsets(scf::ForOp loop) {
   auto loadAt = [&](Value k) {
     IRMapping mapping;
@@ -95,15 +95,12 @@ void ListedCopy::copyAccess(ThreadEmitter &emitter, Value from,
 
 void ListedCopy::expand() {
   placeThread();
-  auto *wait = op->getPrevNode();
-  while (!isa<WaitOp>(wait))
-    wait = wait->getPrevNode();
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   bool isOverK = loop && loop.getNumRegionIterArgs() == 0;
   if (list && isOverK) {
     carryOffsets(loop);
   } else {
-    rewriter.setInsertionPoint(wait);
+    rewriter.setInsertionPoint(findWait(op));
     SmallVector<Value> entries;
     if (list)
       entries = loadEntries(op.getRows());

@@ -6,20 +6,25 @@
 #include "RowList.h"
 #include "ThreadEmitter.h"
 
+#include "nm/Support/Warp.h"
+
 #include "mlir/IR/PatternMatch.h"
 
+#include <numeric>
 #include <optional>
 
 namespace mlir::nm {
 
-/// A copy of a tile of A to a slot by the threads of a role, of all rows of k
-/// or of those that a list names. What a thread can know of a tile before its
-/// slot is free, it computes before it waits for that: behind the wait, all
-/// warps would leave the load unit idle together.
+/// A copy of a tile of A to a slot by the threads of a role: of all of the
+/// tile's k, or of what a list names. The slot is [k x m] of a k-major A, and
+/// [m x k] of a row-major one. What a thread can know of a tile before its slot
+/// is free, it computes before it waits for that: behind the wait, all warps
+/// would leave the load unit idle together.
 class ListedCopy {
 public:
   virtual ~ListedCopy() = default;
 
+  /// Emits an error where the role's threads cannot share the copy evenly.
   virtual LogicalResult verify() = 0;
   void expand();
 
@@ -43,11 +48,19 @@ protected:
   MemRefType destinationType() const {
     return cast<MemRefType>(op.getDestination().getType());
   }
+  /// Of the slot, which has two dimensions.
+  int64_t rows() const { return destinationType().getDimSize(0); }
+  int64_t columns() const { return destinationType().getDimSize(1); }
+  /// Lanes of a warp that stand along a row of the slot, and how often.
+  int64_t lanesPerRow() const {
+    return std::gcd<int64_t>(::nm::kWarpSize, columns() / width);
+  }
+  int64_t accessesPerLane() const { return columns() / width / lanesPerRow(); }
   int64_t bytes() const { return width * elementBytes; }
   /// Between rows of `source`.
   Value getRowBytes(ThreadEmitter &emitter, Value source);
-  /// Where an access reads and writes, and how many bytes of it there are to
-  /// read; null if all.
+  /// Copies an access from the address `from` to `destination` in shared
+  /// memory: `count` bytes of it, and zeros behind them; all if null.
   void copyAccess(ThreadEmitter &emitter, Value from, Value destination,
                   Value count);
 

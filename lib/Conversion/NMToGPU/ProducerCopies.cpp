@@ -13,10 +13,15 @@ LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
                                              RoleBarriers &barriers) {
   SmallVector<CopyOp> copies;
   role.walk([&](CopyOp op) { copies.push_back(op); });
-  for (CopyOp op : copies)
+  for (CopyOp op : copies) {
     if (!op.getToken() || !op.getToken().hasOneUse() ||
         !isa<SignalOp>(*op.getToken().getUsers().begin()))
       return op.emitOpError() << "expected a token that is signalled";
+    bool readsAhead = !op.isBulk() || op.getRows();
+    if (readsAhead && !findWait(op))
+      return op.emitOpError() << "expected a wait for its slot before it in "
+                                 "its block, but got none";
+  }
   keepStarters(rewriter, role);
   for (CopyOp op : copies) {
     if (op.isBulk()) {
@@ -24,6 +29,7 @@ LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
         return failure();
       continue;
     }
+    // Of 8-bit operands, whose A is row-major; see nm-stage-shared-memory.
     bool areUnits =
         cast<MemRefType>(op.getSource().getType()).getElementTypeBitWidth() ==
         8;

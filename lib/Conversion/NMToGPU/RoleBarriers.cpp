@@ -19,6 +19,13 @@ static constexpr int64_t kBarrierBytes = 8, kWarpgroupWarps = 4;
 /// How long a thread may sleep before it looks again, in nanoseconds.
 static constexpr int64_t kWaitTicks = 10000000;
 
+WaitOp mlir::nm::findWait(CopyOp copy) {
+  Operation *op = copy->getPrevNode();
+  while (op && !isa<WaitOp>(op))
+    op = op->getPrevNode();
+  return dyn_cast_if_present<WaitOp>(op);
+}
+
 Value mlir::nm::getThreadOfRole(OpBuilder &builder, WarpsOp role) {
   Location loc = role.getLoc();
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);

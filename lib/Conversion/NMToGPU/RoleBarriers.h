@@ -33,6 +33,10 @@ private:
   llvm::SmallDenseMap<Value, Value> addresses;
 };
 
+/// The wait for the slot that a role's `copy` writes, before it in its block;
+/// null if there is none.
+WaitOp findWait(CopyOp copy);
+
 /// The number of a thread in its role.
 Value getThreadOfRole(OpBuilder &builder, WarpsOp role);
 

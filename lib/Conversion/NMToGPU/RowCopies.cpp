@@ -15,7 +15,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -23,7 +22,8 @@ using namespace mlir::nm;
 namespace {
 class RowCopies : public ListedCopy {
 public:
-  RowCopies(RewriterBase &rewriter, CopyOp op, WarpsOp role);
+  RowCopies(RewriterBase &rewriter, CopyOp op, WarpsOp role)
+      : ListedCopy(rewriter, op, role), warps(role.countWarps()) {}
 
   LogicalResult verify() override;
 
@@ -43,44 +43,32 @@ private:
   Value isInSource(ThreadEmitter &emitter, int64_t round, Value end);
   void copyRows(ThreadEmitter &emitter, Value end);
 
-  int64_t accessesPerRow() const { return columns / width; }
-  /// Lanes along a row, and rows that a warp copies at once.
-  int64_t lanesPerRow() const {
-    return std::gcd<int64_t>(kWarpSize, accessesPerRow());
-  }
+  /// Rows that a warp copies at once.
   int64_t rowsAtOnce() const { return kWarpSize / lanesPerRow(); }
-  int64_t accessesPerLane() const { return accessesPerRow() / lanesPerRow(); }
-  int64_t rounds() const { return rows / (warps * rowsAtOnce()); }
+  int64_t rounds() const { return rows() / (warps * rowsAtOnce()); }
   /// Rows of which a tile has those that it lists.
-  int64_t rowsOfSource() const { return list ? list->sourceRows() : rows; }
+  int64_t rowsOfSource() const { return list ? list->sourceRows() : rows(); }
   /// Whether each warp starts with a window, or the rows of all are in one.
   bool isAligned() const {
-    int64_t ofWarp = rows / warps, ofWindow = list->rowsOfWindow();
+    int64_t ofWarp = rows() / warps, ofWindow = list->rowsOfWindow();
     return ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0;
   }
   /// Whether the list has the rows that all threads copy in `round`: those of
   /// the last warp's last lanes are furthest behind.
   bool isListed(int64_t round) const {
     int64_t last =
-        (warps - 1) * (rows / warps) + (round + 1) * rowsAtOnce() - 1;
+        (warps - 1) * (rows() / warps) + (round + 1) * rowsAtOnce() - 1;
     return !list || last < list->rows();
   }
 
-  int64_t warps, rows, columns;
+  int64_t warps;
   /// The thread's first row, and its first element of a row.
   Value firstRow, firstColumn;
 };
 } // namespace
 
-RowCopies::RowCopies(RewriterBase &rewriter, CopyOp op, WarpsOp role)
-    : ListedCopy(rewriter, op, role), warps(role.countWarps()),
-      rows(destinationType().getDimSize(0)),
-      columns(destinationType().getDimSize(1)) {}
-
 LogicalResult RowCopies::verify() {
-  if (destinationType().getRank() == 2 && kWarpSize % lanesPerRow() == 0 &&
-      accessesPerRow() % lanesPerRow() == 0 &&
-      rows % (warps * rowsAtOnce()) == 0)
+  if (destinationType().getRank() == 2 && rows() % (warps * rowsAtOnce()) == 0)
     return success();
   return op.emitOpError() << "expected rows that " << warps
                           << " warps can share, but got "
@@ -94,7 +82,7 @@ void RowCopies::placeThread() {
   Value thread = emitter.toI32(getThreadOfRole(rewriter, role));
   auto [warp, lane] = emitter.split(thread, kWarpSize);
   auto [row, column] = emitter.split(lane, lanesPerRow());
-  firstRow = emitter.add(emitter.mul(warp, rows / warps), row);
+  firstRow = emitter.add(emitter.mul(warp, rows() / warps), row);
   firstColumn = emitter.mul(column, width);
 }
 
@@ -195,7 +183,8 @@ void RowCopies::copyRows(ThreadEmitter &emitter, Value end) {
       emitter.add(getElementAddress(emitter, op.getSource()),
                   emitter.mul(emitter.toIndex(firstColumn), elementBytes));
   int64_t sourceColumns = sourceType().getDimSize(1);
-  bool mayEnd = ShapedType::isDynamic(sourceColumns) || sourceColumns < columns;
+  bool mayEnd =
+      ShapedType::isDynamic(sourceColumns) || sourceColumns < columns();
   Value size = mayEnd ? emitter.toI32(rewriter.createOrFold<memref::DimOp>(
                             loc, op.getSource(), 1))
                       : Value();

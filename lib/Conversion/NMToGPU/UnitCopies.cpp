@@ -1,8 +1,9 @@
 //===- UnitCopies.cpp - Units of rows of a row-major A, by a role ---------===//
 //
-// Lanes stand along a row of the tile, and the threads of the role along its
-// rows. A thread copies the same places of every so many rows: it has a few
-// places of the list, and addresses of its rows differ by constants.
+// The lanes of a warp stand along rows of the tile, and its warps take rows one
+// after the other. 128 threads that copy rows of 128 bytes by 16 have eight
+// accesses a row, so that a thread copies the same columns of every 16th row:
+// it needs one entry of the list, and addresses that differ by constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,6 @@
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -36,14 +35,8 @@ protected:
   void issue() override;
 
 private:
-  int64_t rows() const { return destinationType().getDimSize(0); }
-  int64_t columns() const { return destinationType().getDimSize(1); }
-  int64_t lanesPerRow() const {
-    return std::gcd<int64_t>(kWarpSize, columns() / width);
-  }
-  int64_t accessesPerLane() const { return columns() / width / lanesPerRow(); }
   int64_t rowsAtOnce() const { return threads / lanesPerRow(); }
-  /// Of the source, what the tile's columns are of.
+  /// Columns of the source, of which a tile has those that it lists.
   int64_t columnsOfSource() const {
     return list ? list->sourceRows() : columns();
   }
