@@ -9,10 +9,10 @@
 // CHECK: %[[FIRST:.*]] = arith.muli %[[W]], %c2048
 // CHECK: %[[REST:.*]] = arith.subi %c3000, %[[FIRST]]
 // CHECK: %[[COUNT:.*]] = arith.minui %[[REST]], %c2048
-// CHECK: tensor.extract_slice %{{.*}}[0, %[[FIRST]]] [128, %[[COUNT]]]
 // CHECK: %[[ROW:.*]] = arith.muli %[[T]], %c128
-// CHECK: tensor.extract_slice %{{.*}}[0, %[[ROW]], 0] [1, 128, 64]
 // CHECK: %[[UNIT:.*]] = arith.muli %[[T]], %c2
+// CHECK: tensor.extract_slice %{{.*}}[0, %[[FIRST]]] [128, %[[COUNT]]]
+// CHECK: tensor.extract_slice %{{.*}}[0, %[[ROW]], 0] [1, 128, 64]
 // CHECK: tensor.extract_slice %{{.*}}[0, %[[UNIT]], 0] [1, 2, 1]
 // CHECK: nm.spmm <2:32, block = 64x64> packing
 // CHECK-SAME: tensor<128x?xi8>, tensor<1x128x64xi8>, tensor<1x2x1xi8>)
