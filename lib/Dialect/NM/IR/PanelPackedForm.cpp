@@ -55,13 +55,13 @@ PackingAttr::verifyWeights(function_ref<InFlightDiagnostic()> emitError,
   }
   if (getTileRows() == 0 || !element)
     return success();
-  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() > 16)
-    return emitError()
-           << "expected elements of 8 or 16 bits for tile_rows, but "
-              "got "
-           << element;
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (bits != 8 && bits != 16)
+    return emitError() << "expected elements of 8 or 16 bits for tile_rows, "
+                          "but got "
+                       << element;
   constexpr int64_t kRows = ::nm::PanelPacking::kByteInstructionRows;
-  if (element.getIntOrFloatBitWidth() == 8 && getTileRows() % kRows != 0)
+  if (bits == 8 && getTileRows() % kRows != 0)
     return emitError() << "expected tile_rows of a multiple of " << kRows
                        << " for elements of 8 bits, but got " << getTileRows();
   return success();

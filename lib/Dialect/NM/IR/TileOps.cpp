@@ -355,9 +355,13 @@ static bool isOfTensorMap(MemRefType type) {
          });
 }
 
+/// Bytes of the rows that a swizzle numbers: its XOR is with bits of their
+/// number, also where rows of a panel are shorter.
+static constexpr int64_t kSwizzleLineBytes = 128;
+
 /// Whether rows of so many bytes can be swizzled.
 static bool isSwizzleWidth(int64_t bytes) {
-  return bytes == 32 || bytes == 64 || bytes == 128;
+  return bytes == 32 || bytes == 64 || bytes == kSwizzleLineBytes;
 }
 
 LogicalResult TensorMapOp::verify() {
@@ -387,8 +391,8 @@ LogicalResult TensorMapOp::verify() {
   return success();
 }
 
-/// Whether `type` is of panels of 128 bytes, or fewer, whose 16-byte words are
-/// XORed with the number of the row, as tensor copies and wgmma have it.
+/// Whether `type` is of panels with rows of 32, 64 or 128 bytes, whose 16-byte
+/// words are swizzled as tensor copies and wgmma have it, or with rows of 16.
 static bool isSwizzledPanels(MemRefType type) {
   auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
@@ -408,28 +412,28 @@ static bool isSwizzledPanels(MemRefType type) {
     return layout.xors.empty();
   if (!isSwizzleWidth(bytes) || layout.xors.size() != 1)
     return false;
-  // The rows of 128 bytes have a number.
   int64_t wordBits = llvm::Log2_64(kBulkUnitBytes / elementBytes);
   const ::nm::BitXor &bits = layout.xors.front();
   return bits.dim == 1 && bits.bit == wordBits && bits.fromDim == 0 &&
-         bits.fromBit == llvm::Log2_64(128 / bytes) &&
+         bits.fromBit == llvm::Log2_64(kSwizzleLineBytes / bytes) &&
          bits.count == llvm::Log2_64(bytes / kBulkUnitBytes);
 }
 
 static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
                                       MemRefType destination) {
   int64_t rank = source.getRank();
-  // Of units, the destination has those that are listed.
+  if (!isOfTensorMap(source))
+    return op.emitOpError()
+           << "expected a source whose rows are contiguous and multiples of "
+           << kBulkUnitBytes << " bytes apart, but got " << source;
+  // With a list, only the listed part of the source's second dimension has to
+  // fit.
   int64_t whole = op.getRows() ? 1 : rank;
   if (rank != destination.getRank() || !fitsInto(source, destination, 0, whole))
     return op.emitOpError()
            << "expected a source that is no larger than its destination, but "
               "got "
            << source << " and " << destination;
-  if (!isOfTensorMap(source))
-    return op.emitOpError()
-           << "expected a source whose rows are contiguous and multiples of "
-           << kBulkUnitBytes << " bytes apart, but got " << source;
   if (!isContiguous(destination) && !isSwizzledPanels(destination))
     return op.emitOpError() << "expected a contiguous destination, or one of "
                                "swizzled panels, but got "
@@ -508,7 +512,10 @@ static LogicalResult verifyListed(CopyOp op, MemRefType destination) {
     return success();
   RowListAttr list = op.getRowListAttr();
   if (op.getWay() != CopyWay::Tensor || list.getDim() != 1)
-    return op.emitOpError() << "expected listed rows to be copied 'direct'";
+    return op.emitOpError() << "expected a list to be copied 'direct', or "
+                               "'tensor' where it is of dimension 1, but got '"
+                            << stringifyCopyWay(op.getWay())
+                            << "' of dimension " << list.getDim();
   auto tile = dyn_cast<TileLayoutAttr>(destination.getLayout());
   int64_t columns = tile && tile.getPanelColumns() != 0
                         ? tile.getPanelColumns()

@@ -77,13 +77,20 @@ static BlockTiling getWarpgroupTiling(AttrTy schedule) {
   if (schedule.getBlock().empty() || schedule.getWarpgroup().empty())
     return tiling;
   int64_t warpgroups = 1;
-  // Far more than a block has are as bad as more.
+  // Clamped, so that it cannot overflow; no block has so many.
   for (int dim : {0, 1})
     warpgroups *= std::clamp<int64_t>(
         schedule.getBlock()[dim] / schedule.getWarpgroup()[dim], 1, kMaxTile);
   tiling.threads =
       warpgroups * kWarpgroup + tiling.producerWarps * kWarpThreads;
   return tiling;
+}
+
+/// Gives each element of C a second sum, that of a tile, which is waited for
+/// and added to the first.
+static void addTotals(BlockTiling &tiling) {
+  tiling.sumsOfElement = 2;
+  tiling.productsUnderWay = 0;
 }
 
 LogicalResult WgmmaScheduleAttr::verify(
@@ -111,11 +118,8 @@ LogicalResult WgmmaScheduleAttr::verify(
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
-  // Those of a tile, which is waited for, and what they are added to.
-  if (hasTotals() || (getPacking() && getPacking().getTerms() > 1)) {
-    tiling.sumsOfElement = 2;
-    tiling.productsUnderWay = 0;
-  }
+  if (hasTotals() || (getPacking() && getPacking().getTerms() > 1))
+    addTotals(tiling);
   return tiling;
 }
 
@@ -168,14 +172,8 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<int64_t> clusterK, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
     std::optional<int64_t> terms) {
-  // (C1), (C2), (C3), (C5).
-  if (terms && (*terms < 2 || *terms > ::nm::kMaxTerms))
-    return emitError() << "expected 2 or " << ::nm::kMaxTerms
-                       << " terms, but got " << *terms;
-  if (constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
-      terms && !block.empty() && block[2] != kStepRows)
-    return emitError() << "expected k of the block to be " << kStepRows
-                       << ", with terms, but got " << block[2];
+  constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
+  // (C1), (C2), (C3).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
                               terms ? kMinTermStages : kMinWgmmaStages)) ||
       failed(verifyPart(emitError, "warpgroup", block, warpgroup,
@@ -183,6 +181,13 @@ LogicalResult WgmmaSpScheduleAttr::verify(
       failed(verifySteps(emitError, block)) ||
       failed(verifyCluster(emitError, splitK, clusterK)))
     return failure();
+  // (C5).
+  if (terms && (*terms < 2 || *terms > ::nm::kMaxTerms))
+    return emitError() << "expected 2 or " << ::nm::kMaxTerms
+                       << " terms, but got " << *terms;
+  if (terms && !block.empty() && block[2] != kStepRows)
+    return emitError() << "expected k of the block to be " << kStepRows
+                       << ", with terms, but got " << block[2];
   // (C4).
   if (failed(verifyRoles(emitError, producers, blocks, groupM)))
     return failure();
@@ -201,11 +206,8 @@ BlockTiling WgmmaSpScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
-  // Those of a tile of terms, which is waited for, and what they are added to.
-  if (countTerms() > 1) {
-    tiling.sumsOfElement = 2;
-    tiling.productsUnderWay = 0;
-  }
+  if (countTerms() > 1)
+    addTotals(tiling);
   return tiling;
 }
 

@@ -468,6 +468,16 @@ func.func @packing_c5_panel(%a: tensor<8x32xf16>, %v: tensor<2x16x32xf16>, %i: t
 
 // -----
 
+func.func @wgmma_c6_producers(%a: tensor<64x2048xi8>, %v: tensor<1x128x64xi8>, %i: tensor<1x2x1xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
+  // expected-error @+1 {{expected producers, and no terms, for 'totals' and 'copy_a = tensor', but got #nm.wgmma<}}
+  %r = nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8>
+    schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], copy_a = tensor, packing = <panel = 64, index_bits = 8>>
+    ins(%a, %v, %i : tensor<64x2048xi8>, tensor<1x128x64xi8>, tensor<1x2x1xi8>) outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>
+  return %r : tensor<64x64xi32>
+}
+
+// -----
+
 func.func @packing_c5_bytes(%a: tensor<8x128xi8>, %v: tensor<1x96x64xi8>, %i: tensor<1x4x1xi8>, %c: tensor<8x64xi32>) -> tensor<8x64xi32> {
   // expected-error @+1 {{expected tile_rows of a multiple of 32 for elements of 8 bits, but got 48}}
   %r = nm.spmm <2:4, block = 16x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 48>

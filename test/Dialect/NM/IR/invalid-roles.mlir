@@ -180,6 +180,14 @@ func.func @tensor_map_c2_sizes(%a: memref<4x64xf16>) {
 
 // -----
 
+func.func @tensor_map_c2_words(%a: memref<4x64xf16>) {
+  // expected-error @+1 {{expected rows of a box to take a multiple of 16 bytes, but got 24}}
+  %map = nm.tensor_map %a box [4, 12] : memref<4x64xf16> -> vector<16xi64>
+  return
+}
+
+// -----
+
 func.func @tensor_map_c2_row(%a: memref<4x64xf16>) {
   // expected-error @+1 {{expected rows of a swizzled box to take 32, 64 or 128 bytes, but got 16}}
   %map = nm.tensor_map %a box [4, 8] swizzled : memref<4x64xf16> -> vector<16xi64>
