@@ -20,7 +20,7 @@ std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product,
   if (product.isKMajor && elementSize(product.type) == 1)
     return "a row-major A, for no instruction transposes " +
            std::string(elementName(product.type));
-  // Of terms, those that fill up can be told apart.
+  // Of terms, zeros that fill groups up can be told from weights.
   if (product.avoidsPrunedWeights && terms == 1 &&
       fillsUpSparseOperand(product.pattern))
     return "a pattern that keeps two of each four rows, for without dense "
@@ -36,6 +36,15 @@ int64_t nm::sparseBytes(const GpuProduct &product) {
 int64_t nm::sparseTileRows(const GpuProduct &product) {
   constexpr int64_t kLine = 128;
   return kLine / sparseBytes(product);
+}
+
+bool nm::isTooLarge(const GpuProduct &product, const GpuSchedule &schedule) {
+  constexpr int64_t kLeast = 64;
+  auto isLarge = [](int64_t block, int64_t size) {
+    return block > kLeast && block >= 2 * size;
+  };
+  return isLarge(schedule.blockM, product.rows()) ||
+         isLarge(schedule.blockN, product.n);
 }
 
 void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,

@@ -10,23 +10,26 @@
 
 namespace nm {
 
-/// What is no product with a sparse operand of tensor cores, if so, and what is
-/// expected instead: "a matrix, but got a vector". Elements may be sums of
-/// `terms` terms.
+/// What is expected of a product with a sparse operand of tensor cores, and
+/// what came, where `product` is none: "a matrix, but got a vector". Elements
+/// may be sums of `terms` terms.
 std::optional<std::string> whyNoSparseOperand(const GpuProduct &product,
                                               int64_t terms = 1);
+
+/// Whether `schedule` has a block tile that is more than 64 wide and at least
+/// twice as large as the product, along m or n.
+bool isTooLarge(const GpuProduct &product, const GpuSchedule &schedule);
 
 /// The best of strategy wgmma_sp for a product of terms of f32.
 Result<GpuSchedule> selectWgmmaSpTerms(const GpuProduct &product,
                                        const GpuChip &chip);
 
-/// Bytes of an operand's element, and rows of k of which 128 bytes of a row of
-/// A are.
+/// Bytes of an operand's element, and rows of k in 128 bytes of a row of A.
 int64_t sparseBytes(const GpuProduct &product);
 int64_t sparseTileRows(const GpuProduct &product);
 
-/// Sets the least times of one, whose zeros that are skipped are of the
-/// operations that a multiprocessor makes in a clock.
+/// Sets the least times of such a product. `operationsPerClock` are those of a
+/// multiprocessor, with zeros that it skips.
 void setSparseFloors(const GpuProduct &product, const GpuChip &chip,
                      double operationsPerClock, GpuSchedule &schedule);
 

@@ -17,13 +17,15 @@
 
 using namespace nm;
 
-/// Bytes of k of an instruction, columns of one, of a copy and at least.
+/// Bytes of k and columns of an instruction; and the most and the fewest bytes
+/// of an access that copies.
 static constexpr int64_t kInstructionK = 32, kPanel = 64, kCopyBytes = 16,
                          kLeastCopyBytes = 4;
-/// The widest panel whose sums two warpgroups have, and the most rows of A of
-/// one.
+/// Columns of the widest panel, of which two warpgroups have 64 each, and the
+/// most rows of A of a warpgroup.
 static constexpr int64_t kMaxPanel = 128, kMaxGroupM = 256;
-/// Kept rows of a tile: as many as rows of 128 bytes have, and at most.
+/// The most kept rows of a tile that is a part of a window, 128 bytes of a row
+/// of A, and of one that is whole windows.
 static constexpr int64_t kRowsOfTile = 128, kMaxRowsOfTile = 256;
 static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
 /// Bytes of the mbarriers of the rings.
@@ -32,21 +34,23 @@ static constexpr int64_t kBarrierBytes = 256;
 static constexpr int64_t kTilesAtOnceM = 4;
 /// Multiply-adds of the tensor cores of a multiprocessor, a clock.
 static constexpr double kTensorRate = 4096;
-/// What a step's barriers take beside its products or copies, sums that are
-/// added to totals a clock, and how much longer that takes, for what waits for
-/// it. Measured on an H200 (2026-11-23) as all rates here: m of 64 to 4096, k
-/// and n of 4096 and 11008, units of 16 and 64 rows, 64 and 128 columns, at 50
-/// to 87.5 %.
+/// Clocks of a step's barriers beside its products or copies; sums that are
+/// added to totals in a clock; and how many times longer that takes, with what
+/// waits for it. Measured on an H200 (2026-11-23) as all rates here: m of 64 to
+/// 4096, k and n of 4096 and 11008, units of 16 and 64 rows, 64 and 128
+/// columns, at 50 to 87.5 %.
 static constexpr double kStepClocks = 30, kAddedSums = 128, kAddFactor = 1.2;
-/// Bytes that a multiprocessor receives a clock.
+/// Bytes that a multiprocessor receives in a clock.
 static constexpr double kIngress = 44;
-/// Of 16 or 32 bytes, a sector, it receives as many a clock as of so many.
+/// In units of this many bytes and more. A unit of fewer, 16 or 32, takes as
+/// long as one of 64; and the bytes of a sector, which two units of 16 may
+/// share.
 static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
-/// threads, which else take up to 10 % less.
+/// threads. Of more rows they take up to 10 % more.
 static constexpr int64_t kTensorRows = 256;
-/// Bytes of C stored a clock, what comes before a block's first tile, the clock
-/// under load, of the highest there is, and the launch.
+/// Bytes of C that are stored in a clock; clocks before a block's first tile;
+/// the share of the highest clock that there is under load; and the launch.
 static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
                         kMicroseconds = 0.5;
 
@@ -59,7 +63,7 @@ bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
 }
 
 namespace {
-/// The rows of a tile along k, of B and kept.
+/// The rows of a tile along k: rows of the dense B, and those that are kept.
 struct TileRows {
   int64_t ofB, kept;
 };
@@ -90,7 +94,7 @@ private:
 };
 } // namespace
 
-/// Those that a tile may have: whole windows, and parts of one.
+/// What tiles may have: whole windows, or a part of one.
 static std::vector<TileRows> listRows(const Pattern &pattern) {
   std::vector<TileRows> list;
   int64_t kept = pattern.keptRows();
@@ -132,8 +136,8 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   return schedule.stages >= kMinStages && !isLarge;
 }
 
-/// Where rows of A are at the places that they want, of few rows, or of tiles
-/// whose threads have few registers for copies beside totals.
+/// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,
+/// and rows are few, or totals leave threads few registers for copies.
 bool Candidate::prefersTensorCopies() const {
   if (product.factorOfRows() % kCopyBytes != 0 ||
       product.pattern.bk % kWideBytes != 0 || product.m == GpuProduct::kUnknown)
@@ -150,8 +154,9 @@ double Candidate::multiplyClocks() const {
   return clocks;
 }
 
-/// How much longer units of rows take that are narrower than what is received
-/// at once. Those of half a sector may be of one.
+/// How many times longer than by their bytes units take that are narrower than
+/// what a multiprocessor receives at once. Units of 16 bytes share a sector
+/// where both of its halves are kept.
 static double narrowFactor(const Pattern &pattern) {
   if (pattern.bk % kWideBytes == 0)
     return 1;
@@ -214,7 +219,9 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
                   ", but blocks have " + std::to_string(product.pattern.bk));
   if (product.factorOfRows() % kLeastCopyBytes != 0)
     return refuse("copies rows of A at multiples of " +
-                  std::to_string(kLeastCopyBytes) + " bytes");
+                  std::to_string(kLeastCopyBytes) +
+                  " bytes, but got rows that are " +
+                  std::to_string(product.factorOfRows()) + " apart");
   return std::nullopt;
 }
 

@@ -487,7 +487,7 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
     return refuse("multiplies f16, bf16, i8 and f8E4M3FN");
   // Terms of A are k-major, and filled up, whatever A is.
   if (!product.isKMajor && !hasTerms)
-    return refuse("gathers rows of a k-major A");
+    return refuse("gathers rows of a k-major A, but got a row-major one");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
   if (!hasTerms && product.factorOfRows() % 2 != 0)
     return refuse("copies rows of A of an even m");

@@ -50,7 +50,7 @@ static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
 static constexpr double kClusterMicroseconds = 0.3,
                         kByteClusterMicroseconds = 1.5;
 static constexpr int64_t kMaxCluster = 2;
-/// Rows of A in 16-bit types up to which they have been measured.
+/// Rows of A in 16-bit types up to which clusters have been measured.
 static constexpr int64_t kMaxClusterRows = 256;
 /// The clock of short products, whose weights are no more than the second-level
 /// cache keeps: 256 rows of a k-major A take 13.2 to 13.6 us with two blocks in
@@ -74,11 +74,12 @@ static constexpr int64_t kBarrierBytes = 256;
 
 /// Bytes that rows of A which tensor copies take start at a multiple of.
 static constexpr int64_t kTensorBytes = 16;
-/// With producers: their warps, and the warpgroups that
-/// leave registers for sums; stages, of which a power of two is told apart in
-/// the fewest instructions (4096 cubed of 2:4 takes 146 us with five, 136 with
-/// four); and columns of a row of tiles from which on it is better cut, so that
-/// blocks that run at once share weights as well.
+/// With producers: their warps, and the most warpgroups that leave registers
+/// for sums; the most stages, which are rounded down to a power of two, for
+/// which addresses take the fewest instructions (4096 cubed of 2:4 takes 146 us
+/// with five, 136 with four); and the number of tiles along n from which on
+/// blocks begin with several tiles along m, so that blocks that run at once
+/// share weights as well.
 static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
                          kLongRow = 64, kTilesAtOnceM = 4;
 /// Registers of a thread that multiplies. With totals of 192 x 64, which leave
@@ -91,10 +92,10 @@ static constexpr int64_t kRoleRegisters = 232;
 /// of 4096 to 11008 (2026-11-23).
 static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
                         kRoleStoreRate = 48, kRoleLatency = 1400;
-/// Clocks of a tile in which the tensor cores wait: with instructions of 256
-/// rows, with those of fewer, with these of a k-major A, with those of 64 rows
-/// of bytes, and where one warpgroup adds to totals, beside which no other
-/// multiplies, with each row of its tile.
+/// Clocks of a tile in which the tensor cores wait, by the rows of A that an
+/// instruction has: 256; fewer; fewer of a k-major A; and 64 in 8-bit types.
+/// Where a block's only warpgroup adds to totals, which no other multiplies
+/// beside: clocks of a tile, and of each of its rows of k.
 static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
 static constexpr double kLongTileClocks = 55, kTileClocks = 85,
                         kTurnedTileClocks = 120, kShortByteTileClocks = 200,
@@ -204,16 +205,11 @@ bool Candidate::exists() const {
   int64_t others = together == 1 ? kLeastRegisters : kUsualRegisters;
   // Sums leave through shared memory, with some padding.
   int64_t sumBytes = schedule.blockM * (schedule.blockN + 8) * 4;
-  // A block is not much larger than the product.
-  auto isLarge = [](int64_t block, int64_t size) {
-    return block > kColumns && block >= 2 * size;
-  };
   return schedule.stages >= kMinStages &&
          sumsOfThread() + others <= registers &&
          together * (sumBytes + kReservedShared) <=
              chip.sharedPerMultiprocessor &&
-         !isLarge(schedule.blockM, product.rows()) &&
-         !isLarge(schedule.blockN, product.n);
+         !isTooLarge(product, schedule);
 }
 
 /// Bytes between rows of A, or what they are a multiple of.
@@ -230,7 +226,8 @@ bool Candidate::setProducers() {
   // Bulk copies take whole tiles of packed weights.
   bool isWhole = schedule.blockK == SparseOperand::kStepRows ||
                  product.k % schedule.blockK == 0;
-  // Tensor copies take longest for rows that there are not.
+  // Rows that A does not have are filled with zeros, which takes tensor copies
+  // longer than rows.
   bool isFull = 4 * product.rows() >= 3 * schedule.blockM;
   if (!isWhole || !isFull || strideBytes(product) % kTensorBytes != 0 ||
       together > 1 || groups() > kMaxRoleGroups ||
@@ -386,20 +383,15 @@ void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
     best = schedule;
 }
 
-/// Whether elements are sums of terms, which the kernel before makes of A,
-/// whatever its rows are.
-static bool hasTerms(const GpuProduct &product) {
-  return product.type == ElementType::F32 && product.terms > 1;
-}
-
 static std::optional<std::string> whyNot(const GpuProduct &product,
                                          const GpuChip &chip) {
   if (!chip.hasWgmma)
     return "chip sm_90a, but got " + std::string(chip.name);
-  int64_t terms = hasTerms(product) ? product.terms : 1;
-  if (std::optional<std::string> reason = whyNoSparseOperand(product, terms))
+  if (std::optional<std::string> reason =
+          whyNoSparseOperand(product, product.terms))
     return reason;
-  if (terms > 1)
+  // A kernel before makes A's terms, whatever its rows are.
+  if (product.terms > 1)
     return std::nullopt;
   if (strideBytes(product) % kLeastCopyBytes != 0) {
     bool isByte = sparseBytes(product) == 1;
@@ -414,7 +406,7 @@ Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
                                               const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNot(product, chip))
     return Error{"strategy wgmma_sp expected " + *reason};
-  if (hasTerms(product))
+  if (product.terms > 1)
     return selectWgmmaSpTerms(product, chip);
   std::optional<GpuSchedule> best;
   int64_t mostLines = hasTotals(product) ? kMostLines : 1;

@@ -25,8 +25,8 @@ using namespace nm;
 static constexpr double kOperationsPerClock = 8192, kSharedBytesPerClock = 128;
 /// The clock that these instructions leave of the highest there is.
 static constexpr double kClockUnderLoad = 0.9;
-/// How much longer products take than the tensor cores and shared memory would
-/// let them: by two warpgroups, and by one, which adds sums up while no other
+/// How many times longer products take than the tensor cores and shared memory
+/// allow: by two warpgroups, and by one, while which adds up sums no other
 /// multiplies. This and what follows is fitted to 38 times on an H200, m of 64
 /// to 4096, k and n of 4096 and 11008, tiles of 64 x 64 to 256 x 64 and 192 x
 /// 128, one to four parts of k: 3.5 % from them (root mean square).
@@ -40,8 +40,9 @@ static constexpr int64_t kProducers = 4, kTilesAtOnceM = 4, kLongRow = 64;
 /// Of the mbarriers of producers.
 static constexpr int64_t kBarrierBytes = 256;
 static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
-/// Kept rows of a part of a long sum: tiles have half as many as those of
-/// strategy wgmma, so that as many sums of tiles are added one after the other.
+/// Kept rows of a part of a long sum. A tile has half as many as one of
+/// strategy wgmma, so that half as many rows add up as many tiles, one after
+/// the other.
 static constexpr int64_t kPartRows = kTermsPartRows / 2;
 /// The k of a tile and of an instruction, and columns of the latter.
 static constexpr int64_t kRows = SparseOperand::kStepRows,
@@ -104,13 +105,7 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
 }
 
 bool Candidate::exists() const {
-  // A block is not much larger than the product.
-  auto isLarge = [](int64_t block, int64_t size) {
-    return block > kColumns && block >= 2 * size;
-  };
-  return schedule.stages >= kMinStages &&
-         !isLarge(schedule.blockM, product.rows()) &&
-         !isLarge(schedule.blockN, product.n);
+  return schedule.stages >= kMinStages && !isTooLarge(product, schedule);
 }
 
 std::vector<int64_t> Candidate::listParts() const {
@@ -167,6 +162,7 @@ void Candidate::estimate(int64_t parts) {
 
 Result<GpuSchedule> nm::selectWgmmaSpTerms(const GpuProduct &product,
                                            const GpuChip &chip) {
+  // There is one: a tile of 64 x 64 is never too large, and its stages fit.
   std::optional<GpuSchedule> best;
   for (const MmaTileShape &shape : kShapes) {
     Candidate candidate(product, chip, shape);

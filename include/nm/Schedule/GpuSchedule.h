@@ -40,7 +40,7 @@ struct GpuProduct {
   ElementType type = ElementType::F32;
   ElementType outputType = ElementType::F32;
   /// The bf16 terms that a sum of f32 operands may be made of; 1 where it may
-  /// not.
+  /// not, and of operands of other types.
   int64_t terms = 1;
   /// Bits of a weight that is quantized, and the rows of k that share its
   /// scale; 0 where weights are of `type`.

@@ -52,9 +52,10 @@ bool isLongSumOfTerms(const GpuProduct &product);
 /// values that are made of `terms`.
 bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
 
-/// Whether `rows` kept rows of operands of 8 bits are a tile along k, of which
-/// there may be several in a window: they are whole units, which go into the
-/// window's, or a part of one.
+/// Whether a window of operands of 8 bits can be cut into tiles of `rows` kept
+/// rows, at least 1: of whole units, whose number divides those that the window
+/// keeps, or of parts of a unit, whose rows `rows` divides. Of 8:32 in units of
+/// 64 rows, tiles may have 32, 64 or 128 rows, and not 96 or 192.
 bool gathersByteUnits(const Pattern &pattern, int64_t rows);
 
 /// The pattern of units of `columns` columns, at least `pattern.bn`, that every

@@ -138,7 +138,8 @@ TEST(WgmmaByteModel, SaysWhyNot) {
   product.isKMajor = false;
   product.k = 4094;
   EXPECT_EQ(whyNot(product),
-            "strategy wgmma copies rows of A at multiples of 4 bytes");
+            "strategy wgmma copies rows of A at multiples of 4 bytes, but got "
+            "rows that are 4094 apart");
   product.strideOfA = 4096;
   EXPECT_EQ(whyNot(product), "");
   product = makeProduct({8, 32, 24, 64}, ElementType::F8E4M3);

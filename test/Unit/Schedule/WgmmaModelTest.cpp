@@ -359,7 +359,8 @@ TEST(WgmmaModel, SaysWhyNot) {
             "blocks have 32");
   product = makeProduct({8, 32, 1, 128});
   product.isKMajor = false;
-  EXPECT_EQ(whyNot(product), "strategy wgmma gathers rows of a k-major A");
+  EXPECT_EQ(whyNot(product), "strategy wgmma gathers rows of a k-major A, but "
+                             "got a row-major one");
   product.isKMajor = true;
   product.type = ElementType::F32;
   EXPECT_EQ(whyNot(product),

@@ -12,12 +12,9 @@ class WgmmaSpStrategy : public SparseOperandStrategy<WgmmaSpScheduleAttr> {
 public:
   ::nm::Result<ScheduleChoice>
   choose(const ScheduleRequest &request) const override {
-    auto given = cast_if_present<WgmmaSpScheduleAttr>(request.given);
-    ::nm::ElementType type = request.product.type;
-    bool isF32 = type == ::nm::ElementType::F32;
     ::nm::Result<ScheduleChoice> chosen =
         SparseOperandStrategy::choose(request);
-    if (chosen && isF32 && !given && ::nm::isLongSumOfTerms(request.product) &&
+    if (chosen && !request.given && ::nm::isLongSumOfTerms(request.product) &&
         chosen->schedule.getTiling().splitK == 1)
       return ::nm::Error{"strategy wgmma_sp has no parts of this long sum of "
                          "f32 that are whole tiles"};
