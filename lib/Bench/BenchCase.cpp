@@ -117,7 +117,8 @@ std::string BenchCase::moduleText() const {
                          : "";
   std::string b = tensorText({shape.k, shape.n}, type,
                              "#nm.encoding<" + pattern.str() + ">");
-  // Products of narrow types are of their own type or of the sums'.
+  // Products have the operands' type or that of the sums; another is made of
+  // the latter behind the product.
   bool isCast = resultType() != type && resultType() != sumType();
   ElementType made = isCast ? sumType() : resultType();
   std::string c = tensorText(shape.rowsOf(shape.n), made);

@@ -133,7 +133,7 @@ int64_t PanelPacking::byteOfGroup(const Pattern &pattern, int64_t group,
 static constexpr int64_t kRowsTogether = 32;
 
 /// Calls `fn(condensed, packed, count)` for runs of values that are contiguous
-/// on both sides, with their places there. Stored ones have so many bytes.
+/// on both sides, with their places there. A stored value has `bytes`.
 template <typename Fn>
 static void forEachRun(const Pattern &pattern, const PanelPacking &packing,
                        int64_t bytes, int64_t k, int64_t n, Fn fn) {

@@ -16,8 +16,8 @@ from ._sparse import SparseTensor
 
 #: Up to this many rows, every number of rows has a kernel of its own.
 FEW_ROWS = 16
-# So many larger numbers, too, on a GPU: a model sees few shapes or any. Each
-# takes a compilation, and a packed copy of the weight.
+# On a GPU the first larger numbers of rows that come have one, too: a model sees
+# few shapes or any. Each takes a compilation, and a packed copy of the weight.
 _EXACT_KERNELS = 3
 # Kept with a weight: calls are small, bound functions hold its packed form.
 _KEPT_CALLS, _KEPT_BOUND = 128, 6

@@ -42,10 +42,10 @@
 // is all that for the first term, then for the second, and so on
 // (SplitTerms.h).
 //
-// Elements of 8 bits are contiguous along k there, for no instruction
-// transposes them: a panel of 64 columns has, for each 16 rows of a tile, of
-// which H is a multiple of 32, 64 chunks of 16 bytes, one for each column in
-// the same order, rows 16*x to 16*x + 15 at byte 1024*x of the panel.
+// Elements of 8 bits are contiguous along k there, as no instruction transposes
+// them, and H is a multiple of 32: a panel of 64 columns has, for each 16 rows
+// of a tile, a chunk of 16 bytes for each column, in the same order. Rows 16*x
+// to 16*x + 15 begin at byte 1024*x.
 //
 //===----------------------------------------------------------------------===//
 

@@ -173,8 +173,8 @@ struct SparseOperand {
 
 /// Writes values and metadata of `from`, of the shapes above. Quantized values
 /// are bytes before, of which the low bits are stored, and those of which terms
-/// are stored are f32. `operand` must be of its
-/// type and satisfy verify, and the indices verifyIndices.
+/// are stored are f32. `operand` must be of the weights' type and satisfy
+/// verify, and the indices verifyIndices.
 void packSparseOperand(const CondensedView &from, const SparseOperand &operand,
                        void *values, uint8_t *metadata);
 

@@ -11,9 +11,9 @@
 // which no sum hides, and the others are the bits of x, the high half first; of
 // two terms the second is the high half, a NaN's made one that this shows.
 //
-// What fills up, and is no value, has 0 as its first term and -0 as its second,
-// which is the second of no value: what is left of an f32 when it has been
-// subtracted from itself is +0.
+// A zero that only fills a group of a sparse operand up (SparseOperand.h) is
+// stored as the terms 0, -0, 0, which no weight has, not even 0: the second is
+// made of x less its first term, and x - x is +0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ inline constexpr float kHuge = 0x1p44f;
 inline constexpr float kTermProductScale = 1 / (kTermScale * kTermScale);
 /// The first term of a huge value, and a NaN of which no bit is lost in bf16.
 inline constexpr uint16_t kHugeTerm = 0x7fc0;
-/// The second term of what fills up, whose others are 0.
+/// The second term of a zero that fills a group up; its others are 0.
 inline constexpr uint16_t kFilledTerm = 0x8000;
 /// Elements of m that have a term each side by side.
 inline constexpr int64_t kTermColumns = 64;

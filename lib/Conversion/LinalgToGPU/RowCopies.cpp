@@ -1,9 +1,10 @@
 //===- RowCopies.cpp - Copies of matrices, row by row ---------------------===//
 //
 // The lanes of a warp make neighbouring accesses of a row, as wide as rows of
-// both sides are aligned, and a thread makes one in each of some rows, all of
-// which it has read before it writes. So rows that start anywhere, which allow
-// but accesses of single elements, still move whole sectors of memory.
+// both sides are aligned, so that a warp moves whole sectors of memory even
+// where rows start anywhere and accesses are of single elements. A thread has
+// an access in each of four or eight rows, and reads all of them before it
+// writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,15 +58,16 @@ bool mlir::nm::hasRowCopies(memref::CopyOp copy) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How wide rows can be accessed: `elements`, and what else is to be a multiple
-/// of them at run time.
+/// How wide rows can be accessed: by `elements`, if all of `unknown` (strides,
+/// offsets and sizes) are multiples of them at run time.
 struct RowWidth {
   int64_t elements;
   SmallVector<Value> unknown;
 };
 } // namespace
 
-/// Leaves of `width` what rows of `memref` are aligned by, or may be.
+/// Narrows `width` to what the known strides, offset and size of `memref`
+/// allow, and adds those that are not known to be multiples of it.
 static void restrict(OpBuilder &builder, Location loc, Value memref,
                      RowWidth &width) {
   MemRefType type = typeOf(memref);
@@ -179,7 +181,8 @@ void RowCopies::copyRows(Value block, Value thread) {
   });
 }
 
-/// Of the rows of a thread, from `at` on, those that there are.
+/// Copies the thread's access at `at`, and those in the rows of its tile behind
+/// it; with `isEdge` only in rows that the matrix has.
 void RowCopies::copyAll(ArrayRef<Value> at, bool isEdge) {
   int64_t row = type.getRank() - 2;
   SmallVector<SmallVector<Value>> places;

@@ -59,7 +59,7 @@ protected:
   RecomputeFromOp op;
 };
 
-/// Those of `#nm.packing`, a panel of which has all columns.
+/// Weights in `#nm.packing`, with all columns in one panel.
 class PanelWeights : public ExactWeights {
 public:
   PanelWeights(ThreadEmitter &emitter, RecomputeFromOp op)
@@ -77,7 +77,7 @@ private:
   ::nm::PanelPacking packing;
 };
 
-/// Those of `#nm.sparse_operand`.
+/// Weights in `#nm.sparse_operand`.
 class SparseWeights : public ExactWeights {
 public:
   SparseWeights(ThreadEmitter &emitter, RecomputeFromOp op)
@@ -96,7 +96,8 @@ public:
 
 private:
   SmallVector<Value> loadTerms(Value row, Value block, Value column);
-  /// Of columns past the end, which are not stored, those of the last block.
+  /// `block`, or the last one for columns past the end, whose sums are not
+  /// stored.
   Value within(Value block) {
     return emitter.least(block, emitter.add(sizeOf(op.getValues(), 0), -1));
   }
@@ -200,8 +201,8 @@ public:
 
   /// Whether A has row `m` of C.
   Value hasRow(Value m);
-  /// The sum of row `m` of C and the instruction's row `column` of 64 of those
-  /// of block `block`.
+  /// The sum of row `m` of C and of the column that is the instruction's row
+  /// `column`, of 64, in block `block`.
   Value sum(Value m, Value block, Value column);
 
 private:

@@ -7,8 +7,8 @@
 
 namespace mlir::nm {
 
-/// `sums`, a thread's of `fragment`, with those that are not finite made again
-/// of what `op` says that they are sums of.
+/// The thread's `sums` of `fragment`; each that is not finite is made again
+/// from the operands of `op`.
 SmallVector<Value> remakeSums(ThreadEmitter &emitter, RecomputeFromOp op,
                               const WgmmaSums &fragment, ArrayRef<Value> sums);
 

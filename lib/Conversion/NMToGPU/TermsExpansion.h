@@ -12,7 +12,8 @@ struct TermPair {
   int64_t ofWeight, ofA;
 };
 
-/// Those that make up for a product of values of so many terms, in order.
+/// The pairs whose products make up for a product of values of `terms` terms,
+/// in the order in which they are summed, the smallest first.
 ArrayRef<TermPair> getTermPairs(int64_t terms);
 
 /// `totals` with the sums of products of terms added to them.

@@ -78,7 +78,7 @@ Value SparseOperandAccess::kOf(Value row, Value column) {
   Value k = emitter.add(emitter.mul(group, kGroup), position);
   if (operand.terms == 1)
     return k;
-  // What fills up is of no row that there is.
+  // A zero that fills a group up is multiplied with no row.
   Value isFilled = emitIsFilled(emitter.builder, emitter.loc,
                                 ArrayRef(loadTerms(row, column)).take_front(2));
   return arith::SelectOp::create(emitter.builder, emitter.loc, isFilled,
@@ -195,8 +195,9 @@ std::pair<Kept, Kept> SparseOperandLoops::findBoth(Value column, Value group) {
   return {pick(a, 0), pick(b, 1)};
 }
 
-/// Whether a value stands at `position` of the block and step that `at` begins
-/// with, and which of the condensed ones.
+/// Whether a weight stands at `position` of the block and step that `at` begins
+/// with; sets `row` and `column` to its place in the condensed values, to any
+/// where there is none.
 Value SparseOperandLoops::isKeptAt(ValueRange at, Value position, Value &row,
                                    Value &column) {
   auto place = operand.placeOf(Emitted{&emitter, position});
@@ -219,7 +220,7 @@ Value SparseOperandLoops::packValue(ValueRange at, Value position) {
       [&] { return emitter.zero(element); });
 }
 
-/// Stores the terms of the value at `at`, or those of what fills up.
+/// Stores the terms of the weight at `at`, or of a zero that fills a group up.
 void SparseOperandLoops::packTerms(ValueRange at) {
   Value row, column, isKept = isKeptAt(at, at[2], row, column);
   Value value = emitter.choose(

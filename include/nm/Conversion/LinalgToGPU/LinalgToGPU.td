@@ -12,9 +12,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu", "::mlir::func::FuncOp"> {
     the device: every linalg op, copy and parallel loop on memrefs becomes a
     `gpu.launch` with one thread for each element of the output, neighbours in
     memory side by side; a thread walks the reductions. A copy between memrefs
-    with contiguous rows has accesses of up to 16 bytes, as wide as rows of both
-    are aligned, which is found out at run time where it is not known, and a
-    thread has some in different rows under way. Any other op that
+    with contiguous rows of 16 elements or more has accesses of up to 16 bytes, as
+    wide as the rows of both are aligned, which is tested at run time where it is
+    not known. Any other op that
     touches memory would run on the host, on memory of the device, and is an
     error. Functions with `nm.host`, which pack weights when they are loaded,
     are left.

@@ -42,8 +42,8 @@ struct SelectionOptions {
   bool denseFallback = true;
 };
 
-/// The A that a product could have: that which it has, a transposition of it,
-/// or a copy to rows as nm-pad-rows lays them out.
+/// What A a product could be given: the one that it has, a transposition of it,
+/// or a copy of it whose rows nm-pad-rows lays out.
 enum class ActivationForm { AsIs, Transposed, Copied };
 
 /// Whether a copy of A would have other rows than A has, or may have.

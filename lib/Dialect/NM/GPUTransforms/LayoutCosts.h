@@ -10,10 +10,10 @@
 
 namespace mlir::nm {
 
-/// The microseconds of a product with an A of that form.
+/// The microseconds that a product takes with A in that form.
 using ProductEstimate = function_ref<double(SpMMOp op, ActivationForm form)>;
 
-/// Which values and operands have their other layout.
+/// Which values and operands have their other layout, and which are copied.
 struct ChosenLayouts {
   DenseMap<Value, bool> values;
   /// Of ops that can take it; all others take values as they are.

@@ -107,12 +107,12 @@ void LayoutPropagation::propagate(func::FuncOp function, const GpuChip &chip) {
            "other to find those that cost least";
     return;
   }
-  bool changes = llvm::any_of(chosen->values, [](auto entry) {
+  bool hasOtherValues = llvm::any_of(chosen->values, [](auto entry) {
     return entry.second && !isMadeInAnyLayout(entry.first);
   });
-  for (const auto &operands : {chosen->operands, chosen->copied})
-    changes |= llvm::any_of(operands, [](auto entry) { return entry.second; });
-  if (!changes)
+  auto isChosen = [](auto entry) { return entry.second; };
+  if (!hasOtherValues && llvm::none_of(chosen->operands, isChosen) &&
+      llvm::none_of(chosen->copied, isChosen))
     return;
   IRRewriter rewriter(module.getContext());
   LayoutOps made = rewriteLayouts(rewriter, function, layouts, *chosen);

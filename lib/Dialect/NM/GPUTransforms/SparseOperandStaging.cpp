@@ -76,9 +76,9 @@ LogicalResult Staging::verifyBulkCopies() {
     return op.emitOpError()
            << "expected rows of A at multiples of " << kUnitBytes
            << " bytes, with producers, but got " << op.getA().getType();
-  // The last of several parts of k may have tiles without any weights, and the
-  // last tile fewer steps than others: behind them are those of other columns,
-  // and none at the end.
+  // Bulk copies read whole tiles of packed weights. The last part of k may have
+  // tiles past k, and its last tile may end inside of one: what follows in
+  // memory are weights of other columns, or is past the end.
   bool hasSteps = tile.k != ::nm::SparseOperand::kStepRows;
   if (op.getValuesType().isDynamicDim(1) &&
       (hasSteps || op.getScheduleAttr().getTiling().splitK != 1))
@@ -100,8 +100,8 @@ Value Staging::toWholeSteps(Value weights) {
   return memref::CastOp::create(builder, loc, whole, weights);
 }
 
-/// Rows of A behind the last one are multiplied to sums that are not stored;
-/// but those of terms that are not finite are made again.
+/// Sums of rows behind A's last one are not stored, so that anything may be in
+/// their places; but not of terms, for sums that are not finite are made again.
 Value Staging::copyTensorOfA(OperandCopies &copies) {
   int64_t rows = op.getTransposeA() ? 1 : 0;
   std::optional<int64_t> unfilled;

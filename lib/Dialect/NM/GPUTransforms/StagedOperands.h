@@ -14,8 +14,10 @@ MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
                             MemRefLayoutAttrInterface layout, Type element);
 
 /// That of an operand of wgmma, [... x rows x columns], in panels whose rows
-/// have `panelBytes`: 128, whose 16-byte words are XORed with the row's number
-/// modulo 8; of 64 or 32, with that of the 128 bytes; or 16.
+/// have `panelBytes`, 16, 32, 64 or 128. A row's 16-byte words are XORed with
+/// the number of the 128 bytes that it is in, modulo the words of a row: of
+/// rows of 128 bytes row r's with r mod 8, of 64 bytes with r/2 mod 4, of 32
+/// bytes with r/4 mod 2.
 MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
                            int64_t panelBytes = 128);
 

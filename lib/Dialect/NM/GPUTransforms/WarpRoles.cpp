@@ -20,9 +20,11 @@ using namespace mlir::nm;
 /// Registers that a consumer has at most; setmaxnreg takes multiples of the
 /// step.
 static constexpr int64_t kMaxConsumerRegisters = 240, kRegisterStep = 8;
-/// Of a producer, one of units of rows, whose addresses differ by constants,
-/// one that only starts bulk copies or whose consumers have two sums of each
-/// element, and what a consumer needs beside its sums.
+/// Registers of a producer that gathers rows of a k-major A; of one that
+/// gathers units of rows of 8-bit elements, whose addresses differ by
+/// constants; and the fewest: of one that only starts bulk copies, or gathers
+/// units for consumers that have two sums of each element. What a consumer
+/// needs beside its sums.
 static constexpr int64_t kProducerRegisters = 88, kUnitProducerRegisters = 56,
                          kLeastProducerRegisters = 40, kOtherRegisters = 80;
 

@@ -24,9 +24,10 @@ static constexpr int64_t kLeastColumns = 64, kMostColumns = 128;
 /// What it may take of the other's time: the weights take more memory, and
 /// zeros meet infinite activations.
 static constexpr double kWorthIt = 0.9;
-/// Where rows end inside of a tile, what wider units are taken to take longer
-/// beside cuBLAS, which takes up to 8 % less than is estimated of 500 to 1000
-/// rows, and is the better choice where they are not clearly faster.
+/// Where the last tile of rows is not full, the estimate of wider units is
+/// multiplied by this: of 500 to 1000 such rows cuBLAS takes up to 8 % less
+/// than it is estimated to, and is to be chosen unless wider units are clearly
+/// faster.
 static constexpr double kRaggedMargin = 1.07;
 static constexpr int64_t kRowsOfTile = 64;
 
@@ -53,7 +54,7 @@ mlir::nm::findWiderUnits(SparseProductOpInterface op, ::nm::GpuProduct product,
   if (!best ||
       (chosen && best->choice.microseconds > kWorthIt * chosen->microseconds))
     return std::nullopt;
-  // Of terms, cuBLAS has none.
+  // cuBLAS has no products of terms.
   if (product.terms == 1 && product.rows() % kRowsOfTile != 0)
     best->choice.microseconds *= kRaggedMargin;
   return best;

@@ -47,10 +47,10 @@ def NMPropagateLayouts
     linalg.transpose stands between. Arguments and results of functions, and what
     other ops take and give, stay as they are.
 
-    An A of 16-bit elements whose rows do not start as nm-pad-rows has those of
-    temporaries, with a line of 128 bytes or a multiple of 16, may also be copied
-    to such rows, once for all products that take the copy
-    (bufferization.alloc_tensor).
+    nm-pad-rows starts rows of temporaries with 16-bit elements at multiples of 16
+    bytes, those of a k-major A of 128. An A whose rows start elsewhere may also be
+    copied to such a temporary (bufferization.alloc_tensor), once for all products
+    that take the copy.
 
     The choice is exact: the layout of each value and of each operand is one of
     two, a transposition serves all that use its result, and the layouts of least
@@ -89,7 +89,8 @@ def NMPropagateLayouts
            "whether it may fall back to dense weights and cuBLAS">,
     ListOption<"productCosts", "product-costs", "double",
                "instead of the estimates, the microseconds of each product: with "
-               "a row-major A, and with a k-major one; then, that with a copied A">
+               "a row-major A, with a k-major A and, if there is a third number, "
+               "with a copied A, which else takes as long as the one it is of">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",

@@ -7,8 +7,9 @@
 
 namespace mlir::nm {
 
-/// An index whose arithmetic is emitted, for formulas of lib/Format that take
-/// any integer, as those of nm/Format/SparseOperand.h.
+/// A value with the arithmetic of an integer, which is emitted: for formulas
+/// that are templates of their integer type, as those of
+/// nm/Format/SparseOperand.h.
 struct EmittedIndex {
   IndexEmitter *emitter;
   Value value;

@@ -65,8 +65,8 @@ def NM_RecomputeFromOp : NM_Op<"recompute_from", [
     rows of A and which weights they have in all. Sums that do not come out
     finite are made again from them by multiply-adds of f32 on the CUDA cores:
     the terms of an infinite, a NaN or a huge value do not add up to it, but say
-    which it is. Zeros that fill groups of `#nm.sparse_operand` up have no part
-    in them. By itself the op does nothing.
+    which it is. Zeros that fill groups of `#nm.sparse_operand` up, and are no
+    weights, are left out of them. By itself the op does nothing.
 
     Constraints: those of `nm.spmm` on A, the values and the indices, with a
     `packing` that has terms.

@@ -99,8 +99,8 @@ def NM_RowListAttr : NM_Attr<"RowList", "row_list"> {
     Of `windows` windows of weights of `pattern`, in which `packing` has lists
     of the rows that some columns use (`col_info`), a copy takes just the rows
     of A that the lists name, in their order. Without `col_info` the indices of
-    a panel are the list: they name the rows that its columns keep. What is
-    listed stands along dimension `dim` of the tile that is copied to.
+    a panel are the list: they name the rows that its columns keep. k is
+    dimension `dim` of the tile that is copied to: 0 of [k x m], 1 of [m x k].
 
     Constraints:
     * (C1) windows >= 1, and `dim` is 0 or 1.
@@ -288,15 +288,15 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
       another or to panels of 16, 32, 64 or 128 bytes with their swizzle. A
       tensor map, which the host makes (`nm.tensor_map`), says where the rows
-      are. With `unfilled`, places of that dimension behind the source's end may
-      stay as a copy before has left them, for what is made of them is never
-      stored: zeros take twice as long as what is fetched.
+      are. With `unfilled`, places behind the source's end in that dimension are
+      not filled with zeros, which takes twice as long as a fetch: they may keep
+      what an earlier copy left. What is computed of them must not be stored.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
 
-    With `rows`, only those rows of the source are copied that a list names;
-    `transpose` says that these are the second dimension of the source.
+    With `rows`, only what a list names of the source's rows is copied, or of its
+    columns where the list's `dim` is 1.
 
     Constraints:
     * (C1) source and destination have one element type, and the destination is
@@ -308,10 +308,10 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       first dimension, and has the same static shape, where that may be unknown
       or smaller; copies are of multiples of 16 bytes.
       `tensor` has a token, no `condition`, and sizes of the source that are
-      those of the destination, smaller or unknown. The source's last stride is 1, and its others, where they are known, are
-      multiples of 16 bytes. The destination is contiguous, or its layout is
-      that of panels of 16, 32, 64 or 128 bytes, XORed as wgmma reads them, and
-      no more.
+      those of the destination, smaller or unknown; with `rows`, the second may
+      be larger. The source's last stride is 1, and its others, where they are
+      known, multiples of 16 bytes. The destination is contiguous, or of panels of
+      16, 32, 64 or 128 bytes, XORed as wgmma reads them, and no more.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
     * (C4) `rows` go `direct`, or `tensor` where the list is of dimension 1:

@@ -15,7 +15,8 @@ SmallVector<Value> emitSplitTerms(OpBuilder &builder, Location loc, Value value,
 /// The f32 that `terms`, each a bf16, are of: as joinTerms.
 Value emitJoinTerms(OpBuilder &builder, Location loc, ValueRange terms);
 
-/// The terms of what fills up, and whether `terms` are those.
+/// The terms of a zero that fills a group of a sparse operand up, of type bf16;
+/// and whether `terms`, the first two, are those.
 SmallVector<Value> emitFilledTerms(OpBuilder &builder, Location loc,
                                    int64_t terms);
 Value emitIsFilled(OpBuilder &builder, Location loc, ValueRange terms);
