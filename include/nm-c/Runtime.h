@@ -39,6 +39,20 @@ int32_t nmGetNumThreads(void);
 /** Sets it; a count below 1 restores the default. */
 void nmSetNumThreads(int32_t count);
 
+/**
+ * Has nmParallelFor use the threads of another pool: `team` calls `body(ctx)`
+ * once on each of them, the caller among them, and returns when all calls have;
+ * `threads` is 0, which leaves their number to it, and `flags` are 0. Of them,
+ * nmGetNumThreads() at most take part. NULL: nm's own threads, which a forked
+ * child has in any case.
+ *
+ * A program whose other threads are OpenMP's passes GOMP_parallel, which the
+ * runtimes of GCC, LLVM and Intel have: OpenMP's threads spin for a while after
+ * their work, on the processors that nm's would need.
+ */
+void nmSetThreadTeam(void (*team)(void (*body)(void *), void *ctx,
+                                  unsigned threads, unsigned flags));
+
 /*===----------------------------------------------------------------------===*\
 |* Tensors
 \*===----------------------------------------------------------------------===*/

@@ -158,6 +158,13 @@ void ThreadPool::setNumThreads(int count) {
   limit = std::clamp(count, 1, int(workers.size()) + 1);
 }
 
+void ThreadPool::setTeam(Team newTeam) {
+  if (insideLoop)
+    return;
+  std::lock_guard<std::mutex> lock(owner);
+  team = newTeam;
+}
+
 void ThreadPool::wake() {
   // Taking the mutex orders this after a worker that has looked at the epoch
   // and is about to wait.
@@ -173,6 +180,12 @@ void ThreadPool::runLoop() {
   for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < end;)
     body(i, ctx);
   insideLoop = false;
+}
+
+void ThreadPool::joinLoop(void *pool) {
+  auto *self = static_cast<ThreadPool *>(pool);
+  if (self->joined.fetch_add(1) < self->numThreads())
+    self->runLoop();
 }
 
 void ThreadPool::waitForLoop(uint32_t seen) {
@@ -217,6 +230,11 @@ void ThreadPool::parallelFor(int64_t indices, Body loopBody, void *loopCtx) {
   ctx = loopCtx;
   count = indices;
   next = 0;
+  if (team) {
+    joined = 0;
+    team(joinLoop, this, /*threads=*/0, /*flags=*/0);
+    return;
+  }
   open = true;
   epoch.fetch_add(1);
   wake();
@@ -274,5 +292,11 @@ NM_RUNTIME_API int32_t nmGetNumThreads(void) {
 
 NM_RUNTIME_API void nmSetNumThreads(int32_t count) {
   ThreadPool::global().setNumThreads(count < 1 ? defaultNumThreads() : count);
+}
+
+NM_RUNTIME_API void nmSetThreadTeam(void (*team)(void (*body)(void *),
+                                                 void *ctx, unsigned threads,
+                                                 unsigned flags)) {
+  ThreadPool::global().setTeam(team);
 }
 }

@@ -71,6 +71,7 @@ _RUNTIME = {
     "nmMessageFree": (None, [c_void_p]),
     "nmGetNumThreads": (c_int32, []),
     "nmSetNumThreads": (None, [c_int32]),
+    "nmSetThreadTeam": (None, [c_void_p]),
     "nmGetStream": (c_void_p, []),
     "nmCudaGetDeviceCount": (c_void_p, [POINTER(c_int32)]),
     "nmCudaGetDeviceChip": (c_void_p, [c_int32, c_char * 16]),

@@ -27,6 +27,12 @@ NM_RUNTIME_API int defaultNumThreads();
 class NM_RUNTIME_API ThreadPool {
 public:
   using Body = void (*)(int64_t index, void *ctx);
+  /// Calls `body(ctx)` once on each thread of a team, the caller among them,
+  /// and returns when all calls have. `threads` 0 leaves their number to it,
+  /// and `flags` are 0. GOMP_parallel of the OpenMP runtimes of GCC, LLVM and
+  /// Intel is such a function.
+  using Team = void (*)(void (*body)(void *), void *ctx, unsigned threads,
+                        unsigned flags);
 
   explicit ThreadPool(int numThreads);
   ThreadPool(const ThreadPool &) = delete;
@@ -45,6 +51,12 @@ public:
   /// Waits for a loop that is running; does nothing from within one.
   void setNumThreads(int count);
 
+  /// Has loops run on the threads of `team`, of which numThreads() at most take
+  /// part; or on the pool's own again, where it is null. Threads of another
+  /// pool that still spin, as OpenMP's do, then work instead of holding the
+  /// processors that the pool's own need. Waits as setNumThreads does.
+  void setTeam(Team team);
+
 private:
   struct Worker {
     ThreadPool *pool;
@@ -55,6 +67,7 @@ private:
   bool startWorker();
   static void *startWork(void *worker);
   void work(int id);
+  static void joinLoop(void *pool);
   void runLoop();
   void waitForLoop(uint32_t seen);
   void wake();
@@ -63,6 +76,7 @@ private:
   std::mutex owner;
   std::vector<std::unique_ptr<Worker>> workers;
   std::atomic<int> limit{1};
+  Team team = nullptr;
 
   // The loop. Written by the owner while `open` is false and `active` is zero;
   // read by a worker only after it has raised `active` and found `open` set.
@@ -72,6 +86,8 @@ private:
   alignas(64) std::atomic<int64_t> next{0};
   alignas(64) std::atomic<bool> open{false};
   std::atomic<int> active{0};
+  // How many threads of a team have come to the loop.
+  std::atomic<int> joined{0};
 
   // Raised for every loop; a worker spins on it for a while, then sleeps.
   alignas(64) std::atomic<uint32_t> epoch{0};

@@ -18,8 +18,11 @@ from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._op import linear
 from ._search import LayerChoice, SearchReport, search
 from ._sparsify import LayerReport, SparsifyReport, sparsify
+from ._threads import share_threads as _share_threads
 
 __all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
            "MaskSchedule", "MaskedLinear", "NMLinear", "SearchReport",
            "SparsifyReport", "export", "linear", "load", "mask_layers", "save",
            "search", "sparsify"]
+
+_share_threads()

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -198,6 +199,105 @@ TEST(ThreadPool, AForkedChildHasItsOwnPool) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+  nmSetNumThreads(0);
+}
+
+namespace {
+/// A team of four threads, which are new at each call.
+struct FourThreads {
+  static void run(void (*body)(void *), void *ctx, unsigned, unsigned) {
+    ++calls;
+    std::vector<std::thread> others;
+    for (int i = 0; i < 3; ++i)
+      others.emplace_back(body, ctx);
+    body(ctx);
+    for (std::thread &other : others)
+      other.join();
+  }
+  static std::atomic<int> calls;
+};
+std::atomic<int> FourThreads::calls{0};
+
+/// The threads that run the indices of a loop.
+struct Runners {
+  static void body(int64_t, void *ctx) {
+    auto *self = static_cast<Runners *>(ctx);
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    std::lock_guard<std::mutex> lock(self->mutex);
+    self->threads.insert(std::this_thread::get_id());
+  }
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+};
+} // namespace
+
+TEST(ThreadPool, RunsLoopsOnATeam) {
+  FourThreads::calls = 0;
+  ThreadPool pool(3);
+  pool.setTeam(FourThreads::run);
+  for (int64_t size : {0, 1, 2, 3, 7, 64, 1000}) {
+    Counts counts(size);
+    pool.parallelFor(size, Counts::body, &counts);
+    EXPECT_TRUE(counts.allAre(1)) << size;
+  }
+  // No team is needed for one index.
+  EXPECT_EQ(FourThreads::calls, 5);
+  pool.setTeam(nullptr);
+  Counts counts(100);
+  pool.parallelFor(100, Counts::body, &counts);
+  EXPECT_TRUE(counts.allAre(1));
+  EXPECT_EQ(FourThreads::calls, 5);
+}
+
+TEST(ThreadPool, NoMoreOfATeamThanItsThreads) {
+  for (int threads : {2, 3}) {
+    ThreadPool pool(threads);
+    pool.setTeam(FourThreads::run);
+    Runners runners;
+    pool.parallelFor(200, Runners::body, &runners);
+    EXPECT_GT(runners.threads.size(), 1u);
+    EXPECT_LE(runners.threads.size(), size_t(threads));
+  }
+}
+
+TEST(ThreadPool, NestedLoopsRunOnOneThreadOfATeam) {
+  ThreadPool pool(4);
+  pool.setTeam(FourThreads::run);
+  FourThreads::calls = 0;
+  struct Ctx {
+    ThreadPool *pool;
+    Counts counts{30};
+  } ctx;
+  ctx.pool = &pool;
+  pool.parallelFor(
+      6,
+      [](int64_t, void *p) {
+        auto *ctx = static_cast<Ctx *>(p);
+        ctx->pool->parallelFor(30, Counts::body, &ctx->counts);
+      },
+      &ctx);
+  EXPECT_TRUE(ctx.counts.allAre(6));
+  EXPECT_EQ(FourThreads::calls, 1);
+}
+
+TEST(ThreadPool, AForkedChildHasNoTeam) {
+  nmSetThreadTeam(FourThreads::run);
+  FourThreads::calls = 0;
+  Counts warm(50);
+  nmSetNumThreads(3);
+  nmParallelFor(50, Counts::body, &warm);
+  EXPECT_EQ(FourThreads::calls, 1);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Counts counts(50);
+    nmParallelFor(50, Counts::body, &counts);
+    _exit(counts.allAre(1) && FourThreads::calls == 1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  nmSetThreadTeam(nullptr);
   nmSetNumThreads(0);
 }
 
