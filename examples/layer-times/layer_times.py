@@ -1,10 +1,11 @@
 """Times N:M layers on a CPU beside PyTorch's dense layer of the same type, on the same
 threads, in turns, as nm.torch.sparsify does:
 
-    OMP_WAIT_POLICY=passive taskset -c 0,1 python3 layer_times.py --type=bf16 --type=f16
+    taskset -c 0,1 python3 layer_times.py --type=bf16 --type=f16
 
-The best times of each side count. The last column is `-` where they did not repeat, as
-other programs ran.
+The best times of each side count; `-` where they did not repeat, as other programs ran.
+The last column has the layer's time right after a small operator of PyTorch's, whose
+threads still spin then, over its time after itself: medians.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import statistics
+import time
+from collections.abc import Callable
 
 import nm
 import nm.torch
@@ -40,7 +44,31 @@ def measure(type_: str, rows: int, pattern: str, out: int, k: int) -> list[str]:
     x = torch.randn(rows, k).to(TYPES[type_])
     layer = nm.torch.sparsify(model, pattern, x, prune=True, force=True).layers[0]
     measured = "-" if layer.measured is None else f"{layer.measured:.2f}"
-    return [type_, str(rows), pattern, layer.kernel, measured]
+    return [type_, str(rows), pattern, layer.kernel, measured,
+            f"{time_after_operator(model, x):.2f}"]
+
+
+@torch.inference_mode()
+def time_after_operator(model: nn.Module, x: torch.Tensor) -> float:
+    """The layer's time right after an operator, over that after itself."""
+    # Just so large that PyTorch uses several threads for it.
+    small = torch.randn(70_000)
+    turns = [(median_time(model, x, before=lambda: None),
+              median_time(model, x, before=lambda: torch.relu(small)))
+             for _ in range(4)]
+    return statistics.median(after / alone for alone, after in turns)
+
+
+def median_time(model: nn.Module, x: torch.Tensor, before: Callable[[], object]) -> float:
+    """The seconds of a call, each begun as soon as `before` has returned."""
+    times: list[float] = []
+    begin = time.perf_counter()
+    while len(times) < 3 or time.perf_counter() - begin < 0.1:
+        before()
+        called = time.perf_counter()
+        model(x)
+        times.append(time.perf_counter() - called)
+    return statistics.median(times)
 
 
 def main() -> None:
@@ -50,7 +78,7 @@ def main() -> None:
     torch.set_num_threads(threads)
     nm.set_num_threads(threads)
     print(f"# weight {args.shape}, {threads} threads, PyTorch {torch.__version__}")
-    header = ["type", "rows", "pattern", "kernel", "dense/time"]
+    header = ["type", "rows", "pattern", "kernel", "dense/time", "after/alone"]
     table = []
     print("".join(f"{name:<20}" for name in header))
     for type_ in args.type or TYPES:
