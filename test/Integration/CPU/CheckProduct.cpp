@@ -209,5 +209,5 @@ std::string nm::test::checkProduct(
       (product.hasLists() && lists.bytes() != weights.storedLists))
     return "an input was written";
   return compareOutputs(asDoubles(c, product.transposeC), expected, magnitudes,
-                        product.outputType);
+                        toleranceOf(product.outputType));
 }

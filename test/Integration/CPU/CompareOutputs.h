@@ -10,18 +10,21 @@
 
 namespace nm::test {
 
-/// What is wrong with `got`, elements of `type`, or nothing. Checked are
-/// ‖got - expected‖ against ‖expected‖ and every element alone, as one wrong
-/// element of many hardly moves the norm.
+/// The relative error that rounding to `type` once, and sums in f32, excuse.
+double toleranceOf(ElementType type);
+
+/// What is wrong with `got`, or nothing. Checked are ‖got - expected‖ against
+/// ‖expected‖ and every element alone, as one wrong element of many hardly
+/// moves the norm.
 std::string compareOutputs(const std::vector<double> &got,
                            const std::vector<double> &expected,
-                           ElementType type);
+                           double tolerance);
 
 /// The same where an element's error is relative to its magnitude, too.
 std::string compareOutputs(std::vector<double> got,
                            std::vector<double> expected,
                            const std::vector<double> &magnitudes,
-                           ElementType type);
+                           double tolerance);
 
 /// The squares of `elements`.
 std::vector<double> squared(std::vector<double> elements);

@@ -36,6 +36,11 @@ ModelCase ModelCase::draw(int64_t number, ElementType type, Random &random) {
   return drawn;
 }
 
+void ModelCase::drawQuantized(Random &random) {
+  if (elementSize(type) == 2 && random.chance(0.4))
+    quantized = QuantizedCase::draw(number, pattern, random);
+}
+
 void ModelCase::drawEpilogue(Random &random) {
   if (!random.chance(0.5))
     return;
@@ -191,12 +196,20 @@ std::string ModelCase::epilogueText() const {
          "\n  } -> " + result + "\n";
 }
 
+std::string ModelCase::scalesType() const {
+  std::string text = "tensor<";
+  for (int64_t size : quantized->scaleShape(k, n))
+    text += std::to_string(size) + "x";
+  return text + std::string(elementName(type)) + ">";
+}
+
 std::string ModelCase::function() const {
   std::vector<int64_t> weightLoops = {kLoop(), nLoop()};
   if (weightDim == 1)
     weightLoops = {nLoop(), kLoop()};
   std::string a = tensorType(type, activationLoops, false);
-  std::string w = tensorType(type, weightLoops, true);
+  std::string given = tensorType(weightType(), weightLoops, true);
+  std::string w = quantized ? tensorType(type, weightLoops, false) : given;
   std::string c = tensorType(outputType, outputLoops, false);
   std::string maps = affineMap(activationLoops) + ", " + affineMap(weightLoops);
   std::string operands = "%a, %w : " + a + ", " + w;
@@ -225,11 +238,22 @@ std::string ModelCase::function() const {
     last = epilogueText();
     name = "%result";
   }
-  return "func.func @" + this->name() + "(%a: " + a + ", %w: " + w +
-         ", %c: " + c + arguments + ") -> " + result + " {\n" + fill +
-         "  %r = linalg.generic {indexing_maps = [" + maps + ", " +
-         affineMap(outputLoops) + "], iterator_types = [" + iterators +
+  std::string weightName = "%w", dequantization;
+  if (quantized) {
+    weightName = "%q";
+    arguments += ", %scales: " + scalesType();
+    dequantization = quantized->text(weightDim, type, given, scalesType(), w);
+  }
+  std::string attributes;
+  if (!arithmetic.empty())
+    attributes =
+        " attrs = {nm.arithmetic = #nm.arithmetic<" + arithmetic + ">}";
+  return "func.func @" + this->name() + "(%a: " + a + ", " + weightName + ": " +
+         given + ", %c: " + c + arguments + ") -> " + result + " {\n" + fill +
+         dequantization + "  %r = linalg.generic {indexing_maps = [" + maps +
+         ", " + affineMap(outputLoops) + "], iterator_types = [" + iterators +
          "\"reduction\"]}\n    ins(" + operands + ") outs(" +
-         (filled ? "%start" : "%c") + " : " + c + ") {\n" + body() + "  } -> " +
-         c + "\n" + last + "  return " + name + " : " + result + "\n}\n";
+         (filled ? "%start" : "%c") + " : " + c + ")" + attributes + " {\n" +
+         body() + "  } -> " + c + "\n" + last + "  return " + name + " : " +
+         result + "\n}\n";
 }

@@ -4,6 +4,7 @@
 #define NM_TEST_INTEGRATION_CPU_MODELCASE_H
 
 #include "EpilogueCase.h"
+#include "QuantizedCase.h"
 
 #include "nm/Runtime/Tensor.h"
 
@@ -21,6 +22,8 @@ struct ModelCase {
   ElementType outputType = ElementType::F32;
   /// The dimension of the weight that is k.
   int64_t weightDim = 0;
+  /// How the weight is stored, where it is quantized.
+  std::optional<QuantizedCase> quantized;
   /// Whether the weight is the first operand.
   bool weightFirst = false;
   /// Sizes of the loops: batch and m, none for a matrix-vector product; then n
@@ -34,13 +37,20 @@ struct ModelCase {
   bool dynamic = false;
   /// The loop that each dimension runs over.
   std::vector<int64_t> activationLoops, outputLoops;
+  /// What a product of f32 may be computed by, as #nm.arithmetic says it; empty
+  /// for its default.
+  std::string arithmetic;
 
   /// What follows the product, and the type of the result then.
   std::optional<EpilogueCase> epilogue;
   ElementType epilogueType = ElementType::F32;
 
+  /// Lets some cases of 16-bit types have a quantized weight.
+  void drawQuantized(Random &random);
   /// Lets half of the cases have one.
   void drawEpilogue(Random &random);
+  /// The type that the weight comes in.
+  ElementType weightType() const { return quantized ? ElementType::I8 : type; }
   ElementType resultType() const {
     return epilogue ? epilogueType : outputType;
   }
@@ -50,8 +60,8 @@ struct ModelCase {
   static ModelCase draw(int64_t number, ElementType type, Random &random);
 
   std::string name() const { return "case" + std::to_string(number); }
-  /// A func.func (activations, weight, output before, operands of the epilogue)
-  /// -> output.
+  /// A func.func (activations, weight, output before, operands of the epilogue,
+  /// scales of a quantized weight) -> output.
   std::string function() const;
 
   int64_t nLoop() const { return int64_t(leading.size()); }
@@ -71,6 +81,7 @@ private:
                          bool encoded) const;
   std::string affineMap(const std::vector<int64_t> &loops) const;
   std::string body() const;
+  std::string scalesType() const;
   std::string epilogueText() const;
 };
 

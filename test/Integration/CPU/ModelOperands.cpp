@@ -9,9 +9,14 @@
 #include "nm/Format/ReferenceSpMM.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace nm;
 using namespace nm::test;
+
+/// Scales of quantized weights times this are too small to be normal numbers of
+/// f16, some of them.
+static constexpr double kSmallScale = 1.0 / 1024;
 
 /// A tensor of drawn elements, times `scale`.
 static Result<Buffer> drawTensor(ElementType type, const Shape &shape,
@@ -69,6 +74,47 @@ static Result<KeptWeight> condense(const ModelCase &model,
   return kept;
 }
 
+static Result<Buffer> drawWeight(const ModelCase &model, Random &random) {
+  Shape shape = {model.k, model.n};
+  if (model.weightDim == 1)
+    std::swap(shape[0], shape[1]);
+  if (!model.quantized)
+    return drawTensor(model.type, shape, random);
+  Result<Buffer> buffer = Buffer::allocate(ElementType::I8, shape);
+  if (buffer)
+    for (int64_t i = 0; i < buffer->tensor().elements(); ++i)
+      storeFromDouble(buffer->tensor().data, ElementType::I8, i,
+                      double(model.quantized->drawValue(random)));
+  return buffer;
+}
+
+/// Scales with which weights are at most as large as others are, times `scale`.
+static Result<Buffer> drawScales(const ModelCase &model, double scale,
+                                 Random &random) {
+  const QuantizedCase &quantized = *model.quantized;
+  double most = std::ldexp(1, 1 - int(quantized.bits));
+  return drawTensor(model.type, quantized.scaleShape(model.k, model.n), random,
+                    most * scale);
+}
+
+/// Makes `weight`, whose values are bytes, what it stands for.
+static void dequantize(const ModelCase &model, const Tensor &scales,
+                       KeptWeight &weight) {
+  const Pattern &pattern = model.pattern;
+  int64_t columns = pattern.paddedColumns(model.n);
+  for (size_t i = 0; i < weight.values.size(); ++i) {
+    // Groups are whole windows. Padding has zeros.
+    int64_t row = int64_t(i) / columns / pattern.keptRows() *
+                  pattern.windowRows(),
+            column = std::min(int64_t(i) % columns, model.n - 1);
+    double scale = loadAsDouble(
+        scales.data, scales.type,
+        model.quantized->scaleIndex(row, column, model.k, model.n));
+    weight.values[i] = model.quantized->dequantize(int64_t(weight.values[i]),
+                                                   scale, model.type);
+  }
+}
+
 /// c + a·weight in float64, of kept weights alone.
 static std::vector<double> makeReference(const ModelCase &model,
                                          const std::vector<double> &a,
@@ -104,14 +150,13 @@ Status ModelOperands::drawEpilogue(const ModelCase &model, Random &random) {
 
 Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
                                           Random &random, bool hasSpecials) {
-  Shape weightShape = {model.k, model.n};
-  if (model.weightDim == 1)
-    std::swap(weightShape[0], weightShape[1]);
   while (true) {
     double scale = hasSpecials ? random.scale(model.type) : 1;
+    bool isSmall =
+        model.quantized && !model.epilogue && scale == 1 && random.chance(0.2);
     Result<Buffer> a = drawTensor(
         model.type, model.sizes(model.activationLoops), random, scale);
-    Result<Buffer> w = drawTensor(model.type, weightShape, random);
+    Result<Buffer> w = drawWeight(model, random);
     Result<Buffer> c = drawTensor(
         model.outputType, model.sizes(model.outputLoops), random, scale);
     for (const Result<Buffer> *buffer : {&a, &w, &c})
@@ -120,13 +165,23 @@ Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
     if (hasSpecials)
       addNonFinite(a->tensor(), random);
     void *weightData = w->tensor().data;
-    prune(viewWeight(model, weightData, model.type), model.pattern, weightData);
+    prune(viewWeight(model, weightData, model.weightType()), model.pattern,
+          weightData);
 
     std::vector<double> activations =
         model.asMatrix(a->tensor(), model.activationLoops, model.kLoop());
     Result<KeptWeight> weight = condense(model, w->tensor());
     if (!weight)
       return weight.error();
+    Buffer scales;
+    if (model.quantized) {
+      Result<Buffer> drawn =
+          drawScales(model, isSmall ? kSmallScale : 1, random);
+      if (!drawn)
+        return drawn.error();
+      scales = std::move(*drawn);
+      dequantize(model, scales.tensor(), *weight);
+    }
     std::vector<double> before =
         model.asMatrix(c->tensor(), model.outputLoops, model.nLoop());
     if (model.filled)
@@ -144,6 +199,8 @@ Result<ModelOperands> ModelOperands::draw(const ModelCase &model,
     operands.expected = std::move(expected);
     if (Status status = operands.drawEpilogue(model, random); !status)
       return status.error();
+    if (model.quantized)
+      operands.others.push_back(std::move(scales));
     return operands;
   }
 }

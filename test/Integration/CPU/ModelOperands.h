@@ -12,10 +12,10 @@ namespace nm::test {
 /// What a ModelCase is called with, and its result in float64.
 struct ModelOperands {
   Buffer activation;
-  /// Dense, and pruned to the case's pattern.
+  /// Dense, and pruned to the case's pattern; bytes where it is quantized.
   Buffer weight;
   Buffer output;
-  /// Those of the epilogue.
+  /// Those of the epilogue, and the scales of a quantized weight.
   std::vector<Buffer> others;
   /// The reference, as ModelCase::asMatrix gives a result.
   std::vector<double> expected;

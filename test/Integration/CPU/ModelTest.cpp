@@ -71,7 +71,8 @@ static std::string checkModel(const ModelCase &model, const Module &module,
     return status.error().message;
   return compareOutputs(
       model.asMatrix(result->tensor(), model.outputLoops, model.nLoop()),
-      operands->expected, operands->magnitudes, model.resultType());
+      operands->expected, operands->magnitudes,
+      toleranceOf(model.resultType()));
 }
 
 TEST_P(ModelTest, AgreesWithFloat64) {
@@ -79,6 +80,7 @@ TEST_P(ModelTest, AgreesWithFloat64) {
   for (int64_t i = 0; i < kCases; ++i) {
     Random random(4000000 + i * 10 + int64_t(GetParam()));
     cases.push_back(ModelCase::draw(i, GetParam(), random));
+    cases.back().drawQuantized(random);
     cases.back().drawEpilogue(random);
   }
   TemporaryFolder folder;

@@ -22,7 +22,7 @@ using namespace nm::test;
 namespace {
 struct Request {
   std::string folder, target;
-  /// Three of each kind.
+  /// One of each kind, or two.
   int64_t count = 120;
   std::string options;
   Part part;

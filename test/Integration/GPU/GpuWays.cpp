@@ -20,8 +20,10 @@ static std::string getField(const std::string &schedule,
                                     : schedule.substr(place + name.size() + 3);
 }
 
+/// The number of parameter `name`, or the first of its list.
 static int64_t getNumber(const std::string &schedule, const std::string &name) {
-  return std::atoll(getField(schedule, name).c_str());
+  std::string field = getField(schedule, name);
+  return std::atoll(field.c_str() + (field.rfind('[', 0) == 0 ? 1 : 0));
 }
 
 /// The last number of a list in brackets.
@@ -67,6 +69,59 @@ static std::string describeGroups(const Pattern &pattern) {
              : "groups of two windows that are filled up";
 }
 
+/// Whether strategies of a Hopper have A copied before the product, to rows
+/// that start with a whole number of words: wgmma takes a k-major A alone.
+static bool isCopiedBefore(const ModelCase &product, const OpInfo &op) {
+  if (elementSize(product.type) != 2)
+    return false;
+  if (product.activationLoops.back() == product.kLoop())
+    return op.strategy == "wgmma_sp" && product.k % 2 != 0;
+  return (op.strategy == "wgmma" || op.strategy == "wgmma_sp") &&
+         (product.dynamic || product.leading.back() % 2 != 0);
+}
+
+static std::string describeScales(const ModelCase &product) {
+  const std::optional<int64_t> &group = product.quantized->group;
+  if (!group)
+    return "scales of columns";
+  return *group >= product.k ? "groups of all of k"
+                             : "groups of " + std::to_string(*group);
+}
+
+/// Where a quantized weight becomes what is multiplied, and what it was.
+static std::vector<std::string> describeQuantized(const ModelCase &product,
+                                                  const OpInfo &op) {
+  if (op.strategy == "loops")
+    return {"quantized"};
+  // `bits` alone may also be the end of `index_bits`.
+  if (getNumber(op.schedule, ", bits") == 0)
+    return {"dequantized at each call"};
+  std::vector<std::string> ways = {"quantized in registers"};
+  auto add = [&](const std::string &way) {
+    ways.push_back(ways.front() + ", " + way);
+  };
+  add(std::string(elementName(product.type)) + ", " +
+      std::to_string(product.quantized->bits) + " bits");
+  add(describeScales(product));
+  add(describeGroups(product.pattern));
+  if (product.quantized->group && product.k % *product.quantized->group != 0)
+    add("ragged groups");
+  if (product.activationLoops.back() != product.kLoop())
+    add("column-major A");
+  if (product.nLoop() != product.outputLoops.back())
+    add("column-major C");
+  if (product.epilogue)
+    add("epilogue");
+  if (product.dynamic)
+    add("unknown m");
+  if (product.outputType == ElementType::F32)
+    add("C of f32");
+  for (const char *name : {"split_k", "cluster_k", "slice_k"})
+    if (getNumber(op.schedule, name) > 1)
+      add(name);
+  return ways;
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -95,12 +150,13 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("terms, unknown m");
     if (getNumber(op.schedule, "split_k") > 1)
       add("terms, split_k");
+    add("terms = " + std::to_string(getNumber(op.schedule, "terms")));
   }
-  // It takes rows of a k-major A of an even and known m, and no other A.
-  if (op.strategy == "wgmma" && product.type != ElementType::F32 &&
-      (product.dynamic || product.leading.back() % 2 != 0) &&
-      product.activationLoops.back() != product.kLoop())
+  if (isCopiedBefore(product, op))
     add("copied A");
+  if (product.quantized)
+    for (const std::string &way : describeQuantized(product, op))
+      add(way);
   if (op.strategy == "wgmma" && elementSize(product.type) == 1) {
     bool isPart = getLast(op.schedule, "block") < product.pattern.windowRows();
     add(isPart ? "bytes, parts of windows" : "bytes, whole windows");
@@ -136,6 +192,12 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("producers, column-major C");
     if (product.epilogue)
       add("producers, epilogue");
+    // Tensor copies leave rows behind A's end as they are.
+    if (op.strategy == "wgmma_sp" &&
+        (product.dynamic ||
+         product.leading.back() % getNumber(op.schedule, "block") != 0))
+      add("producers, rows behind the end, " +
+          std::string(elementName(product.type)));
   }
   for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
     if (getNumber(op.schedule, name) > 1)
@@ -144,7 +206,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
        {"pack = true", "prefetch = true", "prefetch = false", "defer = true",
         "defer = false", "copy_a = direct", "copy_a = elements",
         "copy_a = squares", "copy_a = matrices", "layout_a = k_major",
-        "layout_a = interleaved", "layout_a = row_major"}) {
+        "totals = true", "layout_a = interleaved", "layout_a = row_major"}) {
     std::string text = way;
     size_t equals = text.find(" = ");
     if (getField(op.schedule, text.substr(0, equals))
@@ -284,6 +346,43 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: producers",
       "wgmma: producers, column-major C",
       "wgmma: producers, epilogue",
+      "wgmma: terms = 2",
+      "wgmma: terms = 3",
+      "wgmma: totals = true",
+      "wgmma_sp: terms = 2",
+      "wgmma_sp: terms = 3",
+      "wgmma_sp: copied A",
+      "wgmma_sp: producers, rows behind the end, f16",
+      "wgmma_sp: producers, rows behind the end, bf16",
+      "wgmma_sp: producers, rows behind the end, i8",
+      "wgmma_sp: producers, rows behind the end, f8E4M3FN",
+      "mma_sp: quantized in registers, f16, 4 bits",
+      "mma_sp: quantized in registers, f16, 8 bits",
+      "mma_sp: quantized in registers, bf16, 4 bits",
+      "mma_sp: quantized in registers, bf16, 8 bits",
+      "mma_sp: quantized in registers, groups of 32",
+      "mma_sp: quantized in registers, groups of 64",
+      "mma_sp: quantized in registers, groups of 128",
+      "mma_sp: quantized in registers, groups of 256",
+      "mma_sp: quantized in registers, groups of all of k",
+      "mma_sp: quantized in registers, scales of columns",
+      "mma_sp: quantized in registers, ragged groups",
+      "mma_sp: quantized in registers, groups that keep two",
+      "mma_sp: quantized in registers, groups of one window that are filled up",
+      "mma_sp: quantized in registers, column-major A",
+      "mma_sp: quantized in registers, column-major C",
+      "mma_sp: quantized in registers, epilogue",
+      "mma_sp: quantized in registers, unknown m",
+      "mma_sp: quantized in registers, C of f32",
+      "mma_sp: quantized in registers, split_k",
+      "mma_sp: quantized in registers, cluster_k",
+      "mma_sp: quantized in registers, slice_k",
+      "mma_sp: dequantized at each call",
+      "wgmma_sp: dequantized at each call",
+      "wgmma: dequantized at each call",
+      "mma_sync: dequantized at each call",
+      "gemv: dequantized at each call",
+      "loops: quantized",
   };
   return ways;
 }
