@@ -65,7 +65,8 @@ typedef enum {
   NM_F8E4M3FN = 4,
   NM_I64 = 5,
   NM_I32 = 6,
-  NM_I8 = 7
+  NM_I8 = 7,
+  NM_F8E5M2 = 8
 } NmElementType;
 
 typedef enum { NM_CPU = 0, NM_CUDA = 1 } NmDeviceKind;

@@ -224,9 +224,8 @@ static FailureOr<WeightsToPack> checkWeights(MlirAttribute form,
   };
   std::optional<::nm::ElementType> type = getElementType(checked.elementType);
   if (!type)
-    return emitError() << "expected weights of f32, f16, bf16, i8 or "
-                          "f8E4M3FN, but got "
-                       << checked.elementType;
+    return emitError() << "expected weights of " << kWeightElementTypes
+                       << ", but got " << checked.elementType;
   if (k < 1 || n < 1 || k > ::nm::kMaxSize || n > ::nm::kMaxSize)
     return emitError() << "expected k and n in 1.." << ::nm::kMaxSize
                        << ", but got " << k << " and " << n;

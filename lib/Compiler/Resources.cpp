@@ -67,7 +67,7 @@ static unsigned getBits(StringRef kind) {
       .Cases({"F64", "I64"}, 64)
       .Cases({"F32", "I32"}, 32)
       .Cases({"F16", "BF16"}, 16)
-      .Cases({"F8_E4M3", "I8", "U8", "BOOL"}, 8)
+      .Cases({"F8_E4M3", "F8_E5M2", "I8", "U8", "BOOL"}, 8)
       .Default(0);
 }
 
@@ -78,6 +78,7 @@ static bool isKindOf(StringRef kind, Type type) {
                              .Cases({"U8", "BOOL"}, "i8")
                              .Cases({"F64", "F32", "F16", "BF16"}, kind.lower())
                              .Case("F8_E4M3", "f8E4M3FN")
+                             .Case("F8_E5M2", "f8E5M2")
                              .Default("");
   return expected == debugString(type);
 }

@@ -64,8 +64,8 @@ static LogicalResult readTypes(func::FuncOp function, StringRef what,
       return function.emitError()
              << "expected " << what << " " << i << " of @"
              << function.getSymName()
-             << " to be a ranked tensor of f64, f32, f16, bf16, f8E4M3FN, i64, "
-                "i32 or i8, but got "
+             << " to be a ranked tensor of f64, f32, f16, bf16, f8E4M3FN, "
+                "f8E5M2, i64, i32 or i8, but got "
              << type;
     infos.push_back(std::move(*info));
   }

@@ -33,12 +33,14 @@ struct Names {
 static constexpr SmallFloat kF16{5, 10, true};
 static constexpr SmallFloat kBF16{8, 7, true};
 static constexpr SmallFloat kF8E4M3{4, 3, false};
+static constexpr SmallFloat kF8E5M2{5, 2, true};
 
 static constexpr Names kNames[] = {
-    {ElementType::F64, 8, "f64"}, {ElementType::F32, 4, "f32"},
-    {ElementType::F16, 2, "f16"}, {ElementType::BF16, 2, "bf16"},
-    {ElementType::I64, 8, "i64"}, {ElementType::I32, 4, "i32"},
-    {ElementType::I8, 1, "i8"},   {ElementType::F8E4M3, 1, "f8E4M3FN"}};
+    {ElementType::F64, 8, "f64"},      {ElementType::F32, 4, "f32"},
+    {ElementType::F16, 2, "f16"},      {ElementType::BF16, 2, "bf16"},
+    {ElementType::I64, 8, "i64"},      {ElementType::I32, 4, "i32"},
+    {ElementType::I8, 1, "i8"},        {ElementType::F8E4M3, 1, "f8E4M3FN"},
+    {ElementType::F8E5M2, 1, "f8E5M2"}};
 
 static const Names &namesOf(ElementType type) {
   for (const Names &names : kNames)
@@ -63,6 +65,10 @@ std::optional<ElementType> nm::parseElementType(std::string_view name) {
 bool nm::isFloat(ElementType type) {
   return type != ElementType::I64 && type != ElementType::I32 &&
          type != ElementType::I8;
+}
+
+bool nm::isFloat8(ElementType type) {
+  return isFloat(type) && elementSize(type) == 1;
 }
 
 template <typename T>
@@ -135,6 +141,8 @@ double nm::loadAsDouble(const void *data, ElementType type, int64_t i) {
     return decode(kBF16, loadRaw<uint16_t>(data, i));
   case ElementType::F8E4M3:
     return decode(kF8E4M3, loadRaw<uint8_t>(data, i));
+  case ElementType::F8E5M2:
+    return decode(kF8E5M2, loadRaw<uint8_t>(data, i));
   case ElementType::I64:
     return static_cast<double>(loadRaw<int64_t>(data, i));
   case ElementType::I32:
@@ -168,6 +176,8 @@ void nm::storeFromDouble(void *data, ElementType type, int64_t i,
     return storeRaw<uint16_t>(data, i, encode(kBF16, value));
   case ElementType::F8E4M3:
     return storeRaw<uint8_t>(data, i, encode(kF8E4M3, value));
+  case ElementType::F8E5M2:
+    return storeRaw<uint8_t>(data, i, encode(kF8E5M2, value));
   case ElementType::I64:
     return storeRaw<int64_t>(data, i, saturate<int64_t>(value));
   case ElementType::I32:

@@ -321,6 +321,9 @@ PruneReport nm::prune(const DenseView &dense, const Pattern &pattern,
   case ElementType::F8E4M3:
     return pruneSmall<uint8_t, ElementType::F8E4M3>(dense, pattern, result,
                                                     scores);
+  case ElementType::F8E5M2:
+    return pruneSmall<uint8_t, ElementType::F8E5M2>(dense, pattern, result,
+                                                    scores);
   }
   return {};
 }

@@ -64,7 +64,7 @@ bool nm::fillsUpSparseOperand(const Pattern &pattern) {
 
 bool nm::isSparseOperandType(ElementType type) {
   return type == ElementType::F16 || type == ElementType::BF16 ||
-         type == ElementType::I8 || type == ElementType::F8E4M3;
+         type == ElementType::I8 || isFloat8(type);
 }
 
 Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
@@ -85,9 +85,10 @@ Status SparseOperand::verify(const Pattern &pattern, ElementType type) const {
                  std::string(elementName(type))};
   }
   if (!isSparseOperandType(type))
-    return Error{"expected weights of f16, bf16, i8 or f8E4M3FN for a sparse "
-                 "operand, but got " +
-                 std::string(elementName(type))};
+    return Error{
+        "expected weights of f16, bf16, i8, f8E4M3FN or f8E5M2 for a sparse "
+        "operand, but got " +
+        std::string(elementName(type))};
   return Status::success();
 }
 

@@ -49,6 +49,8 @@ double nm::defaultTolerance(ElementType type) {
     return 1e-2;
   case ElementType::F8E4M3:
     return 6e-2;
+  case ElementType::F8E5M2:
+    return 1.2e-1;
   case ElementType::I64:
   case ElementType::I32:
   case ElementType::I8:

@@ -168,6 +168,7 @@ double nm::tensorCoreFactor(int major, int minor, ElementType type) {
   case ElementType::I8:
     return 2 * kF16;
   case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
     return isHopper ? 2 * kF16 : 1;
   case ElementType::F32:
     return isHopper ? kF16 / kTermProducts : 1;

@@ -26,10 +26,10 @@ static int numberOf(const Enum &value) {
 }
 
 Result<Tensor> nm::toTensor(const NmTensor &tensor) {
-  constexpr ElementType kTypes[] = {ElementType::F64,    ElementType::F32,
-                                    ElementType::F16,    ElementType::BF16,
-                                    ElementType::F8E4M3, ElementType::I64,
-                                    ElementType::I32,    ElementType::I8};
+  constexpr ElementType kTypes[] = {
+      ElementType::F64,  ElementType::F32,    ElementType::F16,
+      ElementType::BF16, ElementType::F8E4M3, ElementType::I64,
+      ElementType::I32,  ElementType::I8,     ElementType::F8E5M2};
   int typeNumber = numberOf(tensor.type), device = numberOf(tensor.device);
   if (typeNumber < 0 || size_t(typeNumber) >= std::size(kTypes))
     return Error{"expected an NmElementType, but got " +

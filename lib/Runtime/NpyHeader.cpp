@@ -65,7 +65,11 @@ static constexpr Descr kDescrs[] = {
     {"<i1", ElementType::I8, false},
     {"<u1", ElementType::I8, true},
     {"bfloat16", ElementType::BF16, false},
-    {"float8_e4m3fn", ElementType::F8E4M3, false}};
+    {"float8_e4m3fn", ElementType::F8E4M3, false},
+    // ml_dtypes saves it as <f1, which NumPy does not read.
+    {"float8_e5m2", ElementType::F8E5M2, false},
+    {"<f1", ElementType::F8E5M2, false},
+    {"|f1", ElementType::F8E5M2, false}};
 
 //===----------------------------------------------------------------------===//
 // The dictionary
@@ -202,7 +206,7 @@ static Status setType(NpyHeader &header, const std::string &descr) {
     return Error{"expected an array of numbers, but got Python objects (" +
                  shown + ")"};
   return Error{"expected elements of type f8, f4, f2, i8, i4, i1, u1, V2 "
-               "(bf16) or V1 (f8E4M3FN), but got " +
+               "(bf16), V1 (f8E4M3FN) or f1 (f8E5M2), but got " +
                shown};
 }
 

@@ -397,8 +397,9 @@ Result<GpuSchedule> nm::selectGemvSchedule(const GpuProduct &product,
                                            const GpuChip &chip) {
   if (product.type == ElementType::F64 || product.type == ElementType::I64 ||
       product.type == ElementType::I32)
-    return Error{"expected weights of f32, f16, bf16, i8 or f8E4M3FN for "
-                 "strategy gemv"};
+    return Error{
+        "expected weights of f32, f16, bf16, i8, f8E4M3FN or f8E5M2 for "
+        "strategy gemv"};
   // Of a window with many rows of weights, few rows of A fit.
   for (int64_t rows = kMaxGemvRows; rows >= 1; rows /= 2)
     if (std::optional<GpuSchedule> best = selectForRows(product, chip, rows))

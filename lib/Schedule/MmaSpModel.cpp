@@ -248,8 +248,9 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return Error{"strategy mma_sp expected " + *reason};
   // On a Hopper it would be a product of f16.
-  if (product.type == ElementType::F8E4M3)
-    return Error{"strategy mma_sp expected f16, bf16 or i8, but got f8E4M3FN"};
+  if (isFloat8(product.type))
+    return Error{"strategy mma_sp expected f16, bf16 or i8, but got " +
+                 std::string(elementName(product.type))};
   if (std::optional<std::string> reason = whyNoGroups(product))
     return Error{"strategy mma_sp expected " + *reason};
   if (std::optional<GpuSchedule> best = choose(product, chip))

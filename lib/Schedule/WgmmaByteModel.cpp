@@ -207,7 +207,7 @@ static Error refuse(const std::string &reason) {
 }
 
 static std::optional<Error> whyNot(const GpuProduct &product) {
-  if (product.type != ElementType::I8 && product.type != ElementType::F8E4M3)
+  if (product.type != ElementType::I8 && !isFloat8(product.type))
     return refuse("multiplies no " + std::string(elementName(product.type)));
   if (product.isKMajor)
     return refuse("cannot transpose a k-major A of " +

@@ -484,7 +484,7 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   bool hasTerms = product.type == ElementType::F32 && product.terms > 1;
   if (product.type != ElementType::F16 && product.type != ElementType::BF16 &&
       !hasTerms)
-    return refuse("multiplies f16, bf16, i8 and f8E4M3FN");
+    return refuse("multiplies f16, bf16, i8, f8E4M3FN and f8E5M2");
   // Terms of A are k-major, and filled up, whatever A is.
   if (!product.isKMajor && !hasTerms)
     return refuse("gathers rows of a k-major A, but got a row-major one");

@@ -129,7 +129,7 @@ static constexpr double kAddedSums = 128, kOpenShare = 0.5;
 
 /// Whether a tile has sums of its own, which are added to totals.
 static bool hasTotals(const GpuProduct &product) {
-  return product.type == ElementType::F8E4M3;
+  return isFloat8(product.type);
 }
 
 namespace {

@@ -1,13 +1,17 @@
-//===- ExpandF8.cpp - f8E4M3FN as integers --------------------------------===//
+//===- ExpandF8.cpp - 8-bit floats as integers ----------------------------===//
 //
 // Upstream has no lowering of f8. An f8E4M3FN has a sign, four bits of exponent
 // with a bias of 7, and three of mantissa; there are no infinities, and all
 // seven lower bits set are NaN. Where an f32 has exponent and mantissa, they
-// are the number divided by 2^(127 - 7), subnormals included.
+// are the number divided by 2^(127 - 7), subnormals included. An f8E5M2 has
+// five bits of exponent with a bias of 15, and two of mantissa: it is the upper
+// byte of an f16, infinities and NaNs included.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ExpandF8.h"
+
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -18,16 +22,33 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// Bits of mantissa that f32 has more.
-static constexpr int64_t kShift = 20;
-/// What the exponents' biases differ by, in units of an f8's last place.
-static constexpr int64_t kBias = (127 - 7) << 3;
 static constexpr int64_t kNaN = 0x7f, kSign = 0x80;
-/// The bits of 2^-6, the least normal number, and of 2^14, the last place of
-/// which as an f32 is that of a subnormal, 2^-9.
-static constexpr int64_t kLeastNormal = 0x3c800000, kRounder = 0x46800000;
+static constexpr int64_t kMantissaOfF32 = 23, kBiasOfF32 = 127;
+static constexpr int64_t kInfinityOfF32 = 0x7f800000;
 
 namespace {
+/// The seven lower bits of a format, as those of an f32 are rounded to them.
+struct Magnitudes {
+  int64_t mantissaBits, bias;
+  /// What numbers that are too large become, and all that is above it.
+  int64_t overflow;
+
+  /// Bits of mantissa that f32 has more.
+  int64_t shift() const { return kMantissaOfF32 - mantissaBits; }
+  /// What the exponents' biases differ by, in units of an f8's last place.
+  int64_t biasInPlaces() const { return (kBiasOfF32 - bias) << mantissaBits; }
+  /// The bits of the least normal number as an f32.
+  int64_t leastNormal() const {
+    return (kBiasOfF32 + 1 - bias) << kMantissaOfF32;
+  }
+  /// The bits of the f32 whose last place is that of a subnormal.
+  int64_t rounder() const {
+    return leastNormal() + (shift() << kMantissaOfF32);
+  }
+};
+
+constexpr Magnitudes kE4M3{3, 7, kNaN}, kE5M2{2, 15, 0x7c};
+
 /// Emits arithmetic on scalars or vectors of one shape.
 class BitEmitter {
 public:
@@ -75,26 +96,62 @@ private:
 };
 } // namespace
 
-static bool isF8(Type type) {
-  return isa<Float8E4M3FNType>(getElementTypeOrSelf(type));
+static bool isF8(Type type) { return isFloat8(getElementTypeOrSelf(type)); }
+
+static bool isE5M2(Type type) {
+  return isa<Float8E5M2Type>(getElementTypeOrSelf(type));
 }
 
 /// The f8's lower seven bits of those of an f32 that is not negative: rounded
-/// to nearest, ties to even; NaN past the largest.
-static Value encodeMagnitude(BitEmitter &e, Value bits) {
+/// to nearest, ties to even.
+static Value encodeMagnitude(BitEmitter &e, Value bits,
+                             const Magnitudes &format) {
   // Half of a last place, less one where that is even.
-  Value odd = e.emit<arith::AndIOp>(e.emit<arith::ShRUIOp>(bits, kShift), 1);
+  int64_t shift = format.shift();
+  Value odd = e.emit<arith::AndIOp>(e.emit<arith::ShRUIOp>(bits, shift), 1);
   Value rounded = e.emit<arith::AddIOp>(
-      e.emit<arith::AddIOp>(bits, (int64_t(1) << (kShift - 1)) - 1), odd);
-  Value normal =
-      e.emit<arith::SubIOp>(e.emit<arith::ShRUIOp>(rounded, kShift), kBias);
-  normal = e.emit<arith::MinUIOp>(normal, kNaN);
+      e.emit<arith::AddIOp>(bits, (int64_t(1) << (shift - 1)) - 1), odd);
+  Value normal = e.emit<arith::SubIOp>(e.emit<arith::ShRUIOp>(rounded, shift),
+                                       format.biasInPlaces());
+  normal = e.emit<arith::MinUIOp>(normal, format.overflow);
+  if (format.overflow != kNaN)
+    normal = e.select(arith::CmpIPredicate::ugt, bits, kInfinityOfF32,
+                      e.number(kNaN), normal);
   Type f32 = e.builder.getF32Type(), i32 = e.builder.getI32Type();
+  int64_t rounder = format.rounder();
   Value sum = e.emit<arith::AddFOp>(e.bitcast(f32, bits),
-                                    e.bitcast(f32, e.number(kRounder)));
-  Value subnormal = e.emit<arith::SubIOp>(e.bitcast(i32, sum), kRounder);
-  return e.select(arith::CmpIPredicate::ult, bits, kLeastNormal, subnormal,
-                  normal);
+                                    e.bitcast(f32, e.number(rounder)));
+  Value subnormal = e.emit<arith::SubIOp>(e.bitcast(i32, sum), rounder);
+  return e.select(arith::CmpIPredicate::ult, bits, format.leastNormal(),
+                  subnormal, normal);
+}
+
+/// The f32 of an f8E4M3FN's bits, i8.
+static Value decodeE4M3(BitEmitter &e, Value byte) {
+  Type f32 = e.builder.getF32Type();
+  Value bits = arith::ExtUIOp::create(e.builder, e.loc,
+                                      e.typeOf(e.builder.getI32Type()), byte);
+  Value magnitude = e.emit<arith::AndIOp>(bits, kNaN);
+  Value sign = e.emit<arith::ShLIOp>(e.emit<arith::AndIOp>(bits, kSign), 24);
+  int64_t shift = kE4M3.shift();
+  Value scaled = e.bitcast(
+      f32, e.emit<arith::OrIOp>(e.emit<arith::ShLIOp>(magnitude, shift), sign));
+  Value value = e.emit<arith::MulFOp>(
+      scaled, e.constant(f32, e.builder.getF32FloatAttr(0x1p120f)));
+  Value nan = e.constant(
+      f32, e.builder.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()));
+  return e.select(arith::CmpIPredicate::eq, magnitude, kNaN, nan, value);
+}
+
+/// The f32 of an f8E5M2's bits, i8.
+static Value decodeE5M2(BitEmitter &e, Value byte) {
+  OpBuilder &builder = e.builder;
+  Type i16 = builder.getI16Type();
+  Value bits = arith::ExtUIOp::create(builder, e.loc, e.typeOf(i16), byte);
+  bits = e.emit<arith::ShLIOp>(bits,
+                               e.constant(i16, builder.getI16IntegerAttr(8)));
+  return arith::ExtFOp::create(builder, e.loc, e.typeOf(builder.getF32Type()),
+                               e.bitcast(builder.getF16Type(), bits));
 }
 
 namespace {
@@ -104,13 +161,14 @@ struct ExpandToF8 : OpRewritePattern<arith::TruncFOp> {
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
     if (!isF8(op.getType()))
-      return rewriter.notifyMatchFailure(op, "is not to f8E4M3FN");
+      return rewriter.notifyMatchFailure(op, "is not to f8E4M3FN or f8E5M2");
     if (!getElementTypeOrSelf(op.getIn()).isF32())
       return rewriter.notifyMatchFailure(op, "is not of f32");
     BitEmitter e(rewriter, op.getLoc(), op.getType());
     Value bits = e.bitcast(rewriter.getI32Type(), op.getIn());
     Value magnitude = encodeMagnitude(
-        e, e.emit<arith::AndIOp>(bits, std::numeric_limits<int32_t>::max()));
+        e, e.emit<arith::AndIOp>(bits, std::numeric_limits<int32_t>::max()),
+        isE5M2(op.getType()) ? kE5M2 : kE4M3);
     Value sign = e.emit<arith::AndIOp>(e.emit<arith::ShRUIOp>(bits, 24), kSign);
     Value byte = arith::TruncIOp::create(rewriter, op.getLoc(),
                                          e.typeOf(rewriter.getI8Type()),
@@ -126,25 +184,13 @@ struct ExpandFromF8 : OpRewritePattern<arith::ExtFOp> {
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
     if (!isF8(op.getIn().getType()))
-      return rewriter.notifyMatchFailure(op, "is not of f8E4M3FN");
+      return rewriter.notifyMatchFailure(op, "is not of f8E4M3FN or f8E5M2");
     if (!getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "is not to f32");
     BitEmitter e(rewriter, op.getLoc(), op.getType());
-    Type f32 = rewriter.getF32Type();
-    Value bits = arith::ExtUIOp::create(
-        rewriter, op.getLoc(), e.typeOf(rewriter.getI32Type()),
-        e.bitcast(rewriter.getI8Type(), op.getIn()));
-    Value magnitude = e.emit<arith::AndIOp>(bits, kNaN);
-    Value sign = e.emit<arith::ShLIOp>(e.emit<arith::AndIOp>(bits, kSign), 24);
-    Value scaled = e.bitcast(
-        f32,
-        e.emit<arith::OrIOp>(e.emit<arith::ShLIOp>(magnitude, kShift), sign));
-    Value value = e.emit<arith::MulFOp>(
-        scaled, e.constant(f32, rewriter.getF32FloatAttr(0x1p120f)));
-    Value nan = e.constant(
-        f32, rewriter.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()));
-    rewriter.replaceOp(
-        op, e.select(arith::CmpIPredicate::eq, magnitude, kNaN, nan, value));
+    Value byte = e.bitcast(rewriter.getI8Type(), op.getIn());
+    rewriter.replaceOp(op, isE5M2(op.getIn().getType()) ? decodeE5M2(e, byte)
+                                                        : decodeE4M3(e, byte));
     return success();
   }
 };

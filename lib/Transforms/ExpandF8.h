@@ -1,4 +1,4 @@
-//===- ExpandF8.h - f8E4M3FN as integers ------------------------*- C++ -*-===//
+//===- ExpandF8.h - 8-bit floats as integers --------------------*- C++ -*-===//
 
 #ifndef NM_LIB_TRANSFORMS_EXPANDF8_H
 #define NM_LIB_TRANSFORMS_EXPANDF8_H
@@ -7,9 +7,10 @@
 
 namespace mlir::nm {
 
-/// Conversions between f32 and f8E4M3FN, scalars or vectors, as arithmetic on
-/// i32. To f8 they round to nearest, ties to even, and what is larger than 448
-/// and not rounded to it becomes NaN.
+/// Conversions between f32 and f8E4M3FN or f8E5M2, scalars or vectors, as
+/// arithmetic on integers. To f8 they round to nearest, ties to even. What
+/// rounds to more than the largest number, 448 of f8E4M3FN and 57344 of f8E5M2,
+/// becomes NaN in f8E4M3FN, which has no infinities, and infinity in f8E5M2.
 void populateExpandF8Patterns(RewritePatternSet &patterns);
 
 } // namespace mlir::nm

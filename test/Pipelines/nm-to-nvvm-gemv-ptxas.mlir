@@ -13,6 +13,7 @@
 // CHECK: rows_bf16_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: rows_i8_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: rows_f8_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: rows_f8_e5m2_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: rows_f32_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: blocks_f32_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: idle_lanes_f16_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
@@ -49,6 +50,13 @@ func.func @rows_f8(%a: tensor<3x2048xf8E4M3FN>, %b: tensor<2048x2048xf8E4M3FN, #
   %zero = arith.constant 0.0 : f32
   %y = linalg.fill ins(%zero : f32) outs(%c : tensor<3x2048xf32>) -> tensor<3x2048xf32>
   %r = linalg.matmul ins(%a, %b : tensor<3x2048xf8E4M3FN>, tensor<2048x2048xf8E4M3FN, #nm.encoding<2:4>>) outs(%y : tensor<3x2048xf32>) -> tensor<3x2048xf32>
+  return %r : tensor<3x2048xf32>
+}
+
+func.func @rows_f8_e5m2(%a: tensor<3x2048xf8E5M2>, %b: tensor<2048x2048xf8E5M2, #nm.encoding<2:4>>, %c: tensor<3x2048xf32>) -> tensor<3x2048xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y = linalg.fill ins(%zero : f32) outs(%c : tensor<3x2048xf32>) -> tensor<3x2048xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<3x2048xf8E5M2>, tensor<2048x2048xf8E5M2, #nm.encoding<2:4>>) outs(%y : tensor<3x2048xf32>) -> tensor<3x2048xf32>
   return %r : tensor<3x2048xf32>
 }
 

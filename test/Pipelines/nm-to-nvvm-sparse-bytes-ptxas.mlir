@@ -8,6 +8,7 @@
 // CHECK: integers_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: few_rows_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: floats_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: wide_floats_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK-NOT: Potential Performance Loss
 
 // PTX: .entry integers_kernel
@@ -17,6 +18,8 @@
 // PTX: mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32
 // PTX: .entry floats_kernel
 // PTX: wgmma.mma_async.sp.sync.aligned.m64n{{[0-9]+}}k64.f32.e4m3.e4m3
+// PTX: .entry wide_floats_kernel
+// PTX: wgmma.mma_async.sp.sync.aligned.m64n{{[0-9]+}}k64.f32.e5m2.e5m2
 
 #m = affine_map<(m, n) -> (m)>
 #n = affine_map<(m, n) -> (n)>
@@ -60,4 +63,19 @@ func.func @floats(%a: tensor<4096x4096xf8E4M3FN>, %b: tensor<4096x4096xf8E4M3FN,
     linalg.yield %2 : f8E4M3FN
   } -> tensor<4096x4096xf8E4M3FN>
   return %q : tensor<4096x4096xf8E4M3FN>
+}
+
+func.func @wide_floats(%a: tensor<4096x4096xf8E5M2>, %b: tensor<4096x4096xf8E5M2, #nm.encoding<2:4>>, %s: tensor<f32>) -> tensor<4096x4096xf8E5M2> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<4096x4096xf8E5M2>, tensor<4096x4096xf8E5M2, #nm.encoding<2:4>>) outs(%f : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %o = tensor.empty() : tensor<4096x4096xf8E5M2>
+  %q = linalg.generic {indexing_maps = [#mn, affine_map<(m, n) -> ()>, #mn], iterator_types = ["parallel", "parallel"]} ins(%p, %s : tensor<4096x4096xf32>, tensor<f32>) outs(%o : tensor<4096x4096xf8E5M2>) {
+  ^bb0(%x: f32, %y: f32, %w: f8E5M2):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.truncf %1 : f32 to f8E5M2
+    linalg.yield %2 : f8E5M2
+  } -> tensor<4096x4096xf8E5M2>
+  return %q : tensor<4096x4096xf8E5M2>
 }

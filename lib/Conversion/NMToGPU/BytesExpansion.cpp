@@ -133,7 +133,9 @@ Value BytesExpansion::multiply(ThreadEmitter &emitter, Value weights,
   auto typeOf = [&](Types type) {
     return NVVM::WGMMATypesAttr::get(context, type);
   };
-  auto types = typeOf(element.isInteger() ? Types::s8 : Types::e4m3);
+  auto types = typeOf(element.isInteger()            ? Types::s8
+                      : isa<Float8E5M2Type>(element) ? Types::e5m2
+                                                     : Types::e4m3);
   auto one = NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::one);
   auto adds = addsToSums ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero;
   return NVVM::WgmmaMmaAsyncOp::create(

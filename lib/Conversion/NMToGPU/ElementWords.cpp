@@ -2,6 +2,7 @@
 
 #include "ElementWords.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 using namespace mlir;
@@ -9,7 +10,7 @@ using namespace mlir::nm;
 
 /// f32 of the low byte of an i32. An e4m3 is a float with fewer bits: in an
 /// f32's places it is off by the difference of the biases, subnormals included.
-static Value decodeF8(ThreadEmitter &emitter, Value byte) {
+static Value decodeE4M3(ThreadEmitter &emitter, Value byte) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   Type f32 = builder.getF32Type();
@@ -26,6 +27,14 @@ static Value decodeF8(ThreadEmitter &emitter, Value byte) {
       builder, loc,
       builder.getFloatAttr(f32, APFloat::getQNaN(APFloat::IEEEsingle())));
   return arith::SelectOp::create(builder, loc, isNaN, nan, value);
+}
+
+/// The f16 whose upper byte an e5m2, the low byte of an i32, is.
+static Value widenE5M2(ThreadEmitter &emitter, Value byte) {
+  OpBuilder &builder = emitter.builder;
+  Value half = arith::TruncIOp::create(
+      builder, emitter.loc, builder.getI16Type(), emitter.shiftLeft(byte, 8));
+  return emitter.bitcast(builder.getF16Type(), half);
 }
 
 /// The bits of `element`, zero-extended to i32.
@@ -51,7 +60,9 @@ Value mlir::nm::toAccumulator(ThreadEmitter &emitter, Value element) {
   if (isa<IntegerType>(type))
     return arith::ExtSIOp::create(builder, loc, builder.getI32Type(), element);
   if (isa<Float8E4M3FNType>(type))
-    return decodeF8(emitter, bitsOf(emitter, element));
+    return decodeE4M3(emitter, bitsOf(emitter, element));
+  if (isa<Float8E5M2Type>(type))
+    element = widenE5M2(emitter, bitsOf(emitter, element));
   // A bf16 is the upper half of an f32: chips before sm_90 have no conversion.
   if (type.isBF16())
     return emitter.bitcast(f32,
@@ -85,8 +96,10 @@ Value mlir::nm::packWord(ThreadEmitter &emitter, ArrayRef<Value> elements) {
   Value word;
   for (auto [i, given] : llvm::enumerate(elements)) {
     Value element = given;
-    // f16 has all of f8E4M3FN.
-    if (isa<Float8E4M3FNType>(element.getType()))
+    // f16 has all 8-bit floats.
+    if (isa<Float8E5M2Type>(element.getType()))
+      element = widenE5M2(emitter, bitsOf(emitter, element));
+    else if (isFloat8(element.getType()))
       element =
           arith::TruncFOp::create(builder, emitter.loc, builder.getF16Type(),
                                   toAccumulator(emitter, element));
@@ -131,21 +144,28 @@ SmallVector<Value> mlir::nm::unpackWord(ThreadEmitter &emitter, Value word,
   return result;
 }
 
-/// The sign and magnitude of an e4m3 in the upper byte of each half of `word`
+/// The sign and magnitude of an e4m3 in the upper byte of each half of a word
 /// are those of an f16 whose magnitude stands one bit to the right; f16 has a
 /// bias larger by 8.
-static SmallVector<Value> decodeF8Halves(ThreadEmitter &emitter, Value signs,
-                                         Value magnitudes) {
+static SmallVector<Value> decodeE4M3Halves(ThreadEmitter &emitter, Value signs,
+                                           Value magnitudes) {
   return unpackHalves(emitter,
                       emitter.either(emitter.mask(signs, 0x80008000),
                                      emitter.mask(magnitudes, 0x3f803f80)));
 }
 
-SmallVector<Value> mlir::nm::decodeF8Word(ThreadEmitter &emitter, Value word) {
-  SmallVector<Value> odd =
-      decodeF8Halves(emitter, word, emitter.shiftRight(word, 1));
-  SmallVector<Value> even = decodeF8Halves(emitter, emitter.shiftLeft(word, 8),
-                                           emitter.shiftLeft(word, 7));
+SmallVector<Value> mlir::nm::decodeF8Word(ThreadEmitter &emitter, Value word,
+                                          Type type) {
+  SmallVector<Value> odd, even;
+  Value shifted = emitter.shiftLeft(word, 8);
+  if (isa<Float8E5M2Type>(type)) {
+    // Each is the upper byte of an f16.
+    odd = unpackHalves(emitter, emitter.mask(word, 0xff00ff00));
+    even = unpackHalves(emitter, emitter.mask(shifted, 0xff00ff00));
+  } else {
+    odd = decodeE4M3Halves(emitter, word, emitter.shiftRight(word, 1));
+    even = decodeE4M3Halves(emitter, shifted, emitter.shiftLeft(word, 7));
+  }
   return {even[0], odd[0], even[1], odd[1]};
 }
 

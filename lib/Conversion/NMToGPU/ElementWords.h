@@ -1,7 +1,7 @@
 //===- ElementWords.h - Operands' elements as accumulators ------*- C++ -*-===//
 //
 // Products are summed in f32, those of i8 in i32. NVVM has no conversion from
-// f8E4M3FN that all chips know, so its bits are taken apart here.
+// 8-bit floats that all chips know, so their bits are taken apart here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,11 +34,12 @@ Value packWord(ThreadEmitter &emitter, ArrayRef<Value> elements);
 SmallVector<Value> unpackWord(ThreadEmitter &emitter, Value word, Type element,
                               int64_t count);
 
-/// The four f8E4M3FN in an i32, over kF8Scale, and NaNs as whatever: see
-/// nanBytes.
-SmallVector<Value> decodeF8Word(ThreadEmitter &emitter, Value word);
+/// The four 8-bit floats of `type` in an i32: f8E5M2 as they are, f8E4M3FN over
+/// kF8Scale, and their NaNs as whatever: see nanBytes.
+SmallVector<Value> decodeF8Word(ThreadEmitter &emitter, Value word, Type type);
 
-/// An i32 with the top bit of each byte set where that byte of `word` is NaN.
+/// An i32 with the top bit of each byte set where that byte of `word`, an
+/// f8E4M3FN, is NaN.
 Value nanBytes(ThreadEmitter &emitter, Value word);
 
 } // namespace mlir::nm

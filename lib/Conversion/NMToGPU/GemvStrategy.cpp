@@ -104,7 +104,7 @@ SmallVector<Value> GemvExpansion::begin(OpBuilder &builder, Location loc) {
   activations.emplace(emitter, element, tile.m, stagedRows());
   Value zero = emitter.zero(VectorType::get(tile.threadN, accumulator));
   SmallVector<Value> sums(tile.m, zero);
-  // The bytes of the weights that were NaN; see GemvWeights.
+  // The bytes of f8E4M3FN weights that were NaN; see GemvWeights.
   if (isa<Float8E4M3FNType>(element))
     sums.push_back(emitter.i32(0));
   return sums;
@@ -389,9 +389,9 @@ SmallVector<Value> GemvExpansion::expand(OpBuilder &builder,
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Undoes what f8 weights left out: their scale, and NaNs.
-static SmallVector<Value> finishF8(ThreadEmitter &emitter, ArrayRef<Value> sums,
-                                   bool isScaled) {
+/// Undoes what f8E4M3FN weights left out: their scale, and NaNs.
+static SmallVector<Value> finishE4M3(ThreadEmitter &emitter,
+                                     ArrayRef<Value> sums, bool isScaled) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   SmallVector<Value> result(sums.drop_back());
@@ -430,7 +430,7 @@ void GemvExpansion::end(OpBuilder &builder, SparseProductOpInterface op,
   if (isa<Float8E4M3FNType>(element)) {
     GemvWeights weights(emitter, op, op.getValues(), op.getIndices(),
                         emitter.index(0), tile.threadN);
-    result = finishF8(emitter, sums, weights.isScaledF8());
+    result = finishE4M3(emitter, sums, weights.isScaledF8());
   }
   GemvSums(emitter, op, tile, thread, initial, epilogue).add(result);
 }

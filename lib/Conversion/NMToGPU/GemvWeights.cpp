@@ -4,6 +4,7 @@
 
 #include "ElementWords.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Schedule/GpuSchedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -173,10 +174,14 @@ Value GemvWeights::position(ThreadEmitter &emitter, ArrayRef<Value> indexWords,
   return emitter.mul(field, scale >> up);
 }
 
-bool GemvWeights::isScaledF8() const {
+bool GemvWeights::hasF8Words() const {
   VectorType type = chunkType();
-  return isa<Float8E4M3FNType>(type.getElementType()) &&
-         type.getNumElements() % 4 == 0 && 4 % columns == 0;
+  return isFloat8(type.getElementType()) && type.getNumElements() % 4 == 0 &&
+         4 % columns == 0;
+}
+
+bool GemvWeights::isScaledF8() const {
+  return hasF8Words() && isa<Float8E4M3FNType>(chunkType().getElementType());
 }
 
 Value GemvWeights::nans(ThreadEmitter &emitter, ArrayRef<Value> loaded) const {
@@ -192,9 +197,10 @@ SmallVector<Value> GemvWeights::chunk(ThreadEmitter &emitter,
                                       int64_t chunk) const {
   VectorType type = chunkType();
   SmallVector<Value> result;
-  if (isScaledF8()) {
+  if (hasF8Words()) {
     for (Value word : emitter.words(loaded[chunk]))
-      llvm::append_range(result, decodeF8Word(emitter, word));
+      llvm::append_range(result,
+                         decodeF8Word(emitter, word, type.getElementType()));
     return result;
   }
   for (int64_t i = 0; i < type.getNumElements(); ++i)

@@ -45,14 +45,16 @@ public:
   /// (row, column) of it at row * columns + column.
   SmallVector<Value> chunk(ThreadEmitter &emitter, ArrayRef<Value> loaded,
                            int64_t chunk) const;
-  /// Whether weights come over kF8Scale, and NaNs as bytes of `nans` alone:
-  /// byte i stands for column i % columns.
+  /// Whether weights, of f8E4M3FN, come over kF8Scale, and NaNs as bytes of
+  /// `nans` alone: byte i stands for column i % columns.
   bool isScaledF8() const;
   Value nans(ThreadEmitter &emitter, ArrayRef<Value> loaded) const;
   int64_t rowsPerChunk() const { return packing.chunkRows; }
   int64_t chunks() const { return rowsPerStep() / packing.chunkRows; }
 
 private:
+  /// Whether 8-bit floats are decoded by whole words.
+  bool hasF8Words() const;
   int64_t indexBytes() const;
   VectorType chunkType() const;
 

@@ -15,6 +15,7 @@
 
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -327,8 +328,7 @@ mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
   if (failed(chip) || failed(verifySparseProduct(op)) ||
       failed(verifyStagedActivations(op, tile)))
     return failure();
-  if (Type element = op.getValuesType().getElementType();
-      isa<Float8E4M3FNType>(element))
+  if (Type element = op.getValuesType().getElementType(); isFloat8(element))
     return op.emitOpError() << "expected operands of f16, bf16 or i8 for "
                                "strategy mma_sp, but got "
                             << element;

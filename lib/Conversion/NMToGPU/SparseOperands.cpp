@@ -11,7 +11,7 @@ StringRef SparseTypes::name() const {
   if (element.isInteger(8))
     return "s8";
   if (bits() == 8)
-    return "e4m3";
+    return isa<Float8E5M2Type>(element) ? "e5m2" : "e4m3";
   return element.isF16() ? "f16" : "bf16";
 }
 

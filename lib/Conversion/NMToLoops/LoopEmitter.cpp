@@ -89,6 +89,19 @@ Value LoopEmitter::decodeF8E4M3FN(Value element) {
   return arith::SelectOp::create(builder, loc, isNaN, nan, number);
 }
 
+/// f8E5M2 has no lowering either. It is the upper byte of an f16.
+Value LoopEmitter::decodeF8E5M2(Value element) {
+  Value byte =
+      arith::BitcastOp::create(builder, loc, builder.getI8Type(), element);
+  Value bits = arith::ExtUIOp::create(builder, loc, builder.getI16Type(), byte);
+  Value places =
+      arith::ConstantIntOp::create(builder, loc, builder.getI16Type(), 8);
+  Value half = arith::BitcastOp::create(
+      builder, loc, builder.getF16Type(),
+      arith::ShLIOp::create(builder, loc, bits, places));
+  return arith::ExtFOp::create(builder, loc, builder.getF32Type(), half);
+}
+
 Value LoopEmitter::toAccumulator(Value element) {
   Type type = element.getType();
   if (type.isF32() || type.isInteger(32))
@@ -97,6 +110,8 @@ Value LoopEmitter::toAccumulator(Value element) {
     return arith::ExtSIOp::create(builder, loc, builder.getI32Type(), element);
   if (isa<Float8E4M3FNType>(type))
     return decodeF8E4M3FN(element);
+  if (isa<Float8E5M2Type>(type))
+    return decodeF8E5M2(element);
   return arith::ExtFOp::create(builder, loc, builder.getF32Type(), element);
 }
 

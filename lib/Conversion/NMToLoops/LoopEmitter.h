@@ -63,6 +63,7 @@ private:
   Value sumRange(Value first, Value end, int64_t most, Type type,
                  function_ref<Value(Value, Value)> body);
   Value decodeF8E4M3FN(Value element);
+  Value decodeF8E5M2(Value element);
 };
 
 } // namespace mlir::nm

@@ -154,7 +154,7 @@ private:
     if (schedule && !isa<VectorScheduleAttr, AmxScheduleAttr>(schedule))
       return rewriter.notifyMatchFailure(
           op, "strategy is neither `vector` nor `amx`");
-    if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
+    if (isFloat8(op.getAType().getElementType()))
       return rewriter.notifyMatchFailure(op,
                                          "arith.extf of f8 has no lowering");
     if (failed(isa_and_present<AmxScheduleAttr>(schedule)

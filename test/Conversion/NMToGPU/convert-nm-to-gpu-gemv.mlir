@@ -106,6 +106,25 @@ func.func @f8(%x: memref<64xf8E4M3FN>, %v: memref<1x2x512xf8E4M3FN>, %i: memref<
 
 // -----
 
+// f8E5M2, two at a time, are the upper bytes of f16, NaNs included.
+// CHECK-LABEL: func.func @f8_e5m2
+// CHECK-DAG: %[[UPPER:.*]] = arith.constant -16711936 : i32
+// CHECK: %[[BYTES:.*]] = arith.andi %{{.*}}, %[[UPPER]] : i32
+// CHECK: %[[WORD:.*]] = vector.broadcast %[[BYTES]] : i32 to vector<1xi32>
+// CHECK: vector.bitcast %[[WORD]] : vector<1xi32> to vector<2xf16>
+// CHECK-NOT: arith.cmpi ne
+// CHECK: return
+func.func @f8_e5m2(%x: memref<64xf8E5M2>, %v: memref<1x2x512xf8E5M2>, %i: memref<1x1x256xi8>, %y: memref<32xf32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <2:4> packing #nm.packing<panel = 32, index_bits = 2, chunk_rows = 16, index_rows = 32>
+      schedule #nm.gemv<block = [1, 32, 64], warp = [1, 32], thread = [1, 1]>
+      ins(%x, %v, %i : memref<64xf8E5M2>, memref<1x2x512xf8E5M2>, memref<1x1x256xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // Lanes without columns store nothing: sums are complete before the branch.
 // CHECK-LABEL: func.func @idle_lanes
 // CHECK: arith.muli %{{.*}} : vector<1xi32>

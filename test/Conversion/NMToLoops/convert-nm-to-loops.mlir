@@ -164,6 +164,24 @@ func.func @spmv_f8(%x: memref<64xf8E4M3FN>, %v: memref<32x8xf8E4M3FN>, %i: memre
 
 // -----
 
+// f8E5M2 is the upper byte of an f16.
+
+// CHECK-LABEL: func.func @spmv_f8_e5m2(
+func.func @spmv_f8_e5m2(%x: memref<64xf8E5M2>, %v: memref<32x8xf8E5M2>, %i: memref<32x8xi8>,
+                        %y: memref<8xf32>) {
+  // CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8 : i16
+  // CHECK: %[[BYTE:.*]] = arith.bitcast %{{.*}} : f8E5M2 to i8
+  // CHECK: %[[BITS:.*]] = arith.extui %[[BYTE]] : i8 to i16
+  // CHECK: %[[UPPER:.*]] = arith.shli %[[BITS]], %[[EIGHT]] : i16
+  // CHECK: %[[HALF:.*]] = arith.bitcast %[[UPPER]] : i16 to f16
+  // CHECK: arith.extf %[[HALF]] : f16 to f32
+  nm.spmv <2:4> ins(%x, %v, %i : memref<64xf8E5M2>, memref<32x8xf8E5M2>, memref<32x8xi8>)
+                outs(%y : memref<8xf32>)
+  return
+}
+
+// -----
+
 // Sizes are taken from the operands, and the window is checked before it is
 // written.
 

@@ -14,7 +14,7 @@ func.func private @dynamic(tensor<?x48xf32, #w>)
 // -----
 
 #w = #sparse_tensor.encoding<{map = (i, j) -> (i : dense, j floordiv 4 : dense, j mod 4 : structured[2, 4])}>
-// expected-error@+1 {{expected element type f32, f16, bf16, i8 or f8E4M3FN}}
+// expected-error@+1 {{expected element type f32, f16, bf16, i8, f8E4M3FN or f8E5M2}}
 func.func private @element(tensor<64x48xf64, #w>)
 
 // -----

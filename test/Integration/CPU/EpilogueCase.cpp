@@ -14,7 +14,7 @@ EpilogueCase EpilogueCase::draw(ElementType type, bool hasRows,
     Operand operand{static_cast<Kind>(kind), ElementType::F32};
     if (!random.chance(0.35) || (operand.hasRows() && !hasRows))
       continue;
-    if (random.chance(0.3) && isFloat(type) && type != ElementType::F8E4M3)
+    if (random.chance(0.3) && isFloat(type) && !isFloat8(type))
       operand.type = type;
     drawn.operands.push_back(operand);
   }

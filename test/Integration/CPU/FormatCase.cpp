@@ -25,13 +25,13 @@ const char *nm::test::formatOpName(FormatOp op) {
 //===----------------------------------------------------------------------===//
 
 FormatCase FormatCase::draw(int64_t number, FormatOp op, Random &random) {
-  static const ElementType kTypes[] = {ElementType::F32, ElementType::F16,
-                                       ElementType::BF16, ElementType::I8,
-                                       ElementType::F8E4M3};
+  static const ElementType kTypes[] = {
+      ElementType::F32, ElementType::F16,    ElementType::BF16,
+      ElementType::I8,  ElementType::F8E4M3, ElementType::F8E5M2};
   FormatCase drawn;
   drawn.number = number;
   drawn.op = op;
-  drawn.type = kTypes[number % 5];
+  drawn.type = kTypes[size_t(number) % std::size(kTypes)];
   drawn.dim = number & 1;
   drawn.dynamic = number & 2;
   drawn.pattern = random.pattern();

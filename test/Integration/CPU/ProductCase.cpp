@@ -14,8 +14,8 @@ using namespace nm::test;
 static ElementType drawOutputType(ElementType type, Random &random) {
   if (type == ElementType::I8)
     return ElementType::I32;
-  // f8E4M3FN is a storage type only.
-  if (type == ElementType::F8E4M3 || random.chance(0.3))
+  // 8-bit floats are storage types only.
+  if (isFloat8(type) || random.chance(0.3))
     return ElementType::F32;
   return type;
 }

@@ -27,8 +27,7 @@ struct ProductStrategy {
   bool isAmx = false;
 
   bool takes(ElementType type) const {
-    return isAmx ? type == ElementType::BF16
-                 : takesF8 || type != ElementType::F8E4M3;
+    return isAmx ? type == ElementType::BF16 : takesF8 || !isFloat8(type);
   }
   bool runsHere() const {
     return (!isAmx || takeProcessorTiles()) &&
@@ -72,7 +71,7 @@ static std::vector<ProductGroup> allGroups() {
   for (const ProductStrategy &strategy : kStrategies)
     for (ElementType type :
          {ElementType::F32, ElementType::F16, ElementType::BF16,
-          ElementType::I8, ElementType::F8E4M3})
+          ElementType::I8, ElementType::F8E4M3, ElementType::F8E5M2})
       for (bool isVector : {false, true})
         if (strategy.takes(type))
           groups.push_back({strategy, type, isVector});

@@ -240,7 +240,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawn.type = drawn.outputType = kind.type;
   if (kind.type == ElementType::I8)
     drawn.outputType = ElementType::I32;
-  else if (kind.type == ElementType::F8E4M3 || random.chance(0.3))
+  else if (isFloat8(kind.type) || random.chance(0.3))
     drawn.outputType = ElementType::F32;
   drawn.pattern =
       kind.has(kSparseOperand) ? drawSparsePattern(number, kind, random)

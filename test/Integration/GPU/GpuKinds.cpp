@@ -229,6 +229,12 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"quantized-any", "", "", ElementType::BF16, 100, 128, kQuantized},
       {"quantized-vector", "", "", ElementType::F16, 0, 64, kQuantized},
       {"quantized-loops", "loops", "", ElementType::F16, 40, 128, kQuantized},
+      {"gemv-f8-e5m2", "", "", ElementType::F8E5M2, 16, 64},
+      {"gemv-vector-f8-e5m2", "gemv", "", ElementType::F8E5M2, 0, 256},
+      {"wgmma-f8-e5m2", "wgmma", "", ElementType::F8E5M2, 300, 1024,
+       kByteUnits},
+      {"wgmma-sp-f8-e5m2", "wgmma_sp", "", ElementType::F8E5M2, 300, 64,
+       kSparseOperand | kCopiesRows},
   };
   return kinds;
 }

@@ -164,7 +164,7 @@ static bool hasHuge(const Tensor &tensor) {
 /// for.
 static double toleranceOf(const ModelCase &product, const OpInfo &record,
                           const Tensor &activations) {
-  bool isCutOff = product.type == ElementType::F8E4M3 &&
+  bool isCutOff = isFloat8(product.type) &&
                   (record.strategy == "wgmma_sp" || record.strategy == "wgmma");
   double tolerance = toleranceOf(product.resultType());
   if (isCutOff || product.arithmetic == "tf32")

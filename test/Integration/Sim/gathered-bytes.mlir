@@ -19,6 +19,10 @@
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = f8_to_f8
 // RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = e5m2_to_bf16
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = e5m2_to_e5m2
+// RUN: %{run} | FileCheck %s
 // REDEFINE: %{schedule} = wgmma<copy_a=tensor>
 // REDEFINE: %{function} = to_f16
 // RUN: %{run} | FileCheck %s
@@ -29,6 +33,10 @@
 // REDEFINE: %{function} = f8_to_bf16
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = f8_to_f8
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = e5m2_to_bf16
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = e5m2_to_e5m2
 // RUN: %{run} | FileCheck %s
 
 #m = affine_map<(m, n) -> (m)>
@@ -107,6 +115,22 @@ func.func @f8_to_bf16(%a: tensor<37x400xf8E4M3FN>, %b: tensor<400x100xf8E4M3FN, 
   return %q : tensor<37x100xbf16>
 }
 
+func.func @e5m2_to_bf16(%a: tensor<37x400xf8E5M2>, %b: tensor<400x100xf8E5M2, #nm.encoding<2:4, block = 16x64>>, %r: tensor<37xf32>, %s: tensor<100xf32>) -> tensor<37x100xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<37x100xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<37x100xf32>) -> tensor<37x100xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<37x400xf8E5M2>, tensor<400x100xf8E5M2, #nm.encoding<2:4, block = 16x64>>) outs(%f : tensor<37x100xf32>) -> tensor<37x100xf32>
+  %o = tensor.empty() : tensor<37x100xbf16>
+  %q = linalg.generic {indexing_maps = [#mn, #m, #n, #mn], iterator_types = ["parallel", "parallel"]} ins(%p, %r, %s : tensor<37x100xf32>, tensor<37xf32>, tensor<100xf32>) outs(%o : tensor<37x100xbf16>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %w: bf16):
+    %2 = arith.mulf %x, %y : f32
+    %3 = arith.mulf %2, %z : f32
+    %4 = arith.truncf %3 : f32 to bf16
+    linalg.yield %4 : bf16
+  } -> tensor<37x100xbf16>
+  return %q : tensor<37x100xbf16>
+}
+
 func.func @f8_to_f8(%a: tensor<130x1040xf8E4M3FN>, %b: tensor<1040x100xf8E4M3FN, #nm.encoding<3:8, block = 64x64>>) -> tensor<130x100xf8E4M3FN> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<130x100xf32>
@@ -119,4 +143,18 @@ func.func @f8_to_f8(%a: tensor<130x1040xf8E4M3FN>, %b: tensor<1040x100xf8E4M3FN,
     linalg.yield %1 : f8E4M3FN
   } -> tensor<130x100xf8E4M3FN>
   return %q : tensor<130x100xf8E4M3FN>
+}
+
+func.func @e5m2_to_e5m2(%a: tensor<130x1040xf8E5M2>, %b: tensor<1040x100xf8E5M2, #nm.encoding<3:8, block = 64x64>>) -> tensor<130x100xf8E5M2> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<130x100xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<130x100xf32>) -> tensor<130x100xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<130x1040xf8E5M2>, tensor<1040x100xf8E5M2, #nm.encoding<3:8, block = 64x64>>) outs(%f : tensor<130x100xf32>) -> tensor<130x100xf32>
+  %o = tensor.empty() : tensor<130x100xf8E5M2>
+  %q = linalg.generic {indexing_maps = [#mn, #mn], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<130x100xf32>) outs(%o : tensor<130x100xf8E5M2>) {
+  ^bb0(%x: f32, %w: f8E5M2):
+    %1 = arith.truncf %x : f32 to f8E5M2
+    linalg.yield %1 : f8E5M2
+  } -> tensor<130x100xf8E5M2>
+  return %q : tensor<130x100xf8E5M2>
 }

@@ -162,8 +162,9 @@ TEST(Condensed, LowestIntegerIsNotZero) {
 }
 
 TEST(Condensed, NaNIsANonZero) {
-  for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16,
-                           ElementType::BF16, ElementType::F8E4M3}) {
+  for (ElementType type :
+       {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
+        ElementType::F8E4M3, ElementType::F8E5M2}) {
     Matrix matrix(type, 4, 1);
     matrix.set(3, 0, NAN);
     Condensed form = compressed(matrix, {1, 4, 1, 1});

@@ -15,8 +15,9 @@ namespace nm::test {
 using Random = std::mt19937;
 
 inline constexpr ElementType kAllTypes[] = {
-    ElementType::F64,    ElementType::F32, ElementType::F16, ElementType::BF16,
-    ElementType::F8E4M3, ElementType::I64, ElementType::I32, ElementType::I8};
+    ElementType::F64,  ElementType::F32,    ElementType::F16,
+    ElementType::BF16, ElementType::F8E4M3, ElementType::I64,
+    ElementType::I32,  ElementType::I8,     ElementType::F8E5M2};
 
 /// A dense matrix that owns its elements, n- or k-contiguous.
 struct Matrix {

@@ -55,7 +55,8 @@ struct Format {
 
 static constexpr Format kFormats[] = {{ElementType::F16, 5, 10, true},
                                       {ElementType::BF16, 8, 7, true},
-                                      {ElementType::F8E4M3, 4, 3, false}};
+                                      {ElementType::F8E4M3, 4, 3, false},
+                                      {ElementType::F8E5M2, 5, 2, true}};
 
 TEST(ElementType, NamesAndSizes) {
   struct Case {
@@ -69,6 +70,7 @@ TEST(ElementType, NamesAndSizes) {
                  Case{ElementType::F16, "f16", 2, true},
                  Case{ElementType::BF16, "bf16", 2, true},
                  Case{ElementType::F8E4M3, "f8E4M3FN", 1, true},
+                 Case{ElementType::F8E5M2, "f8E5M2", 1, true},
                  Case{ElementType::I64, "i64", 8, false},
                  Case{ElementType::I32, "i32", 4, false},
                  Case{ElementType::I8, "i8", 1, false}}) {
@@ -76,6 +78,7 @@ TEST(ElementType, NamesAndSizes) {
     EXPECT_EQ(parseElementType(c.name), c.type);
     EXPECT_EQ(elementSize(c.type), c.size);
     EXPECT_EQ(isFloat(c.type), c.isFloat);
+    EXPECT_EQ(isFloat8(c.type), c.isFloat && c.size == 1);
   }
   EXPECT_EQ(parseElementType("f33"), std::nullopt);
   EXPECT_EQ(parseElementType(""), std::nullopt);
@@ -140,6 +143,18 @@ TEST(ElementType, OverflowsToInfinityOrNaN) {
   EXPECT_EQ(encode(ElementType::F8E4M3, 464), 0x7eu);
   EXPECT_EQ(encode(ElementType::F8E4M3, 464.1), 0x7fu);
   EXPECT_EQ(encode(ElementType::F8E4M3, -INFINITY), 0xffu);
+  EXPECT_EQ(encode(ElementType::F8E5M2, 61439.9), 0x7bu);
+  EXPECT_EQ(encode(ElementType::F8E5M2, 61440), 0x7cu);
+  EXPECT_EQ(encode(ElementType::F8E5M2, -INFINITY), 0xfcu);
+}
+
+TEST(ElementType, E5M2IsTheUpperByteOfAnF16) {
+  for (uint32_t bits = 0; bits < 256; ++bits) {
+    double narrow = decode(ElementType::F8E5M2, bits),
+           wide = decode(ElementType::F16, bits << 8);
+    EXPECT_TRUE(narrow == wide || (std::isnan(narrow) && std::isnan(wide)))
+        << bits;
+  }
 }
 
 TEST(ElementType, UnderflowsToSignedZero) {

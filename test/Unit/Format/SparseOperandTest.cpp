@@ -76,12 +76,13 @@ TEST(SparseOperand, RefusesWhatDoesNotFit) {
   EXPECT_EQ(operand.verify({4, 8, 1, 1}, ElementType::F16).error().message,
             "expected a pattern that keeps at most 2 of each 4 rows for a "
             "sparse operand, but 4:8 may keep 4");
-  EXPECT_EQ(
-      operand.verify({2, 4, 1, 1}, ElementType::F32).error().message,
-      "expected weights of f16, bf16, i8 or f8E4M3FN for a sparse operand, "
-      "but got f32");
+  EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F32).error().message,
+            "expected weights of f16, bf16, i8, f8E4M3FN or f8E5M2 for a "
+            "sparse operand, "
+            "but got f32");
   EXPECT_TRUE(operand.verify({2, 4, 1, 32}, ElementType::I8));
   EXPECT_TRUE(operand.verify({1, 4, 1, 1}, ElementType::F8E4M3));
+  EXPECT_TRUE(operand.verify({1, 4, 1, 1}, ElementType::F8E5M2));
   operand.terms = 3;
   EXPECT_TRUE(operand.verify({2, 4, 1, 1}, ElementType::F32));
   EXPECT_EQ(operand.verify({2, 4, 1, 1}, ElementType::F16).error().message,
@@ -229,8 +230,9 @@ TEST(SparseOperand, PacksAndUnpacks) {
     Pattern pattern = drawFittingPattern(random);
     ASSERT_TRUE(fitsSparseOperand(pattern)) << pattern.str();
     constexpr ElementType kTypes[] = {ElementType::F16, ElementType::BF16,
-                                      ElementType::I8, ElementType::F8E4M3};
-    ElementType type = kTypes[draw(random, 0, 3)];
+                                      ElementType::I8, ElementType::F8E4M3,
+                                      ElementType::F8E5M2};
+    ElementType type = kTypes[draw(random, 0, 4)];
     SparseOperand operand = SparseOperand::of(Order(draw(random, 0, 2)), type);
     int64_t k = draw(random, 1, 200), n = draw(random, 1, 150);
     Matrix dense = drawMatrix(random, pattern, type, k, n);

@@ -79,11 +79,17 @@ TEST_F(NpyTest, ReadsEveryElementType) {
   struct Case {
     const char *descr;
     ElementType type;
-  } cases[] = {{"<f8", ElementType::F64},       {"<f4", ElementType::F32},
-               {"<f2", ElementType::F16},       {"<V2", ElementType::BF16},
-               {"bfloat16", ElementType::BF16}, {"|V1", ElementType::F8E4M3},
-               {"<i8", ElementType::I64},       {"<i4", ElementType::I32},
-               {"|i1", ElementType::I8}};
+  } cases[] = {{"<f8", ElementType::F64},
+               {"<f4", ElementType::F32},
+               {"<f2", ElementType::F16},
+               {"<V2", ElementType::BF16},
+               {"bfloat16", ElementType::BF16},
+               {"|V1", ElementType::F8E4M3},
+               {"<i8", ElementType::I64},
+               {"<i4", ElementType::I32},
+               {"|i1", ElementType::I8},
+               {"<f1", ElementType::F8E5M2},
+               {"float8_e5m2", ElementType::F8E5M2}};
   for (const Case &c : cases) {
     std::string data(elementSize(c.type) * 3, '\0');
     auto file =
@@ -189,9 +195,10 @@ TEST_F(NpyTest, ReleasedPagesComeBack) {
 }
 
 TEST_F(NpyTest, WritesWhatItReads) {
-  for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16,
-                           ElementType::BF16, ElementType::F8E4M3,
-                           ElementType::I64, ElementType::I32, ElementType::I8})
+  for (ElementType type :
+       {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
+        ElementType::F8E4M3, ElementType::F8E5M2, ElementType::I64,
+        ElementType::I32, ElementType::I8})
     for (const Shape &shape :
          {Shape{}, Shape{3}, Shape{2, 3}, Shape{2, 1, 2}}) {
       auto buffer = Buffer::allocate(type, shape);

@@ -6,9 +6,9 @@
 
 using namespace nm;
 
-static const ElementType kTypes[] = {ElementType::F32, ElementType::F16,
-                                     ElementType::BF16, ElementType::I8,
-                                     ElementType::F8E4M3};
+static const ElementType kTypes[] = {ElementType::F32,    ElementType::F16,
+                                     ElementType::BF16,   ElementType::I8,
+                                     ElementType::F8E4M3, ElementType::F8E5M2};
 
 static Result<GpuSchedule> select(const Pattern &pattern, int64_t m, int64_t n,
                                   int64_t k,

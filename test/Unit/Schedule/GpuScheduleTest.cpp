@@ -473,5 +473,8 @@ TEST(CublasModel, EstimatesF8) {
     double estimate = estimateCublas(product, *GpuChip::get("sm_90"));
     EXPECT_NEAR(estimate / microseconds, 1, 0.12) << m << " " << n;
     EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_80")), 0);
+    // It multiplies no two matrices of this type.
+    product.type = ElementType::F8E5M2;
+    EXPECT_LT(estimateCublas(product, *GpuChip::get("sm_90")), 0);
   }
 }

@@ -43,7 +43,8 @@ TEST(WgmmaByteModel, TellsUnitsThatAreTiles) {
 // Tiles have whole instructions, of whole windows or of units that go into one,
 // and their stages fit.
 TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
-  for (ElementType type : {ElementType::I8, ElementType::F8E4M3})
+  for (ElementType type :
+       {ElementType::I8, ElementType::F8E4M3, ElementType::F8E5M2})
     for (int64_t bk : {16, 32, 64, 128, 256})
       for (int64_t n : {1, 2, 4, 8, 16})
         for (int64_t m : {1, 64, 200, 1024, 4096}) {
@@ -62,7 +63,7 @@ TEST(WgmmaByteModel, HasTilesOfWholeInstructions) {
           EXPECT_GE(found->stages, 3);
           EXPECT_LE(found->sharedBytes, 232448);
           EXPECT_EQ(found->producers, 4);
-          EXPECT_EQ(found->totals, type == ElementType::F8E4M3);
+          EXPECT_EQ(found->totals, isFloat8(type));
           EXPECT_GE(found->microseconds, found->tensorFloor);
         }
 }

@@ -364,5 +364,5 @@ TEST(WgmmaModel, SaysWhyNot) {
   product.isKMajor = true;
   product.type = ElementType::F32;
   EXPECT_EQ(whyNot(product),
-            "strategy wgmma multiplies f16, bf16, i8 and f8E4M3FN");
+            "strategy wgmma multiplies f16, bf16, i8, f8E4M3FN and f8E5M2");
 }

@@ -195,7 +195,8 @@ TEST(WgmmaSpModel, SaysWhatItDoesNotHave) {
 }
 
 TEST(WgmmaSpModel, HasTilesOfBytes) {
-  for (ElementType type : {ElementType::I8, ElementType::F8E4M3})
+  for (ElementType type :
+       {ElementType::I8, ElementType::F8E4M3, ElementType::F8E5M2})
     for (int64_t m : {16, 64, 256, 4096}) {
       GpuProduct product = getProduct(m, 4096, 4096);
       product.type = type;
@@ -207,8 +208,7 @@ TEST(WgmmaSpModel, HasTilesOfBytes) {
       EXPECT_EQ(tile->blockK % 128, 0);
       int64_t groups =
           tile->blockM / tile->warpM * (tile->blockN / tile->warpN);
-      int64_t sums = tile->warpM * tile->warpN / 128 *
-                     (type == ElementType::F8E4M3 ? 2 : 1);
+      int64_t sums = tile->warpM * tile->warpN / 128 * (isFloat8(type) ? 2 : 1);
       EXPECT_LE(sums + 40, 65536 / (128 * groups));
       EXPECT_LE(tile->clusterK, 2);
       product.isKMajor = true;

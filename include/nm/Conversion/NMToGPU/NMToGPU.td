@@ -42,8 +42,8 @@ def ConvertNMToGPU : Pass<"convert-nm-to-gpu", "::mlir::func::FuncOp"> {
     in shared memory, as words that hold one k of one or more rows. The warps
     of a block take turns along k (`slice_k`), and their sums are added in
     order at the end. Of several tiles of k, the next one's rows of A and first
-    weights are loaded while one is multiplied. It takes f32, f16, bf16, f8E4M3FN
-    and i8.
+    weights are loaded while one is multiplied. It takes f32, f16, bf16, f8E4M3FN,
+    f8E5M2 and i8.
 
     Before:
     ```mlir

@@ -175,7 +175,7 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
                                                   bool isDemanded) {
   if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
     return "cuBLAS has no such product";
-  if (isa<Float8E4M3FNType>(op.getAType().getElementType()))
+  if (isFloat8(op.getAType().getElementType()))
     return "the runtime calls cuBLAS for no " +
            debugString(op.getAType().getElementType());
   // Its rows of bytes are whole words.

@@ -17,9 +17,9 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
   Type element = product.getAType().getElementType();
   std::optional<::nm::ElementType> type = getElementType(element);
   if (!type || !::nm::isSparseOperandType(*type))
-    return op.emitOpError()
-           << "expected f16, bf16, i8 or f8E4M3FN operands for strategy "
-           << name << ", but got " << element;
+    return op.emitOpError() << "expected f16, bf16, i8, f8E4M3FN or f8E5M2 "
+                               "operands for strategy "
+                            << name << ", but got " << element;
   if (op.getTransposeA() && element.getIntOrFloatBitWidth() == 8)
     return op.emitOpError() << "expected a row-major A for strategy " << name
                             << ", which cannot transpose " << element;
@@ -36,9 +36,9 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
 
 bool mlir::nm::hasTotals(SpMMOp op) {
   Type element = op.getAType().getElementType();
-  bool isByte = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
   return isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) &&
-         (isByte || cast<SparseProductOpInterface>(*op).countTerms() > 1);
+         (isFloat8(element) ||
+          cast<SparseProductOpInterface>(*op).countTerms() > 1);
 }
 
 MemRefType mlir::nm::getActivationBuffer(SpMMOp op, const GpuTile &tile) {

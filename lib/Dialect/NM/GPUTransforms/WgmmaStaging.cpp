@@ -7,6 +7,7 @@
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -148,10 +149,11 @@ LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
 
 LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
   if (!element.isF16() && !element.isBF16() && !element.isInteger(8) &&
-      !isa<Float8E4M3FNType>(element))
-    return op.emitOpError() << "expected operands of f16, bf16, i8 or f8E4M3FN "
-                               "for strategy wgmma, but got "
-                            << element;
+      !isFloat8(element))
+    return op.emitOpError()
+           << "expected operands of f16, bf16, i8, f8E4M3FN or f8E5M2 "
+              "for strategy wgmma, but got "
+           << element;
   if (failed(verifyOperands(chip)))
     return failure();
   if (rows > ::nm::kMaxBlock)

@@ -8,7 +8,11 @@ using namespace mlir;
 
 bool mlir::nm::isWeightElementType(Type type) {
   return type.isF32() || type.isF16() || type.isBF16() ||
-         type.isSignlessInteger(8) || isa<Float8E4M3FNType>(type);
+         type.isSignlessInteger(8) || isFloat8(type);
+}
+
+bool mlir::nm::isFloat8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
 }
 
 std::optional<::nm::ElementType> mlir::nm::getElementType(Type type) {
@@ -22,6 +26,8 @@ std::optional<::nm::ElementType> mlir::nm::getElementType(Type type) {
     return ::nm::ElementType::BF16;
   if (isa<Float8E4M3FNType>(type))
     return ::nm::ElementType::F8E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return ::nm::ElementType::F8E5M2;
   if (type.isSignlessInteger(64))
     return ::nm::ElementType::I64;
   if (type.isSignlessInteger(32))

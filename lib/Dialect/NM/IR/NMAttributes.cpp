@@ -159,9 +159,8 @@ LogicalResult EncodingAttr::verifyEncoding(
     return failure();
   // (C3).
   if (!isWeightElementType(elementType))
-    return emitError() << "expected element type f32, f16, bf16, i8 or "
-                          "f8E4M3FN, but got "
-                       << elementType;
+    return emitError() << "expected element type " << kWeightElementTypes
+                       << ", but got " << elementType;
   // (C4).
   ::nm::Pattern pattern = getPattern().getPattern();
   if (pattern.bk > getK(shape) || pattern.bn > getN(shape))

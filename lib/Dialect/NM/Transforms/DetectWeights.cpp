@@ -165,9 +165,8 @@ void WeightDetection::visitWeight(linalg::LinalgOp op, OpOperand &operand,
   if (!isWeightElementType(elementType)) {
     std::string text;
     llvm::raw_string_ostream(text) << elementType;
-    return leaveDense("expected element type f32, f16, bf16, i8 or f8E4M3FN, "
-                      "but got " +
-                      text);
+    return leaveDense("expected element type " + kWeightElementTypes +
+                      ", but got " + text);
   }
   ::nm::Result<WeightContraction> contraction =
       WeightContraction::matchWeight(op, operand);

@@ -11,7 +11,7 @@ func.func @pattern(%a: tensor<64x64xf16>, %v: tensor<32x64xf16>, %i: tensor<32x6
 // -----
 
 func.func @type(%a: tensor<64x64xf32>, %v: tensor<32x64xf32>, %i: tensor<32x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  // expected-error @+1 {{strategy mma_sp expected weights of f16, bf16, i8 or f8E4M3FN for a sparse operand, but got f32}}
+  // expected-error @+1 {{strategy mma_sp expected weights of f16, bf16, i8, f8E4M3FN or f8E5M2 for a sparse operand, but got f32}}
   %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<64x64xf32>, tensor<32x64xf32>, tensor<32x64xi8>)
     outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>

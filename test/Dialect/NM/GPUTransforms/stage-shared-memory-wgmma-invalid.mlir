@@ -31,7 +31,7 @@ func.func @odd_rows(%a: memref<128x63xf16>, %v: memref<1x32x128xf16>, %i: memref
 
 func.func @elements(%a: memref<128x64xf32>, %v: memref<1x32x128xf32>, %i: memref<1x32x1xi8>, %c: memref<64x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected operands of f16, bf16, i8 or f8E4M3FN for strategy wgmma, but got 'f32'}}
+    // expected-error @+1 {{expected operands of f16, bf16, i8, f8E4M3FN or f8E5M2 for strategy wgmma, but got 'f32'}}
     nm.spmm <8:32, block = 1x128> transpose_a packing #nm.packing<panel = 128, index_bits = 8>
       schedule #nm.wgmma<block = [64, 128, 128], warpgroup = [64, 64], stages = 3, packing = <panel = 128, index_bits = 8>>
       ins(%a, %v, %i : memref<128x64xf32>, memref<1x32x128xf32>, memref<1x32x1xi8>)

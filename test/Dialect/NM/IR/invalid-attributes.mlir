@@ -97,12 +97,12 @@ func.func private @encoding_c2(tensor<8x8xf32, #nm.encoding<2:4, dim = 2>>)
 
 // -----
 
-// expected-error @+1 {{expected element type f32, f16, bf16, i8 or f8E4M3FN, but got 'f64'}}
+// expected-error @+1 {{expected element type f32, f16, bf16, i8, f8E4M3FN or f8E5M2, but got 'f64'}}
 func.func private @encoding_c3_f64(tensor<8x8xf64, #nm.encoding<2:4>>)
 
 // -----
 
-// expected-error @+1 {{expected element type f32, f16, bf16, i8 or f8E4M3FN, but got 'ui8'}}
+// expected-error @+1 {{expected element type f32, f16, bf16, i8, f8E4M3FN or f8E5M2, but got 'ui8'}}
 func.func private @encoding_c3_unsigned(tensor<8x8xui8, #nm.encoding<2:4>>)
 
 // -----

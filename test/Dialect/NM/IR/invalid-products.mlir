@@ -65,7 +65,7 @@ func.func @spmm_c2_integer_output(%a: memref<3x64xi8>, %v: memref<32x48xi8>, %i:
 // -----
 
 func.func @spmm_c2_f64(%a: memref<3x64xf64>, %v: memref<32x48xf64>, %i: memref<32x48xi8>, %c: memref<3x48xf32>) {
-  // expected-error @+1 {{operand #0 must be ranked tensor of 32-bit float or 16-bit float or bfloat16 type or 8-bit signless integer or f8E4M3FN type values or memref of}}
+  // expected-error @+1 {{operand #0 must be ranked tensor of 32-bit float or 16-bit float or bfloat16 type or 8-bit signless integer or f8E4M3FN type or f8E5M2 type values or memref of}}
   nm.spmm <2:4> ins(%a, %v, %i : memref<3x64xf64>, memref<32x48xf64>, memref<32x48xi8>) outs(%c : memref<3x48xf32>)
   return
 }
@@ -432,7 +432,7 @@ func.func @sparse_operand_c1(%a: tensor<4x64xf16>, %v: tensor<1x1x512xf16>, %i: 
 // -----
 
 func.func @sparse_operand_c2(%a: tensor<4x64xf32>, %v: tensor<1x1x512xf32>, %i: tensor<1x1x128xi8>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
-  // expected-error @+1 {{expected weights of f16, bf16, i8 or f8E4M3FN for a sparse operand, but got f32}}
+  // expected-error @+1 {{expected weights of f16, bf16, i8, f8E4M3FN or f8E5M2 for a sparse operand, but got f32}}
   %r = nm.spmm <2:4> packing #nm.sparse_operand<mma> ins(%a, %v, %i : tensor<4x64xf32>, tensor<1x1x512xf32>, tensor<1x1x128xi8>)
     outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>

@@ -6,11 +6,13 @@
 // CHECK-SAME: tensor<48x64xf16, #nm.encoding<8:32, block = 1x16, dim = 1>>
 // CHECK-SAME: tensor<20x12xi8, #nm.encoding<3:5, block = 4x4>>
 // CHECK-SAME: tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>
+// CHECK-SAME: tensor<16x4xf8E5M2, #nm.encoding<1:4>>
 func.func private @encodings(
     tensor<64x48xf32, #nm.encoding<2:4, dim = 0>>,
     tensor<48x64xf16, #nm.encoding<8:32, dim = 1, block = 1x16>>,
     tensor<20x12xi8, #nm.encoding<3:5, block = 4x4>>,
-    tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>)
+    tensor<300x2xf8E4M3FN, #nm.encoding<1:256>>,
+    tensor<16x4xf8E5M2, #nm.encoding<1:4>>)
 
 // CHECK-LABEL: func.func @spmm_tensor
 func.func @spmm_tensor(%a: tensor<?x64xf32>, %v: tensor<32x48xf32>,

@@ -156,7 +156,7 @@ func.func @not_taken(%a: tensor<3x4xf32>, %c: tensor<3x2xf32>, %a64: tensor<3x4x
   %2 = linalg.matmul ins(%x, %w : tensor<3x4xf16>, tensor<4x2xf32>) outs(%c : tensor<3x2xf32>) -> tensor<3x2xf32>
 
   %w64 = arith.constant dense<[[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 4.0]]> : tensor<4x2xf64>
-  // expected-remark @+1 {{stays dense: expected element type f32, f16, bf16, i8 or f8E4M3FN, but got f64}}
+  // expected-remark @+1 {{stays dense: expected element type f32, f16, bf16, i8, f8E4M3FN or f8E5M2, but got f64}}
   %3 = linalg.matmul ins(%a64, %w64 : tensor<3x4xf64>, tensor<4x2xf64>) outs(%c64 : tensor<3x2xf64>) -> tensor<3x2xf64>
 
   %w3 = arith.constant dense<0.0> : tensor<2x4x2xf32>

@@ -58,7 +58,7 @@ def NM_EncodingAttr
     * (C1) the type is a ranked 2-d tensor of static shape, with k and n at most
       2^40.
     * (C2) `dim` is 0 or 1.
-    * (C3) the element type is f32, f16, bf16, i8 or f8E4M3FN.
+    * (C3) the element type is f32, f16, bf16, i8, f8E4M3FN or f8E5M2.
     * (C4) bk is at most the size of dimension `dim`, and bn at most the size
       of the other one.
 
@@ -209,8 +209,8 @@ def NM_SparseOperandAttr
     * (C1) the pattern keeps at most two of each aligned four rows: 1:M for
       M > 1, 2:M where 4 divides M, and 1:M of units of two rows for an even M;
       units have any number of columns.
-    * (C2) weights are f16, bf16, i8 or f8E4M3FN; with `bits`, they are i8 and
-      activations f16 or bf16; with `terms`, they are f32 before they are
+    * (C2) weights are f16, bf16, i8, f8E4M3FN or f8E5M2; with `bits`, they are
+      i8 and activations f16 or bf16; with `terms`, they are f32 before they are
       packed and bf16 behind.
     * (C3) `bits` is 4 or 8, for `mma` alone, or left out.
     * (C4) `terms` is 1, 2 or 3; with more than one, `order` is not `mma`.

@@ -12,8 +12,9 @@ include "nm/Dialect/NM/IR/NMInterfaces.td"
 include "nm/Dialect/NM/IR/NMRecord.td"
 include "nm/Dialect/NM/IR/NMSchedules.td"
 
-def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN]>;
-def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32, I8, F8E4M3FN]>;
+def NM_WeightElement : AnyTypeOf<[F32, F16, BF16, I8, F8E4M3FN, F8E5M2]>;
+def NM_ResultElement : AnyTypeOf<[F32, F16, BF16, I32, I8, F8E4M3FN,
+                                  F8E5M2]>;
 /// What an epilogue computes with.
 def NM_EpilogueElement : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
 def NM_EpilogueOperand : AnyTypeOf<[RankedTensorOf<[NM_EpilogueElement]>,
@@ -228,7 +229,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       `nm.split_terms` makes of m.
     * (C2) A and the values have the same element type, but for values that are
       quantized (Q1); C has A's type or f32 for floats, and i32 for i8. With an
-      epilogue, C has any of f32, f16, bf16, i32, i8 and f8E4M3FN.
+      epilogue, C has any of f32, f16, bf16, i32, i8, f8E4M3FN and f8E5M2.
     * (C3) values are [w×ñ] and indices [w/bk × ñ/bn], with
       w = ⌈k/(M·bk)⌉·N·bk and ñ = ⌈n/bn⌉·bn; or, with `packing`, as
       that packed form says, which may have `lists`, the rows of A that columns

@@ -394,8 +394,8 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     more than 24 576 kept rows keeps its precision in parts of k of at most 8192
     each, as the cost model has them.
 
-    Operands of 8 bits, i8 with sums of i32 and f8E4M3FN with sums of f32, are
-    contiguous along k, for the instructions transpose none: of a row-major A,
+    Operands of 8 bits, i8 with sums of i32 and f8E4M3FN or f8E5M2 with sums of
+    f32, are contiguous along k, for the instructions transpose none: of a row-major A,
     each block copies the units of each row that its columns keep, which are
     multiples of 16 rows of k, and weights stand in tiles of columns. They come
     with producers. `copy_a` is how these copy A: `direct`, by `cp.async`, or
@@ -452,15 +452,15 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
 def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
   let summary = "weights that a Hopper's tensor cores skip the zeros of";
   let description = [{
-    Products of f16, bf16 and f8E4M3FN with sums of f32, and of i8 with sums of
-    i32, by `wgmma.mma_async.sp` (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
+    Products of f16, bf16, f8E4M3FN and f8E5M2 with sums of f32, and of i8 with
+    sums of i32, by `wgmma.mma_async.sp` (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
     wgmma.mma_async.sp instruction"; sm_90a), for the patterns of `#nm.mma_sp`,
     with the same meaning of zeros that fill up. The weights of 64
     columns are the sparse operand, and rows of A, contiguous along k or along
     m, the other, so that sums are of C^T. Both are read from shared memory,
     where metadata is, too, of which each thread loads a word for 64 rows of
-    k. Operands of 8 bits are contiguous along k. Sums of f8E4M3FN, which the
-    tensor cores cut off, are those of one tile, and are added to totals of f32.
+    k. Operands of 8 bits are contiguous along k. Sums of 8-bit floats, which
+    the tensor cores cut off, are those of one tile, and are added to totals of f32.
 
     `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
     the tile [m, n] of four warps, whose sums are in registers. `stages` is the
