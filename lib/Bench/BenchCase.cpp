@@ -80,10 +80,10 @@ std::string BenchCase::str() const {
 Result<ElementType> nm::parseBenchType(std::string_view text) {
   for (ElementType type :
        {ElementType::F32, ElementType::F16, ElementType::BF16,
-        ElementType::F8E4M3, ElementType::I8})
+        ElementType::F8E4M3, ElementType::F8E5M2, ElementType::I8})
     if (text == elementName(type))
       return type;
-  return Error{"expected f32, f16, bf16, f8E4M3FN or i8, but got '" +
+  return Error{"expected f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, but got '" +
                std::string(text) + "'"};
 }
 

@@ -81,7 +81,7 @@ static const OptionEntry<Given> kOptions[] = {
      [](Given &g, const std::string &v) {
        return append(g.patterns, Pattern::parse(v));
      }},
-    {{"type", Takes::Value, "TYPE", "f32, f16, bf16, f8E4M3FN or i8"},
+    {{"type", Takes::Value, "TYPE", "f32, f16, bf16, f8E4M3FN, f8E5M2 or i8"},
      [](Given &g, const std::string &v) {
        return append(g.types, parseBenchType(v));
      }},
@@ -299,7 +299,7 @@ static Status setResultType(Given &given) {
   for (BenchCase &bench : given.options.cases) {
     if (!bench.canResultIn(*given.result))
       return Error{"expected --result-type f32, f16 or bf16 for products of "
-                   "f16, bf16 or f8E4M3FN, but got " +
+                   "f16, bf16, f8E4M3FN or f8E5M2, but got " +
                    std::string(elementName(*given.result)) + " for " +
                    bench.str()};
     bench.givenResult = given.result;

@@ -115,12 +115,18 @@ const char *Cublas::Routine::name() const {
   return isTransposed ? "gemm_t" : "gemm";
 }
 
+std::optional<std::string> Cublas::whyNot(const BenchCase &bench) {
+  if (bench.type == ElementType::F8E5M2)
+    return "cuBLASLt multiplies f8E5M2 by f8E4M3FN alone";
+  return std::nullopt;
+}
+
 /// In both layouts, but for fp8, of which the library takes B's transpose
 /// alone.
 void Cublas::addAlgorithms(const BenchCase &bench,
                            std::vector<Routine> &routines) const {
   for (bool isTransposed : {false, true}) {
-    if (bench.type == ElementType::F8E4M3 && !isTransposed)
+    if (isFloat8(bench.type) && !isTransposed)
       continue;
     for (const CublasLt::Algorithm &algorithm :
          lt->algorithms(handle, bench.shape, bench.type, bench.resultType(),
@@ -141,8 +147,10 @@ bool Cublas::hasGemv(const BenchCase &bench) const {
 Result<std::vector<Cublas::Routine>>
 Cublas::routines(const BenchCase &bench) const {
   std::vector<Routine> routines;
+  if (whyNot(bench))
+    return routines;
   // cublasGemmEx has no products in fp8.
-  if (bench.type != ElementType::F8E4M3) {
+  if (!isFloat8(bench.type)) {
     routines.push_back({false, false});
     // What few rows, or integers, cost depends on the layout of B.
     bool dependsOnLayout = bench.shape.m <= BenchCase::kMostColdRows ||

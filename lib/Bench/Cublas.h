@@ -40,6 +40,8 @@ public:
   /// algorithms of cublasLtMatmul; which of them is the fastest depends on
   /// both.
   Result<std::vector<Routine>> routines(const BenchCase &bench) const;
+  /// Why there are none, where the library has no such product.
+  static std::optional<std::string> whyNot(const BenchCase &bench);
 
   /// Queues C = A * B on the thread's current stream, all row-major on the
   /// device, and B transposed where the routine takes it so. Accumulates, as C,

@@ -51,12 +51,6 @@ std::optional<CublasLt> CublasLt::find(void *library) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// cudaDataType, of fp8 too, which cuBLASLt alone multiplies.
-static int ltDataType(ElementType type) {
-  constexpr int kF8E4M3 = 28;
-  return type == ElementType::F8E4M3 ? kF8E4M3 : dataType(type);
-}
-
 bool CublasLt::Problem::create(const ProductShape &shape, ElementType type,
                                ElementType resultType, bool isTransposed,
                                size_t workspaceBytes) {

@@ -144,12 +144,6 @@ static ElementType getResultType(const BenchCase &bench) {
   return isHalf ? bench.type : bench.resultType();
 }
 
-/// cudaDataType, of fp8 too.
-static int dataTypeOf(ElementType type) {
-  constexpr int kF8E4M3 = 28;
-  return type == ElementType::F8E4M3 ? kF8E4M3 : cublas::dataType(type);
-}
-
 /// What a product is called with: C^T = W^T * A^T, for the sparse operand comes
 /// first, where C^T is column-major and the others are row-major.
 struct CusparseLt::Problem {
@@ -185,7 +179,8 @@ Status CusparseLt::Problem::describe(const BenchCase &bench) {
   // to.
   constexpr int kColumnMajor = 1, kRowMajor = 2, kHalf = 0, kAlignment = 16;
   const ProductShape &shape = bench.shape;
-  int from = dataTypeOf(bench.type), to = dataTypeOf(getResultType(bench));
+  int from = cublas::ltDataType(bench.type),
+      to = cublas::ltDataType(getResultType(bench));
   if (from < 0 || to < 0)
     return Error{"cuSPARSELt is not asked for products of " +
                  std::string(elementName(bench.type))};

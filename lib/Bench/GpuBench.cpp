@@ -344,8 +344,7 @@ Status GpuBench::timeCase(const BenchCase &bench, const CompiledCase &compiled,
 static double toleranceOf(const BenchCase &bench) {
   constexpr double kOfF8 = 3e-4;
   double tolerance = defaultTolerance(bench.resultType());
-  return bench.type == ElementType::F8E4M3 ? std::max(tolerance, kOfF8)
-                                           : tolerance;
+  return isFloat8(bench.type) ? std::max(tolerance, kOfF8) : tolerance;
 }
 
 Result<CaseResult> GpuBench::measure(const BenchCase &bench,
@@ -358,6 +357,8 @@ Result<CaseResult> GpuBench::measure(const BenchCase &bench,
   result.ceilings = ceilings;
   result.ceilings.flops *= tensorCoreFactor(major, minor, bench.type);
   result.bytes = bench.leastBytes();
+  if (blas)
+    result.whyNoDense = Cublas::whyNot(bench);
   result.tolerance =
       options.tolerance ? *options.tolerance : toleranceOf(bench);
   Operands operands;

@@ -79,6 +79,8 @@ static void printRow(const CaseResult &result) {
     strategy +=
         ", " + sparse->routine + " " + timeText(sparse->timings) +
         format(" us, %.2fx", sparse->timings.median / result.timings.median);
+  if (result.whyNoDense)
+    strategy += ", no BLAS: " + *result.whyNoDense;
   if (result.isDisturbed)
     strategy += ", DISTURBED: BLAS took less in other cases of the shape";
   if (!result.isAccurate())

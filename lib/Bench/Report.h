@@ -37,6 +37,8 @@ struct CaseResult {
   Timings timings;
   /// Of the dense BLAS, and of cuSPARSELt where it has the pattern.
   std::optional<LibraryResult> dense, sparse;
+  /// Why the dense BLAS, which was found, has no such product.
+  std::optional<std::string> whyNoDense;
   double relativeError = 0;
   double tolerance = 0;
   /// Whether the dense product took longer, each time, than in other cases of

@@ -26,6 +26,17 @@ int nm::cublas::dataType(ElementType type) {
   }
 }
 
+int nm::cublas::ltDataType(ElementType type) {
+  switch (type) {
+  case ElementType::F8E4M3:
+    return 28;
+  case ElementType::F8E5M2:
+    return 29;
+  default:
+    return dataType(type);
+  }
+}
+
 Result<void *> nm::cublas::openLibrary(const std::string &path) {
   std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12"};
   const char *given = std::getenv("NM_CUBLAS_LIBRARY");

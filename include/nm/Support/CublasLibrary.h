@@ -22,6 +22,8 @@ inline constexpr int kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 
 /// The library's number of a type; negative where it has no products of it.
 int dataType(ElementType type);
+/// The same of cuBLASLt and cuSPARSELt, which have floats of 8 bits, too.
+int ltDataType(ElementType type);
 
 /// Opens the library at `path`, or, where that is empty, what
 /// NM_CUBLAS_LIBRARY names, else libcublas.so.13 or libcublas.so.12. It is

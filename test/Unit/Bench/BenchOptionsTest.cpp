@@ -108,8 +108,9 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
   EXPECT_EQ(errorOf({"--threads=none"}),
             "--threads: expected a whole number from 1 to 4096, but got "
             "'none'");
-  EXPECT_EQ(errorOf({"--type=f64"}),
-            "--type: expected f32, f16, bf16, f8E4M3FN or i8, but got 'f64'");
+  EXPECT_EQ(
+      errorOf({"--type=f64"}),
+      "--type: expected f32, f16, bf16, f8E4M3FN, f8E5M2 or i8, but got 'f64'");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--pattern=1:2, block = 1x32"}),
             "expected blocks to fit in k x n, but got the pattern 1:2, block = "
             "1x32 for the shape 8x8x8");
@@ -121,11 +122,11 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
   EXPECT_EQ(errorOf({"--shape=1x8x8", "--k-major", "--target=cuda"}),
             "expected more rows than one for --k-major, but got 1x8x8 2:4 f32");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--type=f16", "--result-type=i8"}),
-            "expected --result-type f32, f16 or bf16 for products of f16, bf16 "
-            "or f8E4M3FN, but got i8 for 8x8x8 2:4 f16");
+            "expected --result-type f32, f16 or bf16 for products of f16, "
+            "bf16, f8E4M3FN or f8E5M2, but got i8 for 8x8x8 2:4 f16");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--result-type=f16"}),
-            "expected --result-type f32, f16 or bf16 for products of f16, bf16 "
-            "or f8E4M3FN, but got f16 for 8x8x8 2:4 f32");
+            "expected --result-type f32, f16 or bf16 for products of f16, "
+            "bf16, f8E4M3FN or f8E5M2, but got f16 for 8x8x8 2:4 f32");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--filter=16"}),
             "--filter: no case matches '16'");
   EXPECT_NE(errorOf({"--shape=8x8x8", "--filter=("})

@@ -109,6 +109,12 @@ TEST_F(GpuBenchTest, TakesTheAlgorithmsThatThereAre) {
   EXPECT_EQ(names(65, ElementType::BF16),
             "gemm matmul matmul matmul_t matmul_t ");
   EXPECT_EQ(names(65, ElementType::F8E4M3), "matmul_t matmul_t ");
+  // It is multiplied by f8E4M3FN alone.
+  EXPECT_EQ(names(65, ElementType::F8E5M2), "");
+  EXPECT_EQ(Cublas::whyNot({{65, 3, 4}, {2, 4}, ElementType::F8E5M2}),
+            "cuBLASLt multiplies f8E5M2 by f8E4M3FN alone");
+  EXPECT_EQ(Cublas::whyNot({{65, 3, 4}, {2, 4}, ElementType::F8E4M3}),
+            std::nullopt);
   setenv("FAKE_CUBLAS_ALGORITHMS", "100", 1);
   EXPECT_EQ(blas->routines({{65, 3, 4}, {2, 4}, ElementType::F32})->size(),
             size_t(1 + 2 * CublasLt::kMostAlgorithms));

@@ -48,7 +48,7 @@ TEST(MutatedArguments, NmBenchTakesOrRefusesThem) {
 
 TEST(MutatedArguments, ValuesAreTakenOrRefused) {
   Mutator mutator({"256x64x64", "8:32, block = 1x32", "2:4",
-                   "1:4, block = 64x64", "f8E4M3FN", "bf16",
+                   "1:4, block = 64x64", "f8E4M3FN", "f8E5M2", "bf16",
                    "cuda:sm_90a,sm_80+ptx", "sim:sm_90a", "cpu"});
   for (int64_t i = fuzzExecutions(4000); i > 0; --i) {
     std::string text = mutator.draw();

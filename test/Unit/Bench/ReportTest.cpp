@@ -70,10 +70,23 @@ TEST(CsvLine, HasAFieldForEachColumn) {
   EXPECT_EQ(field(result, "accurate"), "0");
 }
 
+TEST(Report, SaysWhyThereIsNoDenseSide) {
+  CaseResult result = sampleResult();
+  result.dense.reset();
+  result.whyNoDense = "no such product";
+  testing::internal::CaptureStdout();
+  Report::open("", true)->add(result);
+  EXPECT_NE(
+      testing::internal::GetCapturedStdout().find(
+          "simt (stages=2), compiled in 0.00 s, no BLAS: no such product"),
+      std::string::npos);
+}
+
 TEST(Ceilings, KnowTensorCores) {
   // An H100's tables: 67 Tflop/s in f32, 989 in f16, 1979 in fp8 and i8.
   EXPECT_EQ(tensorCoreFactor(9, 0, ElementType::F16), 16);
   EXPECT_EQ(tensorCoreFactor(9, 0, ElementType::F8E4M3), 32);
+  EXPECT_EQ(tensorCoreFactor(9, 0, ElementType::F8E5M2), 32);
   EXPECT_NEAR(tensorCoreFactor(9, 0, ElementType::F32), 16.0 / 6, 1e-9);
   EXPECT_EQ(tensorCoreFactor(8, 0, ElementType::I8), 32);
   EXPECT_EQ(tensorCoreFactor(8, 0, ElementType::F32), 1);
