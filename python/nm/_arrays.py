@@ -17,8 +17,9 @@ from . import _library as lib
 from ._errors import DeviceError, DTypeError, Error
 
 NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16",
-               "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "i64": "int64",
-               "i32": "int32", "i8": "int8"}
+               "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn",
+               "f8E5M2": "float8_e5m2", "i64": "int64", "i32": "int32",
+               "i8": "int8"}
 _ELEMENTS = {name: element for element, name in NUMPY_NAMES.items()}
 
 
@@ -100,8 +101,8 @@ def element_name(dtype: Any) -> str:
 
 
 def numpy_dtype(element: str) -> np.dtype:
-    """NumPy's dtype of that name; ml_dtypes has the two that NumPy has not."""
-    if element in ("bf16", "f8E4M3FN"):
+    """NumPy's dtype of that name; ml_dtypes has those that NumPy has not."""
+    if element in lib.EXTENSION_TYPES:
         try:
             import ml_dtypes
         except ImportError:
@@ -269,8 +270,8 @@ class NumpyKind(Kind):
         return self.view(array)
 
     def from_host(self, array, like, element):
-        return array.view(numpy_dtype(element)) if element in (
-            "bf16", "f8E4M3FN") else array
+        return (array.view(numpy_dtype(element))
+                if element in lib.EXTENSION_TYPES else array)
 
     def check_writable(self, array):
         if not array.flags.writeable:
@@ -576,7 +577,7 @@ class _Memory:
 def raw_empty(shape, element: str) -> np.ndarray:
     """Memory for elements of any type, also of one that NumPy has not: those are
     unsigned integers then."""
-    if element in ("bf16", "f8E4M3FN"):
+    if element in lib.EXTENSION_TYPES:
         return np.empty(shape, f"u{lib.ELEMENT_SIZES[element]}")
     return np.empty(shape, NUMPY_NAMES[element])
 

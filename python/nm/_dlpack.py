@@ -21,7 +21,8 @@ K_DL_CPU, K_DL_CUDA, K_DL_CUDA_HOST, K_DL_CUDA_MANAGED = 1, 2, 3, 13
 CU_STREAM_LEGACY = 1
 # DLDataTypeCode, bits.
 _ELEMENTS = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16",
-             (10, 8): "f8E4M3FN", (0, 64): "i64", (0, 32): "i32", (0, 8): "i8"}
+             (10, 8): "f8E4M3FN", (12, 8): "f8E5M2", (0, 64): "i64",
+             (0, 32): "i32", (0, 8): "i8"}
 _CODES = {element: code for code, element in _ELEMENTS.items()}
 # JAX clears what it makes. Above so many bytes that takes longer than to let it
 # know memory of NumPy.

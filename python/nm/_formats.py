@@ -188,7 +188,7 @@ def compress(w: Any, pattern: str | Pattern, block: Block = None,
 
     Args:
         w, pattern, block, axis, name: as in nm.check. Elements are f32, f16,
-            bf16, f8E4M3FN or i8.
+            bf16, f8E4M3FN, f8E5M2 or i8.
 
     Returns:
         a SparseTensor; `w` is not needed after the call.

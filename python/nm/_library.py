@@ -25,9 +25,11 @@ CPU, CUDA = 0, 1
 
 #: NmElementType, by the names that MLIR has for the types.
 ELEMENT_TYPES = {"f64": 0, "f32": 1, "f16": 2, "bf16": 3, "f8E4M3FN": 4,
-                 "i64": 5, "i32": 6, "i8": 7}
+                 "i64": 5, "i32": 6, "i8": 7, "f8E5M2": 8}
 ELEMENT_SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8E4M3FN": 1,
-                 "i64": 8, "i32": 4, "i8": 1}
+                 "f8E5M2": 1, "i64": 8, "i32": 4, "i8": 1}
+#: Those that NumPy has not, but ml_dtypes.
+EXTENSION_TYPES = ("bf16", "f8E4M3FN", "f8E5M2")
 
 
 class NmTensor(Structure):

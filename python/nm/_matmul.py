@@ -33,7 +33,7 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
     Args:
         x: ``[..., k]`` activations of `w.dtype`, on a CPU or a CUDA device, maybe
             strided. Any array with ``__dlpack__`` or ``__array_interface__``.
-        w: the weight, of f32, f16, bf16, f8E4M3FN or i8.
+        w: the weight, of f32, f16, bf16, f8E4M3FN, f8E5M2 or i8.
         bias: ``[n]``, of the result's type and where `x` is.
         activation: ``"relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"`` or None.
         out: ``[..., n]`` array that the result is written to.
@@ -44,7 +44,7 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
             faster.
 
     Returns:
-        ``[..., n]`` of the kind of `x`: of its type, of f32 for f8E4M3FN, of i32
+        ``[..., n]`` of the kind of `x`: of its type, of f32 for 8-bit floats, of i32
         for i8 (f32 with a scale). Sums are of f32 (i32 for i8), rounded once. On
         a CUDA device the work is queued on the caller's current stream.
 

@@ -57,7 +57,7 @@ class Product:
         # What is computed on the sums is computed in f32, but for a bias of
         # integers alone.
         floating = scale or activation is not None
-        self.result_type = {"f8E4M3FN": "f32",
+        self.result_type = {"f8E4M3FN": "f32", "f8E5M2": "f32",
                             "i8": "f32" if floating else "i32"}.get(w.dtype,
                                                                     w.dtype)
         self.sum_type = "i32" if w.dtype == "i8" else (

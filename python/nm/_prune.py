@@ -312,7 +312,7 @@ def typed(view: _arrays.View) -> np.ndarray:
     """A view on the host as an array whose type tells its numbers."""
     raw = _arrays.as_numpy(view)
     return (raw.view(_arrays.numpy_dtype(view.dtype))
-            if view.dtype in ("bf16", "f8E4M3FN") else raw)
+            if view.dtype in lib.EXTENSION_TYPES else raw)
 
 
 def _rows(x: Any) -> np.ndarray:

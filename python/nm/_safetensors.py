@@ -28,13 +28,13 @@ from ._files import written_whole
 
 #: Types by the names of safetensors: ours, and bytes of an element.
 _TYPES = {"F64": ("f64", 8), "F32": ("f32", 4), "F16": ("f16", 2),
-          "BF16": ("bf16", 2), "F8_E4M3": ("f8E4M3FN", 1), "I64": ("i64", 8),
-          "I32": ("i32", 4), "I16": ("i16", 2), "I8": ("i8", 1), "U8": ("u8", 1),
-          "BOOL": ("bool", 1)}
+          "BF16": ("bf16", 2), "F8_E4M3": ("f8E4M3FN", 1),
+          "F8_E5M2": ("f8E5M2", 1), "I64": ("i64", 8), "I32": ("i32", 4),
+          "I16": ("i16", 2), "I8": ("i8", 1), "U8": ("u8", 1), "BOOL": ("bool", 1)}
 _NAMES = {element: name for name, (element, _) in _TYPES.items()}
 _DTYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2",
-           "f8E4M3FN": "u1", "i64": "<i8", "i32": "<i4", "i16": "<i2",
-           "i8": "i1", "u8": "u1", "bool": "?"}
+           "f8E4M3FN": "u1", "f8E5M2": "u1", "i64": "<i8", "i32": "<i4",
+           "i16": "<i2", "i8": "i1", "u8": "u1", "bool": "?"}
 # What the format allows; a damaged length would ask for all memory.
 _MAX_HEADER = 100_000_000
 # Of the metadata. JSON has no quote inside of a text, so that the first bytes of the
@@ -144,7 +144,7 @@ class SafetensorsFile(Mapping):
 
     def raw(self, name: str) -> tuple[str, np.ndarray]:
         """MLIR's name of the type (or u8, i16, bool), and the elements; those of
-        bf16 and f8E4M3FN as unsigned integers."""
+        bf16 and 8-bit floats as unsigned integers."""
         if name not in self._header:
             raise FileFormatError(f"{self.path}: expected a tensor '{name}', but "
                                   f"it has {', '.join(self._header) or 'none'}")

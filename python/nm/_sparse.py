@@ -15,7 +15,7 @@ from ._errors import DTypeError, PatternError, ShapeError
 from ._pattern import Pattern, announce_axis, leaves_axis_open, parse_pattern
 
 #: What weights may be made of.
-WEIGHT_TYPES = ("f32", "f16", "bf16", "f8E4M3FN", "i8")
+WEIGHT_TYPES = ("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i8")
 
 # Weights by their numbers: code that torch.compile traces has no other constants.
 _alive: weakref.WeakValueDictionary[int, SparseTensor] = weakref.WeakValueDictionary()
@@ -29,7 +29,7 @@ class SparseTensor:
 
     Args:
         values: ``[w, np]`` kept values, where w are the kept rows of k and np is
-            n padded to whole blocks. ``bf16`` and ``f8E4M3FN`` are arrays of
+            n padded to whole blocks. ``bf16`` and 8-bit floats are arrays of
             ml_dtypes, or of unsigned integers with `dtype` given.
         indices: ``[w/bk, np/bn]`` int8 or uint8 positions in their windows,
             ascending in each.
@@ -75,7 +75,7 @@ class SparseTensor:
     def values(self) -> np.ndarray:
         """The kept values ``[w, np]``, read-only."""
         values = _read_only(self._values)
-        if self.dtype in ("bf16", "f8E4M3FN"):
+        if self.dtype in lib.EXTENSION_TYPES:
             try:
                 return values.view(_arrays.numpy_dtype(self.dtype))
             except DTypeError:

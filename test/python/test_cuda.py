@@ -38,7 +38,7 @@ def precompile(chip):
 
 
 def precompile_types(chip):
-    for dtype in ("f16", "bf16", "i8", "f8E4M3FN"):
+    for dtype in ("f16", "bf16", "i8", "f8E4M3FN", "f8E5M2"):
         parts = zero_parts(f"u{_library.ELEMENT_SIZES[dtype]}")
         if dtype == "i8":
             parts = zero_parts("i1")
@@ -196,7 +196,8 @@ def test_torch_strides_and_out(draw):
 
 @needs_device
 @pytest.mark.parametrize("dtype,tolerance", [
-    ("float16", 1e-3), ("bfloat16", 8e-3), ("int8", 0), ("float8_e4m3fn", 3e-4)])
+    ("float16", 1e-3), ("bfloat16", 8e-3), ("int8", 0), ("float8_e4m3fn", 3e-4),
+    ("float8_e5m2", 3e-4)])
 def test_torch_element_types(draw, dtype, tolerance):
     library = TorchDevice()
     torch = library.torch
@@ -207,8 +208,8 @@ def test_torch_element_types(draw, dtype, tolerance):
     for rows in (1, 33):
         x = (library.put(draw.array(rows, K)) * 10).to(kind)
         y = nm.matmul(x, w)
-        assert y.dtype == {"int8": torch.int32,
-                           "float8_e4m3fn": torch.float32}.get(dtype, kind)
+        assert y.dtype == {"int8": torch.int32, "float8_e4m3fn": torch.float32,
+                           "float8_e5m2": torch.float32}.get(dtype, kind)
         exact = reference(library.get(x.double()), library.get(pruned.double()),
                           1)
         assert relative_error(library.get(y.double()), exact) <= tolerance

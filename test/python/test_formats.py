@@ -72,12 +72,13 @@ def test_strided_and_read_only_weights(draw):
         np.testing.assert_array_equal(w.decompress(), view)
 
 
-@pytest.mark.parametrize("dtype", ["f16", "i8", "bf16", "f8E4M3FN"])
+@pytest.mark.parametrize("dtype", ["f16", "i8", "bf16", "f8E4M3FN", "f8E5M2"])
 def test_element_types(draw, dtype):
-    if dtype in ("bf16", "f8E4M3FN"):
+    if dtype in ("bf16", "f8E4M3FN", "f8E5M2"):
         ml_dtypes = pytest.importorskip("ml_dtypes")
         kind = {"bf16": ml_dtypes.bfloat16,
-                "f8E4M3FN": ml_dtypes.float8_e4m3fn}[dtype]
+                "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+                "f8E5M2": ml_dtypes.float8_e5m2}[dtype]
     else:
         kind = {"f16": np.float16, "i8": np.int8}[dtype]
     dense = draw.weight((16, 8), "2:4", dtype=kind)

@@ -58,10 +58,12 @@ def test_element_types(draw, dtype, tolerance, activation):
     assert relative_error(y, exact) <= max(tolerance, 1e-7 * bool(activation))
 
 
-def test_a_type_that_the_cpu_has_not(draw):
-    kind = np.dtype(pytest.importorskip("ml_dtypes").float8_e4m3fn)
+@pytest.mark.parametrize("dtype,name", [("float8_e4m3fn", "f8E4M3FN"),
+                                        ("float8_e5m2", "f8E5M2")])
+def test_a_type_that_the_cpu_has_not(draw, dtype, name):
+    kind = np.dtype(getattr(pytest.importorskip("ml_dtypes"), dtype))
     w = nm.compress(draw.weight((64, 16), "2:4", dtype=kind), "2:4", axis=0)
-    with pytest.raises(nm.CompileError, match="but got 'f8E4M3FN'") as caught:
+    with pytest.raises(nm.CompileError, match=f"but got '{name}'") as caught:
         nm.matmul(draw.array(5, 64, dtype=kind), w)
     assert caught.value.diagnostics[0].place.startswith("module.mlir:")
 

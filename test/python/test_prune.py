@@ -127,7 +127,7 @@ PATTERNS = [("2:4", (1, 1), 48, 64), ("2:4", (1, 1), 5, 7), ("8:32", (1, 32), 40
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float8_e4m3fn",
-                                   "int8", "float64", "int32"])
+                                   "float8_e5m2", "int8", "float64", "int32"])
 @pytest.mark.parametrize("pattern,block,n,k", PATTERNS)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_the_device_gives_what_the_host_gives(monkeypatch, pattern, block, n, k, axis,

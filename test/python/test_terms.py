@@ -84,7 +84,7 @@ def test_is_the_default():
 
 
 @pytest.mark.parametrize("pattern, message", [
-    ("8:32, block = 1x128", "multiplies f16, bf16, i8 and f8E4M3FN"),
+    ("8:32, block = 1x128", "multiplies f16, bf16, i8, f8E4M3FN and f8E5M2"),
     ("2:4", "expected weights of f16, bf16")])
 def test_ieee_has_none(pattern, message):
     with pytest.raises(nm.Error, match=message):

@@ -16,7 +16,7 @@ _TEXTS = ("device", "type", "accurate", "disturbed", "blas_routine")
 # Products of so few rows are bound by the memory of the weights.
 FEW_ROWS = 16
 _TYPE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1,
-               "f8E4M3FN": 1}
+               "f8E4M3FN": 1, "f8E5M2": 1}
 _Key = TypeVar("_Key", bound=Hashable)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _arrays
+from .. import _library as lib
 from .._errors import DTypeError, FileFormatError, PatternError, ShapeError
 from .._sparse import SparseTensor, weight_view
 
@@ -19,7 +20,7 @@ def _on_host(array: Any) -> np.ndarray:
     view, _ = _arrays.host_array(array)
     raw = _arrays.as_numpy(view)
     return (raw.view(_arrays.numpy_dtype(view.dtype))
-            if view.dtype in ("bf16", "f8E4M3FN") else raw)
+            if view.dtype in lib.EXTENSION_TYPES else raw)
 
 
 def from_bitmask(compressed: Any, bitmask: Any, shape: Any,

@@ -19,10 +19,11 @@ from .._errors import FileFormatError, reading
 # TensorProto.DataType: ours, and the raw type.
 _TYPES = {1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 6: ("i32", "<i4"),
           7: ("i64", "<i8"), 9: ("bool", "?"), 10: ("f16", "<f2"),
-          11: ("f64", "<f8"), 16: ("bf16", "<u2"), 17: ("f8E4M3FN", "u1")}
+          11: ("f64", "<f8"), 16: ("bf16", "<u2"), 17: ("f8E4M3FN", "u1"),
+          19: ("f8E5M2", "u1")}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 # The fields that hold elements, and of which types; raw_data holds any.
-_DATA_FIELDS = {4: (1,), 5: (2, 3, 6, 9, 10, 16, 17), 7: (7,), 9: (), 10: (11,)}
+_DATA_FIELDS = {4: (1,), 5: (2, 3, 6, 9, 10, 16, 17, 19), 7: (7,), 9: (), 10: (11,)}
 _EXTERNAL = 13
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import _arrays
+from .. import _library as lib
 from .._errors import Error, FileFormatError, reading
 from .._safetensors import SafetensorsFile
-from .._sparse import SparseTensor
+from .._sparse import WEIGHT_TYPES, SparseTensor
 from .._weightfile import is_weight_file, load_weights, part_names
 from ._bitmask import from_bitmask
 from ._numpy import NpzFile, map_npy, number_type
@@ -64,9 +65,9 @@ class WeightSource(Mapping):
 
     def raw(self, name: str) -> tuple[str, np.ndarray]:
         """MLIR's name of a tensor's type (or u8, i16, bool), and its elements; those
-        of bf16 and f8E4M3FN as unsigned integers."""
+        of bf16 and 8-bit floats as unsigned integers."""
         element, array = self.info(name)[0], self[name]
-        if element in ("bf16", "f8E4M3FN"):
+        if element in lib.EXTENSION_TYPES:
             return element, array.view(_arrays.raw_empty((), element).dtype)
         return {"uint8": "u8", "int16": "i16"}.get(element, element), array
 
@@ -79,7 +80,7 @@ class WeightSource(Mapping):
         not the scales or indices of others."""
         return [name for name, (element, shape, _) in self._entries.items()
                 if len(shape) == 2 and min(shape) > 1
-                and element in ("f32", "f16", "bf16", "f8E4M3FN", "i8")]
+                and element in WEIGHT_TYPES]
 
     def condensed(self, name: str) -> SparseTensor | None:
         """A weight that the file has in condensed form, or None."""
@@ -153,7 +154,7 @@ def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
 
 
 def _typed(raw: np.ndarray, element: str) -> np.ndarray:
-    if element in ("bf16", "f8E4M3FN") and raw.dtype.kind in "uV":
+    if element in lib.EXTENSION_TYPES and raw.dtype.kind in "uV":
         return raw.view(_arrays.numpy_dtype(element))
     return raw
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import _arrays, _safetensors
+from .. import _library as lib
 from .._errors import Error, FileFormatError, reading
 from .._formats import compress, detect
 from .._pattern import Pattern, parse_pattern
@@ -221,8 +222,8 @@ def _tensor(source: WeightSource, name: str) -> Tensor:
     element, array = source.raw(name)
     # Memory of its own, as the model may write to it.
     copy = torch.from_numpy(array.copy())
-    return copy.view(_arrays.KINDS["torch"].dtypes[element]) if element in (
-        "bf16", "f8E4M3FN") else copy
+    return (copy.view(_arrays.KINDS["torch"].dtypes[element])
+            if element in lib.EXTENSION_TYPES else copy)
 
 
 def _load_state(model: nn.Module, state: dict[str, Tensor], path: str) -> None:

@@ -16,7 +16,7 @@ from .._errors import DeviceError, Error, ShapeError
 from .._matmul import matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
-from ._weights import (LOWER_TYPES, convert_weight, find_weight, parse_form,
+from ._weights import (FLOAT8_TYPES, LOWER_TYPES, convert_weight, find_weight, parse_form,
                        tensors_of, without_elements, wrong_type)
 
 #: Each activation as a layer of its own.
@@ -127,7 +127,7 @@ _operator = torch.ops.nm.linear.default
 def _result_dtype(x: Tensor, activation: str) -> torch.dtype:
     if x.dtype == torch.int8:
         return torch.float32 if activation else torch.int32
-    return torch.float32 if x.dtype == torch.float8_e4m3fn else x.dtype
+    return torch.float32 if x.dtype in FLOAT8_TYPES else x.dtype
 
 
 @torch.library.register_fake("nm::linear", lib=_library)

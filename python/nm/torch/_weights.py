@@ -26,6 +26,8 @@ from .._sparse import SparseTensor, find_sparse
 
 #: The types that a weight of floats may be multiplied in, beside its own.
 LOWER_TYPES = (torch.float16, torch.bfloat16)
+#: Products of these are float32.
+FLOAT8_TYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 class _Kept:
