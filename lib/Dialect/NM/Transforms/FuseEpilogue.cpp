@@ -2,6 +2,7 @@
 
 #include "nm/Dialect/NM/Transforms/Stages.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,8 +40,7 @@ static Operation *getOnlyUser(Value value) {
 
 /// Whether C may have elements of `type`.
 static bool isResultElement(Type type) {
-  return type.isF32() || type.isF16() || type.isBF16() ||
-         type.isSignlessInteger(32) || type.isSignlessInteger(8);
+  return isWeightElementType(type) || type.isSignlessInteger(32);
 }
 
 /// What stands between a product's element and that of the op after it.

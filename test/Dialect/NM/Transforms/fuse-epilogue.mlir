@@ -70,6 +70,31 @@ func.func @named(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi
 
 // -----
 
+// A result of 8 bits is rounded by the product that makes it.
+
+// CHECK-LABEL: func.func @to_8_bits
+func.func @to_8_bits(%a: tensor<5x64xf8E5M2>, %v: tensor<32x48xf8E5M2>, %i: tensor<32x48xi8>) -> tensor<5x48xf8E5M2> {
+  // CHECK-NOT: linalg
+  // CHECK: nm.spmm <2:4> ins({{.*}}) outs(%{{.*}} : tensor<5x48xf8E5M2>) -> tensor<5x48xf8E5M2> epilogue {
+  // CHECK: arith.truncf %{{.*}} : f32 to f8E5M2
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x48xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %p = nm.spmm <2:4> ins(%a, %v, %i : tensor<5x64xf8E5M2>, tensor<32x48xf8E5M2>, tensor<32x48xi8>)
+    outs(%z : tensor<5x48xf32>) -> tensor<5x48xf32>
+  %o = tensor.empty() : tensor<5x48xf8E5M2>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%p : tensor<5x48xf32>) outs(%o : tensor<5x48xf8E5M2>) {
+  ^bb0(%s: f32, %w: f8E5M2):
+    %x = arith.truncf %s : f32 to f8E5M2
+    linalg.yield %x : f8E5M2
+  } -> tensor<5x48xf8E5M2>
+  return %r : tensor<5x48xf8E5M2>
+}
+
+// -----
+
 // Integer sums with a scale for each column, and one for the result. C is
 // transposed, the maps are of (m, n) nevertheless.
 
