@@ -55,13 +55,13 @@ bool CublasLt::Problem::create(const ProductShape &shape, ElementType type,
                                ElementType resultType, bool isTransposed,
                                size_t workspaceBytes) {
   isInteger = resultType == ElementType::I32;
-  int from = ltDataType(type), to = ltDataType(resultType);
+  int from = dataType(type), to = dataType(resultType);
   auto m = uint64_t(shape.m), n = uint64_t(shape.n), k = uint64_t(shape.k);
   int op = isTransposed ? kTranspose : kNoTranspose;
   return from >= 0 && to >= 0 &&
          functions->createProduct(
              &product, isInteger ? kComputeI32 : kComputeF32,
-             ltDataType(isInteger ? resultType : ElementType::F32)) == 0 &&
+             dataType(isInteger ? resultType : ElementType::F32)) == 0 &&
          functions->setProduct(product, kProductOpOfA, &op, sizeof op) == 0 &&
          functions->createLayout(&b, from, isTransposed ? k : n,
                                  isTransposed ? n : k,

@@ -179,8 +179,8 @@ Status CusparseLt::Problem::describe(const BenchCase &bench) {
   // to.
   constexpr int kColumnMajor = 1, kRowMajor = 2, kHalf = 0, kAlignment = 16;
   const ProductShape &shape = bench.shape;
-  int from = cublas::ltDataType(bench.type),
-      to = cublas::ltDataType(getResultType(bench));
+  int from = cublas::dataType(bench.type),
+      to = cublas::dataType(getResultType(bench));
   if (from < 0 || to < 0)
     return Error{"cuSPARSELt is not asked for products of " +
                  std::string(elementName(bench.type))};

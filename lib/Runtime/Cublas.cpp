@@ -130,6 +130,7 @@ static ColumnMajorProduct toColumnMajor(const DenseProduct &product) {
                             computeType(product)};
   result.epilogue = product.epilogue;
   result.bias = product.bias;
+  result.accumulate = product.accumulate;
   return result;
 }
 
@@ -154,16 +155,17 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
   ColumnMajorProduct seen = toColumnMajor(product);
   // A sum of nothing is for others, who do not ask which epilogues it takes.
   bool isForLt = lt && product.k != 0;
-  if (!isForLt && product.epilogue != 0)
-    return Refusal("expected cuBLASLt for an epilogue");
-  if (isForLt && (product.epilogue != 0 ||
-                  (seen.usesTensorCores() && !product.accumulate))) {
+  bool isLtAlone = product.epilogue != 0 || seen.isOfSmallFloats();
+  if (!isForLt && isLtAlone)
+    return Refusal("expected cuBLASLt for an epilogue or floats of 8 bits");
+  if (isForLt &&
+      (isLtAlone || (seen.usesTensorCores() && !product.accumulate))) {
     Result<int> code = lt->multiply(scope, *handle, seen,
                                     static_cast<Stream>(currentStream()));
     if (!code)
       return code.error();
     // cuBLAS itself may have a product that cuBLASLt has not.
-    if (product.epilogue != 0 || *code != kStatusNotSupported)
+    if (isLtAlone || *code != kStatusNotSupported)
       return check("cublasLtMatmul", *code);
   }
   if (int code = setStream(*handle, currentStream()))
@@ -175,11 +177,11 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
     return isInteger ? static_cast<const void *>(&onesI32[one]) : &ones[one];
   };
   const auto &[left, right, rows, columns, k, batches, c, result, compute,
-               epilogue, bias] = seen;
+               epilogue, bias, accumulate] = seen;
   int code = gemm(*handle, left.op, right.op, int(rows), int(columns), int(k),
                   scalar(true), left.data, left.type, left.leading, left.batch,
                   right.data, right.type, right.leading, right.batch,
-                  scalar(product.accumulate), c, result.type, result.leading,
+                  scalar(accumulate), c, result.type, result.leading,
                   result.batch, int(batches), compute, kDefaultAlgorithm);
   return check("cublasGemmStridedBatchedEx", code);
 }

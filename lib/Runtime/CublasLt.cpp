@@ -27,8 +27,13 @@ std::optional<CublasLt> CublasLt::find(void *library) {
   return blas;
 }
 
+bool ColumnMajorProduct::isOfSmallFloats() const {
+  return left.type == dataType(ElementType::F8E4M3);
+}
+
 bool ColumnMajorProduct::usesTensorCores() const {
-  return compute == kComputeTF32 || left.type == dataType(ElementType::F16) ||
+  return compute == kComputeTF32 || isOfSmallFloats() ||
+         left.type == dataType(ElementType::F16) ||
          left.type == dataType(ElementType::BF16);
 }
 
@@ -245,10 +250,10 @@ static Result<int> multiplyBy(const LtFunctions::Found &found, const Plan &plan,
       return memory.error();
     workspace = *memory;
   }
-  const float one = 1, zero = 0;
+  const float one = 1, beta = product.accumulate ? 1 : 0;
   int code = plan.functions.multiply(
       handle, plan.product, &one, product.left.data, plan.left,
-      product.right.data, plan.right, &zero, product.data, plan.result,
+      product.right.data, plan.right, &beta, product.data, plan.result,
       product.data, plan.result, found.algorithm.data(),
       reinterpret_cast<void *>(workspace), found.workspaceBytes, stream);
   if (workspace != 0)
@@ -284,7 +289,8 @@ Result<int> CublasLt::multiply(const ContextScope &scope, void *handle,
     return plan.status;
   if (int code = product.bias ? plan.setBias(product.bias) : 0)
     return code;
-  if (plan.found.size() > 1 && canWaitFor(scope, stream))
+  // Each algorithm that is timed would add to D.
+  if (plan.found.size() > 1 && !product.accumulate && canWaitFor(scope, stream))
     if (Status status = chooseAlgorithm(plan, scope, handle, product, stream);
         !status)
       return status.error();

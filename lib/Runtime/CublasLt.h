@@ -19,7 +19,8 @@ struct ColumnMajorMatrix {
   long long batch;
 };
 
-/// D[rows x columns] = epilogue(left * right), as the library sees it.
+/// D[rows x columns] = epilogue(left * right), as the library sees it, or,
+/// where it accumulates and has no epilogue, D += left * right.
 struct ColumnMajorProduct {
   ColumnMajorMatrix left, right;
   int64_t rows, columns, k, batches;
@@ -30,8 +31,13 @@ struct ColumnMajorProduct {
   /// A cublasLtEpilogue_t, and what it adds to each of D's columns.
   int64_t epilogue = 0;
   const void *bias = nullptr;
+  /// Whether the sums are added to D.
+  bool accumulate = false;
 
-  /// Whether the operands are of 16 bits, or may be rounded to TensorFloat-32.
+  /// Whether the operands are floats of 8 bits, which cuBLASLt alone has.
+  bool isOfSmallFloats() const;
+  /// Whether the operands are floats of 8 or 16 bits, or may be rounded to
+  /// TensorFloat-32.
   bool usesTensorCores() const;
 };
 
@@ -44,7 +50,8 @@ public:
   /// Queues the product on `stream`, for `handle`, cuBLAS'. Returns cuBLAS'
   /// status: that of a product which it has not, if there is no algorithm. The
   /// first product of its kind that uses the tensor cores waits while the
-  /// fastest algorithm is looked for, unless `stream` is captured.
+  /// fastest algorithm is looked for, unless `stream` is captured or the
+  /// product accumulates.
   Result<int> multiply(const ContextScope &scope, void *handle,
                        const ColumnMajorProduct &product, Stream stream) const;
 

@@ -21,19 +21,12 @@ int nm::cublas::dataType(ElementType type) {
     return 10;
   case ElementType::BF16:
     return 14;
-  default:
-    return -1;
-  }
-}
-
-int nm::cublas::ltDataType(ElementType type) {
-  switch (type) {
   case ElementType::F8E4M3:
     return 28;
   case ElementType::F8E5M2:
     return 29;
   default:
-    return dataType(type);
+    return -1;
   }
 }
 

@@ -20,10 +20,9 @@ inline constexpr int kStatusNotSupported = 15;
 // Bits of cublasLtEpilogue_t.
 inline constexpr int kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 
-/// The library's number of a type; negative where it has no products of it.
+/// The library's number of a type; negative where it has no products of it. Of
+/// 8-bit floats cuBLASLt and cuSPARSELt alone have them.
 int dataType(ElementType type);
-/// The same of cuBLASLt and cuSPARSELt, which have floats of 8 bits, too.
-int ltDataType(ElementType type);
 
 /// Opens the library at `path`, or, where that is empty, what
 /// NM_CUBLAS_LIBRARY names, else libcublas.so.13 or libcublas.so.12. It is

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include <dlfcn.h>
@@ -92,6 +93,50 @@ TEST_F(CublasTest, MultipliesIntegersAndReportsTheRest) {
   EXPECT_EQ(multiply(ElementType::F16, ElementType::F32),
             "cublasGemmStridedBatchedEx failed: CUBLAS_STATUS_NOT_SUPPORTED "
             "(15)");
+}
+
+/// Small integers, as e4m3 and as what they are.
+static std::vector<uint8_t> toE4M3(const std::vector<float> &values) {
+  std::vector<uint8_t> bytes(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    storeFromDouble(bytes.data(), ElementType::F8E4M3, int64_t(i), values[i]);
+  return bytes;
+}
+
+TEST_F(CublasTest, MultipliesE4M3OfContiguousRowsAndColumns) {
+  constexpr int64_t m = 16, n = 32, k = 48;
+  std::vector<float> a(m * k), b(n * k);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = float(i % 7) - 3;
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = float(i % 5) - 2;
+  std::vector<uint8_t> bytesA = toE4M3(a), bytesB = toE4M3(b);
+  for (int mode = 0; mode < 4; ++mode) {
+    bool transposeC = mode & 1, accumulate = mode & 2;
+    std::vector<float> c(m * n, accumulate ? 100.0f : NAN);
+    nmCublasMultiply(m, n, k, 1, bytesA.data(), bytesB.data(), c.data(),
+                     int64_t(ElementType::F8E4M3), int64_t(ElementType::F32), k,
+                     k, transposeC ? m : n, 0, 0, 0, transposeC,
+                     accumulate + 4);
+    EXPECT_EQ(takeError(), "");
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = accumulate ? 100 : 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += a[i * k + l] * b[j * k + l];
+        EXPECT_EQ(c[transposeC ? j * m + i : i * n + j], sum) << mode;
+      }
+  }
+  // Other layouts and ragged rows are for others; cuBLAS' own call has neither.
+  float c[m * n];
+  for (auto [transposeA, transposeB, depth] :
+       {std::tuple(1, 4, k), {0, 0, k}, {0, 4, k - 1}})
+    EXPECT_EQ(nmCublasTryMultiply(m, n, depth, 1, bytesA.data(), bytesB.data(),
+                                  c, int64_t(ElementType::F8E4M3),
+                                  int64_t(ElementType::F32), 48, 48, n, 0, 0,
+                                  transposeA, 0, transposeB),
+              0);
+  EXPECT_EQ(takeError(), "");
 }
 
 /// A product of one element in f16, which the fake has not, or in f32.

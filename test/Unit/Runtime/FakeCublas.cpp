@@ -4,9 +4,10 @@
 // leading dimensions, batches and beta. Where TensorFloat-32 is allowed, it
 // cuts f32 operands to its 10 bits of mantissa. Of i8 it refuses what the real
 // one of an H200 does. cublasLtMatmul multiplies f32 by several algorithms,
-// adds a bias, and applies ReLU or GELU. Operands may be memory of the fake
-// driver. FAKE_CUBLAS_CREATE, FAKE_CUBLAS_GEMM and FAKE_CUBLAS_LT are statuses
-// to return at once.
+// adds a bias, and applies ReLU or GELU; e4m3 it multiplies where, as the real
+// one wants it, operands are contiguous along k and all rows whole 16 bytes.
+// Operands may be memory of the fake driver. FAKE_CUBLAS_CREATE,
+// FAKE_CUBLAS_GEMM and FAKE_CUBLAS_LT are statuses to return at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +56,23 @@ private:
 };
 } // namespace
 
+namespace {
+/// An OCP e4m3fn.
+struct E4M3 {
+  uint8_t bits;
+  explicit operator float() const {
+    int exponent = bits >> 3 & 15, mantissa = bits & 7;
+    float size = exponent == 15 && mantissa == 7 ? NAN
+                 : exponent == 0
+                     ? std::ldexp(float(mantissa), -9)
+                     : std::ldexp(float(8 + mantissa), exponent - 10);
+    return bits & 0x80 ? -size : size;
+  }
+};
+} // namespace
+
 static int8_t cut(int8_t operand, bool) { return operand; }
+static E4M3 cut(E4M3 operand, bool) { return operand; }
 static float cut(float operand, bool toTF32) {
   uint32_t bits;
   std::memcpy(&bits, &operand, sizeof bits);
@@ -249,18 +266,30 @@ EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference *preference,
   }
 }
 
-/// Whether the layouts are of one product in f32, with an epilogue that the
-/// library has.
+static constexpr int kTypeF32 = 0, kTypeE4M3 = 28;
+
+/// Whether e4m3 operands, summed to f32, are as the library wants them.
+static bool isTakenInE4M3(const Product &product, const Layout &a,
+                          const Layout &b, const Layout &d) {
+  return a.type == kTypeE4M3 && b.type == kTypeE4M3 && d.type == kTypeF32 &&
+         product.compute == 68 && product.epilogue == 1 && product.opA == 1 &&
+         product.opB == 0 && a.leading % 16 == 0 && b.leading % 16 == 0 &&
+         d.leading % 4 == 0 && a.rows % 16 == 0 && d.rows % 16 == 0;
+}
+
+/// Whether the layouts are of one product in f32 or e4m3, with an epilogue that
+/// the library has.
 static bool isTaken(const Product &product, const Layout &a, const Layout &b,
                     const Layout &d) {
   uint32_t kind = product.epilogue & ~kBias;
   bool isKnown =
       product.epilogue == 1 || kind == 0 || kind == kRelu || kind == kGelu;
-  bool isF32 = a.type == 0 && b.type == 0 && d.type == 0 &&
-               product.scaleType == 0 &&
+  bool isF32 = a.type == kTypeF32 && b.type == kTypeF32 && d.type == kTypeF32 &&
                (product.compute == 68 || product.compute == 77);
   int64_t k = product.opA ? a.rows : a.columns;
-  return isKnown && isF32 && (product.opA ? a.columns : a.rows) == d.rows &&
+  return isKnown && product.scaleType == 0 &&
+         (isF32 || isTakenInE4M3(product, a, b, d)) &&
+         (product.opA ? a.columns : a.rows) == d.rows &&
          (product.opB ? b.rows : b.columns) == d.columns &&
          (product.opB ? b.columns : b.rows) == k && a.batches == d.batches &&
          b.batches == d.batches &&
@@ -303,14 +332,27 @@ static float applyEpilogue(const Product &product, float sum, int64_t row) {
   return sum;
 }
 
+/// The sums of matrix `i` of a batch, into `d`.
+template <typename T>
+static void sumMatrix(const Product &product, int64_t i, const void *a,
+                      const Layout &ofA, const void *b, const Layout &ofB,
+                      float beta, float *d, const Layout &ofD) {
+  int64_t k = product.opA ? ofA.rows : ofA.columns;
+  multiply(product.compute == 77, product.opA, product.opB, int(ofD.rows),
+           int(ofD.columns), int(k), static_cast<const T *>(a) + i * ofA.stride,
+           int(ofA.leading), static_cast<const T *>(b) + i * ofB.stride,
+           int(ofB.leading), beta, d, int(ofD.leading));
+}
+
 EXPORT int cublasLtMatmul(void *, Product *product, const float *alpha,
-                          const float *a, Layout *ofA, const float *b,
+                          const void *a, Layout *ofA, const void *b,
                           Layout *ofB, const float *beta, const float *c,
                           Layout *ofC, float *d, Layout *ofD,
                           const uint64_t *algorithm, void *workspace,
                           size_t workspaceBytes, void *stream) {
-  if (*algorithm != kMark || *alpha != 1 || *beta != 0 || c != d ||
-      ofC != ofD || !stream || !workspace || workspaceBytes != kWorkspace ||
+  bool isBeta = *beta == 0 || (*beta == 1 && product->epilogue == 1);
+  if (*algorithm != kMark || *alpha != 1 || !isBeta || c != d || ofC != ofD ||
+      !stream || !workspace || workspaceBytes != kWorkspace ||
       !isTaken(*product, *ofA, *ofB, *ofD))
     return kInvalidValue;
   if (int status = 0; isGiven("FAKE_CUBLAS_LT", status))
@@ -321,13 +363,12 @@ EXPORT int cublasLtMatmul(void *, Product *product, const float *alpha,
   if (lastAlgorithm != kFastAlgorithm)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   OpenMemory open;
-  int64_t k = product->opA ? ofA->rows : ofA->columns;
   for (int64_t i = 0; i < ofD->batches; ++i) {
     float *result = d + i * ofD->stride;
-    multiply(product->compute == 77, product->opA, product->opB, int(ofD->rows),
-             int(ofD->columns), int(k), a + i * ofA->stride, int(ofA->leading),
-             b + i * ofB->stride, int(ofB->leading), 0.0f, result,
-             int(ofD->leading));
+    if (ofA->type == kTypeE4M3)
+      sumMatrix<E4M3>(*product, i, a, *ofA, b, *ofB, *beta, result, *ofD);
+    else
+      sumMatrix<float>(*product, i, a, *ofA, b, *ofB, *beta, result, *ofD);
     for (int64_t column = 0; column < ofD->columns; ++column)
       for (int64_t row = 0; row < ofD->rows; ++row) {
         float &out = result[column * ofD->leading + row];

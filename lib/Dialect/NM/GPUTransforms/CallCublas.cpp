@@ -62,9 +62,13 @@ whyNotCublas(SparseProductOpInterface product) {
            "side by side, for strategy cublas";
   Type type = product.getAType().getElementType();
   if (!type.isF32() && !type.isF16() && !type.isBF16() &&
-      !type.isSignlessInteger(8))
-    return "expected operands of element type f32, f16, bf16 or i8 for "
-           "strategy cublas";
+      !type.isSignlessInteger(8) && !isa<Float8E4M3FNType>(type))
+    return "expected operands of element type f32, f16, bf16, i8 or f8E4M3FN "
+           "for strategy cublas";
+  if (isa<Float8E4M3FNType>(type) &&
+      (!product.getPackingAttr() || cast<SpMMOp>(*product).getTransposeA()))
+    return "expected f8E4M3FN operands that have the k of each row and column "
+           "side by side for strategy cublas";
   if (product.getNumBatchDims() > 1)
     return "expected at most one batch dimension for strategy cublas";
   if (product.hasEpilogue() && !findLibraryEpilogue(product))

@@ -135,13 +135,19 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
 }
 
 bool mlir::nm::isOfBytes(SparseProductOpInterface op) {
-  return op.getAType().getElementType().isSignlessInteger(8);
+  return op.getAType().getElementTypeBitWidth() == 8;
 }
 
-std::optional<StringRef>
-mlir::nm::whyNotInColumns(SparseProductOpInterface op) {
+/// Whether A is k-major once it has `form`.
+static bool isKMajorIn(SparseProductOpInterface op, ActivationForm form) {
+  return cast<SpMMOp>(*op).getTransposeA() !=
+         (form == ActivationForm::Transposed);
+}
+
+std::optional<StringRef> mlir::nm::whyNotInColumns(SparseProductOpInterface op,
+                                                   ActivationForm form) {
   constexpr int64_t kMostIndexRows = 1 << 16;
-  if (cast<SpMMOp>(*op).getTransposeA())
+  if (isKMajorIn(op, form))
     return StringRef("its activations are k-major");
   if (!areWeightsLoaded(op))
     return StringRef("its weights come with each call");
@@ -162,34 +168,70 @@ PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
 /// on an H200 whatever its documentation says: of layouts that do not have both
 /// operands contiguous along k it has all where it sees fewer than 32 rows, and
 /// the rest from k = 136. Its rows are our columns, unless C is transposed.
-static bool isRefusedInBytes(SparseProductOpInterface op) {
-  if (!whyNotInColumns(op))
+static bool isRefusedInBytes(SparseProductOpInterface op, ActivationForm form) {
+  if (!whyNotInColumns(op, form))
     return false;
   bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
   int64_t rows = isTransposed ? op.getStaticM() : op.getStaticN();
   return rows >= 32 && op.getStaticK() < 136;
 }
 
-std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
-                                                  double estimate,
-                                                  bool isDemanded) {
-  if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
-    return "cuBLAS has no such product";
-  if (isFloat8(op.getAType().getElementType()))
-    return "the runtime calls cuBLAS for no " +
-           debugString(op.getAType().getElementType());
+/// Whether `size` is known and a multiple of `factor`.
+static bool isMultiple(int64_t size, int64_t factor) {
+  return !ShapedType::isDynamic(size) && size % factor == 0;
+}
+
+/// Why cuBLAS has no i8 product like `op`, if so.
+static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
+                                                 bool isDemanded,
+                                                 ActivationForm form) {
   // Its rows of bytes are whole words.
-  bool isBytes = isOfBytes(op);
-  auto isWhole = [](int64_t size) {
-    return !ShapedType::isDynamic(size) && size % 4 == 0;
-  };
-  if (isBytes && !(isWhole(op.getStaticM()) && isWhole(op.getStaticN()) &&
-                   isWhole(op.getStaticK())))
+  constexpr int64_t kWord = 4;
+  if (!isMultiple(op.getStaticM(), kWord) ||
+      !isMultiple(op.getStaticN(), kWord) ||
+      !isMultiple(op.getStaticK(), kWord))
     return "cuBLAS multiplies i8 where all sizes are known multiples of 4";
   // On demand it is asked, and what it refuses our own product makes.
-  if (isBytes && !isDemanded && isRefusedInBytes(op))
+  if (!isDemanded && isRefusedInBytes(op, form))
     return "cuBLAS refuses sums of i8 that are as short";
   return std::nullopt;
+}
+
+/// Why cuBLAS has no product of 8-bit floats like `op`, if so: its operands are
+/// contiguous along k, and all rows are whole 16 bytes
+/// (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use FP8 kernels").
+static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
+                                                    const GpuProduct &product,
+                                                    ActivationForm form) {
+  constexpr int64_t kRowBytes = 16;
+  std::string type = debugString(op.getAType().getElementType());
+  if (product.type != ::nm::ElementType::F8E4M3 ||
+      (product.outputType != ::nm::ElementType::F32 &&
+       elementSize(product.outputType) != 2))
+    return "the runtime calls cuBLAS for no " + type + " and sums of " +
+           debugString(op.getCType().getElementType());
+  if (std::optional<StringRef> reason = whyNotInColumns(op, form))
+    return "cuBLAS multiplies " + type +
+           " that is contiguous along k, but of this product " + reason->str();
+  bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
+  if (!isMultiple(op.getStaticK(), kRowBytes) ||
+      !isMultiple(isTransposed ? op.getStaticM() : op.getStaticN(), kRowBytes))
+    return "cuBLAS multiplies " + type +
+           " where k and the length of C's rows are known multiples of 16";
+  return std::nullopt;
+}
+
+std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
+                                                  double estimate,
+                                                  bool isDemanded,
+                                                  ActivationForm form) {
+  if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
+    return "cuBLAS has no such product";
+  if (!isOfBytes(op))
+    return std::nullopt;
+  GpuProduct product = getGpuProduct(op);
+  return isFloat(product.type) ? whyNotSmallFloats(op, product, form)
+                               : whyNotIntegers(op, isDemanded, form);
 }
 
 double mlir::nm::estimateDequantization(SparseProductOpInterface op,
@@ -211,7 +253,8 @@ static std::optional<double> estimateDense(SparseProductOpInterface op,
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
   double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
-  if (whyNotCublas(op, dense, isDemanded) || (!isDense(op) && whyNotDense(op)))
+  if (whyNotCublas(op, dense, isDemanded, form) ||
+      (!isDense(op) && whyNotDense(op)))
     return std::nullopt;
   return dense;
 }

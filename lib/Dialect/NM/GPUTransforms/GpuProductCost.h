@@ -14,18 +14,27 @@ namespace mlir::nm {
 /// Why no cost model has anything to say about `op`, if so.
 std::optional<std::string> whyUnknown(SparseProductOpInterface op);
 
-/// Why cuBLAS has no product like `op`, if so. `estimate` is that of
-/// estimateCublas; on demand, cuBLAS is asked at run time.
-std::optional<std::string> whyNotCublas(SparseProductOpInterface op,
-                                        double estimate, bool isDemanded);
+/// What A a product could be given: the one that it has, a transposition of it,
+/// or a copy of it whose rows nm-pad-rows lays out.
+enum class ActivationForm { AsIs, Transposed, Copied };
 
-/// Whether the operands are i8.
+/// Why cuBLAS has no product like `op` with A in another form, if so.
+/// `estimate` is that of estimateCublas; on demand, cuBLAS is asked at run
+/// time.
+std::optional<std::string>
+whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded,
+             ActivationForm form = ActivationForm::AsIs);
+
+/// Whether the operands have 8 bits.
 bool isOfBytes(SparseProductOpInterface op);
 
-/// Why the weights of an i8 product of cuBLAS cannot be packed so that both
-/// operands are contiguous along k, with which it is many times faster; none
-/// where they can.
-std::optional<StringRef> whyNotInColumns(SparseProductOpInterface op);
+/// Why the weights of a product of cuBLAS with operands of 8 bits cannot be
+/// packed so that both operands are contiguous along k; none where they can. Of
+/// 8-bit floats it has no other products, and of i8 that one is many times
+/// faster.
+std::optional<StringRef>
+whyNotInColumns(SparseProductOpInterface op,
+                ActivationForm form = ActivationForm::AsIs);
 
 /// Dense weights with the k of each column side by side.
 PackingAttr getColumnPacking(SparseProductOpInterface op);
@@ -41,10 +50,6 @@ struct SelectionOptions {
   ScheduleAttrInterface given;
   bool denseFallback = true;
 };
-
-/// What A a product could be given: the one that it has, a transposition of it,
-/// or a copy of it whose rows nm-pad-rows lays out.
-enum class ActivationForm { AsIs, Transposed, Copied };
 
 /// Whether a copy of A would have other rows than A has, or may have.
 bool canBeCopied(SparseProductOpInterface op);

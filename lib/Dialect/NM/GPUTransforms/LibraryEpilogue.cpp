@@ -186,8 +186,10 @@ std::optional<LibraryEpilogue>
 mlir::nm::findLibraryEpilogue(SparseProductOpInterface product) {
   auto op = dyn_cast<SpMMOp>(*product);
   Type type = product.getCType().getElementType();
+  // Of 8-bit floats the library adds a bias of 16 bits alone.
   if (!op || !product.hasEpilogue() || op.getEpilogueOperands().size() > 1 ||
       !isa<FloatType>(product.getAccumulatorType()) ||
+      product.getAType().getElementTypeBitWidth() == 8 ||
       (!type.isF32() && type != product.getAType().getElementType()))
     return std::nullopt;
   LibraryEpilogue epilogue;

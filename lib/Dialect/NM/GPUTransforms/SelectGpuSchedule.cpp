@@ -161,6 +161,12 @@ void GpuScheduleSelection::selectLoops(SparseProductOpInterface op,
   setRecord(op, record, DiagnosticSeverity::Warning);
 }
 
+/// Whether the library takes the weights of `op` in columns alone, which of our
+/// own strategies loops read.
+static bool needsColumns(SparseProductOpInterface op) {
+  return isOfBytes(op) && isa<FloatType>(op.getAType().getElementType());
+}
+
 /// Our own product with dense weights, which takes cuBLAS' place where that
 /// cannot be loaded, in f32 for narrower floats: of strategy simt, unless
 /// another is given, and by loops where that has no such product. Null where
@@ -169,7 +175,7 @@ static ScheduleAttrInterface chooseOwn(SparseProductOpInterface op,
                                        GpuProduct product, const GpuChip &gpu,
                                        ScheduleAttrInterface given) {
   auto loops = LoopsScheduleAttr::get(op->getContext());
-  if (isa_and_present<LoopsScheduleAttr>(given))
+  if (isa_and_present<LoopsScheduleAttr>(given) || needsColumns(op))
     return loops;
   product.pattern = getDensePattern(kDenseColumns);
   if (isFloat(product.type))
@@ -187,8 +193,14 @@ GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
                                   ::nm::Result<ScheduleChoice> &chosen) {
   GpuProduct product = getGpuProduct(op);
   double dense = ::nm::estimateCublas(product, gpu);
+  auto cublas = cast_if_present<CublasScheduleAttr>(given);
+  bool givesOwn =
+      cublas && cublas.getOwn() && !isa<LoopsScheduleAttr>(cublas.getOwn());
   std::optional<std::string> obstacle =
       whyNotCublas(op, dense, /*isDemanded=*/bool(given));
+  if (!obstacle && givesOwn && needsColumns(op))
+    obstacle = "beside cuBLAS expected own = #nm.loops, but got strategy " +
+               cublas.getOwn().getStrategyName().str();
   if (!obstacle && !isDense(op))
     if (std::optional<StringRef> kept = whyNotDense(op))
       obstacle =
@@ -203,11 +215,10 @@ GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
   if (chosen && chosen->microseconds <= dense)
     return "cuBLAS is estimated to take " + describeTime(dense) +
            " with dense weights";
-  auto cublas = cast_if_present<CublasScheduleAttr>(given);
   // Of the weights as they come.
   std::optional<StringRef> rowMajor =
       isOfBytes(op) ? whyNotInColumns(op) : std::nullopt;
-  if (cublas && cublas.getOwn() && !isa<LoopsScheduleAttr>(cublas.getOwn()))
+  if (givesOwn)
     rowMajor = StringRef("so our own product wants them");
   bool losesPattern = !isDense(op) && isa<FloatType>(op.getAccumulatorType());
   if (!isDense(op))

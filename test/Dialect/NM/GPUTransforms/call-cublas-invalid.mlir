@@ -18,10 +18,10 @@ func.func @packed(%a: memref<8x4xf32>, %v: memref<1x4x8xf32>, %i: memref<1x4x1xi
 
 // -----
 
-func.func @type(%a: memref<8x4xf8E4M3FN>, %v: memref<4x8xf8E4M3FN>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
-  // expected-error @+1 {{expected operands of element type f32, f16, bf16 or i8 for strategy cublas}}
-  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
-    ins(%a, %v, %i : memref<8x4xf8E4M3FN>, memref<4x8xf8E4M3FN>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
+func.func @f8_rows(%a: memref<8x16xf8E4M3FN>, %v: memref<16x16xf8E4M3FN>, %i: memref<16x1xi8>, %c: memref<8x16xf32>) {
+  // expected-error @+1 {{expected f8E4M3FN operands that have the k of each row and column side by side for strategy cublas}}
+  nm.spmm <1:1, block = 1x16> schedule #nm.cublas
+    ins(%a, %v, %i : memref<8x16xf8E4M3FN>, memref<16x16xf8E4M3FN>, memref<16x1xi8>) outs(%c : memref<8x16xf32>)
   return
 }
 
