@@ -18,6 +18,15 @@ func.func @packed(%a: memref<8x4xf32>, %v: memref<1x4x8xf32>, %i: memref<1x4x1xi
 
 // -----
 
+func.func @type(%a: memref<8x16xf8E5M2>, %v: memref<16x16xf8E5M2>, %i: memref<16x1xi8>, %c: memref<8x16xf32>) {
+  // expected-error @+1 {{expected operands of element type f32, f16, bf16, i8 or f8E4M3FN for strategy cublas}}
+  nm.spmm <1:1, block = 1x16> schedule #nm.cublas
+    ins(%a, %v, %i : memref<8x16xf8E5M2>, memref<16x16xf8E5M2>, memref<16x1xi8>) outs(%c : memref<8x16xf32>)
+  return
+}
+
+// -----
+
 func.func @f8_rows(%a: memref<8x16xf8E4M3FN>, %v: memref<16x16xf8E4M3FN>, %i: memref<16x1xi8>, %c: memref<8x16xf32>) {
   // expected-error @+1 {{expected f8E4M3FN operands that have the k of each row and column side by side for strategy cublas}}
   nm.spmm <1:1, block = 1x16> schedule #nm.cublas
