@@ -43,7 +43,7 @@ constexpr std::array<const char *, 29> kNumbers = {"0",
                                                    "1099511627777",
                                                    "4611686018427387904",
                                                    "9223372036854775807"};
-constexpr std::array<const char *, 12> kTypes = {
+constexpr std::array<const char *, 13> kTypes = {
     "f32", "f16",   "bf16",     "i8",     "i32",           "f64", "i1",
     "i4",  "index", "f8E4M3FN", "f8E5M2", "vector<2xf32>", "i64"};
 constexpr std::array<const char *, 14> kWords = {
