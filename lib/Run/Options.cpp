@@ -60,8 +60,8 @@ static const OptionEntry<RunOptions> kOptions[] = {
      }},
     {{"tolerance", Takes::Value, "X",
       "The relative error that --check allows (default by type of the result:\n"
-      "f64 1e-12, f32 1e-5, f16 2e-3, bf16 1e-2, f8E4M3FN 6e-2, f8E5M2 1.2e-1, "
-      "integers 0)"},
+      "f64 1e-12, f32 1e-5, f16 2e-3, bf16 1e-2, f8E4M3FN 6e-2,\n"
+      "f8E5M2 1.2e-1, integers 0)"},
      [](RunOptions &o, const std::string &v) {
        return store(o.tolerance, parsePositive(v));
      }},
