@@ -155,7 +155,7 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
   ColumnMajorProduct seen = toColumnMajor(product);
   // A sum of nothing is for others, who do not ask which epilogues it takes.
   bool isForLt = lt && product.k != 0;
-  bool isLtAlone = product.epilogue != 0 || seen.isOfSmallFloats();
+  bool isLtAlone = product.epilogue != 0 || isFloat8(product.type);
   if (!isForLt && isLtAlone)
     return Refusal("expected cuBLASLt for an epilogue or floats of 8 bits");
   if (isForLt &&

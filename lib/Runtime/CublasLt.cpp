@@ -27,14 +27,10 @@ std::optional<CublasLt> CublasLt::find(void *library) {
   return blas;
 }
 
-bool ColumnMajorProduct::isOfSmallFloats() const {
-  return left.type == dataType(ElementType::F8E4M3);
-}
-
 bool ColumnMajorProduct::usesTensorCores() const {
-  return compute == kComputeTF32 || isOfSmallFloats() ||
-         left.type == dataType(ElementType::F16) ||
-         left.type == dataType(ElementType::BF16);
+  return compute == kComputeTF32 || left.type == dataType(ElementType::F16) ||
+         left.type == dataType(ElementType::BF16) ||
+         left.type == dataType(ElementType::F8E4M3);
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,8 +34,6 @@ struct ColumnMajorProduct {
   /// Whether the sums are added to D.
   bool accumulate = false;
 
-  /// Whether the operands are floats of 8 bits, which cuBLASLt alone has.
-  bool isOfSmallFloats() const;
   /// Whether the operands are floats of 8 or 16 bits, or may be rounded to
   /// TensorFloat-32.
   bool usesTensorCores() const;

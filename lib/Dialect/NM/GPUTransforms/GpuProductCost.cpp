@@ -201,15 +201,11 @@ static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
 /// contiguous along k, and all rows are whole 16 bytes
 /// (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use FP8 kernels").
 static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
-                                                    const GpuProduct &product,
                                                     ActivationForm form) {
   constexpr int64_t kRowBytes = 16;
   std::string type = debugString(op.getAType().getElementType());
-  if (product.type != ::nm::ElementType::F8E4M3 ||
-      (product.outputType != ::nm::ElementType::F32 &&
-       elementSize(product.outputType) != 2))
-    return "the runtime calls cuBLAS for no " + type + " and sums of " +
-           debugString(op.getCType().getElementType());
+  if (isFloat8(getGpuProduct(op).outputType))
+    return "the runtime calls cuBLAS for no sums of " + type;
   if (std::optional<StringRef> reason = whyNotInColumns(op, form))
     return "cuBLAS multiplies " + type +
            " that is contiguous along k, but of this product " + reason->str();
@@ -229,9 +225,9 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
     return "cuBLAS has no such product";
   if (!isOfBytes(op))
     return std::nullopt;
-  GpuProduct product = getGpuProduct(op);
-  return isFloat(product.type) ? whyNotSmallFloats(op, product, form)
-                               : whyNotIntegers(op, isDemanded, form);
+  return isFloat8(op.getAType().getElementType())
+             ? whyNotSmallFloats(op, form)
+             : whyNotIntegers(op, isDemanded, form);
 }
 
 double mlir::nm::estimateDequantization(SparseProductOpInterface op,

@@ -2,6 +2,7 @@
 
 #include "LibraryEpilogue.h"
 
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Support/CublasLibrary.h"
 
@@ -189,7 +190,7 @@ mlir::nm::findLibraryEpilogue(SparseProductOpInterface product) {
   // Of 8-bit floats the library adds a bias of 16 bits alone.
   if (!op || !product.hasEpilogue() || op.getEpilogueOperands().size() > 1 ||
       !isa<FloatType>(product.getAccumulatorType()) ||
-      product.getAType().getElementTypeBitWidth() == 8 ||
+      isFloat8(product.getAType().getElementType()) ||
       (!type.isF32() && type != product.getAType().getElementType()))
     return std::nullopt;
   LibraryEpilogue epilogue;

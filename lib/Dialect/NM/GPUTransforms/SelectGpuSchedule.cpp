@@ -164,7 +164,7 @@ void GpuScheduleSelection::selectLoops(SparseProductOpInterface op,
 /// Whether the library takes the weights of `op` in columns alone, which of our
 /// own strategies loops read.
 static bool needsColumns(SparseProductOpInterface op) {
-  return isOfBytes(op) && isa<FloatType>(op.getAType().getElementType());
+  return isFloat8(op.getAType().getElementType());
 }
 
 /// Our own product with dense weights, which takes cuBLAS' place where that
