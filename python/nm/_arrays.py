@@ -112,6 +112,12 @@ def numpy_dtype(element: str) -> np.dtype:
     return np.dtype(NUMPY_NAMES[element])
 
 
+def typed(raw: np.ndarray, element: str) -> np.ndarray:
+    """`raw`, whose type tells its numbers: bits of a type that NumPy has not are
+    those of ml_dtypes then."""
+    return raw.view(numpy_dtype(element)) if element in lib.EXTENSION_TYPES else raw
+
+
 class _Dtypes(dict):
     """NumPy's dtypes by MLIR's names, each looked up once."""
 
@@ -270,8 +276,7 @@ class NumpyKind(Kind):
         return self.view(array)
 
     def from_host(self, array, like, element):
-        return (array.view(numpy_dtype(element))
-                if element in lib.EXTENSION_TYPES else array)
+        return typed(array, element)
 
     def check_writable(self, array):
         if not array.flags.writeable:

@@ -310,9 +310,7 @@ def product_error(w: Any, pruned: Any, activations: Any, axis: int) -> float:
 
 def typed(view: _arrays.View) -> np.ndarray:
     """A view on the host as an array whose type tells its numbers."""
-    raw = _arrays.as_numpy(view)
-    return (raw.view(_arrays.numpy_dtype(view.dtype))
-            if view.dtype in lib.EXTENSION_TYPES else raw)
+    return _arrays.typed(_arrays.as_numpy(view), view.dtype)
 
 
 def _rows(x: Any) -> np.ndarray:

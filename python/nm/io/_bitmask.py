@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import _arrays
-from .. import _library as lib
 from .._errors import DTypeError, FileFormatError, PatternError, ShapeError
 from .._sparse import SparseTensor, weight_view
 
@@ -18,9 +17,7 @@ def _on_host(array: Any) -> np.ndarray:
     if isinstance(array, np.ndarray):
         return array
     view, _ = _arrays.host_array(array)
-    raw = _arrays.as_numpy(view)
-    return (raw.view(_arrays.numpy_dtype(view.dtype))
-            if view.dtype in lib.EXTENSION_TYPES else raw)
+    return _arrays.typed(_arrays.as_numpy(view), view.dtype)
 
 
 def from_bitmask(compressed: Any, bitmask: Any, shape: Any,

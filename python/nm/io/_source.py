@@ -154,9 +154,7 @@ def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
 
 
 def _typed(raw: np.ndarray, element: str) -> np.ndarray:
-    if element in lib.EXTENSION_TYPES and raw.dtype.kind in "uV":
-        return raw.view(_arrays.numpy_dtype(element))
-    return raw
+    return _arrays.typed(raw, element) if raw.dtype.kind in "uV" else raw
 
 
 def _add_safetensors(source: WeightSource, path: str) -> None:
