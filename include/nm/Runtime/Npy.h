@@ -2,10 +2,9 @@
 //
 // Versions 1, 2 and 3 of NumPy's format, row-major or Fortran order,
 // little-endian. bf16 and f8E4M3FN are raw elements of two bytes and one byte
-// (`<V2`, `|V1`), as ml_dtypes saves them. f8E5M2 is read as ml_dtypes saves
-// it,
-// `<f1`, which NumPy cannot read, and written as `float8_e5m2`, which NumPy
-// reads where ml_dtypes is imported.
+// (`<V2`, `|V1`), as ml_dtypes saves them. ml_dtypes saves f8E5M2 as `<f1`,
+// which is read, too, but which NumPy cannot read: it is written as
+// `float8_e5m2`, which NumPy reads where ml_dtypes is imported.
 //
 //===----------------------------------------------------------------------===//
 

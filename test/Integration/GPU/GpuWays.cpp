@@ -80,6 +80,18 @@ static bool isCopiedBefore(const ModelCase &product, const OpInfo &op) {
          (product.dynamic || product.leading.back() % 2 != 0);
 }
 
+/// What a kernel does beside the product of a row-major A and C.
+static std::vector<std::string> describeForm(const ModelCase &product) {
+  std::vector<std::string> ways;
+  if (product.nLoop() != product.outputLoops.back())
+    ways.emplace_back("column-major C");
+  if (product.epilogue)
+    ways.emplace_back("epilogue");
+  if (product.dynamic)
+    ways.emplace_back("unknown m");
+  return ways;
+}
+
 static std::string describeScales(const ModelCase &product) {
   const std::optional<int64_t> &group = product.quantized->group;
   if (!group)
@@ -108,12 +120,8 @@ static std::vector<std::string> describeQuantized(const ModelCase &product,
     add("ragged groups");
   if (product.activationLoops.back() != product.kLoop())
     add("column-major A");
-  if (product.nLoop() != product.outputLoops.back())
-    add("column-major C");
-  if (product.epilogue)
-    add("epilogue");
-  if (product.dynamic)
-    add("unknown m");
+  for (const std::string &way : describeForm(product))
+    add(way);
   if (product.outputType == ElementType::F32)
     add("C of f32");
   for (const char *name : {"split_k", "cluster_k", "slice_k"})
@@ -134,20 +142,16 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add("vector");
   else if (product.activationLoops.back() != product.kLoop())
     add("column-major A");
-  if (product.nLoop() != product.outputLoops.back())
-    add("column-major C");
-  if (product.epilogue)
-    add("epilogue");
+  auto addForm = [&](const std::string &prefix) {
+    for (const std::string &way : describeForm(product))
+      add(prefix + way);
+  };
+  addForm("");
   if ((op.strategy == "wgmma" || op.strategy == "wgmma_sp") &&
       product.type == ElementType::F32) {
     bool isRowMajor = product.activationLoops.back() == product.kLoop();
     add(isRowMajor ? "terms, row-major A" : "terms, column-major A");
-    if (product.nLoop() != product.outputLoops.back())
-      add("terms, column-major C");
-    if (product.epilogue)
-      add("terms, epilogue");
-    if (product.dynamic)
-      add("terms, unknown m");
+    addForm("terms, ");
     if (getNumber(op.schedule, "split_k") > 1)
       add("terms, split_k");
     add("terms = " + std::to_string(getNumber(op.schedule, "terms")));
@@ -163,12 +167,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add(getField(op.schedule, "copy_a").rfind("tensor", 0) == 0
             ? "bytes, tensor copies"
             : "bytes, cp.async");
-    if (product.nLoop() != product.outputLoops.back())
-      add("bytes, column-major C");
-    if (product.epilogue)
-      add("bytes, epilogue");
-    if (product.dynamic)
-      add("bytes, unknown m");
+    addForm("bytes, ");
   }
   if (op.strategy == "simt")
     add(describeRows(product.pattern, op.schedule));
@@ -188,10 +187,7 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   add("stages = " + std::to_string(getNumber(op.schedule, "stages")));
   if (getNumber(op.schedule, "producers") != 0) {
     add("producers");
-    if (product.nLoop() != product.outputLoops.back())
-      add("producers, column-major C");
-    if (product.epilogue)
-      add("producers, epilogue");
+    addForm("producers, ");
     // Tensor copies leave rows behind A's end as they are.
     if (op.strategy == "wgmma_sp" &&
         (product.dynamic ||
