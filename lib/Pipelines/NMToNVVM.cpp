@@ -172,6 +172,8 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createNMExportFunctions());
   pm.addNestedPass<func::FuncOp>(createNMExpandCopies());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  // Conversions of 8-bit floats, which weights are widened by.
+  pm.addNestedPass<func::FuncOp>(createNMApproximateMath());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(createNMExpandReshapes());

@@ -143,15 +143,49 @@ static Value decodeE4M3(BitEmitter &e, Value byte) {
   return e.select(arith::CmpIPredicate::eq, magnitude, kNaN, nan, value);
 }
 
+/// `bits`, an i16, moved left by `count`.
+static Value shiftLeft(BitEmitter &e, Value bits, int16_t count) {
+  return e.emit<arith::ShLIOp>(
+      bits,
+      e.constant(e.builder.getI16Type(), e.builder.getI16IntegerAttr(count)));
+}
+
+/// The f16 of an f8E4M3FN's bits, i8, which is exact: the number divided by
+/// 2^(15 - 7), made as that of f32 is.
+static Value decodeE4M3ToF16(BitEmitter &e, Value byte) {
+  OpBuilder &builder = e.builder;
+  Type i16 = builder.getI16Type(), f16 = builder.getF16Type();
+  auto number = [&](int64_t value) {
+    return e.constant(i16, builder.getI16IntegerAttr(int16_t(value)));
+  };
+  auto half = [&](double value) {
+    return e.constant(f16, builder.getF16FloatAttr(float(value)));
+  };
+  Value bits = arith::ExtUIOp::create(builder, e.loc, e.typeOf(i16), byte);
+  Value magnitude = e.emit<arith::AndIOp>(bits, number(kNaN));
+  Value sign = shiftLeft(e, e.emit<arith::AndIOp>(bits, number(kSign)), 8);
+  Value scaled =
+      e.bitcast(f16, e.emit<arith::OrIOp>(shiftLeft(e, magnitude, 7), sign));
+  Value isNaN = arith::CmpIOp::create(builder, e.loc, arith::CmpIPredicate::eq,
+                                      magnitude, number(kNaN));
+  return arith::SelectOp::create(builder, e.loc, isNaN,
+                                 half(std::numeric_limits<double>::quiet_NaN()),
+                                 e.emit<arith::MulFOp>(scaled, half(256)));
+}
+
+/// The f16 of an f8E5M2's bits, i8.
+static Value decodeE5M2ToF16(BitEmitter &e, Value byte) {
+  OpBuilder &builder = e.builder;
+  Value bits = arith::ExtUIOp::create(builder, e.loc,
+                                      e.typeOf(builder.getI16Type()), byte);
+  return e.bitcast(builder.getF16Type(), shiftLeft(e, bits, 8));
+}
+
 /// The f32 of an f8E5M2's bits, i8.
 static Value decodeE5M2(BitEmitter &e, Value byte) {
-  OpBuilder &builder = e.builder;
-  Type i16 = builder.getI16Type();
-  Value bits = arith::ExtUIOp::create(builder, e.loc, e.typeOf(i16), byte);
-  bits = e.emit<arith::ShLIOp>(bits,
-                               e.constant(i16, builder.getI16IntegerAttr(8)));
-  return arith::ExtFOp::create(builder, e.loc, e.typeOf(builder.getF32Type()),
-                               e.bitcast(builder.getF16Type(), bits));
+  return arith::ExtFOp::create(e.builder, e.loc,
+                               e.typeOf(e.builder.getF32Type()),
+                               decodeE5M2ToF16(e, byte));
 }
 
 namespace {
@@ -185,12 +219,15 @@ struct ExpandFromF8 : OpRewritePattern<arith::ExtFOp> {
                                 PatternRewriter &rewriter) const override {
     if (!isF8(op.getIn().getType()))
       return rewriter.notifyMatchFailure(op, "is not of f8E4M3FN or f8E5M2");
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "is not to f32");
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!to.isF32() && !to.isF16())
+      return rewriter.notifyMatchFailure(op, "is not to f32 or f16");
     BitEmitter e(rewriter, op.getLoc(), op.getType());
     Value byte = e.bitcast(rewriter.getI8Type(), op.getIn());
-    rewriter.replaceOp(op, isE5M2(op.getIn().getType()) ? decodeE5M2(e, byte)
-                                                        : decodeE4M3(e, byte));
+    bool isOfE5M2 = isE5M2(op.getIn().getType());
+    auto decode = to.isF16() ? (isOfE5M2 ? decodeE5M2ToF16 : decodeE4M3ToF16)
+                             : (isOfE5M2 ? decodeE5M2 : decodeE4M3);
+    rewriter.replaceOp(op, decode(e, byte));
     return success();
   }
 };

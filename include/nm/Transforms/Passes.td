@@ -179,9 +179,9 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
     `math.fma` on scalars is LLVM's intrinsic then, so that nothing calls CUDA's
     libdevice.
 
-    Conversions between f32 and f8E4M3FN or f8E5M2, which upstream does not
-    lower, are arithmetic on integers: to f8 to nearest, ties to even; past 448
-    f8E4M3FN is NaN, and past 57344 f8E5M2 is infinity.
+    Conversions between f32 and f8E4M3FN or f8E5M2, and from those to f16, which
+    upstream does not lower, are arithmetic on integers: to f8 to nearest, ties to
+    even; past 448 f8E4M3FN is NaN, and past 57344 f8E5M2 is infinity.
 
     Before:
     ```mlir

@@ -13,6 +13,9 @@
 //
 // where i is 0 or 1, and b and j are 0 to 3: 64 x 32 elements of a warp.
 //
+// An op that makes 16 bits of 8 is applied to what is read, 8 bytes at a time,
+// before it is transposed.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Transposition.h"
@@ -43,9 +46,9 @@ static bool hasSixteenBits(Value memref) {
 }
 
 bool mlir::nm::hasRegisterTiles(const Transposition &op) {
-  return llvm::all_of(op.getTurned(), [](OpOperand *operand) {
-    return hasSixteenBits(operand->get());
-  });
+  return op.widens() || llvm::all_of(op.getTurned(), [](OpOperand *operand) {
+           return hasSixteenBits(operand->get());
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,10 +125,18 @@ private:
   void transposeReads(ArrayRef<int64_t> reads, bool isEdge);
   void keepTogether();
   Chunks readAll(OpOperand &operand, ArrayRef<int64_t> reads, bool isEdge);
-  /// 16 bytes of `operand` along the row loop from `at` on.
+  /// A chunk of `operand` along the row loop from `at` on.
   Value read(OpOperand &operand, ArrayRef<Value> at, bool isEdge);
   Value readInside(OpOperand &operand, ArrayRef<Value> at);
   Value readOneByOne(OpOperand &operand, ArrayRef<Value> at);
+  /// What `operand` has at `at`, or the op makes of it where it widens; and the
+  /// type of that.
+  Value load(OpOperand &operand, ArrayRef<Value> at);
+  Type getReadType(OpOperand &operand) const;
+  /// What is written of the elements that were read.
+  Value applyLast(ArrayRef<Value> elements, ArrayRef<Value> at) {
+    return op.widens() ? elements.front() : op.apply(builder, elements, at);
+  }
   /// Word `word` of the chunks that are neighbours in the last loop, transposed
   /// by the warp to neighbours along it.
   Value turn(ArrayRef<Value> chunks, int64_t word);
@@ -243,25 +254,38 @@ RegisterTile::Chunks RegisterTile::readAll(OpOperand &operand,
   return chunks;
 }
 
+Type RegisterTile::getReadType(OpOperand &operand) const {
+  Value memref = op.widens() ? op.getOutput() : operand.get();
+  return cast<MemRefType>(memref.getType()).getElementType();
+}
+
 Value RegisterTile::readInside(OpOperand &operand, ArrayRef<Value> at) {
   auto type = cast<MemRefType>(operand.get().getType());
-  return vector::LoadOp::create(
+  Value chunk = vector::LoadOp::create(
       builder, op.getLoc(), VectorType::get(kChunk, type.getElementType()),
       operand.get(), op.getIndices(operand, at),
-      /*nontemporal=*/false, llvm::MaybeAlign(2 * kChunk));
+      /*nontemporal=*/false,
+      llvm::MaybeAlign(kChunk * type.getElementTypeBitWidth() / 8));
+  return op.widens() ? op.apply(builder, chunk, at) : chunk;
+}
+
+Value RegisterTile::load(OpOperand &operand, ArrayRef<Value> at) {
+  Value element = memref::LoadOp::create(builder, op.getLoc(), operand.get(),
+                                         op.getIndices(operand, at));
+  return op.widens() ? op.apply(builder, element, at) : element;
 }
 
 Value RegisterTile::readOneByOne(OpOperand &operand, ArrayRef<Value> at) {
-  Type element = cast<MemRefType>(operand.get().getType()).getElementType();
+  Type element = getReadType(operand);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < kChunk; ++i) {
     SmallVector<Value> next = move(at, row, i);
-    auto load = [&]() -> SmallVector<Value> {
-      return {memref::LoadOp::create(builder, op.getLoc(), operand.get(),
-                                     op.getIndices(operand, next))};
-    };
     elements.push_back(
-        e.choose(isBefore(next[row], row), load, e.zero(element)).front());
+        e.choose(
+             isBefore(next[row], row),
+             [&]() -> SmallVector<Value> { return {load(operand, next)}; },
+             e.zero(element))
+            .front());
   }
   return vector::FromElementsOp::create(
       builder, op.getLoc(), VectorType::get(kChunk, element), elements);
@@ -270,8 +294,7 @@ Value RegisterTile::readOneByOne(OpOperand &operand, ArrayRef<Value> at) {
 Value RegisterTile::read(OpOperand &operand, ArrayRef<Value> at, bool isEdge) {
   if (!isEdge)
     return readInside(operand, at);
-  Type element = cast<MemRefType>(operand.get().getType()).getElementType();
-  Value zeros = e.zero(VectorType::get(kChunk, element));
+  Value zeros = e.zero(VectorType::get(kChunk, getReadType(operand)));
   auto whole = [&]() -> SmallVector<Value> {
     return {readInside(operand, at)};
   };
@@ -321,7 +344,7 @@ Value RegisterTile::turn(ArrayRef<Value> chunks, int64_t word) {
 }
 
 void RegisterTile::writeInside(ArrayRef<Value> elements, ArrayRef<Value> at) {
-  Value result = op.apply(builder, elements, at);
+  Value result = applyLast(elements, at);
   auto type = cast<VectorType>(result.getType());
   int64_t bytes = kChunk * type.getElementTypeBitWidth() / 8;
   vector::StoreOp::create(builder, op.getLoc(), result, op.getOutput(), at,
@@ -336,7 +359,7 @@ void RegisterTile::writeOneByOne(ArrayRef<Value> elements, ArrayRef<Value> at) {
       SmallVector<Value> scalars;
       for (Value vector : elements)
         scalars.push_back(e.extract(vector, i));
-      Value result = op.apply(builder, scalars, next);
+      Value result = applyLast(scalars, next);
       memref::StoreOp::create(builder, op.getLoc(), result, op.getOutput(),
                               next);
     });

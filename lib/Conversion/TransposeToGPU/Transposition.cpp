@@ -117,6 +117,19 @@ SmallVector<Value> Transposition::getIndices(OpOperand &operand,
   return result;
 }
 
+bool Transposition::widens() const {
+  auto getBits = [](Value memref) -> unsigned {
+    Type element = cast<MemRefType>(memref.getType()).getElementType();
+    return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  };
+  return turned.size() == 1 && getBits(turned.front()->get()) == 8 &&
+         getBits(getOutput()) == 16 &&
+         llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+           return &operand == turned.front() ||
+                  !op.payloadUsesValueFromOperand(&operand);
+         });
+}
+
 Value Transposition::apply(OpBuilder &builder, ArrayRef<Value> elements,
                            ArrayRef<Value> indices) const {
   auto vector = dyn_cast<VectorType>(elements.front().getType());

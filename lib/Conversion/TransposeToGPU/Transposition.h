@@ -31,6 +31,10 @@ public:
   SmallVector<Value> getIndices(OpOperand &operand,
                                 ArrayRef<Value> indices) const;
 
+  /// Whether it is one of 16 bits of its only turned input, of 8 bits, and of
+  /// constants: it may then be applied before it is transposed.
+  bool widens() const;
+
   /// What the op makes of `elements` of its turned inputs, one each, at
   /// `indices`; or of vectors of neighbours along the last loop.
   Value apply(OpBuilder &builder, ArrayRef<Value> elements,

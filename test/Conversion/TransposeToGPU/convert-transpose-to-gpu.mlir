@@ -22,6 +22,27 @@ func.func @registers(%a: memref<1024x4096xf16>, %t: memref<4096x1024xf16>) {
 
 // -----
 
+// What makes 16 bits of 8 is applied to what is read, 8 elements at a time, and
+// then transposed as others.
+// CHECK-LABEL: func @widened
+// CHECK-SAME: %[[A:.*]]: memref<1024x4096xf8E4M3FN>, %[[T:.*]]: memref<4096x1024xf16>
+// CHECK: gpu.launch {{.*}} threads(%{{.*}}) in (%{{.*}} = %c128,
+// CHECK: %[[CHUNK:.*]] = vector.load %[[A]][{{.*}}] {alignment = 8 : i64} : memref<1024x4096xf8E4M3FN>, vector<8xf8E4M3FN>
+// CHECK-NEXT: arith.extf %[[CHUNK]] : vector<8xf8E4M3FN> to vector<8xf16>
+// CHECK: movmatrix
+// CHECK-NOT: arith.extf
+// CHECK: vector.store %{{.*}}, %[[T]][{{.*}}] {alignment = 16 : i64} : memref<4096x1024xf16>, vector<8xf16>
+func.func @widened(%a: memref<1024x4096xf8E4M3FN>, %t: memref<4096x1024xf16>) {
+  linalg.generic {indexing_maps = [affine_map<(k, m) -> (m, k)>, affine_map<(k, m) -> (k, m)>], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1024x4096xf8E4M3FN>) outs(%t : memref<4096x1024xf16>) {
+  ^bb0(%x: f8E4M3FN, %o: f16):
+    %y = arith.extf %x : f8E4M3FN to f16
+    linalg.yield %y : f16
+  }
+  return
+}
+
+// -----
+
 // Elements of 32 bits are read along rows of A, and written along rows of T.
 // CHECK-LABEL: func @shared
 // CHECK-SAME: %[[A:.*]]: memref<?x96xf32>, %[[T:.*]]: memref<96x?xf32>

@@ -24,7 +24,9 @@ def ConvertTransposeToGPU
     * Of inputs with 16-bit elements, a warp transposes 32 x 64 in registers: it
       reads 16 bytes a lane, `movmatrix` transposes squares of 8 x 8, and it
       writes 16 bytes a lane. Rows have to start at multiples of 16 bytes. Where
-      strides are not known, the host decides when it launches.
+      strides are not known, the host decides when it launches. An op that makes
+      16 bits of one input of 8 bits is done right behind the loads, of 8 bytes a
+      lane, and what it makes is transposed in the same way.
     * Any other is transposed by way of shared memory, in tiles of 64 x 64, one
       element a lane and access.
 
