@@ -1,6 +1,7 @@
 //===- PackWeights.cpp - Weights in the form their schedule wants ---------===//
 
 #include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Format/SplitTerms.h"
@@ -8,6 +9,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -198,7 +200,10 @@ struct LoadTimePack {
 };
 } // namespace
 
+/// Whether `op` changes the form of weights, or what values they have.
 static bool isFormatOp(Operation *op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return isElementwiseOfOne(generic);
   return isa<CompressOp, DecompressOp, PruneOp, PackOp, tensor::EmptyOp,
              arith::ConstantOp>(op);
 }

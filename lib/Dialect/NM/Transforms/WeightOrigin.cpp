@@ -2,6 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
+#include "nm/Dialect/NM/IR/Epilogue.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -13,9 +15,41 @@ bool mlir::nm::areWeightsConstant(SparseProductOpInterface op) {
          op.getIndices().getDefiningOp<arith::ConstantOp>();
 }
 
+bool mlir::nm::isElementwiseOfOne(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return false;
+  Block &body = *op.getBody();
+  auto isInside = [&](Value value) { return value.getParentBlock() == &body; };
+  return op.getNumParallelLoops() == op.getNumLoops() &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }) &&
+         llvm::all_of(body, [&](Operation &inner) {
+           return (isa<linalg::YieldOp>(inner) || isEpilogueOp(&inner)) &&
+                  llvm::all_of(inner.getOperands(), isInside);
+         });
+}
+
+static bool isElementwiseOfOne(Operation *op) {
+  auto generic = dyn_cast_if_present<linalg::GenericOp>(op);
+  return generic && mlir::nm::isElementwiseOfOne(generic);
+}
+
+/// Whether nothing but products makes use of `value`, or of what is made of
+/// each of its elements.
+static bool isForProducts(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<SpMMOp, SpMVOp>(user) ||
+           (isElementwiseOfOne(user) && isForProducts(user->getResult(0)));
+  });
+}
+
 /// Whether `value` is a part of an encoded argument that only callers outside
 /// the module pass, and of which nothing but products makes use.
 static bool isLoaded(Value value, StringRef part) {
+  if (isElementwiseOfOne(value.getDefiningOp()))
+    value = value.getDefiningOp<linalg::GenericOp>().getInputs()[0];
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
     return false;
@@ -24,7 +58,7 @@ static bool isLoaded(Value value, StringRef part) {
          argument.getOwner()->isEntryBlock() &&
          function.getArgAttr(argument.getArgNumber(), part) &&
          SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()) &&
-         llvm::all_of(argument.getUsers(), llvm::IsaPred<SpMMOp, SpMVOp>);
+         isForProducts(argument);
 }
 
 bool mlir::nm::areWeightsLoaded(SparseProductOpInterface op) {

@@ -21,6 +21,33 @@ func.func @f(%a: tensor<5x64xf32>,
 
 // -----
 
+// What is done to each value, as widening it, is done before, too.
+// CHECK-LABEL: func.func @widened.pack
+// CHECK-SAME: %[[V:.*]]: tensor<32x48xf8E4M3FN> {nm.values_of = 1 : i64}, %[[I:.*]]: tensor<32x48xi8> {nm.indices_of = 1 : i64}) -> (tensor<3x32x16xf16>, tensor<3x32x4xi8>)
+// CHECK: %[[WIDE:.*]] = linalg.generic {{.*}} ins(%[[V]]
+// CHECK: arith.extf
+// CHECK: %[[P:.*]]:2 = nm.pack <2:4> #nm.packing<panel = 16, index_bits = 2> ins(%[[WIDE]], %[[I]]
+// CHECK: return %[[P]]#0, %[[P]]#1
+// CHECK-LABEL: func.func @widened(
+// CHECK-SAME: %[[PV:[^:]*]]: tensor<3x32x16xf16> {nm.packed_values_of = 1 : i64}
+// CHECK-NOT: linalg.generic
+func.func @widened(%a: tensor<5x64xf16>,
+                   %v: tensor<32x48xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<32x48xi8> {nm.indices_of = 1 : i64},
+                   %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  %e = tensor.empty() : tensor<32x48xf16>
+  %w = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<32x48xf8E4M3FN>) outs(%e : tensor<32x48xf16>) {
+  ^bb0(%x: f8E4M3FN, %o: f16):
+    %y = arith.extf %x : f8E4M3FN to f16
+    linalg.yield %y : f16
+  } -> tensor<32x48xf16>
+  %r = nm.spmm <2:4> schedule #nm.vector<packing = <panel = 16, index_bits = 2>>
+    ins(%a, %w, %i : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
+}
+
+// -----
+
 // pack = true: the packed form gets lists of the rows of A that the columns of a
 // block use. A product that stages all rows has a packed form of its own.
 // CHECK-LABEL: func.func private @lists

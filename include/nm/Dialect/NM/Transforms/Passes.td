@@ -187,7 +187,9 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     that share weights share the packed form of the first of them, where they
     can read it. Where a schedule says `pack = true`, the packing gets
     `col_info`, lists of the rows of A that the columns of a block tile use,
-    which only tiles of as many columns can read. Where weights are computed
+    which only tiles of as many columns can read. What an elementwise
+    linalg.generic makes of values alone, as one that widens them, is made by
+    `@<name>.pack`, too. Where weights are computed
     inside the function, or wanted in several forms, nm.pack stays there and runs
     at each call, which a remark says.
 
