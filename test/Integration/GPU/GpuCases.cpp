@@ -279,8 +279,9 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.has(kMatrices) && kind.listColumns == 0 &&
                    !drawn.dynamic && drawn.leading.back() <= 16;
+  // What is widened, and terms of f32, may be either way round.
   if ((kind.has(kMatrices) || kind.has(kExactGather)) && !isFewRows &&
-      drawn.type != ElementType::F32 &&
+      elementSize(drawn.type) == 2 &&
       drawn.activationLoops.back() == drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   drawn.drawEpilogue(random);

@@ -235,6 +235,16 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kByteUnits},
       {"wgmma-sp-f8-e5m2", "wgmma_sp", "", ElementType::F8E5M2, 300, 64,
        kSparseOperand | kCopiesRows},
+      {"widened-wgmma-f8", "wgmma", "", ElementType::F8E4M3, 300, 256,
+       kExactGather},
+      {"widened-wgmma-f8-e5m2", "wgmma", "stages = 3", ElementType::F8E5M2, 200,
+       64, kExactGather},
+      {"widened-wgmma-i8", "wgmma", "", ElementType::I8, 300, 256,
+       kExactGather},
+      {"widened-mma-sync-f8", "mma_sync", "", ElementType::F8E4M3, 100, 128,
+       kMatrices},
+      {"widened-mma-sync-i8", "mma_sync", "", ElementType::I8, 100, 128,
+       kMatrices},
   };
   return kinds;
 }

@@ -130,6 +130,24 @@ static std::vector<std::string> describeQuantized(const ModelCase &product,
   return ways;
 }
 
+bool nm::test::isWidened(const ModelCase &product, const OpInfo &op) {
+  return elementSize(product.type) == 1 &&
+         op.dtype == elementName(ElementType::F16);
+}
+
+/// What was widened, and what for.
+static std::vector<std::string> describeWidened(const ModelCase &product) {
+  std::vector<std::string> ways = {std::string(elementName(product.type))};
+  if (product.leading.size() > 1)
+    ways.emplace_back("batches");
+  ways.emplace_back(product.activationLoops.back() == product.kLoop()
+                        ? "row-major A"
+                        : "column-major A");
+  for (const std::string &way : describeForm(product))
+    ways.push_back(way);
+  return ways;
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -137,6 +155,11 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     ways.push_back(op.strategy + ": " + way);
   };
   add("all");
+  if (isWidened(product, op)) {
+    for (const std::string &way : describeWidened(product))
+      add("widened, " + way);
+    return ways;
+  }
   add(std::string(elementName(product.type)));
   if (product.leading.empty())
     add("vector");
@@ -382,6 +405,18 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sync: dequantized at each call",
       "gemv: dequantized at each call",
       "loops: quantized",
+      "wgmma: widened, f8E4M3FN",
+      "wgmma: widened, f8E5M2",
+      "wgmma: widened, i8",
+      "wgmma: widened, batches",
+      "wgmma: widened, row-major A",
+      "wgmma: widened, column-major A",
+      "wgmma: widened, column-major C",
+      "wgmma: widened, epilogue",
+      "wgmma: widened, unknown m",
+      "mma_sync: widened, f8E4M3FN",
+      "mma_sync: widened, i8",
+      "mma_sync: widened, row-major A",
   };
   return ways;
 }

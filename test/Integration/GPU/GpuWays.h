@@ -24,6 +24,9 @@ namespace nm::test {
 /// How many products took each way.
 using WayCounts = std::map<std::string, int64_t>;
 
+/// Whether operands of 8 bits were widened to f16.
+bool isWidened(const ModelCase &product, const OpInfo &op);
+
 /// The ways that `product` took, whose op has the record `op`.
 std::vector<std::string> describeWays(const ModelCase &product,
                                       const OpInfo &op);

@@ -164,7 +164,7 @@ static bool hasHuge(const Tensor &tensor) {
 /// for.
 static double toleranceOf(const ModelCase &product, const OpInfo &record,
                           const Tensor &activations) {
-  bool isCutOff = isFloat8(product.type) &&
+  bool isCutOff = isFloat8(product.type) && !isWidened(product, record) &&
                   (record.strategy == "wgmma_sp" || record.strategy == "wgmma");
   double tolerance = toleranceOf(product.resultType());
   if (isCutOff || product.arithmetic == "tf32")
@@ -197,7 +197,9 @@ static std::string check(const ModelCase &product, const Module &module,
   if (!operands)
     return operands.error().message;
   if (hasNonFinite(operands->activation.tensor()))
-    ++ways[record->strategy + ": infinite or NaN activations"];
+    ++ways[record->strategy +
+           (isWidened(product, *record) ? ": widened, " : ": ") +
+           "infinite or NaN activations"];
   Result<Buffer> result = call(product, *function, *operands);
   if (!result)
     return result.error().message;

@@ -3,6 +3,7 @@
 #include "GpuProductCost.h"
 
 #include "GpuStrategy.h"
+#include "WidenOperands.h"
 #include "WiderUnits.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
@@ -50,15 +51,19 @@ static int64_t countTermsToUse(SparseProductOpInterface op) {
   return 1;
 }
 
-/// Elements between rows of a temporary A, as nm-pad-rows lays them out, or
-/// what unknown ones are a multiple of; 0 where it leaves them.
-static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor) {
-  Type element = op.getAType().getElementType();
-  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
+/// Elements between rows of a temporary A of `bits`, as nm-pad-rows lays them
+/// out, or what unknown ones are a multiple of; 0 where it leaves them.
+static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor,
+                               int64_t bits) {
+  if (bits != 16)
     return 0;
   int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
   int64_t chunk = getPaddedChunk(columns, isKMajor);
   return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
+}
+
+static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor) {
+  return getPaddedStride(op, isKMajor, op.getAType().getElementTypeBitWidth());
 }
 
 /// Whether `value` is made in memory of its own.
@@ -138,8 +143,7 @@ bool mlir::nm::isOfBytes(SparseProductOpInterface op) {
   return op.getAType().getElementTypeBitWidth() == 8;
 }
 
-/// Whether A is k-major once it has `form`.
-static bool isKMajorIn(SparseProductOpInterface op, ActivationForm form) {
+bool mlir::nm::isKMajorIn(SparseProductOpInterface op, ActivationForm form) {
   return cast<SpMMOp>(*op).getTransposeA() !=
          (form == ActivationForm::Transposed);
 }
@@ -291,18 +295,16 @@ static double estimateOwn(SparseProductOpInterface op,
                           const ::nm::GpuChip &chip,
                           const SelectionOptions &options,
                           ActivationForm form) {
-  // Finite, so that other products still count.
-  constexpr double kRefused = 1e9;
   if (isa_and_present<CublasScheduleAttr>(options.given))
-    return kRefused;
+    return kRefusedMicroseconds;
   ::nm::Result<ScheduleChoice> then =
       chooseOwn(op, getGpuProduct(op, form), chip, options);
   if (form != ActivationForm::Transposed)
-    return then ? then->microseconds : kRefused;
+    return then ? then->microseconds : kRefusedMicroseconds;
   ::nm::Result<ScheduleChoice> now =
       chooseOwn(op, getGpuProduct(op), chip, options);
   if (!then)
-    return kRefused;
+    return kRefusedMicroseconds;
   auto tellsApart = [](const ScheduleChoice &choice) {
     return findGpuStrategy(choice.schedule)->tellsLayoutsApart();
   };
@@ -311,13 +313,52 @@ static double estimateOwn(SparseProductOpInterface op,
   return then->microseconds;
 }
 
+double mlir::nm::estimateAsTyped(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 const SelectionOptions &options,
+                                 ActivationForm form) {
+  double own = estimateOwn(op, chip, options, form);
+  std::optional<double> dense = estimateDense(op, chip, options, form);
+  return dense ? std::min(own, *dense) : own;
+}
+
+double mlir::nm::estimateWidened(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 const SelectionOptions &options,
+                                 bool isKMajor) {
+  if (isa_and_present<CublasScheduleAttr>(options.given))
+    return kRefusedMicroseconds;
+  GpuProduct product = getGpuProduct(op);
+  product.type = ::nm::ElementType::F16;
+  product.isKMajor = isKMajor;
+  product.strideOfA = getPaddedStride(op, isKMajor, /*bits=*/16);
+  // Its epilogue takes sums of f32, of which it makes what C has.
+  bool roundsToF16 = op.hasEpilogue() &&
+                     getFirstRounding(op) == Float16Type::get(op.getContext());
+  product.outputType =
+      roundsToF16 ? ::nm::ElementType::F16 : ::nm::ElementType::F32;
+  ::nm::Result<ScheduleChoice> own = chooseOwn(op, product, chip, options);
+  double best = own ? own->microseconds : kRefusedMicroseconds;
+  // Dense products of 8 bits are faster, where there are any.
+  double dense = ::nm::estimateCublas(product, chip);
+  if (options.denseFallback && !options.given && dense >= 0 &&
+      op.getNumBatchDims() <= 1 &&
+      !estimateDense(op, chip, options, ActivationForm::AsIs))
+    best = std::min(best, dense);
+  return best;
+}
+
 double mlir::nm::estimateWithForm(SparseProductOpInterface op,
                                   const ::nm::GpuChip &chip,
                                   const SelectionOptions &options,
                                   ActivationForm form) {
   if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
     return 0;
-  double own = estimateOwn(op, chip, options, form);
-  std::optional<double> dense = estimateDense(op, chip, options, form);
-  return dense ? std::min(own, *dense) : own;
+  double asTyped = estimateAsTyped(op, chip, options, form);
+  if (!isOfBytes(op) || !isWidenedExact(op))
+    return asTyped;
+  std::optional<WidenedProduct> widened =
+      findWidenedProduct(op, chip, options, form);
+  return widened && isWidened(*widened, options, asTyped) ? widened->total()
+                                                          : asTyped;
 }

@@ -18,6 +18,9 @@ std::optional<std::string> whyUnknown(SparseProductOpInterface op);
 /// or a copy of it whose rows nm-pad-rows lays out.
 enum class ActivationForm { AsIs, Transposed, Copied };
 
+/// Whether A is k-major once it has `form`.
+bool isKMajorIn(SparseProductOpInterface op, ActivationForm form);
+
 /// Why cuBLAS has no product like `op` with A in another form, if so.
 /// `estimate` is that of estimateCublas; on demand, cuBLAS is asked at run
 /// time.
@@ -54,9 +57,24 @@ struct SelectionOptions {
 /// Whether a copy of A would have other rows than A has, or may have.
 bool canBeCopied(SparseProductOpInterface op);
 
-/// The microseconds that selection would estimate for `op` with another A: vast
-/// where no strategy takes it, or the one that is given does not, and 0 where
-/// no model says anything.
+/// The estimate of a product that no strategy takes: finite, so that of others
+/// beside it still counts.
+inline constexpr double kRefusedMicroseconds = 1e9;
+
+/// The microseconds that selection would estimate for `op`, with another A and
+/// its own element types: at least kRefusedMicroseconds where no strategy takes
+/// it, or the one that is given does not.
+double estimateAsTyped(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                       const SelectionOptions &options, ActivationForm form);
+
+/// The same of the product of f16 that `op`, one of 8 bits, becomes where its
+/// operands are widened before, to an A of that layout.
+double estimateWidened(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                       const SelectionOptions &options, bool isKMajor);
+
+/// The microseconds that selection would estimate for `op` with another A,
+/// which may be widened: vast where no strategy takes it, or the one that is
+/// given does not, and 0 where no model says anything.
 double estimateWithForm(SparseProductOpInterface op, const ::nm::GpuChip &chip,
                         const SelectionOptions &options, ActivationForm form);
 

@@ -47,6 +47,16 @@ double mlir::nm::estimateCopy(RankedTensorType type,
          2 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
 }
 
+double mlir::nm::estimateWidening(RankedTensorType type, bool isTurned,
+                                  const ::nm::GpuChip &chip) {
+  // One byte is read of each element, and two are written.
+  double straight =
+      kLaunchMicroseconds +
+      3 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
+  return isTurned ? straight + kFusedShare * estimateTransposition(type, chip)
+                  : straight;
+}
+
 bool mlir::nm::isMadeInAnyLayout(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))

@@ -43,6 +43,11 @@ bool isMadeInAnyLayout(Value value);
 /// The microseconds of a transposition of `type`.
 double estimateTransposition(RankedTensorType type, const ::nm::GpuChip &chip);
 
+/// The microseconds of making an f16 of each element of `type`, which has 8
+/// bits, and of a transposition on the way where `isTurned`.
+double estimateWidening(RankedTensorType type, bool isTurned,
+                        const ::nm::GpuChip &chip);
+
 /// The microseconds of a copy of `type` to rows that are padded.
 double estimateCopy(RankedTensorType type, const ::nm::GpuChip &chip);
 

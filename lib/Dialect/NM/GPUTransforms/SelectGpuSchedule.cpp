@@ -5,6 +5,7 @@
 #include "GpuProductCost.h"
 #include "GpuStrategy.h"
 #include "SplitK.h"
+#include "WidenOperands.h"
 #include "WiderUnits.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
@@ -45,9 +46,9 @@ namespace {
 /// Gives products their schedules, by the options of nm-select-gpu-schedule.
 class GpuScheduleSelection {
 public:
-  GpuScheduleSelection(MLIRContext *context,
+  GpuScheduleSelection(RewriterBase &rewriter,
                        const NMSelectGpuScheduleOptions &options)
-      : context(context), options(options) {}
+      : rewriter(rewriter), context(rewriter.getContext()), options(options) {}
 
   /// Parses the option `schedule`. Errors are at `where`.
   LogicalResult readOptions(Operation *where);
@@ -60,6 +61,10 @@ private:
   LogicalResult takeGiven(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult select(SparseProductOpInterface op, const GpuChip &gpu);
+  /// Makes `op` a product of f16 where operands of 8 bits are slower. Returns
+  /// what the record says of it; nothing where there is nothing to say.
+  std::string widen(SparseProductOpInterface &op, const GpuChip &gpu,
+                    ProductRecord &record);
   /// The same for quantized weights: strategy mma_sp converts them in
   /// registers, and what it does not take is dequantized before the product.
   LogicalResult selectQuantized(SparseProductOpInterface op,
@@ -77,6 +82,7 @@ private:
   std::string chooseDense(SparseProductOpInterface op, const GpuChip &gpu,
                           ::nm::Result<ScheduleChoice> &chosen);
 
+  RewriterBase &rewriter;
   MLIRContext *context;
   const NMSelectGpuScheduleOptions &options;
   /// What the option `schedule` says.
@@ -129,7 +135,9 @@ static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
   double dense = ::nm::estimateCublas(getGpuProduct(op), gpu);
   if (dense < 0)
     return;
-  record.denseEstimate = dense;
+  // That of operands before they were widened stays.
+  if (!record.denseEstimate)
+    record.denseEstimate = dense;
   if (ShapedType::isDynamic(op.getStaticM()))
     record.typicalM = GpuProduct::kTypicalRows;
 }
@@ -342,9 +350,45 @@ LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                    << " bits are dequantized before the product, at each "
                       "call: "
                    << obstacle;
-  IRRewriter rewriter(op->getContext());
   dequantizeWeights(rewriter, op);
   return select(op, gpu);
+}
+
+std::string GpuScheduleSelection::widen(SparseProductOpInterface &op,
+                                        const GpuChip &gpu,
+                                        ProductRecord &record) {
+  if (!isOfBytes(op))
+    return "";
+  SelectionOptions selection{given, options.denseFallback};
+  std::optional<WidenedProduct> widened =
+      findWidenedProduct(op, gpu, selection);
+  if (!widened)
+    return "";
+  double asTyped = estimateAsTyped(op, gpu, selection, ActivationForm::AsIs);
+  if (!isWidened(*widened, selection, asTyped))
+    return "";
+  std::string type = debugString(op.getAType().getElementType());
+  if (!isWidenedExact(op))
+    return "as f16 it is estimated to take " + describeTime(widened->total()) +
+           ", but sums of " + type + " would not be exact: it has " +
+           std::to_string(op.getPattern().condensedRows(op.getStaticK())) +
+           " kept rows of k, and may have " + std::to_string(kMostExactRows);
+  std::string reason = "operands of " + type +
+                       " are widened to f16, which has all of their values: "
+                       "estimated " +
+                       describeTime(widened->widening) +
+                       " before the product, and " +
+                       describeTime(widened->product) + " for it, ";
+  if (given)
+    reason +=
+        "as strategy " + given.getStrategyName().str() + " has none of " + type;
+  else if (asTyped < kRefusedMicroseconds)
+    reason += "beside " + describeTime(asTyped) + " of " + type;
+  else
+    reason += "for no strategy has one of " + type;
+  addDenseEstimate(op, gpu, record);
+  op = widenOperands(rewriter, op, *widened);
+  return reason;
 }
 
 LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
@@ -361,16 +405,17 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   }
   if (op.getScales())
     return selectQuantized(op, gpu);
+  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+  // Of the weights as they come, which dense ones may replace.
+  ProductRecord record =
+      makeRecord(op, gpu, source, "dense was not considered");
+  std::string widening = widen(op, gpu, record);
   // A dense matrix that comes with each call is best left as it is.
   bool wasDense = isDense(op);
   bool packs = !wasDense || areWeightsLoaded(op);
   if (!packs && op.hasPureTensorSemantics() &&
       op.getValuesType().hasStaticShape())
     narrowDenseUnits(op, kDenseColumns);
-  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
-  // Of the weights as they come, which dense ones may replace.
-  ProductRecord record =
-      makeRecord(op, gpu, source, "dense was not considered");
   bool onlyCublas = isa_and_present<CublasScheduleAttr>(given);
   ::nm::Result<ScheduleChoice> chosen = ::nm::Error{};
   if (!onlyCublas) {
@@ -391,6 +436,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   bool isWider = wider && chosen->schedule == wider->choice.schedule;
   if (isWider)
     record.reason += "; " + takeWiderUnits(op, *wider, narrower);
+  if (!widening.empty())
+    record.reason += "; " + widening;
   if (!chosen && given)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {
@@ -450,10 +497,10 @@ LogicalResult GpuScheduleSelection::setSchedule(SparseProductOpInterface op,
 }
 
 LogicalResult
-mlir::nm::selectGpuSchedule(SparseProductOpInterface op,
+mlir::nm::selectGpuSchedule(RewriterBase &rewriter, SparseProductOpInterface op,
                             const NMSelectGpuScheduleOptions &options) {
   FailureOr<GpuChip> gpu = getChip(op);
-  GpuScheduleSelection selection(op->getContext(), options);
+  GpuScheduleSelection selection(rewriter, options);
   return success(succeeded(gpu) && succeeded(selection.readOptions(op)) &&
                  succeeded(selection.run(op, *gpu)));
 }
@@ -470,7 +517,8 @@ struct NMSelectGpuSchedule
   void runOnOperation() override {
     FailureOr<GpuChip> gpu = getChip(getOperation());
     NMSelectGpuScheduleOptions options{schedule, denseFallback};
-    GpuScheduleSelection selection(&getContext(), options);
+    IRRewriter rewriter(&getContext());
+    GpuScheduleSelection selection(rewriter, options);
     if (failed(gpu) || failed(selection.readOptions(getOperation())))
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](SparseProductOpInterface op) {

@@ -244,14 +244,45 @@ mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
   return bare;
 }
 
-Type mlir::nm::getRoundedSumType(SparseProductOpInterface op) {
+Value mlir::nm::emitSumWithC(OpBuilder &builder, Location loc,
+                             SparseProductOpInterface op, Value sum,
+                             function_ref<Value()> takeC) {
+  Type accumulator = sum.getType(), element = op.getCType().getElementType();
+  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
+  Attribute constant;
+  bool isConstant = fill && matchPattern(fill.value(), m_Constant(&constant)) &&
+                    fill.value().getType() == element;
+  bool isZero = isConstant && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
+                               matchPattern(fill.value(), m_Zero()));
+  if (!isZero) {
+    Value before =
+        isConstant
+            ? arith::ConstantOp::create(builder, loc, cast<TypedAttr>(constant))
+            : takeC();
+    if (element != accumulator)
+      before = arith::ExtFOp::create(builder, loc, accumulator, before);
+    sum = isa<FloatType>(accumulator)
+              ? arith::AddFOp::create(builder, loc, before, sum).getResult()
+              : arith::AddIOp::create(builder, loc, before, sum).getResult();
+  }
+  if (element != accumulator)
+    sum = arith::TruncFOp::create(builder, loc, element, sum);
+  return sum;
+}
+
+Type mlir::nm::getFirstRounding(SparseProductOpInterface op) {
   Type rounded;
   for (Operation *user : op.getEpilogue().getArgument(0).getUsers()) {
     auto trunc = dyn_cast<arith::TruncFOp>(user);
     if (!trunc || (rounded && trunc.getType() != rounded))
-      return op.getAccumulatorType();
+      return {};
     rounded = trunc.getType();
   }
+  return rounded;
+}
+
+Type mlir::nm::getRoundedSumType(SparseProductOpInterface op) {
+  Type rounded = getFirstRounding(op);
   return rounded == op.getAType().getElementType() ? rounded
                                                    : op.getAccumulatorType();
 }

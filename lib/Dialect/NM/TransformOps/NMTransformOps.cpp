@@ -191,7 +191,8 @@ static bool isForChip(Operation *op) {
 }
 
 /// Selects for a GPU where the module has a chip.
-static LogicalResult selectByOptions(TransformSelectScheduleOp transform,
+static LogicalResult selectByOptions(RewriterBase &rewriter,
+                                     TransformSelectScheduleOp transform,
                                      SparseProductOpInterface op) {
   std::string schedule;
   if (ScheduleAttrInterface given = transform.getScheduleAttr())
@@ -200,7 +201,7 @@ static LogicalResult selectByOptions(TransformSelectScheduleOp transform,
     NMSelectGpuScheduleOptions options;
     options.schedule = schedule;
     options.denseFallback = transform.getDenseFallback();
-    return selectGpuSchedule(op, options);
+    return selectGpuSchedule(rewriter, op, options);
   }
   NMSelectScheduleOptions options;
   options.schedule = schedule;
@@ -215,7 +216,9 @@ TransformSelectScheduleOp::apply(TransformRewriter &rewriter,
                                  TransformResults &, TransformState &state) {
   return runOnPayload<SparseProductOpInterface>(
       *this, rewriter, state, kProducts,
-      [&](SparseProductOpInterface op) { return selectByOptions(*this, op); },
+      [&](SparseProductOpInterface op) {
+        return selectByOptions(rewriter, *this, op);
+      },
       [](StageListener &, Operation *, Operation *) {});
 }
 

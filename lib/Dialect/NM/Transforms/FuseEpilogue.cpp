@@ -105,7 +105,6 @@ private:
   Value addOperand(Value value, AffineMap map);
   AffineMap getMapFromLoops(AffineMap map);
   Value emitSum();
-  Value emitSumWithC(Value sum);
   Value emitConsumer(Value sum);
   SparseProductOpInterface createProduct(Value yielded);
 
@@ -151,36 +150,6 @@ AffineMap FusedProduct::getMapFromLoops(AffineMap map) {
   return map.replaceDimsAndSymbols(dims, {}, loops, /*numResultSyms=*/0);
 }
 
-/// C plus the sum, as a product without an epilogue makes it: rounded once.
-Value FusedProduct::emitSumWithC(Value sum) {
-  Type accumulator = sum.getType(), element = op.getCType().getElementType();
-  auto fill = op.getC().getDefiningOp<linalg::FillOp>();
-  Attribute constant;
-  bool isConstant = fill && matchPattern(fill.value(), m_Constant(&constant)) &&
-                    fill.value().getType() == element;
-  bool isZero = isConstant && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
-                               matchPattern(fill.value(), m_Zero()));
-  if (!isZero) {
-    Value before;
-    if (isConstant) {
-      before =
-          arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(constant));
-    } else {
-      AffineMap map =
-          consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
-      before = addOperand(op.getC(), getMapFromLoops(map));
-    }
-    if (element != accumulator)
-      before = arith::ExtFOp::create(rewriter, loc, accumulator, before);
-    sum = isa<FloatType>(accumulator)
-              ? arith::AddFOp::create(rewriter, loc, before, sum).getResult()
-              : arith::AddIOp::create(rewriter, loc, before, sum).getResult();
-  }
-  if (element != accumulator)
-    sum = arith::TruncFOp::create(rewriter, loc, element, sum);
-  return sum;
-}
-
 /// The element that `op` gives.
 Value FusedProduct::emitSum() {
   Block &body = region.emplaceBlock();
@@ -188,7 +157,11 @@ Value FusedProduct::emitSum() {
   SmallVector<Value> arguments = {
       body.addArgument(op.getAccumulatorType(), loc)};
   if (!op.hasEpilogue())
-    return emitSumWithC(arguments.front());
+    return emitSumWithC(rewriter, loc, op, arguments.front(), [&] {
+      AffineMap map =
+          consumer.getMatchingIndexingMap(consumer.getDpsInitOperand(0));
+      return addOperand(op.getC(), getMapFromLoops(map));
+    });
   for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
     arguments.push_back(addOperand(operand, getEpilogueMap(op, i)));
   return inlineElementwise(rewriter, loc, op.getEpilogue(), arguments);

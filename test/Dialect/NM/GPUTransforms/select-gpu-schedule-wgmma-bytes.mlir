@@ -4,8 +4,8 @@
 // of f8 have totals.
 // CHECK: remark: nm.spmm <8:32, block = 64x64> {{.*}} i8: strategy wgmma
 // CHECK: remark: nm.spmm <8:32, block = 64x64> {{.*}} f8E4M3FN: strategy wgmma
-// Units of eight rows are not.
-// CHECK: remark: nm.spmm <8:32, block = 8x64> {{.*}} f8E4M3FN: strategy cublas
+// Units of eight rows are widened.
+// CHECK: remark: nm.spmm <8:32, block = 8x64> {{.*}} f16: strategy wgmma {{.*}}; operands of f8E4M3FN are widened to f16
 // CHECK-LABEL: func.func @integers
 // CHECK: schedule #nm.wgmma<block = [512, 64, 128], {{.*}}producers = 4
 // CHECK-NOT: totals

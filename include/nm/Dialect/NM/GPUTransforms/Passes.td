@@ -119,6 +119,16 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     element of C, and a warning says why; where `schedule` is of a strategy that
     cannot take it, that is an error.
 
+    A product of i8, f8E4M3FN or f8E5M2 may become one of f16, which has all of
+    their values: the tensor cores transpose no bytes, so that vector-wise weights
+    have no fast product of 8 bits. Of its weights, which have to be constant or
+    loaded, a linalg.generic makes f16, and of A another, which transposes it on
+    the way where the product wants that. Sums of i8 become i32 in the epilogue;
+    they are exact up to 1024 kept rows of k, beyond which the product stays one
+    of i8. That is done where both are estimated to take less than the fastest
+    product of 8 bits, dense ones among them, or where `schedule` is of a strategy
+    that has no such product.
+
     Where cuBLAS is estimated to be faster with dense weights, these take the
     sparse ones' place and the strategy is `cublas`, with the tiles of our own
     product for machines without the library. The remark says so, and why.
@@ -145,6 +155,7 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
            "faster, or has the only product of these types">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::nm::NMDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -25,8 +25,10 @@ LogicalResult propagateLayouts(ModuleOp module,
                                const NMPropagateLayoutsOptions &options);
 
 /// Gives `op` a schedule for the chip of the module that it is in, and a record
-/// of the choice, or checks the schedule that it has.
-LogicalResult selectGpuSchedule(SparseProductOpInterface op,
+/// of the choice, or checks the schedule that it has. Replaces `op` where its
+/// operands are widened.
+LogicalResult selectGpuSchedule(RewriterBase &rewriter,
+                                SparseProductOpInterface op,
                                 const NMSelectGpuScheduleOptions &options);
 
 /// Replaces `op`, on tensors, by an scf.forall over output tiles mapped to

@@ -52,8 +52,17 @@ Value createZeroSums(OpBuilder &builder, SparseProductOpInterface op,
 Value applyEpilogue(OpBuilder &builder, SparseProductOpInterface op,
                     Value sums);
 
+/// What `op`, which has no epilogue, stores for `sum`: C plus the sum, rounded
+/// once. `takeC` gives C's element, unless C is filled with a constant.
+Value emitSumWithC(OpBuilder &builder, Location loc,
+                   SparseProductOpInterface op, Value sum,
+                   function_ref<Value()> takeC);
+
 /// The type that an epilogue rounds each sum to before it does anything else;
-/// the accumulator's where it does not.
+/// null where it does not.
+Type getFirstRounding(SparseProductOpInterface op);
+
+/// The same where it is A's, else the accumulator's.
 Type getRoundedSumType(SparseProductOpInterface op);
 
 /// Replaces `op`, on tensors and with an epilogue, by a product that adds to
