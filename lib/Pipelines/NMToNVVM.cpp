@@ -79,7 +79,7 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   // Needs the schedules; before tiling, so that a weight is packed whole.
   pm.addPass(createNMPackWeights());
   // Of few ops, for each becomes a kernel.
-  buildElementwiseFusion(pm);
+  buildElementwiseFusionOfScheduled(pm);
   // On tensors, where a fill of the output can still be moved into its tiles.
   pm.addNestedPass<func::FuncOp>(createNMTileToGpuBlocks());
   pm.addPass(createCanonicalizerPass());

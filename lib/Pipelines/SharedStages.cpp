@@ -46,13 +46,24 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   pm.addPass(createCanonicalizerPass());
 }
 
-void mlir::nm::buildElementwiseFusion(OpPassManager &pm) {
+/// Whole ops to those that can be fused.
+static void buildElementwiseOps(OpPassManager &pm) {
   // Makes ops that can be cut and fused, as those of the next passes.
   pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
   // Arithmetic on whole tensors is linalg like the rest...
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+}
+
+void mlir::nm::buildElementwiseFusion(OpPassManager &pm) {
+  buildElementwiseOps(pm);
   // ...so that it can be fused.
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+}
+
+void mlir::nm::buildElementwiseFusionOfScheduled(OpPassManager &pm) {
+  buildElementwiseOps(pm);
+  // With rows of A as schedules were chosen for.
+  pm.addNestedPass<func::FuncOp>(createNMFuseElementwise());
 }
 
 void mlir::nm::buildBufferization(OpPassManager &pm) {

@@ -27,6 +27,27 @@ def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def NMFuseElementwise : Pass<"nm-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "elementwise ops to one, and reshapes past them";
+  let description = [{
+    Does what upstream's `linalg-fuse-elementwise-ops` does, but leaves a reshape
+    in front of an op that makes the A of a product, as one that widens it: behind
+    the op, memory of the reshaped rows could not be padded, which
+    `nm-select-gpu-schedule` counts on.
+
+    ```mlir
+    %x = tensor.collapse_shape %a [[0, 1], [2]] : tensor<3x145x64xi8> into tensor<435x64xi8>
+    %w = linalg.generic {...} ins(%x : tensor<435x64xi8>) outs(%e : tensor<64x435xf16>)
+    %r = nm.spmm <8:32, block = 1x64> transpose_a ins(%w, ...)
+    ```
+    stays as it is, with %w in rows of 448.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMOrderLoops : Pass<"nm-order-loops"> {
   let summary = "loops of linalg reductions that walk memory in order";
   let description = [{

@@ -138,6 +138,11 @@ static LogicalResult convertGeneric(RewriterBase &rewriter,
   if (op.getNumParallelLoops() == 0)
     return launchOnce(rewriter, op);
   rewriter.setInsertionPoint(op);
+  if (mlir::nm::hasRowCopies(op)) {
+    mlir::nm::launchRowCopies(rewriter, op);
+    rewriter.eraseOp(op);
+    return success();
+  }
   FailureOr<linalg::GenericOp> ordered =
       linalg::interchangeGenericOp(rewriter, op, getOrder(op));
   if (failed(ordered))

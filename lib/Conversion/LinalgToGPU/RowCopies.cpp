@@ -4,7 +4,8 @@
 // both sides are aligned, so that a warp moves whole sectors of memory even
 // where rows start anywhere and accesses are of single elements. A thread has
 // an access in each of four or eight rows, and reads all of them before it
-// writes.
+// writes. What converts elements is done between both, on as many of them as
+// the wider ones are in an access.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #include "../NMToGPU/ThreadEmitter.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/IR/Epilogue.h"
 #include "nm/Support/Warp.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -51,6 +53,35 @@ bool mlir::nm::hasRowCopies(memref::CopyOp copy) {
   int64_t columns = source.getShape().back();
   return hasType &&
          (ShapedType::isDynamic(columns) || columns >= kLeastColumns);
+}
+
+/// Whether rows of `memref` are of elements that are whole bytes, and long
+/// enough.
+static bool hasRowsToConvert(Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  if (!hasContiguousRows(type) || type.getRank() < 2 ||
+      !type.getElementType().isIntOrFloat())
+    return false;
+  int64_t columns = type.getShape().back();
+  return llvm::is_contained({8u, 16u, 32u}, type.getElementTypeBitWidth()) &&
+         (ShapedType::isDynamic(columns) || columns >= kLeastColumns);
+}
+
+bool mlir::nm::hasRowCopies(linalg::GenericOp conversion) {
+  if (!conversion.hasPureBufferSemantics() ||
+      conversion.getNumDpsInputs() != 1 || conversion.getNumDpsInits() != 1)
+    return false;
+  Value source = conversion.getInputs()[0], target = conversion.getOutputs()[0];
+  return hasRowsToConvert(source) && hasRowsToConvert(target) &&
+         typeOf(source).getElementTypeBitWidth() !=
+             typeOf(target).getElementTypeBitWidth() &&
+         !conversion.payloadUsesValueFromOperand(
+             conversion.getDpsInitOperand(0)) &&
+         conversion.getNumParallelLoops() == conversion.getNumLoops() &&
+         llvm::all_of(conversion.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }) &&
+         llvm::all_of(conversion.getBody()->without_terminator(),
+                      [](Operation &inner) { return isEpilogueOp(&inner); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,12 +124,27 @@ static void restrict(OpBuilder &builder, Location loc, Value memref,
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// What is copied.
+struct Rows {
+  Location loc;
+  Value source, target;
+  /// What makes an element of the target of one of the source; null where they
+  /// are the same.
+  Block *conversion = nullptr;
+
+  /// Of an element, the wider one.
+  int64_t bits() const {
+    return std::max(typeOf(source).getElementTypeBitWidth(),
+                    typeOf(target).getElementTypeBitWidth());
+  }
+};
+
 class RowCopies {
 public:
-  RowCopies(OpBuilder &builder, memref::CopyOp copy, int64_t width)
-      : builder(builder), loc(copy.getLoc()), e{builder, loc},
-        source(copy.getSource()), target(copy.getTarget()),
-        type(typeOf(source)), width(width),
+  RowCopies(OpBuilder &builder, const Rows &rows, int64_t width)
+      : builder(builder), loc(rows.loc), e{builder, loc}, source(rows.source),
+        target(rows.target), conversion(rows.conversion), type(typeOf(source)),
+        width(width),
         accesses(width * type.getElementTypeBitWidth() <= 32 ? kNarrowAccesses
                                                              : kWideAccesses) {}
 
@@ -119,6 +165,7 @@ private:
   Location loc;
   ThreadEmitter e;
   Value source, target;
+  Block *conversion;
   MemRefType type;
   int64_t width, accesses;
   SmallVector<Value> sizes, tiles;
@@ -214,25 +261,28 @@ Value RowCopies::read(ArrayRef<Value> at) {
 }
 
 void RowCopies::write(Value elements, ArrayRef<Value> at) {
+  // The op's output, its second argument, is not used.
+  if (conversion)
+    elements = inlineElementwise(builder, loc, *conversion,
+                                 SmallVector<Value>(2, elements));
   if (width == 1) {
     memref::StoreOp::create(builder, loc, elements, target, at);
     return;
   }
-  int64_t bytes = width * type.getElementTypeBitWidth() / 8;
+  int64_t bytes = width * typeOf(target).getElementTypeBitWidth() / 8;
   vector::StoreOp::create(builder, loc, elements, target, at,
                           /*nontemporal=*/false, llvm::MaybeAlign(bytes));
 }
 
-void mlir::nm::launchRowCopies(OpBuilder &builder, memref::CopyOp copy) {
+static void launch(OpBuilder &builder, const Rows &rows) {
   OpBuilder::InsertionGuard guard(builder);
-  Location loc = copy.getLoc();
+  Location loc = rows.loc;
   ThreadEmitter e{builder, loc};
-  int64_t bits = typeOf(copy.getSource()).getElementTypeBitWidth();
-  RowWidth width{kMaxAccessBytes * 8 / bits, {}};
-  for (Value memref : {copy.getSource(), copy.getTarget()})
+  RowWidth width{kMaxAccessBytes * 8 / rows.bits(), {}};
+  for (Value memref : {rows.source, rows.target})
     restrict(builder, loc, memref, width);
   if (width.unknown.empty() || width.elements == 1)
-    return RowCopies(builder, copy, width.elements).launch();
+    return RowCopies(builder, rows, width.elements).launch();
   Value rest = e.index(0);
   for (Value value : width.unknown)
     rest = e.either(rest, e.rem(value, width.elements));
@@ -241,7 +291,17 @@ void mlir::nm::launchRowCopies(OpBuilder &builder, memref::CopyOp copy) {
   auto branch =
       scf::IfOp::create(builder, loc, isWide, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
-  RowCopies(builder, copy, width.elements).launch();
+  RowCopies(builder, rows, width.elements).launch();
   builder.setInsertionPointToStart(branch.elseBlock());
-  RowCopies(builder, copy, 1).launch();
+  RowCopies(builder, rows, 1).launch();
+}
+
+void mlir::nm::launchRowCopies(OpBuilder &builder, memref::CopyOp copy) {
+  launch(builder, {copy.getLoc(), copy.getSource(), copy.getTarget()});
+}
+
+void mlir::nm::launchRowCopies(OpBuilder &builder,
+                               linalg::GenericOp conversion) {
+  launch(builder, {conversion.getLoc(), conversion.getInputs()[0],
+                   conversion.getOutputs()[0], conversion.getBody()});
 }

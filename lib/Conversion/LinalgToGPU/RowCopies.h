@@ -3,6 +3,7 @@
 #ifndef NM_LIB_CONVERSION_LINALGTOGPU_ROWCOPIES_H
 #define NM_LIB_CONVERSION_LINALGTOGPU_ROWCOPIES_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mlir::nm {
@@ -11,8 +12,14 @@ namespace mlir::nm {
 /// rows, which are long enough for a warp.
 bool hasRowCopies(memref::CopyOp copy);
 
-/// A launch that copies what `copy` does. `builder` is where it is.
+/// The same of an op that makes elements of another width of those of one
+/// matrix, each in its place.
+bool hasRowCopies(linalg::GenericOp conversion);
+
+/// A launch that copies what `copy` does, or converts what `conversion` does.
+/// `builder` is where it is.
 void launchRowCopies(OpBuilder &builder, memref::CopyOp copy);
+void launchRowCopies(OpBuilder &builder, linalg::GenericOp conversion);
 
 } // namespace mlir::nm
 

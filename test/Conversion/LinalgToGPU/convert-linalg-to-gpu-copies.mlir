@@ -24,6 +24,24 @@ func.func @by_words(%a: memref<33x100xf16>, %b: memref<33x100xf16, strided<[128,
   return
 }
 
+// What converts elements is done to as many as 16 bytes have of the wider ones.
+// CHECK-LABEL: func @conversion
+// CHECK-SAME: %[[A:.*]]: memref<64x512xf8E5M2>, %[[B:.*]]: memref<64x512xf16>
+// CHECK: gpu.launch {{.*}} threads(%{{.*}}) in ({{.*}} = %c256
+// CHECK-COUNT-4: vector.load %[[A]][{{.*}}] {alignment = 8 : i64} : memref<64x512xf8E5M2>, vector<8xf8E5M2>
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : vector<8xf8E5M2> to vector<8xf16>
+// CHECK: vector.store %[[WIDE]], %[[B]][{{.*}}] {alignment = 16 : i64} : memref<64x512xf16>, vector<8xf16>
+// CHECK-COUNT-3: vector.store
+// CHECK-NOT: linalg.generic
+func.func @conversion(%a: memref<64x512xf8E5M2>, %b: memref<64x512xf16>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x512xf8E5M2>) outs(%b : memref<64x512xf16>) {
+  ^bb0(%x: f8E5M2, %o: f16):
+    %y = arith.extf %x : f8E5M2 to f16
+    linalg.yield %y : f16
+  }
+  return
+}
+
 // Rows of 77 elements start anywhere; eight elements of a thread are under way.
 // CHECK-LABEL: func @by_elements
 // CHECK-COUNT-8: memref.load {{.*}} : memref<64x77xf16>

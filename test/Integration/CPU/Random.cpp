@@ -48,16 +48,16 @@ double Random::scale(ElementType type) {
 
 std::vector<std::pair<int64_t, double>> Random::nonFinite(ElementType type,
                                                           int64_t count) {
-  bool hasInfinity = isFloat(type) && type != ElementType::F8E4M3;
-  if (!hasInfinity || count == 0 || chance(0.7))
+  if (!isFloat(type) || count == 0 || chance(0.7))
     return {};
+  bool hasInfinity = type != ElementType::F8E4M3;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double values[] = {kInfinity, -kInfinity,
                            std::numeric_limits<double>::quiet_NaN()};
   std::vector<std::pair<int64_t, double>> elements;
   for (int64_t left = integer(1, 3); left > 0; --left) {
     int64_t element = integer(0, count - 1);
-    elements.emplace_back(element, values[integer(0, 2)]);
+    elements.emplace_back(element, values[hasInfinity ? integer(0, 2) : 2]);
   }
   return elements;
 }

@@ -14,7 +14,8 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu", "::mlir::func::FuncOp"> {
     memory side by side; a thread walks the reductions. A copy between memrefs
     with contiguous rows of 16 elements or more has accesses of up to 16 bytes, as
     wide as the rows of both are aligned, which is tested at run time where it is
-    not known. Any other op that
+    not known; and so has an elementwise op that makes elements of another width
+    of those of one such memref. Any other op that
     touches memory would run on the host, on memory of the device, and is an
     error. Functions with `nm.host`, which pack weights when they are loaded,
     are left.

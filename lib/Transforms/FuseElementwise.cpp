@@ -1,0 +1,65 @@
+//===- FuseElementwise.cpp - Elementwise ops between products -------------===//
+
+#include "nm/Transforms/Passes.h"
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_NMFUSEELEMENTWISE
+#include "nm/Transforms/Passes.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+
+/// Whether `op` makes the A of a product.
+static bool makesA(Operation *op) {
+  return isa<linalg::LinalgOp>(op) &&
+         llvm::any_of(op->getUsers(), [&](Operation *user) {
+           auto product = dyn_cast<mlir::nm::SpMMOp>(user);
+           return product && product.getA().getDefiningOp() == op;
+         });
+}
+
+/// Whether the op that takes `operand` may be fused to the one that makes it.
+static bool isFused(OpOperand *operand) {
+  Operation *producer = operand->get().getDefiningOp();
+  if (!producer || !producer->hasOneUse())
+    return false;
+  bool isReshape =
+      isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(producer);
+  return !isReshape || !makesA(operand->getOwner());
+}
+
+namespace {
+/// Has the patterns of upstream's pass of that purpose, whose rule has no
+/// option.
+struct NMFuseElementwise
+    : mlir::nm::impl::NMFuseElementwiseBase<NMFuseElementwise> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    linalg::populateElementwiseOpsFusionPatterns(patterns, isFused);
+    linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, isFused);
+    tensor::populateBubbleUpExpandShapePatterns(patterns);
+    affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);
+    linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
+    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+    context->getLoadedDialect<linalg::LinalgDialect>()
+        ->getCanonicalizationPatterns(patterns);
+    linalg::populateConstantFoldLinalgOperations(patterns, isFused);
+    // It ends by itself; where it does not, what there is stays right.
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns),
+                                GreedyRewriteConfig().setUseTopDownTraversal());
+  }
+};
+} // namespace
