@@ -91,6 +91,8 @@ def test_numbers_are_rounded_to_nearest_even(conversions, rng):
 @pytest.mark.parametrize("schedule, pattern, m, k, n", [
     ("wgmma<copy_a = direct>", "2:4, block = 16x64", 37, 400, 100),
     ("wgmma<copy_a = tensor>", "3:8, block = 64x64", 130, 1040, 100),
+    # Widened to f16, in registers and by way of shared memory.
+    ("wgmma", "8:32, block = 1x64", 70, 208, 128), ("mma_sync", "2:5, block = 1x8", 33, 101, 40),
     ("wgmma_sp", "2:4", 37, 204, 100), ("wgmma_sp<producers = 4>", "2:4", 130, 512, 100),
     ("gemv", "8:32, block = 1x32", 5, 130, 70), ("gemv", "2:4", 1, 62, 33),
     ("loops", "3:5, block = 4x4", 7, 61, 30)])

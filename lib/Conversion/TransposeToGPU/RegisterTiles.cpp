@@ -133,6 +133,10 @@ private:
   /// type of that.
   Value load(OpOperand &operand, ArrayRef<Value> at);
   Type getReadType(OpOperand &operand) const;
+  /// What is transposed of what was read.
+  Value applyFirst(Value elements, ArrayRef<Value> at) {
+    return op.widens() ? op.apply(builder, elements, at) : elements;
+  }
   /// What is written of the elements that were read.
   Value applyLast(ArrayRef<Value> elements, ArrayRef<Value> at) {
     return op.widens() ? elements.front() : op.apply(builder, elements, at);
@@ -251,6 +255,10 @@ RegisterTile::Chunks RegisterTile::readAll(OpOperand &operand,
       chunks[i].push_back(read(
           operand, move(move(readAt, last, 2 * b), row, number * kReadStep),
           isEdge));
+  // Behind the last load. At an edge, what reads has done it.
+  for (SmallVector<Value> &places : chunks)
+    for (Value &chunk : places)
+      chunk = isEdge ? chunk : applyFirst(chunk, readAt);
   return chunks;
 }
 
@@ -261,18 +269,17 @@ Type RegisterTile::getReadType(OpOperand &operand) const {
 
 Value RegisterTile::readInside(OpOperand &operand, ArrayRef<Value> at) {
   auto type = cast<MemRefType>(operand.get().getType());
-  Value chunk = vector::LoadOp::create(
+  return vector::LoadOp::create(
       builder, op.getLoc(), VectorType::get(kChunk, type.getElementType()),
       operand.get(), op.getIndices(operand, at),
       /*nontemporal=*/false,
       llvm::MaybeAlign(kChunk * type.getElementTypeBitWidth() / 8));
-  return op.widens() ? op.apply(builder, chunk, at) : chunk;
 }
 
 Value RegisterTile::load(OpOperand &operand, ArrayRef<Value> at) {
   Value element = memref::LoadOp::create(builder, op.getLoc(), operand.get(),
                                          op.getIndices(operand, at));
-  return op.widens() ? op.apply(builder, element, at) : element;
+  return applyFirst(element, at);
 }
 
 Value RegisterTile::readOneByOne(OpOperand &operand, ArrayRef<Value> at) {
@@ -296,7 +303,7 @@ Value RegisterTile::read(OpOperand &operand, ArrayRef<Value> at, bool isEdge) {
     return readInside(operand, at);
   Value zeros = e.zero(VectorType::get(kChunk, getReadType(operand)));
   auto whole = [&]() -> SmallVector<Value> {
-    return {readInside(operand, at)};
+    return {applyFirst(readInside(operand, at), at)};
   };
   auto part = [&]() -> SmallVector<Value> {
     return {readOneByOne(operand, at)};

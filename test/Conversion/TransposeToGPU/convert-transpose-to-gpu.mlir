@@ -28,7 +28,7 @@ func.func @registers(%a: memref<1024x4096xf16>, %t: memref<4096x1024xf16>) {
 // CHECK-SAME: %[[A:.*]]: memref<1024x4096xf8E4M3FN>, %[[T:.*]]: memref<4096x1024xf16>
 // CHECK: gpu.launch {{.*}} threads(%{{.*}}) in (%{{.*}} = %c128,
 // CHECK: %[[CHUNK:.*]] = vector.load %[[A]][{{.*}}] {alignment = 8 : i64} : memref<1024x4096xf8E4M3FN>, vector<8xf8E4M3FN>
-// CHECK-NEXT: arith.extf %[[CHUNK]] : vector<8xf8E4M3FN> to vector<8xf16>
+// CHECK: arith.extf %[[CHUNK]] : vector<8xf8E4M3FN> to vector<8xf16>
 // CHECK: movmatrix
 // CHECK-NOT: arith.extf
 // CHECK: vector.store %{{.*}}, %[[T]][{{.*}}] {alignment = 16 : i64} : memref<4096x1024xf16>, vector<8xf16>
