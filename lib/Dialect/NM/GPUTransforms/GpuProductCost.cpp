@@ -357,6 +357,12 @@ double mlir::nm::estimateWithForm(SparseProductOpInterface op,
   double asTyped = estimateAsTyped(op, chip, options, form);
   if (!isOfBytes(op) || !isWidenedExact(op))
     return asTyped;
+  // What is given is of a strategy that has the product with A as it is: no
+  // layout is a reason to widen it then.
+  if (options.given &&
+      estimateAsTyped(op, chip, options, ActivationForm::AsIs) <
+          kRefusedMicroseconds)
+    return asTyped;
   std::optional<WidenedProduct> widened =
       findWidenedProduct(op, chip, options, form);
   return widened && isWidened(*widened, options, asTyped) ? widened->total()
