@@ -73,10 +73,6 @@ static constexpr double kF8Ratio = 1.87;
 static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4;
 static constexpr int64_t kI8FewRows = 64;
 
-static bool hasF8(const GpuChip &chip) {
-  return chip.name != "sm_80" && chip.name != "sm_86";
-}
-
 double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
   double ratio = 1;
   switch (product.type) {
@@ -90,7 +86,7 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
     ratio = kI8Ratio * tensorRatio(chip);
     break;
   case ElementType::F8E4M3:
-    if (!hasF8(chip))
+    if (!chip.multipliesFloat8())
       return -1;
     ratio = kF8Ratio * tensorRatio(chip);
     break;

@@ -8,12 +8,12 @@ using namespace nm;
 
 // From the CUDA programming guide's table of compute capabilities and the data
 // sheets of A100, RTX 3090, RTX 4090, H200, B200 and RTX 5090. movmatrix is in
-// PTX from 7.8 on.
+// PTX from 7.8 on, and mma of 8-bit floats from 8.4 on.
 static constexpr GpuChip kChips[] = {
     {"sm_80", 78, 108, 64, 1.41, 1555, 166912, 167936, false},
     {"sm_86", 78, 82, 128, 1.70, 936, 101376, 102400, false},
-    {"sm_89", 78, 128, 128, 2.52, 1008, 101376, 102400, false},
-    {"sm_90", 80, 132, 128, 1.98, 4800, 232448, 233472, true},
+    {"sm_89", 84, 128, 128, 2.52, 1008, 101376, 102400, false},
+    {"sm_90", 84, 132, 128, 1.98, 4800, 232448, 233472, true},
     {"sm_100", 86, 148, 128, 1.97, 8000, 232448, 233472, true},
     {"sm_120", 87, 170, 128, 2.41, 1792, 101376, 102400, true},
 };
@@ -26,10 +26,10 @@ struct Variant {
 } // namespace
 
 // The PTX versions that, by the PTX ISA's table of .target, first have code
-// with the features of one chip (a) or of its family (f). wgmma.sp is in PTX
-// from 8.2 on.
+// with the features of one chip (a) or of its family (f), and no older than
+// that of the chip.
 static constexpr Variant kVariants[] = {
-    {"sm_90a", 82},  {"sm_100a", 86}, {"sm_100f", 88},
+    {"sm_90a", 84},  {"sm_100a", 86}, {"sm_100f", 88},
     {"sm_120a", 87}, {"sm_120f", 88},
 };
 

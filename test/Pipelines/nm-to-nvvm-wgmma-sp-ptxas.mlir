@@ -14,7 +14,7 @@
 // CHECK-NOT: Potential Performance Loss
 
 // A kernel has a tensor map in its parameters.
-// TENSOR: .version 8.2
+// TENSOR: .version 8.4
 // TENSOR: .entry half_kernel
 // TENSOR: .param .align 64 .b8 half_kernel_param_{{[0-9]+}}[128]
 // TENSOR: setmaxnreg.inc.sync.aligned.u32
@@ -24,7 +24,7 @@
 // TENSOR: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 // TENSOR: .entry few_rows_kernel
 
-// PTX: .version 8.2
+// PTX: .version 8.4
 // PTX: .entry half_kernel
 // PTX: cp.async.cg.shared.global
 // PTX: fence.proxy.async.shared::cta

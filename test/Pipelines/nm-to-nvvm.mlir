@@ -30,7 +30,7 @@
 
 // OPTIONS: gpu.object<#nvvm.target<chip = "sm_80", features = "+ptx78">
 // CHIP: error: expected a chip of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_120, sm_120a, sm_120f, but got 'sm_12'
-// PTX-VERSION: error: expected a PTX version between 82, the oldest for the chip, and 90 other than 79 and 89, which there are not, but got 78
+// PTX-VERSION: error: expected a PTX version between 84, the oldest for the chip, and 90 other than 79 and 89, which there are not, but got 78
 
 #weights = #nm.encoding<16:32, block = 1x32>
 func.func @matmul(%a: tensor<?x4096xf32>, %b: tensor<4096x4096xf32, #weights>) -> tensor<?x4096xf32> {

@@ -35,6 +35,8 @@ struct GpuChip {
   bool startsEarly() const { return isSm90; }
   /// Whether the blocks of a cluster read each other's shared memory.
   bool hasClusters() const { return isSm90; }
+  /// Whether tensor cores take 8-bit floats, as from sm_89 on.
+  bool multipliesFloat8() const { return isSm90 || name == "sm_89"; }
   /// The largest grid that starts early: one block for each multiprocessor,
   /// for more of them would not be spread evenly.
   int64_t earlyBlocks() const { return startsEarly() ? multiprocessors : 0; }
