@@ -198,6 +198,50 @@ TEST(TensorCoreTest, IntegersWrapAroundOrSaturate) {
   }
 }
 
+/// The first sum of a product of e4m3 or e5m2 whose first row of A is `a`,
+/// twos, and whose first column of B is `b`, ones, where A keeps the first two
+/// of each four columns.
+static float multiplyFirst(NmSimElement type, uint8_t a, uint8_t b,
+                           float start = 0) {
+  uint32_t two = encode(type, 2), one = encode(type, 1);
+  Product product(type, 64, /*isSparse=*/true);
+  uint32_t bits;
+  std::memcpy(&bits, &start, sizeof bits);
+  for (NmSimMultiply &lane : product.operands) {
+    for (int r = 0; r < 8; ++r)
+      lane.words[r] = (r < 4 ? two : one) * 0x01010101u;
+    for (int i = 0; i < 4; ++i)
+      lane.words[8 + i] = bits;
+    lane.words[12] = 0x44444444;
+  }
+  // Lane 0 has the first elements of row 0 of A, and of column 0 of B.
+  uint32_t *words = product.operands[0].words;
+  words[0] = (words[0] & ~0xffu) | a;
+  words[4] = (words[4] & ~0xffu) | b;
+  product.run();
+  EXPECT_EQ(product.lanes.fault, nullptr);
+  float sum;
+  std::memcpy(&sum, &product.results[0][0], sizeof sum);
+  return sum;
+}
+
+TEST(TensorCoreTest, SpecialValuesOf8Bits) {
+  constexpr uint8_t kInfinity = 0x7c, kNaN = 0x7f, kMinusOneE5 = 0xbc,
+                    kOneE5 = 0x3c, kOneE4 = 0x38;
+  EXPECT_EQ(multiplyFirst(NM_SIM_E5M2, kOneE5, kOneE5, 0.5f), 63.5f);
+  EXPECT_EQ(multiplyFirst(NM_SIM_E5M2, kInfinity, kOneE5), INFINITY);
+  EXPECT_EQ(multiplyFirst(NM_SIM_E5M2, kOneE5, kInfinity), INFINITY);
+  EXPECT_EQ(multiplyFirst(NM_SIM_E5M2, kMinusOneE5, kInfinity), -INFINITY);
+  EXPECT_TRUE(std::isnan(multiplyFirst(NM_SIM_E5M2, 0, kInfinity)));
+  EXPECT_TRUE(std::isnan(multiplyFirst(NM_SIM_E5M2, kNaN, kOneE5)));
+  EXPECT_TRUE(
+      std::isnan(multiplyFirst(NM_SIM_E5M2, kInfinity, kOneE5, -INFINITY)));
+  // What e5m2 has for infinity is a number of e4m3.
+  EXPECT_EQ(multiplyFirst(NM_SIM_E4M3, kOneE4, kInfinity, 0.5f), 446.5f);
+  EXPECT_TRUE(std::isnan(multiplyFirst(NM_SIM_E4M3, kOneE4, kNaN)));
+  EXPECT_TRUE(std::isnan(multiplyFirst(NM_SIM_E4M3, kNaN, 0)));
+}
+
 TEST(TensorCoreTest, Elements) {
   EXPECT_EQ(decodeElement(NM_SIM_F16, 0x3c00), 1.0);
   EXPECT_EQ(decodeElement(NM_SIM_F16, 0x8001), -std::ldexp(1.0, -24));
