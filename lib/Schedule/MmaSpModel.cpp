@@ -24,9 +24,18 @@ using namespace nm;
 // What chips do
 //===----------------------------------------------------------------------===//
 
+/// Whether the instruction of 8-bit floats is one in name only: ptxas makes two
+/// of f16 of it, for which it converts operands and exchanges metadata between
+/// lanes. An Ada and sm_120 have it.
+static bool convertsToHalves(const GpuProduct &product, const GpuChip &chip) {
+  return isFloat8(product.type) &&
+         (chip.name == "sm_90" || chip.name == "sm_100");
+}
+
 /// Operations of a multiprocessor and clock, zeros that are skipped included:
 /// twice the dense rate of f16 with sums of f32 of the data sheets, and twice
-/// that of 8-bit types.
+/// that of 8-bit types. GeForce chips have sums of f32 at half the rate of
+/// others, those of 8-bit floats too.
 static double operationsPerClock(const GpuProduct &product,
                                  const GpuChip &chip) {
   double ofHalves = 1024;
@@ -34,7 +43,9 @@ static double operationsPerClock(const GpuProduct &product,
     ofHalves = 8192;
   else if (chip.name == "sm_80" || chip.name == "sm_100")
     ofHalves = 4096;
-  return ofHalves * 2 / double(sparseBytes(product));
+  if (sparseBytes(product) == 2 || convertsToHalves(product, chip))
+    return ofHalves;
+  return 2 * ofHalves;
 }
 
 /// The share of that which mma.sp reaches: Hopper has two thirds for the
@@ -64,10 +75,40 @@ static constexpr double kConverted = 1.25;
 /// The rows of k that share a scale of quantized weights: an instruction's at
 /// least, and at most as many as a tile can well have, unless all share one.
 static constexpr int64_t kMinGroup = 32, kMaxGroup = 256;
+/// Clocks of a multiprocessor for what ptxas makes of an instruction that
+/// converts to f16: on a Hopper 12 exchanges between lanes, one a clock, and
+/// some 70 other instructions, four a clock (counted in ptxas 13.0's code).
+static constexpr double kConversionClocks = 29;
+/// Sums of a thread at most, of 8-bit floats, which beside them has those of
+/// instructions under way, and where these convert, their operands in f16:
+/// more of them ptxas 13.0 spills.
+static constexpr int64_t kMostFloat8Sums = 64, kMostConvertedSums = 16;
 /// Rows of A up to which a block has all, in multiples of those of an
 /// instruction, and registers of a thread that such blocks take at least.
 static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
 static constexpr int64_t kLeastStreamRegisters = 40;
+
+/// Of the instructions of a tile [m, n, k].
+static double conversionClocks(const GpuProduct &product, const GpuChip &chip,
+                               const GpuSchedule &tile) {
+  constexpr int64_t kRows = 8, kColumns = 16, kRowsOfK = 64;
+  if (!convertsToHalves(product, chip))
+    return 0;
+  return kConversionClocks *
+         double(tile.blockM / kRows * (tile.blockN / kColumns) *
+                (tile.blockK / kRowsOfK));
+}
+
+/// Whether a thread has registers for the sums of `shape`.
+static bool hasRegisters(const GpuProduct &product, const GpuChip &chip,
+                         const MmaTileShape &shape) {
+  if (convertsToHalves(product, chip) &&
+      shape.sumsOfThread() > kMostConvertedSums)
+    return false;
+  if (isFloat8(product.type) && shape.sumsOfThread() > kMostFloat8Sums)
+    return false;
+  return shape.hasRegisters(product.k / 2);
+}
 
 //===----------------------------------------------------------------------===//
 // Candidates
@@ -107,7 +148,8 @@ private:
 
 double Estimate::multiplyClocks() const {
   return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
-         (shareOfMma(chip) * operationsPerClock(product, chip));
+             (shareOfMma(chip) * operationsPerClock(product, chip)) +
+         conversionClocks(product, chip, tile);
 }
 
 /// Each warp reads its weights, and its rows of A.
@@ -193,11 +235,12 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
     // Sums, and operands of two halves of a step.
     parts.registers = std::max<int64_t>(
         kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
-    parts.clocks =
-        double(parts.activationBytes + parts.valueBytes) / kSharedBytesPerClock;
+    parts.clocks = double(parts.activationBytes + parts.valueBytes) /
+                       kSharedBytesPerClock +
+                   conversionClocks(product, chip, tile);
     std::optional<GpuSchedule> found =
         chooseStages(product, chip, parts, tile, stream.mostStages);
-    if (found && shape.hasRegisters(product.k / 2) &&
+    if (found && hasRegisters(product, chip, shape) &&
         (!best || found->microseconds < best->microseconds))
       best = found;
   }
@@ -228,7 +271,7 @@ static std::optional<GpuSchedule> choose(const GpuProduct &product,
                                          const GpuChip &chip) {
   MmaChoice choice(product, chip);
   for (const MmaTileShape &shape : kShapes) {
-    if (!shape.hasRegisters(product.k / 2))
+    if (!hasRegisters(product, chip, shape))
       continue;
     GpuSchedule tile = shape.makeSchedule(countTileRows(product));
     setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
@@ -247,10 +290,10 @@ Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
                                             const GpuChip &chip) {
   if (std::optional<std::string> reason = whyNoSparseOperand(product))
     return Error{"strategy mma_sp expected " + *reason};
-  // On a Hopper it would be a product of f16.
-  if (isFloat8(product.type))
-    return Error{"strategy mma_sp expected f16, bf16 or i8, but got " +
-                 std::string(elementName(product.type))};
+  if (isFloat8(product.type) && !chip.multipliesFloat8())
+    return Error{"strategy mma_sp expected a chip of sm_89 or later for " +
+                 std::string(elementName(product.type)) + ", but got " +
+                 std::string(chip.name)};
   if (std::optional<std::string> reason = whyNoGroups(product))
     return Error{"strategy mma_sp expected " + *reason};
   if (std::optional<GpuSchedule> best = choose(product, chip))

@@ -93,7 +93,8 @@ def test_numbers_are_rounded_to_nearest_even(conversions, rng):
     ("wgmma<copy_a = tensor>", "3:8, block = 64x64", 130, 1040, 100),
     # Widened to f16, in registers and by way of shared memory.
     ("wgmma", "8:32, block = 1x64", 70, 208, 128), ("mma_sync", "2:5, block = 1x8", 33, 101, 40),
-    ("wgmma_sp", "2:4", 37, 204, 100), ("wgmma_sp<producers = 4>", "2:4", 130, 512, 100),
+    ("mma_sp", "2:4", 37, 204, 100), ("wgmma_sp", "2:4", 37, 204, 100),
+    ("wgmma_sp<producers = 4>", "2:4", 130, 512, 100),
     ("gemv", "8:32, block = 1x32", 5, 130, 70), ("gemv", "2:4", 1, 62, 33),
     ("loops", "3:5, block = 4x4", 7, 61, 30)])
 @pytest.mark.parametrize("name", KINDS)
@@ -131,7 +132,7 @@ def test_infinite_and_subnormal_weights(draw):
     text = text_of(64, 64, 64, "2:4", PRODUCT).replace("KIND", "f8E5M2")
     results = [np.asarray(nm.compile(text, target="sim:sm_90a", schedule=schedule,
                                      dense_fallback=False)(x, w))[:3, :3]
-               for schedule in ("wgmma_sp", "gemv", "loops")]
+               for schedule in ("mma_sp", "wgmma_sp", "gemv", "loops")]
     expected = [[np.inf, np.nan, 2 * least], [np.nan, np.nan, least],
                 [np.inf, -np.inf, 0]]
     for result in results:

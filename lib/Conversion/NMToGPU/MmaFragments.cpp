@@ -2,7 +2,10 @@
 
 #include "MmaFragments.h"
 
+#include "BulkCopies.h"
+
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -90,12 +93,35 @@ Value mlir::nm::flattenBuffer(ThreadEmitter &emitter, Value buffer) {
   return AliasOp::create(emitter.builder, emitter.loc, flat, buffer);
 }
 
+/// Four matrices of 8-bit floats, of which nvgpu's op has no conversion.
+static SquareWords loadFloat8Matrices(ThreadEmitter &emitter, Value elements,
+                                      Value place) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  SquareWords words;
+  Value address = emitter.add(getElementAddress(emitter, elements), place);
+  SmallVector<Type> types(words.size(), builder.getI32Type());
+  Value loaded = NVVM::LdMatrixOp::create(
+      builder, loc,
+      Type(LLVM::LLVMStructType::getLiteral(builder.getContext(), types)),
+      toPointer(emitter, address, NVVM::NVVMMemorySpace::Shared),
+      uint32_t(words.size()), NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(builder.getContext(), kMatrixSide,
+                                     kMatrixSide),
+      NVVM::LdStMatrixEltType::B16);
+  for (auto [i, word] : llvm::enumerate(words))
+    word = LLVM::ExtractValueOp::create(builder, loc, loaded, int64_t(i));
+  return words;
+}
+
 SquareWords mlir::nm::loadMatrices(ThreadEmitter &emitter, Value elements,
                                    Value place, bool transpose) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   SquareWords words;
   Type element = cast<MemRefType>(elements.getType()).getElementType();
+  if (isFloat8(element))
+    return loadFloat8Matrices(emitter, elements, place);
   int64_t perWord = 32 / int64_t(element.getIntOrFloatBitWidth());
   auto type = VectorType::get({int64_t(words.size()), perWord}, element);
   Value loaded = nvgpu::LdMatrixOp::create(builder, loc, type, elements,

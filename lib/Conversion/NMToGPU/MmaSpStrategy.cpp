@@ -7,10 +7,17 @@
 // fragments, and rows of A by ldmatrix. Quantized weights it loads as they are,
 // and converts before they are multiplied.
 //
+// Sums of 8-bit floats start at zero in each instruction, of 32 kept rows, and
+// are added to the lane's by the CUDA cores: an Ada's tensor cores cut the sums
+// that they are given off after 13 bits of mantissa, as a Hopper's wgmma does
+// (SageAttention2, arXiv 2411.10958, measured both). A Hopper's mma.sp does
+// not, for ptxas has it convert to f16 first, and add the sums the same way.
+//
 //===----------------------------------------------------------------------===//
 
 #include "DequantizeWords.h"
 #include "SparseOperands.h"
+#include "TileStores.h"
 #include "WarpExpansion.h"
 
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
@@ -51,6 +58,7 @@ public:
                       cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
                       SparseTypes(op).sum),
         isKMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
+        addsApart(isFloat8(types.element)),
         form(types.form(SparseOperand::Order::Mma)),
         quantization(op.getQuantizationAttr()),
         swizzleOfA(cast<TileLayoutAttr>(
@@ -101,6 +109,9 @@ private:
   Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
   void multiplyHalf(ThreadEmitter &emitter, const Half &half,
                     const HalfOperands &operands, MutableArrayRef<Value> sums);
+  std::string getFloat8Text(int64_t weights, int64_t activations) const;
+  Value emitFloat8Product(ThreadEmitter &emitter, ArrayRef<Value> weights,
+                          ArrayRef<Value> activations, Value metadata);
   Value emitProduct(ThreadEmitter &emitter, ArrayRef<Value> weights,
                     ArrayRef<Value> activations, Value metadata,
                     int64_t selector, ArrayRef<Value> sums);
@@ -113,6 +124,8 @@ private:
   /// Whether the instruction says that the metadata is in order.
   bool isOrdered;
   SparseTypes types;
+  /// Whether an instruction's sums start at zero, and are added to the lane's.
+  bool addsApart;
   SparseOperand form;
   /// How weights are stored; null for themselves.
   QuantizationAttr quantization;
@@ -242,6 +255,57 @@ HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Operands `first` to `first + count - 1` of inline assembly: `{$4, $5}`.
+static std::string listOperands(int64_t first, int64_t count) {
+  std::string text = "{";
+  for (int64_t i = first; i < first + count; ++i)
+    text += (i == first ? "$" : ", $") + std::to_string(i);
+  return text + "}";
+}
+
+/// The instruction of 8-bit floats, whose operands are results, weights, rows
+/// of A, what sums start at, and metadata.
+std::string MmaSpExpansion::getFloat8Text(int64_t weights,
+                                          int64_t activations) const {
+  std::string type = types.name().str(), text;
+  int64_t firstRows = kMmaSums + weights, firstSum = firstRows + activations;
+  llvm::raw_string_ostream stream(text);
+  stream << "mma.sp" << (isOrdered ? "::ordered_metadata" : "")
+         << ".sync.aligned.m" << kSquareSide << "n" << kMatrixSide << "k"
+         << form.instructionRows() << ".row.col.f32." << type << "." << type
+         << ".f32 " << listOperands(0, kMmaSums) << ", "
+         << listOperands(kMmaSums, weights) << ", "
+         << listOperands(firstRows, activations) << ", "
+         << listOperands(firstSum, kMmaSums) << ", $" << firstSum + kMmaSums
+         << ", 0;";
+  return text;
+}
+
+/// The NVVM dialect's op does not take 8-bit floats.
+Value MmaSpExpansion::emitFloat8Product(ThreadEmitter &emitter,
+                                        ArrayRef<Value> weights,
+                                        ArrayRef<Value> activations,
+                                        Value metadata) {
+  SmallVector<Value> zeros(kMmaSums, emitter.zero(sum));
+  SmallVector<Value> operands;
+  for (ArrayRef<Value> values : {weights, activations, ArrayRef(zeros)})
+    llvm::append_range(operands, values);
+  operands.push_back(metadata);
+  std::string constraints = "=f,=f,=f,=f";
+  for (Value operand : operands)
+    constraints += operand.getType().isF32() ? ",f" : ",r";
+  auto result = LLVM::LLVMStructType::getLiteral(
+      emitter.builder.getContext(), SmallVector<Type>(kMmaSums, sum));
+  return LLVM::InlineAsmOp::create(
+             emitter.builder, emitter.loc, result, operands,
+             getFloat8Text(int64_t(weights.size()),
+                           int64_t(activations.size())),
+             constraints, /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
 /// An instruction, which gives a struct of sums.
 Value MmaSpExpansion::emitProduct(ThreadEmitter &emitter,
                                   ArrayRef<Value> weights,
@@ -269,11 +333,17 @@ void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
                                     const SquareWords &activations,
                                     Value metadata, int64_t selector,
                                     MutableArrayRef<Value> sums) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
   Value product =
-      emitProduct(emitter, weights, activations, metadata, selector, sums);
-  for (auto [i, result] : llvm::enumerate(sums))
-    result = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, product,
-                                          int64_t(i));
+      addsApart ? emitFloat8Product(emitter, weights, activations, metadata)
+                : emitProduct(emitter, weights, activations, metadata, selector,
+                              sums);
+  for (auto [i, result] : llvm::enumerate(sums)) {
+    Value made =
+        LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
+    result = addsApart ? addSums(builder, loc, result, made) : made;
+  }
 }
 
 void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
@@ -317,6 +387,14 @@ SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
 // What can be expanded
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyChip(SpMMOp op, const ::nm::GpuChip &chip) {
+  Type element = op.getAType().getElementType();
+  if (!isFloat8(element) || chip.multipliesFloat8())
+    return success();
+  return op.emitOpError() << "expected a chip of sm_89 or later for " << element
+                          << " by strategy mma_sp, but got " << chip.name;
+}
+
 FailureOr<std::unique_ptr<TileExpansion>>
 mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
                                const GpuTile &tile) {
@@ -325,13 +403,10 @@ mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
     return product->emitOpError()
            << "expected nm.spmm, the product that strategy mma_sp has";
   FailureOr<::nm::GpuChip> chip = getChip(op);
-  if (failed(chip) || failed(verifySparseProduct(op)) ||
+  if (failed(chip) || failed(verifyChip(op, *chip)) ||
+      failed(verifySparseProduct(op)) ||
       failed(verifyStagedActivations(op, tile)))
     return failure();
-  if (Type element = op.getValuesType().getElementType(); isFloat8(element))
-    return op.emitOpError() << "expected operands of f16, bf16 or i8 for "
-                               "strategy mma_sp, but got "
-                            << element;
   return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
       op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
 }

@@ -28,6 +28,8 @@ struct Request {
   Part part;
   bool hasClusters = true;
   bool hasWgmma = false;
+  /// Whether its tensor cores take 8-bit floats.
+  bool hasFloat8 = true;
 };
 } // namespace
 
@@ -46,9 +48,13 @@ static nm::Result<nm::GpuChip> getChip(const std::string &target) {
 static std::string compile(const GpuGroup &group, const Request &request) {
   std::string stem = request.folder + "/" + group.name;
   std::ofstream(stem + ".mlir") << group.module();
-  // The cost model chooses where the chip has no wgmma.
-  bool isRefused = !request.hasWgmma &&
-                   group.options.find("schedule=wgmma") != std::string::npos;
+  // The cost model chooses where the chip has not the instruction.
+  auto asksFor = [&](const char *schedule) {
+    return group.options.find(schedule) != std::string::npos;
+  };
+  bool isRefused = (!request.hasWgmma && asksFor("schedule=wgmma")) ||
+                   (!request.hasFloat8 && asksFor("schedule=mma_sp") &&
+                    nm::isFloat8(group.cases.front().type));
   std::string options = request.options;
   if (!isRefused)
     options = group.options + " " +
@@ -103,6 +109,7 @@ int main(int argc, char **argv) {
   nm::Result<nm::GpuChip> chip = getChip(request.target);
   request.hasClusters = !chip || chip->hasClusters();
   request.hasWgmma = chip && chip->hasWgmma;
+  request.hasFloat8 = !chip || chip->multipliesFloat8();
   std::filesystem::remove_all(request.folder);
   std::filesystem::create_directories(request.folder);
   std::ofstream(request.folder + "/cases.txt")

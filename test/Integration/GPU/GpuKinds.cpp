@@ -245,6 +245,15 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kMatrices},
       {"widened-mma-sync-i8", "mma_sync", "", ElementType::I8, 100, 128,
        kMatrices},
+      {"mma-sp-f8", "mma_sp", "", ElementType::F8E4M3, 300, 64, kSparseOperand},
+      {"mma-sp-f8-few-rows", "mma_sp", "", ElementType::F8E4M3, 16, 64,
+       kSparseOperand},
+      {"mma-sp-f8-e5m2", "mma_sp",
+       "block = [64, 64, 192], warp = [32, 32], stages = 2",
+       ElementType::F8E5M2, 200, 64, kSparseOperand},
+      {"mma-sp-f8-slices", "mma_sp",
+       "block = [16, 96, 128], warp = [16, 96], stages = 3, slice_k = 2",
+       ElementType::F8E5M2, 30, 64, kClusters | kSparseOperand},
   };
   return kinds;
 }

@@ -201,6 +201,13 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     add(getNumber(op.schedule, "chunk_rows") ? "weights in registers"
                                              : "weights in shared memory");
   }
+  if (op.strategy == "mma_sp" && isFloat8(product.type)) {
+    addForm("f8, ");
+    add("f8, " + describeGroups(product.pattern));
+    for (const char *name : {"split_k", "cluster_k", "slice_k"})
+      if (getNumber(op.schedule, name) > 1)
+        add(std::string("f8, ") + name);
+  }
   bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
   if (isSparse)
     add(describeGroups(product.pattern));
@@ -298,6 +305,16 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sp: f16",
       "mma_sp: bf16",
       "mma_sp: i8",
+      "mma_sp: f8E4M3FN",
+      "mma_sp: f8E5M2",
+      "mma_sp: f8, groups that keep two",
+      "mma_sp: f8, groups of one window that are filled up",
+      "mma_sp: f8, column-major C",
+      "mma_sp: f8, epilogue",
+      "mma_sp: f8, unknown m",
+      "mma_sp: f8, split_k",
+      "mma_sp: f8, cluster_k",
+      "mma_sp: f8, slice_k",
       "mma_sp: groups that keep two",
       "mma_sp: groups of one window that are filled up",
       "mma_sp: column-major A",

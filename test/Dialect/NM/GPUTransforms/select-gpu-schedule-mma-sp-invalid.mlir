@@ -37,9 +37,9 @@ func.func @k_major_bytes(%a: tensor<64x64xi8>, %v: tensor<32x64xi8>, %i: tensor<
 
 // -----
 
-func.func @f8(%a: tensor<64x64xf8E4M3FN>, %v: tensor<32x64xf8E4M3FN>, %i: tensor<32x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  // expected-error @+1 {{strategy mma_sp expected f16, bf16 or i8, but got f8E4M3FN}}
-  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<64x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>, tensor<32x64xi8>)
+func.func @k_major_f8(%a: tensor<64x64xf8E5M2>, %v: tensor<32x64xf8E5M2>, %i: tensor<32x64xi8>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{strategy mma_sp expected a row-major A, for no instruction transposes f8E5M2}}
+  %r = nm.spmm <2:4> transpose_a ins(%a, %v, %i : tensor<64x64xf8E5M2>, tensor<32x64xf8E5M2>, tensor<32x64xi8>)
     outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }

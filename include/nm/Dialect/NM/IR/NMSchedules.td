@@ -321,10 +321,13 @@ def NM_MmaSpScheduleAttr : NM_ScheduleAttr<"MmaSp", "mma_sp"> {
   let summary = "weights that tensor cores skip the zeros of, on all chips";
   let description = [{
     Products of f16 and bf16 with sums of f32 by `mma.sp.sync.m16n8k32`, and of
-    i8 with sums of i32 by `m16n8k64`, which skip two of each four weights (PTX
-    ISA, "Matrix multiply-accumulate operation using mma.sp instruction"), for
-    patterns that keep at most two of each aligned four rows; `#nm.sparse_operand`, which packs the weights, says
-    which. Where the pattern keeps fewer, a zero in place of one that is pruned
+    i8 with sums of i32 and f8E4M3FN and f8E5M2 with sums of f32 by `m16n8k64`,
+    which skip two of each four weights (PTX ISA, "Matrix multiply-accumulate
+    operation using mma.sp instruction"), for patterns that keep at most two of
+    each aligned four rows; `#nm.sparse_operand`, which packs the weights, says
+    which. 8-bit floats take a chip of sm_89 or later. Their sums, which the
+    tensor cores cut off, are those of one instruction, and are added to others
+    of f32. Where the pattern keeps fewer, a zero in place of one that is pruned
     meets an activation, so that an infinite or NaN one makes NaN of it.
 
     `block` is the tile [m, n, k] that one thread block makes, and `warp` the
