@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 using namespace nm;
 using namespace nm::sim;
@@ -127,15 +128,28 @@ void Block::reportShared(const NmSimThread &thread, int32_t site, size_t offset,
   report(thread, classify(conflict.kind), site, what);
 }
 
+std::string Block::describeGlobal(int32_t site, const char *address,
+                                  const GlobalConflict &conflict) const {
+  const NmSimSite &info = launch.kernel.sites[site];
+  return verb(info) + std::to_string(info.bytes) + " bytes at " + hex(address) +
+         ", " + launch.global.describe(address) + ", where thread " +
+         std::to_string(conflict.thread) + " of block " +
+         std::to_string(conflict.block) + " " + describeOther(conflict.kind) +
+         ", in no order";
+}
+
 void Block::reportGlobal(const NmSimThread &thread, int32_t site,
                          const char *address, const GlobalConflict &conflict) {
-  const NmSimSite &info = launch.kernel.sites[site];
   report(thread, FaultClass::GlobalRace, site,
-         verb(info) + std::to_string(info.bytes) + " bytes at " + hex(address) +
-             ", " + launch.global.describe(address) + ", where thread " +
-             std::to_string(conflict.thread) + " of block " +
-             std::to_string(conflict.block) + " " +
-             describeOther(conflict.kind) + ", in no order");
+         describeGlobal(site, address, conflict));
+}
+
+void Block::settleStore(NmSimThread &thread) {
+  EqualStore &store = thread.equal;
+  if (!store.address)
+    return;
+  std::copy_n(thread.scratch, store.bytes, store.value.begin());
+  launch.equalStores.add(std::exchange(store, {}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,6 +209,14 @@ void *Block::accessShared(NmSimThread &thread, int32_t site,
   return address;
 }
 
+/// Whether what is wrong with a store is that another block stores there.
+static bool mayBeEqual(const NmSimSite &info, const GlobalConflict &conflict,
+                       const BlockOrder &block) {
+  return info.kind == NM_SIM_STORE && info.bytes <= EqualStore::kMaxBytes &&
+         conflict.kind == Conflict::WriteAfterWrite &&
+         conflict.block != block.index;
+}
+
 void *Block::accessGlobal(NmSimThread &thread, int32_t site,
                           const NmSimSite &info, char *address) {
   std::optional<size_t> extent = launch.global.find(address, info.bytes);
@@ -220,13 +242,21 @@ void *Block::accessGlobal(NmSimThread &thread, int32_t site,
   else
     conflict = launch.global.write(*extent, blockOrder, thread.index, address,
                                    info.bytes, info.kind == NM_SIM_ATOMIC);
+  log(thread, site, /*isShared=*/false, offset);
+  if (mayBeEqual(info, conflict, blockOrder)) {
+    thread.equal = {address,        {},
+                    info.bytes,     site,
+                    conflict.bytes, id,
+                    thread.id,      describeGlobal(site, address, conflict)};
+    return thread.scratch;
+  }
   if (conflict.kind != Conflict::None)
     reportGlobal(thread, site, address, conflict);
-  log(thread, site, /*isShared=*/false, offset);
   return address;
 }
 
 void *Block::access(NmSimThread &thread, int32_t site, char *address) {
+  settleStore(thread);
   step(thread, site);
   const NmSimSite &info = launch.kernel.sites[site];
   if (info.space == NM_SIM_SHARED)

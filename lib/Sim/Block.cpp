@@ -62,6 +62,7 @@ void Block::runThread(void *argument) {
 }
 
 void Block::endThread(NmSimThread &thread) {
+  settleStore(thread);
   thread.state = ThreadState::Done;
   ++numDone;
   idleSteps = 0;

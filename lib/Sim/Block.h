@@ -3,6 +3,7 @@
 #ifndef NM_LIB_SIM_BLOCK_H
 #define NM_LIB_SIM_BLOCK_H
 
+#include "EqualStores.h"
 #include "Faults.h"
 #include "Fiber.h"
 #include "GlobalMemory.h"
@@ -66,6 +67,8 @@ struct NmSimThread {
   nm::sim::BulkGroups bulk;
   /// What it has last asked for, and where; 0 if it has not.
   int32_t registers, registersSite;
+  /// A store to where another block stores, which has gone to scratch.
+  nm::sim::EqualStore equal;
   /// What accesses out of bounds read and write instead.
   alignas(128) char scratch[128];
 
@@ -81,6 +84,7 @@ struct Launch {
   const NmSimLaunch &shape;
   GlobalMemory &global;
   Faults &faults;
+  EqualStores &equalStores;
 
   int64_t threadsPerBlock() const {
     return shape.block[0] * shape.block[1] * shape.block[2];
@@ -190,6 +194,8 @@ public:
               const std::string &what);
 
 private:
+  /// Keeps a store of the thread that has gone to scratch.
+  void settleStore(NmSimThread &thread);
   /// Reports what is wrong with a copy between `inGlobal` and `inShared`, a
   /// part of `memory`. Returns the extent of global memory, if it is possible.
   std::optional<size_t> checkBulkCopy(NmSimThread &thread, int32_t site,
@@ -278,6 +284,8 @@ private:
   std::string describeThread(uint32_t thread) const;
   void reportShared(const NmSimThread &thread, int32_t site, size_t offset,
                     const SharedConflict &conflict);
+  std::string describeGlobal(int32_t site, const char *address,
+                             const GlobalConflict &conflict) const;
   void reportGlobal(const NmSimThread &thread, int32_t site,
                     const char *address, const GlobalConflict &conflict);
   /// Of this block's memory, by a thread of any block of the cluster.

@@ -133,6 +133,10 @@ GlobalConflict GlobalMemory::forEachWord(size_t index, const char *address,
     GlobalConflict conflict = visit(extent.words[at / 4 - first], mask);
     if (found.kind == Conflict::None)
       found = conflict;
+    uint64_t ofWord = ((uint64_t(1) << (next - at)) - 1)
+                      << (at - uintptr_t(address)) % 32;
+    if (conflict.kind != Conflict::None)
+      found.bytes |= uint32_t(ofWord);
     at = next;
   }
   return found;

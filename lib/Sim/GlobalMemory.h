@@ -37,6 +37,8 @@ struct GlobalConflict {
   Conflict kind = Conflict::None;
   int64_t block = 0;
   uint32_t thread = 0;
+  /// A bit for each of the first bytes that are in one.
+  uint32_t bytes = 0;
 };
 
 /// The arguments' memory, with a shadow that finds races between all threads of

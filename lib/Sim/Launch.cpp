@@ -179,6 +179,7 @@ static Status runLaunch(Launch &launch, LaunchReport &report) {
   pool.parallelFor(
       std::min({int64_t(pool.numThreads()), most, queue.numClusters}),
       runClusters, &queue);
+  launch.equalStores.check(launch.faults);
   report.counts = queue.counts;
   report.faults = launch.faults.count();
   if (!queue.status)
@@ -193,7 +194,8 @@ static Status runLaunch(Launch &launch, LaunchReport &report) {
 void nmSimLaunch(const NmSimKernel *kernel, const NmSimLaunch *shape) {
   GlobalMemory global(*shape);
   Faults faults(*kernel);
-  Launch launch{*kernel, *shape, global, faults};
+  EqualStores equalStores;
+  Launch launch{*kernel, *shape, global, faults, equalStores};
   LaunchReport report;
   report.kernel = kernel->name;
   std::copy_n(shape->grid, 3, report.grid.begin());

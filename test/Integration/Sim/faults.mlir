@@ -161,11 +161,29 @@ func.func @shared_race() {
   return
 }
 
-// Both blocks write the same.
+// Both blocks write there.
 // REDEFINE: %{function} = global_race
 // RUN: %{run} --check-prefix=GLOBAL-RACE
-// GLOBAL-RACE: race on global memory: llvm.store at {{.*}}faults.mlir:[[@LINE+8]]:5: block ({{.}}, 0, 0), thread (0, 0, 0): writes 4 bytes at {{.*}}, byte 0 of memref argument 0, which has 256, where thread 0 of block {{.}} writes, in no order
+// GLOBAL-RACE: race on global memory: llvm.store at {{.*}}faults.mlir:[[@LINE+9]]:5: block ({{.}}, 0, 0), thread (0, 0, 0): writes 4 bytes at {{.*}}, byte 0 of memref argument 0, which has 256, where thread 0 of block {{.}} writes, in no order
 func.func @global_race() {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %x = memref.alloc() : memref<64xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%nx = %c32, %ny = %c1, %nz = %c1) {
+    %number = arith.index_castui %bx : index to i32
+    %value = arith.uitofp %number : i32 to f32
+    memref.store %value, %x[%tx] : memref<64xf32>
+    gpu.terminator
+  }
+  memref.dealloc %x : memref<64xf32>
+  return
+}
+
+// Both blocks write the same.
+// REDEFINE: %{function} = equal_stores
+// RUN: %{run} --check-prefix=FINE --allow-empty
+func.func @equal_stores() {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index

@@ -190,9 +190,9 @@ def mark_loops(lines):
 
 
 def make_main(lines):
-    """@main, which the runner calls. A[i, k] is k, all weights are one.
+    """@main, which the runner calls. A[m, k] is k + m, all weights are one.
 
-    A is k-major where its elements have 16 bits.
+    So the rows of C differ. A is k-major where its elements have 16 bits.
     """
     signature = next(l for l in lines if "func.func @matmul(" in l)
     types = re.findall(r"%\w+: (memref<[^>]*>)", signature)
@@ -216,7 +216,9 @@ def make_main(lines):
              f"outs(%m0 : {types[0]}) {{",
              f"  ^bb0(%before: {element}):",
              f"    %k = linalg.index {along} : index",
-             "    %integer = arith.index_cast %k : index to i32",
+             f"    %m = linalg.index {1 - along} : index",
+             "    %sum = arith.addi %k, %m : index",
+             "    %integer = arith.index_cast %sum : index to i32",
              f"    %float = arith.sitofp %integer : i32 to {element}",
              f"    linalg.yield %float : {element}",
              "  }",
