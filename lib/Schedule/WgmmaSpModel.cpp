@@ -107,9 +107,20 @@ static constexpr double kRoleStartMicroseconds = 0.5;
 /// where a row-major one takes 31 and 99.
 static constexpr int64_t kLineBytes = 128;
 static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
+/// Bytes that they fill with zeros in such a clock, behind the last row of a
+/// box of 64: with blocks of 64 rows that do not begin early, 128 rows of
+/// 4096x4096 take 8.4 us, 104 11.6, 96 13.6 and 72 17.0 (2026-11-23).
+static constexpr double kFillRate = 46;
+static constexpr int64_t kBoxRows = 64;
 /// How many times longer the other copies take, all of which are under
 /// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
-static constexpr double kMeasuredRaggedRows = 1.2;
+/// Of a row-major A, whose last block begins early, 1.14 of 500 rows of
+/// 11008x4096.
+static constexpr double kMeasuredRaggedRows = 1.2, kMeasuredEarlyRows = 1.1;
+/// How many times longer than that tiles of 64 x 64 take where producers copy a
+/// row-major A: 1.11 to 1.19 of 64 to 256 rows, n x k of 4096x4096 and
+/// 2048x8192, on an H200 (2026-11-23).
+static constexpr double kMeasuredLeastTile = 1.14;
 
 /// Tiles of blocks and warpgroups, whose sums are in registers.
 static constexpr MmaTileShape kShapes[] = {
@@ -212,6 +223,18 @@ bool Candidate::exists() const {
          !isTooLarge(product, schedule);
 }
 
+/// Whether operands have 16 bits.
+static bool isOfHalves(const GpuProduct &product) {
+  return sparseBytes(product) == kMmaBytes;
+}
+
+/// Whether rows end inside of a block of `rows`: of a row-major A, a last block
+/// begins where it is whole.
+static bool endsInBlock(const GpuProduct &product, int64_t rows) {
+  return product.rows() % rows != 0 &&
+         (product.isKMajor || product.rows() < rows);
+}
+
 /// Bytes between rows of A, or what they are a multiple of.
 static int64_t strideBytes(const GpuProduct &product) {
   return product.factorOfRows() * sparseBytes(product);
@@ -252,12 +275,19 @@ void Candidate::estimateRoles() {
       double(tileBytes() - activationBytes()) / kRoleIngress +
       double(activationBytes()) /
           (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
+  if (endsInBlock(product, schedule.blockM))
+    copied +=
+        double((kBoxRows - product.rows() % kBoxRows) % kBoxRows * rowBytes()) /
+        kFillRate / turns;
   double step = std::max(
       {multiplyClocks(kRoleSharedBytesPerClock) + addClocks() + waitClocks(),
        copied, kRoleLatency / double(schedule.stages - 1)});
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
   double clocks = turns * (steps * step + stored / kRoleStoreRate);
+  if (isOfHalves(product) && !product.isKMajor &&
+      schedule.blockM * schedule.blockN == kColumns * kColumns)
+    clocks *= kMeasuredLeastTile;
   schedule.microseconds =
       std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
                schedule.memoryFloor) +
@@ -316,7 +346,7 @@ double Candidate::tileClocks(int64_t blocks) const {
 
 /// Whether the clock is higher than under load, and weights are warm.
 static bool isShort(const GpuProduct &product) {
-  return sparseBytes(product) == kMmaBytes && product.rows() > kColdRows &&
+  return isOfHalves(product) && product.rows() > kColdRows &&
          product.rows() <=
              (product.isKMajor ? kMostShortRows : kMostShortRowMajorRows) &&
          product.k * product.n <= kMostShortWeights;
@@ -344,7 +374,9 @@ void Candidate::estimate(int64_t parts, bool hasClusters) {
   if (product.rows() <= kFewRows)
     schedule.microseconds *= kMeasuredFewRows;
   else if (product.rows() % schedule.blockM != 0)
-    schedule.microseconds *= kMeasuredRaggedRows;
+    schedule.microseconds *= endsInBlock(product, schedule.blockM)
+                                 ? kMeasuredRaggedRows
+                                 : kMeasuredEarlyRows;
   if (hasClusters)
     schedule.microseconds += sparseBytes(product) == 1
                                  ? kByteClusterMicroseconds

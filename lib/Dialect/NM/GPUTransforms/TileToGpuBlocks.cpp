@@ -6,6 +6,7 @@
 
 #include "GatherUnits.h"
 #include "LibraryEpilogue.h"
+#include "OverlapTiles.h"
 #include "SplitK.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
@@ -222,10 +223,14 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   fillNewTensor(rewriter, narrowed);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
+  bool overlaps = canOverlapTiles(narrowed);
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))
     return failure();
+  if (overlaps)
+    overlapLastTile(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
+                    outputTile->getNumBatchDims());
   // The sums of a tile are whole behind the loop over k.
   if (outputTile->hasEpilogue())
     outputTile =

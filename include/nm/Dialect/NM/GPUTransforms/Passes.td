@@ -171,6 +171,12 @@ def NMTileToGpuBlocks
     inside, whose tile is what the block stages in shared memory. A
     `linalg.fill` of the output is made tile by tile.
 
+    Of strategy `wgmma_sp` and a row-major A, the last tile along m begins early
+    enough to be whole, where C is written and not read: of 100 rows, tiles of 64
+    begin at 0 and at `affine.min(64, 100 - 64)`, and two of them make rows 36 to
+    63, alike. Tensor copies take longer to fill rows that A does not have than
+    to fetch some.
+
     With `split_k` of s, k is cut into at most s parts of whole tiles: blocks sum
     each of them into a tensor of partial sums, and in a second `scf.forall`
     `nm.combine` adds these to C, in the order of the parts, with the epilogue
