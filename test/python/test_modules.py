@@ -141,6 +141,51 @@ def test_rounding_to_bfloat16(rng):
                           equal_nan=True)
 
 
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="not x86-64")
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_rounding_from_f64(rng, element):
+    """What compiled code calls where the processor cannot, and what it then makes."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    import ctypes
+    from nm import _library
+    kind = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}[element]
+    function = getattr(_library.runtime, {"f16": "__truncdfhf2",
+                                          "bf16": "__truncdfbf2"}[element])
+    function.restype, function.argtypes = ctypes.c_float, [ctypes.c_double]
+    narrow = rng.integers(0, 2 ** 16, 2000, dtype=np.uint16).view(kind)
+    with np.errstate(invalid="ignore"):
+        exact = narrow.astype(np.float64)
+    exact = exact[np.isfinite(exact)]
+    spread = np.ldexp(rng.standard_normal(4000), rng.integers(-150, 140, 4000))
+    # Between two neighbours, and a little to either side of there.
+    halves = exact + np.spacing(exact.astype(kind)).astype(np.float64) / 2
+    values = np.concatenate([exact, spread, halves, np.nextafter(halves, np.inf),
+                             np.nextafter(halves, -np.inf),
+                             [np.inf, -np.inf, np.nan, 0.0, -0.0, 5e-324, 1e308]])
+    got = np.array([function(value) for value in values.tolist()], np.float32)
+    got = got.view(np.uint32).astype(np.uint16).view(kind).astype(np.float64)
+    expected = round_to(values, 11, -24, 65504.0) if element == "f16" else round_to(
+        values, 8, -133, float(ml_dtypes.finfo(kind).max))
+    assert np.array_equal(got, expected, equal_nan=True)
+    assert np.array_equal(np.signbit(got), np.signbit(expected))
+    module = nm.compile(f"""
+        func.func @narrow(%x: tensor<?xf64>) -> tensor<?x{element}> {{
+          %r = arith.truncf %x : tensor<?xf64> to tensor<?x{element}>
+          return %r : tensor<?x{element}>
+        }}""", mcpu="x86-64-v3")
+    assert np.array_equal(module(values).astype(np.float64), expected, equal_nan=True)
+
+
+def round_to(values, bits, least, largest):
+    """float64 rounded to `bits` of a significand, of which the last is worth at
+    least 2^least, ties to even; past `largest` infinite."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        place = np.maximum(np.frexp(values)[1] - bits, least)
+        rounded = np.ldexp(np.rint(np.ldexp(values, -place)), place)
+        huge = np.isfinite(values) & (np.abs(rounded) > largest)
+        return np.where(huge, np.copysign(np.inf, values), rounded)
+
+
 def test_save_and_load(draw, tmp_path):
     dense = draw.weight((64, 48), "2:4")
     x, y = draw.array(5, 64), draw.array(5, 48)
