@@ -27,8 +27,11 @@ std::optional<CublasLt> CublasLt::find(void *library) {
   return blas;
 }
 
+bool ColumnMajorProduct::isOfIntegers() const { return compute == kComputeI32; }
+
 bool ColumnMajorProduct::usesTensorCores() const {
-  return compute == kComputeTF32 || left.type == dataType(ElementType::F16) ||
+  return compute == kComputeTF32 || isOfIntegers() ||
+         left.type == dataType(ElementType::F16) ||
          left.type == dataType(ElementType::BF16) ||
          left.type == dataType(ElementType::F8E4M3);
 }
@@ -121,8 +124,9 @@ int Plan::createLayout(LtFunctions::Descriptor &layout,
 }
 
 int Plan::createProduct(const ColumnMajorProduct &wanted) {
-  constexpr int kScaleF32 = 0;
-  if (int code = functions.createProduct(&product, wanted.compute, kScaleF32))
+  constexpr int kScaleF32 = 0, kScaleI32 = 10;
+  int scale = wanted.isOfIntegers() ? kScaleI32 : kScaleF32;
+  if (int code = functions.createProduct(&product, wanted.compute, scale))
     return code;
   constexpr uint32_t kDefaultEpilogue = 1;
   uint32_t kind =
@@ -246,11 +250,16 @@ static Result<int> multiplyBy(const LtFunctions::Found &found, const Plan &plan,
       return memory.error();
     workspace = *memory;
   }
-  const float one = 1, beta = product.accumulate ? 1 : 0;
+  const float factors[] = {0, 1};
+  const int32_t integers[] = {0, 1};
+  auto factor = [&](bool one) -> const void * {
+    return product.isOfIntegers() ? static_cast<const void *>(&integers[one])
+                                  : &factors[one];
+  };
   int code = plan.functions.multiply(
-      handle, plan.product, &one, product.left.data, plan.left,
-      product.right.data, plan.right, &beta, product.data, plan.result,
-      product.data, plan.result, found.algorithm.data(),
+      handle, plan.product, factor(true), product.left.data, plan.left,
+      product.right.data, plan.right, factor(product.accumulate), product.data,
+      plan.result, product.data, plan.result, found.algorithm.data(),
       reinterpret_cast<void *>(workspace), found.workspaceBytes, stream);
   if (workspace != 0)
     if (Status freed = freeOnStream(scope, workspace, stream); !freed)

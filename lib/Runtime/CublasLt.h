@@ -34,8 +34,10 @@ struct ColumnMajorProduct {
   /// Whether the sums are added to D.
   bool accumulate = false;
 
-  /// Whether the operands are floats of 8 or 16 bits, or may be rounded to
-  /// TensorFloat-32.
+  /// Whether the operands are integers, and sums are, of 32 bits.
+  bool isOfIntegers() const;
+  /// Whether the operands are integers, or floats of 8 or 16 bits, or may be
+  /// rounded to TensorFloat-32.
   bool usesTensorCores() const;
 };
 

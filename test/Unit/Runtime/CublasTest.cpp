@@ -79,6 +79,13 @@ TEST_F(CublasTest, MultipliesEveryLayout) {
   }
 }
 
+/// The algorithm that made cuBLASLt's last product.
+static int lastAlgorithm() {
+  void *library = dlopen(NM_FAKE_CUBLAS, RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<int (*)()>(
+      dlsym(library, "fakeCublasLastAlgorithm"))();
+}
+
 TEST_F(CublasTest, MultipliesIntegersAndReportsTheRest) {
   const int8_t a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
   int32_t c[4] = {};
@@ -93,6 +100,34 @@ TEST_F(CublasTest, MultipliesIntegersAndReportsTheRest) {
   EXPECT_EQ(multiply(ElementType::F16, ElementType::F32),
             "cublasGemmStridedBatchedEx failed: CUBLAS_STATUS_NOT_SUPPORTED "
             "(15)");
+}
+
+// With the k of both operands side by side cuBLASLt has several algorithms, and
+// they are timed. Of others it has none, and cuBLAS multiplies.
+TEST_F(CublasTest, LooksForTheFastestAlgorithmOfIntegers) {
+  constexpr int64_t m = 4, n = 8, k = 16;
+  std::vector<int8_t> a(m * k), b(n * k);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = int8_t(i * 37);
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = int8_t(i * 91);
+  for (bool transposeB : {true, false}) {
+    std::vector<int32_t> c(m * n, -1);
+    nmCublasMultiply(m, n, k, 1, a.data(), b.data(), c.data(),
+                     int64_t(ElementType::I8), int64_t(ElementType::I32), k,
+                     transposeB ? k : n, n, 0, 0, 0, 0, transposeB ? 4 : 0);
+    EXPECT_EQ(takeError(), "");
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        int32_t sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += a[i * k + l] * b[transposeB ? j * k + l : l * n + j];
+        EXPECT_EQ(c[i * n + j], sum) << transposeB;
+      }
+    if (transposeB) {
+      EXPECT_EQ(lastAlgorithm(), 1);
+    }
+  }
 }
 
 /// Small integers, as e4m3 and as what they are.
@@ -258,9 +293,7 @@ static int multiplyOnTensorCores(int64_t k) {
                    1, 0, 0, 0, 0, kAllowTF32);
   EXPECT_EQ(takeError(), "");
   EXPECT_EQ(c, float(6 * k));
-  void *library = dlopen(NM_FAKE_CUBLAS, RTLD_NOW | RTLD_NOLOAD);
-  return reinterpret_cast<int (*)()>(
-      dlsym(library, "fakeCublasLastAlgorithm"))();
+  return lastAlgorithm();
 }
 
 TEST_F(CublasTest, ChoosesTheFastestAlgorithm) {

@@ -266,29 +266,40 @@ EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference *preference,
   }
 }
 
-static constexpr int kTypeF32 = 0, kTypeE4M3 = 28;
+static constexpr int kTypeF32 = 0, kTypeI8 = 3, kTypeI32 = 10, kTypeE4M3 = 28;
+
+/// Whether i8 operands, summed to i32, are as the library wants them.
+static bool isTakenInI8(const Product &product, const Layout &a,
+                        const Layout &b, const Layout &d) {
+  return a.type == kTypeI8 && b.type == kTypeI8 && d.type == kTypeI32 &&
+         product.compute == 72 && product.scaleType == kTypeI32 &&
+         product.epilogue == 1 && product.opA == 1 && product.opB == 0;
+}
 
 /// Whether e4m3 operands, summed to f32, are as the library wants them.
 static bool isTakenInE4M3(const Product &product, const Layout &a,
                           const Layout &b, const Layout &d) {
   return a.type == kTypeE4M3 && b.type == kTypeE4M3 && d.type == kTypeF32 &&
-         product.compute == 68 && product.epilogue == 1 && product.opA == 1 &&
-         product.opB == 0 && a.leading % 16 == 0 && b.leading % 16 == 0 &&
-         d.leading % 4 == 0 && a.rows % 16 == 0 && d.rows % 16 == 0;
+         product.scaleType == kTypeF32 && product.compute == 68 &&
+         product.epilogue == 1 && product.opA == 1 && product.opB == 0 &&
+         a.leading % 16 == 0 && b.leading % 16 == 0 && d.leading % 4 == 0 &&
+         a.rows % 16 == 0 && d.rows % 16 == 0;
 }
 
-/// Whether the layouts are of one product in f32 or e4m3, with an epilogue that
-/// the library has.
+/// Whether the layouts are of one product in f32, e4m3 or i8, with an epilogue
+/// that the library has.
 static bool isTaken(const Product &product, const Layout &a, const Layout &b,
                     const Layout &d) {
   uint32_t kind = product.epilogue & ~kBias;
   bool isKnown =
       product.epilogue == 1 || kind == 0 || kind == kRelu || kind == kGelu;
   bool isF32 = a.type == kTypeF32 && b.type == kTypeF32 && d.type == kTypeF32 &&
+               product.scaleType == kTypeF32 &&
                (product.compute == 68 || product.compute == 77);
   int64_t k = product.opA ? a.rows : a.columns;
-  return isKnown && product.scaleType == 0 &&
-         (isF32 || isTakenInE4M3(product, a, b, d)) &&
+  return isKnown &&
+         (isF32 || isTakenInE4M3(product, a, b, d) ||
+          isTakenInI8(product, a, b, d)) &&
          (product.opA ? a.columns : a.rows) == d.rows &&
          (product.opB ? b.rows : b.columns) == d.columns &&
          (product.opB ? b.columns : b.rows) == k && a.batches == d.batches &&
@@ -333,10 +344,10 @@ static float applyEpilogue(const Product &product, float sum, int64_t row) {
 }
 
 /// The sums of matrix `i` of a batch, into `d`.
-template <typename T>
+template <typename T, typename Sum>
 static void sumMatrix(const Product &product, int64_t i, const void *a,
                       const Layout &ofA, const void *b, const Layout &ofB,
-                      float beta, float *d, const Layout &ofD) {
+                      Sum beta, Sum *d, const Layout &ofD) {
   int64_t k = product.opA ? ofA.rows : ofA.columns;
   multiply(product.compute == 77, product.opA, product.opB, int(ofD.rows),
            int(ofD.columns), int(k), static_cast<const T *>(a) + i * ofA.stride,
@@ -344,16 +355,24 @@ static void sumMatrix(const Product &product, int64_t i, const void *a,
            int(ofB.leading), beta, d, int(ofD.leading));
 }
 
-EXPORT int cublasLtMatmul(void *, Product *product, const float *alpha,
+/// What alpha and beta are, of the scale's type.
+static float getFactor(const Product &product, const void *factor) {
+  return product.scaleType == kTypeI32
+             ? float(*static_cast<const int32_t *>(factor))
+             : *static_cast<const float *>(factor);
+}
+
+EXPORT int cublasLtMatmul(void *, Product *product, const void *alpha,
                           const void *a, Layout *ofA, const void *b,
-                          Layout *ofB, const float *beta, const float *c,
-                          Layout *ofC, float *d, Layout *ofD,
+                          Layout *ofB, const void *scaleOfC, const void *c,
+                          Layout *ofC, void *d, Layout *ofD,
                           const uint64_t *algorithm, void *workspace,
                           size_t workspaceBytes, void *stream) {
-  bool isBeta = *beta == 0 || (*beta == 1 && product->epilogue == 1);
-  if (*algorithm != kMark || *alpha != 1 || !isBeta || c != d || ofC != ofD ||
-      !stream || !workspace || workspaceBytes != kWorkspace ||
-      !isTaken(*product, *ofA, *ofB, *ofD))
+  float beta = getFactor(*product, scaleOfC);
+  bool isBeta = beta == 0 || (beta == 1 && product->epilogue == 1);
+  if (*algorithm != kMark || getFactor(*product, alpha) != 1 || !isBeta ||
+      c != d || ofC != ofD || !stream || !workspace ||
+      workspaceBytes != kWorkspace || !isTaken(*product, *ofA, *ofB, *ofD))
     return kInvalidValue;
   if (int status = 0; isGiven("FAKE_CUBLAS_LT", status))
     return status;
@@ -364,11 +383,16 @@ EXPORT int cublasLtMatmul(void *, Product *product, const float *alpha,
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   OpenMemory open;
   for (int64_t i = 0; i < ofD->batches; ++i) {
-    float *result = d + i * ofD->stride;
+    if (ofA->type == kTypeI8) {
+      sumMatrix<int8_t>(*product, i, a, *ofA, b, *ofB, int32_t(beta),
+                        static_cast<int32_t *>(d) + i * ofD->stride, *ofD);
+      continue;
+    }
+    float *result = static_cast<float *>(d) + i * ofD->stride;
     if (ofA->type == kTypeE4M3)
-      sumMatrix<E4M3>(*product, i, a, *ofA, b, *ofB, *beta, result, *ofD);
+      sumMatrix<E4M3>(*product, i, a, *ofA, b, *ofB, beta, result, *ofD);
     else
-      sumMatrix<float>(*product, i, a, *ofA, b, *ofB, *beta, result, *ofD);
+      sumMatrix<float>(*product, i, a, *ofA, b, *ofB, beta, result, *ofD);
     for (int64_t column = 0; column < ofD->columns; ++column)
       for (int64_t row = 0; row < ofD->rows; ++row) {
         float &out = result[column * ofD->leading + row];
