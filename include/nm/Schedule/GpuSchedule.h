@@ -42,6 +42,9 @@ struct GpuProduct {
   /// The bf16 terms that a sum of f32 operands may be made of; 1 where it may
   /// not, and of operands of other types.
   int64_t terms = 1;
+  /// Whether operands of f32 may be rounded to TensorFloat-32, which cuBLAS
+  /// then multiplies.
+  bool allowsTF32 = false;
   /// Bits of a weight that is quantized, and the rows of k that share its
   /// scale; 0 where weights are of `type`.
   int64_t weightBits = 0, scaleGroup = 0;

@@ -416,6 +416,12 @@ TEST(CublasModel, EstimatesTensorCores) {
   }
 }
 
+TEST(CublasModel, EstimatesTF32) {
+  GpuProduct product{{1, 1}, 4096, 4096, 4096};
+  product.allowsTF32 = true;
+  EXPECT_NEAR(estimateCublas(product, *GpuChip::get("sm_90")), 342, 17);
+}
+
 // Of scattered weights: strategy gemv takes 30.2, 11.4 and 7.4 us of 16 rows.
 TEST(CublasModel, IsFasterThanGemvWhereItWasMeasured) {
   GpuChip chip = *GpuChip::get("sm_90a");

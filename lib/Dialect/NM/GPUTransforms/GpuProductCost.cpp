@@ -128,6 +128,8 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
     product.strideOfA = getPaddedStride(op, product.isKMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
   product.terms = countTermsToUse(op);
+  product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
+                       op.getArithmetic() == Arithmetic::TF32;
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {
     product.weightBits = quantization.getBits();
     product.scaleGroup = quantization.getGroup();
