@@ -1,7 +1,7 @@
 // RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=100,50" --split-input-file 2>/dev/null | FileCheck %s
 // RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=100,100" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ALIKE
 // RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=100,99" --split-input-file 2>/dev/null | FileCheck %s --check-prefix=SLIGHT
-// RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ALIKE
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_80 --nm-propagate-layouts --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ALIKE
 // RUN: not nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=1" --split-input-file 2>&1 | FileCheck %s --check-prefix=COSTS
 // COSTS: error: expected product-costs to be two, of a row-major A and of a k-major one, or three, the third of a copied A, but got 1
 // RUN: nm-opt %s --nm-attach-chip --nm-propagate-layouts="product-costs=100,50" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
