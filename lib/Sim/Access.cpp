@@ -209,12 +209,10 @@ void *Block::accessShared(NmSimThread &thread, int32_t site,
   return address;
 }
 
-/// Whether what is wrong with a store is that another block stores there.
-static bool mayBeEqual(const NmSimSite &info, const GlobalConflict &conflict,
-                       const BlockOrder &block) {
+/// Whether what is wrong with a store is that another thread stores there.
+static bool mayBeEqual(const NmSimSite &info, const GlobalConflict &conflict) {
   return info.kind == NM_SIM_STORE && info.bytes <= EqualStore::kMaxBytes &&
-         conflict.kind == Conflict::WriteAfterWrite &&
-         conflict.block != block.index;
+         conflict.kind == Conflict::WriteAfterWrite;
 }
 
 void *Block::accessGlobal(NmSimThread &thread, int32_t site,
@@ -243,7 +241,7 @@ void *Block::accessGlobal(NmSimThread &thread, int32_t site,
     conflict = launch.global.write(*extent, blockOrder, thread.index, address,
                                    info.bytes, info.kind == NM_SIM_ATOMIC);
   log(thread, site, /*isShared=*/false, offset);
-  if (mayBeEqual(info, conflict, blockOrder)) {
+  if (mayBeEqual(info, conflict)) {
     thread.equal = {address,        {},
                     info.bytes,     site,
                     conflict.bytes, id,

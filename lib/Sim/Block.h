@@ -67,7 +67,7 @@ struct NmSimThread {
   nm::sim::BulkGroups bulk;
   /// What it has last asked for, and where; 0 if it has not.
   int32_t registers, registersSite;
-  /// A store to where another block stores, which has gone to scratch.
+  /// A store to where another thread stores, which has gone to scratch.
   nm::sim::EqualStore equal;
   /// What accesses out of bounds read and write instead.
   alignas(128) char scratch[128];

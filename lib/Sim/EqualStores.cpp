@@ -1,4 +1,4 @@
-//===- EqualStores.cpp - What several blocks store alike ------------------===//
+//===- EqualStores.cpp - What several threads store alike -----------------===//
 
 #include "EqualStores.h"
 
@@ -12,7 +12,7 @@ void EqualStores::add(EqualStore store) {
   stores.push_back(std::move(store));
 }
 
-/// Whether memory holds the bytes that both blocks have stored.
+/// Whether memory holds the bytes that both threads have stored.
 static bool holds(const EqualStore &store) {
   for (int32_t i = 0; i < store.bytes; ++i)
     if ((store.shared >> i & 1) && store.address[i] != store.value[size_t(i)])

@@ -1,4 +1,4 @@
-//===- EqualStores.h - What several blocks store alike ----------*- C++ -*-===//
+//===- EqualStores.h - What several threads store alike ---------*- C++ -*-===//
 
 #ifndef NM_LIB_SIM_EQUALSTORES_H
 #define NM_LIB_SIM_EQUALSTORES_H
@@ -13,7 +13,7 @@
 
 namespace nm::sim {
 
-/// A store to where another block stores, in no order with it.
+/// A store to where another thread stores, in no order with it.
 struct EqualStore {
   static constexpr int32_t kMaxBytes = 16;
 
@@ -21,17 +21,18 @@ struct EqualStore {
   char *address = nullptr;
   std::array<char, kMaxBytes> value = {};
   int32_t bytes = 0, site = -1;
-  /// A bit for each byte that the other block has stored, too.
+  /// A bit for each byte that the other thread has stored, too.
   uint32_t shared = 0;
   std::array<int64_t, 3> block = {}, thread = {};
   /// Of the fault that it is where the values differ.
   std::string what;
 };
 
-/// Those of a launch. Tiles of C that overlap make the same elements twice, in
-/// no order: that is no fault, for either store leaves what both make. The
-/// first to come is made; what others have of the same bytes is compared with
-/// it once all blocks have ended.
+/// Those of a launch. Tiles of C that overlap, of two blocks or of one that
+/// takes turns at them, make the same elements twice, in no order: that is no
+/// fault, for either store leaves what both make. The first to come is made;
+/// what others have of the same bytes is compared with it once all blocks have
+/// ended.
 class EqualStores {
 public:
   /// Makes the rest of `store`.

@@ -180,17 +180,19 @@ func.func @global_race() {
   return
 }
 
-// Both blocks write the same.
+// Both blocks write the same, and so do the warps of each.
 // REDEFINE: %{function} = equal_stores
 // RUN: %{run} --check-prefix=FINE --allow-empty
 func.func @equal_stores() {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
   %x = memref.alloc() : memref<64xf32>
-  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%nx = %c32, %ny = %c1, %nz = %c1) {
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%nx = %c64, %ny = %c1, %nz = %c1) {
     %one = arith.constant 1.0 : f32
-    memref.store %one, %x[%tx] : memref<64xf32>
+    %at = arith.remui %tx, %c32 : index
+    memref.store %one, %x[%at] : memref<64xf32>
     gpu.terminator
   }
   memref.dealloc %x : memref<64xf32>
