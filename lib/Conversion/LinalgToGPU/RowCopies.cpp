@@ -68,20 +68,12 @@ static bool hasRowsToConvert(Value memref) {
 }
 
 bool mlir::nm::hasRowCopies(linalg::GenericOp conversion) {
-  if (!conversion.hasPureBufferSemantics() ||
-      conversion.getNumDpsInputs() != 1 || conversion.getNumDpsInits() != 1)
+  if (!conversion.hasPureBufferSemantics() || !mapsElements(conversion))
     return false;
   Value source = conversion.getInputs()[0], target = conversion.getOutputs()[0];
   return hasRowsToConvert(source) && hasRowsToConvert(target) &&
          typeOf(source).getElementTypeBitWidth() !=
-             typeOf(target).getElementTypeBitWidth() &&
-         !conversion.payloadUsesValueFromOperand(
-             conversion.getDpsInitOperand(0)) &&
-         conversion.getNumParallelLoops() == conversion.getNumLoops() &&
-         llvm::all_of(conversion.getIndexingMapsArray(),
-                      [](AffineMap map) { return map.isIdentity(); }) &&
-         llvm::all_of(conversion.getBody()->without_terminator(),
-                      [](Operation &inner) { return isEpilogueOp(&inner); });
+             typeOf(target).getElementTypeBitWidth();
 }
 
 //===----------------------------------------------------------------------===//

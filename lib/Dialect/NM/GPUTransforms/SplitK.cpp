@@ -513,15 +513,9 @@ static SparseProductOpInterface addCInEpilogue(RewriterBase &rewriter,
   OpBuilder::InsertionGuard guard(rewriter);
   Block *body = rewriter.createBlock(&added->getRegion(0), {}, {sumType, type},
                                      {loc, loc});
-  Value sum = body->getArgument(0), before = body->getArgument(1);
-  if (type != sumType)
-    before = arith::ExtFOp::create(rewriter, loc, sumType, before);
-  sum = isa<FloatType>(sumType)
-            ? arith::AddFOp::create(rewriter, loc, before, sum).getResult()
-            : arith::AddIOp::create(rewriter, loc, before, sum).getResult();
-  if (type != sumType)
-    sum = arith::TruncFOp::create(rewriter, loc, type, sum);
-  YieldOp::create(rewriter, loc, sum);
+  YieldOp::create(rewriter, loc,
+                  emitRoundedSum(rewriter, loc, body->getArgument(1),
+                                 body->getArgument(0)));
   rewriter.replaceOp(op, added);
   return added;
 }

@@ -244,6 +244,29 @@ mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
   return bare;
 }
 
+bool mlir::nm::mapsElements(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
+         !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
+         op.getNumParallelLoops() == op.getNumLoops() &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }) &&
+         llvm::all_of(op.getBody()->without_terminator(),
+                      [](Operation &inner) { return isEpilogueOp(&inner); });
+}
+
+Value mlir::nm::emitRoundedSum(OpBuilder &builder, Location loc, Value before,
+                               Value sum) {
+  Type accumulator = sum.getType(), element = before.getType();
+  if (element != accumulator)
+    before = arith::ExtFOp::create(builder, loc, accumulator, before);
+  sum = isa<FloatType>(accumulator)
+            ? arith::AddFOp::create(builder, loc, before, sum).getResult()
+            : arith::AddIOp::create(builder, loc, before, sum).getResult();
+  if (element != accumulator)
+    sum = arith::TruncFOp::create(builder, loc, element, sum);
+  return sum;
+}
+
 Value mlir::nm::emitSumWithC(OpBuilder &builder, Location loc,
                              SparseProductOpInterface op, Value sum,
                              function_ref<Value()> takeC) {
@@ -254,20 +277,16 @@ Value mlir::nm::emitSumWithC(OpBuilder &builder, Location loc,
                     fill.value().getType() == element;
   bool isZero = isConstant && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
                                matchPattern(fill.value(), m_Zero()));
-  if (!isZero) {
-    Value before =
-        isConstant
-            ? arith::ConstantOp::create(builder, loc, cast<TypedAttr>(constant))
-            : takeC();
-    if (element != accumulator)
-      before = arith::ExtFOp::create(builder, loc, accumulator, before);
-    sum = isa<FloatType>(accumulator)
-              ? arith::AddFOp::create(builder, loc, before, sum).getResult()
-              : arith::AddIOp::create(builder, loc, before, sum).getResult();
-  }
-  if (element != accumulator)
-    sum = arith::TruncFOp::create(builder, loc, element, sum);
-  return sum;
+  if (isZero)
+    return element == accumulator
+               ? sum
+               : arith::TruncFOp::create(builder, loc, element, sum)
+                     .getResult();
+  Value before =
+      isConstant
+          ? arith::ConstantOp::create(builder, loc, cast<TypedAttr>(constant))
+          : takeC();
+  return emitRoundedSum(builder, loc, before, sum);
 }
 
 Type mlir::nm::getFirstRounding(SparseProductOpInterface op) {

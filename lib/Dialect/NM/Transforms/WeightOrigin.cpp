@@ -16,19 +16,13 @@ bool mlir::nm::areWeightsConstant(SparseProductOpInterface op) {
 }
 
 bool mlir::nm::isElementwiseOfOne(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 ||
-      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+  if (!op.hasPureTensorSemantics() || !mapsElements(op))
     return false;
   Block &body = *op.getBody();
   auto isInside = [&](Value value) { return value.getParentBlock() == &body; };
-  return op.getNumParallelLoops() == op.getNumLoops() &&
-         llvm::all_of(op.getIndexingMapsArray(),
-                      [](AffineMap map) { return map.isIdentity(); }) &&
-         llvm::all_of(body, [&](Operation &inner) {
-           return (isa<linalg::YieldOp>(inner) || isEpilogueOp(&inner)) &&
-                  llvm::all_of(inner.getOperands(), isInside);
-         });
+  return llvm::all_of(body, [&](Operation &inner) {
+    return llvm::all_of(inner.getOperands(), isInside);
+  });
 }
 
 static bool isElementwiseOfOne(Operation *op) {

@@ -5,6 +5,8 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace mlir {
 class RewriterBase;
 } // namespace mlir
@@ -20,6 +22,10 @@ AffineMap getEpilogueMapOfC(SparseProductOpInterface op, size_t operand);
 /// Whether `op` may stand in an epilogue: a constant, or an elementwise scalar
 /// op without side effects.
 bool isEpilogueOp(Operation *op);
+
+/// Whether `op` makes each element of one matrix of that in the same place of
+/// another, by ops that isEpilogueOp has.
+bool mapsElements(linalg::GenericOp op);
 
 /// Emits the ops of `body`, which isEpilogueOp has, for `arguments`: scalars,
 /// or vectors of one shape. Returns what its terminator gives.
@@ -51,6 +57,10 @@ Value createZeroSums(OpBuilder &builder, SparseProductOpInterface op,
 /// epilogue of `op` does: in place where C has their type.
 Value applyEpilogue(OpBuilder &builder, SparseProductOpInterface op,
                     Value sums);
+
+/// `before`, an element of C, plus `sum`, added in the sum's type and rounded
+/// once to C's.
+Value emitRoundedSum(OpBuilder &builder, Location loc, Value before, Value sum);
 
 /// What `op`, which has no epilogue, stores for `sum`: C plus the sum, rounded
 /// once. `takeC` gives C's element, unless C is filled with a constant.
