@@ -188,12 +188,38 @@ static constexpr MmaTileShape kShapes[] = {
 static constexpr int64_t kStreamColumns[] = {32, 48};
 static constexpr int64_t kStreamSlices[] = {8, 4};
 
+/// Tiles of two steps a slice, of 16-bit weights, and what they take of their
+/// estimate where multiprocessors have one block each: no other block hides
+/// what stands between two tiles, 0.06 us, and these are half as many. With 2
+/// rows, n = 4096 and k = 11008, which is 11 of them, they took 13.5 us beside
+/// 14.1 and more of one step, on an H200 (2026-11-23); of short k, where tiles
+/// are few, none was measured.
+static constexpr int64_t kLongSteps = 2, kLeastLongTiles = 8;
+static constexpr double kLongShare = 0.87;
+
 namespace {
-/// Columns of a block of few rows, its slices of k and the steps of each.
+/// Columns of a block of few rows, its slices of k and the steps of each; and
+/// the share of the estimate that they were measured to take.
 struct StreamShape {
   int64_t columns, slices, steps = 1, mostStages = kMaxStreamStages;
+  double share = 1;
 };
 } // namespace
+
+/// Whether blocks of few columns have a multiprocessor each.
+static bool areLone(const GpuProduct &product, const GpuChip &chip) {
+  return ceilDiv(product.n, kStreamColumns[0]) <= chip.multiprocessors;
+}
+
+/// With less than half of the multiprocessors, parts of k are blocks.
+static bool hasLongTiles(const GpuProduct &product, const GpuChip &chip) {
+  int64_t rowsOfTile = kStreamSlices[0] * kLongSteps * sparseTileRows(product);
+  bool areMany =
+      2 * ceilDiv(product.n, kStreamColumns[0]) > chip.multiprocessors;
+  return areLone(product, chip) && areMany && product.rows() <= kMatrixRows &&
+         sparseBytes(product) == 2 &&
+         ceilDiv(product.k, rowsOfTile) >= kLeastLongTiles;
+}
 
 /// What is tried for `product`. Of quantized weights a tile has few bytes, and
 /// what takes time is that its metadata and scales are loaded one tile ahead.
@@ -205,15 +231,17 @@ static std::vector<StreamShape> listStreamShapes(const GpuProduct &product,
                                                  const GpuChip &chip) {
   std::vector<StreamShape> shapes;
   if (product.weightBits != 0) {
-    int64_t columns = kStreamColumns[0];
-    bool areFew = ceilDiv(product.n, columns) <= chip.multiprocessors;
-    shapes.push_back(
-        {columns, kStreamSlices[0], areFew ? 2 : 1, kMinStreamStages});
+    shapes.push_back({kStreamColumns[0], kStreamSlices[0],
+                      areLone(product, chip) ? kLongSteps : 1,
+                      kMinStreamStages});
     return shapes;
   }
   for (int64_t columns : kStreamColumns)
     for (int64_t slices : kStreamSlices)
       shapes.push_back({columns, slices});
+  if (hasLongTiles(product, chip))
+    shapes.push_back({kStreamColumns[0], kStreamSlices[0], kLongSteps,
+                      kMinStreamStages, kLongShare});
   return shapes;
 }
 
@@ -243,6 +271,9 @@ static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
                    conversionClocks(product, chip, tile);
     std::optional<GpuSchedule> found =
         chooseStages(product, chip, parts, tile, stream.mostStages);
+    if (found)
+      found->microseconds = std::max({stream.share * found->microseconds,
+                                      found->memoryFloor, found->fmaFloor});
     if (found && hasRegisters(product, chip, shape) &&
         (!best || found->microseconds < best->microseconds))
       best = found;

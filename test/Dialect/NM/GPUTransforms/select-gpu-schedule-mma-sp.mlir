@@ -24,3 +24,16 @@ func.func @quarter(%a: tensor<4096x4096xf16>, %v: tensor<1024x4096xf16>, %i: ten
     outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
   return %r : tensor<4096x4096xf16>
 }
+
+// -----
+
+// Blocks that have a multiprocessor each take two steps of each slice at once,
+// where k is long.
+// CHECK-LABEL: func.func @long
+// CHECK: schedule #nm.mma_sp<block = [8, 32, 1024], warp = [8, 32], stages = 3, split_k = 1, cluster_k = 1, slice_k = 8>
+// EXACT-LABEL: func.func @long
+func.func @long(%a: tensor<4x11008xf16>, %v: tensor<5504x4096xf16>, %i: tensor<5504x4096xi8>, %c: tensor<4x4096xf32>) -> tensor<4x4096xf32> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<4x11008xf16>, tensor<5504x4096xf16>, tensor<5504x4096xi8>)
+    outs(%c : tensor<4x4096xf32>) -> tensor<4x4096xf32>
+  return %r : tensor<4x4096xf32>
+}
