@@ -29,6 +29,36 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 
 // -----
 
+// A warp asks for 2 KiB of 16-bit weights, and for 1 KiB of 8-bit ones.
+// CHECK-LABEL: func.func @halves
+// CHECK: %[[REST:.*]] = arith.minui %{{.*}}, %c2048 : index
+// CHECK-NEXT: %[[BYTES:.*]] = arith.index_castui %[[REST]]
+// CHECK-NEXT: nvvm.cp.async.bulk.prefetch %{{.*}}, %[[BYTES]] : <1>
+func.func @halves(%x: memref<1024xf16>, %v: memref<1x32x256xf16>, %i: memref<1x16x384xi8>, %y: memref<32xf32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 8, index_rows = 16>
+      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      ins(%x, %v, %i : memref<1024xf16>, memref<1x32x256xf16>, memref<1x16x384xi8>) outs(%y : memref<32xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @bytes
+// CHECK-COUNT-2: arith.minui %{{.*}}, %c1024 : index
+// CHECK: vector.load
+func.func @bytes(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memref<1x16x384xi8>, %y: memref<32xi32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 16, index_rows = 16>
+      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      ins(%x, %v, %i : memref<1024xi8>, memref<1x16x512xi8>, memref<1x16x384xi8>) outs(%y : memref<32xi32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // Rows of 15 bytes are not asked for: copies are of multiples of 16 bytes.
 // CHECK-LABEL: func.func @odd_rows
 // CHECK-NOT: nvvm.cp.async.bulk.prefetch
