@@ -50,6 +50,30 @@ bool fillsUpSparseOperand(const Pattern &pattern);
 /// Whether a sparse operand may have elements of `type`.
 bool isSparseOperandType(ElementType type);
 
+/// Windows of an even number of rows as groups of four, of which neighbours
+/// share two: of six rows, rows 0 to 3 and 2 to 5. Where M - 2 of M rows are
+/// kept, the kept rows 2g and 2g + 1 are in group g, for row i of them is one
+/// of i, i + 1 and i + 2 (SlideSparse, arXiv 2603.05232). So they are 2:4 of
+/// what has the shared rows twice.
+struct OverlappingGroups {
+  static constexpr int64_t kRows = 4, kStep = 2, kKept = 2;
+
+  int64_t windowRows;
+
+  int64_t groups() const { return windowRows / kStep - 1; }
+  int64_t keptRows() const { return kKept * groups(); }
+  /// Rows that the groups of a window have in all.
+  int64_t rowsOfWindow() const { return kRows * groups(); }
+  /// The same of `k` rows; the last window may be ragged.
+  int64_t rows(int64_t k) const {
+    return (k + windowRows - 1) / windowRows * rowsOfWindow();
+  }
+  /// The first row in its window of the group that has kept row `row`.
+  int64_t firstRowOfKept(int64_t row) const {
+    return row % keptRows() / kKept * kStep;
+  }
+};
+
 struct SparseOperand {
   /// mma.sp takes A from registers: each lane has its 16 bytes of an
   /// instruction side by side. wgmma.mma_async.sp takes it from shared memory:

@@ -4,6 +4,7 @@
 
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Format/SparseOperand.h"
 #include "nm/Format/SplitTerms.h"
 
 using namespace mlir;
@@ -27,6 +28,8 @@ private:
   /// `position` is (batch..., k, m), where m is filled up.
   void emitElement(ValueRange position) {
     SmallVector<Value> inA(position);
+    Value &k = inA[inA.size() - 2];
+    k = rowOfA(k);
     if (op.getTranspose())
       std::swap(inA[inA.size() - 2], inA.back());
     SmallVector<Value> values =
@@ -40,6 +43,19 @@ private:
       inOutput.back() = emitter.add(first, int64_t(term) * ::nm::kTermColumns);
       emitter.store(value, op.getOutput(), inOutput);
     }
+  }
+
+  /// The row of A that is row `k` of the output.
+  Value rowOfA(Value k) {
+    if (!op.getWindows())
+      return k;
+    using Groups = ::nm::OverlappingGroups;
+    Groups groups{static_cast<int64_t>(*op.getWindows())};
+    auto [group, row] = emitter.split(k, Groups::kRows);
+    auto [window, inWindow] = emitter.split(group, groups.groups());
+    Value first = emitter.add(emitter.mul(window, groups.windowRows),
+                              emitter.mul(inWindow, Groups::kStep));
+    return emitter.add(first, row);
   }
 
   LoopEmitter &emitter;

@@ -15,6 +15,7 @@
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Format/SparseOperand.h"
 #include "nm/Format/SplitTerms.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -51,13 +52,16 @@ private:
   void share();
   void write();
   void store(Value k, Value column, Value values);
+  /// Stores terms to where the groups have `k` that overlap.
+  void storeToGroups(Value k, Value column, ValueRange terms);
+  void storeTerms(Value row, Value column, ValueRange terms);
 
   OpBuilder &builder;
   SplitTermsOp op;
   ThreadEmitter e;
   int64_t terms;
-  /// The sizes of k and m.
-  Value sizeK, sizeM;
+  /// The sizes of k and m; and of k in whole windows, where there are any.
+  Value sizeK, sizeM, paddedK;
   /// Of the tile; and the block's batch.
   Value firstK, firstM, thread;
   SmallVector<Value> batch;
@@ -74,7 +78,10 @@ TermTile::TermTile(OpBuilder &builder, SplitTermsOp op)
   };
   sizeK = sizeOf(op.getKDim());
   sizeM = sizeOf(op.getMDim());
-  Value tilesK = e.ceilDiv(sizeK, kTileK), tilesM = e.ceilDiv(sizeM, kTileM),
+  paddedK = sizeK;
+  if (std::optional<int64_t> rows = op.getWindows())
+    paddedK = e.mul(e.ceilDiv(sizeK, *rows), *rows);
+  Value tilesK = e.ceilDiv(paddedK, kTileK), tilesM = e.ceilDiv(sizeM, kTileM),
         blocks = builder.createOrFold<arith::MulIOp>(loc, tilesK, tilesM);
   SmallVector<Value> batchSizes;
   for (int64_t dim = 0; dim < op.getAType().getRank() - 2; ++dim) {
@@ -214,15 +221,42 @@ void TermTile::share() {
 // Writes
 //===----------------------------------------------------------------------===//
 
-/// `column` is in the tile.
 void TermTile::store(Value k, Value column, Value values) {
+  SmallVector<Value> split =
+      emitSplitTerms(builder, op.getLoc(), values, terms);
+  if (op.getWindows())
+    storeToGroups(k, column, split);
+  else
+    storeTerms(k, column, split);
+}
+
+/// Row r of a window is row r - 2g of group g; the last group with it is r / 2,
+/// and the one before has it, too.
+void TermTile::storeToGroups(Value k, Value column, ValueRange terms) {
+  ::nm::OverlappingGroups groups{static_cast<int64_t>(*op.getWindows())};
+  auto [window, inWindow] = e.split(k, groups.windowRows);
+  auto [last, odd] = e.split(inWindow, groups.kStep);
+  Value first = e.mul(window, groups.rowsOfWindow());
+  Value inLast = e.add(e.add(first, e.mul(last, groups.kRows)), odd);
+  e.onlyIf(e.less(last, e.index(groups.groups())),
+           [&] { storeTerms(inLast, column, terms); });
+  // Of the group before, it is two rows further on.
+  int64_t back = groups.kRows - groups.kStep;
+  e.onlyIf(e.less(e.index(0), last), [&] {
+    Value row =
+        builder.createOrFold<arith::SubIOp>(op.getLoc(), inLast, e.index(back));
+    storeTerms(row, column, terms);
+  });
+}
+
+/// `column` is in the tile.
+void TermTile::storeTerms(Value row, Value column, ValueRange values) {
   // Where 64 m start, all their terms do.
   Value first = e.add(e.mul(firstM, terms), column);
   SmallVector<Value> position(batch);
-  position.push_back(k);
+  position.push_back(row);
   position.push_back(first);
-  for (auto [term, value] :
-       llvm::enumerate(emitSplitTerms(builder, op.getLoc(), values, terms))) {
+  for (auto [term, value] : llvm::enumerate(values)) {
     position.back() = e.add(first, int64_t(term) * kTileM);
     vector::StoreOp::create(builder, op.getLoc(), value, op.getOutput(),
                             position, /*nontemporal=*/false,
@@ -237,7 +271,7 @@ void TermTile::write() {
   auto type = VectorType::get(kChunk, builder.getF32Type());
   for (int64_t first = 0; first < kTileK; first += kRows) {
     Value inTile = e.add(row, first), k = e.add(firstK, inTile);
-    e.onlyIf(e.less(k, sizeK), [&] {
+    e.onlyIf(e.less(k, paddedK), [&] {
       if (!shared)
         return store(k, column,
                      loadChunk(k, e.add(firstM, column), kChunk,

@@ -29,7 +29,8 @@ func.func @vector(%x: memref<256xf32>, %v: memref<1x16x128xf32>, %i: memref<1x4x
 
 // -----
 
-// A warp asks for 2 KiB of 16-bit weights, and for 1 KiB of 8-bit ones.
+// A warp asks for 2 KiB of 16-bit weights, and for 1 KiB of 8-bit ones that share
+// no indices.
 // CHECK-LABEL: func.func @halves
 // CHECK: %[[REST:.*]] = arith.minui %{{.*}}, %c2048 : index
 // CHECK-NEXT: %[[BYTES:.*]] = arith.index_castui %[[REST]]
@@ -53,6 +54,21 @@ func.func @bytes(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memref<1x16x3
     nm.spmv <8:32> packing #nm.packing<panel = 32, index_bits = 5, chunk_rows = 16, index_rows = 16>
       schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
       ins(%x, %v, %i : memref<1024xi8>, memref<1x16x512xi8>, memref<1x16x384xi8>) outs(%y : memref<32xi32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @shared_indices
+// CHECK: arith.minui %{{.*}}, %c2048 : index
+// CHECK: nvvm.cp.async.bulk.prefetch
+// CHECK: vector.load
+func.func @shared_indices(%x: memref<1024xi8>, %v: memref<1x16x512xi8>, %i: memref<1x16x16xi8>, %y: memref<32xi32>) {
+  scf.forall (%n) in (1) {
+    nm.spmv <8:32, block = 1x32> packing #nm.packing<panel = 32, index_bits = 8, chunk_rows = 16, index_rows = 16>
+      schedule #nm.gemv<block = [1, 32, 1024], warp = [1, 32], thread = [1, 1], stages = 2, slice_k = 4>
+      ins(%x, %v, %i : memref<1024xi8>, memref<1x16x512xi8>, memref<1x16x16xi8>) outs(%y : memref<32xi32>)
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }

@@ -136,6 +136,23 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
+/// One of which no groups of four rows have all, unless they overlap: M - 2 of
+/// an even M, M - 1 of an odd one, or down to half as many.
+static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
+                                      Random &random) {
+  Pattern pattern;
+  do {
+    // Of the blocks only the columns matter.
+    pattern = drawPattern(number, kind, random);
+    pattern.bk = 1;
+    pattern.m = random.oneOf({3, 5, 6, 6, 8, 10, 16});
+    int64_t most = pattern.m % 2 == 0 ? pattern.m - 2 : pattern.m - 1;
+    pattern.n =
+        random.chance(0.5) ? most : random.integer((most + 1) / 2, most);
+  } while (fitsSparseOperand(pattern));
+  return pattern;
+}
+
 /// One that lists for a block of `columns` pay for.
 static Pattern drawPackedPattern(int64_t number, const GroupKind &kind,
                                  Random &random) {
@@ -244,6 +261,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.outputType = ElementType::F32;
   drawn.pattern =
       kind.has(kSparseOperand) ? drawSparsePattern(number, kind, random)
+      : kind.has(kOverlapping) ? drawOverlappingPattern(number, kind, random)
       : kind.has(kByteUnits)   ? drawBytePattern(number, kind, random)
       : kind.listColumns == 0  ? drawPattern(number, kind, random)
                                : drawPackedPattern(number, kind, random);
@@ -270,7 +288,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.k = (drawn.k + 3) / 4 * 4;
   drawLoops(drawn, random);
   // Tensor cores transpose no bytes.
-  if ((kind.has(kSparseOperand) || kind.has(kByteUnits)) &&
+  if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
+       kind.has(kByteUnits)) &&
       elementSize(kind.type) == 1 &&
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));

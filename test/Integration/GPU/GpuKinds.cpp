@@ -254,6 +254,14 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"mma-sp-f8-slices", "mma_sp",
        "block = [16, 96, 128], warp = [16, 96], stages = 3, slice_k = 2",
        ElementType::F8E5M2, 30, 64, kClusters | kSparseOperand},
+      {"overlapping-wgmma-sp", "wgmma_sp", "", ElementType::F16, 300, 64,
+       kOverlapping | kCopiesRows},
+      {"overlapping-wgmma-sp-terms", "wgmma_sp", "", ElementType::F32, 200, 64,
+       kOverlapping},
+      {"overlapping-wgmma-sp-i8", "wgmma_sp", "", ElementType::I8, 300, 64,
+       kOverlapping | kCopiesRows},
+      {"overlapping-mma-sp", "mma_sp", "", ElementType::BF16, 200, 64,
+       kOverlapping},
   };
   return kinds;
 }

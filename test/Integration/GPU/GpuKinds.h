@@ -31,6 +31,9 @@ enum GroupTrait : unsigned {
   kByteUnits = 1 << 7,
   /// Weights have 4 or 8 bits, and scales.
   kQuantized = 1 << 8,
+  /// The same as kSparseOperand, once windows are groups of four rows that
+  /// overlap.
+  kOverlapping = 1 << 9,
 };
 
 /// What a group's cases have in common.

@@ -61,6 +61,8 @@ static std::string describeFragments(const ModelCase &product,
 
 /// What the groups of four rows keep that a sparse operand has two of.
 static std::string describeGroups(const Pattern &pattern) {
+  if (!fitsSparseOperand(pattern))
+    return "groups that overlap";
   if (!fillsUpSparseOperand(pattern))
     return "groups that keep two";
   return SparseOperand::kGroupRows % pattern.windowRows() == 0 ||
@@ -148,6 +150,23 @@ static std::vector<std::string> describeWidened(const ModelCase &product) {
   return ways;
 }
 
+/// Of what groups of rows that overlap were made.
+static std::vector<std::string> describeOverlapping(const ModelCase &product) {
+  const Pattern &pattern = product.pattern;
+  std::vector<std::string> ways = {std::string(elementName(product.type))};
+  if (pattern.m % 2 != 0)
+    ways.emplace_back("odd windows");
+  else if (pattern.n < pattern.m - 2)
+    ways.emplace_back("zeros");
+  if (product.k % pattern.m != 0)
+    ways.emplace_back("a part of a window");
+  if (product.activationLoops.back() != product.kLoop())
+    ways.emplace_back("column-major A");
+  for (const std::string &way : describeForm(product))
+    ways.push_back(way);
+  return ways;
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -211,6 +230,9 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
   if (isSparse)
     add(describeGroups(product.pattern));
+  if (isSparse && !fitsSparseOperand(product.pattern))
+    for (const std::string &way : describeOverlapping(product))
+      add("groups that overlap, " + way);
   if (op.strategy != "simt" && op.strategy != "gemv" &&
       op.strategy != "mma_sync" && op.strategy != "wgmma" && !isSparse)
     return ways;
@@ -317,6 +339,8 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "mma_sp: f8, slice_k",
       "mma_sp: groups that keep two",
       "mma_sp: groups of one window that are filled up",
+      "mma_sp: groups that overlap, bf16",
+      "mma_sp: groups that overlap, odd windows",
       "mma_sp: column-major A",
       "mma_sp: column-major C",
       "mma_sp: epilogue",
@@ -372,6 +396,16 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: stages = 2",
       "wgmma_sp: groups that keep two",
       "wgmma_sp: groups of one window that are filled up",
+      "wgmma_sp: groups that overlap, f16",
+      "wgmma_sp: groups that overlap, f32",
+      "wgmma_sp: groups that overlap, i8",
+      "wgmma_sp: groups that overlap, odd windows",
+      "wgmma_sp: groups that overlap, zeros",
+      "wgmma_sp: groups that overlap, a part of a window",
+      "wgmma_sp: groups that overlap, column-major A",
+      "wgmma_sp: groups that overlap, column-major C",
+      "wgmma_sp: groups that overlap, epilogue",
+      "wgmma_sp: groups that overlap, unknown m",
       "wgmma_sp: column-major A",
       "wgmma_sp: column-major C",
       "wgmma_sp: epilogue",

@@ -142,12 +142,16 @@ static bool hasNonFinite(const Tensor &tensor) {
   return false;
 }
 
-/// Whether zeros that fill up a sparse operand meet activations; of terms of
-/// f32 they can be told apart.
+/// Whether zeros that fill up a sparse operand meet activations. Those of its
+/// groups can be told apart in terms of f32, and those of windows that are cut
+/// into groups which overlap cannot.
 static bool meetsPrunedWeights(const ModelCase &product, const OpInfo &record) {
-  return (record.strategy == "mma_sp" || record.strategy == "wgmma_sp") &&
-         product.type != ElementType::F32 &&
-         fillsUpSparseOperand(product.pattern);
+  const Pattern &pattern = product.pattern;
+  if (record.strategy != "mma_sp" && record.strategy != "wgmma_sp")
+    return false;
+  if (!fitsSparseOperand(pattern))
+    return pattern.m % 2 != 0 || pattern.n != pattern.m - 2;
+  return product.type != ElementType::F32 && fillsUpSparseOperand(pattern);
 }
 
 /// Whether `tensor` has finite values that terms of f32 do not add up to.

@@ -54,6 +54,37 @@ TEST(SparseOperand, CountsWhatGroupsKeep) {
       }
 }
 
+/// Of any choice of M - 2 rows, each group has those that it is to have, and
+/// its rows are those of the window from its first one on.
+TEST(OverlappingGroups, HaveTwoKeptRowsEach) {
+  for (int64_t m : {6, 8, 10, 12}) {
+    OverlappingGroups groups{m};
+    ASSERT_EQ(groups.keptRows(), m - 2);
+    for (int64_t rows = 0; rows < (int64_t(1) << m); ++rows) {
+      if (__builtin_popcountll(rows) != m - 2)
+        continue;
+      int64_t kept = 0;
+      for (int64_t row = 0; row < m; ++row) {
+        if (!(rows >> row & 1))
+          continue;
+        // In the second window, too.
+        int64_t first = groups.firstRowOfKept(kept + m - 2);
+        ASSERT_EQ(first, kept / 2 * 2);
+        ASSERT_GE(row - first, 0) << m << " " << rows;
+        ASSERT_LT(row - first, OverlappingGroups::kRows) << m << " " << rows;
+        ++kept;
+      }
+    }
+  }
+}
+
+TEST(OverlappingGroups, CountsRowsOfWholeWindows) {
+  EXPECT_EQ(OverlappingGroups{6}.rows(4096), 683 * 8);
+  EXPECT_EQ(OverlappingGroups{6}.rows(6), 8);
+  EXPECT_EQ(OverlappingGroups{8}.rows(9), 2 * 12);
+  EXPECT_EQ(OverlappingGroups{256}.rows(1), 127 * 4);
+}
+
 TEST(SparseOperand, FitsWhatItsDescriptionSays) {
   for (int64_t m = 1; m <= 40; ++m)
     for (int64_t n = 1; n <= m; ++n)

@@ -3,6 +3,7 @@
 #include "GpuProductCost.h"
 
 #include "GpuStrategy.h"
+#include "OverlappingWindows.h"
 #include "WidenOperands.h"
 #include "WiderUnits.h"
 
@@ -51,19 +52,25 @@ static int64_t countTermsToUse(SparseProductOpInterface op) {
   return 1;
 }
 
-/// Elements between rows of a temporary A of `bits`, as nm-pad-rows lays them
-/// out, or what unknown ones are a multiple of; 0 where it leaves them.
-static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor,
-                               int64_t bits) {
+int64_t mlir::nm::getPaddedStride(int64_t columns, bool isKMajor,
+                                  int64_t bits) {
   if (bits != 16)
     return 0;
-  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
   int64_t chunk = getPaddedChunk(columns, isKMajor);
   return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
 }
 
-static int64_t getPaddedStride(SparseProductOpInterface op, bool isKMajor) {
-  return getPaddedStride(op, isKMajor, op.getAType().getElementTypeBitWidth());
+/// The same of a temporary A of `bits`.
+static int64_t getStrideOfTemporary(SparseProductOpInterface op, bool isKMajor,
+                                    int64_t bits) {
+  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
+  return getPaddedStride(columns, isKMajor, bits);
+}
+
+static int64_t getStrideOfTemporary(SparseProductOpInterface op,
+                                    bool isKMajor) {
+  return getStrideOfTemporary(op, isKMajor,
+                              op.getAType().getElementTypeBitWidth());
 }
 
 /// Whether `value` is made in memory of its own.
@@ -100,7 +107,7 @@ static GpuProduct getGpuProduct(SparseProductOpInterface op,
     return product;
   if (form == ActivationForm::Transposed)
     product.isKMajor = !product.isKMajor;
-  product.strideOfA = getPaddedStride(op, product.isKMajor);
+  product.strideOfA = getStrideOfTemporary(op, product.isKMajor);
   return product;
 }
 
@@ -110,7 +117,7 @@ bool mlir::nm::canBeCopied(SparseProductOpInterface op) {
     return false;
   bool isKMajor = product.getTransposeA();
   int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK(),
-          stride = getPaddedStride(op, isKMajor);
+          stride = getStrideOfTemporary(op, isKMajor);
   return stride != 0 && (ShapedType::isDynamic(columns) || stride != columns);
 }
 
@@ -125,7 +132,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
     product.isKMajor = spmm.getTransposeA();
   if (isTemporary(op.getA()))
-    product.strideOfA = getPaddedStride(op, product.isKMajor);
+    product.strideOfA = getStrideOfTemporary(op, product.isKMajor);
   product.type = *mlir::nm::getElementType(op.getAType().getElementType());
   product.terms = countTermsToUse(op);
   product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
@@ -333,7 +340,7 @@ double mlir::nm::estimateWidened(SparseProductOpInterface op,
   GpuProduct product = getGpuProduct(op);
   product.type = ::nm::ElementType::F16;
   product.isKMajor = isKMajor;
-  product.strideOfA = getPaddedStride(op, isKMajor, /*bits=*/16);
+  product.strideOfA = getStrideOfTemporary(op, isKMajor, /*bits=*/16);
   // Its epilogue takes sums of f32, of which it makes what C has.
   bool roundsToF16 = op.hasEpilogue() &&
                      getFirstRounding(op) == Float16Type::get(op.getContext());
@@ -350,13 +357,27 @@ double mlir::nm::estimateWidened(SparseProductOpInterface op,
   return best;
 }
 
+/// What is left of `microseconds`, the estimate of `op` as it is, where
+/// selection cuts its windows into groups that overlap.
+static double estimateOverlapped(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 const SelectionOptions &options,
+                                 ActivationForm form, double microseconds) {
+  std::optional<OverlappingWindows> found =
+      findOverlappingWindows(op, getGpuProduct(op, form), chip, options);
+  return found && isWorthOverlapping(*found, options, microseconds)
+             ? found->total()
+             : microseconds;
+}
+
 double mlir::nm::estimateWithForm(SparseProductOpInterface op,
                                   const ::nm::GpuChip &chip,
                                   const SelectionOptions &options,
                                   ActivationForm form) {
   if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
     return 0;
-  double asTyped = estimateAsTyped(op, chip, options, form);
+  double asTyped = estimateOverlapped(op, chip, options, form,
+                                      estimateAsTyped(op, chip, options, form));
   if (!isOfBytes(op) || !isWidenedExact(op))
     return asTyped;
   // What is given is of a strategy that has the product with A as it is: no

@@ -11,6 +11,11 @@ namespace mlir::nm {
 /// What the cost models know of `op`.
 ::nm::GpuProduct getGpuProduct(SparseProductOpInterface op);
 
+/// Elements between the rows of a temporary A of `bits` with `columns`, as
+/// nm-pad-rows lays them out, or what unknown ones are a multiple of; 0 where
+/// it leaves them.
+int64_t getPaddedStride(int64_t columns, bool isKMajor, int64_t bits);
+
 /// Why no cost model has anything to say about `op`, if so.
 std::optional<std::string> whyUnknown(SparseProductOpInterface op);
 

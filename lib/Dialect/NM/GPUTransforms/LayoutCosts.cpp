@@ -57,6 +57,16 @@ double mlir::nm::estimateWidening(RankedTensorType type, bool isTurned,
                   : straight;
 }
 
+double mlir::nm::estimateRepetition(double elements,
+                                    const ::nm::GpuChip &chip) {
+  // A multiprocessor's clocks for an element. Of 4096 x 5464, f16 takes 97 and
+  // 111 us on an H200, f32 129 and i8 185 (2026-11-23).
+  constexpr double kClocks = 1.3;
+  return kLaunchMicroseconds +
+         elements * kClocks / (double(chip.multiprocessors) * chip.clockGHz) /
+             1000;
+}
+
 bool mlir::nm::isMadeInAnyLayout(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))

@@ -48,6 +48,10 @@ double estimateTransposition(RankedTensorType type, const ::nm::GpuChip &chip);
 double estimateWidening(RankedTensorType type, bool isTurned,
                         const ::nm::GpuChip &chip);
 
+/// The microseconds of writing `elements` each of which a thread finds by its
+/// row of k, as createRepeatedRows does.
+double estimateRepetition(double elements, const ::nm::GpuChip &chip);
+
 /// The microseconds of a copy of `type` to rows that are padded.
 double estimateCopy(RankedTensorType type, const ::nm::GpuChip &chip);
 

@@ -4,6 +4,7 @@
 
 #include "GpuProductCost.h"
 #include "GpuStrategy.h"
+#include "OverlappingWindows.h"
 #include "SplitK.h"
 #include "WidenOperands.h"
 #include "WiderUnits.h"
@@ -65,7 +66,12 @@ private:
   /// what the record says of it; nothing where there is nothing to say.
   std::string widen(SparseProductOpInterface &op, const GpuChip &gpu,
                     ProductRecord &record);
-  /// The same for quantized weights: strategy mma_sp converts them in
+  /// Makes `op` a product of 2:4 where groups of four rows that overlap have
+  /// its windows, and that is faster. Returns what the record says of it;
+  /// nothing where there is nothing to say.
+  std::string overlap(SparseProductOpInterface op, const GpuChip &gpu,
+                      ProductRecord &record);
+  /// Selects for quantized weights: strategy mma_sp converts them in
   /// registers, and what it does not take is dequantized before the product.
   LogicalResult selectQuantized(SparseProductOpInterface op,
                                 const GpuChip &gpu);
@@ -391,6 +397,36 @@ std::string GpuScheduleSelection::widen(SparseProductOpInterface &op,
   return reason;
 }
 
+std::string GpuScheduleSelection::overlap(SparseProductOpInterface op,
+                                          const GpuChip &gpu,
+                                          ProductRecord &record) {
+  SelectionOptions selection{given, options.denseFallback};
+  std::optional<OverlappingWindows> found =
+      findOverlappingWindows(op, getGpuProduct(op), gpu, selection);
+  if (!found)
+    return "";
+  double asIs = estimateAsTyped(op, gpu, selection, ActivationForm::AsIs);
+  if (!isWorthOverlapping(*found, selection, asIs))
+    return "";
+  addDenseEstimate(op, gpu, record);
+  if (record.denseEstimate)
+    record.reason = "cuBLAS is estimated to take " +
+                    describeTime(*record.denseEstimate) + " with dense weights";
+  bool addsZeros = op.getPattern() != found->kept;
+  int64_t k = op.getStaticK();
+  overlapWindows(rewriter, op, *found);
+  std::string reason =
+      "windows of " + found->kept.str() + " along k = " + std::to_string(k) +
+      " are taken to be groups of four rows that overlap, which have " +
+      std::to_string(op.getStaticK()) + " rows in all";
+  if (found->expansion > 0)
+    reason += ": estimated " + describeTime(found->expansion) +
+              " for an A that has these";
+  if (asIs < kRefusedMicroseconds)
+    reason += "; estimated " + describeTime(asIs) + " without";
+  return addsZeros ? reason + "; " + kDenseMeetsNonFinite.str() : reason;
+}
+
 LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
                                            const GpuChip &gpu) {
   if (isa_and_present<LoopsScheduleAttr>(given)) {
@@ -410,6 +446,7 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   ProductRecord record =
       makeRecord(op, gpu, source, "dense was not considered");
   std::string widening = widen(op, gpu, record);
+  std::string overlapping = overlap(op, gpu, record);
   // A dense matrix that comes with each call is best left as it is.
   bool wasDense = isDense(op);
   bool packs = !wasDense || areWeightsLoaded(op);
@@ -431,13 +468,14 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   ::nm::Result<ScheduleChoice> narrower = chosen;
   if (wider)
     chosen = wider->choice;
-  if (onlyCublas || mayKeepZeros)
+  if ((onlyCublas || mayKeepZeros) && overlapping.empty())
     record.reason = chooseDense(op, gpu, chosen);
   bool isWider = wider && chosen->schedule == wider->choice.schedule;
   if (isWider)
     record.reason += "; " + takeWiderUnits(op, *wider, narrower);
-  if (!widening.empty())
-    record.reason += "; " + widening;
+  for (const std::string &before : {widening, overlapping})
+    if (!before.empty())
+      record.reason += "; " + before;
   if (!chosen && given)
     return op->emitOpError() << chosen.error().message;
   if (!chosen) {

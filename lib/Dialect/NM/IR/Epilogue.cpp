@@ -244,12 +244,16 @@ mlir::nm::cloneWithoutEpilogue(OpBuilder &builder, SparseProductOpInterface op,
   return bare;
 }
 
-bool mlir::nm::mapsElements(linalg::GenericOp op) {
+bool mlir::nm::readsOneInPlace(linalg::GenericOp op) {
   return op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
          !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
          op.getNumParallelLoops() == op.getNumLoops() &&
          llvm::all_of(op.getIndexingMapsArray(),
-                      [](AffineMap map) { return map.isIdentity(); }) &&
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
+bool mlir::nm::mapsElements(linalg::GenericOp op) {
+  return readsOneInPlace(op) &&
          llvm::all_of(op.getBody()->without_terminator(),
                       [](Operation &inner) { return isEpilogueOp(&inner); });
 }

@@ -71,6 +71,12 @@ static bool isArgumentNumber(Attribute value) {
          number.getInt() >= 0;
 }
 
+static bool isCount(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && number.getType().isSignlessInteger(64) &&
+         number.getInt() > 0;
+}
+
 template <typename AttrTy>
 static bool isAttribute(Attribute value) {
   return isa<AttrTy>(value);
@@ -82,6 +88,7 @@ static constexpr KnownAttribute kOfOps[] = {
     {kRecordAttr, isAttribute<RecordAttr>, "an #nm.record"},
     {"nm.host", isAttribute<UnitAttr>, "a unit attribute"},
     {"nm.overlays_tiles", isAttribute<UnitAttr>, "a unit attribute"},
+    {"nm.windows", isCount, "a number of rows, of type i64"},
 };
 
 static constexpr KnownAttribute kOfArguments[] = {

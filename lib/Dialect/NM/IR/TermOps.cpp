@@ -2,6 +2,7 @@
 
 #include "VerifyStorage.h"
 
+#include "nm/Format/SparseOperand.h"
 #include "nm/Format/SplitTerms.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -22,12 +23,15 @@ int64_t mlir::nm::countTermColumns(int64_t m, int64_t terms) {
              : terms * int64_t(llvm::alignTo(m, ::nm::kTermColumns));
 }
 
-SmallVector<int64_t> SplitTermsOp::getOutputShape(ArrayRef<int64_t> shape,
-                                                  bool transpose,
-                                                  int64_t terms) {
+SmallVector<int64_t>
+SplitTermsOp::getOutputShape(ArrayRef<int64_t> shape, bool transpose,
+                             int64_t terms, std::optional<int64_t> windows) {
   SmallVector<int64_t> output(shape);
   if (transpose)
     std::swap(output[output.size() - 2], output.back());
+  int64_t &k = output[output.size() - 2];
+  if (windows && !ShapedType::isDynamic(k))
+    k = ::nm::OverlappingGroups{*windows}.rows(k);
   output.back() = countTermColumns(output.back(), terms);
   return output;
 }
@@ -39,10 +43,15 @@ LogicalResult SplitTermsOp::verify() {
     return emitOpError() << "expected A and the output to have one rank of at "
                             "least 2, but got "
                          << a << " and " << output;
+  // (C2).
+  if (getWindows() && *getWindows() % ::nm::OverlappingGroups::kStep != 0)
+    return emitOpError() << "expected windows of an even number of rows, but "
+                            "got "
+                         << *getWindows();
   if (failed(verifySizeLimits(*this, "A", a)) ||
-      failed(verifyShape(
-          *this, "output", output,
-          getOutputShape(a.getShape(), getTranspose(), getTerms()))))
+      failed(verifyShape(*this, "output", output,
+                         getOutputShape(a.getShape(), getTranspose(),
+                                        getTerms(), getWindows()))))
     return failure();
   // (C3).
   return verifyTensorsOrMemRefs(*this);

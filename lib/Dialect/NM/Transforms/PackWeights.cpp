@@ -1,5 +1,6 @@
 //===- PackWeights.cpp - Weights in the form their schedule wants ---------===//
 
+#include "nm/Dialect/NM/Transforms/RepeatRows.h"
 #include "nm/Dialect/NM/Transforms/Stages.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
@@ -102,15 +103,23 @@ static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   bool transpose = !product.getTransposeA();
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(builder, loc, product.getA());
+  Value a = product.getA();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, a);
   if (transpose)
     std::swap(sizes[sizes.size() - 2], sizes.back());
+  // What repeats rows need not do so before they are split.
+  IntegerAttr windows;
+  if (std::optional<RepeatedRows> repeated = findRepeatedRows(a)) {
+    a = repeated->a;
+    windows = builder.getI64IntegerAttr(repeated->groups.windowRows);
+  }
   sizes.back() = countTermColumns(builder, loc, sizes.back(), terms);
   Value empty =
       tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
-  auto split = SplitTermsOp::create(builder, loc, empty.getType(), terms,
-                                    transpose, product.getA(), empty);
+  auto split = SplitTermsOp::create(
+      builder, loc, TypeRange{empty.getType()},
+      builder.getI64IntegerAttr(terms),
+      transpose ? builder.getUnitAttr() : UnitAttr(), windows, a, empty);
   product.getAMutable().assign(split->getResult(0));
   product.setTransposeA(true);
 }

@@ -16,12 +16,13 @@ bool mlir::nm::areWeightsConstant(SparseProductOpInterface op) {
 }
 
 bool mlir::nm::isElementwiseOfOne(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || !mapsElements(op))
+  if (!op.hasPureTensorSemantics() || !readsOneInPlace(op))
     return false;
   Block &body = *op.getBody();
   auto isInside = [&](Value value) { return value.getParentBlock() == &body; };
   return llvm::all_of(body, [&](Operation &inner) {
-    return llvm::all_of(inner.getOperands(), isInside);
+    return inner.getNumRegions() == 0 && isMemoryEffectFree(&inner) &&
+           llvm::all_of(inner.getOperands(), isInside);
   });
 }
 

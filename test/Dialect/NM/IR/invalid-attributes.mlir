@@ -580,7 +580,7 @@ func.func private @wgmma_sp_c3() attributes {s = #nm.wgmma_sp<split_k = 3, clust
 
 // -----
 
-// expected-error@+1 {{expected ops to have nm.chip, nm.arithmetic, nm.record, nm.host, nm.overlays_tiles alone of dialect nm, but got "nm.chop"}}
+// expected-error@+1 {{expected ops to have nm.chip, nm.arithmetic, nm.record, nm.host, nm.overlays_tiles, nm.windows alone of dialect nm, but got "nm.chop"}}
 module attributes {nm.chop = #nm.chip<"sm_90">} {
 }
 

@@ -195,3 +195,34 @@ func.func @spmm_c5_f16_sparse(%a: memref<64x64xf16>, %v: memref<32x64xf16>, %i: 
     ins(%a, %v, %i : memref<64x64xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
   return
 }
+
+// -----
+
+func.func @split_terms_c1_windows(%a: tensor<100x64xf32>, %s: tensor<100x192xbf16>) {
+  // expected-error @+1 {{expected size of dim 0 of output to be 136, but got 100}}
+  %0 = nm.split_terms 3 windows 6 ins(%a : tensor<100x64xf32>) outs(%s : tensor<100x192xbf16>) -> tensor<100x192xbf16>
+  return
+}
+
+// -----
+
+func.func @split_terms_c2_odd(%a: tensor<70x64xf32>, %s: tensor<100x192xbf16>) {
+  // expected-error @+1 {{expected windows of an even number of rows, but got 7}}
+  %0 = nm.split_terms 3 windows 7 ins(%a : tensor<70x64xf32>) outs(%s : tensor<100x192xbf16>) -> tensor<100x192xbf16>
+  return
+}
+
+// -----
+
+func.func @split_terms_c2_small(%a: tensor<70x64xf32>, %s: tensor<100x192xbf16>) {
+  // expected-error @+1 {{attribute 'windows' failed to satisfy constraint}}
+  %0 = nm.split_terms 3 windows 4 ins(%a : tensor<70x64xf32>) outs(%s : tensor<100x192xbf16>) -> tensor<100x192xbf16>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected nm.windows to be a number of rows, of type i64}}
+func.func @windows_attribute() attributes {nm.windows = 0 : i64} {
+  return
+}

@@ -10,6 +10,14 @@ func.func @split(%a: tensor<100x512xf32>, %s: tensor<512x384xbf16>, %b: memref<4
   return %r : tensor<512x384xbf16>
 }
 
+// 17 windows of 6 rows have two groups of 4 rows each.
+// CHECK-LABEL: func.func @windows
+// CHECK: nm.split_terms 3 transpose windows 6 ins(%{{.*}} : tensor<64x100xf32>) outs(%{{.*}} : tensor<136x192xbf16>) -> tensor<136x192xbf16>
+func.func @windows(%a: tensor<64x100xf32>, %s: tensor<136x192xbf16>) -> tensor<136x192xbf16> {
+  %r = nm.split_terms 3 transpose windows 6 ins(%a : tensor<64x100xf32>) outs(%s : tensor<136x192xbf16>) -> tensor<136x192xbf16>
+  return %r : tensor<136x192xbf16>
+}
+
 // A of 100 rows has the columns of 128, three times.
 // CHECK-LABEL: func.func @product
 // CHECK: nm.pack <8:32, block = 1x128> #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3> ins(%{{.*}} : tensor<128x128xf32>, tensor<128x1xi8>)

@@ -23,8 +23,11 @@ AffineMap getEpilogueMapOfC(SparseProductOpInterface op, size_t operand);
 /// op without side effects.
 bool isEpilogueOp(Operation *op);
 
-/// Whether `op` makes each element of one matrix of that in the same place of
-/// another, by ops that isEpilogueOp has.
+/// Whether `op` reads one matrix, and for each element that it makes of another
+/// that in the same place.
+bool readsOneInPlace(linalg::GenericOp op);
+
+/// Whether `op` is such a one, by ops that isEpilogueOp has.
 bool mapsElements(linalg::GenericOp op);
 
 /// Emits the ops of `body`, which isEpilogueOp has, for `arguments`: scalars,

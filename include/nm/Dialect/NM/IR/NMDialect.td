@@ -37,6 +37,7 @@ def NM_Dialect : Dialect {
     | a product | `nm.record` | an `#nm.record`: what its schedule was chosen by |
     | a function | `nm.host` | it packs weights, on the host, when they are loaded |
     | an op of a kernel | `nm.overlays_tiles` | its memory is that of tiles which are no longer needed |
+    | a linalg op | `nm.windows` | it repeats rows of k, so that windows of as many are groups of four rows of which neighbours share two |
     | an argument | `nm.values_of`, `nm.indices_of` | the argument, as it was written, whose condensed part it is |
     | an argument | `nm.packed_values_of`, `nm.packed_indices_of`, `nm.packed_lists_of` | the same of packed parts |
 

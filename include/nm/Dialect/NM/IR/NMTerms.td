@@ -18,10 +18,15 @@ def NM_SplitTermsOp : NM_Op<"split_terms", [
     For each 64 rows of m it has 64 columns of the first term, then 64 of the
     second, and so on; m is filled up with zeros to a multiple of 64.
 
+    With `windows` of W rows of k, the output has each window as W/2 - 1 groups
+    of four rows, of which neighbours share two: rows 0 to 3 of it, then 2 to 5,
+    and so on. What is behind the end of k is zero.
+
     Constraints:
     * (C1) A is f32 of rank at least 2, [batch... × k × m], or m before k with
-      `transpose`; the output is bf16, [batch... × k × terms·⌈m/64⌉·64].
-    * (C2) `terms` is 2 or 3.
+      `transpose`; the output is bf16, [batch... × k × terms·⌈m/64⌉·64], with
+      ⌈k/W⌉·(2W - 4) rows in place of k where there are windows.
+    * (C2) `terms` is 2 or 3, and `windows` is an even number from 6 to 256.
     * (C3) operands are both tensors or both memrefs of strided layouts; on
       tensors there is one result, of the output's type.
 
@@ -33,11 +38,12 @@ def NM_SplitTermsOp : NM_Op<"split_terms", [
   let arguments = (ins
       ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<3>]>:$terms,
       UnitAttr:$transpose,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<6>, IntMaxValue<256>]>>:$windows,
       AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>]>:$a,
       AnyTypeOf<[RankedTensorOf<[BF16]>, MemRefOf<[BF16]>]>:$output);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $terms (`transpose` $transpose^)? `ins` `(` $a `:` type($a) `)`
+    $terms (`transpose` $transpose^)? (`windows` $windows^)? `ins` `(` $a `:` type($a) `)`
     `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -53,7 +59,8 @@ def NM_SplitTermsOp : NM_Op<"split_terms", [
     int64_t getKDim() { return getAType().getRank() - (getTranspose() ? 1 : 2); }
     /// The output's shape where A's is `shape`, sizes of which may be dynamic.
     static ::llvm::SmallVector<int64_t> getOutputShape(
-        ::llvm::ArrayRef<int64_t> shape, bool transpose, int64_t terms);
+        ::llvm::ArrayRef<int64_t> shape, bool transpose, int64_t terms,
+        ::std::optional<int64_t> windows = ::std::nullopt);
   }];
 }
 

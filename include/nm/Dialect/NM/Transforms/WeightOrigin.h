@@ -13,8 +13,8 @@ namespace mlir::nm {
 bool areWeightsConstant(SparseProductOpInterface op);
 
 /// Whether `op` makes each element of a tensor of one element of another, in
-/// its place, and of constants: as what widens weights does. Of weights that
-/// are loaded, nm-pack-weights does it once.
+/// its place, of that place and of constants: as what widens weights does. Of
+/// weights that are loaded, nm-pack-weights does it once.
 bool isElementwiseOfOne(linalg::GenericOp op);
 
 /// Whether the weights of `op` are known before its function is called: they

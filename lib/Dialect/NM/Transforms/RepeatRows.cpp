@@ -1,0 +1,77 @@
+//===- RepeatRows.cpp - Activations of groups that overlap ----------------===//
+
+#include "nm/Dialect/NM/Transforms/RepeatRows.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using Groups = ::nm::OverlappingGroups;
+
+/// The rows of a window, on the op that repeats some: what else reads them can
+/// then do so itself.
+static constexpr StringLiteral kWindowsAttr = "nm.windows";
+
+/// The row of k that is row `row` of the groups.
+static Value emitRow(OpBuilder &builder, Location loc, const Groups &groups,
+                     Value row) {
+  AffineExpr d = builder.getAffineDimExpr(0);
+  AffineExpr group = d.floorDiv(Groups::kRows);
+  AffineExpr from = group.floorDiv(groups.groups()) * groups.windowRows +
+                    group % groups.groups() * Groups::kStep + d % Groups::kRows;
+  return affine::AffineApplyOp::create(builder, loc, from, row);
+}
+
+/// The element of `a` at `position`, of whose dimension `dim` there are `k`;
+/// zero behind these.
+static Value emitElement(OpBuilder &builder, Location loc, Value a,
+                         SmallVector<Value> position, int64_t dim, int64_t k) {
+  Value row = position[dim];
+  Value last = arith::ConstantIndexOp::create(builder, loc, k - 1);
+  position[dim] = arith::MinUIOp::create(builder, loc, row, last);
+  Value element = tensor::ExtractOp::create(builder, loc, a, position);
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(element.getType()));
+  Value exists =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, row, last);
+  return arith::SelectOp::create(builder, loc, exists, element, zero);
+}
+
+Value mlir::nm::createRepeatedRows(OpBuilder &builder, Location loc, Value a,
+                                   int64_t dim, const Groups &groups) {
+  auto type = cast<RankedTensorType>(a.getType());
+  int64_t k = type.getDimSize(dim), rank = type.getRank();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, a);
+  sizes[dim] = builder.getIndexAttr(groups.rows(k));
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
+  auto emit = [&](OpBuilder &body, Location loc, ValueRange) {
+    SmallVector<Value> position;
+    for (int64_t i = 0; i < rank; ++i)
+      position.push_back(linalg::IndexOp::create(body, loc, i));
+    position[dim] = emitRow(body, loc, groups, position[dim]);
+    linalg::YieldOp::create(body, loc,
+                            emitElement(body, loc, a, position, dim, k));
+  };
+  auto repeat = linalg::GenericOp::create(
+      builder, loc, empty.getType(), ValueRange(), empty,
+      builder.getMultiDimIdentityMap(unsigned(rank)),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      emit);
+  repeat->setAttr(kWindowsAttr, builder.getI64IntegerAttr(groups.windowRows));
+  return repeat.getResult(0);
+}
+
+std::optional<RepeatedRows> mlir::nm::findRepeatedRows(Value value) {
+  auto repeat = value.getDefiningOp<linalg::GenericOp>();
+  if (!repeat)
+    return std::nullopt;
+  auto windows = repeat->getAttrOfType<IntegerAttr>(kWindowsAttr);
+  auto extracts = repeat.getBody()->getOps<tensor::ExtractOp>();
+  if (!windows || extracts.empty())
+    return std::nullopt;
+  return RepeatedRows{(*extracts.begin()).getTensor(), {windows.getInt()}};
+}

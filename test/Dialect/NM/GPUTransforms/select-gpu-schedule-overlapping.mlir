@@ -1,0 +1,57 @@
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-propagate-layouts --nm-select-gpu-schedule --split-input-file 2>%t.log | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.log
+// RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule --nm-pack-weights --canonicalize --split-input-file 2>/dev/null | FileCheck %s --check-prefix=PACKED
+
+// 4:6 is 2:4 of an A that has two rows of each window twice. Positions in the
+// second group of a window are from its row 2 on. Where A is split into terms,
+// the kernel that does so repeats its rows, and positions are moved when
+// weights are loaded.
+// REMARK: nm.spmm <4:6> {{.*}} strategy wgmma_sp {{.*}}; cuBLAS is estimated to take 2{{[0-9.]+}} us with dense weights; windows of 4:6 along k = 4096 are taken to be groups of four rows that overlap, which have 5464 rows in all; estimated {{[0-9.]+}} us without; schedule
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0) -> (((d0 floordiv 4) floordiv 2) * 6 + ((d0 floordiv 4) mod 2) * 2 + d0 mod 4)>
+// CHECK-LABEL: func.func @terms
+// CHECK-SAME: %[[A:.*]]: tensor<4096x4096xf32>, %[[V:.*]]: tensor<2732x4096xf32> {{.*}}, %[[I:.*]]: tensor<2732x4096xi8>
+// CHECK: %[[REPEATED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4096x5464xf32>) attrs = {nm.windows = 6 : i64}
+// CHECK: affine.apply #[[$ROW]]
+// CHECK: tensor.extract %[[A]]
+// CHECK: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[I]] : tensor<2732x4096xi8>)
+// CHECK: arith.subi
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}terms = 3> ins(%[[REPEATED]], %[[V]], %[[MOVED]] :
+// CHECK-SAME: pattern = <4:6>
+// PACKED-LABEL: func.func @terms.pack
+// PACKED: arith.subi
+// PACKED: nm.pack <2:4> #nm.sparse_operand<{{.*}}terms = 3>
+// PACKED-LABEL: func.func @terms(
+// PACKED-SAME: %[[A:[^:]*]]: tensor<4096x4096xf32>
+// PACKED: nm.split_terms 3 transpose windows 6 ins(%[[A]] : tensor<4096x4096xf32>) outs(%{{.*}} : tensor<5464x12288xbf16>)
+// PACKED-NOT: linalg.generic
+// PACKED: nm.spmm <2:4> transpose_a packing #nm.sparse_operand<
+func.func @terms(%a: tensor<4096x4096xf32>, %v: tensor<2732x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2732x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <4:6> ins(%a, %v, %i : tensor<4096x4096xf32>, tensor<2732x4096xf32>, tensor<2732x4096xi8>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+// Two windows of 2:3 are one of 4:6, which zeros may fill up.
+// REMARK: nm.spmm <2:3> {{.*}}; windows of 4:6 along k = 3000 {{.*}}; pruned weights then turn infinite and NaN activations into NaN
+// CHECK-LABEL: func.func @odd
+// CHECK: nm.decompress <2:3>
+// CHECK: nm.compress <4:6>
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<
+// PACKED-LABEL: func.func @odd
+func.func @odd(%a: tensor<4096x3000xf32>, %v: tensor<2000x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<2000x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <2:3> ins(%a, %v, %i : tensor<4096x3000xf32>, tensor<2000x4096xf32>, tensor<2000x4096xi8>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+// In f16 a kernel that repeats rows takes more than there is to gain.
+// REMARK: nm.spmm <4:6> {{.*}} strategy cublas
+// CHECK-LABEL: func.func @halves
+// CHECK-NOT: nm.windows
+// PACKED-LABEL: func.func @halves
+func.func @halves(%a: tensor<4096x4098xf16>, %v: tensor<2732x4096xf16> {nm.values_of = 1 : i64}, %i: tensor<2732x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = nm.spmm <4:6> ins(%a, %v, %i : tensor<4096x4098xf16>, tensor<2732x4096xf16>, tensor<2732x4096xi8>) outs(%c : tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %r : tensor<4096x4096xf16>
+}
