@@ -1,8 +1,8 @@
 // REQUIRES: ptxas
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_80 format=isa schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_80 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_120 format=isa schedule=mma_sp" | %python %S/Inputs/assemble.py %ptxas sm_120 | FileCheck %s
-// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa" 2>/dev/null | FileCheck %s --check-prefix=PTX
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa schedule=mma_sp" 2>/dev/null | FileCheck %s --check-prefix=PTX
 
 // CHECK: half_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: bytes_kernel on {{.*}}, 0 bytes of stack, 0 bytes spilled

@@ -86,9 +86,9 @@ struct SparseOperand {
   Order order = Order::Mma;
   /// Of an element that is multiplied: 8 or 16.
   int64_t bits = 16;
-  /// Of a value that is stored for one of 16 bits of Order::Mma, where it is
-  /// quantized: 4 or 8, with 2^(storedBits-1) added, in bytes, the low bits
-  /// first. 0 where values are elements.
+  /// Of a value that is stored for one of 16 bits, where it is quantized: 4 or
+  /// 8, with 2^(storedBits-1) added, in bytes, the low bits first. 0 where
+  /// values are elements.
   int64_t storedBits = 0;
   /// Terms of bf16 that each f32 value is stored as, 1 where it is itself. A
   /// step has the first terms of all its values, then the second ones.
@@ -169,8 +169,8 @@ struct SparseOperand {
   template <typename Int>
   Int positionOf(const ValuePlace<Int> &place) const;
   /// Which of a lane's values of an instruction is value `inRegister` of
-  /// register `number` (0 to 3). Quantized ones are in words, of which a mask
-  /// of two equal halves cuts out two values, bits 16 apart.
+  /// register `number` (0 to 3), of Order::Mma. Quantized ones are in words, of
+  /// which a mask of two equal halves cuts out two values, bits 16 apart.
   template <typename Int>
   Int slotOf(const Int &number, const Int &inRegister) const;
   /// Which one stands at `position`.

@@ -3,6 +3,7 @@
 #include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
 
 #include "RowCopies.h"
+#include "ShortRows.h"
 
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
@@ -141,6 +142,12 @@ static LogicalResult convertGeneric(RewriterBase &rewriter,
   if (mlir::nm::hasRowCopies(op)) {
     mlir::nm::launchRowCopies(rewriter, op);
     rewriter.eraseOp(op);
+    return success();
+  }
+  if (mlir::nm::makesShortRows(op)) {
+    scf::ParallelOp loops = mlir::nm::createRowLoops(rewriter, op);
+    rewriter.eraseOp(op);
+    mlir::nm::convertParallelToLaunch(rewriter, loops);
     return success();
   }
   FailureOr<linalg::GenericOp> ordered =

@@ -316,13 +316,15 @@ TEST(SparseOperand, PacksAndUnpacksQuantizedValues) {
   Random random(11);
   for (int i = 0; i < 200; ++i) {
     Pattern pattern = drawFittingPattern(random);
-    SparseOperand operand{Order::Mma, 16, draw(random, 0, 1) ? 4 : 8};
+    Order order = std::array{Order::Mma, Order::Wgmma,
+                             Order::WgmmaPairs}[draw(random, 0, 2)];
+    SparseOperand operand{order, 16, draw(random, 0, 1) ? 4 : 8};
     int64_t k = draw(random, 1, 200), n = draw(random, 1, 80);
     Matrix dense = drawMatrix(random, pattern, ElementType::I8, k, n);
     Condensed form = compressed(dense, pattern);
     ASSERT_TRUE(operand.verify(pattern, ElementType::I8));
     auto [blocks, steps, bytes] = operand.valueShape(pattern, k, n);
-    EXPECT_EQ(bytes, 512 * operand.storedBits / 8);
+    EXPECT_EQ(bytes, 32 * operand.columns() * operand.storedBits / 8);
     std::vector<uint8_t> values(blocks * steps * bytes, 0x5a);
     std::vector<uint8_t> metadata(blocks * steps * operand.bytesOfStep(), 0xa5);
     packSparseOperand(form.view(), operand, values.data(), metadata.data());

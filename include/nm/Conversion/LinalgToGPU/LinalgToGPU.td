@@ -15,7 +15,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu", "::mlir::func::FuncOp"> {
     with contiguous rows of 16 elements or more has accesses of up to 16 bytes, as
     wide as the rows of both are aligned, which is tested at run time where it is
     not known; and so has an elementwise op that makes elements of another width
-    of those of one such memref. Any other op that
+    of those of one such memref. An op that makes elements of their positions
+    alone, as one that dequantizes packed weights, has one thread for each row of
+    4, 8 or 16 bytes, which stores it at once. Any other op that
     touches memory would run on the host, on memory of the device, and is an
     error. Functions with `nm.host`, which pack weights when they are loaded,
     are left.

@@ -3,6 +3,7 @@
 #include "GpuProductCost.h"
 
 #include "GpuStrategy.h"
+#include "LayoutCosts.h"
 #include "OverlappingWindows.h"
 #include "WidenOperands.h"
 #include "WiderUnits.h"
@@ -243,16 +244,6 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
              : whyNotIntegers(op, isDemanded, form);
 }
 
-double mlir::nm::estimateDequantization(SparseProductOpInterface op,
-                                        const ::nm::GpuChip &chip) {
-  // A multiprocessor's clocks for each of k x n, measured with 11008x4096 and
-  // 4096x11008, 4 bits and 8, on an H200 (2026-11-23): 242 to 258 us.
-  constexpr double kClocksOfWeight = 1.45;
-  double weights = double(op.getStaticK()) * double(op.getStaticN());
-  return kClocksOfWeight * weights /
-         (double(chip.multiprocessors) * chip.clockGHz) / 1000;
-}
-
 /// The estimate of cuBLAS, where selection may fall back to it or is told to.
 static std::optional<double> estimateDense(SparseProductOpInterface op,
                                            const ::nm::GpuChip &chip,
@@ -262,10 +253,34 @@ static std::optional<double> estimateDense(SparseProductOpInterface op,
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
   double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
-  if (whyNotCublas(op, dense, isDemanded, form) ||
+  if (op.getScales() || whyNotCublas(op, dense, isDemanded, form) ||
       (!isDense(op) && whyNotDense(op)))
     return std::nullopt;
   return dense;
+}
+
+/// What selection would choose of quantized weights: to convert them in
+/// registers, or to dequantize them at each call, which the estimate includes.
+static ::nm::Result<ScheduleChoice> chooseQuantized(ScheduleRequest request) {
+  ScheduleAttrInterface given = request.given;
+  ::nm::Result<ScheduleChoice> chosen =
+      ::nm::Error{"expected a schedule that this layout has"};
+  if (!given || isa<MmaSpScheduleAttr>(given)) {
+    request.given =
+        given ? given : getEmptyMmaSpSchedule(request.op->getContext());
+    ::nm::Result<ScheduleChoice> inRegisters = chooseGpuSchedule(request);
+    if (inRegisters && inRegisters->schedule)
+      chosen = inRegisters;
+    if (given)
+      return chosen;
+  }
+  request.given = given;
+  request.product.weightBits = request.product.scaleGroup = 0;
+  ::nm::Result<ScheduleChoice> wide = chooseGpuSchedule(request);
+  if (!wide || !wide->schedule)
+    return chosen;
+  wide->microseconds += estimateDequantization(request.op, request.chip);
+  return chosen && chosen->microseconds <= wide->microseconds ? chosen : wide;
 }
 
 /// What selection would choose for `product` of our own strategies, of units
@@ -280,16 +295,12 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
   // A schedule that is given in part may have none with another layout.
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
-  // Other strategies take quantized weights where they no longer are.
-  ScheduleAttrInterface given = options.given;
-  if (!given && op.getScales())
-    given = getEmptyMmaSpSchedule(op->getContext());
+  if (op.getScales())
+    return chooseQuantized({op, product, chip, options.given, packs});
   ::nm::Result<ScheduleChoice> chosen =
-      chooseGpuSchedule({op, product, chip, given, packs});
+      chooseGpuSchedule({op, product, chip, options.given, packs});
   if (chosen && !chosen->schedule)
     return ::nm::Error{"expected a schedule that this layout has"};
-  if (op.getScales())
-    return chosen;
   if (options.denseFallback && !options.given)
     if (std::optional<WiderUnits> wider =
             findWiderUnits(op, product, chip, chosen))

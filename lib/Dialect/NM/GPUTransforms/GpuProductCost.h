@@ -47,11 +47,6 @@ whyNotInColumns(SparseProductOpInterface op,
 /// Dense weights with the k of each column side by side.
 PackingAttr getColumnPacking(SparseProductOpInterface op);
 
-/// The microseconds that kernels take which dequantize the weights of `op` and
-/// pack them as a sparse operand, at each call.
-double estimateDequantization(SparseProductOpInterface op,
-                              const ::nm::GpuChip &chip);
-
 /// What selection is told by its options.
 struct SelectionOptions {
   /// The schedule that products are to have; null where it is free.

@@ -52,6 +52,11 @@ double estimateWidening(RankedTensorType type, bool isTurned,
 /// row of k, as createRepeatedRows does.
 double estimateRepetition(double elements, const ::nm::GpuChip &chip);
 
+/// The microseconds that it takes at each call to make 16-bit weights of the
+/// quantized ones of `op`, which are packed already.
+double estimateDequantization(SparseProductOpInterface op,
+                              const ::nm::GpuChip &chip);
+
 /// The microseconds of a copy of `type` to rows that are padded.
 double estimateCopy(RankedTensorType type, const ::nm::GpuChip &chip);
 

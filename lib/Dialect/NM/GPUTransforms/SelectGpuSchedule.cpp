@@ -4,6 +4,7 @@
 
 #include "GpuProductCost.h"
 #include "GpuStrategy.h"
+#include "LayoutCosts.h"
 #include "OverlappingWindows.h"
 #include "SplitK.h"
 #include "WidenOperands.h"
@@ -75,6 +76,9 @@ private:
   /// registers, and what it does not take is dequantized before the product.
   LogicalResult selectQuantized(SparseProductOpInterface op,
                                 const GpuChip &gpu);
+  /// Gives `op` the schedule that it has with dequantized weights.
+  LogicalResult selectDequantized(SparseProductOpInterface op,
+                                  const GpuChip &gpu);
   void selectLoops(SparseProductOpInterface op, const GpuChip &gpu,
                    const Twine &reason);
   /// Says where k is not cut into as many parts as the option asks for.
@@ -356,8 +360,34 @@ LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                    << " bits are dequantized before the product, at each "
                       "call: "
                    << obstacle;
+  return selectDequantized(op, gpu);
+}
+
+LogicalResult
+GpuScheduleSelection::selectDequantized(SparseProductOpInterface op,
+                                        const GpuChip &gpu) {
+  QuantizationAttr quantization = op.getQuantizationAttr();
+  PatternAttr pattern = op.getPatternAttr();
+  Value values = op.getValues(), scales = op.getScales();
   dequantizeWeights(rewriter, op);
-  return select(op, gpu);
+  auto dequantization = op.getValues().getDefiningOp<linalg::GenericOp>();
+  if (failed(select(op, gpu)))
+    return failure();
+  if (op.getValues() != dequantization.getResult(0) ||
+      op.getPatternAttr() != pattern)
+    return success();
+  // nm-pack-weights leaves less to each call where it knows what they were.
+  Operation *empty = dequantization.getOutputs()[0].getDefiningOp();
+  rewriter.modifyOpInPlace(op, [&] {
+    op->setOperand(1, values);
+    op.getScalesMutable().assign(scales);
+    op->setAttr("quantization", quantization);
+  });
+  rewriter.eraseOp(dequantization);
+  rewriter.eraseOp(empty);
+  if (!getQuantizedForm(op))
+    dequantizeWeights(rewriter, op);
+  return success();
 }
 
 std::string GpuScheduleSelection::widen(SparseProductOpInterface &op,

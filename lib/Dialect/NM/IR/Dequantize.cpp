@@ -3,6 +3,8 @@
 #include "nm/Dialect/NM/IR/Dequantize.h"
 
 #include "nm/Dialect/NM/IR/IndexEmitter.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/SparseOperand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -20,6 +22,31 @@ Value mlir::nm::emitDequantized(OpBuilder &builder, Location loc, Value value,
   // Exact: f16 and bf16 have all integers of eight bits.
   Value exact = arith::SIToFPOp::create(builder, loc, scale.getType(), value);
   return arith::MulFOp::create(builder, loc, exact, scale);
+}
+
+PackedFormAttrInterface
+mlir::nm::getQuantizedForm(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  auto mma = dyn_cast_if_present<MmaSpScheduleAttr>(schedule);
+  if (!op.getScales() || op.getPackingAttr() || !schedule ||
+      (mma && mma.getBits()))
+    return nullptr;
+  PackedFormAttrInterface form = schedule.getPackedForm(op.getPattern());
+  if (!form || form.countTerms() > 1)
+    return nullptr;
+  QuantizationAttr quantization = op.getQuantizationAttr();
+  if (auto operand = dyn_cast<SparseOperandAttr>(form)) {
+    // A place tells which four rows a weight may be of.
+    if (quantization.getGroup() % ::nm::SparseOperand::kGroupRows != 0 &&
+        quantization.getGroup() < op.getStaticK())
+      return nullptr;
+    return SparseOperandAttr::get(op->getContext(), operand.getOrder(),
+                                  quantization.getBits(), /*terms=*/1);
+  }
+  // Bytes have an order of their own in tiles, which has whole instructions.
+  auto panels = dyn_cast<PackingAttr>(form);
+  constexpr int64_t kRows = ::nm::PanelPacking::kByteInstructionRows;
+  return panels && panels.getTileRows() % kRows == 0 ? form : nullptr;
 }
 
 /// The weight of a quantized value at `row` and `column` of condensed ones.

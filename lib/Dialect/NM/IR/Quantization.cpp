@@ -4,6 +4,8 @@
 
 #include "VerifyStorage.h"
 
+#include "nm/Dialect/NM/IR/Dequantize.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -59,19 +61,21 @@ static LogicalResult verifyValues(SparseProductOpInterface op, int64_t bits) {
   if (!op.getPackingAttr())
     return success();
   auto form = dyn_cast<SparseOperandAttr>(op.getPackingAttr());
-  if (form && form.getBits() == bits)
+  if (form && form.getOrder() == SparseOrder::Mma && form.getBits() == bits)
     return success();
-  return op->emitOpError() << "expected values of " << bits
-                           << " bits to be condensed, or packed as "
-                              "#nm.sparse_operand of so many bits, but got "
-                           << op.getPackingAttr();
+  return op->emitOpError()
+         << "expected values of " << bits
+         << " bits to be condensed, or packed as "
+            "#nm.sparse_operand<mma> of so many bits, but got "
+         << op.getPackingAttr();
 }
 
-/// (Q4): the schedule converts the values, and can tell which scales they have.
+/// (Q4): the schedule converts the values, and can tell which scales they have,
+/// or wants them dequantized when they are packed.
 static LogicalResult verifySchedule(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
   QuantizationAttr quantization = op.getQuantizationAttr();
-  if (!schedule || isa<LoopsScheduleAttr>(schedule))
+  if (!schedule || isa<LoopsScheduleAttr>(schedule) || getQuantizedForm(op))
     return success();
   auto mma = dyn_cast<MmaSpScheduleAttr>(schedule);
   if (!mma || mma.getBits() != quantization.getBits())

@@ -51,14 +51,7 @@ SparseOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (terms > 1 && order == SparseOrder::Mma)
     return emitError() << "expected no terms of order mma, but got " << terms;
   // (C3).
-  if (bits == 0)
-    return success();
-  if (failed(verifyQuantizedBits(emitError, bits)))
-    return failure();
-  if (order == SparseOrder::Mma)
-    return success();
-  return emitError() << "expected order mma for values of " << bits
-                     << " bits, but got " << stringifySparseOrder(order);
+  return bits == 0 ? success() : verifyQuantizedBits(emitError, bits);
 }
 
 LogicalResult

@@ -4,6 +4,9 @@
 #include "nm/Dialect/NM/Transforms/Stages.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
+#include "DequantizePacked.h"
+
+#include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 #include "nm/Format/SplitTerms.h"
 
@@ -44,11 +47,10 @@ static Value createEmpty(OpBuilder &builder, Location loc,
                                  type.getElementType());
 }
 
-static PackedWeights createPack(SparseProductOpInterface op) {
-  OpBuilder builder(op);
+/// nm.pack of condensed weights to `form`, or the constants it folds to.
+static PackedWeights createPack(OpBuilder &builder, SparseProductOpInterface op,
+                                PackedFormAttrInterface form) {
   Location loc = op.getLoc();
-  PackedFormAttrInterface form =
-      op.getScheduleAttr().getPackedForm(op.getPattern());
   auto condensed = cast<RankedTensorType>(op.getValues().getType());
   StorageShape shape = form.getStorageShape(
       op.getPattern(), condensed.getDimSize(0), condensed.getDimSize(1));
@@ -69,6 +71,22 @@ static PackedWeights createPack(SparseProductOpInterface op) {
   else
     parts.assign(pack->result_begin(), pack->result_end());
   return {parts[0], parts[1], shape.hasLists() ? parts[2] : Value(), form};
+}
+
+/// The weights of `op` in the form that its schedule wants. Quantized ones that
+/// it wants dequantized are packed as they are, so that what depends on no
+/// scale is done when they are loaded.
+static PackedWeights createPack(SparseProductOpInterface op) {
+  OpBuilder builder(op);
+  PackedFormAttrInterface form =
+      op.getScheduleAttr().getPackedForm(op.getPattern());
+  PackedFormAttrInterface quantized = getQuantizedForm(op);
+  if (!quantized)
+    return createPack(builder, op, form);
+  PackedWeights packed = createPack(builder, op, quantized);
+  packed.values = dequantizePacked(builder, op, packed.values, quantized, form);
+  packed.form = form;
+  return packed;
 }
 
 /// Of a packed array the part that a weight of `shape` has. A form that cuts
@@ -151,6 +169,10 @@ static void takePacked(SparseProductOpInterface op,
     op.getListsMutable().assign(
         takePart(builder, op.getLoc(), packed.lists, shape.lists));
   splitA(op, packed.form);
+  if (getQuantizedForm(op)) {
+    op.getScalesMutable().clear();
+    op->removeAttr("quantization");
+  }
   shareScales(op);
   op.setPackingAttr(packed.form);
   op.setPatternAttr(PatternAttr::get(op->getContext(), pattern));
@@ -165,7 +187,8 @@ static bool canShare(const PackedWeights &packed, SparseProductOpInterface op,
 
 static LogicalResult packInFunction(func::FuncOp function) {
   DominanceInfo dominance(function);
-  DenseMap<std::tuple<Value, Value, Attribute>, SmallVector<PackedWeights>>
+  DenseMap<std::tuple<Value, Value, Value, Attribute>,
+           SmallVector<PackedWeights>>
       packedForms;
   WalkResult result = function.walk([&](SparseProductOpInterface op) {
     ScheduleAttrInterface schedule = op.getScheduleAttr();
@@ -177,7 +200,8 @@ static LogicalResult packInFunction(func::FuncOp function) {
                         << op.getValuesType();
       return WalkResult::interrupt();
     }
-    auto key = std::make_tuple(op.getValues(), op.getIndices(),
+    Value scales = getQuantizedForm(op) ? op.getScales() : Value();
+    auto key = std::make_tuple(op.getValues(), op.getIndices(), scales,
                                Attribute(op.getPatternAttr()));
     SmallVector<PackedWeights> &forms = packedForms[key];
     auto *packed = llvm::find_if(forms, [&](const PackedWeights &packed) {

@@ -10,13 +10,11 @@
 // CHECK-NOT: linalg.generic
 // CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [8, {{.*}}bits = 4> quantization <bits = 4, group = 128>
 // CHECK-SAME: weights stay in 4 bits, which registers convert"
+// nm-pack-weights dequantizes them, behind what it packs when they are loaded.
 // GEMV-LABEL: func.func @decode
-// GEMV: linalg.generic
-// GEMV: arith.trunci %{{.*}} : i8 to i4
-// GEMV: arith.sitofp %{{.*}} : i4 to f16
-// GEMV: arith.mulf
-// GEMV: nm.spmm <2:4> schedule #nm.gemv<{{.*}} ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<1x4096xf16>, tensor<2048x4096xf16>
-// GEMV-NOT: scales
+// GEMV-NOT: linalg.generic
+// GEMV: nm.spmm <2:4> schedule #nm.gemv<{{.*}} quantization <bits = 4, group = 128> ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<1x4096xf16>, tensor<2048x4096xi8>
+// GEMV-SAME: scales(
 func.func @decode(%a: tensor<1x4096xf16>, %v: tensor<2048x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<2048x4096xi8> {nm.indices_of = 1 : i64}, %s: tensor<32x4096xf16>, %c: tensor<1x4096xf32>) -> tensor<1x4096xf32> {
   %r = nm.spmm <2:4> quantization <bits = 4, group = 128> ins(%a, %v, %i : tensor<1x4096xf16>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)
     scales(%s : tensor<32x4096xf16>) outs(%c : tensor<1x4096xf32>) -> tensor<1x4096xf32>
@@ -25,14 +23,15 @@ func.func @decode(%a: tensor<1x4096xf16>, %v: tensor<2048x4096xi8> {nm.values_of
 
 // -----
 
-// Tensor cores wait for the conversion, where rows are many.
-// CHECK-LABEL: func.func @prefill
+// Tensor cores wait for the conversion, but not for as long as a kernel of its
+// own takes.
+// CHECK-LABEL: func.func @some
 // CHECK: nm.spmm <2:4> schedule #nm.mma_sp<block = [{{[0-9]+}}, {{[0-9]+}}, 256], {{.*}}bits = 8>
 // CHECK-SAME: weights stay in 8 bits, which registers convert; weights that are bf16 when they are loaded are estimated to take {{[0-9.]+}} us by strategy wgmma_sp"
-func.func @prefill(%a: tensor<1024x4096xbf16>, %v: tensor<2048x4096xi8>, %i: tensor<2048x4096xi8>, %s: tensor<16x4096xbf16>, %c: tensor<1024x4096xbf16>) -> tensor<1024x4096xbf16> {
-  %r = nm.spmm <2:4> quantization <bits = 8, group = 256> ins(%a, %v, %i : tensor<1024x4096xbf16>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)
-    scales(%s : tensor<16x4096xbf16>) outs(%c : tensor<1024x4096xbf16>) -> tensor<1024x4096xbf16>
-  return %r : tensor<1024x4096xbf16>
+func.func @some(%a: tensor<64x4096xbf16>, %v: tensor<2048x4096xi8>, %i: tensor<2048x4096xi8>, %s: tensor<16x4096xbf16>, %c: tensor<64x4096xbf16>) -> tensor<64x4096xbf16> {
+  %r = nm.spmm <2:4> quantization <bits = 8, group = 256> ins(%a, %v, %i : tensor<64x4096xbf16>, tensor<2048x4096xi8>, tensor<2048x4096xi8>)
+    scales(%s : tensor<16x4096xbf16>) outs(%c : tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
+  return %r : tensor<64x4096xbf16>
 }
 
 // -----
@@ -40,9 +39,7 @@ func.func @prefill(%a: tensor<1024x4096xbf16>, %v: tensor<2048x4096xi8>, %i: ten
 // Of as many rows that weights are converted in less time before.
 // REMARK: weights of 4 bits are dequantized before the product, at each call: estimated to take {{[0-9.]+}} us, and the product {{[0-9.]+}} us by strategy wgmma_sp, which is faster than {{[0-9.]+}} us by strategy mma_sp
 // CHECK-LABEL: func.func @many
-// CHECK: linalg.generic
-// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<
-// CHECK-NOT: scales
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}} quantization <bits = 4, group = 128>
 func.func @many(%a: tensor<4096x4096xf16>, %v: tensor<2048x11008xi8>, %i: tensor<2048x11008xi8>, %s: tensor<32x11008xf16>, %c: tensor<4096x11008xf16>) -> tensor<4096x11008xf16> {
   %r = nm.spmm <2:4> quantization <bits = 4, group = 128> ins(%a, %v, %i : tensor<4096x4096xf16>, tensor<2048x11008xi8>, tensor<2048x11008xi8>)
     scales(%s : tensor<32x11008xf16>) outs(%c : tensor<4096x11008xf16>) -> tensor<4096x11008xf16>
@@ -53,9 +50,7 @@ func.func @many(%a: tensor<4096x4096xf16>, %v: tensor<2048x11008xi8>, %i: tensor
 
 // REMARK: weights of 8 bits are dequantized before the product, at each call: strategy mma_sp expected scales of groups of 32, 64, 128 or 256 rows of k, or of all, for quantized weights, but got groups of 48
 // CHECK-LABEL: func.func @group
-// CHECK: linalg.generic
-// CHECK: nm.spmm <2:4>
-// CHECK-NOT: scales
+// CHECK: nm.spmm <2:4> schedule #nm.{{.*}} quantization <bits = 8, group = 48>
 func.func @group(%a: tensor<16x96xf16>, %v: tensor<48x64xi8>, %i: tensor<48x64xi8>, %s: tensor<2x64xf16>, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
   %r = nm.spmm <2:4> quantization <bits = 8, group = 48> ins(%a, %v, %i : tensor<16x96xf16>, tensor<48x64xi8>, tensor<48x64xi8>)
     scales(%s : tensor<2x64xf16>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
@@ -66,7 +61,7 @@ func.func @group(%a: tensor<16x96xf16>, %v: tensor<48x64xi8>, %i: tensor<48x64xi
 
 // REMARK: strategy mma_sp expected a pattern that keeps at most 2 of each 4 rows for a sparse operand, but 8:32, block = 1x32 may keep 4
 // CHECK-LABEL: func.func @vectors
-// CHECK: linalg.generic
+// CHECK: nm.spmm <8:32, block = 1x32> schedule #nm.{{.*}} quantization <bits = 4, group = 32>
 func.func @vectors(%a: tensor<16x96xf16>, %v: tensor<24x64xi8>, %i: tensor<24x2xi8>, %s: tensor<3x64xf16>, %c: tensor<16x64xf32>) -> tensor<16x64xf32> {
   %r = nm.spmm <8:32, block = 1x32> quantization <bits = 4, group = 32> ins(%a, %v, %i : tensor<16x96xf16>, tensor<24x64xi8>, tensor<24x2xi8>)
     scales(%s : tensor<3x64xf16>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>

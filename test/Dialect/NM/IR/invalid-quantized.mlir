@@ -18,11 +18,6 @@ func.func private @sparse_operand_c3() attributes {p = #nm.sparse_operand<mma, b
 
 // -----
 
-// expected-error @+1 {{expected order mma for values of 4 bits, but got wgmma}}
-func.func private @sparse_operand_c3_wgmma() attributes {p = #nm.sparse_operand<wgmma, bits = 4>}
-
-// -----
-
 // expected-error @+1 {{expected quantized values of 4 or 8 bits, but got 2}}
 func.func private @mma_sp_c4() attributes {s = #nm.mma_sp<bits = 2>}
 
@@ -45,8 +40,17 @@ func.func @q1_values(%a: tensor<4x128xf16>, %v: tensor<64x48xf16>, %i: tensor<64
 // -----
 
 func.func @q1_packing(%a: tensor<4x128xf16>, %v: tensor<3x2x512xi8>, %i: tensor<3x2x128xi8>, %s: tensor<2x48xf16>, %c: tensor<4x48xf32>) -> tensor<4x48xf32> {
-  // expected-error @+1 {{expected values of 4 bits to be condensed, or packed as #nm.sparse_operand of so many bits, but got #nm.sparse_operand<mma, bits = 8>}}
+  // expected-error @+1 {{expected values of 4 bits to be condensed, or packed as #nm.sparse_operand<mma> of so many bits, but got #nm.sparse_operand<mma, bits = 8>}}
   %r = nm.spmm <2:4> packing #nm.sparse_operand<mma, bits = 8> quantization <bits = 4, group = 64> ins(%a, %v, %i : tensor<4x128xf16>, tensor<3x2x512xi8>, tensor<3x2x128xi8>) scales(%s : tensor<2x48xf16>) outs(%c : tensor<4x48xf32>) -> tensor<4x48xf32>
+  return %r : tensor<4x48xf32>
+}
+
+// -----
+
+// What nm-pack-weights dequantizes at each call.
+func.func @q1_order(%a: tensor<4x128xf16>, %v: tensor<1x2x1024xi8>, %i: tensor<1x2x512xi8>, %s: tensor<2x48xf16>, %c: tensor<4x48xf32>) -> tensor<4x48xf32> {
+  // expected-error @+1 {{expected values of 4 bits to be condensed, or packed as #nm.sparse_operand<mma> of so many bits, but got #nm.sparse_operand<wgmma, bits = 4>}}
+  %r = nm.spmm <2:4> packing #nm.sparse_operand<wgmma, bits = 4> quantization <bits = 4, group = 64> ins(%a, %v, %i : tensor<4x128xf16>, tensor<1x2x1024xi8>, tensor<1x2x512xi8>) scales(%s : tensor<2x48xf16>) outs(%c : tensor<4x48xf32>) -> tensor<4x48xf32>
   return %r : tensor<4x48xf32>
 }
 

@@ -14,6 +14,13 @@ namespace mlir::nm {
 Value emitDequantized(OpBuilder &builder, Location loc, Value value,
                       int64_t bits, Value scale);
 
+/// The form in which nm-pack-weights packs the quantized weights of `op`, to
+/// dequantize them behind it, at each call, to the form that the schedule
+/// wants. Null where the schedule wants none, or quantized ones, or where there
+/// is no such form: a packed value's place does not tell which scale it has, or
+/// bytes cannot have its order.
+PackedFormAttrInterface getQuantizedForm(SparseProductOpInterface op);
+
 /// Makes `op`, a product on tensors of condensed weights that are quantized,
 /// one of the weights themselves, which a linalg.generic before it makes of
 /// them.

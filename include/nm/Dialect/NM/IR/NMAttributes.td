@@ -193,10 +193,12 @@ def NM_SparseOperandAttr
     weights then: products of packed weights have the pattern 2:4.
 
     With `bits` of 4 or 8, values are quantized (`#nm.quantization`), so many
-    bits each, with 2^(bits-1) added so that none is negative. A lane's values
-    of an instruction are one word or two, whose order lets a mask cut out two
-    values at a time. Of weights of 4 bits, 2:4 then takes 0.1875 of what dense
-    ones of f16 take, scales not counted.
+    bits each, with 2^(bits-1) added so that none is negative. In order `mma` a
+    lane's values of an instruction are one word or two, whose order lets a mask
+    cut out two values at a time. In the other orders they are where the values
+    of 16 bits are to be that `nm-pack-weights` has made of them at each call.
+    Of weights of 4 bits, 2:4 then takes 0.1875 of what dense ones of f16 take,
+    scales not counted.
 
     With `terms` of 2 or 3, each f32 weight is stored as a sum of so many bf16
     terms (include/nm/Format/SplitTerms.h), of which a step has all first ones,
@@ -212,7 +214,7 @@ def NM_SparseOperandAttr
     * (C2) weights are f16, bf16, i8, f8E4M3FN or f8E5M2; with `bits`, they are
       i8 and activations f16 or bf16; with `terms`, they are f32 before they are
       packed and bf16 behind.
-    * (C3) `bits` is 4 or 8, for `mma` alone, or left out.
+    * (C3) `bits` is 4 or 8, or left out.
     * (C4) `terms` is 1, 2 or 3; with more than one, `order` is not `mma`.
 
     ```mlir

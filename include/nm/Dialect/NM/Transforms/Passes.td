@@ -189,7 +189,10 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     `col_info`, lists of the rows of A that the columns of a block tile use,
     which only tiles of as many columns can read. What an elementwise
     linalg.generic makes of values alone, as one that widens them, is made by
-    `@<name>.pack`, too. Where weights are computed
+    `@<name>.pack`, too. Quantized weights that a schedule wants dequantized
+    are packed as they are, in the order that it wants, and a linalg.generic makes
+    weights of them at each call, each in its place: indices are packed once, and
+    16-bit weights are never kept. Where weights are computed
     inside the function, or wanted in several forms, nm.pack stays there and runs
     at each call, which a remark says.
 
@@ -213,7 +216,9 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
         ins(%a, %pv, %pi : ...)
     ```
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::nm::NMDialect",
                            "::mlir::tensor::TensorDialect"];
 }
