@@ -226,6 +226,8 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kExactGather | kCopiesRows | kQuantized},
       {"quantized-mma-sync", "mma_sync", "", ElementType::F16, 200, 128,
        kMatrices | kQuantized},
+      {"quantized-cublas", "cublas", "", ElementType::F16, 100, 128,
+       kDense | kQuantized},
       {"quantized-any", "", "", ElementType::BF16, 100, 128, kQuantized},
       {"quantized-vector", "", "", ElementType::F16, 0, 64, kQuantized},
       {"quantized-loops", "loops", "", ElementType::F16, 40, 128, kQuantized},

@@ -455,6 +455,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: dequantized at each call",
       "mma_sync: dequantized at each call",
       "gemv: dequantized at each call",
+      "cublas: dequantized at each call",
       "loops: quantized",
       "wgmma: widened, f8E4M3FN",
       "wgmma: widened, f8E5M2",

@@ -5,6 +5,7 @@
 #include "GpuStrategy.h"
 #include "LayoutCosts.h"
 #include "OverlappingWindows.h"
+#include "QuantizedWays.h"
 #include "WidenOperands.h"
 #include "WiderUnits.h"
 
@@ -100,9 +101,8 @@ static bool isTemporary(Value value) {
          });
 }
 
-/// What the models know of `op` with another A, which an op before it makes.
-static GpuProduct getGpuProduct(SparseProductOpInterface op,
-                                ActivationForm form) {
+GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
+                                   ActivationForm form) {
   GpuProduct product = getGpuProduct(op);
   if (form == ActivationForm::AsIs)
     return product;
@@ -244,43 +244,18 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
              : whyNotIntegers(op, isDemanded, form);
 }
 
-/// The estimate of cuBLAS, where selection may fall back to it or is told to.
-static std::optional<double> estimateDense(SparseProductOpInterface op,
-                                           const ::nm::GpuChip &chip,
-                                           const SelectionOptions &options,
-                                           ActivationForm form) {
+std::optional<double> mlir::nm::estimateDense(SparseProductOpInterface op,
+                                              const ::nm::GpuChip &chip,
+                                              const SelectionOptions &options,
+                                              ActivationForm form) {
   bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
   double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
-  if (op.getScales() || whyNotCublas(op, dense, isDemanded, form) ||
+  if (whyNotCublas(op, dense, isDemanded, form) ||
       (!isDense(op) && whyNotDense(op)))
     return std::nullopt;
-  return dense;
-}
-
-/// What selection would choose of quantized weights: to convert them in
-/// registers, or to dequantize them at each call, which the estimate includes.
-static ::nm::Result<ScheduleChoice> chooseQuantized(ScheduleRequest request) {
-  ScheduleAttrInterface given = request.given;
-  ::nm::Result<ScheduleChoice> chosen =
-      ::nm::Error{"expected a schedule that this layout has"};
-  if (!given || isa<MmaSpScheduleAttr>(given)) {
-    request.given =
-        given ? given : getEmptyMmaSpSchedule(request.op->getContext());
-    ::nm::Result<ScheduleChoice> inRegisters = chooseGpuSchedule(request);
-    if (inRegisters && inRegisters->schedule)
-      chosen = inRegisters;
-    if (given)
-      return chosen;
-  }
-  request.given = given;
-  request.product.weightBits = request.product.scaleGroup = 0;
-  ::nm::Result<ScheduleChoice> wide = chooseGpuSchedule(request);
-  if (!wide || !wide->schedule)
-    return chosen;
-  wide->microseconds += estimateDequantization(request.op, request.chip);
-  return chosen && chosen->microseconds <= wide->microseconds ? chosen : wide;
+  return op.getScales() ? dense + estimateDenseDequantization(op, chip) : dense;
 }
 
 /// What selection would choose for `product` of our own strategies, of units
@@ -295,8 +270,6 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
   // A schedule that is given in part may have none with another layout.
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
-  if (op.getScales())
-    return chooseQuantized({op, product, chip, options.given, packs});
   ::nm::Result<ScheduleChoice> chosen =
       chooseGpuSchedule({op, product, chip, options.given, packs});
   if (chosen && !chosen->schedule)
@@ -305,6 +278,19 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
     if (std::optional<WiderUnits> wider =
             findWiderUnits(op, product, chip, chosen))
       return wider->choice;
+  return chosen;
+}
+
+/// The same of quantized weights.
+static ::nm::Result<ScheduleChoice>
+chooseQuantized(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                const SelectionOptions &options, ActivationForm form) {
+  ScopedDiagnosticHandler silence(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  ::nm::Result<ScheduleChoice> chosen =
+      findQuantizedWays(op, chip, options, form).own();
+  if (chosen && !chosen->schedule)
+    return ::nm::Error{"expected a schedule that this layout has"};
   return chosen;
 }
 
@@ -317,12 +303,15 @@ static double estimateOwn(SparseProductOpInterface op,
                           ActivationForm form) {
   if (isa_and_present<CublasScheduleAttr>(options.given))
     return kRefusedMicroseconds;
-  ::nm::Result<ScheduleChoice> then =
-      chooseOwn(op, getGpuProduct(op, form), chip, options);
+  auto choose = [&](ActivationForm form) {
+    return op.getScales()
+               ? chooseQuantized(op, chip, options, form)
+               : chooseOwn(op, getGpuProduct(op, form), chip, options);
+  };
+  ::nm::Result<ScheduleChoice> then = choose(form);
   if (form != ActivationForm::Transposed)
     return then ? then->microseconds : kRefusedMicroseconds;
-  ::nm::Result<ScheduleChoice> now =
-      chooseOwn(op, getGpuProduct(op), chip, options);
+  ::nm::Result<ScheduleChoice> now = choose(ActivationForm::AsIs);
   if (!then)
     return kRefusedMicroseconds;
   auto tellsApart = [](const ScheduleChoice &choice) {

@@ -23,6 +23,10 @@ std::optional<std::string> whyUnknown(SparseProductOpInterface op);
 /// or a copy of it whose rows nm-pad-rows lays out.
 enum class ActivationForm { AsIs, Transposed, Copied };
 
+/// What the models know of `op` with another A, which an op before it makes.
+::nm::GpuProduct getGpuProduct(SparseProductOpInterface op,
+                               ActivationForm form);
+
 /// Whether A is k-major once it has `form`.
 bool isKMajorIn(SparseProductOpInterface op, ActivationForm form);
 
@@ -53,6 +57,13 @@ struct SelectionOptions {
   ScheduleAttrInterface given;
   bool denseFallback = true;
 };
+
+/// The microseconds of cuBLAS with dense weights, and of what makes them where
+/// they are quantized; none where selection may not call it.
+std::optional<double> estimateDense(SparseProductOpInterface op,
+                                    const ::nm::GpuChip &chip,
+                                    const SelectionOptions &options,
+                                    ActivationForm form);
 
 /// Whether a copy of A would have other rows than A has, or may have.
 bool canBeCopied(SparseProductOpInterface op);

@@ -82,6 +82,14 @@ double mlir::nm::estimateDequantization(SparseProductOpInterface op,
                                    (chip.memoryGBs * kShareOfMemory) / 1000;
 }
 
+double mlir::nm::estimateDenseDequantization(SparseProductOpInterface op,
+                                             const ::nm::GpuChip &chip) {
+  // One byte is read of each weight, and two are written.
+  return kLaunchMicroseconds + 3 * double(op.getStaticK()) *
+                                   double(op.getStaticN()) /
+                                   (chip.memoryGBs * kShareOfMemory) / 1000;
+}
+
 bool mlir::nm::isMadeInAnyLayout(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))

@@ -57,6 +57,11 @@ double estimateRepetition(double elements, const ::nm::GpuChip &chip);
 double estimateDequantization(SparseProductOpInterface op,
                               const ::nm::GpuChip &chip);
 
+/// The same of dense weights, of quantized ones that were made dense when they
+/// were loaded.
+double estimateDenseDequantization(SparseProductOpInterface op,
+                                   const ::nm::GpuChip &chip);
+
 /// The microseconds of a copy of `type` to rows that are padded.
 double estimateCopy(RankedTensorType type, const ::nm::GpuChip &chip);
 

@@ -6,6 +6,7 @@
 #include "GpuStrategy.h"
 #include "LayoutCosts.h"
 #include "OverlappingWindows.h"
+#include "QuantizedWays.h"
 #include "SplitK.h"
 #include "WidenOperands.h"
 #include "WiderUnits.h"
@@ -36,6 +37,9 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::GpuChip;
 using ::nm::GpuProduct;
+
+/// Weights of 16 bits that a thread makes of quantized ones and stores at once.
+static constexpr int64_t kDequantizedAtOnce = 8;
 
 /// Columns that share what little there is of an index of dense weights.
 static constexpr int64_t kDenseColumns = 32;
@@ -76,6 +80,11 @@ private:
   /// registers, and what it does not take is dequantized before the product.
   LogicalResult selectQuantized(SparseProductOpInterface op,
                                 const GpuChip &gpu);
+  /// Gives `op` dense weights, which are dequantized at each call, for cuBLAS
+  /// to multiply. `chosen` is the best of our own strategies.
+  LogicalResult selectDenseQuantized(SparseProductOpInterface op,
+                                     const GpuChip &gpu,
+                                     ::nm::Result<ScheduleChoice> chosen);
   /// Gives `op` the schedule that it has with dequantized weights.
   LogicalResult selectDequantized(SparseProductOpInterface op,
                                   const GpuChip &gpu);
@@ -296,71 +305,48 @@ static bool fillsUp(SparseProductOpInterface op,
          ::nm::fillsUpSparseOperand(op.getPattern());
 }
 
-/// The schedule that `op` would have with weights that are not quantized.
-static ::nm::Result<ScheduleChoice> chooseWide(SparseProductOpInterface op,
-                                               const GpuChip &gpu) {
-  GpuProduct product = getGpuProduct(op);
-  product.weightBits = product.scaleGroup = 0;
-  return chooseGpuSchedule({op, product, gpu, ScheduleAttrInterface()});
-}
-
-static std::string describe(const ScheduleChoice &choice) {
-  return describeTime(choice.microseconds) + " by strategy " +
-         choice.schedule.getStrategyName().str();
-}
-
-/// Why weights had better be dequantized at each call than converted as
-/// `chosen` does; empty where they had not.
-static std::string whyDequantize(SparseProductOpInterface op,
-                                 const GpuChip &gpu,
-                                 const ScheduleChoice &chosen,
-                                 const ::nm::Result<ScheduleChoice> &wide) {
-  double before = estimateDequantization(op, gpu);
-  if (!wide || before + wide->microseconds >= chosen.microseconds)
-    return "";
-  return "estimated to take " + describeTime(before) + ", and the product " +
-         describe(*wide) + ", which is faster than " + describe(chosen);
-}
-
-/// What is faster than `chosen`, where callers dequantize the weights.
-static std::string adviseDequantized(SparseProductOpInterface op,
-                                     const ScheduleChoice &chosen,
-                                     const ::nm::Result<ScheduleChoice> &wide) {
-  if (!wide || wide->microseconds >= chosen.microseconds)
-    return "";
-  return "; weights that are " + debugString(op.getAType().getElementType()) +
-         " when they are loaded are estimated to take " + describe(*wide);
-}
-
 LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                                                     const GpuChip &gpu) {
-  auto strategy = given ? given : getEmptyMmaSpSchedule(context);
-  ::nm::Result<ScheduleChoice> chosen =
-      ::nm::Error{"the schedule option asks for strategy " +
-                  strategy.getStrategyName().str()};
-  if (isa<MmaSpScheduleAttr>(strategy))
-    chosen = chooseGpuSchedule({op, getGpuProduct(op), gpu, strategy});
-  std::string obstacle = chosen ? "" : chosen.error().message, advice;
-  if (chosen && chosen->schedule && !given) {
-    ::nm::Result<ScheduleChoice> wide = chooseWide(op, gpu);
-    obstacle = whyDequantize(op, gpu, *chosen, wide);
-    advice = adviseDequantized(op, *chosen, wide);
-  }
+  QuantizedWays ways =
+      findQuantizedWays(op, gpu, {given, options.denseFallback});
   int64_t bits = op.getQuantizationAttr().getBits();
+  std::string obstacle = ways.whyNotInRegisters();
   if (obstacle.empty()) {
+    const ScheduleChoice &chosen = *ways.inRegisters;
     std::string reason = "weights stay in " + std::to_string(bits) +
-                         " bits, which registers convert" + advice;
-    if (fillsUp(op, chosen->schedule))
+                         " bits, which registers convert";
+    if (!given)
+      reason += ways.adviseOn(op);
+    if (fillsUp(op, chosen.schedule))
       reason += "; zeros fill up groups of four weights, and " +
                 kDenseMeetsNonFinite.str();
     auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
-    return setSchedule(op, gpu, *chosen, makeRecord(op, gpu, source, reason));
+    return setSchedule(op, gpu, chosen, makeRecord(op, gpu, source, reason));
   }
   op->emitRemark() << "weights of " << bits
                    << " bits are dequantized before the product, at each "
                       "call: "
                    << obstacle;
-  return selectDequantized(op, gpu);
+  return ways.isDenseFastest() ? selectDenseQuantized(op, gpu, ways.own())
+                               : selectDequantized(op, gpu);
+}
+
+LogicalResult GpuScheduleSelection::selectDenseQuantized(
+    SparseProductOpInterface op, const GpuChip &gpu,
+    ::nm::Result<ScheduleChoice> chosen) {
+  auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
+  ProductRecord record = makeRecord(op, gpu, source, "");
+  record.fallsBack = !isDense(op);
+  double before = estimateDenseDequantization(op, gpu);
+  makeDense(op, getDensePattern(kDenseColumns));
+  dequantizeWeights(rewriter, op, kDequantizedAtOnce);
+  record.reason = chooseDense(op, gpu, chosen) +
+                  "; weights are made dense when they are loaded, a byte each, "
+                  "and dequantized in estimated " +
+                  describeTime(before) + " before";
+  if (record.fallsBack)
+    record.reason += "; " + kDenseMeetsNonFinite.str();
+  return setSchedule(op, gpu, *chosen, std::move(record));
 }
 
 LogicalResult

@@ -70,17 +70,17 @@ static Value emitWeight(OpBuilder &builder, Location loc,
   return emitDequantized(builder, loc, value, quantization.getBits(), scale);
 }
 
-void mlir::nm::dequantizeWeights(RewriterBase &rewriter,
-                                 SparseProductOpInterface op) {
-  rewriter.setInsertionPoint(op);
+/// Makes weights of the quantized ones of `op`, an element at a time.
+static Value dequantizeElements(OpBuilder &builder,
+                                SparseProductOpInterface op) {
   Location loc = op.getLoc();
   Value values = op.getValues();
   Value empty = tensor::EmptyOp::create(
-      rewriter, loc, tensor::getMixedSizes(rewriter, loc, values),
+      builder, loc, tensor::getMixedSizes(builder, loc, values),
       op.getAType().getElementType());
-  AffineMap identity = rewriter.getMultiDimIdentityMap(2);
+  AffineMap identity = builder.getMultiDimIdentityMap(2);
   auto weights = linalg::GenericOp::create(
-      rewriter, loc, empty.getType(), values, empty,
+      builder, loc, empty.getType(), values, empty,
       ArrayRef<AffineMap>{identity, identity},
       SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
       [&](OpBuilder &body, Location loc, ValueRange elements) {
@@ -90,8 +90,48 @@ void mlir::nm::dequantizeWeights(RewriterBase &rewriter,
             body, loc,
             emitWeight(body, loc, op, elements.front(), row, column));
       });
+  return weights.getResult(0);
+}
+
+/// The same of `size` elements of a row, which they divide.
+static Value dequantizePieces(OpBuilder &builder, SparseProductOpInterface op,
+                              int64_t size) {
+  Location loc = op.getLoc();
+  Value values = op.getValues();
+  ArrayRef<int64_t> shape = op.getValuesType().getShape();
+  Type element = op.getAType().getElementType();
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, {shape[0], shape[1] / size, size}, element);
+  auto weights = linalg::GenericOp::create(
+      builder, loc, empty.getType(), ValueRange(), empty,
+      builder.getMultiDimIdentityMap(3),
+      SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),
+      [&](OpBuilder &body, Location loc, ValueRange) {
+        IndexEmitter e{body, loc};
+        Value row = linalg::IndexOp::create(body, loc, 0),
+              piece = linalg::IndexOp::create(body, loc, 1),
+              inPiece = linalg::IndexOp::create(body, loc, 2);
+        Value column = e.add(e.mul(piece, size), inPiece);
+        Value value = tensor::ExtractOp::create(body, loc, values,
+                                                ValueRange{row, column});
+        linalg::YieldOp::create(body, loc,
+                                emitWeight(body, loc, op, value, row, column));
+      });
+  return tensor::CollapseShapeOp::create(
+      builder, loc, RankedTensorType::get(shape, element), weights.getResult(0),
+      ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+}
+
+void mlir::nm::dequantizeWeights(RewriterBase &rewriter,
+                                 SparseProductOpInterface op, int64_t atOnce) {
+  rewriter.setInsertionPoint(op);
+  RankedTensorType type = cast<RankedTensorType>(op.getValuesType());
+  bool hasPieces =
+      atOnce > 1 && type.hasStaticShape() && type.getDimSize(1) % atOnce == 0;
+  Value weights = hasPieces ? dequantizePieces(rewriter, op, atOnce)
+                            : dequantizeElements(rewriter, op);
   rewriter.modifyOpInPlace(op, [&] {
-    op->setOperand(1, weights.getResult(0));
+    op->setOperand(1, weights);
     op.getScalesMutable().clear();
     op->removeAttr("quantization");
   });

@@ -67,3 +67,24 @@ func.func @vectors(%a: tensor<16x96xf16>, %v: tensor<24x64xi8>, %i: tensor<24x2x
     scales(%s : tensor<3x64xf16>) outs(%c : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %r : tensor<16x64xf32>
 }
+
+// -----
+
+// No strategy of ours is as fast with weights of their own rows, of many rows
+// of A: they become dense when they are loaded, a byte each, and eight at once
+// are dequantized by a thread.
+// REMARK: weights of 4 bits are dequantized before the product, at each call: strategy mma_sp expected a pattern that keeps at most 2 of each 4 rows for a sparse operand, but 8:32 may keep 4
+// CHECK-LABEL: func.func @dense
+// CHECK: %[[DENSE:.*]] = nm.decompress <8:32> ins(%arg1, %arg2 : {{.*}} -> tensor<4096x4096xi8>
+// CHECK: %[[VALUES:.*]]:2 = nm.compress <1:1, block = 1x32> ins(%[[DENSE]]
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel"]} outs(%{{.*}} : tensor<4096x512x8xf16>)
+// CHECK: tensor.extract %[[VALUES]]#0
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas<
+// CHECK-SAME: calls cuBLAS with dense weights, which is faster: {{[0-9.]+}} us by strategy gemv; weights are made dense when they are loaded, a byte each, and dequantized in estimated {{[0-9.]+}} us before; pruned weights then turn infinite
+// GEMV-LABEL: func.func @dense
+// GEMV: nm.spmm <8:32> schedule #nm.gemv<{{.*}} quantization <bits = 4, group = 128>
+func.func @dense(%a: tensor<1024x4096xf16>, %v: tensor<1024x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1024x4096xi8> {nm.indices_of = 1 : i64}, %s: tensor<32x4096xf16>, %c: tensor<1024x4096xf16>) -> tensor<1024x4096xf16> {
+  %r = nm.spmm <8:32> quantization <bits = 4, group = 128> ins(%a, %v, %i : tensor<1024x4096xf16>, tensor<1024x4096xi8>, tensor<1024x4096xi8>)
+    scales(%s : tensor<32x4096xf16>) outs(%c : tensor<1024x4096xf16>) -> tensor<1024x4096xf16>
+  return %r : tensor<1024x4096xf16>
+}

@@ -23,8 +23,10 @@ PackedFormAttrInterface getQuantizedForm(SparseProductOpInterface op);
 
 /// Makes `op`, a product on tensors of condensed weights that are quantized,
 /// one of the weights themselves, which a linalg.generic before it makes of
-/// them.
-void dequantizeWeights(RewriterBase &rewriter, SparseProductOpInterface op);
+/// them. Its loops have `atOnce` weights of a row in their last one, which a
+/// thread of a GPU stores at once, where that divides the row.
+void dequantizeWeights(RewriterBase &rewriter, SparseProductOpInterface op,
+                       int64_t atOnce = 1);
 
 } // namespace mlir::nm
 
