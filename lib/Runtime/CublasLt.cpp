@@ -237,49 +237,56 @@ static Plan &planFor(const LtFunctions &functions, void *handle,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Queues the product by an algorithm of `plan`; returns cuBLAS' status.
-static Result<int> multiplyBy(const LtFunctions::Found &found, const Plan &plan,
-                              const ContextScope &scope, void *handle,
-                              const ColumnMajorProduct &product,
-                              Stream stream) {
-  Address workspace = 0;
-  if (found.workspaceBytes != 0) {
-    Result<Address> memory =
-        allocateOnStream(scope, found.workspaceBytes, stream);
-    if (!memory)
-      return memory.error();
-    workspace = *memory;
-  }
+/// Queues the product by an algorithm of `plan`, with memory for its parts;
+/// returns cuBLAS' status.
+static int multiplyBy(const LtFunctions::Found &found, const Plan &plan,
+                      void *handle, const ColumnMajorProduct &product,
+                      Address workspace, Stream stream) {
   const float factors[] = {0, 1};
   const int32_t integers[] = {0, 1};
   auto factor = [&](bool one) -> const void * {
     return product.isOfIntegers() ? static_cast<const void *>(&integers[one])
                                   : &factors[one];
   };
-  int code = plan.functions.multiply(
+  return plan.functions.multiply(
       handle, plan.product, factor(true), product.left.data, plan.left,
       product.right.data, plan.right, factor(product.accumulate), product.data,
       plan.result, product.data, plan.result, found.algorithm.data(),
       reinterpret_cast<void *>(workspace), found.workspaceBytes, stream);
-  if (workspace != 0)
-    if (Status freed = freeOnStream(scope, workspace, stream); !freed)
-      return freed.error();
-  return code;
+}
+
+/// Calls `body` with memory of `bytes` on `stream`, which is given back behind
+/// what it queues there, and returns what it returns.
+template <typename Body>
+static auto withWorkspace(const ContextScope &scope, uint64_t bytes,
+                          Stream stream, Body body)
+    -> decltype(body(Address())) {
+  if (bytes == 0)
+    return body(Address());
+  Result<Address> memory = allocateOnStream(scope, bytes, stream);
+  if (!memory)
+    return memory.error();
+  auto result = body(*memory);
+  if (Status freed = freeOnStream(scope, *memory, stream); !freed)
+    return freed.error();
+  return result;
 }
 
 /// Puts the fastest algorithm in place of all that were found.
 static Status chooseAlgorithm(Plan &plan, const ContextScope &scope,
                               void *handle, const ColumnMajorProduct &product,
                               Stream stream) {
-  auto call = [&](size_t i) -> Result<bool> {
-    Result<int> code =
-        multiplyBy(plan.found[i], plan, scope, handle, product, stream);
-    if (!code)
-      return code.error();
-    return *code == 0;
-  };
+  uint64_t bytes = 0;
+  for (const LtFunctions::Found &found : plan.found)
+    bytes = std::max<uint64_t>(bytes, found.workspaceBytes);
   Result<size_t> fastest =
-      findFastestCall(scope, stream, plan.found.size(), call);
+      withWorkspace(scope, bytes, stream, [&](Address workspace) {
+        return findFastestCall(scope, stream, plan.found.size(),
+                               [&](size_t i, Stream on) -> Result<bool> {
+                                 return multiplyBy(plan.found[i], plan, handle,
+                                                   product, workspace, on) == 0;
+                               });
+      });
   if (!fastest)
     return fastest.error();
   plan.found = {plan.found[*fastest]};
@@ -299,5 +306,10 @@ Result<int> CublasLt::multiply(const ContextScope &scope, void *handle,
     if (Status status = chooseAlgorithm(plan, scope, handle, product, stream);
         !status)
       return status.error();
-  return multiplyBy(plan.found.front(), plan, scope, handle, product, stream);
+  const LtFunctions::Found &found = plan.found.front();
+  return withWorkspace(scope, found.workspaceBytes, stream,
+                       [&](Address workspace) -> Result<int> {
+                         return multiplyBy(found, plan, handle, product,
+                                           workspace, stream);
+                       });
 }

@@ -1,14 +1,25 @@
 //===- FastestCall.cpp - Which of several calls is fastest ----------------===//
+//
+// Calls of a few microseconds take the host longer than the device: one after
+// the other, they are timed by how fast the host queues them. So that calls
+// follow each other closely, a graph of them is timed.
+//
+//===----------------------------------------------------------------------===//
 
 #include "FastestCall.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace nm;
 using namespace nm::cuda;
 
-/// Calls that are timed together, behind one that is not.
-static constexpr int kCalls = 4;
+/// Calls in a graph.
+static constexpr int kCalls = 8;
+/// Launches of a graph that are timed behind the first one, of which the least
+/// counts, where the first takes less than so many milliseconds.
+static constexpr int kLaunches = 3;
+static constexpr float kLong = 2;
 /// What a call may take of the first one's time to be taken in its place.
 static constexpr float kClearly = 0.98f;
 
@@ -20,86 +31,139 @@ bool cuda::canWaitFor(const ContextScope &scope, Stream stream) {
          status == kCaptureNone;
 }
 
+//===----------------------------------------------------------------------===//
+// Timing
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// Two events with the work between them.
-class Stopwatch {
+/// A stream of its own, on which graphs are captured and timed.
+class Timer {
 public:
-  Stopwatch(const ContextScope &scope, Stream stream)
-      : scope(scope), stream(stream) {}
-  Stopwatch(const Stopwatch &) = delete;
-  ~Stopwatch() {
+  explicit Timer(const ContextScope &scope) : scope(scope) {}
+  Timer(const Timer &) = delete;
+  ~Timer() {
     for (Event event : {start, end})
       if (event)
         scope.api().cuEventDestroy(event);
+    if (stream)
+      scope.api().cuStreamDestroy(stream);
   }
 
-  Status create() {
-    for (Event *event : {&start, &end})
-      if (Status status = check(
-              "cuEventCreate", scope.api().cuEventCreate(event, kEventDefault));
-          !status)
-        return status;
-    return Status::success();
-  }
-  Status begin() { return record(start); }
-  /// The milliseconds since it began.
-  Result<float> finish() {
-    if (Status status = record(end); !status)
-      return status.error();
-    if (Status status =
-            check("cuEventSynchronize", scope.api().cuEventSynchronize(end));
-        !status)
-      return status.error();
-    float milliseconds = 0;
-    if (Status status =
-            check("cuEventElapsedTime",
-                  scope.api().cuEventElapsedTime(&milliseconds, start, end));
-        !status)
-      return status.error();
-    return milliseconds;
-  }
+  /// Waits for what is queued on `before`.
+  Status create(Stream before);
+  /// The milliseconds that a graph of what `body` queues takes, without end
+  /// where it says that it cannot.
+  Result<float> time(const std::function<Result<bool>(Stream)> &body);
 
 private:
   Status check(const char *call, int code) {
     return scope.driver().check(call, code);
   }
-  Status record(Event event) {
-    return check("cuEventRecord", scope.api().cuEventRecord(event, stream));
+  Status waitFor(Event event, Stream on) {
+    if (Status status =
+            check("cuEventRecord", scope.api().cuEventRecord(event, on));
+        !status)
+      return status;
+    return check("cuEventSynchronize", scope.api().cuEventSynchronize(event));
   }
+  /// What `body` queues; null where it says that it cannot.
+  Result<GraphExec> capture(const std::function<Result<bool>(Stream)> &body);
+  Result<float> launch(GraphExec graph);
 
   const ContextScope &scope;
-  Stream stream;
+  Stream stream = nullptr;
   Event start = nullptr, end = nullptr;
 };
 } // namespace
 
-/// The milliseconds of kCalls calls of number `i`, without end where it cannot
-/// be made.
-static Result<float> time(Stopwatch &watch, size_t i,
-                          const std::function<Result<bool>(size_t)> &call) {
-  for (int made = 0; made <= kCalls; ++made) {
-    if (made == 1)
-      if (Status status = watch.begin(); !status)
-        return status.error();
-    Result<bool> isMade = call(i);
-    if (!isMade)
-      return isMade.error();
-    if (!*isMade)
-      return std::numeric_limits<float>::infinity();
+Status Timer::create(Stream before) {
+  for (Event *event : {&start, &end})
+    if (Status status = check("cuEventCreate",
+                              scope.api().cuEventCreate(event, kEventDefault));
+        !status)
+      return status;
+  if (Status status = waitFor(start, before); !status)
+    return status;
+  return check("cuStreamCreate",
+               scope.api().cuStreamCreate(&stream, kStreamNonBlocking));
+}
+
+Result<GraphExec>
+Timer::capture(const std::function<Result<bool>(Stream)> &body) {
+  if (Status status =
+          check("cuStreamBeginCapture",
+                scope.api().cuStreamBeginCapture(stream, kCaptureRelaxed));
+      !status)
+    return status.error();
+  Result<bool> isMade = body(stream);
+  // Ended in any case: the stream is of no use while it captures.
+  Graph graph = nullptr;
+  Status status = check("cuStreamEndCapture",
+                        scope.api().cuStreamEndCapture(stream, &graph));
+  GraphExec exec = nullptr;
+  bool isWhole = isMade && *isMade;
+  if (status && isWhole)
+    status = check("cuGraphInstantiateWithFlags",
+                   scope.api().cuGraphInstantiateWithFlags(&exec, graph, 0));
+  if (graph)
+    scope.api().cuGraphDestroy(graph);
+  if (!isMade)
+    return isMade.error();
+  if (!status && isWhole)
+    return status.error();
+  return exec;
+}
+
+Result<float> Timer::launch(GraphExec graph) {
+  if (Status status =
+          check("cuEventRecord", scope.api().cuEventRecord(start, stream));
+      !status)
+    return status.error();
+  if (Status status =
+          check("cuGraphLaunch", scope.api().cuGraphLaunch(graph, stream));
+      !status)
+    return status.error();
+  if (Status status = waitFor(end, stream); !status)
+    return status.error();
+  float milliseconds = 0;
+  if (Status status =
+          check("cuEventElapsedTime",
+                scope.api().cuEventElapsedTime(&milliseconds, start, end));
+      !status)
+    return status.error();
+  return milliseconds;
+}
+
+Result<float> Timer::time(const std::function<Result<bool>(Stream)> &body) {
+  Result<GraphExec> graph = capture(body);
+  if (!graph)
+    return graph.error();
+  if (!*graph)
+    return std::numeric_limits<float>::infinity();
+  Result<float> least = launch(*graph);
+  for (int i = 0; i < kLaunches && least && *least < kLong; ++i) {
+    Result<float> taken = launch(*graph);
+    least = taken ? Result<float>(std::min(*least, *taken)) : taken;
   }
-  return watch.finish();
+  scope.api().cuGraphExecDestroy(*graph);
+  return least;
 }
 
 Result<size_t>
 cuda::findFastestCall(const ContextScope &scope, Stream stream, size_t count,
-                      const std::function<Result<bool>(size_t)> &call) {
-  Stopwatch watch(scope, stream);
-  if (Status status = watch.create(); !status)
+                      const std::function<Result<bool>(size_t, Stream)> &call) {
+  Timer timer(scope);
+  if (Status status = timer.create(stream); !status)
     return status.error();
   size_t fastest = 0;
   float least = 0;
   for (size_t i = 0; i < count; ++i) {
-    Result<float> taken = time(watch, i, call);
+    Result<float> taken = timer.time([&](Stream on) {
+      Result<bool> isMade = true;
+      for (int made = 0; made < kCalls && isMade && *isMade; ++made)
+        isMade = call(i, on);
+      return isMade;
+    });
     if (!taken)
       return taken.error();
     if (i != 0 && *taken >= least)

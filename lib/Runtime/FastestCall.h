@@ -14,13 +14,14 @@ namespace nm::cuda {
 /// graph.
 bool canWaitFor(const ContextScope &scope, Stream stream);
 
-/// The number, below `count`, of the call that takes the device least time on
-/// `stream`. `call` queues that of a number and returns whether it could; each
-/// is made several times. The first is taken unless another is clearly faster,
-/// so that noise does not choose. Waits for the stream.
-Result<size_t> findFastestCall(const ContextScope &scope, Stream stream,
-                               size_t count,
-                               const std::function<Result<bool>(size_t)> &call);
+/// The number, below `count`, of the call that takes the device least time.
+/// `call` queues that of a number on a stream, which captures it, and returns
+/// whether it could. Each is made several times, with what is queued on
+/// `stream` already before them; waits for it. The first is taken unless
+/// another is clearly faster, so that noise does not choose.
+Result<size_t>
+findFastestCall(const ContextScope &scope, Stream stream, size_t count,
+                const std::function<Result<bool>(size_t, Stream)> &call);
 
 } // namespace nm::cuda
 

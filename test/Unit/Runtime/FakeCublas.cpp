@@ -28,33 +28,55 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
-/// Opens the memory of the fake driver, which only devices may read, if the
-/// process uses that.
+/// The fake driver, if the process uses that.
+class FakeDriver {
+public:
+  FakeDriver() {
+    const char *path = std::getenv("NM_CUDA_LIBRARY");
+    driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  }
+  FakeDriver(const FakeDriver &) = delete;
+  ~FakeDriver() {
+    if (driver)
+      dlclose(driver);
+  }
+
+  template <typename F>
+  F *find(const char *name) const {
+    return driver ? reinterpret_cast<F *>(dlsym(driver, name)) : nullptr;
+  }
+
+private:
+  void *driver;
+};
+
+/// Opens the memory of the fake driver, which only devices may read.
 class OpenMemory {
 public:
   OpenMemory() {
-    const char *path = std::getenv("NM_CUDA_LIBRARY");
-    driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
-    if (auto *open = find<void *()>("fakeCudaOpenMemory"))
+    if (auto *open = driver.find<void *()>("fakeCudaOpenMemory"))
       opened = open();
   }
   OpenMemory(const OpenMemory &) = delete;
   ~OpenMemory() {
     if (opened)
-      find<void(void *)>("fakeCudaCloseMemory")(opened);
-    if (driver)
-      dlclose(driver);
+      driver.find<void(void *)>("fakeCudaCloseMemory")(opened);
   }
 
 private:
-  template <typename F>
-  F *find(const char *name) {
-    return driver ? reinterpret_cast<F *>(dlsym(driver, name)) : nullptr;
-  }
-
-  void *driver = nullptr, *opened = nullptr;
+  FakeDriver driver;
+  void *opened = nullptr;
 };
 } // namespace
+
+/// What the product takes on `stream`, also in a graph of it; the product
+/// itself is made at once.
+static void takeTime(void *stream) {
+  constexpr int kMilliseconds = 1;
+  if (auto *sleep = FakeDriver().find<void(void *, int)>("fakeCudaSleep"))
+    return sleep(stream, kMilliseconds);
+  std::this_thread::sleep_for(std::chrono::milliseconds(kMilliseconds));
+}
 
 namespace {
 /// An OCP e4m3fn.
@@ -380,7 +402,7 @@ EXPORT int cublasLtMatmul(void *, Product *product, const void *alpha,
     std::fprintf(stderr, "cublasLtMatmul epilogue %u\n", product->epilogue);
   lastAlgorithm = int(algorithm[1]);
   if (lastAlgorithm != kFastAlgorithm)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    takeTime(stream);
   OpenMemory open;
   for (int64_t i = 0; i < ofD->batches; ++i) {
     if (ofA->type == kTypeI8) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include <sys/mman.h>
 
@@ -93,6 +94,12 @@ EXPORT void fakeCudaFail(const char *call, int code, int sticky) {
 EXPORT void *fakeCudaOpenMemory(void) { return new Unlocked; }
 EXPORT void fakeCudaCloseMemory(void *opened) {
   delete static_cast<Unlocked *>(opened);
+}
+EXPORT void fakeCudaSleep(void *stream, int milliseconds) {
+  fake::onStream(stream, [=] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    return 0;
+  });
 }
 EXPORT const char *fakeCudaLog(void) { return state().log.c_str(); }
 EXPORT int64_t fakeCudaLive(void) { return state().live; }

@@ -195,16 +195,25 @@ static bool isMultiple(int64_t size, int64_t factor) {
   return !ShapedType::isDynamic(size) && size % factor == 0;
 }
 
-/// Why cuBLAS has no i8 product like `op`, if so.
+/// Why cuBLAS has no i8 product like `op`, if so. Its matrices have rows of
+/// whole words; where both operands are contiguous along k, the other dimension
+/// of C is free (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use IMMA
+/// kernels").
 static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
                                                  bool isDemanded,
                                                  ActivationForm form) {
-  // Its rows of bytes are whole words.
   constexpr int64_t kWord = 4;
-  if (!isMultiple(op.getStaticM(), kWord) ||
-      !isMultiple(op.getStaticN(), kWord) ||
-      !isMultiple(op.getStaticK(), kWord))
-    return "cuBLAS multiplies i8 where all sizes are known multiples of 4";
+  int64_t row = op.getStaticN(), column = op.getStaticM();
+  if (cast<SpMMOp>(*op).getTransposeC())
+    std::swap(row, column);
+  if (!isMultiple(op.getStaticK(), kWord) || !isMultiple(row, kWord))
+    return "cuBLAS multiplies i8 where k and the length of C's rows are known "
+           "multiples of 4";
+  std::optional<StringRef> notInColumns = whyNotInColumns(op, form);
+  if (notInColumns && !isMultiple(column, kWord))
+    return "cuBLAS multiplies i8 that is contiguous along k, or whose sizes "
+           "are all known multiples of 4, but of this product " +
+           notInColumns->str();
   // On demand it is asked, and what it refuses our own product makes.
   if (!isDemanded && isRefusedInBytes(op, form))
     return "cuBLAS refuses sums of i8 that are as short";

@@ -183,14 +183,28 @@ static bool hasBiasOfColumns(SpMMOp op) {
          type.getElementType() == product.getCType().getElementType();
 }
 
+/// Whether the epilogue rounds the sums of 8-bit floats to 16 bits and does
+/// nothing else.
+static bool onlyRoundsToSixteenBits(SparseProductOpInterface op) {
+  Type type = op.getCType().getElementType();
+  if (!op.getEpilogueOperands().empty() || (!type.isF16() && !type.isBF16()))
+    return false;
+  Value result = op.getEpilogue().getTerminator()->getOperand(0);
+  auto rounding = result.getDefiningOp<arith::TruncFOp>();
+  return rounding && rounding.getIn() == op.getEpilogue().getArgument(0);
+}
+
 std::optional<LibraryEpilogue>
 mlir::nm::findLibraryEpilogue(SparseProductOpInterface product) {
   auto op = dyn_cast<SpMMOp>(*product);
   Type type = product.getCType().getElementType();
   // Of 8-bit floats the library adds a bias of 16 bits alone.
+  if (op && product.hasEpilogue() &&
+      isFloat8(product.getAType().getElementType()))
+    return onlyRoundsToSixteenBits(product) ? std::optional(LibraryEpilogue())
+                                            : std::nullopt;
   if (!op || !product.hasEpilogue() || op.getEpilogueOperands().size() > 1 ||
       !isa<FloatType>(product.getAccumulatorType()) ||
-      isFloat8(product.getAType().getElementType()) ||
       (!type.isF32() && type != product.getAType().getElementType()))
     return std::nullopt;
   LibraryEpilogue epilogue;

@@ -113,13 +113,32 @@ func.func @short_sums_of_bytes(%a: tensor<4096x132xi8>, %v: tensor<132x4096xi8>,
 
 // -----
 
-// cuBLAS wants whole words of bytes, in sizes that are known.
+// cuBLAS wants whole words of bytes, in sizes that are known, unless both
+// operands are contiguous along k: then that of A's rows is free.
 // CHECK-LABEL: func.func @rows_of_bytes
 // CHECK-NOT: schedule #nm.cublas
 func.func @rows_of_bytes(%a: tensor<?x4096xi8>, %v: tensor<4096x4096xi8>, %i: tensor<4096x128xi8>, %c: tensor<?x4096xi32>) -> tensor<?x4096xi32> {
-  // expected-remark @+1 {{cuBLAS multiplies i8 where all sizes are known multiples of 4}}
+  // expected-remark @+1 {{cuBLAS multiplies i8 that is contiguous along k, or whose sizes are all known multiples of 4, but of this product its weights come with each call}}
   %r = nm.spmm <1:1, block = 1x32>
     ins(%a, %v, %i : tensor<?x4096xi8>, tensor<4096x4096xi8>, tensor<4096x128xi8>)
     outs(%c : tensor<?x4096xi32>) -> tensor<?x4096xi32>
   return %r : tensor<?x4096xi32>
+}
+// CHECK-LABEL: func.func @free_rows_of_bytes
+// CHECK: schedule #nm.cublas<
+func.func @free_rows_of_bytes(%a: tensor<?x4096xi8>, %v: tensor<4096x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<4096x128xi8> {nm.indices_of = 1 : i64}, %c: tensor<?x4096xi32>) -> tensor<?x4096xi32> {
+  // expected-remark @+1 {{calls cuBLAS with dense weights}}
+  %r = nm.spmm <1:1, block = 1x32>
+    ins(%a, %v, %i : tensor<?x4096xi8>, tensor<4096x4096xi8>, tensor<4096x128xi8>)
+    outs(%c : tensor<?x4096xi32>) -> tensor<?x4096xi32>
+  return %r : tensor<?x4096xi32>
+}
+// CHECK-LABEL: func.func @rows_of_c
+// CHECK-NOT: schedule #nm.cublas
+func.func @rows_of_c(%a: tensor<128x4096xi8>, %v: tensor<4096x4098xi8> {nm.values_of = 1 : i64}, %i: tensor<4096x2049xi8> {nm.indices_of = 1 : i64}, %c: tensor<128x4098xi32>) -> tensor<128x4098xi32> {
+  // expected-remark @+1 {{cuBLAS multiplies i8 where k and the length of C's rows are known multiples of 4}}
+  %r = nm.spmm <1:1, block = 1x2>
+    ins(%a, %v, %i : tensor<128x4096xi8>, tensor<4096x4098xi8>, tensor<4096x2049xi8>)
+    outs(%c : tensor<128x4098xi32>) -> tensor<128x4098xi32>
+  return %r : tensor<128x4098xi32>
 }

@@ -50,7 +50,7 @@ func.func @integers(%a: tensor<2x3072x1024xi8>, %v: tensor<768x4096xi8> {nm.valu
 // -----
 
 // Longer sums might be rounded.
-// REMARK: k = 8224, i8: strategy gemv {{.*}}; as f16 it is estimated to take {{[0-9.]+}} us, but sums of i8 would not be exact: it has 1028 kept rows of k, and may have 1024
+// REMARK: k = 8224, i8: strategy cublas {{.*}}; as f16 it is estimated to take {{[0-9.]+}} us, but sums of i8 would not be exact: it has 1028 kept rows of k, and may have 1024
 // CHECK-LABEL: func.func @long_sums
 // CHECK-NOT: linalg.generic
 func.func @long_sums(%a: tensor<1001x8224xi8>, %v: tensor<1028x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1028x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<1001x4096xi32>) -> tensor<1001x4096xi32> {
