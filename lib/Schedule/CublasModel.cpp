@@ -22,10 +22,18 @@ static constexpr double kTensorStartMicroseconds = 3.5,
 /// What products of a middling number of rows take beside that where their last
 /// tile of rows is not full: 160 to 448 rows, n x k of 4096x4096, 2048x8192 and
 /// 11008x4096, take up to 5.5 us more on an H200 (2026-11-23), and 2.8 in the
-/// mean; 256 and 384 rows 1.5. Of a k-major A, 200 rows take another 2.5.
+/// mean; 256 and 384 rows 1.5. Of a k-major A, 200 rows take another 2.5. Fewer
+/// rows of k than kLongK take less in proportion: 160 and 300 rows of 1024x1024
+/// 3.9 and 4.3 us in all, 200 of 4096x2048 8.9 (2026-11-24).
 static constexpr double kOpenTileMicroseconds = 2.5,
                         kTurnedOpenTileMicroseconds = 4;
-static constexpr int64_t kTileRows = 128, kMostOpenTileRows = 448;
+static constexpr int64_t kTileRows = 128, kMostOpenTileRows = 448,
+                         kLongK = 4096;
+/// What the latency of each two bytes of k adds, where there are too few tiles
+/// for it to be hidden: 64 rows of n x k of 768x2560, 1032x4096 and 1536x4096
+/// take 6.5, 8.2 and 8.8 us, 384 rows of 768x6144 12.0, 100 of 768x4096 in
+/// e4m3 5.3 (2026-11-24).
+static constexpr double kTensorRowMicroseconds = 0.001;
 /// Rows up to which it streams the weights and does little else, by the
 /// multipliers and by the tensor cores.
 static constexpr int64_t kVectorRows = 16, kTensorFewRows = 32;
@@ -34,13 +42,21 @@ static constexpr double kFewRowsEfficiency = 0.43, kFewRowsMicroseconds = 6;
 
 /// Bytes that n and the contiguous dimension of A, k or m, are to be multiples
 /// of for the tensor cores to be fed at full speed, and how many times longer
-/// other products take: of k = 4100, or of a k-major A of 300, 500 or 778 rows
-/// of f16, an H200 takes 2.8 to 5.3 times as long, of 777 or 2001 rows 7.0 and
-/// 5.7. Where rows of a k-major A are padded, but m is as ragged, it takes 1.7
-/// to 3 times as long; padded rows of a row-major one gain nothing.
+/// other products take: of n = 1001 and 12345 an H200 takes 6.1 and 5.6 times
+/// as long, of n = 1030 and 4100 5.0 and 2.8; of k = 4100, or of a k-major A of
+/// 300, 500 or 778 rows of f16, 2.8 to 5.3 times as long, of 777 or 2001
+/// rows 7.0 and 5.7. Where rows of a k-major A are padded, but m is as ragged,
+/// it takes 1.7 to 3 times as long; padded rows of a row-major one gain
+/// nothing.
 static constexpr int64_t kAlignment = 16, kWordBytes = 4;
 static constexpr double kUnalignedFactor = 4.2, kOddFactor = 6.2,
                         kPaddedFactor = 2.3;
+/// The least that unaligned products take, and what each row of k adds to it,
+/// for they have no kernels of few rows that cut k: 100 rows of n x k of
+/// 1001x4096, 1030x4096 and, k-major, 2560x1024 take 18.5, 16.6 and 12.8 us,
+/// 33 rows of 1536x4608 17.9, 20 rows of 2048x2048 9.6 (2026-11-24).
+static constexpr double kUnalignedMicroseconds = 7,
+                        kUnalignedRowMicroseconds = 0.002;
 
 /// How many times longer than others the multiplications of `product` take.
 static double factorOfAlignment(const GpuProduct &product) {
@@ -52,7 +68,8 @@ static double factorOfAlignment(const GpuProduct &product) {
   };
   if (!isWhole(product.n, product.type) ||
       !isWhole(product.n, product.outputType))
-    return kUnalignedFactor;
+    return isMultiple(product.n, product.type, kWordBytes) ? kUnalignedFactor
+                                                           : kOddFactor;
   bool areUnknown = product.isKMajor && product.m == GpuProduct::kUnknown;
   int64_t size = product.isKMajor ? product.m : product.k;
   if (areUnknown || isWhole(size, product.type))
@@ -82,7 +99,20 @@ static constexpr double kF8Ratio = 1.87;
 /// fastest algorithm, which our calls take; and what comes before and behind,
 /// of few rows.
 static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4;
+/// What a long k adds to that of more rows: 96 rows of 5120x768 and 100 of
+/// 2048x2560 take 5.0 and 6.0 us, 256 of 4096x4096 14.6. Where k is no multiple
+/// of 16 bytes they take 4 times as long or more: 25.5 us of 1024x4096x1032
+/// (2026-11-24).
+static constexpr double kI8LongMicroseconds = 4;
+/// How many times longer other layouts of i8 take: of a k-major A 1109 us at
+/// 4096 cubed, 216 of 1024x4096x3072, 92 of 100x2048x2560 (2026-11-24).
+static constexpr double kTurnedI8Factor = 15;
 static constexpr int64_t kI8FewRows = 64;
+
+/// 1 of a long k, and less of others in proportion.
+static double shareOfLongK(const GpuProduct &product) {
+  return std::min(1.0, double(product.k) / kLongK);
+}
 
 static bool hasOpenTile(int64_t rows) {
   return rows > kTileRows && rows <= kMostOpenTileRows && rows % kTileRows != 0;
@@ -125,18 +155,31 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
            kFewRowsMicroseconds;
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
   bool isSixteenBit = elementSize(product.type) == 2;
-  if (isSixteenBit || product.allowsTF32)
-    multiply *= factorOfAlignment(product);
+  double alignment =
+      isSixteenBit || product.allowsTF32 ? factorOfAlignment(product) : 1;
+  if (product.type == ElementType::I8)
+    alignment = product.isKMajor              ? kTurnedI8Factor
+                : product.k % kAlignment != 0 ? kUnalignedFactor
+                                              : 1;
+  multiply *= alignment;
   if (isSixteenBit && hasOpenTile(product.rows()))
     multiply +=
-        product.isKMajor ? kTurnedOpenTileMicroseconds : kOpenTileMicroseconds;
-  if (m > 1 && isOnTensorCores)
-    return std::max(multiply + kTensorStartMicroseconds,
-                    memory + (m > kTensorFewRows ? kTensorStreamMicroseconds
-                                                 : kTensorFewRowsMicroseconds));
+        shareOfLongK(product) * (product.isKMajor ? kTurnedOpenTileMicroseconds
+                                                  : kOpenTileMicroseconds);
+  if (m > 1 && isOnTensorCores) {
+    double least =
+        isSixteenBit && alignment >= kUnalignedFactor
+            ? kUnalignedMicroseconds + k * kUnalignedRowMicroseconds
+            : kTensorStartMicroseconds + k * double(elementSize(product.type)) /
+                                             2 * kTensorRowMicroseconds;
+    return std::max({multiply + kTensorStartMicroseconds,
+                     memory + (m > kTensorFewRows ? kTensorStreamMicroseconds
+                                                  : kTensorFewRowsMicroseconds),
+                     least});
+  }
   if (m > kVectorRows && product.type == ElementType::I8)
-    return std::max(multiply, memory) +
-           (m > kI8FewRows ? kStartMicroseconds : kI8FewRowsMicroseconds);
+    return std::max(multiply, memory) + kI8FewRowsMicroseconds +
+           (m > kI8FewRows ? kI8LongMicroseconds * shareOfLongK(product) : 0);
   return std::max(multiply, memory) +
          (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
 }

@@ -25,6 +25,7 @@ static constexpr double kIngress = 40, kBarrier = 350;
 /// fragments.
 static constexpr double kAloneTile = 930;
 static constexpr int64_t kAloneWarps = 4, kAloneRows = 16;
+static constexpr double kAloneShare = 1.5;
 /// Of the lesser of what comes from memory and what all blocks receive: the
 /// share that does not overlap.
 static constexpr double kNotOverlapped = 0.2;
@@ -79,10 +80,13 @@ double Estimate::waveMicroseconds(int64_t blocks) const {
   double memory = all * weights / reachable;
   double received = all * (weights + double(parts.activationBytes)) /
                     (active * kIngress * chip.clockGHz * 1000);
-  bool isAlone = perActive == 1 && threads() <= kAloneWarps * kWarpSize &&
+  // Most have it to themselves where few multiprocessors have a second one.
+  bool isAlone = double(blocks) < kAloneShare * active &&
+                 threads() <= kAloneWarps * kWarpSize &&
                  tile.blockM >= kAloneRows;
-  double clocks = double(tiles()) * std::max(isAlone ? kAloneTile : kBarrier,
-                                             perActive * parts.clocks);
+  double clocks =
+      double(tiles()) * (parts.waits + std::max(isAlone ? kAloneTile : kBarrier,
+                                                perActive * parts.clocks));
   double instructions = clocks / chip.clockGHz / 1000;
   return kStartMicroseconds + std::max({memory, received, instructions}) +
          kNotOverlapped * std::min(memory, received);

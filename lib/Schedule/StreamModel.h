@@ -25,6 +25,8 @@ struct StreamTile {
   int64_t registers = 0;
   /// Of a multiprocessor's instructions for one block.
   double clocks = 0;
+  /// That the block's warps wait for each other beside that.
+  double waits = 0;
 };
 
 /// Stages that such tiles have at least and at most: with two, 32 rows take

@@ -438,7 +438,8 @@ TEST(CublasModel, IsFasterThanGemvWhereItWasMeasured) {
 }
 
 // 57.5 us of 1000x1032x4100, 18.0 with a k-major A, and 140 of a k-major A of
-// 778 rows, of 777 242, or 73 where its rows are padded.
+// 778 rows, of 777 242, or 73 where its rows are padded. Of 1001 columns and k
+// of 4096, 271 us of 4096 rows, and 18.5 of 100; of 1030, 229.
 TEST(CublasModel, TakesLongerOfUnalignedOperands) {
   GpuChip chip = *GpuChip::get("sm_90");
   GpuProduct product{{1, 1}, 1000, 1032, 4100};
@@ -459,6 +460,40 @@ TEST(CublasModel, TakesLongerOfUnalignedOperands) {
   EXPECT_NEAR(estimateCublas(product, chip), 242, 40);
   product.strideOfA = 832;
   EXPECT_NEAR(estimateCublas(product, chip), 73, 15);
+  GpuProduct odd{{1, 1}, 4096, 1001, 4096};
+  odd.type = odd.outputType = ElementType::F16;
+  EXPECT_NEAR(estimateCublas(odd, chip), 271, 20);
+  odd.m = 100;
+  EXPECT_NEAR(estimateCublas(odd, chip), 18.5, 4);
+  odd.m = 4096;
+  odd.n = 1030;
+  EXPECT_NEAR(estimateCublas(odd, chip), 229, 45);
+}
+
+// Few tiles, and few rows of k, on an H200.
+TEST(CublasModel, EstimatesSmallProducts) {
+  struct {
+    int64_t m, n, k;
+    ElementType type;
+    double microseconds;
+  } measured[] = {{64, 768, 2560, ElementType::F16, 6.5},
+                  {64, 1032, 4096, ElementType::F16, 8.2},
+                  {160, 1024, 1024, ElementType::F16, 3.9},
+                  {300, 1024, 1024, ElementType::F16, 4.3},
+                  {300, 8192, 1024, ElementType::F16, 9.3},
+                  {96, 5120, 768, ElementType::I8, 5.0},
+                  {100, 2048, 2560, ElementType::I8, 6.0},
+                  {500, 1032, 2000, ElementType::I8, 7.7},
+                  {1024, 4096, 1032, ElementType::I8, 25.5}};
+  for (const auto &each : measured) {
+    GpuProduct product{{1, 1}, each.m, each.n, each.k};
+    product.type = each.type;
+    product.outputType =
+        each.type == ElementType::I8 ? ElementType::I32 : each.type;
+    double estimate = estimateCublas(product, *GpuChip::get("sm_90"));
+    EXPECT_NEAR(estimate / each.microseconds, 1, 0.35)
+        << each.m << 'x' << each.n << 'x' << each.k;
+  }
 }
 
 // By our own calls on an H200, of weights that they have packed.

@@ -233,10 +233,14 @@ static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
     return "cuBLAS multiplies " + type +
            " that is contiguous along k, but of this product " + reason->str();
   bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
+  auto elements =
+      kRowBytes / int64_t(elementSize(getGpuProduct(op).outputType));
   if (!isMultiple(op.getStaticK(), kRowBytes) ||
-      !isMultiple(isTransposed ? op.getStaticM() : op.getStaticN(), kRowBytes))
+      !isMultiple(isTransposed ? op.getStaticM() : op.getStaticN(), elements))
     return "cuBLAS multiplies " + type +
-           " where k and the length of C's rows are known multiples of 16";
+           " where k is known to be a multiple of 16, and the length of C's "
+           "rows of " +
+           std::to_string(elements);
   return std::nullopt;
 }
 

@@ -23,7 +23,7 @@ func.func @k_major(%a: tensor<1056x16xf8E4M3FN>, %v: tensor<264x1024xf8E4M3FN> {
   return %r : tensor<16x1024xf32>
 }
 
-// CHECK: k = 1000, f8E4M3FN: strategy {{.*}}; cuBLAS multiplies f8E4M3FN where k and the length of C's rows are known multiples of 16
+// CHECK: k = 1000, f8E4M3FN: strategy {{.*}}; cuBLAS multiplies f8E4M3FN where k is known to be a multiple of 16, and the length of C's rows of 4
 func.func @short_rows(%a: tensor<16x1000xf8E4M3FN>, %v: tensor<250x1024xf8E4M3FN> {nm.values_of = 1 : i64}, %i: tensor<250x16xi8> {nm.indices_of = 1 : i64}, %c: tensor<16x1024xf32>) -> tensor<16x1024xf32> {
   %r = nm.spmm <2:8, block = 1x64> ins(%a, %v, %i : tensor<16x1000xf8E4M3FN>, tensor<250x1024xf8E4M3FN>, tensor<250x16xi8>) outs(%c : tensor<16x1024xf32>) -> tensor<16x1024xf32>
   return %r : tensor<16x1024xf32>
