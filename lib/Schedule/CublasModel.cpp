@@ -54,9 +54,13 @@ static constexpr double kUnalignedFactor = 4.2, kOddFactor = 6.2,
 /// The least that unaligned products take, and what each row of k adds to it,
 /// for they have no kernels of few rows that cut k: 100 rows of n x k of
 /// 1001x4096, 1030x4096 and, k-major, 2560x1024 take 18.5, 16.6 and 12.8 us,
-/// 33 rows of 1536x4608 17.9, 20 rows of 2048x2048 9.6 (2026-11-24).
+/// 33 rows of 1536x4608 17.9, 20 rows of 2048x2048 9.6, and 33 of 4608x3584
+/// some 14 once its rows are padded (2026-11-24).
 static constexpr double kUnalignedMicroseconds = 7,
                         kUnalignedRowMicroseconds = 0.002;
+/// How many times longer they read: 20 rows of 6144x3584, of a k-major A, take
+/// 25.3 us.
+static constexpr double kUnalignedReads = 1.9;
 
 /// How many times longer than others the multiplications of `product` take.
 static double factorOfAlignment(const GpuProduct &product) {
@@ -167,11 +171,14 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
         shareOfLongK(product) * (product.isKMajor ? kTurnedOpenTileMicroseconds
                                                   : kOpenTileMicroseconds);
   if (m > 1 && isOnTensorCores) {
-    double least =
-        isSixteenBit && alignment >= kUnalignedFactor
-            ? kUnalignedMicroseconds + k * kUnalignedRowMicroseconds
-            : kTensorStartMicroseconds + k * double(elementSize(product.type)) /
-                                             2 * kTensorRowMicroseconds;
+    bool isUnaligned = isSixteenBit && alignment > 1;
+    if (isUnaligned)
+      memory *= kUnalignedReads;
+    double ofRow =
+        double(elementSize(product.type)) / 2 * kTensorRowMicroseconds;
+    double least = isUnaligned
+                       ? kUnalignedMicroseconds + k * kUnalignedRowMicroseconds
+                       : kTensorStartMicroseconds + k * ofRow;
     return std::max({multiply + kTensorStartMicroseconds,
                      memory + (m > kTensorFewRows ? kTensorStreamMicroseconds
                                                   : kTensorFewRowsMicroseconds),

@@ -61,7 +61,7 @@ struct GpuProduct {
   RowPacking rowPacking = RowPacking::Never;
   /// Whether sums have totals in strategy simt, where that is given: otherwise
   /// where they are long, see SumChains.h.
-  std::optional<bool> totals;
+  std::optional<bool> totals = std::nullopt;
   /// Whether no pruned weight may meet an activation, as it would in dense
   /// weights, and in groups of a sparse operand that are filled up.
   bool avoidsPrunedWeights = false;

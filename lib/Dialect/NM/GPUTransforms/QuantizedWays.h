@@ -19,7 +19,7 @@ struct QuantizedWays {
   double dequantization = 0;
   /// The microseconds of a kernel that makes dense weights, and of cuBLAS; none
   /// where selection may not call it.
-  std::optional<double> dense;
+  std::optional<double> dense = std::nullopt;
   double denseDequantization = 0;
 
   /// The faster of our own ways, with all that it takes.
