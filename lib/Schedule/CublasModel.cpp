@@ -62,6 +62,10 @@ static constexpr double kUnalignedMicroseconds = 7,
 /// 25.3 us.
 static constexpr double kUnalignedReads = 1.9;
 
+/// How many times longer other layouts of i8 take: of a k-major A 1109 us at
+/// 4096 cubed, 216 of 1024x4096x3072, 92 of 100x2048x2560 (2026-11-24).
+static constexpr double kTurnedI8Factor = 15;
+
 /// How many times longer than others the multiplications of `product` take.
 static double factorOfAlignment(const GpuProduct &product) {
   auto isMultiple = [](int64_t size, ElementType type, int64_t bytes) {
@@ -70,6 +74,12 @@ static double factorOfAlignment(const GpuProduct &product) {
   auto isWhole = [&](int64_t size, ElementType type) {
     return isMultiple(size, type, kAlignment);
   };
+  if (product.type == ElementType::I8)
+    return product.isKMajor                   ? kTurnedI8Factor
+           : isWhole(product.k, product.type) ? 1
+                                              : kUnalignedFactor;
+  if (elementSize(product.type) != 2 && !product.allowsTF32)
+    return 1;
   if (!isWhole(product.n, product.type) ||
       !isWhole(product.n, product.outputType))
     return isMultiple(product.n, product.type, kWordBytes) ? kUnalignedFactor
@@ -97,8 +107,9 @@ static double tensorRatio(const GpuChip &chip) {
 static constexpr double kTF32Ratio = 0.53;
 
 /// How much faster they multiply f8 than f16. An H200 takes 104 us at 4096
-/// cubed, 30.7 of 1024 rows and 275 of 4096x11008x4096.
-static constexpr double kF8Ratio = 1.87;
+/// cubed, 30.7 of 1024 rows and 275 of 4096x11008x4096. Few rows begin
+/// sooner: 7.1 us of 16x4096x4096, 9.9 of 12x6144x4608.
+static constexpr double kF8Ratio = 1.87, kF8FewRowsMicroseconds = 3;
 /// The same of i8 whose weights have the k of each column side by side, by the
 /// fastest algorithm, which our calls take; and what comes before and behind,
 /// of few rows.
@@ -108,10 +119,7 @@ static constexpr double kI8Ratio = 2.23, kI8FewRowsMicroseconds = 4;
 /// of 16 bytes they take 4 times as long or more: 25.5 us of 1024x4096x1032
 /// (2026-11-24).
 static constexpr double kI8LongMicroseconds = 4;
-/// How many times longer other layouts of i8 take: of a k-major A 1109 us at
-/// 4096 cubed, 216 of 1024x4096x3072, 92 of 100x2048x2560 (2026-11-24).
-static constexpr double kTurnedI8Factor = 15;
-static constexpr int64_t kI8FewRows = 64;
+static constexpr int64_t kI8FewRows = 128;
 
 /// 1 of a long k, and less of others in proportion.
 static double shareOfLongK(const GpuProduct &product) {
@@ -120,6 +128,42 @@ static double shareOfLongK(const GpuProduct &product) {
 
 static bool hasOpenTile(int64_t rows) {
   return rows > kTileRows && rows <= kMostOpenTileRows && rows % kTileRows != 0;
+}
+
+/// What the latency of all of k takes.
+static double latencyOf(const GpuProduct &product) {
+  return double(product.k) * double(elementSize(product.type)) / 2 *
+         kTensorRowMicroseconds;
+}
+
+/// Of i8, of more rows than a vector has.
+static double estimateI8(const GpuProduct &product, double multiply,
+                         double memory) {
+  if (product.rows() <= kI8FewRows)
+    return std::max(multiply + latencyOf(product), memory) +
+           kI8FewRowsMicroseconds;
+  return std::max(multiply, memory) + kI8FewRowsMicroseconds +
+         kI8LongMicroseconds * shareOfLongK(product);
+}
+
+/// What comes before and behind weights that stream.
+static double startOfStream(const GpuProduct &product) {
+  if (product.rows() > kTensorFewRows)
+    return kTensorStreamMicroseconds;
+  return isFloat8(product.type) ? kF8FewRowsMicroseconds
+                                : kTensorFewRowsMicroseconds;
+}
+
+/// Of floats on the tensor cores.
+static double estimateOnTensorCores(const GpuProduct &product, double multiply,
+                                    double memory, bool isUnaligned) {
+  double least = isUnaligned ? kUnalignedMicroseconds +
+                                   double(product.k) * kUnalignedRowMicroseconds
+                             : kTensorStartMicroseconds + latencyOf(product);
+  if (isUnaligned)
+    memory *= kUnalignedReads;
+  return std::max({multiply + kTensorStartMicroseconds,
+                   memory + startOfStream(product), least});
 }
 
 double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
@@ -158,35 +202,18 @@ double nm::estimateCublas(const GpuProduct &product, const GpuChip &chip) {
     return bytes / (chip.memoryGBs * kFewRowsEfficiency) / 1000 +
            kFewRowsMicroseconds;
   double memory = bytes / (chip.memoryGBs * kMemoryEfficiency) / 1000;
-  bool isSixteenBit = elementSize(product.type) == 2;
-  double alignment =
-      isSixteenBit || product.allowsTF32 ? factorOfAlignment(product) : 1;
-  if (product.type == ElementType::I8)
-    alignment = product.isKMajor              ? kTurnedI8Factor
-                : product.k % kAlignment != 0 ? kUnalignedFactor
-                                              : 1;
+  double alignment = factorOfAlignment(product);
   multiply *= alignment;
+  bool isSixteenBit = elementSize(product.type) == 2;
   if (isSixteenBit && hasOpenTile(product.rows()))
     multiply +=
         shareOfLongK(product) * (product.isKMajor ? kTurnedOpenTileMicroseconds
                                                   : kOpenTileMicroseconds);
-  if (m > 1 && isOnTensorCores) {
-    bool isUnaligned = isSixteenBit && alignment > 1;
-    if (isUnaligned)
-      memory *= kUnalignedReads;
-    double ofRow =
-        double(elementSize(product.type)) / 2 * kTensorRowMicroseconds;
-    double least = isUnaligned
-                       ? kUnalignedMicroseconds + k * kUnalignedRowMicroseconds
-                       : kTensorStartMicroseconds + k * ofRow;
-    return std::max({multiply + kTensorStartMicroseconds,
-                     memory + (m > kTensorFewRows ? kTensorStreamMicroseconds
-                                                  : kTensorFewRowsMicroseconds),
-                     least});
-  }
+  if (m > 1 && isOnTensorCores)
+    return estimateOnTensorCores(product, multiply, memory,
+                                 isSixteenBit && alignment > 1);
   if (m > kVectorRows && product.type == ElementType::I8)
-    return std::max(multiply, memory) + kI8FewRowsMicroseconds +
-           (m > kI8FewRows ? kI8LongMicroseconds * shareOfLongK(product) : 0);
+    return estimateI8(product, multiply, memory);
   return std::max(multiply, memory) +
          (m > kVectorRows ? kStartMicroseconds : kVectorMicroseconds);
 }

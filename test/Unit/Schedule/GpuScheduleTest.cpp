@@ -483,6 +483,9 @@ TEST(CublasModel, EstimatesSmallProducts) {
                   {300, 8192, 1024, ElementType::F16, 9.3},
                   {96, 5120, 768, ElementType::I8, 5.0},
                   {100, 2048, 2560, ElementType::I8, 6.0},
+                  {96, 2560, 4096, ElementType::I8, 7.4},
+                  {100, 768, 4096, ElementType::F8E4M3, 5.3},
+                  {16, 4096, 4096, ElementType::F8E4M3, 7.1},
                   {500, 1032, 2000, ElementType::I8, 7.7},
                   {1024, 4096, 1032, ElementType::I8, 25.5}};
   for (const auto &each : measured) {
