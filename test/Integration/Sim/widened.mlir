@@ -19,6 +19,8 @@
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{function} = longest_sums
 // RUN: %{run} | FileCheck %s
+// REDEFINE: %{function} = known_sums
+// RUN: %{run} | FileCheck %s
 
 #m = affine_map<(m, n) -> (m)>
 #n = affine_map<(m, n) -> (n)>
@@ -93,4 +95,12 @@ func.func @longest_sums(%odd: tensor<64x4096xi8>, %c: tensor<64x64xi32>) -> tens
   %all = arith.constant dense<3> : tensor<1024x1xi8>
   %p = nm.spmm <1:4, block = 1x64> ins(%a, %v, %all : tensor<64x4096xi8>, tensor<1024x64xi8>, tensor<1024x1xi8>) outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>
   return %p : tensor<64x64xi32>
+}
+
+// More rows of k, of constant weights that add up to less.
+func.func @known_sums(%a: tensor<20x4352xi8>, %c: tensor<20x128xi32>) -> tensor<20x128xi32> {
+  %v = arith.constant dense<-112> : tensor<1088x128xi8>
+  %i = arith.constant dense<2> : tensor<1088x2xi8>
+  %r = nm.spmm <1:4, block = 1x64> ins(%a, %v, %i : tensor<20x4352xi8>, tensor<1088x128xi8>, tensor<1088x2xi8>) outs(%c : tensor<20x128xi32>) -> tensor<20x128xi32>
+  return %r : tensor<20x128xi32>
 }

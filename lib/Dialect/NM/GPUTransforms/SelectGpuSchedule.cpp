@@ -394,7 +394,9 @@ std::string GpuScheduleSelection::widen(SparseProductOpInterface &op,
     return "as f16 it is estimated to take " + describeTime(widened->total()) +
            ", but sums of " + type + " would not be exact: it has " +
            std::to_string(op.getPattern().condensedRows(op.getStaticK())) +
-           " kept rows of k, and may have " + std::to_string(kMostExactRows);
+           " kept rows of k, and may have " + std::to_string(kMostExactRows) +
+           ", or constant weights that add up to at most " +
+           std::to_string(kMostExactColumn) + " in each column";
   std::string reason = "operands of " + type +
                        " are widened to f16, which has all of their values: "
                        "estimated " +

@@ -30,9 +30,28 @@ using namespace mlir::nm;
 // Estimates
 //===----------------------------------------------------------------------===//
 
+/// The largest sum of absolute values that a column of constant weights of i8
+/// has; none of others.
+static std::optional<int64_t> findLargestColumn(SparseProductOpInterface op) {
+  Attribute constant;
+  if (!matchPattern(op.getValues(), m_Constant(&constant)))
+    return std::nullopt;
+  std::optional<ConstantArray> values = ConstantArray::get(constant);
+  if (!values)
+    return std::nullopt;
+  auto columns = size_t(values->getType().getDimSize(1));
+  std::vector<int64_t> sums(columns);
+  for (auto [i, byte] : llvm::enumerate(values->getBytes()))
+    sums[i % columns] += std::abs(int64_t(int8_t(byte)));
+  return sums.empty() ? 0 : *llvm::max_element(sums);
+}
+
 bool mlir::nm::isWidenedExact(SparseProductOpInterface op) {
-  return !op.getAType().getElementType().isInteger(8) ||
-         op.getPattern().condensedRows(op.getStaticK()) <= kMostExactRows;
+  if (!op.getAType().getElementType().isInteger(8) ||
+      op.getPattern().condensedRows(op.getStaticK()) <= kMostExactRows)
+    return true;
+  std::optional<int64_t> largest = findLargestColumn(op);
+  return largest && *largest <= kMostExactColumn;
 }
 
 static bool canBeWidened(SparseProductOpInterface op) {

@@ -50,12 +50,31 @@ func.func @integers(%a: tensor<2x3072x1024xi8>, %v: tensor<768x4096xi8> {nm.valu
 // -----
 
 // Longer sums might be rounded.
-// REMARK: k = 8224, i8: strategy cublas {{.*}}; as f16 it is estimated to take {{[0-9.]+}} us, but sums of i8 would not be exact: it has 1028 kept rows of k, and may have 1024
+// REMARK: k = 8224, i8: strategy cublas {{.*}}; as f16 it is estimated to take {{[0-9.]+}} us, but sums of i8 would not be exact: it has 1028 kept rows of k, and may have 1024, or constant weights that add up to at most 131072 in each column
 // CHECK-LABEL: func.func @long_sums
 // CHECK-NOT: linalg.generic
 func.func @long_sums(%a: tensor<1001x8224xi8>, %v: tensor<1028x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1028x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<1001x4096xi32>) -> tensor<1001x4096xi32> {
   %r = nm.spmm <4:32, block = 1x64> ins(%a, %v, %i : tensor<1001x8224xi8>, tensor<1028x4096xi8>, tensor<1028x64xi8>) outs(%c : tensor<1001x4096xi32>) -> tensor<1001x4096xi32>
   return %r : tensor<1001x4096xi32>
+}
+
+// -----
+
+// Sums of constant weights are known to be short enough: of 2752 rows that are
+// 47, 129344 times what A has at most, but not of 48.
+// REMARK: m = 2048, n = 4096, k = 11008, f16: strategy wgmma
+// REMARK: m = 2048, n = 4096, k = 11008, i8: {{.*}}would not be exact: it has 2752 kept rows of k
+// CHECK-LABEL: func.func @known
+// CHECK: arith.constant dense<4.700000e+01> : tensor<2752x4096xf16>
+// CHECK: nm.spmm <4:16, block = 1x128> transpose_a schedule #nm.wgmma<
+// CHECK: nm.spmm {{.*}}schedule #nm.cublas<
+func.func @known(%a: tensor<2048x11008xi8>, %c: tensor<2048x4096xi32>, %c2: tensor<2048x4096xi32>) -> (tensor<2048x4096xi32>, tensor<2048x4096xi32>) {
+  %v = arith.constant dense<47> : tensor<2752x4096xi8>
+  %v2 = arith.constant dense<-48> : tensor<2752x4096xi8>
+  %i = arith.constant dense<2> : tensor<2752x32xi8>
+  %r = nm.spmm <4:16, block = 1x128> ins(%a, %v, %i : tensor<2048x11008xi8>, tensor<2752x4096xi8>, tensor<2752x32xi8>) outs(%c : tensor<2048x4096xi32>) -> tensor<2048x4096xi32>
+  %r2 = nm.spmm <4:16, block = 1x128> ins(%a, %v2, %i : tensor<2048x11008xi8>, tensor<2752x4096xi8>, tensor<2752x32xi8>) outs(%c2 : tensor<2048x4096xi32>) -> tensor<2048x4096xi32>
+  return %r, %r2 : tensor<2048x4096xi32>, tensor<2048x4096xi32>
 }
 
 // -----
