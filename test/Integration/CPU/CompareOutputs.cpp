@@ -60,9 +60,11 @@ std::string nm::test::compareOutputs(std::vector<double> got,
                                      std::vector<double> expected,
                                      const std::vector<double> &magnitudes,
                                      double tolerance) {
+  // Away from zero: what is near the magnitude would otherwise cancel with it.
   for (size_t i = 0; i < magnitudes.size(); ++i) {
-    got[i] += magnitudes[i];
-    expected[i] += magnitudes[i];
+    double magnitude = std::copysign(magnitudes[i], expected[i]);
+    got[i] += magnitude;
+    expected[i] += magnitude;
   }
   return compareOutputs(got, expected, tolerance);
 }
