@@ -123,6 +123,7 @@ static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
 /// One of which each aligned group of four rows keeps at most two.
 static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
                                  Random &random) {
+  constexpr int64_t kTwoOfFour = 5;
   Pattern pattern;
   do {
     // Of the blocks only the columns matter.
@@ -131,6 +132,12 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
     pattern.n = random.chance(0.6) ? 2 : 1;
     if (random.chance(0.2))
       pattern.m = random.oneOf({3, 4, 20, 24});
+    // Few that are drawn keep two of each four rows.
+    if (number % kTwoOfFour == 0) {
+      pattern.n = 2;
+      pattern.m = 4;
+      pattern.bk = 1;
+    }
   } while (!fitsSparseOperand(pattern) ||
            (kind.has(kQuantized) && !QuantizedCase::suits(number, pattern)));
   return pattern;
