@@ -144,7 +144,9 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
 }
 
 /// One of which no groups of four rows have all, unless they overlap: M - 2 of
-/// an even M, M - 1 of an odd one, or down to half as many.
+/// an even M, M - 1 of an odd one, or down to half as many. There are few
+/// kinds: of five one has an odd M, one keeps fewer of an even one, and
+/// drawForms has the rest.
 static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
                                       Random &random) {
   Pattern pattern;
@@ -152,10 +154,15 @@ static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
     // Of the blocks only the columns matter.
     pattern = drawPattern(number, kind, random);
     pattern.bk = 1;
-    pattern.m = random.oneOf({3, 5, 6, 6, 8, 10, 16});
+    pattern.m = number % 5 == 2 ? random.oneOf({3, 5})
+                                : random.oneOf({3, 5, 6, 6, 8, 10, 16});
     int64_t most = pattern.m % 2 == 0 ? pattern.m - 2 : pattern.m - 1;
     pattern.n =
         random.chance(0.5) ? most : random.integer((most + 1) / 2, most);
+    if (number % 5 == 3) {
+      pattern.m = random.oneOf({8, 10, 16});
+      pattern.n = pattern.m - 3;
+    }
   } while (fitsSparseOperand(pattern));
   return pattern;
 }
@@ -257,6 +264,20 @@ static void drawLoops(ModelCase &drawn, Random &random) {
       std::swap(loops->back(), *(loops->end() - 2));
 }
 
+/// Of five products one has an unknown m, and one A and C column-major.
+static void drawForms(ModelCase &drawn) {
+  drawn.dynamic |= drawn.number % 5 == 3;
+  if (drawn.number % 5 != 4 || elementSize(drawn.type) == 1 ||
+      drawn.leading.empty())
+    return;
+  for (std::vector<int64_t> *loops :
+       {&drawn.activationLoops, &drawn.outputLoops})
+    if (loops->back() == (loops == &drawn.outputLoops
+                              ? int64_t(drawn.leading.size())
+                              : drawn.kLoop()))
+      std::swap(loops->back(), *(loops->end() - 2));
+}
+
 static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   Random random(6000000 + number);
   ModelCase drawn;
@@ -294,6 +315,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   if (kind.has(kByteUnits))
     drawn.k = (drawn.k + 3) / 4 * 4;
   drawLoops(drawn, random);
+  if (kind.has(kOverlapping) && elementSize(kind.type) != 1)
+    drawForms(drawn);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
        kind.has(kByteUnits)) &&
