@@ -2,6 +2,7 @@
 
 #include "nm/Runtime/Cuda.h"
 
+#include "CaptureGraph.h"
 #include "CudaDriver.h"
 #include "nm/Support/KernelObjects.h"
 
@@ -246,33 +247,14 @@ Result<CudaGraph> CudaGraph::capture(const CudaStream &stream,
   Result<ContextScope> scope = ContextScope::enter(stream.device().ordinal);
   if (!scope)
     return scope.error();
-  Driver &driver = scope->driver();
-  auto *handle = static_cast<Stream>(stream.handle());
-  if (Status status = driver.check(
-          "cuStreamBeginCapture",
-          scope->api().cuStreamBeginCapture(handle, kCaptureThreadLocal));
-      !status)
-    return status.error();
-  Status recorded = [&] {
-    CurrentStreamScope current(stream.handle());
-    return body();
-  }();
-  // Ended in any case: the stream is of no use while it captures.
-  Graph graph = nullptr;
-  Status ended = driver.check("cuStreamEndCapture",
-                              scope->api().cuStreamEndCapture(handle, &graph));
-  GraphExec exec = nullptr;
-  Status made = Status::success();
-  if (recorded && ended)
-    made =
-        driver.check("cuGraphInstantiateWithFlags",
-                     scope->api().cuGraphInstantiateWithFlags(&exec, graph, 0));
-  if (graph)
-    scope->api().cuGraphDestroy(graph);
-  for (const Status *status : {&recorded, &ended, &made})
-    if (!*status)
-      return status->error();
-  return CudaGraph(exec, stream.device());
+  Result<GraphExec> exec = captureGraph(
+      *scope, static_cast<Stream>(stream.handle()), kCaptureThreadLocal, [&] {
+        CurrentStreamScope current(stream.handle());
+        return body();
+      });
+  if (!exec)
+    return exec.error();
+  return CudaGraph(*exec, stream.device());
 }
 
 Status CudaGraph::launch(const CudaStream &stream) const {

@@ -8,6 +8,8 @@
 
 #include "FastestCall.h"
 
+#include "CaptureGraph.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -66,8 +68,6 @@ private:
       return status;
     return check("cuEventSynchronize", scope.api().cuEventSynchronize(event));
   }
-  /// What `body` queues; null where it says that it cannot.
-  Result<GraphExec> capture(const std::function<Result<bool>(Stream)> &body);
   Result<float> launch(GraphExec graph);
 
   const ContextScope &scope;
@@ -86,32 +86,6 @@ Status Timer::create(Stream before) {
     return status;
   return check("cuStreamCreate",
                scope.api().cuStreamCreate(&stream, kStreamNonBlocking));
-}
-
-Result<GraphExec>
-Timer::capture(const std::function<Result<bool>(Stream)> &body) {
-  if (Status status =
-          check("cuStreamBeginCapture",
-                scope.api().cuStreamBeginCapture(stream, kCaptureRelaxed));
-      !status)
-    return status.error();
-  Result<bool> isMade = body(stream);
-  // Ended in any case: the stream is of no use while it captures.
-  Graph graph = nullptr;
-  Status status = check("cuStreamEndCapture",
-                        scope.api().cuStreamEndCapture(stream, &graph));
-  GraphExec exec = nullptr;
-  bool isWhole = isMade && *isMade;
-  if (status && isWhole)
-    status = check("cuGraphInstantiateWithFlags",
-                   scope.api().cuGraphInstantiateWithFlags(&exec, graph, 0));
-  if (graph)
-    scope.api().cuGraphDestroy(graph);
-  if (!isMade)
-    return isMade.error();
-  if (!status && isWhole)
-    return status.error();
-  return exec;
 }
 
 Result<float> Timer::launch(GraphExec graph) {
@@ -135,17 +109,25 @@ Result<float> Timer::launch(GraphExec graph) {
 }
 
 Result<float> Timer::time(const std::function<Result<bool>(Stream)> &body) {
-  Result<GraphExec> graph = capture(body);
-  if (!graph)
+  bool isRefused = false;
+  Result<GraphExec> graph =
+      captureGraph(scope, stream, kCaptureRelaxed, [&]() -> Status {
+        Result<bool> isMade = body(stream);
+        isRefused = isMade && !*isMade;
+        return isMade ? Status::success() : Status(isMade.error());
+      });
+  if (!graph && !isRefused)
     return graph.error();
-  if (!*graph)
-    return std::numeric_limits<float>::infinity();
-  Result<float> least = launch(*graph);
+  // Refused, it does not count what came before that, nor what failed by it.
+  Result<float> least = std::numeric_limits<float>::infinity();
+  if (!isRefused)
+    least = launch(*graph);
   for (int i = 0; i < kLaunches && least && *least < kLong; ++i) {
     Result<float> taken = launch(*graph);
     least = taken ? Result<float>(std::min(*least, *taken)) : taken;
   }
-  scope.api().cuGraphExecDestroy(*graph);
+  if (graph)
+    scope.api().cuGraphExecDestroy(*graph);
   return least;
 }
 

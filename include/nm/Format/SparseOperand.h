@@ -69,8 +69,16 @@ struct OverlappingGroups {
     return (k + windowRows - 1) / windowRows * rowsOfWindow();
   }
   /// The first row in its window of the group that has kept row `row`.
-  int64_t firstRowOfKept(int64_t row) const {
+  template <typename Int>
+  Int firstRowOfKept(const Int &row) const {
     return row % keptRows() / kKept * kStep;
+  }
+  /// The row of k that is row `row` of those that the groups have.
+  template <typename Int>
+  Int rowOfK(const Int &row) const {
+    Int group = row / kRows;
+    return group / groups() * windowRows + group % groups() * kStep +
+           row % kRows;
   }
 };
 

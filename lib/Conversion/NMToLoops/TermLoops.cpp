@@ -2,6 +2,7 @@
 
 #include "Patterns.h"
 
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"
 #include "nm/Format/SparseOperand.h"
@@ -49,13 +50,8 @@ private:
   Value rowOfA(Value k) {
     if (!op.getWindows())
       return k;
-    using Groups = ::nm::OverlappingGroups;
-    Groups groups{static_cast<int64_t>(*op.getWindows())};
-    auto [group, row] = emitter.split(k, Groups::kRows);
-    auto [window, inWindow] = emitter.split(group, groups.groups());
-    Value first = emitter.add(emitter.mul(window, groups.windowRows),
-                              emitter.mul(inWindow, Groups::kStep));
-    return emitter.add(first, row);
+    ::nm::OverlappingGroups groups{static_cast<int64_t>(*op.getWindows())};
+    return groups.rowOfK(EmittedIndex{&emitter, k}).value;
   }
 
   LoopEmitter &emitter;

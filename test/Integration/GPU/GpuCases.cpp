@@ -120,10 +120,13 @@ static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
+/// Products in turn, of as many as a kind has in the simulator's test, of which
+/// one each has what few draws have, so that no run goes without.
+static constexpr int64_t kTurns = 5;
+
 /// One of which each aligned group of four rows keeps at most two.
 static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
                                  Random &random) {
-  constexpr int64_t kTwoOfFour = 5;
   Pattern pattern;
   do {
     // Of the blocks only the columns matter.
@@ -133,7 +136,7 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
     if (random.chance(0.2))
       pattern.m = random.oneOf({3, 4, 20, 24});
     // Few that are drawn keep two of each four rows.
-    if (number % kTwoOfFour == 0) {
+    if (number % kTurns == 0) {
       pattern.n = 2;
       pattern.m = 4;
       pattern.bk = 1;
@@ -144,9 +147,7 @@ static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
 }
 
 /// One of which no groups of four rows have all, unless they overlap: M - 2 of
-/// an even M, M - 1 of an odd one, or down to half as many. There are few
-/// kinds: of five one has an odd M, one keeps fewer of an even one, and
-/// drawForms has the rest.
+/// an even M, M - 1 of an odd one, or down to half as many.
 static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
                                       Random &random) {
   Pattern pattern;
@@ -154,12 +155,12 @@ static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
     // Of the blocks only the columns matter.
     pattern = drawPattern(number, kind, random);
     pattern.bk = 1;
-    pattern.m = number % 5 == 2 ? random.oneOf({3, 5})
-                                : random.oneOf({3, 5, 6, 6, 8, 10, 16});
+    pattern.m = number % kTurns == 2 ? random.oneOf({3, 5})
+                                     : random.oneOf({3, 5, 6, 6, 8, 10, 16});
     int64_t most = pattern.m % 2 == 0 ? pattern.m - 2 : pattern.m - 1;
     pattern.n =
         random.chance(0.5) ? most : random.integer((most + 1) / 2, most);
-    if (number % 5 == 3) {
+    if (number % kTurns == 3) {
       pattern.m = random.oneOf({8, 10, 16});
       pattern.n = pattern.m - 3;
     }
@@ -251,7 +252,7 @@ static void limitToTensorCopies(ModelCase &drawn, const GroupKind &kind,
 }
 
 /// Operands as they come, or A and C column-major in their last two dimensions.
-static void drawLoops(ModelCase &drawn, Random &random) {
+static void drawLoops(ModelCase &drawn, bool isTurned, Random &random) {
   drawn.outputLoops.resize(drawn.leading.size() + 1);
   std::iota(drawn.outputLoops.begin(), drawn.outputLoops.end(), 0);
   drawn.activationLoops = drawn.outputLoops;
@@ -260,21 +261,7 @@ static void drawLoops(ModelCase &drawn, Random &random) {
     return;
   for (std::vector<int64_t> *loops :
        {&drawn.activationLoops, &drawn.outputLoops})
-    if (random.chance(0.3))
-      std::swap(loops->back(), *(loops->end() - 2));
-}
-
-/// Of five products one has an unknown m, and one A and C column-major.
-static void drawForms(ModelCase &drawn) {
-  drawn.dynamic |= drawn.number % 5 == 3;
-  if (drawn.number % 5 != 4 || elementSize(drawn.type) == 1 ||
-      drawn.leading.empty())
-    return;
-  for (std::vector<int64_t> *loops :
-       {&drawn.activationLoops, &drawn.outputLoops})
-    if (loops->back() == (loops == &drawn.outputLoops
-                              ? int64_t(drawn.leading.size())
-                              : drawn.kLoop()))
+    if (isTurned || random.chance(0.3))
       std::swap(loops->back(), *(loops->end() - 2));
 }
 
@@ -282,6 +269,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   Random random(6000000 + number);
   ModelCase drawn;
   drawn.number = number;
+  int64_t turn = number % kTurns;
   drawn.type = drawn.outputType = kind.type;
   if (kind.type == ElementType::I8)
     drawn.outputType = ElementType::I32;
@@ -301,7 +289,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.k = drawn.quantized->drawK(drawn.pattern, random);
   }
   drawn.weightDim = random.integer(0, 1);
-  drawn.dynamic = random.chance(0.4);
+  drawn.dynamic = (kind.has(kOverlapping) && turn == 3) || random.chance(0.4);
   drawn.filled = random.chance(0.6);
   if (kind.has(kDense))
     limitToCublas(drawn);
@@ -314,9 +302,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // Rows of whole words, of any number.
   if (kind.has(kByteUnits))
     drawn.k = (drawn.k + 3) / 4 * 4;
-  drawLoops(drawn, random);
-  if (kind.has(kOverlapping) && elementSize(kind.type) != 1)
-    drawForms(drawn);
+  drawLoops(drawn, kind.has(kOverlapping) && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
        kind.has(kByteUnits)) &&

@@ -78,6 +78,14 @@ TEST(OverlappingGroups, HaveTwoKeptRowsEach) {
   }
 }
 
+TEST(OverlappingGroups, ShareTwoRows) {
+  // Of two windows of six rows.
+  constexpr int64_t kExpected[] = {0, 1, 2, 3, 2, 3, 4,  5,
+                                   6, 7, 8, 9, 8, 9, 10, 11};
+  for (int64_t row = 0; row < 16; ++row)
+    EXPECT_EQ(OverlappingGroups{6}.rowOfK(row), kExpected[row]);
+}
+
 TEST(OverlappingGroups, CountsRowsOfWholeWindows) {
   EXPECT_EQ(OverlappingGroups{6}.rows(4096), 683 * 8);
   EXPECT_EQ(OverlappingGroups{6}.rows(6), 8);

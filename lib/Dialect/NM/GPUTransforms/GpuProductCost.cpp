@@ -178,6 +178,12 @@ PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
   return PackingAttr::get(op->getContext(), packing);
 }
 
+/// Elements of a row of C, which the library's rows are: its matrices are
+/// column-major.
+static int64_t getRowOfC(SparseProductOpInterface op) {
+  return cast<SpMMOp>(*op).getTransposeC() ? op.getStaticM() : op.getStaticN();
+}
+
 /// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
 /// on an H200 whatever its documentation says: of layouts that do not have both
 /// operands contiguous along k it has all where it sees fewer than 32 rows, and
@@ -185,9 +191,7 @@ PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
 static bool isRefusedInBytes(SparseProductOpInterface op, ActivationForm form) {
   if (!whyNotInColumns(op, form))
     return false;
-  bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
-  int64_t rows = isTransposed ? op.getStaticM() : op.getStaticN();
-  return rows >= 32 && op.getStaticK() < 136;
+  return getRowOfC(op) >= 32 && op.getStaticK() < 136;
 }
 
 /// Whether `size` is known and a multiple of `factor`.
@@ -203,14 +207,13 @@ static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
                                                  bool isDemanded,
                                                  ActivationForm form) {
   constexpr int64_t kWord = 4;
-  int64_t row = op.getStaticN(), column = op.getStaticM();
-  if (cast<SpMMOp>(*op).getTransposeC())
-    std::swap(row, column);
-  if (!isMultiple(op.getStaticK(), kWord) || !isMultiple(row, kWord))
+  if (!isMultiple(op.getStaticK(), kWord) || !isMultiple(getRowOfC(op), kWord))
     return "cuBLAS multiplies i8 where k and the length of C's rows are known "
            "multiples of 4";
   std::optional<StringRef> notInColumns = whyNotInColumns(op, form);
-  if (notInColumns && !isMultiple(column, kWord))
+  bool areAllMultiples =
+      isMultiple(op.getStaticM(), kWord) && isMultiple(op.getStaticN(), kWord);
+  if (notInColumns && !areAllMultiples)
     return "cuBLAS multiplies i8 that is contiguous along k, or whose sizes "
            "are all known multiples of 4, but of this product " +
            notInColumns->str();
@@ -232,11 +235,10 @@ static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
   if (std::optional<StringRef> reason = whyNotInColumns(op, form))
     return "cuBLAS multiplies " + type +
            " that is contiguous along k, but of this product " + reason->str();
-  bool isTransposed = cast<SpMMOp>(*op).getTransposeC();
   auto elements =
       kRowBytes / int64_t(elementSize(getGpuProduct(op).outputType));
   if (!isMultiple(op.getStaticK(), kRowBytes) ||
-      !isMultiple(isTransposed ? op.getStaticM() : op.getStaticN(), elements))
+      !isMultiple(getRowOfC(op), elements))
     return "cuBLAS multiplies " + type +
            " where k is known to be a multiple of 16, and the length of C's "
            "rows of " +

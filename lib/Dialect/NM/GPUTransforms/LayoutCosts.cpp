@@ -35,25 +35,27 @@ static double countBytes(RankedTensorType type) {
   return bytes;
 }
 
+/// The microseconds of a kernel that reads and writes `bytes`.
+static double estimateTraffic(double bytes, const ::nm::GpuChip &chip) {
+  return kLaunchMicroseconds + bytes / (chip.memoryGBs * kShareOfMemory) / 1000;
+}
+
 double mlir::nm::estimateTransposition(RankedTensorType type,
                                        const ::nm::GpuChip &chip) {
   // Of fewer dimensions, whose tiles are fuller, where that is a choice.
-  return kLaunchMicroseconds + 0.01 * double(type.getRank()) +
-         2 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
+  return 0.01 * double(type.getRank()) +
+         estimateTraffic(2 * countBytes(type), chip);
 }
 
 double mlir::nm::estimateCopy(RankedTensorType type,
                               const ::nm::GpuChip &chip) {
-  return kLaunchMicroseconds +
-         2 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
+  return estimateTraffic(2 * countBytes(type), chip);
 }
 
 double mlir::nm::estimateWidening(RankedTensorType type, bool isTurned,
                                   const ::nm::GpuChip &chip) {
   // One byte is read of each element, and two are written.
-  double straight =
-      kLaunchMicroseconds +
-      3 * countBytes(type) / (chip.memoryGBs * kShareOfMemory) / 1000;
+  double straight = estimateTraffic(3 * countBytes(type), chip);
   return isTurned ? straight + kFusedShare * estimateTransposition(type, chip)
                   : straight;
 }
@@ -78,16 +80,14 @@ double mlir::nm::estimateDequantization(SparseProductOpInterface op,
   int64_t rows =
       ::nm::fitsSparseOperand(pattern) ? k / 2 : pattern.condensedRows(k);
   double bytes = double(op.getQuantizationAttr().getBits()) / 8 + 2;
-  return kLaunchMicroseconds + bytes * double(rows) * double(op.getStaticN()) /
-                                   (chip.memoryGBs * kShareOfMemory) / 1000;
+  return estimateTraffic(bytes * double(rows) * double(op.getStaticN()), chip);
 }
 
 double mlir::nm::estimateDenseDequantization(SparseProductOpInterface op,
                                              const ::nm::GpuChip &chip) {
   // One byte is read of each weight, and two are written.
-  return kLaunchMicroseconds + 3 * double(op.getStaticK()) *
-                                   double(op.getStaticN()) /
-                                   (chip.memoryGBs * kShareOfMemory) / 1000;
+  return estimateTraffic(3 * double(op.getStaticK()) * double(op.getStaticN()),
+                         chip);
 }
 
 bool mlir::nm::isMadeInAnyLayout(Value value) {

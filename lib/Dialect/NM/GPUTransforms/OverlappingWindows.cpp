@@ -16,6 +16,7 @@
 #include "LayoutCosts.h"
 
 #include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/DescribeProduct.h"
 #include "nm/Dialect/NM/Transforms/RepeatRows.h"
@@ -150,21 +151,13 @@ static Value moveIndices(OpBuilder &builder, Location loc, const Groups &groups,
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                         type.getElementType());
   AffineMap map = builder.getMultiDimIdentityMap(2);
-  auto constantOf = [&](OpBuilder &body, int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(body, loc, value);
-  };
   auto emit = [&](OpBuilder &body, Location loc, ValueRange elements) {
+    IndexEmitter emitter{body, loc};
     Value row = linalg::IndexOp::create(body, loc, 0);
-    Value inWindow = arith::RemUIOp::create(
-        body, loc, row, constantOf(body, groups.keptRows()));
-    Value group = arith::DivUIOp::create(body, loc, inWindow,
-                                         constantOf(body, Groups::kKept));
-    Value first = arith::MulIOp::create(body, loc, group,
-                                        constantOf(body, Groups::kStep));
+    Value first = groups.firstRowOfKept(EmittedIndex{&emitter, row}).value;
     Value narrow =
         arith::IndexCastUIOp::create(body, loc, type.getElementType(), first);
-    Value moved = arith::SubIOp::create(body, loc, elements.front(), narrow);
-    linalg::YieldOp::create(body, loc, moved);
+    linalg::YieldOp::create(body, loc, emitter.sub(elements.front(), narrow));
   };
   return linalg::GenericOp::create(
              builder, loc, type, indices, empty, ArrayRef<AffineMap>{map, map},

@@ -38,9 +38,6 @@ using namespace mlir::nm;
 using ::nm::GpuChip;
 using ::nm::GpuProduct;
 
-/// Weights of 16 bits that a thread makes of quantized ones and stores at once.
-static constexpr int64_t kDequantizedAtOnce = 8;
-
 /// Columns that share what little there is of an index of dense weights.
 static constexpr int64_t kDenseColumns = 32;
 
@@ -339,7 +336,7 @@ LogicalResult GpuScheduleSelection::selectDenseQuantized(
   record.fallsBack = !isDense(op);
   double before = estimateDenseDequantization(op, gpu);
   makeDense(op, getDensePattern(kDenseColumns));
-  dequantizeWeights(rewriter, op, kDequantizedAtOnce);
+  dequantizeWeights(rewriter, op, kWeightsAtOnce);
   record.reason = chooseDense(op, gpu, chosen) +
                   "; weights are made dense when they are loaded, a byte each, "
                   "and dequantized in estimated " +

@@ -41,8 +41,10 @@ static std::optional<int64_t> findLargestColumn(SparseProductOpInterface op) {
     return std::nullopt;
   auto columns = size_t(values->getType().getDimSize(1));
   std::vector<int64_t> sums(columns);
-  for (auto [i, byte] : llvm::enumerate(values->getBytes()))
-    sums[i % columns] += std::abs(int64_t(int8_t(byte)));
+  for (ArrayRef<char> rows = values->getBytes(); !rows.empty();
+       rows = rows.drop_front(columns))
+    for (auto [sum, byte] : llvm::zip(sums, rows))
+      sum += std::abs(int64_t(int8_t(byte)));
   return sums.empty() ? 0 : *llvm::max_element(sums);
 }
 

@@ -24,6 +24,34 @@ Value mlir::nm::emitDequantized(OpBuilder &builder, Location loc, Value value,
   return arith::MulFOp::create(builder, loc, exact, scale);
 }
 
+Value mlir::nm::createInPieces(
+    OpBuilder &builder, Location loc, ArrayRef<int64_t> shape, Type element,
+    int64_t atOnce, function_ref<Value(IndexEmitter &, ValueRange)> emit) {
+  SmallVector<int64_t> pieces(shape);
+  pieces.back() /= atOnce;
+  pieces.push_back(atOnce);
+  auto rank = int64_t(pieces.size());
+  Value empty = tensor::EmptyOp::create(builder, loc, pieces, element);
+  auto made = linalg::GenericOp::create(
+      builder, loc, empty.getType(), ValueRange(), empty,
+      builder.getMultiDimIdentityMap(unsigned(rank)),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &body, Location loc, ValueRange) {
+        IndexEmitter emitter{body, loc};
+        SmallVector<Value> at;
+        for (int64_t dim = 0; dim < rank; ++dim)
+          at.push_back(linalg::IndexOp::create(body, loc, dim));
+        linalg::YieldOp::create(body, loc, emit(emitter, at));
+      });
+  SmallVector<ReassociationIndices> together;
+  for (int64_t dim = 0; dim + 1 < rank; ++dim)
+    together.push_back({dim});
+  together.back().push_back(rank - 1);
+  return tensor::CollapseShapeOp::create(builder, loc,
+                                         RankedTensorType::get(shape, element),
+                                         made.getResult(0), together);
+}
+
 PackedFormAttrInterface
 mlir::nm::getQuantizedForm(SparseProductOpInterface op) {
   ScheduleAttrInterface schedule = op.getScheduleAttr();
@@ -93,33 +121,18 @@ static Value dequantizeElements(OpBuilder &builder,
   return weights.getResult(0);
 }
 
-/// The same of `size` elements of a row, which they divide.
+/// The same, of several elements of a row at once.
 static Value dequantizePieces(OpBuilder &builder, SparseProductOpInterface op,
-                              int64_t size) {
-  Location loc = op.getLoc();
-  Value values = op.getValues();
-  ArrayRef<int64_t> shape = op.getValuesType().getShape();
-  Type element = op.getAType().getElementType();
-  Value empty = tensor::EmptyOp::create(
-      builder, loc, {shape[0], shape[1] / size, size}, element);
-  auto weights = linalg::GenericOp::create(
-      builder, loc, empty.getType(), ValueRange(), empty,
-      builder.getMultiDimIdentityMap(3),
-      SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),
-      [&](OpBuilder &body, Location loc, ValueRange) {
-        IndexEmitter e{body, loc};
-        Value row = linalg::IndexOp::create(body, loc, 0),
-              piece = linalg::IndexOp::create(body, loc, 1),
-              inPiece = linalg::IndexOp::create(body, loc, 2);
-        Value column = e.add(e.mul(piece, size), inPiece);
-        Value value = tensor::ExtractOp::create(body, loc, values,
-                                                ValueRange{row, column});
-        linalg::YieldOp::create(body, loc,
-                                emitWeight(body, loc, op, value, row, column));
+                              int64_t atOnce) {
+  return createInPieces(
+      builder, op.getLoc(), op.getValuesType().getShape(),
+      op.getAType().getElementType(), atOnce,
+      [&](IndexEmitter &e, ValueRange at) {
+        Value column = e.add(e.mul(at[1], atOnce), at[2]);
+        Value value = tensor::ExtractOp::create(
+            e.builder, e.loc, op.getValues(), ValueRange{at[0], column});
+        return emitWeight(e.builder, e.loc, op, value, at[0], column);
       });
-  return tensor::CollapseShapeOp::create(
-      builder, loc, RankedTensorType::get(shape, element), weights.getResult(0),
-      ArrayRef<ReassociationIndices>{{0}, {1, 2}});
 }
 
 void mlir::nm::dequantizeWeights(RewriterBase &rewriter,

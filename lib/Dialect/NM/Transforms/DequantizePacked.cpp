@@ -24,9 +24,6 @@ using namespace mlir::nm;
 using ::nm::PanelPacking;
 using ::nm::SparseOperand;
 
-/// Weights of 16 bits that a thread stores at once.
-static constexpr int64_t kPieceValues = 8;
-
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
@@ -184,26 +181,11 @@ Value mlir::nm::dequantizePacked(OpBuilder &builder,
   ArrayRef<int64_t> condensed = op.getValuesType().getShape();
   SmallVector<int64_t> shape(
       form.getStorageShape(op.getPattern(), condensed[0], condensed[1]).values);
-  int64_t size = std::gcd(shape.back(), kPieceValues);
-  SmallVector<int64_t> pieces = shape;
-  pieces.back() /= size;
-  pieces.push_back(size);
-  Type element = op.getAType().getElementType();
-  Value empty = tensor::EmptyOp::create(builder, loc, pieces, element);
-  auto weights = linalg::GenericOp::create(
-      builder, loc, empty.getType(), ValueRange(), empty,
-      builder.getMultiDimIdentityMap(4),
-      SmallVector<utils::IteratorType>(4, utils::IteratorType::parallel),
-      [&](OpBuilder &body, Location loc, ValueRange) {
-        SmallVector<Value> at;
-        for (int64_t dim = 0; dim < 4; ++dim)
-          at.push_back(linalg::IndexOp::create(body, loc, dim));
-        PlaceEmitter emitter(body, loc, op, packed, quantized, form);
-        linalg::YieldOp::create(
-            body, loc,
-            emitter.emitWeight(ArrayRef(at).drop_back(), at.back(), size));
+  int64_t size = std::gcd(shape.back(), kWeightsAtOnce);
+  return createInPieces(
+      builder, loc, shape, op.getAType().getElementType(), size,
+      [&](IndexEmitter &e, ValueRange at) {
+        PlaceEmitter emitter(e.builder, e.loc, op, packed, quantized, form);
+        return emitter.emitWeight(at.drop_back(), at.back(), size);
       });
-  return tensor::CollapseShapeOp::create(
-      builder, loc, RankedTensorType::get(shape, element), weights.getResult(0),
-      ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}});
 }

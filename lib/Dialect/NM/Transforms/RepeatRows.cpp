@@ -2,7 +2,8 @@
 
 #include "nm/Dialect/NM/Transforms/RepeatRows.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,16 +15,6 @@ using Groups = ::nm::OverlappingGroups;
 /// The rows of a window, on the op that repeats some: what else reads them can
 /// then do so itself.
 static constexpr StringLiteral kWindowsAttr = "nm.windows";
-
-/// The row of k that is row `row` of the groups.
-static Value emitRow(OpBuilder &builder, Location loc, const Groups &groups,
-                     Value row) {
-  AffineExpr d = builder.getAffineDimExpr(0);
-  AffineExpr group = d.floorDiv(Groups::kRows);
-  AffineExpr from = group.floorDiv(groups.groups()) * groups.windowRows +
-                    group % groups.groups() * Groups::kStep + d % Groups::kRows;
-  return affine::AffineApplyOp::create(builder, loc, from, row);
-}
 
 /// The element of `a` at `position`, of whose dimension `dim` there are `k`;
 /// zero behind these.
@@ -52,7 +43,8 @@ Value mlir::nm::createRepeatedRows(OpBuilder &builder, Location loc, Value a,
     SmallVector<Value> position;
     for (int64_t i = 0; i < rank; ++i)
       position.push_back(linalg::IndexOp::create(body, loc, i));
-    position[dim] = emitRow(body, loc, groups, position[dim]);
+    IndexEmitter emitter{body, loc};
+    position[dim] = groups.rowOfK(EmittedIndex{&emitter, position[dim]}).value;
     linalg::YieldOp::create(body, loc,
                             emitElement(body, loc, a, position, dim, k));
   };

@@ -7,12 +7,26 @@
 // the kernel that does so repeats its rows, and positions are moved when
 // weights are loaded.
 // REMARK: nm.spmm <4:6> {{.*}} strategy wgmma_sp {{.*}}; cuBLAS is estimated to take 2{{[0-9.]+}} us with dense weights; windows of 4:6 along k = 4096 are taken to be groups of four rows that overlap, which have 5464 rows in all; estimated {{[0-9.]+}} us without; schedule
-// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0) -> (((d0 floordiv 4) floordiv 2) * 6 + ((d0 floordiv 4) mod 2) * 2 + d0 mod 4)>
 // CHECK-LABEL: func.func @terms
 // CHECK-SAME: %[[A:.*]]: tensor<4096x4096xf32>, %[[V:.*]]: tensor<2732x4096xf32> {{.*}}, %[[I:.*]]: tensor<2732x4096xi8>
 // CHECK: %[[REPEATED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4096x5464xf32>) attrs = {nm.windows = 6 : i64}
-// CHECK: affine.apply #[[$ROW]]
-// CHECK: tensor.extract %[[A]]
+// CHECK: %[[ROW:.*]] = linalg.index 1 : index
+// CHECK: %[[C4:.*]] = arith.constant 4 : index
+// CHECK: %[[GROUP:.*]] = arith.divui %[[ROW]], %[[C4]] : index
+// CHECK: %[[C2:.*]] = arith.constant 2 : index
+// CHECK: %[[WINDOW:.*]] = arith.divui %[[GROUP]], %[[C2]] : index
+// CHECK: %[[C6:.*]] = arith.constant 6 : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[WINDOW]], %[[C6]] : index
+// CHECK: %[[C2:.*]] = arith.constant 2 : index
+// CHECK: %[[IN_WINDOW:.*]] = arith.remui %[[GROUP]], %[[C2]] : index
+// CHECK: %[[C2:.*]] = arith.constant 2 : index
+// CHECK: %[[STEP:.*]] = arith.muli %[[IN_WINDOW]], %[[C2]] : index
+// CHECK: %[[OF_GROUP:.*]] = arith.addi %[[FIRST]], %[[STEP]] : index
+// CHECK: %[[C4:.*]] = arith.constant 4 : index
+// CHECK: %[[IN_GROUP:.*]] = arith.remui %[[ROW]], %[[C4]] : index
+// CHECK: %[[FROM:.*]] = arith.addi %[[OF_GROUP]], %[[IN_GROUP]] : index
+// CHECK: %[[INSIDE:.*]] = arith.minui %[[FROM]],
+// CHECK: tensor.extract %[[A]][%{{.*}}, %[[INSIDE]]]
 // CHECK: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[I]] : tensor<2732x4096xi8>)
 // CHECK: arith.subi
 // CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}terms = 3> ins(%[[REPEATED]], %[[V]], %[[MOVED]] :
