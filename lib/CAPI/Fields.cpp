@@ -387,6 +387,7 @@ ArrayRef<AttributeKind> mlir::nm::getAttributeKinds() {
       scheduleKind<MmaSyncScheduleAttr>(),
       scheduleKind<MmaSpScheduleAttr>(),
       scheduleKind<WgmmaScheduleAttr>(),
+      scheduleKind<WgmmaSelectScheduleAttr>(),
       scheduleKind<WgmmaSpScheduleAttr>(),
       scheduleKind<CublasScheduleAttr>(),
   };

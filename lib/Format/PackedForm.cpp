@@ -42,20 +42,22 @@ Status PanelPacking::verify(const Pattern &pattern) const {
   if (Status status = verifyTerms(); !status)
     return status;
   if (tileRows != 0)
-    return verifyTileRows();
+    return verifyTileRows(pattern);
   return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
 }
 
-Status PanelPacking::verifyTileRows() const {
-  if (panel % kTilePanel != 0 || !isRowWise() || colInfo != 0)
-    return Error{"expected panels of a multiple of " +
-                 std::to_string(kTilePanel) +
-                 " columns without chunks, index rows or col_info for "
-                 "tile_rows, but got " +
-                 str()};
+Status PanelPacking::verifyTileRows(const Pattern &pattern) const {
+  if (panel % kTilePanel != 0 || chunkRows != 1 || chunkColumns != 1 ||
+      colInfo != 0)
+    return Error{
+        "expected panels of a multiple of " + std::to_string(kTilePanel) +
+        " columns without chunks or col_info for tile_rows, but got " + str()};
   if (tileRows < 1 || tileRows > kMaxBlock)
     return Error{"expected tile_rows of at most " + std::to_string(kMaxBlock) +
                  ", but got " + std::to_string(tileRows)};
+  if (indexRows != 1 && tileRows % (indexRows * pattern.bk) != 0)
+    return Error{"expected index_rows of whole units that divide a tile's " +
+                 std::to_string(tileRows) + " rows, but got " + str()};
   return Status::success();
 }
 

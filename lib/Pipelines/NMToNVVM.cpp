@@ -143,6 +143,7 @@ void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
   kernels.addPass(createConvertGpuOpsToNVVMOps());
   // Where that has made a symbol of it.
   kernels.addPass(createNMAlignSharedMemory());
+  kernels.addPass(createNMPinRegisters());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   // The casts between integers and indices that are left.

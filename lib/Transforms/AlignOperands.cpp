@@ -62,10 +62,12 @@ static bool isOutside(Value value, scf::ForallOp loop) {
 }
 
 /// Elements that rows of A are multiples of apart for the copies that the
-/// schedule of `op` says; see #nm.simt and, for tensor copies, #nm.wgmma_sp.
+/// schedule of `op` says; see #nm.simt and, for tensor copies, #nm.wgmma_sp and
+/// #nm.wgmma_select.
 static int64_t getRowAlignment(SpMMOp op) {
   auto sparse = dyn_cast_if_present<WgmmaSpScheduleAttr>(op.getScheduleAttr());
-  if (sparse && sparse.countProducers() != 0)
+  if ((sparse && sparse.countProducers() != 0) ||
+      isa_and_present<mlir::nm::WgmmaSelectScheduleAttr>(op.getScheduleAttr()))
     return kMaxAccessBytes * 8 /
            cast<MemRefType>(op.getA().getType()).getElementTypeBitWidth();
   auto simt = dyn_cast_if_present<SimtScheduleAttr>(op.getScheduleAttr());

@@ -215,6 +215,9 @@ static const char *const kAttributes[] = {
     "#nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4, "
     "split_k = 1, producers = 4, blocks = 132, group_m = 4, packing = <panel = "
     "128, index_bits = 8, tile_rows = 64>>",
+    "#nm.wgmma_select<block = [128, 256, 256], warpgroup = [64, 256], stages = "
+    "4, producers = 4, blocks = 132, group_m = 4, totals = true, packing = "
+    "<panel = 256, index_bits = 4, index_rows = 4, tile_rows = 64>>",
     "#nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5, "
     "split_k = 4, cluster_k = 2>",
     "#nm.cublas<own = #nm.loops, packing = <panel = 32, index_bits = 1, "

@@ -45,7 +45,9 @@
 // Elements of 8 bits are contiguous along k there, as no instruction transposes
 // them, and H is a multiple of 32: a panel of 64 columns has, for each 16 rows
 // of a tile, a chunk of 16 bytes for each column, in the same order. Rows 16*x
-// to 16*x + 15 begin at byte 1024*x.
+// to 16*x + 15 begin at byte 1024*x. Where index_rows = 4 and
+// index_bits = 4, the four indices of a group are a selector of PTX's prmt for
+// strategy wgmma_select; index_rows divides a tile's rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -223,7 +225,7 @@ struct PanelPacking {
 
 private:
   Status verifyColInfo(const Pattern &pattern) const;
-  Status verifyTileRows() const;
+  Status verifyTileRows(const Pattern &pattern) const;
   Status verifyTerms() const;
 };
 

@@ -1,4 +1,4 @@
-//===- WgmmaModel.h - The schedules of strategy wgmma -----------*- C++ -*-===//
+//===- WgmmaModel.h - Schedules of wgmma and wgmma_select -------*- C++ -*-===//
 
 #ifndef NM_SCHEDULE_WGMMAMODEL_H
 #define NM_SCHEDULE_WGMMAMODEL_H
@@ -7,7 +7,8 @@
 
 namespace nm {
 
-/// The fields of #nm.wgmma, and the estimate that they were chosen by.
+/// The fields of #nm.wgmma or #nm.wgmma_select, and the estimate that they were
+/// chosen by.
 struct WgmmaSchedule {
   int64_t blockM = 0, blockN = 0, blockK = 0;
   /// The tile of a warpgroup.
@@ -34,13 +35,23 @@ struct WgmmaSchedule {
   double tensorFloor = 0;
   double memoryFloor = 0;
 
-  /// Sets how weights of `pattern` are packed, which follows from the rest.
+  /// Sets how weights of `pattern` are packed in strategy wgmma, which follows
+  /// from the rest.
   void pack(const Pattern &pattern);
 };
 
 /// The best of strategy wgmma by estimate, or why it has none.
 Result<WgmmaSchedule> selectWgmmaSchedule(const GpuProduct &product,
                                           const GpuChip &chip);
+
+/// The best of strategy wgmma_select by estimate, or why it has none.
+Result<WgmmaSchedule> selectWgmmaSelectSchedule(const GpuProduct &product,
+                                                const GpuChip &chip);
+
+/// How strategy wgmma_select packs weights of `pattern`, which is one of
+/// SelectedBytes, for blocks of so many columns and tiles of so many rows of B.
+PanelPacking packForSelection(const Pattern &pattern, int64_t columns,
+                              int64_t rowsOfB);
 
 /// Whether the product is to be as accurate as f32, and so long that one f32
 /// for all sums of tiles, which the expansion of terms has, is not: of 100 000

@@ -342,7 +342,7 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
     loop and, where the loop writes it, back after it. So is an A whose rows are
     not as far apart as multiples of what the `copy_a` and `layout_a` of its
     product's schedule copy at once, or of the 16 bytes that tensor copies take
-    (`producers` of `#nm.wgmma_sp`).
+    (`producers` of `#nm.wgmma_sp`, and `#nm.wgmma_select`).
 
     Before:
     ```mlir
@@ -442,6 +442,32 @@ def NMAlignSharedMemory
     After:
     ```mlir
     llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+    ```
+  }];
+}
+
+def NMPinRegisters : Pass<"nm-pin-registers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels that change their registers start with a known number";
+  let description = [{
+    The warps of a role have a number of registers of their own (PTX ISA,
+    `setmaxnreg`). ptxas leaves these instructions out where it does not know how
+    many registers a thread starts with, and the warps then spill. A kernel that
+    says that a multiprocessor has room for one of its blocks (PTX ISA,
+    `.minnctapersm`) starts with as many as a block of its threads can have.
+
+    Before:
+    ```mlir
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>} {
+      nvvm.setmaxregister increase 232
+      llvm.return
+    }
+    ```
+    After:
+    ```mlir
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>, nvvm.minctasm = 1 : i32} {
+      nvvm.setmaxregister increase 232
+      llvm.return
+    }
     ```
   }];
 }

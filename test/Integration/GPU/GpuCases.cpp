@@ -3,6 +3,7 @@
 #include "GpuCases.h"
 #include "GpuKinds.h"
 
+#include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SparseOperand.h"
 #include "nm/Schedule/GpuSchedule.h"
 #include "nm/Schedule/WgmmaModel.h"
@@ -168,6 +169,24 @@ static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
+/// One of which threads select bytes, in turn with 1, 2 and 4 of each eight.
+/// A block of 64 columns has units of powers of two.
+static Pattern drawSelectedPattern(int64_t number, const GroupKind &kind,
+                                   Random &random) {
+  bool isGiven = std::string_view(kind.parameters).find("block =") !=
+                 std::string_view::npos;
+  Pattern pattern;
+  pattern.bk = 1;
+  pattern.bn = isGiven ? random.oneOf({16, 32, 64, 128, 256})
+                       : random.oneOf({16, 32, 48, 64, 96, 128, 256});
+  int64_t keptOfGroup = 1 << number % 3;
+  do {
+    pattern.m = random.oneOf({2, 4, 8, 8, 8});
+    pattern.n = keptOfGroup * pattern.m / SelectedBytes::kGroup;
+  } while (pattern.n == 0);
+  return pattern;
+}
+
 /// One that lists for a block of `columns` pay for.
 static Pattern drawPackedPattern(int64_t number, const GroupKind &kind,
                                  Random &random) {
@@ -279,6 +298,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
       kind.has(kSparseOperand) ? drawSparsePattern(number, kind, random)
       : kind.has(kOverlapping) ? drawOverlappingPattern(number, kind, random)
       : kind.has(kByteUnits)   ? drawBytePattern(number, kind, random)
+      : kind.has(kSelected)    ? drawSelectedPattern(number, kind, random)
       : kind.listColumns == 0  ? drawPattern(number, kind, random)
                                : drawPackedPattern(number, kind, random);
   drawSizes(drawn, kind.maxRows, random);
@@ -305,12 +325,15 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawLoops(drawn, kind.has(kOverlapping) && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
-       kind.has(kByteUnits)) &&
+       kind.has(kByteUnits) || kind.has(kSelected)) &&
       elementSize(kind.type) == 1 &&
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   if (kind.has(kTensorCopies))
     limitToTensorCopies(drawn, kind, random);
+  // Nor do threads that select turn C.
+  if (kind.has(kSelected) && drawn.outputLoops.back() != drawn.nLoop())
+    std::swap(drawn.outputLoops.back(), *(drawn.outputLoops.end() - 2));
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.has(kMatrices) && kind.listColumns == 0 &&
                    !drawn.dynamic && drawn.leading.back() <= 16;

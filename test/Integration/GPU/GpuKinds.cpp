@@ -264,6 +264,16 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kOverlapping | kCopiesRows},
       {"overlapping-mma-sp", "mma_sp", "", ElementType::BF16, 200, 64,
        kOverlapping},
+      {"wgmma-select-i8", "wgmma_select", "", ElementType::I8, 300, 256,
+       kSelected | kTensorCopies},
+      {"wgmma-select-i8-tile", "wgmma_select",
+       "block = [192, 64, 256], warpgroup = [64, 64], stages = 2, blocks = 3, "
+       "group_m = 2",
+       ElementType::I8, 300, 256, kSelected | kTensorCopies},
+      {"wgmma-select-f8", "wgmma_select", "", ElementType::F8E4M3, 300, 256,
+       kSelected | kTensorCopies},
+      {"wgmma-select-f8-e5m2", "wgmma_select", "stages = 3, blocks = 2",
+       ElementType::F8E5M2, 300, 256, kSelected | kTensorCopies},
   };
   return kinds;
 }

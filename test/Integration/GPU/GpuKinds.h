@@ -34,6 +34,8 @@ enum GroupTrait : unsigned {
   /// The same as kSparseOperand, once windows are groups of four rows that
   /// overlap.
   kOverlapping = 1 << 9,
+  /// Threads select the bytes of A that short windows keep.
+  kSelected = 1 << 10,
 };
 
 /// What a group's cases have in common.

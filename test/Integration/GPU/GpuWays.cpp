@@ -2,6 +2,8 @@
 
 #include "GpuWays.h"
 
+#include "nm/Format/MmaFragments.h"
+#include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SparseOperand.h"
 
 #include <cstdio>
@@ -167,6 +169,14 @@ static std::vector<std::string> describeOverlapping(const ModelCase &product) {
   return ways;
 }
 
+/// How many bytes of each eight are selected, and for what columns.
+static std::string describeSelected(const Pattern &pattern) {
+  int64_t kept = SelectedBytes::kGroup / pattern.m * pattern.n;
+  return std::to_string(kept) + " of 8 bytes, units " +
+         (pattern.bn >= kWarpgroupM ? "of 64 columns and more"
+                                    : "of fewer than 64 columns");
+}
+
 std::vector<std::string> nm::test::describeWays(const ModelCase &product,
                                                 const OpInfo &op) {
   std::vector<std::string> ways;
@@ -227,6 +237,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       if (getNumber(op.schedule, name) > 1)
         add(std::string("f8, ") + name);
   }
+  if (op.strategy == "wgmma_select")
+    add(describeSelected(product.pattern));
   bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
   if (isSparse)
     add(describeGroups(product.pattern));
@@ -234,14 +246,15 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     for (const std::string &way : describeOverlapping(product))
       add("groups that overlap, " + way);
   if (op.strategy != "simt" && op.strategy != "gemv" &&
-      op.strategy != "mma_sync" && op.strategy != "wgmma" && !isSparse)
+      op.strategy != "mma_sync" && op.strategy != "wgmma" &&
+      op.strategy != "wgmma_select" && !isSparse)
     return ways;
   add("stages = " + std::to_string(getNumber(op.schedule, "stages")));
   if (getNumber(op.schedule, "producers") != 0) {
     add("producers");
     addForm("producers, ");
     // Tensor copies leave rows behind A's end as they are.
-    if (op.strategy == "wgmma_sp" &&
+    if ((op.strategy == "wgmma_sp" || op.strategy == "wgmma_select") &&
         (product.dynamic ||
          product.leading.back() % getNumber(op.schedule, "block") != 0))
       add("producers, rows behind the end, " +
@@ -381,6 +394,19 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: stages = 3",
       "wgmma: stages = 4",
       "wgmma: split_k",
+      "wgmma_select: i8",
+      "wgmma_select: f8E4M3FN",
+      "wgmma_select: f8E5M2",
+      "wgmma_select: 1 of 8 bytes, units of 64 columns and more",
+      "wgmma_select: 1 of 8 bytes, units of fewer than 64 columns",
+      "wgmma_select: 2 of 8 bytes, units of 64 columns and more",
+      "wgmma_select: 2 of 8 bytes, units of fewer than 64 columns",
+      "wgmma_select: 4 of 8 bytes, units of 64 columns and more",
+      "wgmma_select: 4 of 8 bytes, units of fewer than 64 columns",
+      "wgmma_select: epilogue",
+      "wgmma_select: unknown m",
+      "wgmma_select: group_m",
+      "wgmma_select: totals = true",
       "wgmma_sp: f16",
       "wgmma_sp: bf16",
       "wgmma_sp: i8",

@@ -168,8 +168,10 @@ static bool hasHuge(const Tensor &tensor) {
 /// for.
 static double toleranceOf(const ModelCase &product, const OpInfo &record,
                           const Tensor &activations) {
-  bool isCutOff = isFloat8(product.type) && !isWidened(product, record) &&
-                  (record.strategy == "wgmma_sp" || record.strategy == "wgmma");
+  bool isCutOff =
+      isFloat8(product.type) && !isWidened(product, record) &&
+      (record.strategy == "wgmma_sp" || record.strategy == "wgmma_select" ||
+       record.strategy == "wgmma");
   double tolerance = toleranceOf(product.resultType());
   if (isCutOff || product.arithmetic == "tf32")
     return std::max(tolerance, toleranceOf(ElementType::F16));

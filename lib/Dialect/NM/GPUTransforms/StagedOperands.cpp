@@ -85,6 +85,18 @@ Value mlir::nm::castOpen(OpBuilder &builder, Location loc, Value operand,
   return memref::CastOp::create(builder, loc, open, operand);
 }
 
+Value mlir::nm::castToWhole(OpBuilder &builder, Location loc, Value packed,
+                            int64_t rows) {
+  auto type = cast<MemRefType>(packed.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = 1;
+  shape[1] = rows;
+  auto whole = MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+  return whole == type ? packed
+                       : memref::CastOp::create(builder, loc, whole, packed);
+}
+
 Value mlir::nm::castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
   SmallVector<int64_t> whole(cast<MemRefType>(op.getC().getType()).getShape());
   whole[*op.getMDimOfC()] = tile.m;

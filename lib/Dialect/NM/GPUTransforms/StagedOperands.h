@@ -34,7 +34,12 @@ StorageShape getWeightShape(SpMMOp op, const GpuTile &tile);
 Value castOpen(OpBuilder &builder, Location loc, Value operand,
                ArrayRef<int64_t> whole);
 
-/// The same for C, of which the sizes say what there is to store.
+/// A tile's panel of packed weights, or of their indices. Those that are packed
+/// in tiles have whole ones of `rows`, also where rows of B end inside the
+/// last.
+Value castToWhole(OpBuilder &builder, Location loc, Value packed, int64_t rows);
+
+/// As castOpen for C, of which the sizes say what there is to store.
 Value castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile);
 
 /// Copies of the operands of a product to workgroup memory, which it awaits

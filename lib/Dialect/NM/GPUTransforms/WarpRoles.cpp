@@ -42,7 +42,8 @@ public:
         loop(dyn_cast<scf::ForOp>(tile.product->getParentOp())),
         blocks(tile.product->getParentOfType<scf::ForallOp>()),
         releaseScope(
-            isa_and_present<SparseOperandAttr>(tile.product.getPackingAttr())
+            isa_and_present<SparseOperandAttr>(tile.product.getPackingAttr()) ||
+                    isa<WgmmaSelectScheduleAttr>(tile.product.getScheduleAttr())
                 ? SyncScope::Warp
                 : SyncScope::Warpgroup) {}
 
@@ -93,7 +94,7 @@ private:
   scf::ForallOp newBlocks;
   SmallVector<Value> rings;
   /// Whose reads of a slot are over together: those of a warpgroup's product,
-  /// but not what its threads load themselves, metadata.
+  /// but not what its threads load themselves: metadata, or rows of A.
   SyncScope releaseScope;
   /// Slots that are filled, and slots that are free again.
   Value full, empty;

@@ -181,20 +181,6 @@ Value WgmmaStaging::copy(CopyWay way, Value source, MemRefType type, Value list,
   return buffer;
 }
 
-/// A tile's panel of packed weights. Those that are packed in tiles have whole
-/// ones, also where rows of B end inside the last.
-static Value castToWhole(OpBuilder &builder, Location loc, Value packed,
-                         int64_t rows) {
-  auto type = cast<MemRefType>(packed.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[0] = 1;
-  shape[1] = rows;
-  auto whole = MemRefType::get(shape, type.getElementType(), type.getLayout(),
-                               type.getMemorySpace());
-  return whole == type ? packed
-                       : memref::CastOp::create(builder, loc, whole, packed);
-}
-
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
   CopyWay way =

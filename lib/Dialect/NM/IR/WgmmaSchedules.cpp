@@ -2,6 +2,7 @@
 
 #include "ScheduleChecks.h"
 
+#include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SplitTerms.h"
 
 #include <algorithm>
@@ -17,10 +18,10 @@ static constexpr int64_t kWarpgroup = 128, kWarpgroupWarps = 4,
 static constexpr int64_t kMaxProducers = 16;
 /// A tile under way, one whose operands arrive, and one whose slot is free.
 static constexpr int64_t kMinWgmmaStages = 3;
-/// The same of a tile of terms, whose products are waited for.
-static constexpr int64_t kMinTermStages = 2;
+/// The same of a tile whose products are waited for.
+static constexpr int64_t kMinTotalStages = 2;
 
-/// Sizes and counts that both strategies of warpgroups have.
+/// Sizes and counts that strategies of warpgroups have.
 static LogicalResult verifyWarpgroups(EmitError emitError,
                                       ArrayRef<int64_t> block,
                                       ArrayRef<int64_t> warpgroup,
@@ -63,13 +64,12 @@ static LogicalResult verifyRoles(EmitError emitError,
                  failed(verifyCount(emitError, "group_m", groupM, kMaxParts)));
 }
 
-/// The tiling of `schedule`, of either strategy.
+/// The tiling of `schedule`, of any strategy.
 template <typename AttrTy>
 static BlockTiling getWarpgroupTiling(AttrTy schedule) {
   BlockTiling tiling;
   tiling.block = schedule.getBlock();
   tiling.stages = schedule.getStages().value_or(kMinWgmmaStages);
-  tiling.splitK = schedule.getSplitK().value_or(1);
   tiling.productsUnderWay = 1;
   tiling.groupM = schedule.getGroupM().value_or(1);
   tiling.producerWarps = schedule.countProducers();
@@ -92,6 +92,10 @@ static void addTotals(BlockTiling &tiling) {
   tiling.sumsOfElement = 2;
   tiling.productsUnderWay = 0;
 }
+
+//===----------------------------------------------------------------------===//
+// Wgmma
+//===----------------------------------------------------------------------===//
 
 LogicalResult WgmmaScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
@@ -118,6 +122,7 @@ LogicalResult WgmmaScheduleAttr::verify(
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
+  tiling.splitK = getSplitK().value_or(1);
   if (hasTotals() || (getPacking() && getPacking().getTerms() > 1))
     addTotals(tiling);
   return tiling;
@@ -166,6 +171,93 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// WgmmaSelect
+//===----------------------------------------------------------------------===//
+
+LogicalResult WgmmaSelectScheduleAttr::verify(
+    EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
+    std::optional<int64_t> stages, std::optional<int64_t> producers,
+    std::optional<int64_t> blocks, std::optional<int64_t> groupM,
+    std::optional<bool>, PackingAttr) {
+  // (C1), (C2).
+  if (failed(verifyWarpgroups(emitError, block, warpgroup, stages,
+                              /*splitK=*/std::nullopt, kMinTotalStages)))
+    return failure();
+  if (!warpgroup.empty() &&
+      (warpgroup[0] != kWgmmaStep || warpgroup[1] > kMaxWgmmaColumns))
+    return emitError() << "expected " << kWgmmaStep << " rows of A and at most "
+                       << kMaxWgmmaColumns
+                       << " columns in 'warpgroup', but got " << warpgroup[0]
+                       << " and " << warpgroup[1];
+  // (C3).
+  if (producers == 0)
+    return emitError() << "expected producers for strategy wgmma_select, but "
+                          "got none";
+  return verifyRoles(emitError, producers, blocks, groupM);
+}
+
+int64_t WgmmaSelectScheduleAttr::countProducers() const {
+  return getProducers().value_or(kWarpgroupWarps);
+}
+
+/// Threads wait for their products, whose registers the next ones take.
+BlockTiling WgmmaSelectScheduleAttr::getTiling() const {
+  BlockTiling tiling = getWarpgroupTiling(*this);
+  tiling.productsUnderWay = 0;
+  if (hasTotals())
+    addTotals(tiling);
+  return tiling;
+}
+
+PackedFormAttrInterface
+WgmmaSelectScheduleAttr::getPackedForm(const ::nm::Pattern &) const {
+  return getPacking();
+}
+
+LogicalResult
+WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
+                                       const ::nm::Pattern &pattern) const {
+  using ::nm::SelectedBytes;
+  // (C5).
+  std::optional<SelectedBytes> bytes = SelectedBytes::of(pattern);
+  if (!bytes || pattern.bn % SelectedBytes::kLeastColumns != 0)
+    return emitError() << "expected windows that divide "
+                       << SelectedBytes::kGroup
+                       << " rows and keep 1, 2 or 4 of each "
+                       << SelectedBytes::kGroup
+                       << ", in units of one row and a multiple of "
+                       << SelectedBytes::kLeastColumns
+                       << " columns, for strategy wgmma_select, but got "
+                       << pattern.str();
+  // (C4).
+  if (getBlock().empty() || getWarpgroup().empty() || !getPacking())
+    return emitError() << "expected 'block', 'warpgroup' and 'packing' of "
+                          "strategy wgmma_select, but got "
+                       << *this;
+  ::nm::PanelPacking packing = getPacking().getPacking();
+  if (getBlock()[1] != packing.panel || packing.colInfo != 0 ||
+      packing.terms != 1 || packing.indexBits != SelectedBytes::kFieldBits ||
+      packing.indexRows != SelectedBytes::kWord || packing.tileRows == 0 ||
+      packing.tileRows % bytes->tileStep() != 0 ||
+      bytes->rowsOf(packing.tileRows) != getBlock()[2])
+    return emitError() << "expected a packing with the block's columns as the "
+                          "panel, index_bits = 4, index_rows = 4, and as "
+                          "tile_rows what the block's k keeps, a multiple of "
+                       << bytes->tileStep() << ", but got " << *this;
+  for (int dim : {0, 1})
+    if (getBlock()[dim] % getWarpgroup()[dim] != 0)
+      return emitError() << "expected the warpgroup's tile to divide the "
+                            "block's "
+                         << getBlock()[dim] << ", but got "
+                         << getWarpgroup()[dim];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// WgmmaSp
+//===----------------------------------------------------------------------===//
+
 LogicalResult WgmmaSpScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
@@ -175,7 +267,7 @@ LogicalResult WgmmaSpScheduleAttr::verify(
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   // (C1), (C2), (C3).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
-                              terms ? kMinTermStages : kMinWgmmaStages)) ||
+                              terms ? kMinTotalStages : kMinWgmmaStages)) ||
       failed(verifyPart(emitError, "warpgroup", block, warpgroup,
                         {kWgmmaStep, kWgmmaStep})) ||
       failed(verifySteps(emitError, block)) ||

@@ -460,10 +460,82 @@ func.func @wgmma_c4_producers(%a: tensor<32x8xf16>, %v: tensor<1x8x64xf16>, %i: 
 // -----
 
 func.func @packing_c5_panel(%a: tensor<8x32xf16>, %v: tensor<2x16x32xf16>, %i: tensor<2x8x1xi8>, %c: tensor<8x64xf16>) -> tensor<8x64xf16> {
-  // expected-error @+1 {{expected panels of a multiple of 64 columns without chunks, index rows or col_info for tile_rows, but got panel = 32, index_bits = 8, tile_rows = 8}}
+  // expected-error @+1 {{expected panels of a multiple of 64 columns without chunks or col_info for tile_rows, but got panel = 32, index_bits = 8, tile_rows = 8}}
   %r = nm.spmm <8:32, block = 1x64> packing #nm.packing<panel = 32, index_bits = 8, tile_rows = 8>
     ins(%a, %v, %i : tensor<8x32xf16>, tensor<2x16x32xf16>, tensor<2x8x1xi8>) outs(%c : tensor<8x64xf16>) -> tensor<8x64xf16>
   return %r : tensor<8x64xf16>
+}
+
+// -----
+
+func.func @packing_c5_index_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected index_rows of whole units that divide a tile's 64 rows, but got panel = 128, index_bits = 4, index_rows = 3, tile_rows = 64}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 3, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256]>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c5_window(%a: tensor<70x512xi8>, %v: tensor<1x192x128xi8>, %i: tensor<1x48x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected windows that divide 8 rows and keep 1, 2 or 4 of each 8, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 3:8, block = 1x64}}
+  %r = nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x192x128xi8>, tensor<1x48x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c5_columns(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x32xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{for strategy wgmma_select, but got 2:8, block = 1x8}}
+  %r = nm.spmm <2:8, block = 1x8> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x32xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_fields(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected 'block', 'warpgroup' and 'packing' of strategy wgmma_select, but got #nm.wgmma_select<block = [128, 128, 256]>}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256]>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_panel(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 64, 256], warpgroup = [64, 64], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 512], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_bits(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 8, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_warpgroup(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected the warpgroup's tile to divide the block's 128, but got 192}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 192], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
 }
 
 // -----

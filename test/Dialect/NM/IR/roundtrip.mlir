@@ -150,6 +150,20 @@ func.func @spmm_sparse_operand(%a: tensor<9x100xf16>, %v: tensor<4x2x512xf16>, %
   return %r : tensor<9x50xf32>
 }
 
+// CHECK-LABEL: func.func @spmm_wgmma_select
+func.func @spmm_wgmma_select(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>,
+                             %c: tensor<70x100xi32>) -> tensor<70x100xi32> {
+  // CHECK: nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, totals = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>> ins
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>
+    schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], stages = 4, producers = 8, blocks = 132, group_m = 2, totals = false, packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>)
+    outs(%c : tensor<70x100xi32>) -> tensor<70x100xi32>
+  return %r : tensor<70x100xi32>
+}
+
+// CHECK: func.func private @empty_wgmma_select() attributes {s = #nm.wgmma_select}
+func.func private @empty_wgmma_select() attributes {s = #nm.wgmma_select}
+
 // CHECK-LABEL: func.func @spmm_wgmma_sp
 func.func @spmm_wgmma_sp(%a: tensor<100x64xbf16>, %v: tensor<1x2x2048xbf16>, %i: tensor<1x2x512xi8>,
                          %c: tensor<64x50xf32>) -> tensor<64x50xf32> {

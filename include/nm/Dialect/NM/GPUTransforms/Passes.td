@@ -120,14 +120,15 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
     cannot take it, that is an error.
 
     A product of i8, f8E4M3FN or f8E5M2 may become one of f16, which has all of
-    their values: the tensor cores transpose no bytes, so that vector-wise weights
-    have no fast product of 8 bits. Of its weights, which have to be constant or
-    loaded, a linalg.generic makes f16, and of A another, which transposes it on
-    the way where the product wants that. Sums of i8 become i32 in the epilogue;
-    they are exact up to 1024 kept rows of k, beyond which the product stays one
-    of i8. That is done where both are estimated to take less than the fastest
-    product of 8 bits, dense ones among them, or where `schedule` is of a strategy
-    that has no such product.
+    their values: the tensor cores transpose no bytes, so that vector-wise
+    weights have no fast product of 8 bits, but for short windows
+    (`#nm.wgmma_select`). Of its weights, which have to be constant or loaded, a
+    linalg.generic makes f16, and of A another, which transposes it on the way
+    where the product wants that. Sums of i8 become i32 in the epilogue; they
+    are exact up to 1024 kept rows of k, beyond which the product stays one of
+    i8. That is done where both are estimated to take less than the fastest
+    product of 8 bits, dense ones among them, or where `schedule` is of a
+    strategy that has no such product.
 
     Where cuBLAS is estimated to be faster with dense weights, these take the
     sparse ones' place and the strategy is `cublas`, with the tiles of our own

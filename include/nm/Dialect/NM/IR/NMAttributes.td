@@ -127,7 +127,8 @@ def NM_PackingAttr
       index_bits = 8 and neither chunks nor index_rows, and R < M.
     * (C5) tile_rows is 0, for rows in their order, or at most 65536, for
       elements of 16 bits, or a multiple of 32 for those of 8, in panels of a
-      multiple of 64 columns without chunks, index_rows or col_info.
+      multiple of 64 columns without chunks or col_info. index_rows·bk divides
+      it where index_rows is not 1.
     * (C6) terms is 1, 2 or 3; with more than one, tile_rows is not 0, and
       weights are f32 before they are packed and bf16 behind.
 

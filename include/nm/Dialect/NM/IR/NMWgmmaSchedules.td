@@ -1,0 +1,222 @@
+//===- NMWgmmaSchedules.td - Strategies of warpgroups ------*- tablegen -*-===//
+//
+// Part of NMSchedules.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_DIALECT_NM_IR_NMWGMMASCHEDULES_TD
+#define NM_DIALECT_NM_IR_NMWGMMASCHEDULES_TD
+
+def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
+  let summary = "exact gather: kept rows of A on a GPU's tensor cores";
+  let description = [{
+    A block copies just the rows of a k-major A that its columns keep, which
+    makes the rest a dense product, C^T = B^T·A: the weights, contiguous along
+    n, are wgmma's first operand of 64 rows, and the rows of A, contiguous along
+    m, its second (PTX ISA, "Asynchronous Warpgroup Level Matrix
+    Multiply-Accumulate"; sm_90a).
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
+    the tile [m, n] of four warps, whose sums are in registers. All columns of a
+    block share their units: n is the panel of `packing`, and no more than a
+    unit's columns. `stages` is the number of buffers that copies take turns in;
+    the product of a tile reads its own while the next one starts. `split_k` and
+    `group_m` are as in `#nm.simt`; parts of k are of whole tiles. What is left
+    out, the cost model chooses.
+
+    With `producers`, so many warps of their own copy, and the warpgroups
+    multiply; the roles meet at barriers in shared memory (`nm.warps`). The rows
+    of A are copied by `cp.async`, the weights by one bulk copy a tile, for which
+    the packed form has them in tiles. With `blocks`, there are at most so many
+    blocks, which take turns at the tiles of C, and the next tile is copied
+    while the last one is stored.
+
+    A product of f32 is one of bf16 terms, which `packing` says the number of:
+    with three, six products of terms make up for one of f32, and with two,
+    three. Tensor cores cut off what sums of theirs have no bits for, so that
+    they make only the sums of a tile, which the CUDA cores add up. A kernel
+    before makes the terms of A, of whatever layout (`nm.split_terms`). A sum of
+    more than 24 576 kept rows keeps its precision in parts of k of at most 8192
+    each, as the cost model has them.
+
+    Operands of 8 bits, i8 with sums of i32 and f8E4M3FN or f8E5M2 with sums of
+    f32, are contiguous along k, for the instructions transpose none: of a row-major A,
+    each block copies the units of each row that its columns keep, which are
+    multiples of 16 rows of k, and weights stand in tiles of columns. They come
+    with producers. `copy_a` is how these copy A: `direct`, by `cp.async`, or
+    `tensor`, by one tensor copy for each unit, which one thread starts and rows
+    at multiples of 16 bytes allow. With `totals = true` the tensor cores make
+    the sums of a tile, which the CUDA cores add to totals of f32: those of f8
+    are else cut off after 13 bits of mantissa or so.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
+      none, multiples of 64, with m at most 256.
+    * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
+    * (C3) `packing` has no `col_info`, no chunks, and index_bits = 8.
+    * (C4) on an op, `block`, `warpgroup` and `packing` are given. The block's n
+      is the panel, which is no more than bn; the warpgroup's tile divides the
+      block's. With producers, `packing` has a tile of k as `tile_rows`, and
+      none without them.
+    * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
+      `group_m` are 1 to 65536. `blocks` comes with producers, and on an op so
+      does `group_m` > 1.
+    * (C6) `copy_a` is `direct` or `tensor`. On an op, `tensor`, `totals = true`
+      and operands of 8 bits come with producers, and without terms.
+
+    ```mlir
+    #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
+              producers = 4, blocks = 132, group_m = 4,
+              packing = <panel = 128, index_bits = 8, tile_rows = 64>>
+    #nm.wgmma<block = [512, 64, 128], warpgroup = [256, 64], stages = 3,
+              producers = 4, blocks = 132, copy_a = tensor, totals = true,
+              packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+    #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
+              packing = <panel = 128, index_bits = 8>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
+                        NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
+                        NM_Count:$group_m, NM_Case<"CopyWay">:$copy_a,
+                        NM_Choice:$totals, NM_OptionalPacking:$packing);
+  let extraClassDeclaration = ofAll # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+    int64_t countProducers() const { return getProducers().value_or(0); }
+    bool hasTotals() const { return getTotals().value_or(false); }
+    bool hasTensorCopies() const {
+      return getCopyA().value_or(CopyWay::Direct) == CopyWay::Tensor;
+    }
+  }];
+}
+
+def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> {
+  let summary = "kept bytes of A that threads of a Hopper select";
+  let description = [{
+    Products of i8 with sums of i32, and of f8E4M3FN and f8E5M2 with sums of f32,
+    for patterns whose windows M divide eight rows and keep one, two or four of
+    each eight, in units of one row: 2:8, 4:8, 1:4 and so on. A block copies
+    whole rows of A, of which each thread selects the bytes that a unit's columns
+    keep (PTX ISA, `prmt`: four of eight bytes) into the registers that are
+    wgmma's first operand of 64 rows; the weights, contiguous along k, are its
+    second (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate";
+    sm_90a). Sums are of C, which is row-major.
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
+    the tile [m, n] of four warps, whose sums are in registers. The columns of a
+    block are of one or more units, or of a part of one: n is the panel of
+    `packing`, in which four indices are a selector. `stages` is the number of
+    buffers that copies take turns in. `producers` warps of their own copy: rows
+    of A by tensor copies, weights and selectors by bulk copies. `blocks` and
+    `group_m` are as in `#nm.wgmma`, and so is `totals`: with it the sums of each
+    tile, of 64 or 128 columns at a time, are added to totals of f32. What is left out,
+    the cost model chooses.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
+      none, m 64 and n a multiple of 64, at most 256.
+    * (C2) 2 ≤ stages ≤ 65536.
+    * (C3) `producers` is 4, 8, 12 or 16; `blocks` and `group_m` are 1 to 65536.
+    * (C4) on an op, `block`, `warpgroup` and `packing` are given, the block's n
+      is the panel, and the warpgroup's tile divides the block's. `packing` has
+      index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps:
+      a multiple of 32, and of 64 where four of eight are kept.
+    * (C5) on an op, bn is a multiple of 16, A and C are row-major, and rows of A
+      start at multiples of 16 bytes.
+
+    ```mlir
+    #nm.wgmma_select<block = [128, 256, 256], warpgroup = [64, 256], stages = 4,
+                     producers = 4, blocks = 132,
+                     packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
+                        NM_Count:$producers, NM_Count:$blocks,
+                        NM_Count:$group_m, NM_Choice:$totals,
+                        NM_OptionalPacking:$packing);
+  let extraClassDeclaration = ofAll # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+    int64_t countProducers() const;
+    bool hasTotals() const { return getTotals().value_or(false); }
+  }];
+}
+
+def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
+  let summary = "weights that a Hopper's tensor cores skip the zeros of";
+  let description = [{
+    Products of f16, bf16, f8E4M3FN and f8E5M2 with sums of f32, and of i8 with
+    sums of i32, by `wgmma.mma_async.sp` (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Operation using
+    wgmma.mma_async.sp instruction"; sm_90a), for the patterns of `#nm.mma_sp`,
+    with the same meaning of zeros that fill up. The weights of 64
+    columns are the sparse operand, and rows of A, contiguous along k or along
+    m, the other, so that sums are of C^T. Both are read from shared memory,
+    where metadata is, too, of which each thread loads a word for 64 rows of
+    k. Operands of 8 bits are contiguous along k. Sums of 8-bit floats, which
+    the tensor cores cut off, are those of one tile, and are added to totals of f32.
+
+    `block` is the tile [m, n, k] that one thread block makes, and `warpgroup`
+    the tile [m, n] of four warps, whose sums are in registers. `stages` is the
+    number of buffers that copies take turns in; the product of a tile reads its
+    own while the next one starts. `split_k` and `cluster_k` are as in
+    `#nm.simt`. What is left out, the cost model chooses.
+
+    With `producers`, so many warps of their own copy, and the warpgroups
+    multiply; the roles meet at barriers in shared memory (`nm.warps`). Tiles of
+    A go by tensor copies, for which the host makes a map of A at each launch,
+    weights and metadata by bulk copies: a thread starts each. Sums leave from
+    registers, so that weights are packed as `#nm.sparse_operand<wgmma_pairs>`.
+    `blocks` and `group_m` are as in `#nm.wgmma`.
+
+    A product of f32 is one of so many bf16 `terms`, as in `#nm.wgmma`: of a
+    tile the tensor cores make six products of terms, or three, and their sums
+    are added to totals of f32. A step of metadata serves all of them. A kernel
+    before makes the terms of A (`nm.split_terms`). Zeros that fill groups up
+    are no weights: sums that are not finite are made again without them.
+
+    Constraints:
+    * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
+      of 64. `warpgroup` has two or none, multiples of 64 that divide the
+      block's, with m at most 256.
+    * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
+    * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
+    * (C4) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
+      `group_m` are 1 to 65536. `blocks` and `group_m` > 1 come with producers;
+      with these, cluster_k is 1. On an op, rows of A then start at multiples of
+      16 bytes, and where k of `block` is not 64, it divides the product's k.
+    * (C5) `terms` is 2 or 3, or left out. On an op, it comes with producers, for
+      operands of f32; stages may then be 2, and k of `block` is 64.
+
+    ```mlir
+    #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
+    #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5,
+                 producers = 4, blocks = 132>
+    #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3,
+                 producers = 4, blocks = 132, terms = 3>
+    ```
+  }];
+  let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
+                        NM_Count:$split_k, NM_Count:$cluster_k,
+                        NM_Count:$producers, NM_Count:$blocks,
+                        NM_Count:$group_m, NM_Count:$terms);
+  let extraClassDeclaration = ofAll # [{
+    bool isForGPU() const { return true; }
+    BlockTiling getTiling() const;
+    PackedFormAttrInterface getPackedForm(const ::nm::Pattern &pattern) const;
+    ::llvm::LogicalResult verifyPattern(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::nm::Pattern &pattern) const;
+    int64_t countProducers() const { return getProducers().value_or(0); }
+    int64_t countTerms() const { return getTerms().value_or(1); }
+  }];
+}
+
+#endif // NM_DIALECT_NM_IR_NMWGMMASCHEDULES_TD

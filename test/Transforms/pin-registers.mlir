@@ -1,0 +1,20 @@
+// RUN: nm-opt %s --pass-pipeline="builtin.module(gpu.module(nm-pin-registers))" | FileCheck %s
+
+gpu.module @kernels {
+  // Its warps have roles, also inside of branches.
+  // CHECK: llvm.func @roles
+  // CHECK-SAME: nvvm.minctasm = 1 : i32
+  llvm.func @roles(%isProducer: i1) attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>} {
+    llvm.cond_br %isProducer, ^bb1, ^bb2
+  ^bb1:
+    nvvm.setmaxregister decrease 40
+    llvm.br ^bb2
+  ^bb2:
+    llvm.return
+  }
+  // CHECK: llvm.func @alike
+  // CHECK-NOT: nvvm.minctasm
+  llvm.func @alike() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>} {
+    llvm.return
+  }
+}
