@@ -161,10 +161,10 @@ LogicalResult WgmmaSelectExpansion::verify(SpMMOp op, const GpuTile &tile) {
     return op.emitOpError()
            << "expected a warpgroup's " << warpgroup[1]
            << " columns to be whole units of " << unit << ", or a part of one";
-  int64_t part[] = {warpgroup[1], ::nm::kWarpgroupM},
-          besideTotals = blocksAtOnce(warpgroup[1]) * ::nm::kWarpgroupM;
-  return verifySums(op, tile, part, getSchedule(op).hasTotals() ? 2 : 1,
-                    /*rows=*/besideTotals);
+  int64_t beside = blocksAtOnce(warpgroup[1]) * ::nm::kWarpgroupM;
+  return verifySums(op, tile, warpgroup, getSchedule(op).hasTotals() ? 2 : 1,
+                    /*rows=*/
+                    llvm::divideCeil(::nm::kWarpgroupM * beside, warpgroup[1]));
 }
 
 //===----------------------------------------------------------------------===//

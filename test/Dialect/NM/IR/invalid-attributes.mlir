@@ -396,46 +396,6 @@ func.func private @encoding_no_type(tensor<64x48xtensor, #nm.encoding<2:4>>)
 
 // -----
 
-// expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
-func.func private @wgmma_select_c1_block() attributes {s = #nm.wgmma_select<block = [64, 64]>}
-
-// -----
-
-// expected-error @+1 {{expected 64 rows of A and at most 256 columns in 'warpgroup', but got 128 and 64}}
-func.func private @wgmma_select_c1_rows() attributes {s = #nm.wgmma_select<block = [128, 64, 256], warpgroup = [128, 64]>}
-
-// -----
-
-// expected-error @+1 {{expected 64 rows of A and at most 256 columns in 'warpgroup', but got 64 and 320}}
-func.func private @wgmma_select_c1_columns() attributes {s = #nm.wgmma_select<warpgroup = [64, 320]>}
-
-// -----
-
-// expected-error @+1 {{expected sizes in 'warpgroup' to be multiples of 64, but got 48}}
-func.func private @wgmma_select_c1_step() attributes {s = #nm.wgmma_select<warpgroup = [64, 48]>}
-
-// -----
-
-// expected-error @+1 {{expected at least 2 stages, but got 1}}
-func.func private @wgmma_select_c2() attributes {s = #nm.wgmma_select<stages = 1>}
-
-// -----
-
-// expected-error @+1 {{expected producers for strategy wgmma_select, but got none}}
-func.func private @wgmma_select_c3_none() attributes {s = #nm.wgmma_select<producers = 0>}
-
-// -----
-
-// expected-error @+1 {{expected a multiple of 4 producers, at most 16, but got 6}}
-func.func private @wgmma_select_c3() attributes {s = #nm.wgmma_select<producers = 6>}
-
-// -----
-
-// expected-error @+1 {{expected blocks in 1..65536, but got 0}}
-func.func private @wgmma_select_c3_blocks() attributes {s = #nm.wgmma_select<blocks = 0>}
-
-// -----
-
 //===----------------------------------------------------------------------===//
 // #nm.chip
 //===----------------------------------------------------------------------===//

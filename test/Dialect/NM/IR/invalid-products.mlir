@@ -477,69 +477,6 @@ func.func @packing_c5_index_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>
 
 // -----
 
-func.func @wgmma_select_c5_window(%a: tensor<70x512xi8>, %v: tensor<1x192x128xi8>, %i: tensor<1x48x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected windows that divide 8 rows and keep 1, 2 or 4 of each 8, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 3:8, block = 1x64}}
-  %r = nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x192x128xi8>, tensor<1x48x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
-func.func @wgmma_select_c5_columns(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x32xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{for strategy wgmma_select, but got 2:8, block = 1x8}}
-  %r = nm.spmm <2:8, block = 1x8> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x32xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
-func.func @wgmma_select_c4_fields(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected 'block', 'warpgroup' and 'packing' of strategy wgmma_select, but got #nm.wgmma_select<block = [128, 128, 256]>}}
-  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256]>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
-func.func @wgmma_select_c4_panel(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
-  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 64, 256], warpgroup = [64, 64], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
-func.func @wgmma_select_c4_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
-  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 512], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
-func.func @wgmma_select_c4_bits(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
-  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 8, index_rows = 4, tile_rows = 64>>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
-func.func @wgmma_select_c4_warpgroup(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected the warpgroup's tile to divide the block's 128, but got 192}}
-  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 192], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
-    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
-  return %r : tensor<70x128xi32>
-}
-
-// -----
-
 func.func @wgmma_c6_producers(%a: tensor<64x2048xi8>, %v: tensor<1x128x64xi8>, %i: tensor<1x2x1xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
   // expected-error @+1 {{expected producers, and no terms, for 'totals' and 'copy_a = tensor', but got #nm.wgmma<}}
   %r = nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8>
