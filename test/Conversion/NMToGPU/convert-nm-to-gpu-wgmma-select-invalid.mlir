@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --nm-pipeline-copies --convert-nm-to-gpu --split-input-file 2>/dev/null
 
 // The columns of a warpgroup are of whole units: 64 are no multiple of 48.
 func.func @units(%a: memref<64x128xi8>, %v: memref<1x32x192xi8>, %i: memref<1x8x8xi8>, %c: memref<64x192xi32>) {

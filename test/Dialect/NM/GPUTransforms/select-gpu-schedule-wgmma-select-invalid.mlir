@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule=schedule=wgmma_select --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule=schedule=wgmma_select --split-input-file 2>/dev/null
 
 func.func @windows(%a: tensor<64x4096xi8>, %v: tensor<1024x128xi8> {nm.values_of = 1 : i64}, %i: tensor<1024x2xi8> {nm.indices_of = 1 : i64}, %c: tensor<64x128xi32>) -> tensor<64x128xi32> {
   // expected-error @+1 {{strategy wgmma_select selects from windows that divide 8 rows and keep 1, 2 or 4 of each 8, in units of one row, but got 8:32, block = 1x64}}

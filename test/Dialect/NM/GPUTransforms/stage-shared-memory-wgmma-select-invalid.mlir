@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-stage-shared-memory --split-input-file 2>/dev/null
 
 func.func @halves(%a: memref<64x256xf16>, %v: memref<1x64x64xf16>, %i: memref<1x16x2xi8>, %c: memref<64x64xf32>) {
   scf.forall (%m, %n) in (1, 1) {

@@ -1,4 +1,5 @@
 // RUN: nm-opt %s --split-input-file --verify-diagnostics
+// RUN: not nm-opt %s --split-input-file 2>/dev/null
 
 // expected-error @+1 {{expected 3 sizes in 'block', but got 2}}
 func.func private @wgmma_select_c1_block() attributes {s = #nm.wgmma_select<block = [64, 64]>}
