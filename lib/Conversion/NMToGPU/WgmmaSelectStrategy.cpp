@@ -72,6 +72,8 @@ struct SelectTile {
 
 class WgmmaSelectExpansion : public WarpgroupExpansion {
 public:
+  /// Sums are carried one by one, as with totals: instructions of fewer than 64
+  /// columns make some of a block's.
   WgmmaSelectExpansion(SpMMOp op, const GpuTile &tile)
       : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
                            SparseTypes(op).sum, /*hasTotals=*/true),
