@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Draws the pipelines' stages, as nm-opt says they are, to docs/stages.svg.
 
 usage: draw_stages.py NM_OPT [--check]
