@@ -169,16 +169,20 @@ static Pattern drawOverlappingPattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
-/// One of which threads select bytes, in turn with 1, 2 and 4 of each eight.
-/// A block of 64 columns has units of powers of two.
+/// One of which threads select bytes, in turn with 1, 2 and 4 of each eight,
+/// and in turn for fewer than 64 columns and for more. A block of 64 columns
+/// has units of powers of two.
 static Pattern drawSelectedPattern(int64_t number, const GroupKind &kind,
                                    Random &random) {
   bool isGiven = std::string_view(kind.parameters).find("block =") !=
                  std::string_view::npos;
+  bool isNarrow = number / 3 % 2 == 0;
   Pattern pattern;
   pattern.bk = 1;
-  pattern.bn = isGiven ? random.oneOf({16, 32, 64, 128, 256})
-                       : random.oneOf({16, 32, 48, 64, 96, 128, 256});
+  do
+    pattern.bn = isNarrow ? random.oneOf({16, 32, 48})
+                          : random.oneOf({64, 96, 128, 256});
+  while (isGiven && pattern.bn % 3 == 0);
   int64_t keptOfGroup = 1 << number % 3;
   do {
     pattern.m = random.oneOf({2, 4, 8, 8, 8});
