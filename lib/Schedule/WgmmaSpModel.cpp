@@ -78,11 +78,17 @@ static constexpr int64_t kTensorBytes = 16;
 /// With producers: their warps, and the most warpgroups that leave registers
 /// for sums; the most stages, which are rounded down to a power of two, for
 /// which addresses take the fewest instructions (4096 cubed of 2:4 takes 146 us
-/// with five, 136 with four); and the number of tiles along n from which on
-/// blocks begin with several tiles along m, so that blocks that run at once
-/// share weights as well.
-static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8,
-                         kLongRow = 64, kTilesAtOnceM = 4;
+/// with five, 136 with four).
+static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
+/// The number of tiles along n from which on they are numbered in groups, so
+/// that the blocks which run at once, 132, share weights as well as rows of A;
+/// and where C leaves through slots, those of a warpgroup and their bytes. In
+/// f16, 8192 cubed takes 1017 us with 32 tiles at once, 1019 with 16, and 1207
+/// with 4 along m; 4096x11008x4096 365 with 29 and slots, 379 without them, and
+/// 416 with 4 along m. 32 tiles in all take 128 us, and 131 with slots (one
+/// H100, 2026-11-25).
+static constexpr int64_t kLongRow = 64, kTilesAtOnceN = 32, kSlots = 2,
+                         kSlotSide = 64;
 /// Registers of a thread that multiplies. With totals of 192 x 64, which leave
 /// 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x 64 79.
 static constexpr int64_t kRoleRegisters = 232;
@@ -163,6 +169,7 @@ private:
   /// Lets warps of their own copy, where tensor copies can take A; false where
   /// there is no such schedule.
   bool setProducers();
+  void setOrder();
   /// With k in one part, and blocks that take turns.
   void estimateRoles();
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
@@ -261,10 +268,26 @@ bool Candidate::setProducers() {
   schedule.stages =
       schedule.stages >= kMaxRoleStages ? kMaxRoleStages : kMinStages;
   schedule.producers = kProducers;
-  bool isLong = ceilDiv(product.n, schedule.blockN) >= kLongRow;
-  schedule.tilesAtOnceM = isLong ? kTilesAtOnceM : 1;
   schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
+  setOrder();
   return true;
+}
+
+/// The order of tiles, and what C's leave through.
+void Candidate::setOrder() {
+  int64_t tiles = ceilDiv(product.n, schedule.blockN),
+          parts = schedule.warpM * schedule.warpN / (kSlotSide * kSlotSide),
+          bytes = groups() * kSlots * kSlotSide * kSlotSide *
+                  int64_t(sizeof(uint16_t));
+  bool isLong = tiles >= kLongRow;
+  // Groups of about as many each.
+  schedule.tilesAtOnceN =
+      isLong ? ceilDiv(tiles, std::max<int64_t>(1, tiles / kTilesAtOnceN)) : 1;
+  if (!isLong || !product.storesByTensor || parts % kSlots != 0 ||
+      schedule.sharedBytes + bytes > chip.sharedPerBlock)
+    return;
+  schedule.slotsOfC = kSlots;
+  schedule.sharedBytes += bytes;
 }
 
 void Candidate::estimateRoles() {

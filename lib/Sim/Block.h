@@ -162,6 +162,8 @@ public:
   void loadTensor(NmSimThread &thread, int32_t site, char *to, const char *from,
                   char *address, int32_t rank, const TensorMap::Coordinates &at,
                   uint32_t mask);
+  void storeChunk(NmSimThread &thread, int32_t site, size_t extent,
+                  char *target, const char *value, size_t bytes);
   void storeTensor(NmSimThread &thread, int32_t site, const char *to,
                    const char *from, int32_t rank,
                    const TensorMap::Coordinates &at);

@@ -3,6 +3,7 @@
 #include "Block.h"
 #include "TensorMap.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace nm;
@@ -113,6 +114,24 @@ void Block::loadTensor(NmSimThread &thread, int32_t site, char *to,
   send(thread, site, to, address, mask, copies);
 }
 
+/// Puts up to a chunk of a row where the tensor has it. Boxes of tiles that
+/// overlap may have the same bytes, as stores of threads may.
+void Block::storeChunk(NmSimThread &thread, int32_t site, size_t extent,
+                       char *target, const char *value, size_t bytes) {
+  GlobalConflict other = launch.global.write(extent, blockOrder, thread.index,
+                                             target, bytes, /*atomic=*/false);
+  if (other.kind == Conflict::WriteAfterWrite) {
+    EqualStore store{
+        target,      {}, int32_t(bytes), site,
+        other.bytes, id, thread.id,      describeGlobal(site, target, other)};
+    std::copy_n(value, bytes, store.value.begin());
+    return launch.equalStores.add(std::move(store));
+  }
+  if (other.kind != Conflict::None)
+    reportGlobal(thread, site, target, other);
+  std::memcpy(target, value, bytes);
+}
+
 void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
                         const char *from, int32_t rank,
                         const TensorMap::Coordinates &at) {
@@ -139,12 +158,9 @@ void Block::storeTensor(NmSimThread &thread, int32_t site, const char *to,
         findRow(thread, site, map, target, end - skipped);
     if (!extent)
       return;
-    GlobalConflict other =
-        launch.global.write(*extent, blockOrder, thread.index, target,
-                            end - skipped, /*atomic=*/false);
-    if (other.kind != Conflict::None)
-      reportGlobal(thread, site, target, other);
-    std::memcpy(target, row.data() + skipped, end - skipped);
+    for (size_t at = skipped; at < end; at += kChunk)
+      storeChunk(thread, site, *extent, place.from + at, row.data() + at,
+                 std::min(kChunk, end - at));
   });
 }
 

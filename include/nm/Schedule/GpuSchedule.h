@@ -62,6 +62,9 @@ struct GpuProduct {
   /// Whether sums have totals in strategy simt, where that is given: otherwise
   /// where they are long, see SumChains.h.
   std::optional<bool> totals = std::nullopt;
+  /// Whether tensor copies can store C: its rows are of 16-bit elements, and
+  /// start at multiples of 16 bytes.
+  bool storesByTensor = false;
   /// Whether no pruned weight may meet an activation, as it would in dense
   /// weights, and in groups of a sparse operand that are filled up.
   bool avoidsPrunedWeights = false;
@@ -93,8 +96,12 @@ struct GpuSchedule {
   /// Whether a block stages only the rows of A that its columns use.
   bool pack = false;
   /// Of strategy wgmma_sp: warps of their own that copy, and then the blocks
-  /// that take turns at tiles of C, and how many tiles along m they begin with.
-  int64_t producers = 0, blocks = 0, tilesAtOnceM = 1;
+  /// that take turns at tiles of C, and how many tiles along m, or along n, are
+  /// numbered together; one of the two is 1.
+  int64_t producers = 0, blocks = 0, tilesAtOnceM = 1, tilesAtOnceN = 1;
+  /// Of the same: slots of shared memory that each warpgroup's tile of C leaves
+  /// through; 0 where threads store it from registers.
+  int64_t slotsOfC = 0;
   /// Of the same: the bf16 terms that operands of f32 are made of; else 1.
   int64_t terms = 1;
   PanelPacking packing;

@@ -20,6 +20,8 @@ struct WgmmaSchedule {
   /// Blocks that take turns at tiles, and tiles along m that are neighbours in
   /// their order; with producers.
   int64_t blocks = 1, tilesAtOnceM = 1;
+  /// Tiles along n that are numbered together, of strategy wgmma.
+  int64_t tilesAtOnceN = 1;
   /// The terms that operands of f32 are made of; 1 for f16 and bf16.
   int64_t terms = 1;
   /// Bytes of an element of A.
@@ -27,6 +29,9 @@ struct WgmmaSchedule {
   /// Of operands of 8 bits: whether A goes by tensor copies, and whether sums
   /// of tiles are added to totals outside of the tensor cores.
   bool tensorCopies = false, totals = false;
+  /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
+  /// where threads store it from registers.
+  int64_t slotsOfC = 0;
   PanelPacking packing;
   /// Shared memory of a block, in bytes.
   int64_t sharedBytes = 0;

@@ -2,6 +2,8 @@
 
 #include "BlockMemory.h"
 
+#include "nm/Dialect/NM/IR/NM.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -14,7 +16,8 @@ linalg::FillOp mlir::nm::findFill(Value view, scf::ForallOp blocks) {
           fill && blocks->isProperAncestor(fill))
         return fill;
     Operation *op = view.getDefiningOp();
-    if (!isa_and_present<memref::CastOp, memref::SubViewOp>(op) ||
+    if (!isa_and_present<memref::CastOp, memref::SubViewOp, StageStoresOp>(
+            op) ||
         !blocks->isProperAncestor(op))
       return {};
     view = op->getOperand(0);

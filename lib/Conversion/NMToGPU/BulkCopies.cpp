@@ -36,27 +36,6 @@ static int64_t getElementBytes(Value buffer) {
   return typeOf(buffer).getElementTypeBitWidth() / 8;
 }
 
-Value mlir::nm::getElementAddress(ThreadEmitter &emitter, Value view) {
-  Location loc = emitter.loc;
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(emitter.builder,
-                                                              loc, view);
-  Value offset =
-      memref::ExtractStridedMetadataOp::create(emitter.builder, loc, view)
-          .getOffset();
-  return emitter.add(base, emitter.mul(offset, getElementBytes(view)));
-}
-
-Value mlir::nm::toPointer(ThreadEmitter &emitter, Value address,
-                          NVVM::NVVMMemorySpace space) {
-  OpBuilder &builder = emitter.builder;
-  if (address.getType().isIndex())
-    address = arith::IndexCastUIOp::create(builder, emitter.loc,
-                                           builder.getI64Type(), address);
-  auto type = LLVM::LLVMPointerType::get(builder.getContext(),
-                                         static_cast<unsigned>(space));
-  return LLVM::IntToPtrOp::create(builder, emitter.loc, type, address);
-}
-
 Value mlir::nm::flattenBuffer(OpBuilder &builder, Location loc, Value buffer) {
   MemRefType type = typeOf(buffer);
   auto flat = MemRefType::get(
@@ -64,65 +43,6 @@ Value mlir::nm::flattenBuffer(OpBuilder &builder, Location loc, Value buffer) {
       StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
       type.getMemorySpace());
   return AliasOp::create(builder, loc, flat, buffer);
-}
-
-//===----------------------------------------------------------------------===//
-// Places in tensors
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A tile's place in the tensor that it is of.
-struct TilePlace {
-  /// Made outside of the blocks.
-  Value tensor;
-  /// Of the tile's first element, for each dimension of the tensor.
-  SmallVector<Value> at;
-  /// The tensor's dimension that each of the tile's is.
-  SmallVector<int64_t> dims;
-
-  static std::optional<TilePlace> find(ThreadEmitter &emitter, Value tile,
-                                       scf::ForallOp blocks);
-
-private:
-  bool moveBy(ThreadEmitter &emitter, memref::SubViewOp view);
-};
-} // namespace
-
-bool TilePlace::moveBy(ThreadEmitter &emitter, memref::SubViewOp view) {
-  llvm::SmallBitVector dropped = view.getDroppedDims();
-  SmallVector<int64_t> kept;
-  for (auto [i, offset, stride] :
-       llvm::enumerate(view.getMixedOffsets(), view.getMixedStrides())) {
-    if (getConstantIntValue(stride) != 1)
-      return false;
-    Value &place = at[dims[i]];
-    place = emitter.add(place, getValueOrCreateConstantIndexOp(
-                                   emitter.builder, emitter.loc, offset));
-    if (!dropped.test(i))
-      kept.push_back(dims[i]);
-  }
-  dims = kept;
-  return true;
-}
-
-std::optional<TilePlace> TilePlace::find(ThreadEmitter &emitter, Value tile,
-                                         scf::ForallOp blocks) {
-  if (!blocks.getRegion().isAncestor(tile.getParentRegion())) {
-    TilePlace place;
-    place.tensor = tile;
-    int64_t rank = typeOf(tile).getRank();
-    place.at.assign(rank, emitter.index(0));
-    place.dims = llvm::to_vector(llvm::seq<int64_t>(rank));
-    return place;
-  }
-  Operation *op = tile.getDefiningOp();
-  if (!isa_and_present<memref::CastOp, memref::SubViewOp>(op))
-    return std::nullopt;
-  std::optional<TilePlace> place = find(emitter, op->getOperand(0), blocks);
-  auto view = dyn_cast<memref::SubViewOp>(op);
-  if (place && view && !place->moveBy(emitter, view))
-    return std::nullopt;
-  return place;
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +88,7 @@ private:
   RoleBarriers &barriers;
   Value barrier;
   /// Of a tensor copy: its boxes have rows of a panel each.
-  std::optional<TilePlace> place;
+  std::optional<TensorPlace> place;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
   /// Of listed units: the first column of the source that each box is of.
@@ -234,7 +154,7 @@ void BulkCopy::copyParts(Value slot) {
 /// Finds the tensor, of which the host makes a map of boxes of a panel's width.
 LogicalResult BulkCopy::findBoxes() {
   auto blocks = role->getParentOfType<scf::ForallOp>();
-  place = TilePlace::find(emitter, op.getSource(), blocks);
+  place = TensorPlace::find(emitter, op.getSource(), blocks);
   if (!place)
     return op.emitOpError() << "expected a tile of a tensor outside of the "
                                "blocks, by slices of step 1";

@@ -4,9 +4,7 @@
 #define NM_CONVERSION_NMTOGPU_BULKCOPIES_H
 
 #include "RoleBarriers.h"
-#include "ThreadEmitter.h"
-
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "TensorPlace.h"
 
 namespace mlir::nm {
 
@@ -21,11 +19,6 @@ LogicalResult expandBulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
 /// behind it by more phases than its parity tells apart.
 void keepStarters(RewriterBase &rewriter, WarpsOp role);
 
-/// The address of the first element of `view`, as an index.
-Value getElementAddress(ThreadEmitter &emitter, Value view);
-/// A pointer to `address` of an index or an integer.
-Value toPointer(ThreadEmitter &emitter, Value address,
-                NVVM::NVVMMemorySpace space);
 /// A view of a buffer in shared memory as a line of its elements, whatever
 /// their order.
 Value flattenBuffer(OpBuilder &builder, Location loc, Value buffer);

@@ -16,7 +16,7 @@ using namespace mlir::nm;
 
 void mlir::nm::hoistViews(scf::ForOp loop, Value view) {
   Operation *op = view.getDefiningOp();
-  if (!isa_and_present<memref::CastOp, memref::SubViewOp>(op) ||
+  if (!isa_and_present<memref::CastOp, memref::SubViewOp, StageStoresOp>(op) ||
       op->getBlock() != loop.getBody())
     return;
   hoistViews(loop, op->getOperand(0));

@@ -125,10 +125,11 @@ void mlir::nm::launchBlocks(RewriterBase &rewriter, scf::ForallOp loop,
         rewriter, loc, iteration,
         arith::ConstantIndexOp::create(rewriter, loc, cluster));
   // Blocks that take turns at tiles have one dimension.
-  int64_t groupM =
-      schedule && loop.getRank() > 1 ? schedule.getTiling().groupM : 1;
+  BlockGroups groups;
+  if (schedule && loop.getRank() > 1)
+    groups = {schedule.getTiling().groupM, schedule.getTiling().groupN};
   SmallVector<Value> ivs =
-      getBlockInductionVars(rewriter, loop, trips, iteration, groupM);
+      getBlockInductionVars(rewriter, loop, trips, iteration, groups);
   rewriter.eraseOp(loop.getTerminator());
   auto terminator = gpu::TerminatorOp::create(rewriter, loc);
   rewriter.inlineBlockBefore(loop.getBody(), terminator, ivs);

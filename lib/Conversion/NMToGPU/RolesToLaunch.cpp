@@ -7,6 +7,7 @@
 #include "LaunchBlocks.h"
 #include "ProducerCopies.h"
 #include "RoleBarriers.h"
+#include "SlotStores.h"
 #include "ThreadEmitter.h"
 #include "TilePlaces.h"
 
@@ -79,6 +80,10 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
   if (failed(epilogue))
     return failure();
   expansion.epilogue = *epilogue;
+  if (StageStoresOp staged =
+          findStagedStores(*epilogue ? (*epilogue)->getC() : product.getC());
+      staged && failed(verifyStagedTile(staged)))
+    return failure();
   if (consumers.loop) {
     hoistViews(consumers.loop, product.getC());
     sums = expandInLoop(rewriter, consumers.loop, product, expansion, sums);
@@ -158,6 +163,8 @@ LogicalResult mlir::nm::convertRolesToLaunch(RewriterBase &rewriter,
   for (WarpsOp role : roles)
     if (failed(expandProducerCopies(rewriter, role, *barriers)))
       return failure();
+  for (WarpsOp role : roles)
+    awaitSlotStores(rewriter, role);
   unrollTurns(consumers->getTile(), (*expansion)->countTurnsAtOnce());
   barriers->lower(rewriter, blocks);
   blocks.walk([&](CopyOp op) { rewriter.eraseOp(op); });

@@ -95,6 +95,12 @@ Value TileStores::addInitial(Value sum, ValueRange indices) {
                                     /*nontemporal=*/false, alignment);
   else
     before = memref::LoadOp::create(builder, loc, c, indices);
+  return addTo(before, sum);
+}
+
+/// `before`, of C's type, plus the sum, rounded once.
+Value TileStores::addTo(Value before, Value sum) {
+  Type element = cast<MemRefType>(c.getType()).getElementType();
   before = convert(builder, loc, getElementTypeOrSelf(sum.getType()), before);
   return convert(builder, loc, element, addSums(builder, loc, before, sum));
 }
@@ -163,11 +169,7 @@ void TileStores::storeAll(ArrayRef<TileLine> lines) {
     storeFinished(line);
 }
 
-void TileStores::store(ArrayRef<TileLine> sums, const GpuTile &tile) {
-  // Once for both branches.
-  SmallVector<TileLine> lines;
-  for (const TileLine &line : sums)
-    lines.push_back(finish(line));
+Value TileStores::isInterior(const GpuTile &tile) {
   int64_t sizes[2] = {isTransposed ? tile.n : tile.m,
                       isTransposed ? tile.m : tile.n};
   Value whole;
@@ -178,6 +180,15 @@ void TileStores::store(ArrayRef<TileLine> sums, const GpuTile &tile) {
     Value inside = isInside(last, dim);
     whole = whole ? arith::AndIOp::create(builder, loc, whole, inside) : inside;
   }
+  return whole;
+}
+
+void TileStores::store(ArrayRef<TileLine> sums, const GpuTile &tile) {
+  // Once for both branches.
+  SmallVector<TileLine> lines;
+  for (const TileLine &line : sums)
+    lines.push_back(finish(line));
+  Value whole = isInterior(tile);
   if (!whole)
     return storeAll(lines);
   // Blocks in the interior store without a look at each row.
@@ -188,4 +199,69 @@ void TileStores::store(ArrayRef<TileLine> sums, const GpuTile &tile) {
   isWhole[0] = isWhole[1] = true;
   builder.setInsertionPointToStart(split.thenBlock());
   storeAll(lines);
+}
+
+Value TileStores::completeLine(const TileLine &line) {
+  SmallVector<Value> indices = getIndices(line.first, line.along);
+  bool mayPassEnd = !isWhole[0] || !isWhole[1];
+  if (epilogue || initial || !mayPassEnd)
+    return addInitial(finish(line).sums, indices);
+  auto type = cast<VectorType>(line.sums.getType())
+                  .clone(cast<MemRefType>(c.getType()).getElementType());
+  SmallVector<Value> before;
+  for (int64_t i = 0; i < perLine; ++i) {
+    before.push_back(loadInside(indices));
+    indices.back() = builder.createOrFold<arith::AddIOp>(
+        loc, indices.back(), arith::ConstantIndexOp::create(builder, loc, 1));
+  }
+  return addTo(vector::FromElementsOp::create(builder, loc, type, before),
+               line.sums);
+}
+
+/// The element of C at `indices`, or zero where C has ended.
+Value TileStores::loadInside(ArrayRef<Value> indices) {
+  Value inside;
+  for (int64_t dim : {0, 1})
+    if (Value inDim = isInside(indices[size_t(leading + dim)], dim))
+      inside =
+          inside ? arith::AndIOp::create(builder, loc, inside, inDim) : inDim;
+  Type element = cast<MemRefType>(c.getType()).getElementType();
+  auto split = scf::IfOp::create(builder, loc, element, inside,
+                                 /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(split.thenBlock());
+  scf::YieldOp::create(
+      builder, loc,
+      memref::LoadOp::create(builder, loc, c, indices).getResult());
+  builder.setInsertionPointToStart(split.elseBlock());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  scf::YieldOp::create(builder, loc, zero);
+  return split.getResult(0);
+}
+
+SmallVector<Value> TileStores::complete(ArrayRef<TileLine> lines,
+                                        const GpuTile &tile) {
+  auto completeAll = [&] {
+    return llvm::map_to_vector(
+        lines, [&](const TileLine &line) { return completeLine(line); });
+  };
+  Value whole = isInterior(tile);
+  if (!whole)
+    return completeAll();
+  Type element = cast<MemRefType>(c.getType()).getElementType();
+  SmallVector<Type> types;
+  for (const TileLine &line : lines)
+    types.push_back(cast<VectorType>(line.sums.getType()).clone(element));
+  auto split =
+      scf::IfOp::create(builder, loc, types, whole, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(split.elseBlock());
+  scf::YieldOp::create(builder, loc, completeAll());
+  bool wasWhole[2] = {isWhole[0], isWhole[1]};
+  isWhole[0] = isWhole[1] = true;
+  builder.setInsertionPointToStart(split.thenBlock());
+  scf::YieldOp::create(builder, loc, completeAll());
+  std::copy_n(wasWhole, 2, isWhole);
+  return SmallVector<Value>(split.getResults());
 }

@@ -34,6 +34,9 @@ public:
   void store(ArrayRef<TileLine> lines, const GpuTile &tile);
   /// One, whether C has all of its elements or not.
   void storeLine(const TileLine &line);
+  /// What C is to have of each line, of its type, for who stores it elsewhere
+  /// first; anything where C has ended.
+  SmallVector<Value> complete(ArrayRef<TileLine> lines, const GpuTile &tile);
 
 private:
   void storeAll(ArrayRef<TileLine> lines);
@@ -44,6 +47,11 @@ private:
   SmallVector<Value> getIndices(Value first, Value along);
   void storeElement(SmallVector<Value> indices, Value line, int64_t i);
   Value addInitial(Value sum, ValueRange indices);
+  Value addTo(Value before, Value sum);
+  Value completeLine(const TileLine &line);
+  Value loadInside(ArrayRef<Value> indices);
+  /// Whether C has all of the tile; null if it always has.
+  Value isInterior(const GpuTile &tile);
   /// `index < size of dim`; null if it always is.
   Value isInside(Value index, int64_t dim);
   /// Runs `store` if `condition` is null or true.

@@ -3,6 +3,7 @@
 #include "WarpgroupExpansion.h"
 
 #include "CompleteSums.h"
+#include "SlotStores.h"
 #include "TileStores.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -247,8 +248,12 @@ void WarpgroupExpansion::end(OpBuilder &builder,
     return storeShared(emitter, op, complete(builder, op.getLoc(), sums),
                        initial);
   // Other roles have the memory of the tiles, and the sums are complete.
-  storeWgmmaSums(emitter, op, getFragment(emitter, sums), getC(op), initial,
-                 epilogue, tile);
+  WgmmaSums fragment = getFragment(emitter, sums);
+  Value c = epilogue ? epilogue->getC() : getC(op);
+  if (StageStoresOp staged = findStagedStores(c))
+    storeThroughSlots(emitter, op, fragment, staged, initial, epilogue, tile);
+  else
+    storeWgmmaSums(emitter, op, fragment, c, initial, epilogue, tile);
 }
 
 WgmmaSums WarpgroupExpansion::getFragment(ThreadEmitter &emitter,
@@ -256,12 +261,15 @@ WgmmaSums WarpgroupExpansion::getFragment(ThreadEmitter &emitter,
   WgmmaSums fragment;
   fragment.sums = sums;
   fragment.warpgroupM = warpgroupM;
-  Value inGroup = emitter.rem(thread, ::nm::kWarpgroupThreads);
-  fragment.lane = emitter.rem(inGroup, MmaShape::kLanes);
+  fragment.group =
+      emitter.add(emitter.mul(groupN, tile.m / warpgroupM), groupM);
+  fragment.thread = emitter.rem(thread, ::nm::kWarpgroupThreads);
+  fragment.warp = emitter.div(fragment.thread, MmaShape::kLanes);
+  fragment.lane = emitter.rem(fragment.thread, MmaShape::kLanes);
   fragment.m = emitter.mul(groupM, warpgroupM);
-  fragment.n = emitter.add(
-      emitter.mul(groupN, warpgroupN),
-      emitter.mul(emitter.div(inGroup, MmaShape::kLanes), MmaShape::kM));
+  fragment.groupN = emitter.mul(groupN, warpgroupN);
+  fragment.n =
+      emitter.add(fragment.groupN, emitter.mul(fragment.warp, MmaShape::kM));
   return fragment;
 }
 

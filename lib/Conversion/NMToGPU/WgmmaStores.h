@@ -15,8 +15,11 @@ struct WgmmaSums {
   ArrayRef<Value> sums;
   /// The m of the tile.
   int64_t warpgroupM = 0;
-  /// Of the thread in its warp, and where the warp's part of C starts.
-  Value lane, m, n;
+  /// The warpgroup's number; the thread's and its warp's in it; its lane's.
+  Value group, thread, warp, lane;
+  /// Where the warp's part of C starts in the block's tile, and the column
+  /// where the warpgroup's does.
+  Value m, n, groupN;
 };
 
 /// Stores them without shared memory, in whole sectors of 32 bytes of each row.

@@ -288,6 +288,36 @@ static void drawLoops(ModelCase &drawn, bool isTurned, Random &random) {
       std::swap(loops->back(), *(loops->end() - 2));
 }
 
+/// Tensor copies store rows of 16-bit elements at multiples of 16 bytes. Each
+/// of five turns has a form of its own: a row-major C, a column-major one, one
+/// of an odd number of columns, an epilogue, and a number of rows that is
+/// unknown.
+static void limitToSlots(ModelCase &drawn, const GroupKind &kind, int64_t turn,
+                         Random &random) {
+  constexpr int64_t kUnit = 8;
+  auto roundUp = [](int64_t &size) {
+    size = (size + kUnit - 1) / kUnit * kUnit;
+  };
+  bool isTurned = turn == 1 || turn == 2;
+  if (drawn.leading.empty())
+    drawn.leading = {kUnit};
+  drawLoops(drawn, /*isTurned=*/true, random);
+  if (!isTurned)
+    std::swap(drawn.outputLoops.back(), *(drawn.outputLoops.end() - 2));
+  // Tensor copies of a row-major A need not know m.
+  if (kind.has(kTensorCopies)) {
+    std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
+    roundUp(drawn.k);
+  }
+  roundUp(isTurned ? drawn.leading.back() : drawn.n);
+  drawn.dynamic = turn == 4;
+  if (turn == 2)
+    drawn.n |= 1;
+  drawn.outputType = drawn.type;
+  while (turn == 3 && !drawn.epilogue)
+    drawn.drawEpilogue(random);
+}
+
 static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   Random random(6000000 + number);
   ModelCase drawn;
@@ -346,7 +376,10 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
       elementSize(drawn.type) == 2 &&
       drawn.activationLoops.back() == drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
-  drawn.drawEpilogue(random);
+  if (kind.has(kSlots))
+    limitToSlots(drawn, kind, turn, random);
+  if (!drawn.epilogue)
+    drawn.drawEpilogue(random);
   return drawn;
 }
 

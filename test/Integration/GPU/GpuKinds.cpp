@@ -272,6 +272,14 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        ElementType::I8, 300, 256, kSelected | kTensorCopies},
       {"wgmma-select-f8", "wgmma_select", "", ElementType::F8E4M3, 300, 256,
        kSelected | kTensorCopies},
+      {"wgmma-slots", "wgmma",
+       "block = [128, 64, 48], warpgroup = [128, 64], stages = 3, producers = "
+       "4, blocks = 3, group_n = 2, c_slots = 2",
+       ElementType::F16, 300, 48, kExactGather | kCopiesRows | kSlots},
+      {"wgmma-sp-slots", "wgmma_sp",
+       "block = [256, 128, 64], warpgroup = [256, 64], stages = 3, producers = "
+       "4, blocks = 2, group_n = 2, c_slots = 2",
+       ElementType::BF16, 400, 64, kSparseOperand | kTensorCopies | kSlots},
       {"wgmma-select-f8-e5m2", "wgmma_select", "stages = 3, blocks = 2",
        ElementType::F8E5M2, 300, 256, kSelected | kTensorCopies},
   };

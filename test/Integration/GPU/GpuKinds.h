@@ -36,6 +36,8 @@ enum GroupTrait : unsigned {
   kOverlapping = 1 << 9,
   /// Threads select the bytes of A that short windows keep.
   kSelected = 1 << 10,
+  /// C leaves through slots of shared memory.
+  kSlots = 1 << 11,
 };
 
 /// What a group's cases have in common.

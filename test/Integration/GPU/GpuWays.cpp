@@ -260,7 +260,15 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       add("producers, rows behind the end, " +
           std::string(elementName(product.type)));
   }
-  for (const char *name : {"split_k", "cluster_k", "slice_k", "group_m"})
+  if (getNumber(op.schedule, "c_slots") != 0) {
+    add("c_slots");
+    addForm("c_slots, ");
+    bool isTurned = product.nLoop() != product.outputLoops.back();
+    if (isTurned && product.n % 2 != 0)
+      add("c_slots, column-major C of odd columns");
+  }
+  for (const char *name :
+       {"split_k", "cluster_k", "slice_k", "group_m", "group_n"})
     if (getNumber(op.schedule, name) > 1)
       add(name);
   for (const char *way :
@@ -394,6 +402,18 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: stages = 3",
       "wgmma: stages = 4",
       "wgmma: split_k",
+      "wgmma: group_n",
+      "wgmma: c_slots",
+      "wgmma: c_slots, column-major C",
+      "wgmma: c_slots, column-major C of odd columns",
+      "wgmma: c_slots, epilogue",
+      "wgmma: c_slots, unknown m",
+      "wgmma_sp: group_n",
+      "wgmma_sp: c_slots",
+      "wgmma_sp: c_slots, column-major C",
+      "wgmma_sp: c_slots, column-major C of odd columns",
+      "wgmma_sp: c_slots, epilogue",
+      "wgmma_sp: c_slots, unknown m",
       "wgmma_select: i8",
       "wgmma_select: f8E4M3FN",
       "wgmma_select: f8E5M2",

@@ -139,6 +139,23 @@ TEST(WgmmaModel, GivesNarrowVectorsLongRows) {
   EXPECT_EQ(narrow->tilesAtOnceM, 1);
 }
 
+// Slots take the memory that stages leave, and help where blocks take several
+// turns: of 1024 rows and 128 tiles each has one.
+TEST(WgmmaModel, LetsCLeaveThroughSlotsOfSeveralTurns) {
+  GpuProduct product = makeProduct({8, 32, 1, 128});
+  product.outputType = ElementType::F16;
+  EXPECT_EQ(select(product)->slotsOfC, 0);
+  product.storesByTensor = true;
+  Result<WgmmaSchedule> turns = select(product);
+  EXPECT_EQ(turns->slotsOfC, 2);
+  EXPECT_LE(turns->sharedBytes, GpuChip::get("sm_90a")->sharedPerBlock);
+  product.m = 1024;
+  EXPECT_EQ(select(product)->slotsOfC, 0);
+  product.m = 4096;
+  product.pattern = {8, 32, 1, 64};
+  EXPECT_EQ(select(product)->slotsOfC, 0);
+}
+
 TEST(WgmmaModel, GivesFewRowsSmallTiles) {
   GpuProduct few = makeProduct({8, 32, 1, 128});
   few.m = 64;

@@ -136,12 +136,27 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
   EXPECT_EQ(countProducers(getProduct(4096, 4096, 4092)), 0);
   Result<GpuSchedule> wide = select(getProduct(8192, 8192, 8192));
   EXPECT_EQ(wide->stages, 4);
-  EXPECT_EQ(wide->tilesAtOnceM, 4);
+  EXPECT_EQ(wide->tilesAtOnceM, 1);
+  EXPECT_EQ(wide->tilesAtOnceN, 32);
   // Bulk copies take whole tiles of packed bytes.
   GpuProduct bytes = getProduct(4096, 4096, 4096 + 64);
   bytes.type = ElementType::I8;
   bytes.outputType = ElementType::I32;
   EXPECT_EQ(countProducers(bytes), 0);
+}
+
+// Groups of about as many tiles each, from 64 on; C then leaves through slots.
+TEST(WgmmaSpModel, NumbersManyTilesAlongNInGroups) {
+  GpuProduct product = getProduct(4096, 11008, 4096);
+  EXPECT_EQ(select(product)->tilesAtOnceN, 43);
+  EXPECT_EQ(select(product)->slotsOfC, 0);
+  product.storesByTensor = true;
+  EXPECT_EQ(select(product)->slotsOfC, 2);
+  EXPECT_LE(select(product)->sharedBytes,
+            GpuChip::get("sm_90a")->sharedPerBlock);
+  product.n = 4096;
+  EXPECT_EQ(select(product)->tilesAtOnceN, 1);
+  EXPECT_EQ(select(product)->slotsOfC, 0);
 }
 
 // Of few rows, tiles would be mostly of rows that there are not: threads copy

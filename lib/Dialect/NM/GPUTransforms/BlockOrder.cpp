@@ -35,13 +35,12 @@ SmallVector<Value> mlir::nm::countBlockTrips(OpBuilder &builder,
   return trips;
 }
 
-/// Numbers of iterations in the dimension that runs fastest and the one after
-/// it, of block `tile` of these, where `groupM` of the latter take turns; see
-/// #nm.simt.
+/// Numbers of iterations in the first dimension and in the second one, of block
+/// `tile` of these, where `group` of the second take turns; see #nm.simt.
 static std::pair<Value, Value> splitGrouped(OpBuilder &builder, Location loc,
                                             Value tile, Value fastTrips,
-                                            Value slowTrips, int64_t groupM) {
-  Value rows = arith::ConstantIndexOp::create(builder, loc, groupM);
+                                            Value slowTrips, int64_t group) {
+  Value rows = arith::ConstantIndexOp::create(builder, loc, group);
   Value inGroup = builder.createOrFold<arith::MulIOp>(loc, rows, fastTrips);
   Value first = builder.createOrFold<arith::MulIOp>(
       loc, arith::DivUIOp::create(builder, loc, tile, inGroup), rows);
@@ -59,7 +58,7 @@ SmallVector<Value> mlir::nm::getBlockInductionVars(OpBuilder &builder,
                                                    scf::ForallOp loop,
                                                    ArrayRef<Value> trips,
                                                    Value block,
-                                                   int64_t groupM) {
+                                                   BlockGroups groups) {
   Location loc = loop.getLoc();
   SmallVector<Value> lower = loop.getLowerBound(builder),
                      step = loop.getStep(builder), ivs(loop.getRank());
@@ -78,7 +77,8 @@ SmallVector<Value> mlir::nm::getBlockInductionVars(OpBuilder &builder,
   };
   SmallVector<size_t> order = getOrder(loop);
   for (size_t i = 0; i < order.size(); ++i) {
-    bool isGrouped = groupM > 1 && i == 0 && i + 1 < order.size();
+    bool isGrouped =
+        (groups.m > 1 || groups.n > 1) && i == 0 && i + 1 < order.size();
     if (!isGrouped) {
       set(order[i], take(trips[order[i]], i + 1 == order.size()));
       continue;
@@ -86,9 +86,14 @@ SmallVector<Value> mlir::nm::getBlockInductionVars(OpBuilder &builder,
     size_t fast = order[i], slow = order[++i];
     Value tiles =
         builder.createOrFold<arith::MulIOp>(loc, trips[fast], trips[slow]);
+    Value tile = take(tiles, i + 1 == order.size());
+    int64_t group = groups.m;
+    if (groups.n > 1) {
+      group = groups.n;
+      std::swap(fast, slow);
+    }
     auto [fastIndex, slowIndex] =
-        splitGrouped(builder, loc, take(tiles, i + 1 == order.size()),
-                     trips[fast], trips[slow], groupM);
+        splitGrouped(builder, loc, tile, trips[fast], trips[slow], group);
     set(fast, fastIndex);
     set(slow, slowIndex);
   }

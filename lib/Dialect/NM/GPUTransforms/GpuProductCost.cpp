@@ -122,6 +122,27 @@ bool mlir::nm::canBeCopied(SparseProductOpInterface op) {
   return stride != 0 && (ShapedType::isDynamic(columns) || stride != columns);
 }
 
+/// Whether C is a slice of another tensor, whose rows may start anywhere.
+static bool isSlice(SparseProductOpInterface op) {
+  Value init = cast<SpMMOp>(*op).getC();
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs()[0];
+  return init.getDefiningOp<tensor::ExtractSliceOp>() ||
+         llvm::any_of(op->getUsers(),
+                      llvm::IsaPred<tensor::InsertSliceOp,
+                                    tensor::ParallelInsertSliceOp>);
+}
+
+/// Whether tensor copies can store C.
+static bool canStoreByTensor(SparseProductOpInterface op) {
+  constexpr int64_t kRowBytes = 16, kElementBits = 16;
+  ShapedType type = op.getCType();
+  int64_t columns = type.getShape().back();
+  return isa<SpMMOp>(*op) && type.getElementTypeBitWidth() == kElementBits &&
+         !ShapedType::isDynamic(columns) &&
+         columns * kElementBits / 8 % kRowBytes == 0 && !isSlice(op);
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
@@ -138,6 +159,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.terms = countTermsToUse(op);
   product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
                        op.getArithmetic() == Arithmetic::TF32;
+  product.storesByTensor = canStoreByTensor(op);
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {
     product.weightBits = quantization.getBits();
     product.scaleGroup = quantization.getGroup();

@@ -3,6 +3,7 @@
 #include "SparseOperandStaging.h"
 
 #include "StagedOperands.h"
+#include "StagedStores.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/SparseOperandTile.h"
@@ -63,7 +64,8 @@ uint64_t Staging::countBytes() const {
       getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues());
   if (options.hasMetadata)
     bytes += getWorkgroupBytes(typeOfMetadata());
-  return llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
+  return llvm::SaturatingMultiplyAdd<uint64_t>(bytes, tile.stages,
+                                               getStoreBytes(op, tile));
 }
 
 LogicalResult Staging::verifyBulkCopies() {
@@ -143,6 +145,7 @@ void Staging::emit() {
                   options.isAsyncProxy && !isBulk, copies.finish());
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  stageStores(builder, staged, tile);
   releaseForNextTile(
       builder, staged,
       ArrayRef(operands).take_front(options.hasMetadata ? 3 : 2));
@@ -158,7 +161,8 @@ LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
       failed(verifyPanelledRows(op, *chip, getActivationBuffer(op, *tile))))
     return failure();
   Staging staging(builder, op, *tile, *this);
-  if (failed(staging.verifyBulkCopies()))
+  if (failed(staging.verifyBulkCopies()) ||
+      failed(verifyStagedStores(op, *tile)))
     return failure();
   if (failed(verifyStageBytes(op, *tile, tile->m, tile->k, staging.countBytes(),
                               chip->sharedPerBlock)))

@@ -10,14 +10,20 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+bool mlir::nm::isForStores(memref::AllocOp buffer) {
+  return llvm::any_of(buffer->getUsers(), llvm::IsaPred<StageStoresOp>);
+}
+
 FailureOr<StagedTile> StagedTile::get(SpMMOp product) {
   StagedTile tile;
   tile.product = product;
   for (Operation &op : *product->getBlock()) {
-    // An epilogue's sums are a buffer too, but in no memory of the block's.
+    // An epilogue's sums are a buffer too, but in no memory of the block's. The
+    // slots that C leaves through are no tile's of k.
     if (auto buffer = dyn_cast<memref::AllocOp>(op);
         buffer &&
-        gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer.getType()))
+        gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer.getType()) &&
+        !isForStores(buffer))
       tile.buffers.push_back(buffer);
     else if (auto load = dyn_cast<LoadTileOp>(op))
       tile.loads.push_back(load);

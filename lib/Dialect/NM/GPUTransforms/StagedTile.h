@@ -33,6 +33,9 @@ struct StagedTile {
   int64_t countBytesOfLoads(int64_t threads) const;
 };
 
+/// Whether C's tile leaves through `buffer`.
+bool isForStores(memref::AllocOp buffer);
+
 /// A ring of `stages` buffers of `type`, padding included.
 MemRefType getRingType(MemRefType type, int64_t stages);
 

@@ -54,6 +54,27 @@ void takeCluster(AttrTy given, ::nm::GpuSchedule &chosen) {
   }
 }
 
+/// The order of tiles: groups along one dimension that are given leave none
+/// along the other.
+template <typename AttrTy, typename ScheduleTy>
+void takeGroups(AttrTy given, ScheduleTy &chosen) {
+  if (given.getGroupM() || given.getGroupN())
+    chosen.tilesAtOnceM = chosen.tilesAtOnceN = 1;
+  chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
+  chosen.tilesAtOnceN = given.getGroupN().value_or(chosen.tilesAtOnceN);
+}
+
+/// Slots that C leaves through, which are chosen for the memory that stages of
+/// a tile leave: none where those are given.
+template <typename AttrTy, typename ScheduleTy>
+void takeSlots(AttrTy given, ScheduleTy &chosen) {
+  bool hasOwnTile = !given.getBlock().empty() ||
+                    !given.getWarpgroup().empty() || given.getStages() ||
+                    given.getSplitK() || given.getProducers();
+  chosen.slotsOfC =
+      given.getCSlots().value_or(hasOwnTile ? 0 : chosen.slotsOfC);
+}
+
 /// What the cost model says of `schedule`, as which it has chosen `chosen`.
 inline ScheduleChoice makeChoice(ScheduleAttrInterface schedule,
                                  const ::nm::GpuSchedule &chosen) {

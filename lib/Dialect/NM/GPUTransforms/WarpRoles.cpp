@@ -66,6 +66,7 @@ private:
   void emitCopies(IRMapping &mapping, Value step);
   void emitProduct(IRMapping &mapping, Value step, Value k);
   void mapSlots(IRMapping &mapping, Value step);
+  void createSlotsOfC();
   bool isPartOfTile(Operation *op);
   void collectAddresses(Operation *op);
   bool isOfRole(Operation *op);
@@ -89,6 +90,9 @@ private:
   bool isProducer = false;
   /// What copies are of, and where it is.
   llvm::SmallPtrSet<Operation *, 16> addresses;
+  /// What C leaves through, before and in the new blocks; null where it does
+  /// not.
+  memref::AllocOp slotsOfC, newSlotsOfC;
   /// Of the tiles of C, where blocks take turns at them, and those blocks.
   SmallVector<Value> tilesOfC;
   scf::ForallOp newBlocks;
@@ -170,9 +174,9 @@ void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
       newBlocks.getUpperBound(rewriter)[0], constant(0));
   rewriter.setInsertionPointToStart(turns.getBody());
   Value firstStep = turns.getRegionIterArgs()[0];
-  emitTileOfC(getBlockInductionVars(rewriter, blocks,
-                                    ArrayRef(tilesOfC).drop_back(),
-                                    turns.getInductionVar(), tiling.groupM),
+  emitTileOfC(getBlockInductionVars(
+                  rewriter, blocks, ArrayRef(tilesOfC).drop_back(),
+                  turns.getInductionVar(), {tiling.groupM, tiling.groupN}),
               firstStep);
   scf::YieldOp::create(rewriter, loc, add(firstStep, constant(trips)));
 }
@@ -180,7 +184,7 @@ void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
 /// Whether `op` is what the roles share out.
 bool RoleSplit::isPartOfTile(Operation *op) {
   auto buffer = dyn_cast<memref::AllocOp>(op);
-  return op == tile.product ||
+  return op == tile.product || (buffer && buffer == slotsOfC) ||
          (buffer && llvm::is_contained(tile.buffers, buffer)) ||
          isa<CopyOp, GroupOp, AwaitOp, ReleaseOp>(op);
 }
@@ -204,6 +208,8 @@ bool RoleSplit::isOfRole(Operation *op) {
 void RoleSplit::emitTileOfC(ValueRange ivs, Value firstStep) {
   IRMapping mapping;
   mapping.map(blocks.getInductionVars(), ivs);
+  if (slotsOfC)
+    mapping.map(slotsOfC.getResult(), newSlotsOfC.getResult());
   for (Operation &op : blocks.getBody()->without_terminator()) {
     if (&op == loop)
       emitLoop(mapping, firstStep);
@@ -281,6 +287,16 @@ void RoleSplit::emitProduct(IRMapping &mapping, Value step, Value k) {
           isLater);
 }
 
+/// All tiles of C of a block leave through the same slots. They come first in
+/// shared memory: what is swizzled stands at multiples of 1024 bytes.
+void RoleSplit::createSlotsOfC() {
+  for (auto buffer : blocks.getOps<memref::AllocOp>())
+    if (isForStores(buffer))
+      slotsOfC = buffer;
+  if (slotsOfC)
+    newSlotsOfC = memref::AllocOp::create(rewriter, loc, slotsOfC.getType());
+}
+
 LogicalResult RoleSplit::run() {
   if (!blocks || (loop && loop->getParentOp() != blocks))
     return tile.product.emitOpError() << "expected a product of blocks, with "
@@ -294,6 +310,7 @@ LogicalResult RoleSplit::run() {
     collectAddresses(copy);
   newBlocks = createBlocks();
   rewriter.setInsertionPointToStart(newBlocks.getBody());
+  createSlotsOfC();
   for (memref::AllocOp buffer : tile.buffers)
     rings.push_back(memref::AllocOp::create(
         rewriter, loc, getRingType(buffer.getType(), tiling.stages)));

@@ -13,12 +13,16 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
                                      const WgmmaSchedule &chosen) {
   SmallVector<int64_t> block = {chosen.blockM, chosen.blockN, chosen.blockK},
                        warpgroup = {chosen.groupM, chosen.groupN};
-  std::optional<int64_t> producers, blocks, groupM;
+  std::optional<int64_t> producers, blocks, groupM, groupN, slotsOfC;
   if (chosen.producers != 0) {
     producers = chosen.producers;
     blocks = chosen.blocks;
     groupM = chosen.tilesAtOnceM;
+    if (chosen.tilesAtOnceN != 1)
+      groupN = chosen.tilesAtOnceN;
   }
+  if (chosen.slotsOfC != 0)
+    slotsOfC = chosen.slotsOfC;
   std::optional<CopyWay> copyA;
   if (chosen.tensorCopies)
     copyA = CopyWay::Tensor;
@@ -27,7 +31,7 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
     totals = true;
   return getCheckedAt<WgmmaScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
-      groupM, copyA, totals,
+      groupM, groupN, copyA, totals, slotsOfC,
       PackingAttr::get(op->getContext(), chosen.packing));
 }
 
@@ -43,10 +47,11 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
   chosen.producers =
       given.getProducers().value_or(isCut ? 0 : chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
-  chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
+  takeGroups(given, chosen);
   if (given.getCopyA())
     chosen.tensorCopies = given.hasTensorCopies();
   chosen.totals = given.getTotals().value_or(chosen.totals);
+  takeSlots(given, chosen);
   if (given.getPacking())
     chosen.packing = given.getPacking().getPacking();
   else

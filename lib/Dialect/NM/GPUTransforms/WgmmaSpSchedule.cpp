@@ -35,18 +35,22 @@ private:
   WgmmaSpScheduleAttr
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
-    std::optional<int64_t> producers, blocks, groupM, terms;
+    std::optional<int64_t> producers, blocks, groupM, groupN, terms, slotsOfC;
     if (chosen.terms > 1)
       terms = chosen.terms;
     if (chosen.producers != 0) {
       producers = chosen.producers;
       groupM = chosen.tilesAtOnceM;
+      if (chosen.tilesAtOnceN != 1)
+        groupN = chosen.tilesAtOnceN;
       if (chosen.blocks != 0)
         blocks = chosen.blocks;
     }
+    if (chosen.slotsOfC != 0)
+      slotsOfC = chosen.slotsOfC;
     return getCheckedAt<WgmmaSpScheduleAttr>(
         op, tile.block, tile.warp, chosen.stages, chosen.splitK,
-        chosen.clusterK, producers, blocks, groupM, terms);
+        chosen.clusterK, producers, blocks, groupM, groupN, terms, slotsOfC);
   }
   void takeGiven(WgmmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {
@@ -66,7 +70,8 @@ private:
           given.getSplitK().value_or(chosen.terms > 1 ? chosen.splitK : 1);
     }
     chosen.blocks = given.getBlocks().value_or(chosen.blocks);
-    chosen.tilesAtOnceM = given.getGroupM().value_or(chosen.tilesAtOnceM);
+    takeGroups(given, chosen);
+    takeSlots(given, chosen);
   }
   SparseOperandStaging getStaging() const override {
     return {/*hasMetadata=*/true, /*isAsyncProxy=*/true};

@@ -3,6 +3,7 @@
 #include "WgmmaStaging.h"
 
 #include "StagedOperands.h"
+#include "StagedStores.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
@@ -57,8 +58,9 @@ private:
   LogicalResult verifyOperands(const ::nm::GpuChip &chip);
   LogicalResult verifyBytes();
   int64_t countBytes() {
-    return tile.stages *
-           (getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues()));
+    return tile.stages * (getWorkgroupBytes(typeOfA()) +
+                          getWorkgroupBytes(typeOfValues())) +
+           getStoreBytes(op, tile);
   }
   /// A window of one unit keeps all rows, as do the units that
   /// nm-tile-to-blocks has cut them to.
@@ -163,6 +165,8 @@ LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
     return op.emitOpError() << "expected weights packed in tiles of the "
                             << countKeptRows() << " rows that a tile keeps, "
                             << "but got " << op.getPackingAttr();
+  if (failed(verifyStagedStores(op, tile)))
+    return failure();
   if (countBytes() > chip.sharedPerBlock)
     return op.emitOpError()
            << "expected tiles of at most " << chip.sharedPerBlock
@@ -235,6 +239,7 @@ void WgmmaStaging::emit() {
     packing.tileRows = rows;
     staged.setPackingAttr(PackingAttr::get(builder.getContext(), packing));
   }
+  stageStores(builder, staged, tile);
   // The next tile is copied over this one.
   if (isa<scf::ForOp>(op->getParentOp()))
     ReleaseOp::create(builder, loc, SyncScope::Block, ValueRange{a, values});

@@ -1,6 +1,6 @@
 //===- TileOps.cpp - Tiles on their way through a GPU ---------------------===//
 
-#include "VerifyStorage.h"
+#include "TileTypes.h"
 
 #include "nm/Schedule/SimtCopies.h"
 
@@ -61,65 +61,6 @@ int64_t RowListAttr::countRows() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Types of buffers
-//===----------------------------------------------------------------------===//
-
-static MemRefType getBufferType(Value buffer) {
-  return cast<MemRefType>(buffer.getType());
-}
-
-static LogicalResult verifyIsInWorkgroup(Operation *op, StringRef name,
-                                         MemRefType type) {
-  if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type))
-    return op->emitOpError() << "expected the " << name
-                             << " in workgroup memory, but got " << type;
-  if (!type.hasStaticShape())
-    return op->emitOpError() << "expected the " << name
-                             << " to have a static shape, but got " << type;
-  return success();
-}
-
-static LogicalResult verifyElementTypes(Operation *op, MemRefType source,
-                                        MemRefType destination) {
-  if (source.getElementType() == destination.getElementType())
-    return success();
-  return op->emitOpError() << "expected source and destination of one element "
-                              "type, but got "
-                           << source.getElementType() << " and "
-                           << destination.getElementType();
-}
-
-/// The layout of a slot of a ring, or of `type` at an offset that is not known.
-static MemRefLayoutAttrInterface getLayoutAtOffset(MemRefType type,
-                                                   int64_t droppedDims) {
-  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout())) {
-    ::nm::TileLayout layout = tile.getLayout();
-    layout.order.erase(layout.order.begin(),
-                       layout.order.begin() + droppedDims);
-    for (::nm::BitXor &bits : layout.xors) {
-      bits.dim -= droppedDims;
-      bits.fromDim -= droppedDims;
-    }
-    return TileLayoutAttr::get(type.getContext(),
-                               tile.getStrides().drop_front(droppedDims),
-                               /*hasDynamicOffset=*/true, layout);
-  }
-  auto [strides, offset] = type.getStridesAndOffset();
-  return StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic,
-                                ArrayRef(strides).drop_front(droppedDims));
-}
-
-static MemRefType getTypeAtOffset(MemRefType type, int64_t droppedDims) {
-  return MemRefType::get(
-      type.getShape().drop_front(droppedDims), type.getElementType(),
-      getLayoutAtOffset(type, droppedDims), type.getMemorySpace());
-}
-
-static bool hasTileOrStridedLayout(MemRefType type) {
-  return type.isStrided() || isa<TileLayoutAttr>(type.getLayout());
-}
-
-//===----------------------------------------------------------------------===//
 // Slots
 //===----------------------------------------------------------------------===//
 
@@ -158,22 +99,6 @@ LogicalResult SlotOp::verify() {
 }
 
 Value AliasOp::getViewSource() { return getSource(); }
-
-SmallVector<int64_t> mlir::nm::getBufferStrides(MemRefType type) {
-  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
-    return SmallVector<int64_t>(tile.getStrides());
-  return type.getStridesAndOffset().first;
-}
-
-int64_t mlir::nm::getBufferBytes(MemRefType type) {
-  SmallVector<int64_t> shape(type.getShape());
-  if (auto tile = dyn_cast<TileLayoutAttr>(type.getLayout()))
-    shape.back() = tile.countPlaces(shape.back());
-  int64_t elements = 0;
-  for (auto [size, stride] : llvm::zip(shape, getBufferStrides(type)))
-    elements = std::max(elements, size * stride);
-  return elements * type.getElementTypeBitWidth() / 8;
-}
 
 LogicalResult AliasOp::verify() {
   MemRefType source = getBufferType(getSource()),
@@ -257,23 +182,6 @@ static bool isStagingBuffer(MemRefType type) {
          type.getElementType().isF32();
 }
 
-/// Whether the elements of `type` follow one another. Strides of dimensions of
-/// one element do not count.
-static bool isContiguous(MemRefType type) {
-  if (!type.hasStaticShape() || !type.isStrided())
-    return false;
-  int64_t expected = 1;
-  auto strides = type.getStridesAndOffset().first;
-  for (int64_t dim = type.getRank(); dim-- > 0;) {
-    if (type.getDimSize(dim) == 1)
-      continue;
-    if (strides[dim] != expected)
-      return false;
-    expected *= type.getDimSize(dim);
-  }
-  return true;
-}
-
 static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
   int64_t elementBytes = destination.getElementTypeBitWidth() / 8;
   int64_t row = destination.getRank() == 0 ? 1 : destination.getShape().back();
@@ -283,9 +191,6 @@ static LogicalResult verifyRowBytes(CopyOp op, MemRefType destination) {
                           << " bytes, but rows of " << destination
                           << " are not multiples of that";
 }
-
-/// Bulk copies are of multiples of 16 bytes (PTX ISA, `cp.async.bulk`).
-static constexpr int64_t kBulkUnitBytes = 16;
 
 static LogicalResult verifyIsBulk(CopyOp op) {
   if (op.getToken() && !op.getCondition())
@@ -342,28 +247,6 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
   return verifyIsBulk(op);
 }
 
-/// Whether `type` has the rows of a tensor that a tensor map describes.
-static bool isOfTensorMap(MemRefType type) {
-  if (!type.isStrided() || type.getRank() == 0)
-    return false;
-  auto strides = type.getStridesAndOffset().first;
-  int64_t elementBytes = type.getElementTypeBitWidth() / 8;
-  return strides.back() == 1 &&
-         llvm::all_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
-           return ShapedType::isDynamic(stride) ||
-                  stride * elementBytes % kBulkUnitBytes == 0;
-         });
-}
-
-/// Bytes of the rows that a swizzle numbers: its XOR is with bits of their
-/// number, also where rows of a panel are shorter.
-static constexpr int64_t kSwizzleLineBytes = 128;
-
-/// Whether rows of so many bytes can be swizzled.
-static bool isSwizzleWidth(int64_t bytes) {
-  return bytes == 32 || bytes == 64 || bytes == kSwizzleLineBytes;
-}
-
 LogicalResult TensorMapOp::verify() {
   constexpr int64_t kMaxRank = 5, kMaxBox = 256;
   auto type = cast<MemRefType>(getTensor().getType());
@@ -389,34 +272,6 @@ LogicalResult TensorMapOp::verify() {
     return emitOpError() << "expected rows of a box to take a multiple of "
                          << kBulkUnitBytes << " bytes, but got " << bytes;
   return success();
-}
-
-/// Whether `type` is of panels with rows of 32, 64 or 128 bytes, whose 16-byte
-/// words are swizzled as tensor copies and wgmma have it, or with rows of 16.
-static bool isSwizzledPanels(MemRefType type) {
-  auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
-  int64_t elementBytes = type.getElementTypeBitWidth() / 8;
-  if (!tile || type.getRank() != 2 || elementBytes == 0)
-    return false;
-  int64_t columns = tile.getStrides()[0], bytes = columns * elementBytes;
-  ::nm::TileLayout layout = tile.getLayout();
-  bool hasOrder =
-      llvm::any_of(layout.order, [](const std::vector<int64_t> &bits) {
-        return !bits.empty();
-      });
-  if (hasOrder ||
-      (layout.panelColumns != columns && type.getDimSize(1) != columns))
-    return false;
-  // Words of 16 bytes are not swizzled.
-  if (bytes == kBulkUnitBytes)
-    return layout.xors.empty();
-  if (!isSwizzleWidth(bytes) || layout.xors.size() != 1)
-    return false;
-  int64_t wordBits = llvm::Log2_64(kBulkUnitBytes / elementBytes);
-  const ::nm::BitXor &bits = layout.xors.front();
-  return bits.dim == 1 && bits.bit == wordBits && bits.fromDim == 0 &&
-         bits.fromBit == llvm::Log2_64(kSwizzleLineBytes / bytes) &&
-         bits.count == llvm::Log2_64(bytes / kBulkUnitBytes);
 }
 
 static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,

@@ -52,7 +52,8 @@ static LogicalResult verifyWarpgroups(EmitError emitError,
 static LogicalResult verifyRoles(EmitError emitError,
                                  std::optional<int64_t> producers,
                                  std::optional<int64_t> blocks,
-                                 std::optional<int64_t> groupM) {
+                                 std::optional<int64_t> groupM,
+                                 std::optional<int64_t> groupN = {}) {
   if (producers && (*producers < 0 || *producers > kMaxProducers ||
                     *producers % kWarpgroupWarps != 0))
     return emitError() << "expected a multiple of " << kWarpgroupWarps
@@ -60,8 +61,53 @@ static LogicalResult verifyRoles(EmitError emitError,
                        << ", but got " << *producers;
   if (blocks && producers == 0)
     return emitError() << "expected producers for 'blocks', but got none";
+  if (groupM.value_or(1) != 1 && groupN.value_or(1) != 1)
+    return emitError() << "expected a group_m or a group_n of 1, but got "
+                       << *groupM << " and " << *groupN;
   return failure(failed(verifyCount(emitError, "blocks", blocks, kMaxParts)) ||
-                 failed(verifyCount(emitError, "group_m", groupM, kMaxParts)));
+                 failed(verifyCount(emitError, "group_m", groupM, kMaxParts)) ||
+                 failed(verifyCount(emitError, "group_n", groupN, kMaxParts)));
+}
+
+/// Checks that an op's schedule with tiling `tiling` has the producers that it
+/// asks for.
+static LogicalResult verifyHasProducers(EmitError emitError,
+                                        const BlockTiling &tiling) {
+  if (tiling.producerWarps != 0)
+    return success();
+  for (auto [name, isGiven] : {std::pair("group_m", tiling.groupM != 1),
+                               std::pair("group_n", tiling.groupN != 1),
+                               std::pair("c_slots", tiling.slotsOfC != 0)})
+    if (isGiven)
+      return emitError() << "expected producers for '" << name
+                         << "', but got none";
+  return success();
+}
+
+/// Slots that C leaves through, where the schedule is given in part or whole.
+static LogicalResult verifySlotsOfC(EmitError emitError,
+                                    ArrayRef<int64_t> warpgroup,
+                                    std::optional<int64_t> slots,
+                                    std::optional<int64_t> producers,
+                                    std::optional<int64_t> splitK) {
+  constexpr int64_t kMaxSlots = 16, kElements = StageStoresOp::kSlotSide *
+                                                StageStoresOp::kSlotSide;
+  if (!slots || *slots == 0)
+    return success();
+  if (*slots < 0 || *slots > kMaxSlots)
+    return emitError() << "expected c_slots in 0.." << kMaxSlots << ", but got "
+                       << *slots;
+  if (producers == 0)
+    return emitError() << "expected producers for 'c_slots', but got none";
+  if (splitK.value_or(1) != 1)
+    return emitError() << "expected k in one part for 'c_slots', but got "
+                       << *splitK;
+  if (!warpgroup.empty() && warpgroup[0] * warpgroup[1] / kElements % *slots)
+    return emitError() << "expected c_slots to divide the "
+                       << warpgroup[0] * warpgroup[1] / kElements
+                       << " parts of 64 x 64 of a warpgroup's tile, but got "
+                       << *slots;
+  return success();
 }
 
 /// The tiling of `schedule`, of any strategy.
@@ -101,8 +147,9 @@ LogicalResult WgmmaScheduleAttr::verify(
     EmitError emitError, ArrayRef<int64_t> block, ArrayRef<int64_t> warpgroup,
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> producers, std::optional<int64_t> blocks,
-    std::optional<int64_t> groupM, std::optional<CopyWay> copyA,
-    std::optional<bool>, PackingAttr packing) {
+    std::optional<int64_t> groupM, std::optional<int64_t> groupN,
+    std::optional<CopyWay> copyA, std::optional<bool>,
+    std::optional<int64_t> slotsOfC, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
     return failure();
@@ -116,13 +163,18 @@ LogicalResult WgmmaScheduleAttr::verify(
   if (copyA && *copyA != CopyWay::Direct && *copyA != CopyWay::Tensor)
     return emitError() << "expected copy_a to be direct or tensor, but got "
                        << stringifyCopyWay(*copyA);
-  // (C5).
-  return verifyRoles(emitError, producers, blocks, groupM);
+  // (C5), (C7).
+  return failure(
+      failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
+      failed(
+          verifySlotsOfC(emitError, warpgroup, slotsOfC, producers, splitK)));
 }
 
 BlockTiling WgmmaScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
   tiling.splitK = getSplitK().value_or(1);
+  tiling.groupN = getGroupN().value_or(1);
+  tiling.slotsOfC = getCSlots().value_or(0);
   if (hasTotals() || (getPacking() && getPacking().getTerms() > 1))
     addTotals(tiling);
   return tiling;
@@ -159,9 +211,9 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
     return emitError() << "expected a packing with tile_rows where there are "
                           "producers, and only there, but got "
                        << *this;
-  // (C5).
-  if (countProducers() == 0 && getTiling().groupM != 1)
-    return emitError() << "expected producers for 'group_m', but got none";
+  // (C5), (C7).
+  if (failed(verifyHasProducers(emitError, getTiling())))
+    return failure();
   // (C6).
   if ((hasTotals() || hasTensorCopies()) &&
       (countProducers() == 0 || getPacking().getTerms() > 1))
@@ -263,7 +315,8 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> clusterK, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
-    std::optional<int64_t> terms) {
+    std::optional<int64_t> groupN, std::optional<int64_t> terms,
+    std::optional<int64_t> slotsOfC) {
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   // (C1), (C2), (C3).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
@@ -281,14 +334,10 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     return emitError() << "expected k of the block to be " << kStepRows
                        << ", with terms, but got " << block[2];
   // (C4).
-  if (failed(verifyRoles(emitError, producers, blocks, groupM)))
+  if (failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
+      failed(verifySlotsOfC(emitError, warpgroup, slotsOfC, producers, splitK)))
     return failure();
-  if (producers.value_or(0) == 0) {
-    if (groupM.value_or(1) != 1)
-      return emitError() << "expected producers for 'group_m', but got none";
-    return success();
-  }
-  if (clusterK.value_or(1) != 1)
+  if (producers.value_or(0) != 0 && clusterK.value_or(1) != 1)
     return emitError() << "expected a cluster_k of 1, with producers, but got "
                        << *clusterK;
   return success();
@@ -298,6 +347,8 @@ BlockTiling WgmmaSpScheduleAttr::getTiling() const {
   BlockTiling tiling = getWarpgroupTiling(*this);
   tiling.clusterK = getClusterK().value_or(1);
   tiling.splitK = getSplitK().value_or(tiling.clusterK);
+  tiling.groupN = getGroupN().value_or(1);
+  tiling.slotsOfC = getCSlots().value_or(0);
   if (countTerms() > 1)
     addTotals(tiling);
   return tiling;
@@ -317,5 +368,6 @@ LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   if (countTerms() > 1 && countProducers() == 0)
     return emitError() << "expected producers for terms, but got none";
-  return success();
+  // (C4), (C6).
+  return verifyHasProducers(emitError, getTiling());
 }

@@ -560,8 +560,33 @@ func.func private @wgmma_sp_c4_blocks() attributes {s = #nm.wgmma_sp<producers =
 
 // -----
 
-// expected-error @+1 {{expected producers for 'group_m', but got none}}
-func.func private @wgmma_sp_c4_group() attributes {s = #nm.wgmma_sp<group_m = 4>}
+// expected-error @+1 {{expected a group_m or a group_n of 1, but got 4 and 2}}
+func.func private @wgmma_sp_c4_groups() attributes {s = #nm.wgmma_sp<group_m = 4, group_n = 2>}
+
+// -----
+
+// expected-error @+1 {{expected group_n in 1..65536, but got 0}}
+func.func private @wgmma_c5_group() attributes {s = #nm.wgmma<group_n = 0>}
+
+// -----
+
+// expected-error @+1 {{expected c_slots in 0..16, but got 17}}
+func.func private @wgmma_c7_count() attributes {s = #nm.wgmma<c_slots = 17>}
+
+// -----
+
+// expected-error @+1 {{expected producers for 'c_slots', but got none}}
+func.func private @wgmma_c7_producers() attributes {s = #nm.wgmma<producers = 0, c_slots = 2>}
+
+// -----
+
+// expected-error @+1 {{expected k in one part for 'c_slots', but got 2}}
+func.func private @wgmma_c7_parts() attributes {s = #nm.wgmma<split_k = 2, c_slots = 2>}
+
+// -----
+
+// expected-error @+1 {{expected c_slots to divide the 3 parts of 64 x 64 of a warpgroup's tile, but got 2}}
+func.func private @wgmma_sp_c6_divides() attributes {s = #nm.wgmma_sp<block = [192, 64, 64], warpgroup = [192, 64], c_slots = 2>}
 
 // -----
 

@@ -153,6 +153,7 @@ MUTATIONS = {
     "drop-expectation": replace(r"\.expect_tx (%\w+), %\w+ : (.*), i32",
                                 r" \1 : \2"),
     "drop-proxy-fence": drop_lines(r"nvvm\.fence\.proxy"),
+    "drop-bulk-wait": drop_lines(r"nvvm\.cp\.async\.bulk\.wait_group"),
     "drop-copy": drop_lines(r"nvvm\.cp\.async\.shared\.global"),
     # How much of a copy is filled with zeros instead.
     "drop-copy-predicate": replace(

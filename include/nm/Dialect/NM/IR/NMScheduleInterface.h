@@ -26,8 +26,9 @@ struct BlockTiling {
   /// Parts of k, those of them that the blocks of a cluster sum, and the warps
   /// of a block that take turns along k of one tile.
   int64_t splitK = 1, clusterK = 1, sliceK = 1;
-  /// Tiles along m whose blocks are numbered together; see #nm.simt.
-  int64_t groupM = 1;
+  /// Tiles along m whose blocks are numbered together, see #nm.simt; or along
+  /// n, see #nm.wgmma_sp.
+  int64_t groupM = 1, groupN = 1;
   /// Whether a warp may have fewer threads' tiles than threads.
   bool leavesLanes = false;
   /// Threads of a block, of strategies whose threads have no tiles of their
@@ -39,6 +40,9 @@ struct BlockTiling {
   int64_t sumsOfElement = 1;
   /// Blocks that take turns at the tiles of C; 0 for a block for each.
   int64_t blocks = 0;
+  /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
+  /// where threads store it from their registers.
+  int64_t slotsOfC = 0;
 };
 
 } // namespace mlir::nm

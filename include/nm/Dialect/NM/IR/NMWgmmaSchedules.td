@@ -29,7 +29,10 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     of A are copied by `cp.async`, the weights by one bulk copy a tile, for which
     the packed form has them in tiles. With `blocks`, there are at most so many
     blocks, which take turns at the tiles of C, and the next tile is copied
-    while the last one is stored.
+    while the last one is stored. With `group_n`, tiles are numbered along n
+    first, `group_n` of them, then along m, and then come the next `group_n`:
+    blocks that run at once share the rows of A with their neighbours, and the
+    weights of few tiles.
 
     A product of f32 is one of bf16 terms, which `packing` says the number of:
     with three, six products of terms make up for one of f32, and with two,
@@ -49,6 +52,11 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     the sums of a tile, which the CUDA cores add to totals of f32: those of f8
     are else cut off after 13 bits of mantissa or so.
 
+    With `c_slots`, C leaves through shared memory (`nm.stage_stores`): each
+    warpgroup has so many slots of 64 x 64 elements of 16 bits, from which
+    tensor copies store C while the next tile is multiplied. Without, threads
+    store C from their registers.
+
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40; `warpgroup` two or
       none, multiples of 64, with m at most 256.
@@ -59,10 +67,14 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
       block's. With producers, `packing` has a tile of k as `tile_rows`, and
       none without them.
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
-      `group_m` are 1 to 65536. `blocks` comes with producers, and on an op so
-      does `group_m` > 1.
+      `group_m` and `group_n`, of which one is 1, are 1 to 65536. `blocks` comes
+      with producers, and on an op so do `group_m` > 1 and `group_n` > 1.
     * (C6) `copy_a` is `direct` or `tensor`. On an op, `tensor`, `totals = true`
       and operands of 8 bits come with producers, and without terms.
+    * (C7) `c_slots` is 0 to 16. Else than 0, it comes with producers and without
+      parts of k, and on an op it divides the number of 64 x 64 parts of
+      `warpgroup`; rows of C, of 16-bit elements, are multiples of 16 bytes
+      apart.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
@@ -77,8 +89,10 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Case<"CopyWay">:$copy_a,
-                        NM_Choice:$totals, NM_OptionalPacking:$packing);
+                        NM_Count:$group_m, NM_Count:$group_n,
+                        NM_Case<"CopyWay">:$copy_a, NM_Choice:$totals,
+                        NM_Count:$c_slots,
+                        NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -172,9 +186,10 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     With `producers`, so many warps of their own copy, and the warpgroups
     multiply; the roles meet at barriers in shared memory (`nm.warps`). Tiles of
     A go by tensor copies, for which the host makes a map of A at each launch,
-    weights and metadata by bulk copies: a thread starts each. Sums leave from
-    registers, so that weights are packed as `#nm.sparse_operand<wgmma_pairs>`.
-    `blocks` and `group_m` are as in `#nm.wgmma`.
+    weights and metadata by bulk copies: a thread starts each. Threads have
+    pairs of columns in their registers, for which weights are packed as
+    `#nm.sparse_operand<wgmma_pairs>`. `blocks`, `group_m`, `group_n` and
+    `c_slots` are as in `#nm.wgmma`.
 
     A product of f32 is one of so many bf16 `terms`, as in `#nm.wgmma`: of a
     tile the tensor cores make six products of terms, or three, and their sums
@@ -189,11 +204,13 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     * (C2) 3 ≤ stages ≤ 65536, 1 ≤ split_k ≤ 65536.
     * (C3) 1 ≤ cluster_k ≤ 8 divides split_k.
     * (C4) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
-      `group_m` are 1 to 65536. `blocks` and `group_m` > 1 come with producers;
-      with these, cluster_k is 1. On an op, rows of A then start at multiples of
+      `group_m` and `group_n`, of which one is 1, are 1 to 65536. `blocks`, and on
+      an op `group_m` > 1 and `group_n` > 1, come with producers; with these,
+      cluster_k is 1. On an op, rows of A then start at multiples of
       16 bytes, and where k of `block` is not 64, it divides the product's k.
     * (C5) `terms` is 2 or 3, or left out. On an op, it comes with producers, for
       operands of f32; stages may then be 2, and k of `block` is 64.
+    * (C6) `c_slots` is as in `#nm.wgmma`.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
@@ -206,7 +223,8 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$producers, NM_Count:$blocks,
-                        NM_Count:$group_m, NM_Count:$terms);
+                        NM_Count:$group_m, NM_Count:$group_n, NM_Count:$terms,
+                        NM_Count:$c_slots);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
