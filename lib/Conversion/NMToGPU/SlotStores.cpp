@@ -25,7 +25,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-using ::nm::MmaShape;
 
 /// Rows of A of a step, lanes that have them, and bytes that are swizzled.
 static constexpr int64_t kStep = 8, kQuad = 4, kWordBytes = 16;
