@@ -17,8 +17,12 @@ double addMicroseconds(const GpuProduct &product, const GpuChip &chip,
 /// Bytes of the terms of an element of A or of a weight.
 int64_t bytesOfTerms(const GpuProduct &product);
 
-/// Products of terms that make up for one of f32.
-int64_t productsOfTerms(const GpuProduct &product);
+/// Products of terms that make up for one of f32, residuals among them.
+int64_t productsOfTerms(const GpuProduct &product, bool hasResiduals);
+
+/// Clocks that residuals add to a tile of `rows` rows of the instructions' k,
+/// beside their products.
+double clocksOfResiduals(int64_t rows);
 
 } // namespace nm
 

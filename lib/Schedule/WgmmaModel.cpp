@@ -225,7 +225,9 @@ private:
   }
   /// Products of the tensor cores that make up for one.
   double productsOfOne() const {
-    return schedule.terms > 1 ? double(productsOfTerms(product)) : 1;
+    return schedule.terms > 1
+               ? double(productsOfTerms(product, schedule.residuals))
+               : 1;
   }
   double clocksOfTerms() const;
 
@@ -293,6 +295,7 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.blockK = rows.ofB;
   schedule.groupM = groupM;
   schedule.groupN = kPanel;
+  schedule.residuals = wantsResiduals(product, schedule.terms, rows.kept);
   schedule.pack(pattern);
   int64_t bytes = bytesOfTile();
   bool isSmall = rows.padded <= kRowsOfSmallTile;
@@ -390,6 +393,8 @@ double Candidate::clocksOfTerms() const {
   double step =
       std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
       kTermsStepClocks;
+  if (schedule.residuals)
+    step += clocksOfResiduals(rows.padded);
   return kTermsStartClocks + double(turns) * (double(tiles) * step +
                                               bytesOfStore() / kTermsStoreRate);
 }

@@ -44,6 +44,9 @@ static constexpr int64_t kMinStages = 2, kMaxStages = 4, kMaxParts = 64;
 /// strategy wgmma, so that half as many rows add up as many tiles, one after
 /// the other.
 static constexpr int64_t kPartRows = kTermsPartRows / 2;
+/// The most rows of A of a warpgroup whose sums have residuals: of 192, each
+/// thread spills 100 registers, and without residuals 70.
+static constexpr int64_t kMostRowsWithResiduals = 128;
 /// The k of a tile and of an instruction, and columns of the latter.
 static constexpr int64_t kRows = SparseOperand::kStepRows,
                          kInstructionRows = 32, kColumns = 64;
@@ -82,6 +85,9 @@ private:
   }
   double multiplyClocks() const;
   double stepClocks() const;
+  int64_t products() const {
+    return productsOfTerms(product, schedule.residuals);
+  }
 
   const GpuProduct &product;
   const GpuChip &chip;
@@ -91,10 +97,11 @@ private:
 Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
                      const MmaTileShape &shape)
     : schedule(shape.makeSchedule(kRows)), product(product), chip(chip) {
-  setSparseFloors(product, chip,
-                  kOperationsPerClock / double(productsOfTerms(product)),
-                  schedule);
   schedule.terms = product.terms;
+  schedule.residuals = wantsResiduals(product, schedule.terms,
+                                      product.pattern.condensedRows(kRows));
+  setSparseFloors(product, chip, kOperationsPerClock / double(products()),
+                  schedule);
   schedule.stages =
       std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) / tileBytes());
   schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
@@ -105,7 +112,9 @@ Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
 }
 
 bool Candidate::exists() const {
-  return schedule.stages >= kMinStages && !isTooLarge(product, schedule);
+  bool spills = schedule.residuals && schedule.warpM > kMostRowsWithResiduals;
+  return schedule.stages >= kMinStages && !spills &&
+         !isTooLarge(product, schedule);
 }
 
 std::vector<int64_t> Candidate::listParts() const {
@@ -129,18 +138,19 @@ double Candidate::multiplyClocks() const {
   double rows = double(schedule.warpM);
   double operations = 2 * rows * kColumns * kInstructionRows;
   double bytes = 2 * kInstructionRows * (double(kColumns) / 2 + rows);
-  double instructions =
-      double(groups() * (schedule.warpN / kColumns) *
-             (kRows / kInstructionRows) * productsOfTerms(product));
+  double instructions = double(groups() * (schedule.warpN / kColumns) *
+                               (kRows / kInstructionRows) * products());
   return instructions * std::max(operations / kOperationsPerClock,
                                  bytes / kSharedBytesPerClock);
 }
 
 double Candidate::stepClocks() const {
   double factor = groups() > 1 ? kTwoGroupsFactor : kOneGroupFactor;
+  // Half of the rows are kept.
+  double ofResiduals = schedule.residuals ? clocksOfResiduals(kRows / 2) : 0;
   return std::max({multiplyClocks() * factor, double(tileBytes()) / kIngress,
                    kLatency / double(schedule.stages - 1)}) +
-         kStepClocks;
+         kStepClocks + ofResiduals;
 }
 
 void Candidate::estimate(int64_t parts) {

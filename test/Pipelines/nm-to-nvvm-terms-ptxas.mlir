@@ -15,6 +15,8 @@
 // CHECK: ragged_kernel_3 on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: unknown_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: unknown_kernel_4 on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: short_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
+// CHECK: short_kernel_5 on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK-NOT: Potential Performance Loss
 
 func.func @vector_128(%a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32, #nm.encoding<8:32, block = 1x128>>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
@@ -50,4 +52,12 @@ func.func @unknown(%a: tensor<?x1024xf32>, %b: tensor<1024x1024xf32, #nm.encodin
   %f = linalg.fill ins(%zero : f32) outs(%c : tensor<?x1024xf32>) -> tensor<?x1024xf32>
   %r = linalg.matmul ins(%a, %b : tensor<?x1024xf32>, tensor<1024x1024xf32, #nm.encoding<8:32, block = 1x128>>) outs(%f : tensor<?x1024xf32>) -> tensor<?x1024xf32>
   return %r : tensor<?x1024xf32>
+}
+
+// The sums of 16 rows have residuals.
+func.func @short(%a: tensor<4096x128xf32>, %b: tensor<128x4096xf32, #nm.encoding<16:32, block = 1x64>>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4096x128xf32>, tensor<128x4096xf32, #nm.encoding<16:32, block = 1x64>>) outs(%f : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
 }

@@ -102,8 +102,10 @@ struct GpuSchedule {
   /// Of the same: slots of shared memory that each warpgroup's tile of C leaves
   /// through; 0 where threads store it from registers.
   int64_t slotsOfC = 0;
-  /// Of the same: the bf16 terms that operands of f32 are made of; else 1.
+  /// Of the same: the bf16 terms that operands of f32 are made of, else 1, and
+  /// whether what the tensor cores cut off their sums is added, too.
   int64_t terms = 1;
+  bool residuals = false;
   PanelPacking packing;
   /// Whether threads make their sums in chains, with totals in shared memory;
   /// see SumChains.h.

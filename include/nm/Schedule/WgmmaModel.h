@@ -22,8 +22,10 @@ struct WgmmaSchedule {
   int64_t blocks = 1, tilesAtOnceM = 1;
   /// Tiles along n that are numbered together, of strategy wgmma.
   int64_t tilesAtOnceN = 1;
-  /// The terms that operands of f32 are made of; 1 for f16 and bf16.
+  /// The terms that operands of f32 are made of, 1 for f16 and bf16, and
+  /// whether what the tensor cores cut off their sums is added, too.
   int64_t terms = 1;
+  bool residuals = false;
   /// Bytes of an element of A.
   int64_t elementBytes = 2;
   /// Of operands of 8 bits: whether A goes by tensor copies, and whether sums
@@ -62,6 +64,12 @@ PanelPacking packForSelection(const Pattern &pattern, int64_t columns,
 /// for all sums of tiles, which the expansion of terms has, is not: of 100 000
 /// equal products its relative error is 7.9e-6. Parts of k then are.
 bool isLongSumOfTerms(const GpuProduct &product);
+
+/// Whether sums of `terms` terms, in tiles of `rowsOfTile` kept rows, are to be
+/// as accurate as a chain of multiply-adds in f32, and so short that they are
+/// only with residuals.
+bool wantsResiduals(const GpuProduct &product, int64_t terms,
+                    int64_t rowsOfTile);
 
 /// Whether strategy wgmma makes each kept unit of `pattern`, or a part of one,
 /// a tile along k, whose rows of A are neighbours: windows have too many, of

@@ -4,6 +4,7 @@
 #define NM_CONVERSION_NMTOGPU_TERMSEXPANSION_H
 
 #include "TileExpansion.h"
+#include "WarpgroupExpansion.h"
 
 namespace mlir::nm {
 
@@ -16,9 +17,25 @@ struct TermPair {
 /// in the order in which they are summed, the smallest first.
 ArrayRef<TermPair> getTermPairs(int64_t terms);
 
-/// `totals` with the sums of products of terms added to them.
-SmallVector<Value> addTermSums(OpBuilder &builder, Location loc,
-                               ArrayRef<Value> sums, ArrayRef<Value> totals);
+/// The products of a warpgroup's tile, whose operands are sums of terms.
+struct TermProducts {
+  int64_t terms;
+  /// Instructions along k.
+  int64_t steps;
+  /// Whether what the tensor cores cut off the sums of a step is added, too.
+  bool hasResiduals;
+  /// Emits the products of a pair of terms and a step.
+  llvm::function_ref<void(TermPair pair, int64_t step,
+                          MutableArrayRef<Value> blocks, SumsUse use)>
+      multiply;
+};
+
+/// `totals` with these products added to them. `blocks` are structs of
+/// undefined values, which the sums of 64 columns each take the place of.
+SmallVector<Value> addTermProducts(OpBuilder &builder, Location loc,
+                                   const TermProducts &products,
+                                   ArrayRef<Value> blocks,
+                                   ArrayRef<Value> totals);
 
 /// The expansion of strategy wgmma for operands that are sums of terms.
 std::unique_ptr<TileExpansion> createTermsExpansion(SpMMOp op,

@@ -139,21 +139,26 @@ Value mlir::nm::getChunkDescriptor(ThreadEmitter &emitter, Value buffer,
 
 Value mlir::nm::emitWgmma(ThreadEmitter &emitter, Type element, int64_t m,
                           Value weights, Value activations, Value sums,
-                          bool addsToSums) {
+                          SumsUse use) {
   OpBuilder &builder = emitter.builder;
   MLIRContext *context = builder.getContext();
   auto types = NVVM::WGMMATypesAttr::get(context, element.isF16()
                                                       ? NVVM::WGMMATypes::f16
                                                       : NVVM::WGMMATypes::bf16);
   auto one = NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::one);
-  auto adds = addsToSums ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero;
+  auto ofWeights =
+      use == SumsUse::Subtract
+          ? NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::neg)
+          : one;
+  auto ofSums = use == SumsUse::Make ? NVVM::WGMMAScaleOut::zero
+                                     : NVVM::WGMMAScaleOut::one;
   // Neither operand is contiguous along k.
   return NVVM::WgmmaMmaAsyncOp::create(
       builder, emitter.loc, sums.getType(), sums, weights, activations,
       NVVM::MMAShapeAttr::get(context, ::nm::kWarpgroupM, static_cast<int>(m),
                               kWgmmaK),
       types, types, NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32),
-      NVVM::WGMMAScaleOutAttr::get(context, adds), one, one,
+      NVVM::WGMMAScaleOutAttr::get(context, ofSums), ofWeights, one,
       NVVM::MMALayoutAttr::get(context, NVVM::MMALayout::col),
       NVVM::MMALayoutAttr::get(context, NVVM::MMALayout::row),
       /*satfinite=*/NVVM::MMAIntOverflowAttr());
@@ -174,7 +179,7 @@ void WarpgroupExpansion::commitProducts(OpBuilder &builder, SpMMOp op) {
   NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
 }
 
-void WarpgroupExpansion::awaitProducts(OpBuilder &builder, Location loc) {
+void mlir::nm::awaitProducts(OpBuilder &builder, Location loc) {
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
 }
@@ -226,9 +231,8 @@ SmallVector<Value> WarpgroupExpansion::complete(OpBuilder &builder,
 
 /// Whatever uses them stays behind the wait before, which does not say that it
 /// makes them.
-SmallVector<Value> WarpgroupExpansion::extractSums(OpBuilder &builder,
-                                                   Location loc,
-                                                   ArrayRef<Value> blocks) {
+SmallVector<Value> mlir::nm::extractSums(OpBuilder &builder, Location loc,
+                                         ArrayRef<Value> blocks) {
   SmallVector<Value> sums;
   for (Value block : blocks) {
     auto type = cast<LLVM::LLVMStructType>(block.getType());

@@ -52,14 +52,9 @@ protected:
   /// Ends the tile's group of products. They may be under way until the next
   /// tile's are, unless what follows releases the operands that they read.
   static void commitProducts(OpBuilder &builder, SpMMOp op);
-  /// The same, and waits for them.
-  static void awaitProducts(OpBuilder &builder, Location loc);
 
   /// The sums of 64 columns, a struct.
   LLVM::LLVMStructType getSumsType() const;
-  /// What products have made of them, one by one.
-  static SmallVector<Value> extractSums(OpBuilder &builder, Location loc,
-                                        ArrayRef<Value> blocks);
   /// Products of 64 columns that a warpgroup makes side by side.
   int64_t blocksOfColumns() const { return warpgroupN / ::nm::kWarpgroupM; }
   int64_t sumsPerBlock() const {
@@ -89,6 +84,14 @@ private:
              SharedSums &shared);
 };
 
+/// Ends the tile's group of products, and waits for them.
+void awaitProducts(OpBuilder &builder, Location loc);
+
+/// What products have made of `blocks`, structs of sums of 64 columns each, one
+/// by one.
+SmallVector<Value> extractSums(OpBuilder &builder, Location loc,
+                               ArrayRef<Value> blocks);
+
 /// The descriptor of the matrix that begins `offset` bytes behind the start of
 /// `buffer`, in workgroup memory, and has the strides and swizzle of `layout`.
 Value getMatrixDescriptor(ThreadEmitter &emitter, Value buffer, Value offset,
@@ -109,10 +112,13 @@ Value getChunkDescriptor(ThreadEmitter &emitter, Value buffer, Value offset);
 /// Bytes of a row of a panel, in which 16-byte words are swizzled.
 inline constexpr int64_t kPanelRowBytes = 128;
 
-/// wgmma of f16 or bf16 with neither operand contiguous along k: adds to
-/// `sums`, a struct of f32, or makes them.
+/// What a product does with the sums that it is given.
+enum class SumsUse { Make, Add, Subtract };
+
+/// wgmma of f16 or bf16 with neither operand contiguous along k, and `sums`, a
+/// struct of f32.
 Value emitWgmma(ThreadEmitter &emitter, Type element, int64_t m, Value weights,
-                Value activations, Value sums, bool addsToSums = true);
+                Value activations, Value sums, SumsUse use = SumsUse::Add);
 /// The k of such an instruction.
 inline constexpr int64_t kWgmmaK = 16;
 

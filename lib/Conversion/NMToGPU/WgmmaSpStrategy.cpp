@@ -35,11 +35,18 @@ static constexpr int64_t kStepRows = SparseOperand::kStepRows;
 static constexpr int64_t kFirstPairs = 0x44444444;
 
 namespace {
+/// The warpgroup's operands of a tile: descriptors, and metadata, for each step
+/// a word for each 64 columns.
+struct TileOperands {
+  Value a, weights;
+  SmallVector<SmallVector<Value>> words;
+};
+
 class WgmmaSpExpansion : public WarpgroupExpansion {
 public:
   WgmmaSpExpansion(SpMMOp op, const GpuTile &tile)
-      : WarpgroupExpansion(tile, getWarpgroup(op), SparseTypes(op).sum,
-                           mlir::nm::hasTotals(op)),
+      : WarpgroupExpansion(tile, getSchedule(op).getWarpgroup(),
+                           SparseTypes(op).sum, mlir::nm::hasTotals(op)),
         isKMajor(op.getTransposeA()), types(op),
         form(types.form(SparseOperand::Order::Wgmma)), terms(countTerms(op)) {}
 
@@ -54,8 +61,8 @@ public:
                                ArrayRef<Value> sums) override;
 
 private:
-  static ArrayRef<int64_t> getWarpgroup(SpMMOp op) {
-    return cast<WgmmaSpScheduleAttr>(op.getScheduleAttr()).getWarpgroup();
+  static WgmmaSpScheduleAttr getSchedule(SpMMOp op) {
+    return cast<WgmmaSpScheduleAttr>(op.getScheduleAttr());
   }
   static int64_t countTerms(SpMMOp op) {
     return cast<SparseProductOpInterface>(*op).countTerms();
@@ -69,12 +76,18 @@ private:
   SmallVector<SmallVector<Value>> loadTile(ThreadEmitter &emitter, SpMMOp op);
   Value getWeights(ThreadEmitter &emitter, SpMMOp op);
   Value multiply(ThreadEmitter &emitter, Value weights, Value activations,
-                 Value metadata, int64_t selector, Value sums, bool addsToSums);
-  void multiplyStep(ThreadEmitter &emitter, Value weights, Value activations,
-                    int64_t step, ArrayRef<Value> words,
-                    MutableArrayRef<Value> sums, TermPair pair = {0, 0},
-                    bool addsToSums = true);
-  SmallVector<Value> expandWithTotals(ThreadEmitter &emitter, SpMMOp op,
+                 Value metadata, int64_t selector, Value sums, SumsUse use);
+  int64_t instructions() const { return steps() * form.instructions(); }
+  /// One instruction along k for each 64 columns.
+  void multiplyRows(ThreadEmitter &emitter, const TileOperands &operands,
+                    int64_t instruction, MutableArrayRef<Value> sums,
+                    SumsUse use = SumsUse::Add, TermPair pair = {0, 0});
+  TileOperands getOperands(ThreadEmitter &emitter, SpMMOp op);
+  SmallVector<Value> addToTotals(ThreadEmitter &emitter,
+                                 const TileOperands &operands,
+                                 ArrayRef<Value> totals);
+  SmallVector<Value> addTermsToTotals(ThreadEmitter &emitter, SpMMOp op,
+                                      const TileOperands &operands,
                                       ArrayRef<Value> totals);
 
   Value getActivations(ThreadEmitter &emitter, SpMMOp op);
@@ -100,7 +113,7 @@ LogicalResult WgmmaSpExpansion::verify(SpMMOp op, const GpuTile &tile) {
       return op.emitOpError() << "expected weights in workgroup memory, where "
                                  "nm-stage-shared-memory copies them, but got "
                               << type;
-  return verifySums(op, tile, getWarpgroup(op),
+  return verifySums(op, tile, getSchedule(op).getWarpgroup(),
                     mlir::nm::hasTotals(op) ? 2 : 1);
 }
 
@@ -145,11 +158,11 @@ Value WgmmaSpExpansion::advanceActivations(ThreadEmitter &emitter,
 /// begin with, descriptors, and metadata.
 static std::string getText(int64_t sums, int64_t columns,
                            const SparseTypes &types, int64_t instructionK,
-                           int64_t selector, bool isTransposed,
-                           bool addsToSums) {
+                           int64_t selector, bool isTransposed, SumsUse use) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "{ .reg .pred p; setp.ne.b32 p, " << int(addsToSums) << ", 0; "
+  stream << "{ .reg .pred p; setp.ne.b32 p, " << int(use != SumsUse::Make)
+         << ", 0; "
          << "wgmma.mma_async.sp.sync.aligned.m" << ::nm::kWarpgroupM << "n"
          << columns << "k" << instructionK
          << (types.sum.isInteger() ? ".s32." : ".f32.") << types.name() << "."
@@ -158,9 +171,9 @@ static std::string getText(int64_t sums, int64_t columns,
     stream << (i == 0 ? "$" : ", $") << i;
   stream << "}, $" << 2 * sums << ", $" << 2 * sums + 1 << ", $" << 2 * sums + 2
          << ", " << selector << ", p";
-  // Both are multiplied by 1, and the weights are contiguous along k.
+  // What the operands are multiplied by; the weights are contiguous along k.
   if (types.sum.isF32())
-    stream << ", 1, 1";
+    stream << (use == SumsUse::Subtract ? ", -1" : ", 1") << ", 1";
   if (types.bits() == 16)
     stream << ", 0, " << int(isTransposed);
   stream << "; }";
@@ -179,8 +192,7 @@ static std::string getConstraints(int64_t sums, bool areIntegers) {
 /// The NVVM dialect has the dense instruction alone.
 Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
                                  Value activations, Value metadata,
-                                 int64_t selector, Value sums,
-                                 bool addsToSums) {
+                                 int64_t selector, Value sums, SumsUse use) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   int64_t count = sumsPerBlock();
@@ -192,7 +204,7 @@ Value WgmmaSpExpansion::multiply(ThreadEmitter &emitter, Value weights,
   return LLVM::InlineAsmOp::create(
              builder, loc, sums.getType(), operands,
              getText(count, warpgroupM, types, form.instructionRows(), selector,
-                     /*isTransposed=*/isKMajor, addsToSums),
+                     /*isTransposed=*/isKMajor, use),
              getConstraints(count, sum.isInteger()), /*has_side_effects=*/true,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
@@ -206,23 +218,22 @@ Value WgmmaSpExpansion::getWeights(ThreadEmitter &emitter, SpMMOp op) {
       emitter.mul(firstBlock(emitter), steps() * terms * stepBytes()));
 }
 
-void WgmmaSpExpansion::multiplyStep(ThreadEmitter &emitter, Value weights,
-                                    Value activations, int64_t step,
-                                    ArrayRef<Value> words,
-                                    MutableArrayRef<Value> sums, TermPair pair,
-                                    bool addsToSums) {
-  int64_t bytes = stepBytes() / form.instructions();
-  for (int64_t half = 0; half < form.instructions(); ++half) {
-    Value ofA = advanceActivations(emitter, activations, step, half, pair.ofA);
-    for (auto [block, ofBlock] : llvm::enumerate(sums)) {
-      int64_t ofStep = (int64_t(block) * steps() + step) * terms;
-      Value ofWeights = advanceDescriptor(
-          emitter, weights,
-          (ofStep + pair.ofWeight) * stepBytes() + half * bytes);
-      ofBlock = multiply(emitter, ofWeights, ofA, words[block], half, ofBlock,
-                         addsToSums);
-    }
-    addsToSums = true;
+void WgmmaSpExpansion::multiplyRows(ThreadEmitter &emitter,
+                                    const TileOperands &operands,
+                                    int64_t instruction,
+                                    MutableArrayRef<Value> sums, SumsUse use,
+                                    TermPair pair) {
+  int64_t step = instruction / form.instructions(),
+          part = instruction % form.instructions(),
+          bytes = stepBytes() / form.instructions();
+  Value ofA = advanceActivations(emitter, operands.a, step, part, pair.ofA);
+  for (auto [block, ofBlock] : llvm::enumerate(sums)) {
+    int64_t ofStep = (int64_t(block) * steps() + step) * terms;
+    Value ofWeights = advanceDescriptor(emitter, operands.weights,
+                                        (ofStep + pair.ofWeight) * stepBytes() +
+                                            part * bytes);
+    ofBlock = multiply(emitter, ofWeights, ofA, operands.words[step][block],
+                       part, ofBlock, use);
   }
 }
 
@@ -235,31 +246,47 @@ WgmmaSpExpansion::loadTile(ThreadEmitter &emitter, SpMMOp op) {
   return words;
 }
 
-SmallVector<Value> WgmmaSpExpansion::expandWithTotals(ThreadEmitter &emitter,
-                                                      SpMMOp op,
-                                                      ArrayRef<Value> totals) {
+TileOperands WgmmaSpExpansion::getOperands(ThreadEmitter &emitter, SpMMOp op) {
+  Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
+  // Before the first instruction, so that none waits for the loads of its step.
+  return {a, weights, loadTile(emitter, op)};
+}
+
+SmallVector<Value> WgmmaSpExpansion::addToTotals(ThreadEmitter &emitter,
+                                                 const TileOperands &operands,
+                                                 ArrayRef<Value> totals) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
-  Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
-  SmallVector<SmallVector<Value>> words = loadTile(emitter, op);
   // Undefined: the first product does not add to sums, but makes them.
   Value none = LLVM::UndefOp::create(builder, loc, getSumsType());
   SmallVector<Value> blocks(blocksOfColumns(), none);
   NVVM::WgmmaFenceAlignedOp::create(builder, loc);
-  bool isFirst = true;
-  static const TermPair whole[] = {{0, 0}};
-  for (TermPair pair : terms == 1 ? ArrayRef(whole) : getTermPairs(terms))
-    for (int64_t step = 0; step < steps(); ++step, isFirst = false)
-      multiplyStep(emitter, weights, a, step, words[step], blocks, pair,
-                   /*addsToSums=*/!isFirst);
+  for (int64_t i = 0; i < instructions(); ++i)
+    multiplyRows(emitter, operands, i, blocks,
+                 i == 0 ? SumsUse::Make : SumsUse::Add);
   awaitProducts(builder, loc);
-  SmallVector<Value> sums = extractSums(builder, loc, blocks);
-  if (terms > 1)
-    return addTermSums(builder, loc, sums, totals);
   SmallVector<Value> result;
-  for (auto [part, total] : llvm::zip_equal(sums, totals))
+  for (auto [part, total] :
+       llvm::zip_equal(extractSums(builder, loc, blocks), totals))
     result.push_back(addSums(builder, loc, total, part));
   return result;
+}
+
+SmallVector<Value>
+WgmmaSpExpansion::addTermsToTotals(ThreadEmitter &emitter, SpMMOp op,
+                                   const TileOperands &operands,
+                                   ArrayRef<Value> totals) {
+  auto multiply = [&](TermPair pair, int64_t step,
+                      MutableArrayRef<Value> blocks, SumsUse use) {
+    multiplyRows(emitter, operands, step, blocks, use, pair);
+  };
+  Value none =
+      LLVM::UndefOp::create(emitter.builder, emitter.loc, getSumsType());
+  SmallVector<Value> blocks(blocksOfColumns(), none);
+  return addTermProducts(
+      emitter.builder, emitter.loc,
+      {terms, instructions(), getSchedule(op).hasResiduals(), multiply}, blocks,
+      totals);
 }
 
 SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
@@ -267,15 +294,15 @@ SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,
                                             ArrayRef<Value> sums) {
   auto op = cast<SpMMOp>(*product);
   ThreadEmitter emitter{builder, op.getLoc()};
+  TileOperands operands = getOperands(emitter, op);
+  if (terms > 1)
+    return addTermsToTotals(emitter, op, operands, sums);
   if (hasTotals)
-    return expandWithTotals(emitter, op, sums);
-  Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
-  // Before the first instruction, so that none waits for the loads of its step.
-  SmallVector<SmallVector<Value>> words = loadTile(emitter, op);
+    return addToTotals(emitter, operands, sums);
   SmallVector<Value> result(sums);
   NVVM::WgmmaFenceAlignedOp::create(builder, op.getLoc());
-  for (int64_t step = 0; step < steps(); ++step)
-    multiplyStep(emitter, weights, a, step, words[step], result);
+  for (int64_t i = 0; i < instructions(); ++i)
+    multiplyRows(emitter, operands, i, result);
   commitProducts(builder, op);
   return result;
 }

@@ -76,3 +76,43 @@ func.func @product(%a: tensor<256x512xf32>, %v: tensor<2x384x128xbf16>, %i: tens
     ins(%s, %v, %i : tensor<512x768xbf16>, tensor<2x384x128xbf16>, tensor<2x128x1xi8>) outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %r : tensor<256x256xf32>
 }
+
+// With residuals, the first terms' products of 16 rows make sums, which are
+// waited for and added to the totals. The same products are subtracted from
+// these sums again, and so are the other five, and what is left of the sums
+// from the totals. The other 16 rows of the tile follow.
+// ROLES-LABEL: func.func @residuals
+// CHECK-LABEL: func.func @residuals
+// CHECK-DAG: %[[SCALE:.*]] = arith.constant 2.32830644E-10 : f32
+// CHECK-DAG: %[[MINUS:.*]] = arith.constant -2.32830644E-10 : f32
+// CHECK: scf.for {{.*}} iter_args({{.*}}f32
+// CHECK: %[[A:.*]] = arith.ori %{{.*}}, %c{{[0-9]+}}_i64
+// CHECK: %[[W:.*]] = arith.ori %{{.*}}, %c{{[0-9]+}}_i64
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: %[[MADE:.*]] = nvvm.wgmma.mma_async %[[W]], %[[A]], %{{.*}}, {{.*}} D[<f32>, <zero>], A[<bf16>, <one>, <col>]
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[SCALE]], %{{.*}})
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK-NEXT: %[[REST:.*]] = nvvm.wgmma.mma_async %[[W]], %[[A]], %{{.*}}, {{.*}} D[<f32>, <one>], A[<bf16>, <neg>, <col>]
+// CHECK-COUNT-5: nvvm.wgmma.mma_async {{.*}} D[<f32>, <one>], A[<bf16>, <neg>, <col>]
+// CHECK-NOT: nvvm.wgmma.mma_async
+// CHECK: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[MINUS]], %{{.*}})
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: %[[W16:.*]] = arith.addi %[[W]], %c128_i64
+// CHECK: %[[A16:.*]] = arith.addi %[[A]], %c128_i64
+// CHECK: nvvm.wgmma.mma_async %[[W16]], %[[A16]], %{{.*}}, {{.*}} D[<f32>, <zero>]
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[SCALE]], %{{.*}})
+// CHECK-COUNT-6: nvvm.wgmma.mma_async {{.*}} D[<f32>, <one>], A[<bf16>, <neg>, <col>]
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[MINUS]], %{{.*}})
+// CHECK-NOT: nvvm.wgmma.mma_async
+// CHECK: scf.yield
+func.func @residuals(%s: tensor<256x384xbf16>, %v: tensor<1x192x64xbf16>, %i: tensor<1x64x1xi8>, %c: tensor<128x64xf32>) -> tensor<128x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<128x64xf32>) -> tensor<128x64xf32>
+  %r = nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 32, terms = 3>
+    schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 4, producers = 4, blocks = 2, residuals = true, packing = <panel = 64, index_bits = 8, tile_rows = 32, terms = 3>>
+    ins(%s, %v, %i : tensor<256x384xbf16>, tensor<1x192x64xbf16>, tensor<1x64x1xi8>) outs(%f : tensor<128x64xf32>) -> tensor<128x64xf32>
+  return %r : tensor<128x64xf32>
+}

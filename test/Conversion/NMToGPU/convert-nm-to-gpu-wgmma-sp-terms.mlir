@@ -48,3 +48,53 @@ func.func @terms(%a: memref<512x128xbf16>, %v: memref<1x8x4096xbf16>, %i: memref
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// With residuals, an instruction makes the sums of 16 kept rows of first terms,
+// which are added to totals; that again, and those of the five other products,
+// are subtracted from these sums, and what is left from the totals. The second
+// half of the step's rows follows, of the same metadata.
+// CHECK-LABEL: func.func @residuals
+// CHECK-DAG: %[[SCALE:.*]] = arith.constant 2.32830644E-10 : f32
+// CHECK-DAG: %[[MINUS:.*]] = arith.constant -2.32830644E-10 : f32
+// CHECK: scf.for {{.*}} -> ({{.*}}f32, f32,
+// CHECK: %[[A:.*]] = arith.ori %{{.*}}, %c{{[0-9]+}}_i64
+// CHECK: %[[W:.*]] = arith.ori %{{.*}}, %c{{[0-9]+}}_i64
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 0, 0; {{.*}}, 0, p, 1, 1, 0, 1; }", {{.*}}, %[[W]], %[[A]], %[[WORD:.*]] :
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[SCALE]], %{{.*}})
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 1, 0; {{.*}}, 0, p, -1, 1, 0, 1; }", {{.*}}, %[[W]], %[[A]], %[[WORD]] :
+// CHECK-COUNT-5: setp.ne.b32 p, 1, 0; {{.*}}, 0, p, -1, 1, 0, 1; }", {{.*}}, %[[WORD]] :
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[MINUS]], %{{.*}})
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 0, 0; {{.*}}, 1, p, 1, 1, 0, 1; }", {{.*}}, %[[WORD]] :
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[SCALE]], %{{.*}})
+// CHECK-COUNT-6: setp.ne.b32 p, 1, 0; {{.*}}, 1, p, -1, 1, 0, 1; }", {{.*}}, %[[WORD]] :
+// CHECK-NOT: wgmma.mma_async
+// CHECK-COUNT-32: llvm.intr.fma(%{{.*}}, %[[MINUS]], %{{.*}})
+// CHECK: scf.yield
+func.func @residuals(%a: memref<512x192xbf16>, %v: memref<1x8x6144xbf16>, %i: memref<1x8x512xi8>, %c: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  scf.forall (%m, %n) in (1, 1) {
+    linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
+    scf.for %k = %c0 to %c512 step %c64 {
+      %step = affine.apply affine_map<(d0) -> (d0 floordiv 64)>(%k)
+      %at = memref.subview %a[%k, 0] [64, 192] [1, 1] : memref<512x192xbf16> to memref<64x192xbf16, strided<[192, 1], offset: ?>>
+      %vt = memref.subview %v[0, %step, 0] [1, 1, 6144] [1, 1, 1] : memref<1x8x6144xbf16> to memref<1x1x6144xbf16, strided<[49152, 6144, 1], offset: ?>>
+      %it = memref.subview %i[0, %step, 0] [1, 1, 512] [1, 1, 1] : memref<1x8x512xi8> to memref<1x1x512xi8, strided<[4096, 512, 1], offset: ?>>
+      nm.spmm <2:4> transpose_a packing #nm.sparse_operand<wgmma_pairs, terms = 3> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, terms = 3, residuals = true>
+        ins(%at, %vt, %it : memref<64x192xbf16, strided<[192, 1], offset: ?>>, memref<1x1x6144xbf16, strided<[49152, 6144, 1], offset: ?>>, memref<1x1x512xi8, strided<[4096, 512, 1], offset: ?>>)
+        outs(%c : memref<64x64xf32>)
+    }
+    nm.recompute_from <2:4> packing #nm.sparse_operand<wgmma_pairs, terms = 3>
+      ins(%a, %v, %i : memref<512x192xbf16>, memref<1x8x6144xbf16>, memref<1x8x512xi8>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -126,7 +126,7 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kExactGather | kCopiesRows},
       {"wgmma-terms-tile", "wgmma",
        "block = [128, 64, 48], warpgroup = [64, 64], stages = 3, producers = "
-       "4, blocks = 3",
+       "4, blocks = 3, residuals = false",
        ElementType::F32, 300, 48, kExactGather | kCopiesRows},
       {"wgmma-terms-split-k", "wgmma", "split_k = 3", ElementType::F32, 60, 32,
        kExactGather | kCopiesRows},
@@ -175,7 +175,7 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kSparseOperand},
       {"wgmma-sp-terms-tile", "wgmma_sp",
        "block = [192, 128, 64], warpgroup = [192, 64], stages = 2, producers = "
-       "4, blocks = 3, group_m = 2, terms = 3",
+       "4, blocks = 3, group_m = 2, terms = 3, residuals = false",
        ElementType::F32, 400, 64, kSparseOperand},
       {"wgmma-sp-terms-split-k", "wgmma_sp",
        "block = [64, 128, 64], warpgroup = [64, 64], stages = 3, split_k = 2",

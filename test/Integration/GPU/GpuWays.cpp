@@ -207,6 +207,9 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
     if (getNumber(op.schedule, "split_k") > 1)
       add("terms, split_k");
     add("terms = " + std::to_string(getNumber(op.schedule, "terms")));
+    add(getField(op.schedule, "residuals").rfind("true", 0) == 0
+            ? "terms, residuals"
+            : "terms, no residuals");
   }
   if (isCopiedBefore(product, op))
     add("copied A");
@@ -395,6 +398,8 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: terms, epilogue",
       "wgmma: terms, unknown m",
       "wgmma: terms, split_k",
+      "wgmma: terms, residuals",
+      "wgmma: terms, no residuals",
       "wgmma: column-major C",
       "wgmma: copied A",
       "wgmma: epilogue",
@@ -439,6 +444,8 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: terms, epilogue",
       "wgmma_sp: terms, unknown m",
       "wgmma_sp: terms, split_k",
+      "wgmma_sp: terms, residuals",
+      "wgmma_sp: terms, no residuals",
       "wgmma_sp: stages = 2",
       "wgmma_sp: groups that keep two",
       "wgmma_sp: groups of one window that are filled up",

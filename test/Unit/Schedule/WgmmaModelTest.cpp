@@ -335,6 +335,37 @@ TEST(WgmmaModel, MakesHalfTheProductsOfTwoTerms) {
   EXPECT_LT(two->microseconds, 0.65 * three->microseconds);
 }
 
+/// Fewer than six tiles; those of fewer than 16 rows are filled up.
+TEST(WgmmaModel, GivesShortSumsOfTermsResiduals) {
+  GpuProduct product = makeTermsProduct({16, 32, 1, 64}, 3);
+  for (auto [k, rowsOfTile, isShort] :
+       {std::tuple(32, 16, true), std::tuple(160, 16, true),
+        std::tuple(192, 16, false), std::tuple(192, 32, true),
+        std::tuple(384, 32, false), std::tuple(736, 64, true),
+        std::tuple(768, 64, false), std::tuple(160, 4, true),
+        std::tuple(192, 4, false)}) {
+    product.k = k;
+    EXPECT_EQ(wantsResiduals(product, 3, rowsOfTile), isShort)
+        << k << " " << rowsOfTile;
+    EXPECT_FALSE(wantsResiduals(product, 2, rowsOfTile));
+  }
+}
+
+/// They are a seventh product.
+TEST(WgmmaModel, EstimatesResiduals) {
+  GpuProduct product = makeTermsProduct({16, 32, 1, 64}, 3);
+  product.k = 128;
+  Result<WgmmaSchedule> three = select(product);
+  product.terms = 2;
+  Result<WgmmaSchedule> two = select(product);
+  ASSERT_TRUE(three && two);
+  EXPECT_TRUE(three->residuals);
+  EXPECT_FALSE(two->residuals);
+  EXPECT_NEAR(three->tensorFloor, two->tensorFloor * 7 / 3, 1e-6);
+  EXPECT_GT(three->microseconds, two->microseconds);
+  EXPECT_FALSE(select(makeTermsProduct({16, 32, 1, 64}, 3))->residuals);
+}
+
 TEST(WgmmaModel, FillsRowsOfTermsUp) {
   GpuProduct product = makeTermsProduct({8, 32, 1, 128}, 3);
   for (int64_t m : {int64_t(4095), GpuProduct::kUnknown}) {

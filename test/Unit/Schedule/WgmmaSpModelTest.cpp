@@ -47,6 +47,40 @@ TEST(WgmmaSpModel, FitsSharedMemoryAndRegisters) {
       }
 }
 
+/// Of tiles of 64 rows of k: those of 1:4 keep 16, and five of them 80.
+TEST(WgmmaSpModel, GivesShortSumsOfTermsResiduals) {
+  for (auto [k, pattern, isShort] :
+       {std::tuple(32, kHalf, true), std::tuple(380, kHalf, true),
+        std::tuple(384, kHalf, false), std::tuple(4096, kHalf, false),
+        std::tuple(380, Pattern{1, 4, 1, 1}, true),
+        std::tuple(384, Pattern{1, 4, 1, 1}, false)}) {
+    GpuProduct product = getProduct(4096, 4096, k, pattern);
+    product.type = product.outputType = ElementType::F32;
+    product.isKMajor = false;
+    product.terms = 2;
+    Result<GpuSchedule> two = select(product);
+    product.terms = 3;
+    Result<GpuSchedule> three = select(product);
+    ASSERT_TRUE(two && three);
+    EXPECT_FALSE(two->residuals);
+    EXPECT_EQ(three->residuals, isShort) << k << " of " << pattern.str();
+    EXPECT_NEAR(three->fmaFloor, two->fmaFloor * (isShort ? 7 : 6) / 3, 1e-6);
+  }
+}
+
+/// Warpgroups of 192 rows have the most registers to spill.
+TEST(WgmmaSpModel, GivesNoWideTilesResiduals) {
+  for (int64_t k : {128, 4096}) {
+    GpuProduct product = getProduct(4096, 8192, k, kHalf);
+    product.type = product.outputType = ElementType::F32;
+    product.isKMajor = false;
+    product.terms = 3;
+    Result<GpuSchedule> tile = select(product);
+    ASSERT_TRUE(tile);
+    EXPECT_EQ(tile->warpM, tile->residuals ? 128 : 192);
+  }
+}
+
 /// Rows of A, n, k, and microseconds.
 using Timed = std::tuple<int64_t, int64_t, int64_t, double>;
 

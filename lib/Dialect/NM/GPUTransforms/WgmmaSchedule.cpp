@@ -29,14 +29,17 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
   std::optional<bool> totals;
   if (chosen.totals)
     totals = true;
+  std::optional<bool> residuals;
+  if (chosen.residuals)
+    residuals = true;
   return getCheckedAt<WgmmaScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
-      groupM, groupN, copyA, totals, slotsOfC,
+      groupM, groupN, copyA, totals, residuals, slotsOfC,
       PackingAttr::get(op->getContext(), chosen.packing));
 }
 
 /// Puts what is given in place of what was chosen.
-static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
+static void takeGiven(WgmmaScheduleAttr given, const ::nm::GpuProduct &product,
                       WgmmaSchedule &chosen) {
   takeSizes(given.getBlock(), {&chosen.blockM, &chosen.blockN, &chosen.blockK});
   takeSizes(given.getWarpgroup(), {&chosen.groupM, &chosen.groupN});
@@ -55,7 +58,9 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::Pattern &pattern,
   if (given.getPacking())
     chosen.packing = given.getPacking().getPacking();
   else
-    chosen.pack(pattern);
+    chosen.pack(product.pattern);
+  chosen.residuals = given.getResiduals().value_or(::nm::wantsResiduals(
+      product, chosen.packing.terms, chosen.packing.tileRows));
 }
 
 namespace {
@@ -86,7 +91,7 @@ public:
     if (auto given = cast_if_present<WgmmaScheduleAttr>(request.given)) {
       ScheduleAttrInterface byModel = choice.schedule;
       const ::nm::Pattern &pattern = request.product.pattern;
-      takeGiven(given, pattern, *chosen);
+      takeGiven(given, request.product, *chosen);
       if (chosen->terms > 1 && chosen->splitK > 1 &&
           ::nm::gathersWgmmaUnits(pattern, chosen->terms) &&
           chosen->blockK < pattern.windowRows())

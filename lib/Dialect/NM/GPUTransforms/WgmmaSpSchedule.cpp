@@ -2,6 +2,7 @@
 
 #include "SparseOperandSchedule.h"
 
+#include "nm/Format/SplitTerms.h"
 #include "nm/Schedule/WgmmaModel.h"
 
 using namespace mlir;
@@ -36,8 +37,11 @@ private:
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
     std::optional<int64_t> producers, blocks, groupM, groupN, terms, slotsOfC;
+    std::optional<bool> residuals;
     if (chosen.terms > 1)
       terms = chosen.terms;
+    if (chosen.residuals)
+      residuals = true;
     if (chosen.producers != 0) {
       producers = chosen.producers;
       groupM = chosen.tilesAtOnceM;
@@ -50,13 +54,16 @@ private:
       slotsOfC = chosen.slotsOfC;
     return getCheckedAt<WgmmaSpScheduleAttr>(
         op, tile.block, tile.warp, chosen.stages, chosen.splitK,
-        chosen.clusterK, producers, blocks, groupM, groupN, terms, slotsOfC);
+        chosen.clusterK, producers, blocks, groupM, groupN, terms, residuals,
+        slotsOfC);
   }
   void takeGiven(WgmmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {
     SparseOperandStrategy::takeGiven(given, chosen);
     takeCluster(given, chosen);
     chosen.terms = given.getTerms().value_or(chosen.terms);
+    chosen.residuals = given.getResiduals().value_or(
+        chosen.residuals && chosen.terms == ::nm::kMaxTerms);
     // Producers copy whole tiles, at which parts of k need not end. Terms have
     // no other copies.
     bool isChosen =

@@ -148,7 +148,7 @@ LogicalResult WgmmaScheduleAttr::verify(
     std::optional<int64_t> stages, std::optional<int64_t> splitK,
     std::optional<int64_t> producers, std::optional<int64_t> blocks,
     std::optional<int64_t> groupM, std::optional<int64_t> groupN,
-    std::optional<CopyWay> copyA, std::optional<bool>,
+    std::optional<CopyWay> copyA, std::optional<bool>, std::optional<bool>,
     std::optional<int64_t> slotsOfC, PackingAttr packing) {
   // (C1), (C2).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK)))
@@ -220,6 +220,10 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
     return emitError() << "expected producers, and no terms, for 'totals' and "
                           "'copy_a = tensor', but got "
                        << *this;
+  // (C8).
+  if (hasResiduals() && getPacking().getTerms() != ::nm::kMaxTerms)
+    return emitError() << "expected a packing of " << ::nm::kMaxTerms
+                       << " terms for 'residuals', but got " << *this;
   return success();
 }
 
@@ -316,7 +320,7 @@ LogicalResult WgmmaSpScheduleAttr::verify(
     std::optional<int64_t> clusterK, std::optional<int64_t> producers,
     std::optional<int64_t> blocks, std::optional<int64_t> groupM,
     std::optional<int64_t> groupN, std::optional<int64_t> terms,
-    std::optional<int64_t> slotsOfC) {
+    std::optional<bool>, std::optional<int64_t> slotsOfC) {
   constexpr int64_t kStepRows = ::nm::SparseOperand::kStepRows;
   // (C1), (C2), (C3).
   if (failed(verifyWarpgroups(emitError, block, warpgroup, stages, splitK,
@@ -368,6 +372,10 @@ LogicalResult WgmmaSpScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   if (countTerms() > 1 && countProducers() == 0)
     return emitError() << "expected producers for terms, but got none";
+  // (C7).
+  if (hasResiduals() && countTerms() != ::nm::kMaxTerms)
+    return emitError() << "expected " << ::nm::kMaxTerms
+                       << " terms for 'residuals', but got " << *this;
   // (C4), (C6).
   return verifyHasProducers(emitError, getTiling());
 }

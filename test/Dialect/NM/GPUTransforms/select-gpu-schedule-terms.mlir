@@ -142,3 +142,41 @@ func.func @odd_long_half(%a: tensor<1000x65540xf32>, %v: tensor<32770x1024xf32> 
     outs(%c : tensor<1000x1024xf32>) -> tensor<1000x1024xf32>
   return %r : tensor<1000x1024xf32>
 }
+
+// Sums of fewer than six tiles have residuals.
+// CHECK-LABEL: func.func @short_sum
+// CHECK: nm.spmm <8:32, block = 1x64> schedule #nm.wgmma<{{.*}}residuals = true, {{.*}}terms = 3>>
+func.func @short_sum(%a: tensor<4096x352xf32>, %v: tensor<88x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<88x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <8:32, block = 1x64>
+    ins(%a, %v, %i : tensor<4096x352xf32>, tensor<88x4096xf32>, tensor<88x64xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// CHECK-LABEL: func.func @short_half
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}terms = 3, residuals = true>
+func.func @short_half(%a: tensor<4096x380xf32>, %v: tensor<190x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<190x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<4096x380xf32>, tensor<190x4096xf32>, tensor<190x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// CHECK-LABEL: func.func @six_tiles
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}terms = 3>
+func.func @six_tiles(%a: tensor<4096x384xf32>, %v: tensor<192x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<192x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <2:4>
+    ins(%a, %v, %i : tensor<4096x384xf32>, tensor<192x4096xf32>, tensor<192x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+// Not where less is asked for.
+// CHECK-LABEL: func.func @short_bf16x3
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<{{.*}}terms = 2>
+func.func @short_bf16x3(%a: tensor<4096x380xf32>, %v: tensor<190x4096xf32> {nm.values_of = 1 : i64}, %i: tensor<190x4096xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = nm.spmm <2:4> arithmetic <bf16x3>
+    ins(%a, %v, %i : tensor<4096x380xf32>, tensor<190x4096xf32>, tensor<190x4096xi8>)
+    outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

@@ -226,3 +226,22 @@ func.func @split_terms_c2_small(%a: tensor<70x64xf32>, %s: tensor<100x192xbf16>)
 func.func @windows_attribute() attributes {nm.windows = 0 : i64} {
   return
 }
+
+// -----
+
+func.func @wgmma_c7(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref<32x1xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected a packing of 3 terms for 'residuals', but got #nm.wgmma<}}
+  nm.spmm <8:32, block = 1x64>
+    schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, residuals = true, packing = <panel = 64, index_bits = 8, tile_rows = 32, terms = 2>> arithmetic <bf16x3>
+    ins(%a, %v, %i : memref<64x128xf32>, memref<32x64xf32>, memref<32x1xi8>) outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+func.func @wgmma_sp_c6(%a: memref<64x64xf16>, %v: memref<32x64xf16>, %i: memref<32x64xi8>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{expected 3 terms for 'residuals', but got #nm.wgmma_sp<}}
+  nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, residuals = true>
+    ins(%a, %v, %i : memref<64x64xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}

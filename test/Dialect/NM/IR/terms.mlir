@@ -51,3 +51,16 @@ func.func @sparse(%a: tensor<512x384xbf16>, %v: tensor<128x128xf32>, %i: tensor<
     ins(%a, %pv, %pi : tensor<512x384xbf16>, tensor<2x8x6144xbf16>, tensor<2x8x512xi8>)
   return %r : tensor<100x128xf32>
 }
+
+// CHECK-LABEL: func.func @residuals
+// CHECK: nm.spmm <8:32, block = 1x64> schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, residuals = true, packing = <panel = 64, index_bits = 8, tile_rows = 32, terms = 3>> ins
+// CHECK: nm.spmm <2:4> schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, terms = 3, residuals = false> ins
+func.func @residuals(%a: memref<64x128xf32>, %v: memref<32x64xf32>, %i: memref<32x1xi8>, %sv: memref<64x64xf32>, %si: memref<64x64xi8>, %c: memref<64x64xf32>) {
+  nm.spmm <8:32, block = 1x64>
+    schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, residuals = true, packing = <panel = 64, index_bits = 8, tile_rows = 32, terms = 3>>
+    ins(%a, %v, %i : memref<64x128xf32>, memref<32x64xf32>, memref<32x1xi8>) outs(%c : memref<64x64xf32>)
+  nm.spmm <2:4>
+    schedule #nm.wgmma_sp<block = [64, 64, 64], warpgroup = [64, 64], stages = 3, producers = 4, terms = 3, residuals = false>
+    ins(%a, %sv, %si : memref<64x128xf32>, memref<64x64xf32>, memref<64x64xi8>) outs(%c : memref<64x64xf32>)
+  return
+}

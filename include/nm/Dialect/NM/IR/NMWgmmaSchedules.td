@@ -42,6 +42,16 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     more than 24 576 kept rows keeps its precision in parts of k of at most 8192
     each, as the cost model has them.
 
+    What is cut off a tile's sum matters where tiles are few: if one product is
+    far larger than all others, a chain of multiply-adds in f32 hardly rounds.
+    With `residuals = true` sums of three terms are compensated. For each 16 kept
+    rows the tensor cores make the sum of the products of first terms alone, which
+    the CUDA cores add to the total. From that sum the tensor cores then subtract
+    the same products again, and the five others. What is left is minus what the
+    sum lacks, its residual, and is subtracted from the total. So seven products
+    make up for one of f32. Left out, it is false on an op; the cost model has
+    residuals where sums have fewer than six tiles.
+
     Operands of 8 bits, i8 with sums of i32 and f8E4M3FN or f8E5M2 with sums of
     f32, are contiguous along k, for the instructions transpose none: of a row-major A,
     each block copies the units of each row that its columns keep, which are
@@ -75,6 +85,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
       parts of k, and on an op it divides the number of 64 x 64 parts of
       `warpgroup`; rows of C, of 16-bit elements, are multiples of 16 bytes
       apart.
+    * (C8) on an op, `residuals = true` comes with a packing of three terms.
 
     ```mlir
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
@@ -83,6 +94,9 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     #nm.wgmma<block = [512, 64, 128], warpgroup = [256, 64], stages = 3,
               producers = 4, blocks = 132, copy_a = tensor, totals = true,
               packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+    #nm.wgmma<block = [128, 128, 64], warpgroup = [128, 64], stages = 4,
+              producers = 4, blocks = 132, residuals = true,
+              packing = <panel = 128, index_bits = 8, tile_rows = 32, terms = 3>>
     #nm.wgmma<block = [256, 128, 256], warpgroup = [256, 64], stages = 4,
               packing = <panel = 128, index_bits = 8>>
     ```
@@ -91,7 +105,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
                         NM_Count:$split_k, NM_Count:$producers, NM_Count:$blocks,
                         NM_Count:$group_m, NM_Count:$group_n,
                         NM_Case<"CopyWay">:$copy_a, NM_Choice:$totals,
-                        NM_Count:$c_slots,
+                        NM_Choice:$residuals, NM_Count:$c_slots,
                         NM_OptionalPacking:$packing);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
@@ -102,6 +116,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
         const ::nm::Pattern &pattern) const;
     int64_t countProducers() const { return getProducers().value_or(0); }
     bool hasTotals() const { return getTotals().value_or(false); }
+    bool hasResiduals() const { return getResiduals().value_or(false); }
     bool hasTensorCopies() const {
       return getCopyA().value_or(CopyWay::Direct) == CopyWay::Tensor;
     }
@@ -194,8 +209,9 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     A product of f32 is one of so many bf16 `terms`, as in `#nm.wgmma`: of a
     tile the tensor cores make six products of terms, or three, and their sums
     are added to totals of f32. A step of metadata serves all of them. A kernel
-    before makes the terms of A (`nm.split_terms`). Zeros that fill groups up
-    are no weights: sums that are not finite are made again without them.
+    before makes the terms of A (`nm.split_terms`). `residuals` are as in
+    `#nm.wgmma`. Zeros that fill groups up are no weights: sums that are not
+    finite are made again without them.
 
     Constraints:
     * (C1) `block` has three sizes or none, each 1 to 2^40, and k is a multiple
@@ -211,6 +227,7 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
     * (C5) `terms` is 2 or 3, or left out. On an op, it comes with producers, for
       operands of f32; stages may then be 2, and k of `block` is 64.
     * (C6) `c_slots` is as in `#nm.wgmma`.
+    * (C7) on an op, `residuals = true` comes with three terms.
 
     ```mlir
     #nm.wgmma_sp<block = [256, 128, 64], warpgroup = [256, 64], stages = 5>
@@ -224,7 +241,7 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
                         NM_Count:$split_k, NM_Count:$cluster_k,
                         NM_Count:$producers, NM_Count:$blocks,
                         NM_Count:$group_m, NM_Count:$group_n, NM_Count:$terms,
-                        NM_Count:$c_slots);
+                        NM_Choice:$residuals, NM_Count:$c_slots);
   let extraClassDeclaration = ofAll # [{
     bool isForGPU() const { return true; }
     BlockTiling getTiling() const;
@@ -234,6 +251,7 @@ def NM_WgmmaSpScheduleAttr : NM_ScheduleAttr<"WgmmaSp", "wgmma_sp"> {
         const ::nm::Pattern &pattern) const;
     int64_t countProducers() const { return getProducers().value_or(0); }
     int64_t countTerms() const { return getTerms().value_or(1); }
+    bool hasResiduals() const { return getResiduals().value_or(false); }
   }];
 }
 
