@@ -36,10 +36,10 @@ inline constexpr int64_t kLongChainRows = 2 * kChainRows;
 /// Kept rows of a chain whose total is in shared memory, at most, and chains
 /// that such a total takes. To end a chain takes about two instructions a sum,
 /// and time in which others wait for shared memory: of k = 100 000 3 to 11 % on
-/// an H200, as docs/Compile.md shows. Of up to 50 000 equal terms the relative
-/// error is at most 2.2e-6; of 0.1, in tiles of 8 to 64 rows, 9e-7. Longer
-/// chains cost less, and more digits: with those of 224 it is 3.9e-6, and of
-/// 0.1 1.7e-6.
+/// an H200, as docs/Arithmetic.md shows. Of up to 50 000 equal terms the
+/// relative error is at most 2.2e-6; of 0.1, in tiles of 8 to 64 rows, 9e-7.
+/// Longer chains cost less, and more digits: with those of 224 it is 3.9e-6,
+/// and of 0.1 1.7e-6.
 inline constexpr int64_t kSharedChainRows = 96;
 inline constexpr int64_t kChainsPerTotal = 64;
 
