@@ -74,6 +74,7 @@ std::string BenchCase::str() const {
   return shape.str() + " " + pattern.str() + " " +
          std::string(elementName(type)) + (isKMajor ? " k-major" : "") +
          (givenResult ? " to " + std::string(elementName(*givenResult)) : "") +
+         (hasFastAccum ? " fast accumulation" : "") +
          (schedule.empty() ? "" : " (" + schedule + ")");
 }
 
@@ -115,6 +116,8 @@ std::string BenchCase::moduleText() const {
                            "affine_map<(m, n, k) -> (k, n)>, "
                            "affine_map<(m, n, k) -> (m, n)>]"
                          : "";
+  std::string sums =
+      hasFastAccum ? " {nm.arithmetic = #nm.arithmetic<fast_accum>}" : "";
   std::string b = tensorText({shape.k, shape.n}, type,
                              "#nm.encoding<" + pattern.str() + ">");
   // Products have the operands' type or that of the sums; another is made of
@@ -131,8 +134,9 @@ std::string BenchCase::moduleText() const {
          zero + " : " + element + "\n  %empty = tensor.empty() : " + c +
          "\n  %init = linalg.fill ins(%zero : " + element +
          ") outs(%empty : " + c + ") -> " + c + "\n  %c = linalg." +
-         (shape.m == 1 ? "vecmat" : "matmul") + maps + " ins(%a, %b : " + a +
-         ", " + b + ") outs(%init : " + c + ") -> " + c + "\n" +
+         (shape.m == 1 ? "vecmat" : "matmul") + maps + sums +
+         " ins(%a, %b : " + a + ", " + b + ") outs(%init : " + c + ") -> " + c +
+         "\n" +
          (isCast ? "  %r = arith.truncf %c : " + c + " to " + result + "\n"
                  : "") +
          "  return %" + (isCast ? "r" : "c") + " : " + result + "\n}\n";

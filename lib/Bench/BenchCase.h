@@ -42,9 +42,12 @@ struct BenchCase {
   bool isKMajor = false;
   /// The element type of C, where it was chosen.
   std::optional<ElementType> givenResult = {};
+  /// Whether sums of 8-bit floats may stay as the tensor cores make them.
+  bool hasFastAccum = false;
 
   /// `256x4096x4096 8:32, block = 1x32 f32`, with `k-major` where A is, `to
-  /// f16` where C was chosen, and the schedule where it has one.
+  /// f16` where C was chosen, `fast accumulation` where sums may have it, and
+  /// the schedule where it has one.
   std::string str() const;
   /// Whether the weights are read from memory, not from a cache, in each call:
   /// products of few rows are bound by that in use.

@@ -23,6 +23,7 @@ struct Given {
   std::vector<std::string> schedules;
   std::string filter;
   bool isKMajor = false;
+  bool hasFastAccum = false;
   std::optional<ElementType> result;
   std::optional<int64_t> device;
   std::optional<double> seconds;
@@ -90,6 +91,13 @@ static const OptionEntry<Given> kOptions[] = {
       "by side"},
      [](Given &g, const std::string &) {
        g.isKMajor = true;
+       return Status::success();
+     }},
+    {{"fast-accum", Takes::Nothing, "",
+      "Let sums of 8-bit floats stay as the tensor cores make them, in our\n"
+      "products (arithmetic fast_accum) and cuBLASLt's"},
+     [](Given &g, const std::string &) {
+       g.hasFastAccum = true;
        return Status::success();
      }},
     {{"result-type", Takes::Value, "TYPE",
@@ -292,6 +300,20 @@ static Status setLayout(Given &given) {
   return Status::success();
 }
 
+/// Lets all cases have fast accumulation, if that was asked for.
+static Status setFastAccum(Given &given) {
+  if (!given.hasFastAccum)
+    return Status::success();
+  for (BenchCase &bench : given.options.cases) {
+    if (!isFloat8(bench.type))
+      return Error{"expected products of f8E4M3FN or f8E5M2 for --fast-accum, "
+                   "but got " +
+                   bench.str()};
+    bench.hasFastAccum = true;
+  }
+  return Status::success();
+}
+
 /// Lets C have the type that was given in all cases.
 static Status setResultType(Given &given) {
   if (!given.result)
@@ -352,7 +374,8 @@ nm::parseBenchOptions(const std::vector<std::string> &args) {
   BenchOptions &options = given.options;
   if (options.help || options.version)
     return options;
-  for (auto *add : {addShapes, addKernels, setDevice, setLayout, setResultType})
+  for (auto *add : {addShapes, addKernels, setDevice, setLayout, setFastAccum,
+                    setResultType})
     if (Status status = add(given); !status)
       return status.error();
   if (options.cases.empty())

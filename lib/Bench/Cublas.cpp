@@ -128,9 +128,8 @@ void Cublas::addAlgorithms(const BenchCase &bench,
   for (bool isTransposed : {false, true}) {
     if (isFloat8(bench.type) && !isTransposed)
       continue;
-    for (const CublasLt::Algorithm &algorithm :
-         lt->algorithms(handle, bench.shape, bench.type, bench.resultType(),
-                        isTransposed, size_t(workspace.tensor().bytes())))
+    for (const CublasLt::Algorithm &algorithm : lt->algorithms(
+             handle, bench, isTransposed, size_t(workspace.tensor().bytes())))
       routines.push_back({false, isTransposed, algorithm});
   }
 }

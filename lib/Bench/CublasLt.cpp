@@ -30,8 +30,7 @@ struct CublasLt::Problem {
   }
 
   /// Whether the library has the types and sizes.
-  bool create(const ProductShape &shape, ElementType type,
-              ElementType resultType, bool isTransposed, size_t workspaceBytes);
+  bool create(const BenchCase &bench, bool isTransposed, size_t workspaceBytes);
 };
 
 //===----------------------------------------------------------------------===//
@@ -51,18 +50,22 @@ std::optional<CublasLt> CublasLt::find(void *library) {
 // Products
 //===----------------------------------------------------------------------===//
 
-bool CublasLt::Problem::create(const ProductShape &shape, ElementType type,
-                               ElementType resultType, bool isTransposed,
+bool CublasLt::Problem::create(const BenchCase &bench, bool isTransposed,
                                size_t workspaceBytes) {
+  ElementType resultType = bench.resultType();
   isInteger = resultType == ElementType::I32;
-  int from = dataType(type), to = dataType(resultType);
-  auto m = uint64_t(shape.m), n = uint64_t(shape.n), k = uint64_t(shape.k);
+  int from = dataType(bench.type), to = dataType(resultType);
+  auto m = uint64_t(bench.shape.m), n = uint64_t(bench.shape.n),
+       k = uint64_t(bench.shape.k);
+  auto fast = int8_t(bench.hasFastAccum);
   int op = isTransposed ? kTranspose : kNoTranspose;
   return from >= 0 && to >= 0 &&
          functions->createProduct(
              &product, isInteger ? kComputeI32 : kComputeF32,
              dataType(isInteger ? resultType : ElementType::F32)) == 0 &&
          functions->setProduct(product, kProductOpOfA, &op, sizeof op) == 0 &&
+         functions->setProduct(product, kProductFastAccum, &fast,
+                               sizeof fast) == 0 &&
          functions->createLayout(&b, from, isTransposed ? k : n,
                                  isTransposed ? n : k,
                                  int64_t(isTransposed ? k : n)) == 0 &&
@@ -74,28 +77,32 @@ bool CublasLt::Problem::create(const ProductShape &shape, ElementType type,
 }
 
 const std::vector<CublasLt::Algorithm> &
-CublasLt::algorithms(Handle handle, const ProductShape &shape, ElementType type,
-                     ElementType resultType, bool isTransposed,
+CublasLt::algorithms(Handle handle, const BenchCase &bench, bool isTransposed,
                      size_t workspaceBytes) const {
-  Question question{shape.m,    shape.n,      shape.k,       type,
-                    resultType, isTransposed, workspaceBytes};
+  const ProductShape &shape = bench.shape;
+  Question question{shape.m,
+                    shape.n,
+                    shape.k,
+                    bench.type,
+                    bench.resultType(),
+                    bench.hasFastAccum,
+                    isTransposed,
+                    workspaceBytes};
   auto answer = known.find(question);
   if (answer == known.end())
-    answer =
-        known
-            .emplace(question, findAlgorithms(handle, shape, type, resultType,
-                                              isTransposed, workspaceBytes))
-            .first;
+    answer = known
+                 .emplace(question, findAlgorithms(handle, bench, isTransposed,
+                                                   workspaceBytes))
+                 .first;
   return answer->second;
 }
 
 std::vector<CublasLt::Algorithm>
-CublasLt::findAlgorithms(Handle handle, const ProductShape &shape,
-                         ElementType type, ElementType resultType,
+CublasLt::findAlgorithms(Handle handle, const BenchCase &bench,
                          bool isTransposed, size_t workspaceBytes) const {
   auto problem = std::make_shared<Problem>();
   problem->functions = functions;
-  if (!problem->create(shape, type, resultType, isTransposed, workspaceBytes))
+  if (!problem->create(bench, isTransposed, workspaceBytes))
     return {};
   std::array<LtFunctions::Found, kMostAlgorithms> found;
   int count = 0;

@@ -48,20 +48,20 @@ public:
   /// for B[k x n] or its transpose; none where it has no such product. The
   /// device that it is for is the current one. The library is asked once for
   /// each product.
-  const std::vector<Algorithm> &
-  algorithms(Handle handle, const ProductShape &shape, ElementType type,
-             ElementType resultType, bool isTransposed,
-             size_t workspaceBytes) const;
+  const std::vector<Algorithm> &algorithms(Handle handle,
+                                           const BenchCase &bench,
+                                           bool isTransposed,
+                                           size_t workspaceBytes) const;
 
 private:
-  /// m, n, k, the types of A and C, whether B is transposed, the workspace.
+  /// m, n, k, the types of A and C, whether sums have fast accumulation and B
+  /// is transposed, the workspace.
   using Question = std::tuple<int64_t, int64_t, int64_t, ElementType,
-                              ElementType, bool, size_t>;
+                              ElementType, bool, bool, size_t>;
 
-  std::vector<Algorithm>
-  findAlgorithms(Handle handle, const ProductShape &shape, ElementType type,
-                 ElementType resultType, bool isTransposed,
-                 size_t workspaceBytes) const;
+  std::vector<Algorithm> findAlgorithms(Handle handle, const BenchCase &bench,
+                                        bool isTransposed,
+                                        size_t workspaceBytes) const;
 
   std::shared_ptr<const cublas::LtFunctions> functions;
   mutable std::map<Question, std::vector<Algorithm>> known;

@@ -16,13 +16,15 @@
 using namespace nm;
 
 static constexpr const char *kListName = "kernels.tsv";
-static constexpr const char *kListHead = "nm-bench kernels 4";
+static constexpr const char *kListHead = "nm-bench kernels 5";
 /// The last line: the CRC-32 of those before it.
 static constexpr const char *kSumHead = "crc32\t";
 /// The layouts of A.
 static constexpr const char *kKMajor = "k-major", *kRowMajor = "row-major";
 /// The type of C where none was chosen.
 static constexpr std::string_view kUsualResult = "usual";
+/// What sums are: fast accumulation, or not.
+static constexpr const char *kFastAccum = "fast-accum", *kUsualSums = "usual";
 
 static std::string listPath(const std::string &folder) {
   return folder + "/" + kListName;
@@ -57,6 +59,8 @@ static std::string fileName(const BenchCase &bench) {
     name += "_k-major";
   if (bench.givenResult)
     name += "_to_" + std::string(elementName(*bench.givenResult));
+  if (bench.hasFastAccum)
+    name += "_fast-accum";
   if (!bench.schedule.empty()) {
     char digits[16];
     std::snprintf(digits, sizeof digits, "_%08x", hash(bench.schedule));
@@ -77,9 +81,10 @@ Result<KernelFolder> KernelFolder::create(const std::string &path,
 Status KernelFolder::readCase(const std::string &line) {
   std::vector<std::string> parts = columns(line);
   Error error{"expected FILE, SHAPE, PATTERN, TYPE, SECONDS, SCHEDULE, STEP, "
-              "LAYOUT and RESULT between tabs, but got '" +
+              "LAYOUT, RESULT and SUMS between tabs, but got '" +
               line + "'"};
-  if (parts.size() != 9 || (parts[7] != kKMajor && parts[7] != kRowMajor))
+  if (parts.size() != 10 || (parts[7] != kKMajor && parts[7] != kRowMajor) ||
+      (parts[9] != kFastAccum && parts[9] != kUsualSums))
     return error;
   Result<ProductShape> shape = ProductShape::parse(parts[1]);
   Result<Pattern> pattern = Pattern::parse(parts[2]);
@@ -94,6 +99,9 @@ Status KernelFolder::readCase(const std::string &line) {
       return error;
     bench.givenResult = *result;
   }
+  bench.hasFastAccum = parts[9] == kFastAccum;
+  if (bench.hasFastAccum && !isFloat8(bench.type))
+    return error;
   add(bench, std::strtod(parts[4].c_str(), nullptr));
   return Status::success();
 }
@@ -159,7 +167,7 @@ Status KernelFolder::writeList() const {
          << seconds.at(bench.str()) << '\t' << bench.schedule << '\t'
          << bench.step << '\t' << (bench.isKMajor ? kKMajor : kRowMajor) << '\t'
          << (bench.givenResult ? elementName(*bench.givenResult) : kUsualResult)
-         << '\n';
+         << '\t' << (bench.hasFastAccum ? kFastAccum : kUsualSums) << '\n';
   std::ofstream file(listPath(path), std::ios::binary);
   if (!(file << list.str() << sumLine(list.str())).flush())
     return Error{listPath(path) +

@@ -40,9 +40,9 @@ static Status setOptLevel(CompileOptions &options, StringRef value) {
 
 static Status setArithmetic(CompileOptions &options, StringRef value) {
   static constexpr StringLiteral kArithmetics[] = {"f32", "ieee", "bf16x3",
-                                                   "tf32"};
+                                                   "tf32", "fast_accum"};
   if (!is_contained(kArithmetics, value))
-    return expected("arithmetic f32, ieee, bf16x3 or tf32", value);
+    return expected("arithmetic f32, ieee, bf16x3, tf32 or fast_accum", value);
   options.arithmetic = value.str();
   return Status::success();
 }
@@ -81,9 +81,9 @@ static const OptionInfo kOptions[] = {
      "constants that the module names and has no bytes of",
      setResources},
     {"arithmetic", "name",
-     "what products of f32 may be computed by that do not say it: f32 (as "
+     "what products may be computed by that do not say it: of f32, f32 (as "
      "accurate as f32, the default), ieee (multiply-adds in f32), bf16x3 or "
-     "tf32",
+     "tf32; of 8-bit floats, fast_accum (sums as the tensor cores make them)",
      setArithmetic},
     {"schedule", "attribute",
      "how every product without a schedule is expanded, in place of the cost "

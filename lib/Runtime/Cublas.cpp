@@ -131,6 +131,7 @@ static ColumnMajorProduct toColumnMajor(const DenseProduct &product) {
   result.epilogue = product.epilogue;
   result.bias = product.bias;
   result.accumulate = product.accumulate;
+  result.fastAccum = product.fastAccum;
   return result;
 }
 
@@ -177,7 +178,7 @@ Result<Refusal> Cublas::multiply(const ContextScope &scope,
     return isInteger ? static_cast<const void *>(&onesI32[one]) : &ones[one];
   };
   const auto &[left, right, rows, columns, k, batches, c, result, compute,
-               epilogue, bias, accumulate] = seen;
+               epilogue, bias, accumulate, fastAccum] = seen;
   int code = gemm(*handle, left.op, right.op, int(rows), int(columns), int(k),
                   scalar(true), left.data, left.type, left.leading, left.batch,
                   right.data, right.type, right.leading, right.batch,
@@ -210,7 +211,8 @@ static Refusal multiplyOrRecord(const DenseProduct &product) {
 static thread_local Refusal lastRefusal;
 
 /// Bits of the argument `flags`.
-static constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4;
+static constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4,
+                         kFastAccum = 8;
 
 /// The product that compiled code means by the arguments.
 static DenseProduct toProduct(int64_t m, int64_t n, int64_t k, int64_t batches,
@@ -237,7 +239,8 @@ static DenseProduct toProduct(int64_t m, int64_t n, int64_t k, int64_t batches,
           transposeC != 0,
           (flags & kAccumulate) != 0,
           (flags & kAllowTF32) != 0,
-          (flags & kTransposeB) != 0};
+          (flags & kTransposeB) != 0,
+          (flags & kFastAccum) != 0};
 }
 
 extern "C" {
@@ -245,7 +248,7 @@ extern "C" {
 /// Whether cuBLAS can be loaded.
 NM_RUNTIME_API int64_t nmCublasIsLoaded() { return Cublas::get() ? 1 : 0; }
 
-/// The arguments are the members of DenseProduct, the last three of them as
+/// The arguments are the members of DenseProduct, the last four of them as
 /// bits of `flags`; element types as in ElementType. Returns 0 where the
 /// library refuses the product and C is as it was. What fails otherwise is
 /// recorded, and leaves nothing to be done.

@@ -17,7 +17,9 @@ namespace nm::cuda {
 /// C += A * B, or C = A * B, for each of `batches` A and C: A[m x k] with rows
 /// `rowOfA` elements apart, or, transposed, A[k x m]; C alike, with n; B[k x
 /// n], or, transposed, B[n x k]. Sums are f32, or i32 for integers; f32
-/// operands are rounded to TensorFloat-32 only with `allowTF32`. `epilogue`, a
+/// operands are rounded to TensorFloat-32 only with `allowTF32`, and sums of
+/// 8-bit floats are left as the tensor cores make them only with `fastAccum`.
+/// `epilogue`, a
 /// cublasLtEpilogue_t or 0 for none, is applied to the sums; it adds `bias`,
 /// one element of C's type for each of n, where it has that bit.
 struct DenseProduct {
@@ -27,7 +29,7 @@ struct DenseProduct {
   ElementType type, outputType;
   int64_t rowOfA, rowOfB, rowOfC;
   int64_t batchOfA, batchOfC;
-  bool transposeA, transposeC, accumulate, allowTF32, transposeB;
+  bool transposeA, transposeC, accumulate, allowTF32, transposeB, fastAccum;
   int64_t epilogue = 0;
   const void *bias = nullptr;
 };

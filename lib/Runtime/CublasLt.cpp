@@ -138,6 +138,12 @@ int Plan::createProduct(const ColumnMajorProduct &wanted) {
         {kProductEpilogue, &kind, sizeof kind}})
     if (int code = functions.setProduct(product, attribute, value, size))
       return code;
+  if (wanted.fastAccum) {
+    constexpr int8_t kFast = 1;
+    if (int code = functions.setProduct(product, kProductFastAccum, &kFast,
+                                        sizeof kFast))
+      return code;
+  }
   // How it is aligned decides between algorithms.
   return wanted.bias ? setBias(wanted.bias) : 0;
 }
@@ -190,7 +196,7 @@ int Plan::create(void *handle, const ColumnMajorProduct &wanted) {
 }
 
 /// What a plan depends on.
-using Key = std::array<int64_t, 22>;
+using Key = std::array<int64_t, 23>;
 
 static Key keyOf(void *handle, const ColumnMajorProduct &product) {
   Key key = {int64_t(reinterpret_cast<uintptr_t>(handle)),
@@ -202,8 +208,9 @@ static Key keyOf(void *handle, const ColumnMajorProduct &product) {
              product.epilogue,
              alignmentOf(product.data),
              alignmentOf(product.bias),
-             product.result.type};
-  size_t next = 10;
+             product.result.type,
+             product.fastAccum};
+  size_t next = 11;
   for (const ColumnMajorMatrix *matrix :
        {&product.left, &product.right, &product.result}) {
     key[next++] = matrix->leading;

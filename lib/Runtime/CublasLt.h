@@ -33,6 +33,8 @@ struct ColumnMajorProduct {
   const void *bias = nullptr;
   /// Whether the sums are added to D.
   bool accumulate = false;
+  /// Whether sums of 8-bit floats are left as the tensor cores make them.
+  bool fastAccum = false;
 
   /// Whether the operands are integers, and sums are, of 32 bits.
   bool isOfIntegers() const;

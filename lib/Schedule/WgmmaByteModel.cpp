@@ -122,7 +122,7 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.groupM = groupM;
   schedule.groupN = kPanel;
   schedule.producers = kProducers;
-  schedule.totals = isFloat(product.type);
+  schedule.totals = product.hasTotalsOfFloat8();
   schedule.tensorCopies = prefersTensorCopies();
   schedule.blocks = chip.multiprocessors;
   schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;

@@ -199,7 +199,7 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   schedule.groupM = kGroupM;
   schedule.groupN = columns;
   schedule.producers = kProducers;
-  schedule.totals = isFloat(product.type);
+  schedule.totals = product.hasTotalsOfFloat8();
   schedule.blocks = chip.multiprocessors;
   schedule.tilesAtOnceM = columns == kPanel ? 1 : kTilesAtOnceM;
   schedule.packing = packForSelection(pattern, columns, schedule.blockK);

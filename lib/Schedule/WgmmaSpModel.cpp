@@ -147,7 +147,7 @@ static constexpr double kAddedSums = 128, kOpenShare = 0.5;
 
 /// Whether a tile has sums of its own, which are added to totals.
 static bool hasTotals(const GpuProduct &product) {
-  return isFloat8(product.type);
+  return product.hasTotalsOfFloat8();
 }
 
 namespace {

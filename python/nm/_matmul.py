@@ -41,7 +41,8 @@ def matmul(x: Any, w: SparseTensor, bias: Any = None,
         arithmetic: what products of f32 may be computed by: ``"f32"`` or None for
             anything as accurate as f32, ``"ieee"`` for multiply-adds in f32,
             ``"bf16x3"`` or ``"tf32"`` for less accurate ones where they are
-            faster.
+            faster; and of 8-bit floats, ``"fast_accum"`` for sums as a Hopper's
+            tensor cores make them, with some 13 bits of mantissa.
 
     Returns:
         ``[..., n]`` of the kind of `x`: of its type, of f32 for 8-bit floats, of i32
@@ -198,9 +199,11 @@ def _check_arithmetic(arithmetic: str | None, w: SparseTensor) -> None:
         names = ", ".join(str(name) for name in ARITHMETICS)
         raise Error(f"expected arithmetic to be one of {names}, but got "
                     f"{arithmetic!r}")
-    if arithmetic not in (None, "f32") and w.dtype != "f32":
-        raise DTypeError(f"expected a weight of f32 for arithmetic {arithmetic}, "
-                         f"but got {w.dtype}")
+    expected = (("f8E4M3FN", "f8E5M2") if arithmetic == "fast_accum"
+                else ("f32",))
+    if arithmetic not in (None, "f32") and w.dtype not in expected:
+        raise DTypeError(f"expected a weight of {' or '.join(expected)} for "
+                         f"arithmetic {arithmetic}, but got {w.dtype}")
 
 
 def _check_column(array: Any, name: str, dtype: str, w: SparseTensor,

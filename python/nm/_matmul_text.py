@@ -42,7 +42,7 @@ ACTIVATIONS = {None: None, "relu": _RELU, "gelu": _GELU,
 
 
 # What products of f32 may be computed by; None is the compiler's default, f32.
-ARITHMETICS = (None, "f32", "ieee", "bf16x3", "tf32")
+ARITHMETICS = (None, "f32", "ieee", "bf16x3", "tf32", "fast_accum")
 
 
 class Product:

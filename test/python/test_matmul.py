@@ -166,11 +166,27 @@ def test_arithmetic_is_on_the_product(draw):
 def test_refused_arithmetic(draw):
     x = draw.array(5, 32)
     w = nm.compress(draw.weight((32, 16), "2:4"), "2:4", axis=0)
-    with pytest.raises(nm.Error, match="tf32, but got 'fp8'"):
+    with pytest.raises(nm.Error, match="fast_accum, but got 'fp8'"):
         nm.matmul(x, w, arithmetic="fp8")
     half = nm.compress(draw.weight((32, 16), "2:4").astype("f2"), "2:4", axis=0)
     with pytest.raises(nm.DTypeError, match="weight of f32 for arithmetic tf32"):
         nm.matmul(x.astype("f2"), half, arithmetic="tf32")
+    with pytest.raises(nm.DTypeError, match="weight of f8E4M3FN or f8E5M2 for "
+                                            "arithmetic fast_accum"):
+        nm.matmul(x, w, arithmetic="fast_accum")
+
+
+def test_fast_accumulation_is_on_the_product(draw):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kind = ml_dtypes.float8_e4m3fn
+    dense = draw.weight((32, 16), "2:4").astype(kind)
+    w = nm.compress(dense, "2:4", axis=0)
+    x = draw.array(5, 32).astype(kind)
+    text = Product(w, 5, None, False, False, "fast_accum").text(5)
+    assert "arithmetic <fast_accum>" in nm.lower(text)
+    y = nm.matmul(x, w, arithmetic="fast_accum")
+    exact = x.astype("f8") @ dense.astype("f8")
+    assert relative_error(y, exact) < 1e-6
 
 
 def test_prepare(draw):

@@ -19,7 +19,8 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
   Option<std::string> arithmetic{
       *this, "arithmetic",
       llvm::cl::desc("what products of f32 may be computed by that do not say "
-                     "it: f32, ieee, bf16x3 or tf32"),
+                     "it: f32, ieee, bf16x3, tf32 or "
+                     "fast_accum"),
       llvm::cl::init("f32")};
   Option<std::string> chip{
       *this, "chip",

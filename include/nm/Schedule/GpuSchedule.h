@@ -45,6 +45,9 @@ struct GpuProduct {
   /// Whether operands of f32 may be rounded to TensorFloat-32, which cuBLAS
   /// then multiplies.
   bool allowsTF32 = false;
+  /// Whether sums of 8-bit floats may stay as the tensor cores make them, which
+  /// cut them off.
+  bool hasFastAccum = false;
   /// Bits of a weight that is quantized, and the rows of k that share its
   /// scale; 0 where weights are of `type`.
   int64_t weightBits = 0, scaleGroup = 0;
@@ -70,6 +73,8 @@ struct GpuProduct {
   bool avoidsPrunedWeights = false;
 
   int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
+  /// Whether what tensor cores of sm_90 sum is added to totals of f32.
+  bool hasTotalsOfFloat8() const { return isFloat8(type) && !hasFastAccum; }
   /// Bits that a stored weight takes.
   int64_t bitsOfWeight() const {
     return weightBits != 0 ? weightBits : elementSize(type) * 8;

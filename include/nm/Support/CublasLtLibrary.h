@@ -52,7 +52,7 @@ struct LtFunctions {
 
 // cublasLtMatmulDescAttributes_t.
 inline constexpr int kProductOpOfA = 3, kProductOpOfB = 4, kProductEpilogue = 7,
-                     kProductBias = 8;
+                     kProductBias = 8, kProductFastAccum = 25;
 // cublasLtMatrixLayoutAttribute_t.
 inline constexpr int kLayoutBatches = 5, kLayoutBatchStride = 6;
 // cublasLtMatmulPreferenceAttributes_t; the alignments are of A, B, C and D.

@@ -148,13 +148,15 @@ static Value createSpMM(OpBuilder &builder, Location loc,
 }
 
 /// What `op` says of its arithmetic, or else `byDefault`, which is of products
-/// of f32 only.
+/// of f32 only, or of 8-bit floats.
 static Arithmetic getArithmetic(linalg::LinalgOp op, Arithmetic byDefault) {
   if (auto given = op->getAttrOfType<ArithmeticAttr>(kArithmeticAttr))
     return given.getValue();
-  bool isF32 =
-      getElementTypeOrSelf(op.getDpsInputOperand(0)->get().getType()).isF32();
-  return isF32 ? byDefault : Arithmetic::F32;
+  Type element =
+      getElementTypeOrSelf(op.getDpsInputOperand(0)->get().getType());
+  bool isOfType =
+      byDefault == Arithmetic::FastAccum ? isFloat8(element) : element.isF32();
+  return isOfType ? byDefault : Arithmetic::F32;
 }
 
 static Value createProduct(OpBuilder &builder, Location loc,
@@ -280,9 +282,9 @@ struct ConvertLinalgToNM
   void runOnOperation() override {
     std::optional<Arithmetic> allowed = symbolizeArithmetic(arithmetic);
     if (!allowed) {
-      getOperation()->emitError()
-          << "expected arithmetic f32, ieee, bf16x3 or tf32, but got '"
-          << arithmetic << "'";
+      getOperation()->emitError() << "expected arithmetic f32, ieee, bf16x3, "
+                                     "tf32 or fast_accum, but got '"
+                                  << arithmetic << "'";
       return signalPassFailure();
     }
     // All pipelines begin here.

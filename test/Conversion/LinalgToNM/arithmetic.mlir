@@ -1,8 +1,9 @@
 // RUN: nm-opt %s --convert-linalg-to-nm=dense-products | FileCheck %s --check-prefixes=CHECK,DEFAULT
 // RUN: nm-opt %s --convert-linalg-to-nm="dense-products arithmetic=tf32" | FileCheck %s --check-prefixes=CHECK,TF32
+// RUN: nm-opt %s --convert-linalg-to-nm="dense-products arithmetic=fast_accum" | FileCheck %s --check-prefixes=CHECK,DEFAULT,FAST
 // RUN: not nm-opt %s --convert-linalg-to-nm=arithmetic=f64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: expected arithmetic f32, ieee, bf16x3 or tf32, but got 'f64'
+// UNKNOWN: expected arithmetic f32, ieee, bf16x3, tf32 or fast_accum, but got 'f64'
 
 // What the contraction says holds, whatever the option says.
 
@@ -39,4 +40,15 @@ func.func @f16(%a: tensor<64xf16>, %w: tensor<64x48xf16, #nm.encoding<2:4>>, %c:
   %r = linalg.vecmat ins(%a, %w : tensor<64xf16>, tensor<64x48xf16, #nm.encoding<2:4>>)
     outs(%c : tensor<48xf32>) -> tensor<48xf32>
   return %r : tensor<48xf32>
+}
+
+// That of 8-bit floats is for them.
+
+// CHECK-LABEL: func.func @f8
+func.func @f8(%a: tensor<5x64xf8E4M3FN>, %w: tensor<64x48xf8E4M3FN, #nm.encoding<2:4>>, %c: tensor<5x48xf32>) -> tensor<5x48xf32> {
+  // DEFAULT-NOT: arithmetic <tf32>
+  // FAST: nm.spmm <2:4> arithmetic <fast_accum> ins
+  %r = linalg.matmul ins(%a, %w : tensor<5x64xf8E4M3FN>, tensor<64x48xf8E4M3FN, #nm.encoding<2:4>>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return %r : tensor<5x48xf32>
 }

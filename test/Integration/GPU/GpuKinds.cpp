@@ -282,6 +282,12 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        ElementType::BF16, 400, 64, kSparseOperand | kTensorCopies | kSlots},
       {"wgmma-select-f8-e5m2", "wgmma_select", "stages = 3, blocks = 2",
        ElementType::F8E5M2, 300, 256, kSelected | kTensorCopies},
+      {"wgmma-f8-fast-accum", "wgmma", "", ElementType::F8E4M3, 300, 1024,
+       kByteUnits, 0, "fast_accum"},
+      {"wgmma-sp-f8-fast-accum", "wgmma_sp", "", ElementType::F8E4M3, 300, 64,
+       kSparseOperand | kCopiesRows, 0, "fast_accum"},
+      {"wgmma-select-f8-fast-accum", "wgmma_select", "", ElementType::F8E5M2,
+       300, 256, kSelected | kTensorCopies, 0, "fast_accum"},
   };
   return kinds;
 }

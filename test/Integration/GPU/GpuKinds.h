@@ -57,7 +57,7 @@ struct GroupKind {
   unsigned traits = 0;
   /// Columns of a block that shares lists of its rows of A; 0 for none.
   int64_t listColumns = 0;
-  /// What products of f32 may be computed by; empty for f32.
+  /// What products may be computed by; empty for f32.
   const char *arithmetic = "";
   /// Rows of k at most of a group that shares scales, unless it has all.
   int64_t maxGroup = 256;

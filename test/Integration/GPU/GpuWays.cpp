@@ -240,6 +240,8 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
       if (getNumber(op.schedule, name) > 1)
         add(std::string("f8, ") + name);
   }
+  if (product.arithmetic == "fast_accum")
+    add("fast_accum");
   if (op.strategy == "wgmma_select")
     add(describeSelected(product.pattern));
   bool isSparse = op.strategy == "mma_sp" || op.strategy == "wgmma_sp";
@@ -384,6 +386,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: f32",
       "wgmma: i8",
       "wgmma: f8E4M3FN",
+      "wgmma: fast_accum",
       "wgmma: f8E5M2",
       "wgmma: bytes, parts of windows",
       "wgmma: bytes, whole windows",
@@ -421,6 +424,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: c_slots, unknown m",
       "wgmma_select: i8",
       "wgmma_select: f8E4M3FN",
+      "wgmma_select: fast_accum",
       "wgmma_select: f8E5M2",
       "wgmma_select: 1 of 8 bytes, units of 64 columns and more",
       "wgmma_select: 1 of 8 bytes, units of fewer than 64 columns",
@@ -436,6 +440,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma_sp: bf16",
       "wgmma_sp: i8",
       "wgmma_sp: f8E4M3FN",
+      "wgmma_sp: fast_accum",
       "wgmma_sp: f8E5M2",
       "wgmma_sp: f32",
       "wgmma_sp: terms, row-major A",

@@ -175,7 +175,7 @@ static double toleranceOf(const ModelCase &product, const OpInfo &record,
   double tolerance = toleranceOf(product.resultType());
   if (isCutOff || product.arithmetic == "tf32")
     return std::max(tolerance, toleranceOf(ElementType::F16));
-  if (product.arithmetic.empty())
+  if (product.arithmetic.empty() || product.arithmetic == "fast_accum")
     return tolerance;
   // Two terms of a huge value are its high half, and those of others as close
   // as 2^-17: sums may be smaller than what they are sums of.

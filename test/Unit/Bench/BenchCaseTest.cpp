@@ -76,6 +76,16 @@ TEST(BenchCase, WritesAProductOfAKMajorA) {
       << text;
 }
 
+TEST(BenchCase, WritesFastAccumulation) {
+  BenchCase bench{{5, 37, 70}, {2, 4}, ElementType::F8E4M3};
+  bench.hasFastAccum = true;
+  std::string text = bench.moduleText();
+  EXPECT_NE(text.find("linalg.matmul {nm.arithmetic = "
+                      "#nm.arithmetic<fast_accum>} ins("),
+            std::string::npos)
+      << text;
+}
+
 TEST(BenchCase, WritesAVectorProduct) {
   BenchCase bench{{1, 37, 70}, {2, 4}, ElementType::I8};
   std::string text = bench.moduleText();

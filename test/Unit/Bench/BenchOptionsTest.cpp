@@ -116,6 +116,9 @@ TEST(BenchOptions, RefusesWhatIsWrong) {
             "1x32 for the shape 8x8x8");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--compile-only"}),
             "expected --kernels=DIR beside --compile-only");
+  EXPECT_EQ(errorOf({"--shape=8x8x8", "--fast-accum", "--target=cuda"}),
+            "expected products of f8E4M3FN or f8E5M2 for --fast-accum, but got "
+            "8x8x8 2:4 f32");
   EXPECT_EQ(errorOf({"--shape=8x8x8", "--k-major"}),
             "expected --k-major beside a target of cuda, but the target is "
             "cpu");

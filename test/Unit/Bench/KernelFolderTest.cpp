@@ -26,18 +26,23 @@ TEST(KernelFolder, ReadsWhatItWrites) {
   BenchCase third = first;
   third.isKMajor = true;
   third.givenResult = ElementType::BF16;
+  BenchCase fourth{{4, 64, 32}, {2, 4}, ElementType::F8E5M2};
+  BenchCase fast = fourth;
+  fast.hasFastAccum = true;
   EXPECT_NE(folder->file(first), folder->file(second));
+  EXPECT_NE(folder->file(fourth), folder->file(fast));
   folder->add(first, 0.5);
   folder->add(second, 0.25);
   folder->add(first, 0.75);
   folder->add(third, 0.75);
+  folder->add(fast, 0.75);
   EXPECT_NE(folder->file(first), folder->file(third));
   ASSERT_TRUE(folder->writeList());
 
   Result<KernelFolder> read = KernelFolder::open(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->target(), "cuda:sm_90a");
-  ASSERT_EQ(read->cases().size(), 3u);
+  ASSERT_EQ(read->cases().size(), 4u);
   EXPECT_EQ(read->cases()[0].str(), "4x64x32 8:32, block = 1x32 f16");
   EXPECT_EQ(read->cases()[1].str(), second.str());
   EXPECT_EQ(read->cases()[1].step, "+ packing");
@@ -45,6 +50,9 @@ TEST(KernelFolder, ReadsWhatItWrites) {
             "4x64x32 8:32, block = 1x32 f16 k-major to bf16");
   EXPECT_TRUE(read->cases()[2].isKMajor);
   EXPECT_EQ(read->cases()[2].resultType(), ElementType::BF16);
+  EXPECT_FALSE(read->cases()[2].hasFastAccum);
+  EXPECT_TRUE(read->cases()[3].hasFastAccum);
+  EXPECT_EQ(read->cases()[3].str(), "4x64x32 2:4 f8E5M2 fast accumulation");
 
   Result<CompiledCase> missing = read->load({{5, 64, 32}, {2, 4}});
   ASSERT_FALSE(missing);
@@ -66,25 +74,33 @@ TEST(KernelFolder, SaysWhatIsWrong) {
   };
   EXPECT_NE(write("something else\n").find(":1: expected 'nm-bench kernels"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels 4\tcuda\na.so\t4x4x4\n")
+  EXPECT_NE(write("nm-bench kernels 5\tcuda\na.so\t4x4x4\n")
                 .find(":2: expected FILE, SHAPE"),
             std::string::npos);
-  EXPECT_NE(write("nm-bench kernels "
-                  "4\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n")
-                .find(":2"),
-            std::string::npos);
   EXPECT_NE(
-      write("nm-bench kernels 4\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\n")
+      write("nm-bench kernels "
+            "5\tcuda\na.so\t4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n")
           .find(":2"),
       std::string::npos);
-  EXPECT_EQ(write("nm-bench kernels "
-                  "4\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\n"),
-            "no error");
-  // Sums of f32 stay f32.
   EXPECT_NE(write("nm-bench kernels "
-                  "4\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\n")
+                  "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t\tusual\tusual\n")
                 .find(":2"),
             std::string::npos);
+  EXPECT_EQ(
+      write("nm-bench kernels "
+            "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tusual\tusual\n"),
+      "no error");
+  // Only sums of 8-bit floats have fast accumulation.
+  EXPECT_NE(write("nm-bench kernels 5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\t"
+                  "row-major\tusual\tfast-accum\n")
+                .find(":2"),
+            std::string::npos);
+  // Sums of f32 stay f32.
+  EXPECT_NE(
+      write("nm-bench kernels "
+            "5\tcuda\na.so\t4x4x4\t2:4\tf32\t1\t\t\trow-major\tf16\tusual\n")
+          .find(":2"),
+      std::string::npos);
 }
 
 TEST(KernelFolder, EveryByteOfTheListCounts) {

@@ -174,6 +174,27 @@ TEST_F(CublasTest, MultipliesE4M3OfContiguousRowsAndColumns) {
   EXPECT_EQ(takeError(), "");
 }
 
+TEST_F(CublasTest, CutsSumsOffOnlyWhereFastAccumulationIsAllowed) {
+  constexpr int64_t k = 16, kTransposeB = 4, kFastAccum = 8;
+  // 448 * 448 + 1 has 18 bits, and 448 * 448 has six.
+  std::vector<float> row(k * k);
+  for (int64_t i = 0; i < k; ++i) {
+    row[i * k] = 448;
+    row[i * k + 1] = 1;
+  }
+  std::vector<uint8_t> bytes = toE4M3(row);
+  for (auto [flags, sum] :
+       {std::pair(kTransposeB, 200705), {kTransposeB + kFastAccum, 200704}}) {
+    std::vector<float> c(k * k, NAN);
+    nmCublasMultiply(k, k, k, 1, bytes.data(), bytes.data(), c.data(),
+                     int64_t(ElementType::F8E4M3), int64_t(ElementType::F32), k,
+                     k, k, 0, 0, 0, 0, flags);
+    EXPECT_EQ(takeError(), "");
+    for (float element : c)
+      EXPECT_EQ(element, float(sum)) << flags;
+  }
+}
+
 /// A product of one element in f16, which the fake has not, or in f32.
 static int64_t tryOne(ElementType type) {
   static const float a = 2, b = 3;

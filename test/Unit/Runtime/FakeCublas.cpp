@@ -191,6 +191,7 @@ struct Product {
   int opA = 0, opB = 0;
   uint32_t epilogue = 1;
   const float *bias = nullptr;
+  int8_t fastAccum = 0;
 };
 struct Preference {
   uint64_t workspace = 0;
@@ -257,6 +258,8 @@ EXPORT int cublasLtMatmulDescSetAttribute(Product *product, int attribute,
     return take(product->epilogue, value, size);
   case 8:
     return take(product->bias, value, size);
+  case 25:
+    return take(product->fastAccum, value, size);
   default:
     return kInvalidValue;
   }
@@ -354,7 +357,18 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, Product *product, Layout *a,
 static int lastAlgorithm = -1;
 EXPORT int fakeCublasLastAlgorithm() { return lastAlgorithm; }
 
+/// Cuts a sum off after 13 bits of mantissa, as tensor cores do.
+static float cutOff(float sum) {
+  uint32_t bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  bits &= ~uint32_t(0) << 10;
+  std::memcpy(&sum, &bits, sizeof bits);
+  return sum;
+}
+
 static float applyEpilogue(const Product &product, float sum, int64_t row) {
+  if (product.fastAccum)
+    sum = cutOff(sum);
   if (product.epilogue & kBias)
     sum += product.bias[row];
   if (product.epilogue & kRelu)

@@ -86,13 +86,14 @@ using Timed = std::tuple<int64_t, int64_t, int64_t, double>;
 
 /// Checks what is estimated for A row-major, to a sixth.
 static void expectTimes(ElementType type, ElementType output,
-                        const std::vector<Timed> &timed,
-                        bool isKMajor = false) {
+                        const std::vector<Timed> &timed, bool isKMajor = false,
+                        bool hasFastAccum = false) {
   for (auto [m, n, k, microseconds] : timed) {
     GpuProduct product = getProduct(m, n, k);
     product.type = type;
     product.outputType = output;
     product.isKMajor = isKMajor;
+    product.hasFastAccum = hasFastAccum;
     EXPECT_NEAR(select(product)->microseconds, microseconds, microseconds / 6)
         << m << " x " << n << " x " << k;
   }
@@ -155,6 +156,26 @@ TEST(WgmmaSpModel, BytesTakeAsLongAsMeasured) {
                {4096, 4096, 4096, 80.2},
                {4096, 11008, 4096, 222.9},
                {4096, 4096, 11008, 224.7}});
+}
+
+// The same of f8E4M3FN with --fast-accum, one H100, 2026-11-25. Without totals
+// tiles are as large as those of i8.
+TEST(WgmmaSpModel, FastAccumulationTakesAsLongAsMeasured) {
+  expectTimes(ElementType::F8E4M3, ElementType::F16,
+              {{64, 4096, 4096, 5.6},
+               {512, 4096, 4096, 10.9},
+               {777, 4096, 4096, 16.2},
+               {1024, 4096, 4096, 16.3},
+               {4096, 4096, 4096, 63.6},
+               {4096, 11008, 4096, 186.7},
+               {4096, 4096, 11008, 168.9},
+               {8192, 8192, 8192, 534.3}},
+              /*isKMajor=*/false, /*hasFastAccum=*/true);
+  GpuProduct product = getProduct(4096, 4096, 4096);
+  product.type = ElementType::F8E4M3;
+  int64_t rows = select(product)->blockM;
+  product.hasFastAccum = true;
+  EXPECT_GT(select(product)->blockM, rows);
 }
 
 // Tensor copies take rows at multiples of 16 bytes, and tiles that are mostly

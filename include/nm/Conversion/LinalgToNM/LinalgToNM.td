@@ -45,8 +45,8 @@ def ConvertLinalgToNM : Pass<"convert-linalg-to-nm"> {
     Option<"denseProducts", "dense-products", "bool", /*default=*/"false",
            "Take dense contractions too, as products with N = M">,
     Option<"arithmetic", "arithmetic", "std::string", /*default=*/"\"f32\"",
-           "What products of f32 may be computed by that do not say it: f32, "
-           "ieee, bf16x3 or tf32">
+           "What products may be computed by that do not say it: of f32, f32, "
+           "ieee, bf16x3 or tf32; of 8-bit floats, fast_accum">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::nm::NMDialect",

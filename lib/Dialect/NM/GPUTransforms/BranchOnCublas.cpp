@@ -123,6 +123,7 @@ ProductCloner::cloneInF32(ScheduleAttrInterface schedule, Value &result) {
     c = widen(c);
   SparseProductOpInterface product =
       cloneOn(widen(op.getA()), widen(op.getValues()), c, schedule);
+  product.setArithmetic(Arithmetic::F32);
   result = product->getResult(0);
   if (narrows)
     result = convertInto(builder, loc, result, fill ? output : op.getC());

@@ -118,10 +118,12 @@ private:
   Value pointerTo(Value operand, memref::ExtractStridedMetadataOp metadata);
   /// As lib/Runtime/Cublas.cpp takes them.
   int64_t getFlags(bool accumulate) {
-    constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4;
+    constexpr int64_t kAccumulate = 1, kAllowTF32 = 2, kTransposeB = 4,
+                      kFastAccum = 8;
     return (accumulate ? kAccumulate : 0) +
            (op.getPackingAttr() ? kTransposeB : 0) +
-           (op.getArithmetic() == Arithmetic::TF32 ? kAllowTF32 : 0);
+           (op.getArithmetic() == Arithmetic::TF32 ? kAllowTF32 : 0) +
+           (op.getArithmetic() == Arithmetic::FastAccum ? kFastAccum : 0);
   }
   /// Elements from one matrix of a batch to the next.
   Value batchStride(memref::ExtractStridedMetadataOp metadata) {

@@ -44,6 +44,7 @@ static int64_t countTermsToUse(SparseProductOpInterface op) {
     return 1;
   switch (op.getArithmetic()) {
   case Arithmetic::IEEE:
+  case Arithmetic::FastAccum:
     return 1;
   case Arithmetic::F32:
     return 3;
@@ -159,6 +160,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.terms = countTermsToUse(op);
   product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
                        op.getArithmetic() == Arithmetic::TF32;
+  product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
   product.storesByTensor = canStoreByTensor(op);
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {
     product.weightBits = quantization.getBits();

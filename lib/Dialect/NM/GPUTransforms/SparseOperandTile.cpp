@@ -37,7 +37,7 @@ LogicalResult mlir::nm::verifySparseProduct(SpMMOp op) {
 bool mlir::nm::hasTotals(SpMMOp op) {
   Type element = op.getAType().getElementType();
   return isa<WgmmaSpScheduleAttr>(op.getScheduleAttr()) &&
-         (isFloat8(element) ||
+         ((isFloat8(element) && op.getArithmetic() != Arithmetic::FastAccum) ||
           cast<SparseProductOpInterface>(*op).countTerms() > 1);
 }
 

@@ -273,6 +273,8 @@ mlir::nm::widenOperands(RewriterBase &rewriter, SparseProductOpInterface op,
     product.getAMutable().assign(a);
     product.getValuesMutable().assign(values);
     product.setTransposeA(widened.isKMajor);
+    // What 8-bit floats may be summed by, f16 may not.
+    product.setArithmetic(Arithmetic::F32);
   });
   rewriter.replaceOp(op, product->getResults());
   return cast<SparseProductOpInterface>(product.getOperation());

@@ -4,6 +4,7 @@
 
 #include "Quantization.h"
 #include "VerifyStorage.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -116,6 +117,7 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
 static std::optional<int64_t> getLeastTerms(Arithmetic arithmetic) {
   switch (arithmetic) {
   case Arithmetic::IEEE:
+  case Arithmetic::FastAccum:
     return std::nullopt;
   case Arithmetic::F32:
     return 3;
@@ -126,7 +128,7 @@ static std::optional<int64_t> getLeastTerms(Arithmetic arithmetic) {
   return std::nullopt;
 }
 
-/// (C5): only f32 operands leave a choice.
+/// (C5): only operands of f32, and of 8-bit floats, leave a choice.
 static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
   Type element = op.getAType().getElementType();
   auto verifyTerms = [&](PackedFormAttrInterface form) -> LogicalResult {
@@ -148,9 +150,13 @@ static LogicalResult verifyArithmetic(SparseProductOpInterface op) {
   if (op.getScheduleAttr() &&
       failed(verifyTerms(op.getScheduleAttr().getPackedForm(op.getPattern()))))
     return failure();
-  if (op.getArithmetic() == Arithmetic::F32 || element.isF32())
+  bool isFast = op.getArithmetic() == Arithmetic::FastAccum;
+  if (op.getArithmetic() == Arithmetic::F32 ||
+      (isFast ? mlir::nm::isFloat8(element) : element.isF32()))
     return success();
-  return op->emitOpError() << "expected f32 operands for arithmetic "
+  return op->emitOpError() << "expected "
+                           << (isFast ? "f8E4M3FN or f8E5M2" : "f32")
+                           << " operands for arithmetic "
                            << stringifyArithmetic(op.getArithmetic())
                            << ", but got " << element;
 }

@@ -131,6 +131,17 @@ func.func @arithmetic(%a: memref<8x64xf32>, %v: memref<64x96xf32>, %i: memref<64
   return
 }
 
+// Fast accumulation is bit 3, and a transposed B bit 2.
+// CHECK-LABEL: func.func @fast_accum
+// CHECK-DAG: %[[C13:.*]] = arith.constant 13 : index
+// CHECK: call @nmCublas{{.*}}({{.*}}, %[[C13]])
+func.func @fast_accum(%a: memref<8x16xf8E4M3FN>, %v: memref<6x1x128xf8E4M3FN>, %i: memref<6x1x2xi8>, %c: memref<8x48xf32>) {
+  nm.spmm <1:1, block = 1x8> packing #nm.packing<panel = 8, index_bits = 1, chunk_rows = 16, index_rows = 16>
+    schedule #nm.cublas arithmetic <fast_accum>
+    ins(%a, %v, %i : memref<8x16xf8E4M3FN>, memref<6x1x128xf8E4M3FN>, memref<6x1x2xi8>) outs(%c : memref<8x48xf32>)
+  return
+}
+
 // cuBLASLt's epilogue of a bias and ReLU is number 6. Where it refuses, the other
 // branch runs.
 // CHECK-LABEL: func.func @epilogue

@@ -11,6 +11,15 @@ func.func @f(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8>, 
 
 // -----
 
+func.func @f(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8>, %c: tensor<5x48xf32>) {
+  // expected-error @+1 {{expected f8E4M3FN or f8E5M2 operands for arithmetic fast_accum, but got 'f16'}}
+  %r = nm.spmm <2:4> arithmetic <fast_accum> ins(%a, %v, %i : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>)
+    outs(%c : tensor<5x48xf32>) -> tensor<5x48xf32>
+  return
+}
+
+// -----
+
 // (E1): too few arguments.
 func.func @f(%a: tensor<5x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48xi8>, %c: tensor<5x48xf32>, %b: tensor<48xf32>) {
   // expected-error @+1 {{expected the epilogue to take 2 arguments, the sum and an element of each operand, but got 1}}

@@ -283,13 +283,14 @@ def NM_Arithmetic : I32EnumAttr<"Arithmetic", "what sums may be computed by", [
     I32EnumAttrCase<"F32", 0, "f32">,
     I32EnumAttrCase<"IEEE", 1, "ieee">,
     I32EnumAttrCase<"BF16x3", 2, "bf16x3">,
-    I32EnumAttrCase<"TF32", 3, "tf32">]> {
+    I32EnumAttrCase<"TF32", 3, "tf32">,
+    I32EnumAttrCase<"FastAccum", 4, "fast_accum">]> {
   let cppNamespace = "::mlir::nm";
   let genSpecializedAttr = 0;
 }
 
 def NM_ArithmeticAttr : EnumAttr<NM_Dialect, NM_Arithmetic, "arithmetic"> {
-  let summary = "what a product of f32 operands may be computed by";
+  let summary = "what a product may be computed by";
   let description = [{
     * `ieee`: multiply-adds in f32, each rounded once.
     * `f32`, the default: anything as accurate as f32. The error of a sum is at
@@ -297,12 +298,17 @@ def NM_ArithmeticAttr : EnumAttr<NM_Dialect, NM_Arithmetic, "arithmetic"> {
     * `bf16x3`: operands as sums of bf16 terms, three products of which are
       made; the error of a product is about 2^-16 of it.
     * `tf32`: operands rounded to TensorFloat-32, of 10 bits of mantissa.
+    * `fast_accum`, of operands of f8E4M3FN and f8E5M2: sums as the tensor cores
+      make them, whose accumulators have some 13 bits of mantissa (on sm_90;
+      `CUBLASLT_MATMUL_DESC_FAST_ACCUM` of cuBLASLt). The error of a sum grows
+      with k, to about 1e-3 for k = 4096. Else what they sum of each tile of k is
+      added to sums of f32.
 
     Sums are f32 in each. A strategy may be more accurate than it has to be, but
     which strategy was estimated to be fastest never makes a result less
-    accurate than the product allows. Products of other types have one
-    arithmetic: their operands' products are exact in the type that they are
-    summed in.
+    accurate than the product allows. But for `fast_accum`, products of other
+    types have one arithmetic: their operands' products are exact in the type that
+    they are summed in.
 
     A linalg op says it by the attribute `nm.arithmetic`:
 

@@ -42,6 +42,8 @@ def NM_SparseProductOpInterface
                     (ins "::mlir::nm::ScheduleAttrInterface":$schedule)>,
     InterfaceMethod<"What the sums may be computed by.",
                     "::mlir::nm::Arithmetic", "getArithmetic">,
+    InterfaceMethod<"Sets that.", "void", "setArithmetic",
+                    (ins "::mlir::nm::Arithmetic":$arithmetic)>,
     InterfaceMethod<"How the weights are quantized; null where they are not.",
                     "::mlir::nm::QuantizationAttr", "getQuantizationAttr">,
     InterfaceMethod<"What the epilogue takes beside the sums.",

@@ -239,7 +239,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
       tensors there is one result, of C's type.
     * (C5) an `arithmetic` other than `f32` has f32 operands, or terms of them:
       three for `f32`, at least two for `bf16x3` and `tf32`, and none for
-      `ieee`.
+      `ieee`; `fast_accum` has operands of f8E4M3FN or f8E5M2.
 
     ```mlir
     %r = nm.spmm <2:4>
