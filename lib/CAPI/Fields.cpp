@@ -196,6 +196,7 @@ static DictionaryAttr getFieldsOfPacking(Attribute attribute) {
       .add("col_info", packing.getColInfo())
       .add("tile_rows", packing.getTileRows())
       .add("terms", packing.getTerms())
+      .add("lane_words", packing.getLaneWords())
       .take();
 }
 

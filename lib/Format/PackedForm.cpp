@@ -41,6 +41,8 @@ Status PanelPacking::verify(const Pattern &pattern) const {
                  ", but got " + std::to_string(indexBits)};
   if (Status status = verifyTerms(); !status)
     return status;
+  if (Status status = verifyLaneWords(pattern); !status)
+    return status;
   if (tileRows != 0)
     return verifyTileRows(pattern);
   return colInfo == 0 ? Status::success() : verifyColInfo(pattern);
@@ -67,6 +69,22 @@ Status PanelPacking::verifyTerms() const {
                  " terms, but got " + std::to_string(terms)};
   if (terms > 1 && tileRows == 0)
     return Error{"expected tile_rows with terms, but got " + str()};
+  return Status::success();
+}
+
+Status PanelPacking::verifyLaneWords(const Pattern &pattern) const {
+  if (laneWords < 1 || laneWords > kMaxBlock)
+    return Error{"expected lane_words in 1.." + std::to_string(kMaxBlock) +
+                 ", but got " + std::to_string(laneWords)};
+  if (laneWords == 1)
+    return Status::success();
+  int64_t block = kLanes * kLaneRows * laneWords;
+  if (pattern.bk != 1 || indexRows != kLaneRows || tileRows == 0 ||
+      tileRows % block != 0)
+    return Error{"expected units of one row, index_rows = 4 and tile_rows of a "
+                 "multiple of " +
+                 std::to_string(block) + " for lane_words, but got " + str() +
+                 " of " + pattern.str()};
   return Status::success();
 }
 
@@ -106,6 +124,7 @@ std::string PanelPacking::str() const {
   if (tileRows != 0)
     text += ", tile_rows = " + std::to_string(tileRows);
   append("terms", terms);
+  append("lane_words", laneWords);
   return text;
 }
 
@@ -328,7 +347,9 @@ void nm::packIndices(const CondensedView &from, const PanelPacking &packing,
   forEachGroup(pattern, packing, from.k, from.n,
                [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
                                                int64_t block) {
-                 row.store(packed + (p * rows + u / packing.indexRows) * bytes,
+                 row.store(packed + (p * rows +
+                                     packing.storedRow(u) / packing.indexRows) *
+                                        bytes,
                            u, g, from.indices[u * blocks + block]);
                });
 }
@@ -345,7 +366,10 @@ void nm::unpackIndices(const uint8_t *packed, const PanelPacking &packing,
   forEachGroup(pattern, packing, k, n,
                [&, rows = rows, bytes = bytes](int64_t p, int64_t u, int64_t g,
                                                int64_t block) {
-                 indices[u * blocks + block] = row.load(
-                     packed + (p * rows + u / packing.indexRows) * bytes, u, g);
+                 indices[u * blocks + block] =
+                     row.load(packed + (p * rows + packing.storedRow(u) /
+                                                       packing.indexRows) *
+                                           bytes,
+                              u, g);
                });
 }

@@ -177,6 +177,8 @@ static const char *const kAttributes[] = {
     "#nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, chunk_columns = "
     "2, index_rows = 32>",
     "#nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>",
+    "#nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, "
+    "lane_words = 3>",
     "#nm.sparse_operand<wgmma>",
     "#nm.sparse_operand<mma, bits = 4>",
     "#nm.sparse_operand<wgmma_pairs, terms = 3>",

@@ -47,7 +47,12 @@
 // of a tile, a chunk of 16 bytes for each column, in the same order. Rows 16*x
 // to 16*x + 15 begin at byte 1024*x. Where index_rows = 4 and
 // index_bits = 4, the four indices of a group are a selector of PTX's prmt for
-// strategy wgmma_select; index_rows divides a tile's rows.
+// strategy wgmma_select; index_rows divides a tile's rows. There, each of four
+// lanes takes L = lane_words times four rows that follow one another, of
+// which it makes L words (SelectedBytes.h), while four words of different lanes
+// stand side by side. So, of each 16*L rows of a tile, seen as groups of four,
+// group lane*L + u stands at place u*4 + lane; index rows stand likewise. Of L
+// = 3, the groups are in the order 0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,6 +85,9 @@ struct PanelPacking {
   int64_t tileRows = 0;
   /// T, bf16 terms whose sum is a weight; 1 for weights as they are.
   int64_t terms = 1;
+  /// L, the groups of four rows that a lane has side by side; 1 for rows in
+  /// their order.
+  int64_t laneWords = 1;
 
   /// Checks them against `pattern`: P a multiple or a divisor of bn and a
   /// multiple of T, V a divisor of D*bk, and b wide enough for M. With lists,
@@ -132,11 +140,22 @@ struct PanelPacking {
   ElementType storedType(ElementType type) const {
     return terms == 1 ? type : ElementType::BF16;
   }
+  /// The row that kept row `row` is stored as, or unit row, of one row each.
+  template <typename Int>
+  Int storedRow(const Int &row) const {
+    return laneWords == 1 ? row : transposeGroups(row, laneWords, kLanes);
+  }
+  /// The inverse.
+  template <typename Int>
+  Int rowOfStored(const Int &row) const {
+    return laneWords == 1 ? row : transposeGroups(row, kLanes, laneWords);
+  }
   /// Where row r, column c of a panel stands in the panel, of elements of so
   /// many bytes; with tiles. With terms, the first; each other one is
   /// `termStep` behind the one before.
-  int64_t positionInTiles(int64_t row, int64_t column,
+  int64_t positionInTiles(int64_t keptRow, int64_t column,
                           int64_t bytes = 2) const {
+    int64_t row = storedRow(keptRow);
     int64_t inTile = row % tileRows, filled = filledTileRows();
     int64_t in16 = column % 16, place = in16 / 2 + in16 % 2 * 8;
     int64_t inPanel = column % kTilePanel - in16 + place;
@@ -163,6 +182,8 @@ struct PanelPacking {
                            kInstructionRows = 16;
   /// Of elements of 8 bits: rows of a chunk, and of an instruction.
   static constexpr int64_t kByteChunk = 16, kByteInstructionRows = 32;
+  /// Lanes that have words of a row of A, and the kept rows of a word.
+  static constexpr int64_t kLanes = 4, kLaneRows = 4;
   /// T/P, the panels that share a list of rows.
   int64_t panelsOfTile() const { return colInfo / panel; }
   /// R, the entries of one window's list, in units of k.
@@ -219,14 +240,26 @@ struct PanelPacking {
     return panel == other.panel && indexBits == other.indexBits &&
            chunkRows == other.chunkRows && chunkColumns == other.chunkColumns &&
            indexRows == other.indexRows && colInfo == other.colInfo &&
-           tileRows == other.tileRows && terms == other.terms;
+           tileRows == other.tileRows && terms == other.terms &&
+           laneWords == other.laneWords;
   }
   bool operator!=(const PanelPacking &other) const { return !(*this == other); }
 
 private:
+  /// The row that `row` becomes where of each `lines` x `columns` groups of
+  /// four rows, one line after the other, columns come to stand so.
+  template <typename Int>
+  static Int transposeGroups(const Int &row, int64_t columns, int64_t lines) {
+    Int group = row / kLaneRows;
+    Int inBlock = group % (lines * columns);
+    Int moved = inBlock % columns * lines + inBlock / columns;
+    return (group / (lines * columns) * (lines * columns) + moved) * kLaneRows +
+           row % kLaneRows;
+  }
   Status verifyColInfo(const Pattern &pattern) const;
   Status verifyTileRows(const Pattern &pattern) const;
   Status verifyTerms() const;
+  Status verifyLaneWords(const Pattern &pattern) const;
 };
 
 /// Writes the packed values of `from` to `packed`, valueShape elements of

@@ -5,6 +5,7 @@
 #include "SparseOperandLoops.h"
 #include "WeightAccess.h"
 
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,7 +96,8 @@ private:
           emitter.div(emitter.mul(row[0], packing.panel), pattern.bn);
       Value firstUnit = emitter.mul(row[1], packing.indexRows);
       emitter.forEach({unitsOfRow, groups}, [&](ValueRange position) {
-        Value unit = emitter.add(firstUnit, position[0]);
+        Value stored = emitter.add(firstUnit, position[0]);
+        Value unit = packing.rowOfStored(EmittedIndex{&emitter, stored}).value;
         Value block = emitter.add(firstBlock, position[1]);
         Value inside = emitter.both(emitter.less(unit, units),
                                     emitter.less(block, blocks));

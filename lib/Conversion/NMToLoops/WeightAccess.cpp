@@ -5,6 +5,7 @@
 #include "ColInfo.h"
 #include "SparseOperandLoops.h"
 
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,6 +40,7 @@ IndexField IndexField::at(LoopEmitter &emitter,
                           const ::nm::PanelPacking &packing,
                           const ::nm::Pattern &pattern, Value unitRow,
                           Value group) {
+  Value stored = packing.storedRow(EmittedIndex{&emitter, unitRow}).value;
   bool hasStrings = packing.indexRows > 1;
   Value number = hasStrings ? emitter.rem(unitRow, packing.indexRows) : group;
   Value bit = emitter.mul(number, packing.indexBits);
@@ -47,7 +49,7 @@ IndexField IndexField::at(LoopEmitter &emitter,
     for (Value *place : {&byte, &next})
       *place = placeInWords(emitter, packing.bytesPerGroup(),
                             packing.groups(pattern), group, *place);
-  return {emitter.div(unitRow, packing.indexRows), byte, next,
+  return {emitter.div(stored, packing.indexRows), byte, next,
           emitter.rem(bit, 8)};
 }
 
@@ -58,11 +60,12 @@ bool mlir::nm::areBytes(Value values) {
 /// As PanelPacking::positionInTiles.
 std::array<Value, 2> mlir::nm::placeInTiles(LoopEmitter &emitter,
                                             const ::nm::PanelPacking &packing,
-                                            bool areBytes, Value row,
+                                            bool areBytes, Value keptRow,
                                             Value column) {
   constexpr int64_t kPanel = ::nm::PanelPacking::kTilePanel,
                     kChunk = ::nm::PanelPacking::kTileChunk;
   int64_t filled = packing.filledTileRows();
+  Value row = packing.storedRow(EmittedIndex{&emitter, keptRow}).value;
   Value inTile = emitter.rem(row, packing.tileRows);
   Value in16 = emitter.rem(column, 2 * kChunk);
   Value inPanel = emitter.rem(column, kPanel);

@@ -40,6 +40,8 @@ void ParameterList::add(StringRef name, PackingAttr packing) {
     inner.add("tile_rows", std::optional(packing.getTileRows()));
   if (packing.getTerms() != 1)
     inner.add("terms", std::optional(packing.getTerms()));
+  if (packing.getLaneWords() != 1)
+    inner.add("lane_words", std::optional(packing.getLaneWords()));
   list.set(name, inner.take());
 }
 

@@ -14,8 +14,9 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t panel, int64_t indexBits,
                                   int64_t chunkRows, int64_t chunkColumns,
                                   int64_t indexRows, int64_t colInfo,
-                                  int64_t tileRows, int64_t terms) {
-  // (C1) to (C6); what depends on the pattern is checked where both meet.
+                                  int64_t tileRows, int64_t terms,
+                                  int64_t laneWords) {
+  // (C1) to (C7); what depends on the pattern is checked where both meet.
   if (panel < 1 || panel > ::nm::kMaxBlock)
     return emitError() << "expected panel in 1.." << ::nm::kMaxBlock
                        << ", but got " << panel;
@@ -38,6 +39,9 @@ LogicalResult PackingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << ", but got " << terms;
   if (terms > 1 && tileRows == 0)
     return emitError() << "expected tile_rows with terms, but got none";
+  if (laneWords < 1 || laneWords > ::nm::kMaxBlock)
+    return emitError() << "expected lane_words in 1.." << ::nm::kMaxBlock
+                       << ", but got " << laneWords;
   return success();
 }
 

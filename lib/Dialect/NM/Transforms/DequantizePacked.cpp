@@ -141,7 +141,8 @@ PlaceEmitter::Source PlaceEmitter::findInTiles(Value panel, Value line,
                      inRows);
   auto [byteLine, byteInLine] = e.split(byte, size);
   return {load({panel, e.add(e.mul(tile, filled), byteLine), byteInLine}),
-          groupOfRow(e.add(e.mul(tile, packing.tileRows), row)),
+          groupOfRow(e.add(e.mul(tile, packing.tileRows),
+                           packing.rowOfStored(EmittedIndex{&e, row}).value)),
           e.add(e.mul(panel, size), column)};
 }
 

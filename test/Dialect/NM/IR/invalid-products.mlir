@@ -487,6 +487,15 @@ func.func @wgmma_c6_producers(%a: tensor<64x2048xi8>, %v: tensor<1x128x64xi8>, %
 
 // -----
 
+func.func @packing_c7_rows(%a: tensor<70x512xi8>, %v: tensor<1x192x128xi8>, %i: tensor<1x48x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected units of one row, index_rows = 4 and tile_rows of a multiple of 48 for lane_words, but got panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 3 of 3:8, block = 1x64}}
+  %r = nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 3>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x192x128xi8>, tensor<1x48x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
 func.func @packing_c5_bytes(%a: tensor<8x128xi8>, %v: tensor<1x96x64xi8>, %i: tensor<1x4x1xi8>, %c: tensor<8x64xi32>) -> tensor<8x64xi32> {
   // expected-error @+1 {{expected tile_rows of a multiple of 32 for elements of 8 bits, but got 48}}
   %r = nm.spmm <2:4, block = 16x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 48>

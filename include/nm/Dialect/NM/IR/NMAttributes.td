@@ -118,6 +118,12 @@ def NM_PackingAttr
     they are. All rows of a tile are there once for each term. Products of such
     weights take A as `nm.split_terms` makes it.
 
+    With `lane_words` of L, each of four threads takes 4·L kept rows that follow
+    one another, as strategy wgmma_select does. Of each 16·L rows of a tile, in
+    groups of four, group t·L + u then stands at place u·4 + t, so that what four
+    threads take at a time stands side by side: of L = 3, groups 0, 3, 6, 9, then
+    1, 4, 7, 10, then 2, 5, 8, 11. Index rows, of four rows each, stand likewise.
+
     Constraints:
     * (C1) 1 ≤ panel ≤ 65536, and panel is a multiple or a divisor of bn.
     * (C2) ⌈log2 M⌉ ≤ index_bits ≤ 8, and index_bits ≥ 1.
@@ -131,10 +137,13 @@ def NM_PackingAttr
       it where index_rows is not 1.
     * (C6) terms is 1, 2 or 3; with more than one, tile_rows is not 0, and
       weights are f32 before they are packed and bf16 behind.
+    * (C7) 1 ≤ lane_words ≤ 65536; with more than 1, bk = 1, index_rows = 4, and
+      tile_rows is a multiple of 16·lane_words.
 
     ```mlir
     #nm.packing<panel = 128, index_bits = 8, tile_rows = 64>
     #nm.packing<panel = 128, index_bits = 8, tile_rows = 32, terms = 3>
+    #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>
     #nm.packing<panel = 16, index_bits = 2>
     #nm.packing<panel = 32, index_bits = 8, col_info = 128>
     #nm.packing<panel = 32, index_bits = 5, chunk_rows = 4, index_rows = 32>
@@ -147,21 +156,23 @@ def NM_PackingAttr
     DefaultValuedParameter<"int64_t", "1">:$index_rows,
     DefaultValuedParameter<"int64_t", "0">:$col_info,
     DefaultValuedParameter<"int64_t", "0">:$tile_rows,
-    DefaultValuedParameter<"int64_t", "1">:$terms);
+    DefaultValuedParameter<"int64_t", "1">:$terms,
+    DefaultValuedParameter<"int64_t", "1">:$lane_words);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [
     AttrBuilder<(ins "const ::nm::PanelPacking &":$packing), [{
       return $_get($_ctxt, packing.panel, packing.indexBits, packing.chunkRows,
                    packing.chunkColumns, packing.indexRows, packing.colInfo,
-                   packing.tileRows, packing.terms);
+                   packing.tileRows, packing.terms, packing.laneWords);
     }]>
   ];
   let extraClassDeclaration = [{
     /// The packing as the format arithmetic of lib/Format takes it.
     ::nm::PanelPacking getPacking() const {
       return {getPanel(), getIndexBits(), getChunkRows(), getChunkColumns(),
-              getIndexRows(), getColInfo(), getTileRows(), getTerms()};
+              getIndexRows(), getColInfo(), getTileRows(), getTerms(),
+              getLaneWords()};
     }
   }];
 }
