@@ -20,19 +20,13 @@ MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
   return MemRefType::get(shape, element, layout, space);
 }
 
-MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
-                                     int64_t panelBytes) {
-  constexpr int64_t kLine = 128, kWord = 16;
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8,
-          panel = panelBytes / bytes;
+/// A buffer in panels of `panel` columns, of which `xors` swizzles rows.
+static MemRefType getPanelType(ArrayRef<int64_t> shape, Type element,
+                               int64_t panel, std::vector<::nm::BitXor> xors) {
   int64_t last = int64_t(shape.size()) - 1, rows = shape[last - 1];
   ::nm::TileLayout layout;
   layout.order.resize(shape.size());
-  if (panelBytes > kWord)
-    layout.xors = {{/*dim=*/last, /*bit=*/llvm::Log2_64(kWord / bytes),
-                    /*fromDim=*/last - 1,
-                    /*fromBit=*/llvm::Log2_64(kLine / panelBytes),
-                    /*count=*/llvm::Log2_64(panelBytes / kWord)}};
+  layout.xors = std::move(xors);
   layout.panelColumns = panel;
   layout.panelStride = rows * panel;
   SmallVector<int64_t> strides = computeStrides(shape);
@@ -42,6 +36,27 @@ MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
                                               /*hasDynamicOffset=*/false,
                                               layout),
                           element);
+}
+
+MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
+                                     int64_t panelBytes) {
+  constexpr int64_t kLine = 128, kWord = 16;
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8,
+          last = int64_t(shape.size()) - 1;
+  std::vector<::nm::BitXor> xors;
+  if (panelBytes > kWord)
+    xors = {{/*dim=*/last, /*bit=*/llvm::Log2_64(kWord / bytes),
+             /*fromDim=*/last - 1,
+             /*fromBit=*/llvm::Log2_64(kLine / panelBytes),
+             /*count=*/llvm::Log2_64(panelBytes / kWord)}};
+  return getPanelType(shape, element, panelBytes / bytes, std::move(xors));
+}
+
+MemRefType mlir::nm::getPlainPanelType(ArrayRef<int64_t> shape, Type element,
+                                       int64_t panelBytes) {
+  return getPanelType(shape, element,
+                      panelBytes * 8 / element.getIntOrFloatBitWidth(),
+                      /*xors=*/{});
 }
 
 LogicalResult mlir::nm::verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,

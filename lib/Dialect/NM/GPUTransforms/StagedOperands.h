@@ -21,6 +21,11 @@ MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
 MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
                            int64_t panelBytes = 128);
 
+/// The same without a swizzle, in panels whose rows have any multiple of 16
+/// bytes.
+MemRefType getPlainPanelType(ArrayRef<int64_t> shape, Type element,
+                             int64_t panelBytes);
+
 /// Checks that `op` is of a chip and an element type with wgmma, and that rows
 /// of A can be copied to `buffer`, such an operand.
 LogicalResult verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,

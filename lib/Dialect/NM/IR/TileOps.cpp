@@ -248,7 +248,7 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
 }
 
 LogicalResult TensorMapOp::verify() {
-  constexpr int64_t kMaxRank = 5, kMaxBox = 256;
+  constexpr int64_t kMaxRank = 5;
   auto type = cast<MemRefType>(getTensor().getType());
   // (C1).
   if (type.getRank() > kMaxRank || !isOfTensorMap(type))
@@ -258,11 +258,12 @@ LogicalResult TensorMapOp::verify() {
                          << kBulkUnitBytes << " bytes apart, but got " << type;
   // (C2).
   if (static_cast<int64_t>(getBox().size()) != type.getRank() ||
-      llvm::any_of(getBox(),
-                   [](int64_t size) { return size < 1 || size > kMaxBox; }))
+      llvm::any_of(getBox(), [](int64_t size) {
+        return size < 1 || size > kMaxBoxElements;
+      }))
     return emitOpError() << "expected " << type.getRank()
-                         << " sizes of a box in 1.." << kMaxBox << ", but got ["
-                         << getBox() << "]";
+                         << " sizes of a box in 1.." << kMaxBoxElements
+                         << ", but got [" << getBox() << "]";
   int64_t bytes = getBox().back() * type.getElementTypeBitWidth() / 8;
   if (getSwizzled() && !isSwizzleWidth(bytes))
     return emitOpError() << "expected rows of a swizzled box to take 32, 64 or "
@@ -289,9 +290,11 @@ static LogicalResult verifyTensorCopy(CopyOp op, MemRefType source,
            << "expected a source that is no larger than its destination, but "
               "got "
            << source << " and " << destination;
-  if (!isContiguous(destination) && !isSwizzledPanels(destination))
+  if (!isContiguous(destination) && !isSwizzledPanels(destination) &&
+      !isPlainPanels(destination))
     return op.emitOpError() << "expected a contiguous destination, or one of "
-                               "swizzled panels, but got "
+                               "swizzled panels, or of panels as they are, but "
+                               "got "
                             << destination;
   return verifyIsBulk(op);
 }

@@ -101,6 +101,24 @@ bool mlir::nm::isOfTensorMap(MemRefType type) {
          });
 }
 
+static bool hasOrder(const ::nm::TileLayout &layout) {
+  return llvm::any_of(layout.order, [](const std::vector<int64_t> &bits) {
+    return !bits.empty();
+  });
+}
+
+bool mlir::nm::isPlainPanels(MemRefType type) {
+  auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
+  if (!tile || type.getRank() != 2 || !type.hasStaticShape())
+    return false;
+  int64_t columns = tile.getStrides()[0];
+  ::nm::TileLayout layout = tile.getLayout();
+  return !hasOrder(layout) && layout.xors.empty() &&
+         columns <= kMaxBoxElements && layout.panelColumns == columns &&
+         layout.panelStride == type.getDimSize(0) * columns &&
+         columns * type.getElementTypeBitWidth() / 8 % kBulkUnitBytes == 0;
+}
+
 bool mlir::nm::isSwizzledPanels(MemRefType type) {
   auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
@@ -108,11 +126,7 @@ bool mlir::nm::isSwizzledPanels(MemRefType type) {
     return false;
   int64_t columns = tile.getStrides()[0], bytes = columns * elementBytes;
   ::nm::TileLayout layout = tile.getLayout();
-  bool hasOrder =
-      llvm::any_of(layout.order, [](const std::vector<int64_t> &bits) {
-        return !bits.empty();
-      });
-  if (hasOrder ||
+  if (hasOrder(layout) ||
       (layout.panelColumns != columns && type.getDimSize(1) != columns))
     return false;
   // Words of 16 bytes are not swizzled.

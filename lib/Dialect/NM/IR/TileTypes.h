@@ -31,6 +31,9 @@ bool isContiguous(MemRefType type);
 /// Bulk copies are of multiples of 16 bytes (PTX ISA, `cp.async.bulk`).
 inline constexpr int64_t kBulkUnitBytes = 16;
 
+/// Elements of a tensor copy's box along a dimension, at most.
+inline constexpr int64_t kMaxBoxElements = 256;
+
 /// Whether `type` has the rows of a tensor that a tensor map describes.
 bool isOfTensorMap(MemRefType type);
 
@@ -46,6 +49,10 @@ inline bool isSwizzleWidth(int64_t bytes) {
 /// Whether `type` is of panels with rows of 32, 64 or 128 bytes, whose 16-byte
 /// words are swizzled as tensor copies and wgmma have it, or with rows of 16.
 bool isSwizzledPanels(MemRefType type);
+
+/// Whether `type` is of panels whose rows have a multiple of 16 bytes, at most
+/// 256 elements, and follow one another as they are.
+bool isPlainPanels(MemRefType type);
 
 } // namespace mlir::nm
 

@@ -218,8 +218,36 @@ func.func @copy_c2_tensor_columns(%a: memref<4x8xf16, strided<[64, 2]>>) {
 // The words of a row are XORed with bits 1 to 3 of its number, not 0 to 2.
 func.func @copy_c2_tensor_swizzle(%a: memref<64x64xf16>) {
   %to = memref.alloc() : memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:1 for 3]>, #gpu.address_space<workgroup>>
-  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels, but got}}
+  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels, or of panels as they are, but got}}
   %t = nm.copy <tensor> %a to %to : memref<64x64xf16> to memref<64x64xf16, #nm.tile_layout<[64, 1], xor = [1:3 with 0:1 for 3]>, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+// Panels without a swizzle stand one right behind the other.
+func.func @copy_c2_tensor_panels(%a: memref<64x480xi8>) {
+  %to = memref.alloc() : memref<64x480xi8, #nm.tile_layout<[240, 1], panels = [240, 16384]>, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels, or of panels as they are, but got}}
+  %t = nm.copy <tensor> %a to %to : memref<64x480xi8> to memref<64x480xi8, #nm.tile_layout<[240, 1], panels = [240, 16384]>, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @copy_c2_tensor_panel_bytes(%a: memref<64x480xi8>) {
+  %to = memref.alloc() : memref<64x480xi8, #nm.tile_layout<[24, 1], panels = [24, 1536]>, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels, or of panels as they are, but got}}
+  %t = nm.copy <tensor> %a to %to : memref<64x480xi8> to memref<64x480xi8, #nm.tile_layout<[24, 1], panels = [24, 1536]>, #gpu.address_space<workgroup>> -> !nm.token
+  return
+}
+
+// -----
+
+func.func @copy_c2_tensor_panel_columns(%a: memref<64x544xi8>) {
+  %to = memref.alloc() : memref<64x544xi8, #nm.tile_layout<[272, 1], panels = [272, 17408]>, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{expected a contiguous destination, or one of swizzled panels, or of panels as they are, but got}}
+  %t = nm.copy <tensor> %a to %to : memref<64x544xi8> to memref<64x544xi8, #nm.tile_layout<[272, 1], panels = [272, 17408]>, #gpu.address_space<workgroup>> -> !nm.token
   return
 }
 

@@ -233,8 +233,7 @@ def NM_SlotOp : NM_TileOp<"slot", [
     $ring `[` $index `]` attr-dict `:` type($ring) `to` type($slot)
   }];
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::Value":$ring,
-                                 "::mlir::Value":$index)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$index)>];
   let extraClassDeclaration = [{
     /// The type of a slot of `ring`.
     static ::mlir::MemRefType getSlotType(::mlir::MemRefType ring);
@@ -286,7 +285,8 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       source may be smaller: its last index is then copied for those behind it.
     * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
-      another or to panels of 16, 32, 64 or 128 bytes with their swizzle. A
+      another, to panels of 16, 32, 64 or 128 bytes with their swizzle, or to
+      panels without one. A
       tensor map, which the host makes (`nm.tensor_map`), says where the rows
       are. With `unfilled`, places behind the source's end in that dimension are
       not filled with zeros, which takes twice as long as a fetch: they may keep
@@ -311,7 +311,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       those of the destination, smaller or unknown; with `rows`, the second may
       be larger. The source's last stride is 1, and its others, where they are
       known, multiples of 16 bytes. The destination is contiguous, or of panels of
-      16, 32, 64 or 128 bytes, XORed as wgmma reads them, and no more.
+      16, 32, 64 or 128 bytes, XORed as wgmma reads them, and no more, or of
+      panels without `xor` and `order`: of a multiple of 16 bytes and at most 256
+      columns, one panel right behind the other.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
     * (C4) `rows` go `direct`, or `tensor` where the list is of dimension 1:
@@ -328,15 +330,13 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
   }];
   let arguments = (ins NM_CopyWayAttr:$way, AnyMemRef:$source,
                        AnyMemRef:$destination, Optional<AnyMemRef>:$rows,
-                       Optional<I1>:$condition,
-                       OptionalAttr<NM_RowListAttr>:$row_list,
+                       Optional<I1>:$condition, OptionalAttr<NM_RowListAttr>:$row_list,
                        OptionalAttr<DenseI64ArrayAttr>:$part,
                        OptionalAttr<I64Attr>:$unfilled);
   let results = (outs Optional<NM_TokenType>:$token);
   let builders = [OpBuilder<(ins
     "::mlir::nm::CopyWay":$way, "::mlir::Value":$source,
-    "::mlir::Value":$destination,
-    CArg<"::mlir::ArrayRef<int64_t>", "{}">:$part,
+    "::mlir::Value":$destination, CArg<"::mlir::ArrayRef<int64_t>", "{}">:$part,
     CArg<"::mlir::Value", "{}">:$rows,
     CArg<"::mlir::nm::RowListAttr", "{}">:$rowList)>];
   let extraClassDeclaration = [{
