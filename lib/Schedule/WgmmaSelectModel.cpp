@@ -7,13 +7,14 @@
 //
 // The rates are those of an H200 (nm-bench, 2026-11-24): 1:8, 2:8 and 4:8 in
 // vectors of 32 to 256 columns, i8 and f8E4M3FN, m of 16 to 4096, k and n of
-// 4096 to 11008.
+// 4096 to 11008. Of other patterns nothing is measured yet: they take as many
+// operations as their words have permutes and loads, by the same rates.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GpuModels.h"
 
-#include "nm/Format/SelectedBytes.h"
+#include "nm/Format/SelectedFragments.h"
 #include "nm/Schedule/WgmmaModel.h"
 
 #include <algorithm>
@@ -32,7 +33,10 @@ static constexpr int64_t kGroupM = 64, kMaxColumns = 256, kPanel = 64;
 static constexpr int64_t kMaxGroups = 2;
 /// Rows of B of a tile at most, and its steps of whole instructions.
 static constexpr int64_t kMaxRowsOfB = 512, kTileSteps[] = {1, 2, 4};
-static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 8;
+static constexpr int64_t kProducers = 4, kMaxStages = 8;
+/// Tiles under way at least. The smallest ones of panels that are not swizzled
+/// may have 480 rows of B, two of which are as many as three of 320.
+static constexpr int64_t kMinStages = 3, kMinLongStages = 2;
 /// Tiles along m whose blocks are neighbours, as in strategy wgmma.
 static constexpr int64_t kTilesAtOnceM = 4;
 /// Bytes that rows of A start at a multiple of for tensor copies, and indices
@@ -65,8 +69,10 @@ static constexpr double kIngress = 78, kIngressAlone = 50;
 static constexpr int64_t kColdRows = 16;
 /// Operations of the threads of a multiprocessor, a clock, and those that a
 /// word takes beside its permutes: 1:8, 2:8 and 4:8 in vectors of 32 columns,
-/// which wait for nothing else, take 10.4, 5.8 and 3.5 in all.
+/// which wait for nothing else, take 10.4, 5.8 and 3.5 in all. These have one
+/// or two accesses of A, as many as are free.
 static constexpr double kSelectRate = 64, kLoadOperations = 2.8;
+static constexpr int64_t kFreeAccesses = 2;
 /// The share of what threads select that products and copies are not beside.
 static constexpr double kSelectShare = 0.45;
 /// Sums that are added to totals in a clock, with what waits for it; and how
@@ -91,6 +97,8 @@ PanelPacking nm::packForSelection(const Pattern &pattern, int64_t columns,
   packing.panel = columns;
   packing.indexBits = SelectedBytes::kFieldBits;
   packing.indexRows = SelectedBytes::kWord;
+  if (std::optional<SelectedBytes> bytes = SelectedBytes::of(pattern))
+    packing.laneWords = bytes->wordsOfRun();
   packing.tileRows =
       ceilDiv(rowsOfB, pattern.windowRows()) * pattern.keptRows();
   return packing;
@@ -210,19 +218,30 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
   bool isLarge = schedule.blockM >= 2 * product.rows() && groups > 1;
   bool isWide = (schedule.totals && columns > kMaxTotals) ||
                 (groups == 1 && columns > kMaxColumnsAlone);
+  bool isLong = !bytes.isSwizzled() && kept == bytes.tileStep();
   return schedule.blockK <= kMaxRowsOfB && hasRegisters() && !isWide &&
-         bytesOfIndices() % kCopyBytes == 0 && schedule.stages >= kMinStages &&
-         !isLarge;
+         bytesOfIndices() % kCopyBytes == 0 &&
+         schedule.stages >= (isLong ? kMinLongStages : kMinStages) && !isLarge;
 }
 
 /// Of each word of kept bytes that units of the block's columns have: a permute
-/// of each group of eight bytes, and one for each two words that these become
-/// one of.
+/// of each source, and one for each two words that these become one of. What
+/// sources are made of is loaded, and shifted, once for all units.
 double Candidate::selectClocks() const {
-  int64_t words = schedule.blockM * kept / SelectedBytes::kWord *
-                  schedule.packing.groups(pattern);
-  int64_t permutes = 2 * bytes.groupsOfWord() - 1;
-  return double(words) * (double(permutes) + kLoadOperations) / kSelectRate;
+  int64_t words = schedule.blockM * kept / SelectedBytes::kWord,
+          ofRun = bytes.wordsOfRun(), ofUnit = 0, ofAll = 0;
+  for (int64_t i = 0; i < ofRun; ++i) {
+    SelectedWord word = SelectedWord::of(bytes, i);
+    int64_t accesses = int64_t(word.accesses(bytes.accessBytes()).size());
+    ofUnit += word.permutesOfUnit();
+    ofAll +=
+        word.permutesOfAll() + std::max<int64_t>(0, accesses - kFreeAccesses);
+  }
+  double units = double(schedule.packing.groups(pattern));
+  double operations =
+      units * (double(ofUnit) / double(ofRun) + kLoadOperations) +
+      double(ofAll) / double(ofRun);
+  return double(words) * operations / kSelectRate;
 }
 
 void Candidate::setFloors() {
@@ -264,9 +283,10 @@ static Error refuse(const std::string &reason) {
 
 static std::optional<Error> whyNotPattern(const Pattern &pattern) {
   if (!SelectedBytes::of(pattern))
-    return refuse("selects from windows that divide 8 rows and keep 1, 2 or 4 "
-                  "of each 8, in units of one row, but got " +
-                  pattern.str());
+    return refuse("selects from windows of " +
+                  std::to_string(SelectedBytes::kLeastRows) + " to " +
+                  std::to_string(SelectedBytes::kMostRows) +
+                  " rows, in units of one row, but got " + pattern.str());
   if (pattern.bn % SelectedBytes::kLeastColumns != 0)
     return refuse("needs a multiple of " +
                   std::to_string(SelectedBytes::kLeastColumns) +

@@ -1,14 +1,24 @@
 //===- SelectedBytes.h - Kept bytes that threads select ---------*- C++ -*-===//
 //
 // PTX's `prmt` makes a word of any four of eight bytes, which four fields of
-// its selector number. Of patterns that keep one, two or four of each aligned
-// eight rows of k, as 2:8 and 1:4 do, a thread so makes a word of four kept
-// bytes of a row of A for wgmma, whose first operand may be in registers: of
-// 32 kept bytes of a row, words 0 to 3 and 4 to 7 are those of the row's four
-// lanes (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk32").
+// its selector number. A thread so makes words of four kept bytes of a row of
+// A for wgmma, whose first operand may be in registers: of 32 kept bytes of a
+// row, words 0 to 3 and 4 to 7 are those of the row's four lanes (PTX ISA,
+// "Register Fragments for wgmma.mma_async.m64nNk32").
 //
-// Of 2:8, words are of 16 bytes of A: lane 1 has bytes 16 to 31 of the row, and
-// of the 64 bytes behind the row's first 64.
+// A lane takes its words from *runs*: the fewest windows that follow one
+// another whose bytes are whole words, and whose kept bytes, too. Run r of lane
+// l is from byte (4r + l) * runBytes() of the row on.
+//
+//   pattern    2:8    4:8    3:8    6:8    3:4    1:3    k:5    k:7
+//   runBytes   16     8      32     16     16     12     20     28
+//   words      1      1      3      3      3      1      k      k
+//
+// For example, lane 1 has bytes 32 to 63 of a row of 3:8, of which it makes
+// three words, and bytes 160 to 191. Sums do not depend on the order of k, so
+// that an instruction takes any two words of each lane: its step s takes words
+// 2s and 2s + 1 of all that a lane has of a tile's row, and the weights are
+// packed in that order (`lane_words` in PackedForm.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,63 +34,92 @@ namespace nm {
 
 struct SelectedBytes {
   /// Bytes that prmt selects from and makes, and bits of a selector's field.
-  static constexpr int64_t kGroup = 8, kWord = 4, kFieldBits = 4;
+  static constexpr int64_t kSource = 8, kWord = 4, kFieldBits = 4;
   /// Kept bytes of a row that an instruction takes, and lanes that have them.
   static constexpr int64_t kInstructionK = 32, kLanes = 4;
   /// Columns that an instruction may take, multiples of this many.
   static constexpr int64_t kLeastColumns = 16;
-  /// Bytes of A's rows that stand together in shared memory, where their chunks
-  /// of 16 bytes are XORed with the row's number.
-  static constexpr int64_t kPanel = 128;
+  /// Rows of windows: of those of one, nothing is selected, and more than prmt
+  /// selects from are not.
+  static constexpr int64_t kLeastRows = 2, kMostRows = kSource;
+  /// Bytes of A's rows that stand together in swizzled panels, where their
+  /// chunks of 16 bytes are XORed with the row's number, and at most in others,
+  /// whose rows a tensor copy's box has.
+  static constexpr int64_t kSwizzledPanel = 128, kMostPanel = 256;
+  /// Bytes of an access of shared memory at most.
+  static constexpr int64_t kMostAccess = 16;
 
-  /// Bytes that are kept of each eight: 1, 2 or 4.
-  int64_t keptOfGroup = 4;
-  /// What the pattern's windows have, which divide eight.
   int64_t keptOfWindow = 4, windowRows = 8;
 
-  /// None where words of kept bytes are not of whole groups of eight, or
-  /// windows have units of more than a row.
+  /// None where windows are longer than eight rows or of one, keep all, or have
+  /// units of more than a row.
   static std::optional<SelectedBytes> of(const Pattern &pattern) {
-    bool isByRow = pattern.bk == 1 && pattern.m > 1 && kGroup % pattern.m == 0;
-    SelectedBytes bytes;
-    bytes.keptOfWindow = pattern.n;
-    bytes.windowRows = pattern.m;
-    bytes.keptOfGroup = isByRow ? kGroup / pattern.m * pattern.n : 0;
-    if (!isByRow || kWord % bytes.keptOfGroup != 0)
+    if (pattern.bk != 1 || pattern.m < kLeastRows || pattern.m > kMostRows ||
+        pattern.n < 1 || pattern.n >= pattern.m)
       return std::nullopt;
+    return SelectedBytes{pattern.n, pattern.m};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Runs
+  //===--------------------------------------------------------------------===//
+
+  int64_t windowsOfRun() const {
+    int64_t windows = 1;
+    while (windows * windowRows % kWord != 0 ||
+           windows * keptOfWindow % kWord != 0)
+      ++windows;
+    return windows;
+  }
+  int64_t runBytes() const { return windowsOfRun() * windowRows; }
+  /// Words of kept bytes that a lane makes of a run.
+  int64_t wordsOfRun() const { return windowsOfRun() * keptOfWindow / kWord; }
+  /// Rows of k that `kept` kept ones are of.
+  int64_t rowsOf(int64_t kept) const {
+    return kept / keptOfWindow * windowRows;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Rows of A in shared memory
+  //===--------------------------------------------------------------------===//
+
+  /// Bytes of the accesses that load a run. With them no two lanes that load at
+  /// a time wait for one bank.
+  int64_t accessBytes() const {
+    int64_t bytes = kMostAccess;
+    while (runBytes() % bytes != 0)
+      bytes /= 2;
     return bytes;
   }
-
-  /// Groups of eight bytes that a word is made of, and their bytes.
-  int64_t groupsOfWord() const { return kWord / keptOfGroup; }
-  int64_t bytesOfWord() const { return groupsOfWord() * kGroup; }
-  /// Rows of k that `kept` kept ones are of.
-  int64_t rowsOf(int64_t kept) const { return kept * kGroup / keptOfGroup; }
-  /// The kept rows that tiles have multiples of: whole instructions, of whole
-  /// panels of A.
+  /// Bytes of a run of each of a row's lanes.
+  int64_t bytesOfLanes() const { return kLanes * runBytes(); }
+  /// Whether panels are of 128 bytes and swizzled. Others have rows of an odd
+  /// number of 16-byte words, which follow one another as they are.
+  bool isSwizzled() const { return kSwizzledPanel % bytesOfLanes() == 0; }
+  /// Runs of a lane in a panel: in panels that are not swizzled an odd number.
+  int64_t runsOfPanel() const {
+    if (isSwizzled())
+      return kSwizzledPanel / bytesOfLanes();
+    return (kMostPanel / bytesOfLanes() - 1) / 2 * 2 + 1;
+  }
+  /// Bytes of a row that stand together.
+  int64_t panelBytes() const { return runsOfPanel() * bytesOfLanes(); }
+  /// The kept rows that tiles have multiples of: whole instructions, which take
+  /// two words of each lane, of whole panels of A.
   int64_t tileStep() const {
-    int64_t ofPanel = kPanel / kGroup * keptOfGroup;
-    return ofPanel > kInstructionK ? ofPanel : kInstructionK;
+    int64_t words = runsOfPanel() * wordsOfRun();
+    return kLanes * kWord * (words % 2 == 0 ? words : 2 * words);
   }
 
-  /// What is added to a word's indices, four bits each, to number bytes of
-  /// groups: where a group has several windows, those before.
-  int64_t firstOfWindows() const {
-    int64_t sum = 0;
-    for (int64_t field = 0; field < kWord; ++field) {
-      int64_t window = field % keptOfGroup / keptOfWindow;
-      sum += window * windowRows << kFieldBits * field;
-    }
-    return sum;
-  }
-
-  /// Of eight rows of A, the one that the lanes number `lanes`, of four each,
-  /// select from. Eight lanes load 16 bytes at a time, or sixteen 8 bytes, from
-  /// different banks then, for their rows' chunks are XORed with numbers that
-  /// differ in the bits that the lanes of a row do not.
+  /// Of eight rows of A, the one that the lanes numbered `lanes`, of four each,
+  /// select from. In swizzled panels, eight lanes load 16 bytes at a time, or
+  /// sixteen 8 bytes, from different banks then, for their rows' chunks are
+  /// XORed with numbers that differ in the bits that the lanes of a row do not.
   template <typename Int>
   Int rowOfLanes(const Int &lanes) const {
-    return lanes % keptOfGroup * (kGroup / keptOfGroup) + lanes / keptOfGroup;
+    constexpr int64_t kRows = 8;
+    int64_t apart = isSwizzled() ? runsOfPanel() : 1;
+    return lanes % apart * (kRows / apart) + lanes / apart;
   }
 };
 

@@ -2,9 +2,10 @@
 //
 // A warpgroup makes 64 rows of C by wgmma m64nNk32, whose first operand is in
 // registers: four words of each thread, of two rows of A, which it selects from
-// words of A's tile in shared memory. The second operand are the weights of up
-// to 64 columns, packed in chunks of 16 bytes of each column. A thread's next
-// words are loaded while products of the last ones are under way.
+// words of A's tile in shared memory. Which those are, and how it selects, is
+// in SelectedBytes.h and SelectedFragments.h. The second operand are the
+// weights of up to 64 columns, packed in chunks of 16 bytes of each column. A
+// thread's next words are loaded while products of the last ones are under way.
 //
 // Sums of f8 are cut off after 13 bits of mantissa or so. With totals those of
 // a tile are made for 64 columns at a time, or 128, waited for, and added.
@@ -18,11 +19,12 @@
 #include "WarpgroupExpansion.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
-#include "nm/Format/SelectedBytes.h"
+#include "nm/Format/SelectedFragments.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <array>
 #include <numeric>
@@ -31,20 +33,22 @@ using namespace mlir;
 using namespace mlir::nm;
 using ::nm::MmaShape;
 using ::nm::SelectedBytes;
+using ::nm::SelectedSource;
+using ::nm::SelectedWord;
 
 /// Registers of an instruction's first operand: of two halves of its k, those
 /// of two rows, eight apart.
 static constexpr int64_t kHalves = 2, kRows = 2, kRowStep = 8;
-/// Bytes of k that an access of A loads at most, and of a half of k.
-static constexpr int64_t kAccessBytes = 16, kHalfK = 16;
-/// Bytes of a selector.
-static constexpr int64_t kSelectorBytes = 2;
+/// Bytes of a chunk that is swizzled, of a selector, and of an access of some
+/// at most.
+static constexpr int64_t kChunkBytes = 16, kSelectorBytes = 2,
+                         kSelectorAccess = 16;
 /// Columns that a thread has side by side, of each 16, and lines whose loads,
 /// for an epilogue, do not wait for stores of others.
 static constexpr int64_t kPerLine = 4, kColumnsOfLine = 16, kLinesAtOnce = 8;
 /// Registers of words that instructions under way may read: a thread has others
-/// for sums, and for words that are loaded.
-static constexpr int64_t kMostWords = 48;
+/// for sums, and for words that are loaded. Of tiles of many steps, fewer.
+static constexpr int64_t kMostWords = 48, kMostWordsOfMany = 32;
 /// Sums of a thread of 64 columns.
 static constexpr int64_t kSumsOfBlock = 32;
 
@@ -52,19 +56,34 @@ namespace {
 /// The words of an instruction's first operand.
 using Fragment = std::array<Value, kHalves * kRows>;
 
+/// Words of a run, those that are loaded; the others are null.
+using RunWords = SmallVector<Value>;
+/// The words of accesses that a tile's steps have loaded, of each row, by the
+/// column of lane 0: several words may be of one run, and so of one access.
+using LoadedAccesses =
+    std::array<llvm::SmallDenseMap<int64_t, SmallVector<Value>>, kRows>;
+/// The two words of a source.
+using SourceWords = std::pair<Value, Value>;
+
 /// What a thread loads for an instruction's k: of each half and row the words
 /// that a word is selected from, and of each half the units' selectors.
 struct LoadedStep {
-  SmallVector<Value> words[kHalves][kRows];
+  RunWords words[kHalves][kRows];
   SmallVector<Value> selectors[kHalves];
+};
+
+/// The sources of the words that a thread selects for an instruction's k.
+struct StepSources {
+  SmallVector<SourceWords> sources[kHalves][kRows];
 };
 
 /// A tile's operands in shared memory, as a thread finds its parts of them.
 struct SelectTile {
   /// The bytes of A and of selectors, in memrefs of one dimension.
   Value a, selectors;
-  /// The first byte of the thread's first row, and the byte in a panel of its
-  /// part of an instruction's k; both i32.
+  /// The first byte of the thread's first row, or of its first run there, in
+  /// panels that are not swizzled; and the byte in a swizzled panel of its
+  /// first run. Both are i32.
   Value row, byte;
   /// Those of the warpgroup's first columns.
   Value weights, firstSelector;
@@ -103,8 +122,15 @@ private:
     int64_t blocks = columns / ::nm::kWarpgroupM;
     return blocks <= 2 ? blocks : 1;
   }
-  int64_t keptRows() const { return tile.k / bytes.kGroup * bytes.keptOfGroup; }
+  int64_t keptRows() const {
+    return tile.k / bytes.windowRows * bytes.keptOfWindow;
+  }
   int64_t steps() const { return keptRows() / bytes.kInstructionK; }
+  /// Whether tiles have more steps than the one to four of windows that divide
+  /// eight rows and keep 1, 2 or 4 of each eight.
+  bool hasManySteps() const {
+    return !bytes.isSwizzled() || bytes.wordsOfRun() > 1;
+  }
   int64_t blocks() const { return warpgroupN / ::nm::kWarpgroupM; }
   /// Units that the warpgroup's columns are of.
   int64_t units() const {
@@ -123,15 +149,23 @@ private:
 
   SelectTile openTile(ThreadEmitter &emitter, SpMMOp op);
   Value rowOfThread(ThreadEmitter &emitter);
+  /// What a thread makes of its words `2 * step` and `2 * step + 1`.
+  SelectedWord wordOf(int64_t step, int64_t half) const {
+    return SelectedWord::of(bytes,
+                            (kHalves * step + half) % bytes.wordsOfRun());
+  }
   LoadedStep loadStep(ThreadEmitter &emitter, const SelectTile &in,
-                      int64_t step);
-  SmallVector<Value> loadWords(ThreadEmitter &emitter, const SelectTile &in,
-                               int64_t column, int64_t row);
+                      int64_t step, LoadedAccesses &known);
+  Value loadAccess(ThreadEmitter &emitter, const SelectTile &in, int64_t column,
+                   int64_t row);
+  RunWords loadWords(ThreadEmitter &emitter, const SelectTile &in, int64_t step,
+                     int64_t half, int64_t row, LoadedAccesses &known);
   SmallVector<Value> loadSelectors(ThreadEmitter &emitter, const SelectTile &in,
-                                   int64_t word);
-  Value select(ThreadEmitter &emitter, ArrayRef<Value> words, Value selector);
-  Fragment selectFragment(ThreadEmitter &emitter, const LoadedStep &step,
-                          int64_t unit);
+                                   int64_t step, int64_t half);
+  StepSources makeSources(ThreadEmitter &emitter, const LoadedStep &loaded,
+                          int64_t step);
+  Fragment selectFragment(ThreadEmitter &emitter, const LoadedStep &loaded,
+                          const StepSources &from, int64_t step, int64_t unit);
   void multiply(ThreadEmitter &emitter, const Fragment &rows, Value weights,
                 MutableArrayRef<Value> sums, bool addsToSums);
   void multiplyBlock(ThreadEmitter &emitter, const SelectTile &in,
@@ -151,7 +185,9 @@ private:
 LogicalResult WgmmaSelectExpansion::verify(SpMMOp op, const GpuTile &tile) {
   auto a = cast<MemRefType>(op.getA().getType());
   auto layout = dyn_cast<TileLayoutAttr>(a.getLayout());
-  if (!layout || layout.getPanelColumns() != SelectedBytes::kPanel ||
+  SelectedBytes bytes = *SelectedBytes::of(op.getPattern().getPattern());
+  if (!layout || layout.getPanelColumns() != bytes.panelBytes() ||
+      layout.getXors().empty() == bytes.isSwizzled() ||
       !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
           cast<MemRefType>(op.getIndices().getType())))
     return op.emitOpError() << "expected operands in workgroup memory, where "
@@ -182,17 +218,33 @@ Value WgmmaSelectExpansion::rowOfThread(ThreadEmitter &emitter) {
                      bytes.rowOfLanes(lanes).value);
 }
 
+/// `buffer` from byte `first` on. An index that is the sum of a small number
+/// and a constant of its own would become their OR, and each such address a
+/// register of the loop over tiles.
+static Value skipBytes(ThreadEmitter &emitter, Value buffer, Value first) {
+  OpBuilder &builder = emitter.builder;
+  int64_t size = cast<MemRefType>(buffer.getType()).getDimSize(0);
+  return memref::SubViewOp::create(
+      builder, emitter.loc, buffer, ArrayRef<OpFoldResult>{first},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(size)},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+}
+
 SelectTile WgmmaSelectExpansion::openTile(ThreadEmitter &emitter, SpMMOp op) {
   SelectTile in;
   in.a = flattenBuffer(emitter, op.getA());
   in.selectors = flattenBuffer(emitter, op.getIndices());
   Value row = rowOfThread(emitter);
   Value first = emitter.mul(emitter.toI32(groupM), warpgroupM);
-  in.row = emitter.mul(emitter.add(first, row), bytes.kPanel);
+  in.row = emitter.mul(emitter.add(first, row), bytes.panelBytes());
   Value lane = emitter.toI32(emitter.rem(thread, bytes.kLanes));
-  Value swizzle = emitter.mul(emitter.rem(row, kRowStep), kAccessBytes);
-  in.byte = emitter.builder.createOrFold<arith::XOrIOp>(
-      emitter.loc, emitter.mul(lane, bytes.bytesOfWord()), swizzle);
+  if (bytes.isSwizzled()) {
+    Value swizzle = emitter.mul(emitter.rem(row, kRowStep), kChunkBytes);
+    in.byte = emitter.builder.createOrFold<arith::XOrIOp>(
+        emitter.loc, emitter.mul(lane, bytes.runBytes()), swizzle);
+  } else {
+    in.row = emitter.add(in.row, emitter.mul(lane, bytes.runBytes()));
+  }
   in.weights = getChunkDescriptor(emitter, op.getValues(),
                                   emitter.mul(groupN, warpgroupN * keptRows()));
   // A row of selectors is of four kept rows, of all units.
@@ -203,40 +255,63 @@ SelectTile WgmmaSelectExpansion::openTile(ThreadEmitter &emitter, SpMMOp op) {
   in.firstSelector = emitter.mul(
       emitter.add(emitter.toIndex(emitter.mul(lane, unitsOfTile())), inRow),
       kSelectorBytes);
+  if (hasManySteps()) {
+    in.selectors = skipBytes(emitter, in.selectors, in.firstSelector);
+    in.firstSelector = emitter.index(0);
+  }
   return in;
 }
 
-/// The words that the thread's word of the `column`-th byte of a row on is
-/// selected from, of its first row or the one eight behind.
-SmallVector<Value> WgmmaSelectExpansion::loadWords(ThreadEmitter &emitter,
-                                                   const SelectTile &in,
-                                                   int64_t column,
-                                                   int64_t row) {
-  int64_t access = std::min(bytes.bytesOfWord(), kAccessBytes);
-  auto type = VectorType::get(access, types.element);
-  SmallVector<Value> words;
-  for (int64_t byte = 0; byte < bytes.bytesOfWord(); byte += access) {
-    int64_t inPanel = column % bytes.kPanel + byte;
-    Value place = emitter.builder.createOrFold<arith::XOrIOp>(
-        emitter.loc, in.byte, emitter.i32(inPanel));
-    place = emitter.add(in.row, place);
-    int64_t panel = column / bytes.kPanel * tile.m + row * kRowStep;
-    Value index = emitter.add(emitter.toIndex(place), panel * bytes.kPanel);
-    Value loaded = vector::LoadOp::create(
-        emitter.builder, emitter.loc, type, in.a, index,
-        /*nontemporal=*/false, llvm::MaybeAlign(uint64_t(access)));
-    llvm::append_range(words, emitter.words(loaded));
+/// The bytes of A from byte `column` of a row on, which is that of lane 0, in
+/// the thread's first row or the one eight behind.
+Value WgmmaSelectExpansion::loadAccess(ThreadEmitter &emitter,
+                                       const SelectTile &in, int64_t column,
+                                       int64_t row) {
+  auto type = VectorType::get(bytes.accessBytes(), types.element);
+  int64_t inPanel = column % bytes.panelBytes(),
+          rows = column / bytes.panelBytes() * tile.m + row * kRowStep;
+  Value place = in.row;
+  if (bytes.isSwizzled())
+    place =
+        emitter.add(in.row, emitter.builder.createOrFold<arith::XOrIOp>(
+                                emitter.loc, in.byte, emitter.i32(inPanel)));
+  int64_t behind =
+      rows * bytes.panelBytes() + (bytes.isSwizzled() ? 0 : inPanel);
+  Value index = emitter.add(emitter.toIndex(place), behind);
+  return vector::LoadOp::create(
+      emitter.builder, emitter.loc, type, in.a, index,
+      /*nontemporal=*/false, llvm::MaybeAlign(uint64_t(bytes.accessBytes())));
+}
+
+/// What one of the thread's two words of a step is selected from, of its first
+/// row or the one eight behind.
+RunWords WgmmaSelectExpansion::loadWords(ThreadEmitter &emitter,
+                                         const SelectTile &in, int64_t step,
+                                         int64_t half, int64_t row,
+                                         LoadedAccesses &known) {
+  int64_t access = bytes.accessBytes(),
+          run = (kHalves * step + half) / bytes.wordsOfRun();
+  RunWords words(bytes.runBytes() / bytes.kWord);
+  for (int64_t number : wordOf(step, half).accesses(access)) {
+    int64_t column = run * bytes.bytesOfLanes() + number * access;
+    SmallVector<Value> &loaded = known[row][column];
+    if (loaded.empty())
+      loaded = emitter.words(loadAccess(emitter, in, column, row));
+    llvm::copy(loaded, words.begin() + number * access / bytes.kWord);
   }
   return words;
 }
 
-/// The selectors of the warpgroup's units for the thread's word of `word`,
-/// which is a lane's first.
+/// The selectors of the warpgroup's units for one of the thread's two words of
+/// a step.
 SmallVector<Value> WgmmaSelectExpansion::loadSelectors(ThreadEmitter &emitter,
                                                        const SelectTile &in,
-                                                       int64_t word) {
-  constexpr int64_t kMost = kAccessBytes / kSelectorBytes;
-  int64_t atOnce = std::gcd(units(), kMost);
+                                                       int64_t step,
+                                                       int64_t half) {
+  constexpr int64_t kMost = kSelectorAccess / kSelectorBytes;
+  int64_t atOnce = std::gcd(units(), kMost),
+          firstOfWindows = wordOf(step, half).firstOfWindows,
+          word = (kHalves * step + half) * bytes.kLanes;
   OpBuilder &builder = emitter.builder;
   auto type = VectorType::get(atOnce * kSelectorBytes, builder.getI8Type()),
        whole = VectorType::get(atOnce, builder.getIntegerType(16));
@@ -252,20 +327,20 @@ SmallVector<Value> WgmmaSelectExpansion::loadSelectors(ThreadEmitter &emitter,
       Value selector =
           arith::ExtUIOp::create(builder, emitter.loc, builder.getI32Type(),
                                  emitter.extract(loaded, i));
-      selectors.push_back(emitter.add(selector, bytes.firstOfWindows()));
+      selectors.push_back(emitter.add(selector, firstOfWindows));
     }
   }
   return selectors;
 }
 
 LoadedStep WgmmaSelectExpansion::loadStep(ThreadEmitter &emitter,
-                                          const SelectTile &in, int64_t step) {
+                                          const SelectTile &in, int64_t step,
+                                          LoadedAccesses &known) {
   LoadedStep loaded;
   for (int64_t half = 0; half < kHalves; ++half) {
-    int64_t kept = step * bytes.kInstructionK + half * kHalfK;
-    loaded.selectors[half] = loadSelectors(emitter, in, kept / bytes.kWord);
+    loaded.selectors[half] = loadSelectors(emitter, in, step, half);
     for (int64_t row = 0; row < kRows; ++row)
-      loaded.words[half][row] = loadWords(emitter, in, bytes.rowsOf(kept), row);
+      loaded.words[half][row] = loadWords(emitter, in, step, half, row, known);
   }
   return loaded;
 }
@@ -281,36 +356,53 @@ static Value permute(ThreadEmitter &emitter, Value low, Value high,
                                  selector, NVVM::PermuteMode::DEFAULT);
 }
 
-/// Four bytes of `words`, pairs of which each have some: of one pair all, of
-/// two pairs the first two of the first, of four pairs one of each.
-Value WgmmaSelectExpansion::select(ThreadEmitter &emitter,
-                                   ArrayRef<Value> words, Value selector) {
-  // Bytes of the first operand are numbered 0 to 3, of the second 4 to 7.
-  constexpr int64_t kHalvesOf = 0x7610, kFirstAndSecond = 0x50,
-                    kThirdAndFourth = 0x7200;
-  SmallVector<Value> selected;
-  for (size_t i = 0; i < words.size(); i += 2)
-    selected.push_back(permute(emitter, words[i], words[i + 1], selector));
-  auto join = [&](Value a, Value b, int64_t which) {
-    return permute(emitter, a, b, emitter.i32(which));
-  };
-  if (selected.size() == 4)
-    selected = {join(selected[0], selected[1], kFirstAndSecond),
-                join(selected[2], selected[3], kThirdAndFourth)};
-  if (selected.size() == 2)
-    return join(selected[0], selected[1], kHalvesOf);
-  return selected.front();
+/// The sources of the two words of a step, which all units select from. What is
+/// of three words is shifted to two.
+StepSources WgmmaSelectExpansion::makeSources(ThreadEmitter &emitter,
+                                              const LoadedStep &loaded,
+                                              int64_t step) {
+  StepSources result;
+  for (int64_t half = 0; half < kHalves; ++half)
+    for (int64_t row = 0; row < kRows; ++row) {
+      const RunWords &words = loaded.words[half][row];
+      for (const SelectedSource &source : wordOf(step, half).sources) {
+        int64_t first = source.firstWord();
+        SourceWords pair(words[first], words[first + 1]);
+        if (source.isShifted()) {
+          Value shift = emitter.i32(source.shift());
+          pair = {permute(emitter, words[first], words[first + 1], shift),
+                  permute(emitter, words[first + 1], words[first + 2], shift)};
+        }
+        result.sources[half][row].push_back(pair);
+      }
+    }
+  return result;
+}
+
+/// The kept bytes that `selector` numbers in the sources of `word`.
+static Value select(ThreadEmitter &emitter, const SelectedWord &word,
+                    ArrayRef<SourceWords> sources, Value selector) {
+  std::vector<std::pair<int64_t, Value>> selected;
+  for (auto [source, words] : llvm::zip_equal(word.sources, sources))
+    selected.emplace_back(source.firstField, permute(emitter, words.first,
+                                                     words.second, selector));
+  return ::nm::joinFields(
+      std::move(selected), [&](Value left, Value right, int64_t which) {
+        return permute(emitter, left, right, emitter.i32(which));
+      });
 }
 
 /// PTX's order: rows change first.
 Fragment WgmmaSelectExpansion::selectFragment(ThreadEmitter &emitter,
-                                              const LoadedStep &step,
-                                              int64_t unit) {
+                                              const LoadedStep &loaded,
+                                              const StepSources &from,
+                                              int64_t step, int64_t unit) {
   Fragment fragment;
   for (int64_t half = 0; half < kHalves; ++half)
     for (int64_t row = 0; row < kRows; ++row)
       fragment[half * kRows + row] =
-          select(emitter, step.words[half][row], step.selectors[half][unit]);
+          select(emitter, wordOf(step, half), from.sources[half][row],
+                 loaded.selectors[half][unit]);
   return fragment;
 }
 
@@ -400,16 +492,19 @@ void WgmmaSelectExpansion::multiplyTile(ThreadEmitter &emitter,
   int64_t firstUnit = unitOf(firstBlock * ::nm::kWarpgroupM),
           lastUnit = unitOf((firstBlock + numBlocks) * ::nm::kWarpgroupM - 1);
   int64_t words = (lastUnit - firstUnit + 1) * kHalves * kRows,
-          stepsAtOnce = std::max<int64_t>(1, kMostWords / words);
-  LoadedStep loaded = loadStep(emitter, in, /*step=*/0);
+          mostWords = hasManySteps() ? kMostWordsOfMany : kMostWords,
+          stepsAtOnce = std::max<int64_t>(1, mostWords / words);
+  LoadedAccesses known;
+  LoadedStep loaded = loadStep(emitter, in, /*step=*/0, known);
   for (int64_t step = 0; step < steps(); ++step) {
     if (step != 0 && step % stepsAtOnce == 0)
       awaitProducts(emitter.builder, emitter.loc);
+    StepSources sources = makeSources(emitter, loaded, step);
     SmallVector<Fragment> fragments(units());
     for (int64_t unit = firstUnit; unit <= lastUnit; ++unit)
-      fragments[unit] = selectFragment(emitter, loaded, unit);
+      fragments[unit] = selectFragment(emitter, loaded, sources, step, unit);
     if (step + 1 < steps())
-      loaded = loadStep(emitter, in, step + 1);
+      loaded = loadStep(emitter, in, step + 1, known);
     // The words that were selected are seen by the instructions behind it.
     NVVM::WgmmaFenceAlignedOp::create(emitter.builder, emitter.loc);
     for (int64_t i = 0; i < numBlocks; ++i)

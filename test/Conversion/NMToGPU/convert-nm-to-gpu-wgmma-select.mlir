@@ -79,3 +79,78 @@ func.func @one_of_eight(%a: memref<64x256xi8>, %v: memref<1x32x64xi8>, %i: memre
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
+
+// Of 3:8 a thread makes three words of 32 bytes, each of which is loaded once, by
+// two accesses of a row: the first word has windows 0 and 1, of one access, the
+// second windows 1 and 2, of both, the third windows 2 and 3. So the first step,
+// of words 0 and 1, loads both, and the second, of word 2 and of word 0 of the
+// next run, the first of the latter. All words have two sources.
+// CHECK-LABEL: func.func @three_of_eight
+// CHECK: vector.load %{{.*}} {alignment = 2 : i64} : memref<{{.*}}xi8, {{.*}}>, vector<2xi8>
+// CHECK-COUNT-2: vector.load %{{.*}} {alignment = 16 : i64} : memref<{{.*}}xi8, {{.*}}>, vector<16xi8>
+// CHECK-NOT: alignment = 16
+// CHECK: vector.load %{{.*}} {alignment = 2 : i64}
+// CHECK-COUNT-2: vector.load %{{.*}} {alignment = 16 : i64}
+// CHECK-NOT: alignment = 16
+// CHECK-COUNT-12: nvvm.prmt
+// CHECK-NOT: nvvm.prmt
+// CHECK-COUNT-2: vector.load %{{.*}} {alignment = 16 : i64}
+// CHECK-NOT: alignment = 16
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK-COUNT-12: nvvm.prmt
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK-COUNT-12: nvvm.prmt
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK-NOT: nvvm.wgmma.fence.aligned
+func.func @three_of_eight(%a: memref<64x256xi8>, %v: memref<1x96x64xi8>, %i: memref<1x24x2xi8>, %c: memref<64x64xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>
+      schedule #nm.wgmma_select<block = [64, 64, 256], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
+      ins(%a, %v, %i : memref<64x256xi8>, memref<1x96x64xi8>, memref<1x24x2xi8>)
+      outs(%c : memref<64x64xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// Of 2:3 the first word of twelve bytes has windows at bytes 0 and 3 of its
+// first two words, the second those at bytes 2 and 5 behind its second: 0x3300
+// and 0x5522 are added. Words are loaded one by one, from rows of 240 bytes that
+// a box has as they are.
+// CHECK-LABEL: func.func @two_of_three
+// CHECK-DAG: arith.constant 13056 : i32
+// CHECK-DAG: arith.constant 21794 : i32
+// CHECK: nm.tensor_map %{{.*}} box [64, 240] : memref<64x240xi8>
+// CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<{{.*}}xi8, {{.*}}>, vector<4xi8>
+// CHECK-COUNT-4: nvvm.prmt
+// CHECK-NOT: nvvm.prmt
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c15360_i32
+func.func @two_of_three(%a: memref<64x240xi8>, %v: memref<1x160x64xi8>, %i: memref<1x40x2xi8>, %c: memref<64x64xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <2:3, block = 1x64> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 160, lane_words = 2>
+      schedule #nm.wgmma_select<block = [64, 64, 240], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 160, lane_words = 2>>
+      ins(%a, %v, %i : memref<64x240xi8>, memref<1x160x64xi8>, memref<1x40x2xi8>)
+      outs(%c : memref<64x64xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}
+
+// Of 1:7 windows begin at bytes 0, 7, 14 and 21: those at 7 and 14 are of three
+// words, which 0x6543 and 0x5432 shift to two. All units share the shifts: of two
+// units, a word is made by four of these, and by seven permutes for each.
+// CHECK-LABEL: func.func @one_of_seven
+// CHECK-DAG: arith.constant 25923 : i32
+// CHECK-DAG: arith.constant 21554 : i32
+// CHECK: nm.tensor_map %{{.*}} box [64, 112] : memref<64x224xi8>
+// CHECK-COUNT-72: nvvm.prmt
+// CHECK-NOT: nvvm.prmt
+// CHECK: nvvm.wgmma.fence.aligned
+func.func @one_of_seven(%a: memref<64x224xi8>, %v: memref<1x32x64xi8>, %i: memref<1x8x4xi8>, %c: memref<64x64xi32>) {
+  scf.forall (%m, %n) in (1, 1) {
+    nm.spmm <1:7, block = 1x32> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 32>
+      schedule #nm.wgmma_select<block = [64, 64, 224], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 32>>
+      ins(%a, %v, %i : memref<64x224xi8>, memref<1x32x64xi8>, memref<1x8x4xi8>)
+      outs(%c : memref<64x64xi32>)
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return
+}

@@ -124,6 +124,8 @@ static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
 /// Products in turn, of as many as a kind has in the simulator's test, of which
 /// one each has what few draws have, so that no run goes without.
 static constexpr int64_t kTurns = 5;
+/// Rows of B at most where threads select: two tiles or three, of 240 to 512.
+static constexpr int64_t kMaxSelectedK = 700;
 
 /// One of which each aligned group of four rows keeps at most two.
 static Pattern drawSparsePattern(int64_t number, const GroupKind &kind,
@@ -186,8 +188,37 @@ static Pattern drawSelectedPattern(int64_t number, const GroupKind &kind,
   int64_t keptOfGroup = 1 << number % 3;
   do {
     pattern.m = random.oneOf({2, 4, 8, 8, 8});
-    pattern.n = keptOfGroup * pattern.m / SelectedBytes::kGroup;
+    pattern.n = keptOfGroup * pattern.m / SelectedBytes::kSource;
   } while (pattern.n == 0);
+  return pattern;
+}
+
+/// In turn one of windows of eight rows, or four, of which threads make several
+/// words side by side; of five rows; of seven, which may be in three words; of
+/// three or six; and any of these.
+static Pattern drawSelectedRuns(int64_t number, Random &random) {
+  Pattern pattern;
+  pattern.bk = 1;
+  pattern.bn = number % 2 == 0 ? random.oneOf({16, 32, 48})
+                               : random.oneOf({64, 96, 128, 256});
+  switch (number % kTurns) {
+  case 0:
+    pattern.m = random.oneOf({4, 8, 8});
+    pattern.n = pattern.m == 4 ? 3 : random.oneOf({3, 5, 6, 7});
+    return pattern;
+  case 1:
+    pattern.m = 5;
+    break;
+  case 2:
+    pattern.m = 7;
+    break;
+  case 3:
+    pattern.m = random.oneOf({3, 6});
+    break;
+  default:
+    pattern.m = random.integer(3, 7);
+  }
+  pattern.n = random.integer(1, pattern.m - 1);
   return pattern;
 }
 
@@ -329,13 +360,16 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   else if (isFloat8(kind.type) || random.chance(0.3))
     drawn.outputType = ElementType::F32;
   drawn.pattern =
-      kind.has(kSparseOperand) ? drawSparsePattern(number, kind, random)
-      : kind.has(kOverlapping) ? drawOverlappingPattern(number, kind, random)
-      : kind.has(kByteUnits)   ? drawBytePattern(number, kind, random)
-      : kind.has(kSelected)    ? drawSelectedPattern(number, kind, random)
-      : kind.listColumns == 0  ? drawPattern(number, kind, random)
-                               : drawPackedPattern(number, kind, random);
+      kind.has(kSparseOperand)  ? drawSparsePattern(number, kind, random)
+      : kind.has(kOverlapping)  ? drawOverlappingPattern(number, kind, random)
+      : kind.has(kByteUnits)    ? drawBytePattern(number, kind, random)
+      : kind.has(kSelected)     ? drawSelectedPattern(number, kind, random)
+      : kind.has(kSelectedRuns) ? drawSelectedRuns(number, random)
+      : kind.listColumns == 0   ? drawPattern(number, kind, random)
+                                : drawPackedPattern(number, kind, random);
   drawSizes(drawn, kind.maxRows, random);
+  if (kind.has(kSelectedRuns))
+    drawn.k = random.integer(1, kMaxSelectedK);
   drawn.arithmetic = kind.arithmetic;
   if (kind.has(kQuantized)) {
     drawn.quantized =
@@ -359,14 +393,16 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   drawLoops(drawn, kind.has(kOverlapping) && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
-       kind.has(kByteUnits) || kind.has(kSelected)) &&
+       kind.has(kByteUnits) || kind.has(kSelected) ||
+       kind.has(kSelectedRuns)) &&
       elementSize(kind.type) == 1 &&
       drawn.activationLoops.back() != drawn.kLoop())
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   if (kind.has(kTensorCopies))
     limitToTensorCopies(drawn, kind, random);
   // Nor do threads that select turn C.
-  if (kind.has(kSelected) && drawn.outputLoops.back() != drawn.nLoop())
+  if ((kind.has(kSelected) || kind.has(kSelectedRuns)) &&
+      drawn.outputLoops.back() != drawn.nLoop())
     std::swap(drawn.outputLoops.back(), *(drawn.outputLoops.end() - 2));
   // A few rows may be row-major for strategy mma_sync, too.
   bool isFewRows = kind.has(kMatrices) && kind.listColumns == 0 &&

@@ -288,6 +288,13 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kSparseOperand | kCopiesRows, 0, "fast_accum"},
       {"wgmma-select-f8-fast-accum", "wgmma_select", "", ElementType::F8E5M2,
        300, 256, kSelected | kTensorCopies, 0, "fast_accum"},
+      {"wgmma-select-runs-i8", "wgmma_select", "", ElementType::I8, 300, 256,
+       kSelectedRuns | kTensorCopies},
+      {"wgmma-select-runs-f8", "wgmma_select", "", ElementType::F8E4M3, 200,
+       256, kSelectedRuns | kTensorCopies},
+      {"wgmma-select-runs-turns", "wgmma_select",
+       "stages = 2, blocks = 2, group_m = 2", ElementType::I8, 300, 256,
+       kSelectedRuns | kTensorCopies},
   };
   return kinds;
 }

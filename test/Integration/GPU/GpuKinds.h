@@ -38,6 +38,9 @@ enum GroupTrait : unsigned {
   kSelected = 1 << 10,
   /// C leaves through slots of shared memory.
   kSlots = 1 << 11,
+  /// Threads select bytes of windows that do not divide eight rows, or make
+  /// several words of those that they have side by side.
+  kSelectedRuns = 1 << 12,
 };
 
 /// What a group's cases have in common.

@@ -1,6 +1,7 @@
 //===- SelectedBytesTest.cpp ----------------------------------------------===//
 
-#include "nm/Format/SelectedBytes.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/SelectedFragments.h"
 
 #include <gtest/gtest.h>
 
@@ -9,17 +10,22 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace nm;
 
 /// The patterns that there are, of units of 16 columns.
 static std::vector<Pattern> listPatterns() {
-  return {{1, 8, 1, 16}, {2, 8, 1, 16}, {4, 8, 1, 16},
-          {1, 4, 1, 16}, {2, 4, 1, 16}, {1, 2, 1, 16}};
+  std::vector<Pattern> list;
+  for (int64_t m = 2; m <= 8; ++m)
+    for (int64_t n = 1; n < m; ++n)
+      list.push_back({n, m, 1, 16});
+  return list;
 }
 
-TEST(SelectedBytes, AreOfWindowsThatDivideEightRows) {
+TEST(SelectedBytes, AreOfWindowsOfTwoToEightRows) {
   int64_t count = 0;
   for (int64_t m = 1; m <= 32; ++m)
     for (int64_t n = 1; n <= m; ++n)
@@ -34,24 +40,46 @@ TEST(SelectedBytes, AreOfWindowsThatDivideEightRows) {
   EXPECT_EQ(count, int64_t(listPatterns().size()));
 }
 
-TEST(SelectedBytes, CountsRowsAndGroups) {
-  SelectedBytes of1 = *SelectedBytes::of({1, 8}),
-                of2 = *SelectedBytes::of({1, 4}),
-                of4 = *SelectedBytes::of({2, 4});
-  EXPECT_EQ(of1.keptOfGroup, 1);
-  EXPECT_EQ(of2.keptOfGroup, 2);
-  EXPECT_EQ(of4.keptOfGroup, 4);
-  EXPECT_EQ(of1.bytesOfWord(), 32);
-  EXPECT_EQ(of2.bytesOfWord(), 16);
-  EXPECT_EQ(of4.bytesOfWord(), 8);
+TEST(SelectedBytes, CountsBytesAndWordsOfRuns) {
+  struct {
+    int64_t n, m, runBytes, words, panelBytes, tileStep;
+  } expected[] = {
+      {4, 8, 8, 1, 128, 64},   {2, 4, 8, 1, 128, 64},   {1, 2, 8, 1, 128, 64},
+      {2, 8, 16, 1, 128, 32},  {1, 4, 16, 1, 128, 32},  {6, 8, 16, 3, 128, 96},
+      {3, 4, 16, 3, 128, 96},  {1, 8, 32, 1, 128, 32},  {3, 8, 32, 3, 128, 96},
+      {5, 8, 32, 5, 128, 160}, {7, 8, 32, 7, 128, 224}, {1, 3, 12, 1, 240, 160},
+      {2, 3, 12, 2, 240, 160}, {2, 6, 12, 1, 240, 160}, {4, 6, 12, 2, 240, 160},
+      {1, 5, 20, 1, 240, 96},  {4, 5, 20, 4, 240, 192}, {1, 6, 24, 1, 96, 32},
+      {3, 6, 24, 3, 96, 96},   {5, 6, 24, 5, 96, 160},  {1, 7, 28, 1, 112, 32},
+      {6, 7, 28, 6, 112, 96}};
+  for (const auto &of : expected) {
+    SelectedBytes bytes = *SelectedBytes::of({of.n, of.m});
+    SCOPED_TRACE(std::to_string(of.n) + ":" + std::to_string(of.m));
+    EXPECT_EQ(bytes.runBytes(), of.runBytes);
+    EXPECT_EQ(bytes.wordsOfRun(), of.words);
+    EXPECT_EQ(bytes.panelBytes(), of.panelBytes);
+    EXPECT_EQ(bytes.tileStep(), of.tileStep);
+    EXPECT_EQ(bytes.isSwizzled(), of.panelBytes == 128);
+  }
+}
+
+TEST(SelectedBytes, HaveTilesOfWholeInstructionsAndPanels) {
   for (const Pattern &pattern : listPatterns()) {
+    SCOPED_TRACE(pattern.str());
     SelectedBytes bytes = *SelectedBytes::of(pattern);
     EXPECT_EQ(bytes.rowsOf(pattern.n), pattern.m);
-    // Whole instructions, of whole panels of A, and no more than that.
-    int64_t step = bytes.tileStep();
+    int64_t step = bytes.tileStep(), panel = bytes.panelBytes();
     EXPECT_EQ(step % 32, 0);
-    EXPECT_EQ(bytes.rowsOf(step) % 128, 0);
-    EXPECT_TRUE(step == 32 || bytes.rowsOf(step / 2) % 128 != 0);
+    EXPECT_EQ(step % (16 * bytes.wordsOfRun()), 0);
+    EXPECT_EQ(bytes.rowsOf(step) % panel, 0);
+    // No more than that: half of it is not.
+    EXPECT_TRUE(step / 2 % 32 != 0 || bytes.rowsOf(step / 2) % panel != 0);
+    // What a tensor copy takes, at multiples of 128 bytes for eight rows.
+    EXPECT_LE(panel, 256);
+    EXPECT_EQ(panel % 16, 0);
+    EXPECT_EQ(panel % bytes.bytesOfLanes(), 0);
+    EXPECT_TRUE(bytes.isSwizzled() || panel / 16 % 2 == 1 ||
+                bytes.accessBytes() == 8);
   }
 }
 
@@ -103,52 +131,121 @@ static DrawnRow drawRow(const Pattern &pattern, int64_t rows,
   return drawn;
 }
 
-/// The word of kept bytes `4 * word` to `4 * word + 3`.
-static uint32_t selectWord(const SelectedBytes &bytes, const DrawnRow &drawn,
-                           int64_t word) {
+/// What a lane does for word `word` of a run that begins at `run`, whose
+/// indices are `indices`: it loads the accesses that the word's sources need.
+static uint32_t selectWord(const SelectedBytes &bytes, const uint8_t *run,
+                           const uint8_t *indices, int64_t word) {
+  SelectedWord plan = SelectedWord::of(bytes, word);
+  std::vector<uint32_t> words(bytes.runBytes() / 4, 0xdeadbeef);
+  for (int64_t access : plan.accesses(bytes.accessBytes()))
+    for (int64_t byte = 0; byte < bytes.accessBytes(); byte += 4) {
+      int64_t from = access * bytes.accessBytes() + byte;
+      words.at(from / 4) = loadWord(run + from);
+    }
   uint32_t selector = 0;
   for (int64_t field = 0; field < 4; ++field)
-    selector |= uint32_t(drawn.indices[4 * word + field]) << 4 * field;
-  selector += uint32_t(bytes.firstOfWindows());
-  const uint8_t *from = &drawn.row[word * bytes.bytesOfWord()];
-  uint32_t selected = 0;
-  for (int64_t group = 0; group < bytes.groupsOfWord(); ++group) {
-    uint32_t all = permute(loadWord(from + 8 * group),
-                           loadWord(from + 8 * group + 4), selector);
-    for (int64_t i = 0; i < bytes.keptOfGroup; ++i) {
-      int64_t field = group * bytes.keptOfGroup + i;
-      selected |= all & uint32_t(255) << 8 * field;
+    selector |= uint32_t(indices[field]) << 4 * field;
+  selector += uint32_t(plan.firstOfWindows);
+  std::vector<std::pair<int64_t, uint32_t>> selected;
+  for (const SelectedSource &source : plan.sources) {
+    uint32_t low = words.at(source.firstWord()),
+             high = words.at(source.firstWord() + 1);
+    if (source.isShifted()) {
+      low = permute(low, high, uint32_t(source.shift()));
+      high = permute(high, words.at(source.firstWord() + 2),
+                     uint32_t(source.shift()));
     }
+    selected.emplace_back(source.firstField, permute(low, high, selector));
   }
-  return selected;
+  return joinFields(std::move(selected),
+                    [](uint32_t left, uint32_t right, int64_t which) {
+                      return permute(left, right, uint32_t(which));
+                    });
 }
 
 TEST(SelectedBytes, NumbersFirstRowsOfWindows) {
-  auto firstOf = [](const Pattern &pattern) {
-    return SelectedBytes::of(pattern)->firstOfWindows();
+  auto firstOf = [](const Pattern &pattern, int64_t word) {
+    return SelectedWord::of(*SelectedBytes::of(pattern), word).firstOfWindows;
   };
-  EXPECT_EQ(firstOf({1, 8}), 0);
-  EXPECT_EQ(firstOf({2, 8}), 0);
-  EXPECT_EQ(firstOf({4, 8}), 0);
-  EXPECT_EQ(firstOf({1, 4}), 0x4040);
-  EXPECT_EQ(firstOf({2, 4}), 0x4400);
-  EXPECT_EQ(firstOf({1, 2}), 0x6420);
+  EXPECT_EQ(firstOf({1, 8}, 0), 0);
+  EXPECT_EQ(firstOf({2, 8}, 0), 0);
+  EXPECT_EQ(firstOf({4, 8}, 0), 0);
+  EXPECT_EQ(firstOf({1, 4}, 0), 0x4040);
+  EXPECT_EQ(firstOf({2, 4}, 0), 0x4400);
+  EXPECT_EQ(firstOf({1, 2}, 0), 0x6420);
+  EXPECT_EQ(firstOf({2, 3}, 0), 0x3300);
+  // Windows at bytes 6 and 9, of a source at byte 4.
+  EXPECT_EQ(firstOf({2, 3}, 1), 0x5522);
+  EXPECT_EQ(firstOf({1, 5}, 0), 0x3210);
 }
 
-// Words are exactly the kept bytes, in order.
+TEST(SelectedBytes, HaveFewSources) {
+  auto sourcesOf = [](const Pattern &pattern, int64_t word) {
+    std::vector<std::pair<int64_t, int64_t>> list;
+    for (const SelectedSource &source :
+         SelectedWord::of(*SelectedBytes::of(pattern), word).sources)
+      list.emplace_back(source.firstField, source.firstByte);
+    return list;
+  };
+  using List = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(sourcesOf({1, 8}, 0), (List{{0, 0}, {1, 8}, {2, 16}, {3, 24}}));
+  EXPECT_EQ(sourcesOf({2, 8}, 0), (List{{0, 0}, {2, 8}}));
+  EXPECT_EQ(sourcesOf({4, 8}, 0), (List{{0, 0}}));
+  EXPECT_EQ(sourcesOf({3, 8}, 1), (List{{0, 8}, {2, 16}}));
+  EXPECT_EQ(sourcesOf({7, 8}, 3), (List{{0, 8}, {2, 16}}));
+  EXPECT_EQ(sourcesOf({3, 4}, 2), (List{{0, 8}}));
+  EXPECT_EQ(sourcesOf({1, 3}, 0), (List{{0, 0}, {2, 4}}));
+  // Windows at bytes 7 and 14 are in three words.
+  EXPECT_EQ(sourcesOf({4, 7}, 1), (List{{0, 7}}));
+  EXPECT_EQ(sourcesOf({1, 7}, 0), (List{{0, 0}, {1, 7}, {2, 14}, {3, 20}}));
+}
+
+// Words are exactly the kept bytes, in order, and no index of a field reaches
+// the next field.
 TEST(SelectedBytes, AreThoseThatWindowsKeep) {
   std::mt19937 random(1);
   for (const Pattern &pattern : listPatterns()) {
     SelectedBytes bytes = *SelectedBytes::of(pattern);
     for (int draw = 0; draw < 20; ++draw) {
-      constexpr int64_t kRows = 512;
-      DrawnRow drawn = drawRow(pattern, kRows, random);
-      ASSERT_EQ(bytes.rowsOf(int64_t(drawn.kept.size())), kRows);
-      for (int64_t word = 0; word < int64_t(drawn.kept.size()) / 4; ++word)
-        ASSERT_EQ(selectWord(bytes, drawn, word),
+      int64_t run = bytes.runBytes(), words = bytes.wordsOfRun();
+      DrawnRow drawn = drawRow(pattern, 16 * run, random);
+      ASSERT_EQ(int64_t(drawn.kept.size()), 16 * 4 * words);
+      for (int64_t word = 0; word < 16 * words; ++word)
+        ASSERT_EQ(selectWord(bytes, &drawn.row[word / words * run],
+                             &drawn.indices[4 * word], word % words),
                   loadWord(&drawn.kept[4 * word]))
             << pattern.str() << " " << word;
     }
+    for (int64_t word = 0; word < bytes.wordsOfRun(); ++word)
+      for (int64_t field = 0; field < 4; ++field)
+        EXPECT_LE(
+            (SelectedWord::of(bytes, word).firstOfWindows >> 4 * field & 15) +
+                pattern.m - 1,
+            7)
+            << pattern.str() << " " << word;
+  }
+}
+
+// Of a tile's row each lane has each kept byte of its runs once, and step s
+// takes a lane's words 2s and 2s + 1, at places of the packed order.
+TEST(SelectedBytes, ArePackedInTheOrderOfLanes) {
+  for (const Pattern &pattern : listPatterns()) {
+    SelectedBytes bytes = *SelectedBytes::of(pattern);
+    PanelPacking packing;
+    packing.panel = 64;
+    packing.tileRows = 2 * bytes.tileStep();
+    packing.indexBits = packing.indexRows = 4;
+    packing.laneWords = bytes.wordsOfRun();
+    ASSERT_TRUE(bool(packing.verify(pattern))) << pattern.str();
+    int64_t words = bytes.wordsOfRun(), steps = packing.tileRows / 32;
+    for (int64_t lane = 0; lane < 4; ++lane)
+      for (int64_t word = 0; word < 2 * steps; ++word)
+        for (int64_t i = 0; i < 4; ++i) {
+          int64_t byte = (word / words * 4 + lane) * bytes.runBytes();
+          int64_t kept = byte / pattern.m * pattern.n + word % words * 4 + i;
+          ASSERT_EQ(packing.storedRow(kept), word * 16 + lane * 4 + i)
+              << pattern.str();
+        }
   }
 }
 
@@ -169,22 +266,23 @@ TEST(SelectedBytes, AreOfEachRowOnce) {
 }
 
 /// The most different words of a bank that lanes load at a time, where lanes
-/// `4 * r` to `4 * r + 3` load of row `rowOf(r)`: access `access` of a word's
-/// bytes, 16 each at most, and word `half` of an instruction's two.
+/// `4 * r` to `4 * r + 3` load of row `rowOf(r)`: access `access` of a run.
 template <typename RowOf>
-static size_t mostOfBank(const SelectedBytes &bytes, int64_t step, int64_t half,
+static size_t mostOfBank(const SelectedBytes &bytes, int64_t run,
                          int64_t access, RowOf rowOf) {
-  int64_t width = std::min<int64_t>(bytes.bytesOfWord(), 16);
-  int64_t atATime = 128 / width;
+  int64_t width = bytes.accessBytes(),
+          atATime = std::min<int64_t>(32, 128 / width);
   size_t most = 0;
   for (int64_t first = 0; first < 32; first += atATime) {
     std::array<std::set<int64_t>, 32> words;
     for (int64_t lane = first; lane < first + atATime; ++lane) {
-      int64_t row = rowOf(lane / 4);
-      int64_t column =
-          bytes.rowsOf(step * 32 + half * 16 + lane % 4 * 4) + 16 * access;
-      int64_t panel = column / 128, inRow = (column % 128) ^ (row * 16);
-      int64_t begin = panel * 8 * 128 + row * 128 + inRow;
+      int64_t row = rowOf(lane / 4), panel = bytes.panelBytes();
+      int64_t column = (4 * run + lane % 4) * bytes.runBytes() + access * width;
+      int64_t inRow = column % panel;
+      if (bytes.isSwizzled())
+        inRow ^= row * 16;
+      int64_t begin = column / panel * 8 * panel + row * panel + inRow;
+      EXPECT_EQ(begin % width, 0);
       for (int64_t byte = begin; byte < begin + width; byte += 4)
         words[byte / 4 % 32].insert(byte / 4);
     }
@@ -199,15 +297,16 @@ TEST(SelectedBytes, AreLoadedFromDifferentBanks) {
     SelectedBytes bytes = *SelectedBytes::of(pattern);
     auto rowOfLanes = [&](int64_t lanes) { return bytes.rowOfLanes(lanes); };
     auto inOrder = [](int64_t lanes) { return lanes; };
-    for (int64_t step = 0; step < bytes.tileStep() / 32; ++step)
-      for (int64_t half : {0, 1})
-        for (int64_t access = 0; access * 16 < bytes.bytesOfWord(); ++access) {
-          EXPECT_EQ(mostOfBank(bytes, step, half, access, rowOfLanes), 1u)
-              << pattern.str();
-          // Rows in order would not be, but of one kept byte of eight.
-          EXPECT_EQ(mostOfBank(bytes, step, half, access, inOrder) > 1,
-                    bytes.keptOfGroup > 1)
-              << pattern.str();
-        }
+    int64_t width = bytes.accessBytes();
+    for (int64_t run = 0; run < 2 * bytes.runsOfPanel(); ++run)
+      for (int64_t access = 0; access < bytes.runBytes() / width; ++access) {
+        EXPECT_EQ(mostOfBank(bytes, run, access, rowOfLanes), 1u)
+            << pattern.str();
+        // Rows in order would not be, where runs are shorter than two chunks of
+        // a swizzled panel.
+        EXPECT_EQ(mostOfBank(bytes, run, access, inOrder) > 1,
+                  bytes.isSwizzled() && bytes.runBytes() < 32)
+            << pattern.str();
+      }
   }
 }

@@ -8,6 +8,7 @@
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Format/SelectedBytes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -29,7 +30,7 @@ public:
   void emit();
 
 private:
-  MemRefType typeOfA() { return getPanelledType({tile.m, tile.k}, element); }
+  MemRefType typeOfA();
   MemRefType typeOfValues() {
     return typeOfWeights(getWeightShape(op, tile).values, element);
   }
@@ -48,6 +49,14 @@ private:
   Type element;
 };
 } // namespace
+
+/// Panels of whole runs of each lane: see SelectedBytes.h.
+MemRefType WgmmaSelectStaging::typeOfA() {
+  auto bytes = *::nm::SelectedBytes::of(op.getPattern().getPattern());
+  return bytes.isSwizzled()
+             ? getPanelledType({tile.m, tile.k}, element, bytes.panelBytes())
+             : getPlainPanelType({tile.m, tile.k}, element, bytes.panelBytes());
+}
 
 LogicalResult WgmmaSelectStaging::verifyOperands() {
   if (!element.isInteger(8) && !isFloat8(element))

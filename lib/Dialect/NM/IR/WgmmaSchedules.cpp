@@ -278,11 +278,9 @@ WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
   // (C5).
   std::optional<SelectedBytes> bytes = SelectedBytes::of(pattern);
   if (!bytes || pattern.bn % SelectedBytes::kLeastColumns != 0)
-    return emitError() << "expected windows that divide "
-                       << SelectedBytes::kGroup
-                       << " rows and keep 1, 2 or 4 of each "
-                       << SelectedBytes::kGroup
-                       << ", in units of one row and a multiple of "
+    return emitError() << "expected windows of " << SelectedBytes::kLeastRows
+                       << " to " << SelectedBytes::kMostRows
+                       << " rows, in units of one row and a multiple of "
                        << SelectedBytes::kLeastColumns
                        << " columns, for strategy wgmma_select, but got "
                        << pattern.str();
@@ -296,10 +294,13 @@ WgmmaSelectScheduleAttr::verifyPattern(EmitError emitError,
       packing.terms != 1 || packing.indexBits != SelectedBytes::kFieldBits ||
       packing.indexRows != SelectedBytes::kWord || packing.tileRows == 0 ||
       packing.tileRows % bytes->tileStep() != 0 ||
+      packing.laneWords != bytes->wordsOfRun() ||
       bytes->rowsOf(packing.tileRows) != getBlock()[2])
     return emitError() << "expected a packing with the block's columns as the "
-                          "panel, index_bits = 4, index_rows = 4, and as "
-                          "tile_rows what the block's k keeps, a multiple of "
+                          "panel, index_bits = 4, index_rows = 4, lane_words = "
+                       << bytes->wordsOfRun()
+                       << ", and as tile_rows what the block's k keeps, a "
+                          "multiple of "
                        << bytes->tileStep() << ", but got " << *this;
   for (int dim : {0, 1})
     if (getBlock()[dim] % getWarpgroup()[dim] != 0)

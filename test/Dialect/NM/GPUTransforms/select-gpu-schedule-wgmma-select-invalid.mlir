@@ -2,7 +2,7 @@
 // RUN: not nm-opt %s --nm-attach-chip=chip=sm_90a --nm-select-gpu-schedule=schedule=wgmma_select --split-input-file 2>/dev/null
 
 func.func @windows(%a: tensor<64x4096xi8>, %v: tensor<1024x128xi8> {nm.values_of = 1 : i64}, %i: tensor<1024x2xi8> {nm.indices_of = 1 : i64}, %c: tensor<64x128xi32>) -> tensor<64x128xi32> {
-  // expected-error @+1 {{strategy wgmma_select selects from windows that divide 8 rows and keep 1, 2 or 4 of each 8, in units of one row, but got 8:32, block = 1x64}}
+  // expected-error @+1 {{strategy wgmma_select selects from windows of 2 to 8 rows, in units of one row, but got 8:32, block = 1x64}}
   %r = nm.spmm <8:32, block = 1x64> ins(%a, %v, %i : tensor<64x4096xi8>, tensor<1024x128xi8>, tensor<1024x2xi8>) outs(%c : tensor<64x128xi32>) -> tensor<64x128xi32>
   return %r : tensor<64x128xi32>
 }
@@ -37,4 +37,12 @@ func.func @halves(%a: tensor<64x4096xf16>, %v: tensor<1024x128xf16> {nm.values_o
   // expected-error @+1 {{strategy wgmma_select multiplies i8, f8E4M3FN and f8E5M2, but got f16}}
   %r = nm.spmm <2:8, block = 1x64> ins(%a, %v, %i : tensor<64x4096xf16>, tensor<1024x128xf16>, tensor<1024x2xi8>) outs(%c : tensor<64x128xf32>) -> tensor<64x128xf32>
   return %r : tensor<64x128xf32>
+}
+
+// -----
+
+func.func @units_of_two_rows(%a: tensor<64x4096xi8>, %v: tensor<1024x128xi8> {nm.values_of = 1 : i64}, %i: tensor<512x2xi8> {nm.indices_of = 1 : i64}, %c: tensor<64x128xi32>) -> tensor<64x128xi32> {
+  // expected-error @+1 {{strategy wgmma_select selects from windows of 2 to 8 rows, in units of one row, but got 1:4, block = 2x64}}
+  %r = nm.spmm <1:4, block = 2x64> ins(%a, %v, %i : tensor<64x4096xi8>, tensor<1024x128xi8>, tensor<512x2xi8>) outs(%c : tensor<64x128xi32>) -> tensor<64x128xi32>
+  return %r : tensor<64x128xi32>
 }

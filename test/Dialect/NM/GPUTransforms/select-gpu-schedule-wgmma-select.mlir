@@ -25,3 +25,17 @@ func.func @floats(%a: tensor<4096x4096xf8E4M3FN>, %v: tensor<2048x4096xf8E4M3FN>
   %r = nm.spmm <4:8, block = 1x64> ins(%a, %v, %i : tensor<4096x4096xf8E4M3FN>, tensor<2048x4096xf8E4M3FN>, tensor<2048x64xi8>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }
+
+// -----
+
+// Of 3:8 a thread makes three words of four windows, which are packed in the
+// order of threads; of 2:3 two words of four, from panels of 240 bytes.
+// REMARK: nm.spmm <3:8, block = 1x64> {{.*}}, i8: strategy wgmma_select on sm_90; estimated
+// CHECK-LABEL: func.func @three_of_eight
+// CHECK: schedule #nm.wgmma_select<block = [128, 256, 256], {{.*}}, packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
+// GIVEN-LABEL: func.func @three_of_eight
+// GIVEN: stages = 3, {{.*}}lane_words = 3
+func.func @three_of_eight(%a: tensor<4096x4096xi8>, %v: tensor<1536x4096xi8> {nm.values_of = 1 : i64}, %i: tensor<1536x64xi8> {nm.indices_of = 1 : i64}, %c: tensor<4096x4096xi32>) -> tensor<4096x4096xi32> {
+  %r = nm.spmm <3:8, block = 1x64> ins(%a, %v, %i : tensor<4096x4096xi8>, tensor<1536x4096xi8>, tensor<1536x64xi8>) outs(%c : tensor<4096x4096xi32>) -> tensor<4096x4096xi32>
+  return %r : tensor<4096x4096xi32>
+}

@@ -41,10 +41,39 @@ func.func private @wgmma_select_c3_blocks() attributes {s = #nm.wgmma_select<blo
 
 // -----
 
-func.func @wgmma_select_c5_window(%a: tensor<70x512xi8>, %v: tensor<1x192x128xi8>, %i: tensor<1x48x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected windows that divide 8 rows and keep 1, 2 or 4 of each 8, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 3:8, block = 1x64}}
-  %r = nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
+func.func @wgmma_select_c5_window(%a: tensor<70x512xi8>, %v: tensor<1x96x128xi8>, %i: tensor<1x24x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected windows of 2 to 8 rows, in units of one row and a multiple of 16 columns, for strategy wgmma_select, but got 3:16, block = 1x64}}
+  %r = nm.spmm <3:16, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96> schedule #nm.wgmma_select<block = [128, 128, 512], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x96x128xi8>, tensor<1x24x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+// Of 3:8 a thread makes three words of its windows, and a tile has whole panels
+// of an even number of words: 96 kept rows.
+func.func @wgmma_select_c4_lane_words(%a: tensor<70x512xi8>, %v: tensor<1x192x128xi8>, %i: tensor<1x48x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, lane_words = 3, and as tile_rows what the block's k keeps, a multiple of 96, but got}}
+  %r = nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x192x128xi8>, tensor<1x48x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_lane_words_of_one(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{lane_words = 1, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 2> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 2>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
+  return %r : tensor<70x128xi32>
+}
+
+// -----
+
+func.func @wgmma_select_c4_step(%a: tensor<70x480xi8>, %v: tensor<1x320x128xi8>, %i: tensor<1x80x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
+  // expected-error @+1 {{lane_words = 2, and as tile_rows what the block's k keeps, a multiple of 160, but got}}
+  %r = nm.spmm <2:3, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 2> schedule #nm.wgmma_select<block = [128, 128, 96], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64, lane_words = 2>>
+    ins(%a, %v, %i : tensor<70x480xi8>, tensor<1x320x128xi8>, tensor<1x80x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
 }
 
@@ -69,7 +98,7 @@ func.func @wgmma_select_c4_fields(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8
 // -----
 
 func.func @wgmma_select_c4_panel(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, lane_words = 1, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
   %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 64, 256], warpgroup = [64, 64], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
@@ -78,7 +107,7 @@ func.func @wgmma_select_c4_panel(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>
 // -----
 
 func.func @wgmma_select_c4_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, lane_words = 1, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
   %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 512], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
@@ -87,7 +116,7 @@ func.func @wgmma_select_c4_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>,
 // -----
 
 func.func @wgmma_select_c4_bits(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i: tensor<1x32x4xi8>, %c: tensor<70x128xi32>) -> tensor<70x128xi32> {
-  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
+  // expected-error @+1 {{expected a packing with the block's columns as the panel, index_bits = 4, index_rows = 4, lane_words = 1, and as tile_rows what the block's k keeps, a multiple of 32, but got}}
   %r = nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 64> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 8, index_rows = 4, tile_rows = 64>>
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
@@ -101,3 +130,8 @@ func.func @wgmma_select_c4_warpgroup(%a: tensor<70x512xi8>, %v: tensor<1x128x128
     ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x128x128xi8>, tensor<1x32x4xi8>) outs(%c : tensor<70x128xi32>) -> tensor<70x128xi32>
   return %r : tensor<70x128xi32>
 }
+
+// -----
+
+// expected-error @+1 {{expected lane_words in 1..65536, but got 0}}
+func.func private @packing_c7() attributes {s = #nm.packing<panel = 64, index_bits = 8, lane_words = 0>}

@@ -161,6 +161,17 @@ func.func @spmm_wgmma_select(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>, %i
   return %r : tensor<70x100xi32>
 }
 
+// CHECK-LABEL: func.func @spmm_wgmma_select_lanes
+func.func @spmm_wgmma_select_lanes(%a: tensor<70x512xi8>, %v: tensor<1x192x128xi8>, %i: tensor<1x48x4xi8>,
+                                   %c: tensor<70x100xi32>) -> tensor<70x100xi32> {
+  // CHECK: nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3> schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>> ins
+  %r = nm.spmm <3:8, block = 1x64> packing #nm.packing<panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>
+    schedule #nm.wgmma_select<block = [128, 128, 256], warpgroup = [64, 128], packing = <panel = 128, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
+    ins(%a, %v, %i : tensor<70x512xi8>, tensor<1x192x128xi8>, tensor<1x48x4xi8>)
+    outs(%c : tensor<70x100xi32>) -> tensor<70x100xi32>
+  return %r : tensor<70x100xi32>
+}
+
 // CHECK: func.func private @empty_wgmma_select() attributes {s = #nm.wgmma_select}
 func.func private @empty_wgmma_select() attributes {s = #nm.wgmma_select}
 

@@ -127,11 +127,14 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
   let summary = "kept bytes of A that threads of a Hopper select";
   let description = [{
     Products of i8 with sums of i32, and of f8E4M3FN and f8E5M2 with sums of f32,
-    for patterns whose windows M divide eight rows and keep one, two or four of
-    each eight, in units of one row: 2:8, 4:8, 1:4 and so on. A block copies
-    whole rows of A, of which each thread selects the bytes that a unit's columns
-    keep (PTX ISA, `prmt`: four of eight bytes) into the registers that are
-    wgmma's first operand of 64 rows; the weights, contiguous along k, are its
+    for patterns with windows of two to eight rows, in units of one row: 2:8, 3:8,
+    1:4, 2:3 and so on. A block copies whole rows of A, of which each thread
+    selects the bytes that a unit's columns keep (PTX ISA, `prmt`: four of eight
+    bytes) into the registers that are wgmma's first operand of 64 rows. Each of
+    the four threads of a row takes the fewest windows side by side whose bytes,
+    and kept bytes, are whole words of four: one of 4:8, of which it makes a
+    word, and four of 3:8, of which it makes three words
+    (include/nm/Format/SelectedBytes.h); the weights, contiguous along k, are its
     second (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate";
     sm_90a). Sums are of C, which is row-major.
 
@@ -152,15 +155,20 @@ def NM_WgmmaSelectScheduleAttr : NM_ScheduleAttr<"WgmmaSelect", "wgmma_select"> 
     * (C3) `producers` is 4, 8, 12 or 16; `blocks` and `group_m` are 1 to 65536.
     * (C4) on an op, `block`, `warpgroup` and `packing` are given, the block's n
       is the panel, and the warpgroup's tile divides the block's. `packing` has
-      index_bits = 4, index_rows = 4, and as tile_rows what the block's k keeps:
-      a multiple of 32, and of 64 where four of eight are kept.
-    * (C5) on an op, bn is a multiple of 16, A and C are row-major, and rows of A
-      start at multiples of 16 bytes.
+      index_bits = 4, index_rows = 4, as lane_words the words that a thread makes
+      of windows side by side, and as tile_rows what the block's k keeps: so many
+      that each thread has an even number of words of whole panels of A in shared
+      memory, which are a multiple of 32, such as 64 of 4:8 and 96 of 3:8.
+    * (C5) on an op, the pattern has 2 ≤ M ≤ 8, N < M and bk = 1, bn is a multiple
+      of 16, A and C are row-major, and rows of A start at multiples of 16 bytes.
 
     ```mlir
     #nm.wgmma_select<block = [128, 256, 256], warpgroup = [64, 256], stages = 4,
                      producers = 4, blocks = 132,
                      packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 64>>
+    // Of 3:8.
+    #nm.wgmma_select<block = [128, 256, 256], warpgroup = [64, 256], stages = 3,
+                     packing = <panel = 256, index_bits = 4, index_rows = 4, tile_rows = 96, lane_words = 3>>
     ```
   }];
   let parameters = (ins NM_Sizes:$block, NM_Sizes:$warpgroup, NM_Count:$stages,
