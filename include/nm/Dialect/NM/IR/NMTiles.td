@@ -233,7 +233,8 @@ def NM_SlotOp : NM_TileOp<"slot", [
     $ring `[` $index `]` attr-dict `:` type($ring) `to` type($slot)
   }];
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$index)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring,
+                                 "::mlir::Value":$index)>];
   let extraClassDeclaration = [{
     /// The type of a slot of `ring`.
     static ::mlir::MemRefType getSlotType(::mlir::MemRefType ring);
@@ -286,9 +287,8 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
     * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
       another, to panels of 16, 32, 64 or 128 bytes with their swizzle, or to
-      panels without one. A
-      tensor map, which the host makes (`nm.tensor_map`), says where the rows
-      are. With `unfilled`, places behind the source's end in that dimension are
+      panels without one. A tensor map, which the host makes (`nm.tensor_map`),
+      says where the rows are. With `unfilled`, places behind the source's end in that dimension are
       not filled with zeros, which takes twice as long as a fetch: they may keep
       what an earlier copy left. What is computed of them must not be stored.
 
@@ -330,13 +330,15 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
   }];
   let arguments = (ins NM_CopyWayAttr:$way, AnyMemRef:$source,
                        AnyMemRef:$destination, Optional<AnyMemRef>:$rows,
-                       Optional<I1>:$condition, OptionalAttr<NM_RowListAttr>:$row_list,
+                       Optional<I1>:$condition,
+                       OptionalAttr<NM_RowListAttr>:$row_list,
                        OptionalAttr<DenseI64ArrayAttr>:$part,
                        OptionalAttr<I64Attr>:$unfilled);
   let results = (outs Optional<NM_TokenType>:$token);
   let builders = [OpBuilder<(ins
     "::mlir::nm::CopyWay":$way, "::mlir::Value":$source,
-    "::mlir::Value":$destination, CArg<"::mlir::ArrayRef<int64_t>", "{}">:$part,
+    "::mlir::Value":$destination,
+    CArg<"::mlir::ArrayRef<int64_t>", "{}">:$part,
     CArg<"::mlir::Value", "{}">:$rows,
     CArg<"::mlir::nm::RowListAttr", "{}">:$rowList)>];
   let extraClassDeclaration = [{
