@@ -225,8 +225,9 @@ bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
 }
 
 /// Of each word of kept bytes that units of the block's columns have: a permute
-/// of each source, and one for each two words that these become one of. What
-/// sources are made of is loaded, and shifted, once for all units.
+/// of each source, and one for each two words that these become one of. Sources
+/// are shifted once for all units. Threads load them once for all words of a
+/// run, and not for each as is counted here, which is a little much.
 double Candidate::selectClocks() const {
   int64_t words = schedule.blockM * kept / SelectedBytes::kWord,
           ofRun = bytes.wordsOfRun(), ofUnit = 0, ofAll = 0;

@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa dense-fallback=false schedule=wgmma_select" | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm="chip=sm_90a format=isa dense-fallback=false schedule=wgmma_select" 2>/dev/null | FileCheck %s --check-prefix=PTX
 
 // Windows of which threads make several words, or that are of panels without a
 // swizzle, or in three words.
@@ -11,6 +12,30 @@
 // CHECK: five_of_six_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK: three_of_seven_kernel on sm_90a: {{.*}}, 0 bytes of stack, 0 bytes spilled
 // CHECK-NOT: Potential Performance Loss
+
+// A run is loaded once for all of its words, by the widest accesses that are free
+// of bank conflicts: 16 bytes, of a run of 24 eight, and of others four. Selectors
+// are 16 bits each.
+// PTX: .entry three_of_eight_kernel(
+// PTX-NOT: ld.shared.{{(v2.)?}}b32
+// PTX-COUNT-8: ld.shared.v4.b32
+// PTX-NOT: ld.shared.{{(v2.|v4.)?}}b32
+// PTX: .entry seven_of_eight_kernel(
+// PTX-NOT: ld.shared.{{(v2.)?}}b32
+// PTX-COUNT-8: ld.shared.v4.b32
+// PTX-NOT: ld.shared.{{(v2.|v4.)?}}b32
+// PTX: .entry two_of_three_kernel(
+// PTX-COUNT-30: ld.shared.b32
+// PTX-NOT: ld.shared.{{(v2.|v4.)?}}b32
+// PTX: .entry three_of_five_kernel(
+// PTX-COUNT-60: ld.shared.b32
+// PTX-NOT: ld.shared.{{(v2.|v4.)?}}b32
+// PTX: .entry five_of_six_kernel(
+// PTX-COUNT-12: ld.shared.v2.b32
+// PTX-NOT: ld.shared.{{(v2.|v4.)?}}b32
+// PTX: .entry three_of_seven_kernel(
+// PTX-COUNT-28: ld.shared.b32
+// PTX-NOT: ld.shared.{{(v2.|v4.)?}}b32
 
 func.func @three_of_eight(%a: tensor<4096x4096xi8>, %b: tensor<4096x4096xi8, #nm.encoding<3:8, block = 1x64>>) -> tensor<4096x4096xi32> {
   %zero = arith.constant 0 : i32
