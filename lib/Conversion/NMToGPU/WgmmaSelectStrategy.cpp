@@ -24,7 +24,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <array>
 #include <numeric>
@@ -218,18 +217,6 @@ Value WgmmaSelectExpansion::rowOfThread(ThreadEmitter &emitter) {
                      bytes.rowOfLanes(lanes).value);
 }
 
-/// `buffer` from byte `first` on. An index that is the sum of a small number
-/// and a constant of its own would become their OR, and each such address a
-/// register of the loop over tiles.
-static Value skipBytes(ThreadEmitter &emitter, Value buffer, Value first) {
-  OpBuilder &builder = emitter.builder;
-  int64_t size = cast<MemRefType>(buffer.getType()).getDimSize(0);
-  return memref::SubViewOp::create(
-      builder, emitter.loc, buffer, ArrayRef<OpFoldResult>{first},
-      ArrayRef<OpFoldResult>{builder.getIndexAttr(size)},
-      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-}
-
 SelectTile WgmmaSelectExpansion::openTile(ThreadEmitter &emitter, SpMMOp op) {
   SelectTile in;
   in.a = flattenBuffer(emitter, op.getA());
@@ -255,10 +242,6 @@ SelectTile WgmmaSelectExpansion::openTile(ThreadEmitter &emitter, SpMMOp op) {
   in.firstSelector = emitter.mul(
       emitter.add(emitter.toIndex(emitter.mul(lane, unitsOfTile())), inRow),
       kSelectorBytes);
-  if (hasManySteps()) {
-    in.selectors = skipBytes(emitter, in.selectors, in.firstSelector);
-    in.firstSelector = emitter.index(0);
-  }
   return in;
 }
 
