@@ -7,8 +7,10 @@
 //
 // The rates are those of an H200 (nm-bench, 2026-11-24): 1:8, 2:8 and 4:8 in
 // vectors of 32 to 256 columns, i8 and f8E4M3FN, m of 16 to 4096, k and n of
-// 4096 to 11008. Of other patterns nothing is measured yet: they take as many
-// operations as their words have permutes and loads, by the same rates.
+// 4096 to 11008. Other patterns take as many operations as their words have
+// permutes and loads, by the same rates: an H100 took 0.83 to 1.17 times that
+// of 3:8, 5:8 and 6:8, and 0.7 to 1.3 times it of windows that do not divide 8
+// (2026-11-25).
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +66,11 @@ static constexpr double kTensorRate = 4096;
 /// in blocks of one warpgroup that take turns at tiles, which read A and the
 /// weights more often (4:8 of 777x8192x11008, 1:2 of 1000x4608x6144).
 static constexpr double kIngress = 78, kIngressAlone = 50;
+/// Bytes of A that tensor copies bring in a clock, waits included, to panels
+/// that do not have whole lines of memory: boxes begin inside of lines. In
+/// vectors of 64 columns 1:7 of 4096x4096x4480 takes 99 us, 1:3 of
+/// 4096x4096x4800 104, and 2:8 of the former 62 (an H100, 2026-11-25).
+static constexpr double kPlain = 22;
 /// Rows of A of decoding, for which weights come from memory, and not beside
 /// the rest: 4:8 of 16x8192x6144 takes 14.2 us, and 8.0 without.
 static constexpr int64_t kColdRows = 16;
@@ -136,8 +143,9 @@ private:
   }
   double copyClocks() const {
     bool isAlone = groups == 1 && countTurns() > 1;
-    return double(bytesOfRows() + bytesOfWeights()) /
-           (isAlone ? kIngressAlone : kIngress);
+    double ingress = isAlone ? kIngressAlone : kIngress;
+    return double(bytesOfRows()) / (bytes.isSwizzled() ? ingress : kPlain) +
+           double(bytesOfWeights()) / ingress;
   }
   /// Tiles of C that a block has.
   int64_t countTurns() const {

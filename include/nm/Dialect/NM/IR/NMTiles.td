@@ -286,17 +286,16 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       source may be smaller: its last index is then copied for those behind it.
     * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
-      another, to panels of 16, 32, 64 or 128 bytes with their swizzle, or to
-      panels without one. A tensor map, which the host makes (`nm.tensor_map`),
-      says where the rows are. With `unfilled`, places behind the source's end in that dimension are
-      not filled with zeros, which takes twice as long as a fetch: they may keep
-      what an earlier copy left. What is computed of them must not be stored.
+      another or to panels, with a swizzle or without. A tensor map, which the
+      host makes (`nm.tensor_map`), says where the rows are. With `unfilled`,
+      places behind the source's end in that dimension are not filled with zeros,
+      which takes twice as long as a fetch: what an earlier copy left there must
+      not get into what is stored.
 
     A copy to a staging buffer, or from it, is of a part of the fragments: of n
     parts, `part [i, n]` has fragment w + i·warps for warp w.
 
-    With `rows`, only what a list names of the source's rows is copied, or of its
-    columns where the list's `dim` is 1.
+    With `rows`, a list names the rows to copy, or columns where its `dim` is 1.
 
     Constraints:
     * (C1) source and destination have one element type, and the destination is
@@ -310,10 +309,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       `tensor` has a token, no `condition`, and sizes of the source that are
       those of the destination, smaller or unknown; with `rows`, the second may
       be larger. The source's last stride is 1, and its others, where they are
-      known, multiples of 16 bytes. The destination is contiguous, or of panels of
-      16, 32, 64 or 128 bytes, XORed as wgmma reads them, and no more, or of
-      panels without `xor` and `order`: of a multiple of 16 bytes and at most 256
-      columns, one panel right behind the other.
+      known, multiples of 16 bytes. The destination is contiguous or has panels of
+      16, 32, 64 or 128 bytes, XORed as wgmma reads them, and no more, or of as
+      many 16 bytes as 256 columns have, or fewer, without `xor` and `order`.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
     * (C4) `rows` go `direct`, or `tensor` where the list is of dimension 1:
