@@ -194,8 +194,9 @@ static Pattern drawSelectedPattern(int64_t number, const GroupKind &kind,
 }
 
 /// In turn one of windows of eight rows, or four, of which threads make several
-/// words side by side; of five rows; of seven, which may be in three words; of
-/// three or six; and any of these.
+/// words side by side; of five rows, and of seven, which may be in three words,
+/// of which they make several; of three or six, of which they make one; and any
+/// of these.
 static Pattern drawSelectedRuns(int64_t number, Random &random) {
   Pattern pattern;
   pattern.bk = 1;
@@ -207,19 +208,19 @@ static Pattern drawSelectedRuns(int64_t number, Random &random) {
     pattern.n = pattern.m == 4 ? 3 : random.oneOf({3, 5, 6, 7});
     return pattern;
   case 1:
-    pattern.m = 5;
-    break;
   case 2:
-    pattern.m = 7;
-    break;
+    pattern.m = number % kTurns == 1 ? 5 : 7;
+    pattern.n = random.integer(2, pattern.m - 1);
+    return pattern;
   case 3:
     pattern.m = random.oneOf({3, 6});
-    break;
+    pattern.n = pattern.m == 6 ? random.integer(1, 2) : 1;
+    return pattern;
   default:
     pattern.m = random.integer(3, 7);
+    pattern.n = random.integer(1, pattern.m - 1);
+    return pattern;
   }
-  pattern.n = random.integer(1, pattern.m - 1);
-  return pattern;
 }
 
 /// One that lists for a block of `columns` pay for.
