@@ -18,8 +18,8 @@ struct NMToCPUOptions : PassPipelineOptions<NMToCPUOptions> {
       llvm::cl::init(true)};
   Option<std::string> arithmetic{
       *this, "arithmetic",
-      llvm::cl::desc("what products of f32 may be computed by that do not say "
-                     "it: f32, ieee, bf16x3, tf32 or "
+      llvm::cl::desc("what products may be computed by that do not say it: of "
+                     "f32, f32, ieee, bf16x3 or tf32; of 8-bit floats, "
                      "fast_accum"),
       llvm::cl::init("f32")};
   Option<std::string> schedule{
