@@ -57,15 +57,16 @@ bool CublasLt::Problem::create(const BenchCase &bench, bool isTransposed,
   int from = dataType(bench.type), to = dataType(resultType);
   auto m = uint64_t(bench.shape.m), n = uint64_t(bench.shape.n),
        k = uint64_t(bench.shape.k);
-  auto fast = int8_t(bench.hasFastAccum);
+  constexpr int8_t kFast = 1;
   int op = isTransposed ? kTranspose : kNoTranspose;
   return from >= 0 && to >= 0 &&
          functions->createProduct(
              &product, isInteger ? kComputeI32 : kComputeF32,
              dataType(isInteger ? resultType : ElementType::F32)) == 0 &&
          functions->setProduct(product, kProductOpOfA, &op, sizeof op) == 0 &&
-         functions->setProduct(product, kProductFastAccum, &fast,
-                               sizeof fast) == 0 &&
+         (!bench.hasFastAccum ||
+          functions->setProduct(product, kProductFastAccum, &kFast,
+                                sizeof kFast) == 0) &&
          functions->createLayout(&b, from, isTransposed ? k : n,
                                  isTransposed ? n : k,
                                  int64_t(isTransposed ? k : n)) == 0 &&

@@ -12,6 +12,7 @@
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/LeastTerms.h"
 #include "nm/Dialect/NM/Transforms/DenseFallback.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
@@ -42,17 +43,7 @@ std::optional<std::string> mlir::nm::whyUnknown(SparseProductOpInterface op) {
 static int64_t countTermsToUse(SparseProductOpInterface op) {
   if (!op.getAType().getElementType().isF32())
     return 1;
-  switch (op.getArithmetic()) {
-  case Arithmetic::IEEE:
-  case Arithmetic::FastAccum:
-    return 1;
-  case Arithmetic::F32:
-    return 3;
-  case Arithmetic::BF16x3:
-  case Arithmetic::TF32:
-    return 2;
-  }
-  return 1;
+  return getLeastTerms(op.getArithmetic()).value_or(1);
 }
 
 int64_t mlir::nm::getPaddedStride(int64_t columns, bool isKMajor,

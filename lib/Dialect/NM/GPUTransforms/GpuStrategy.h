@@ -79,6 +79,11 @@ const GpuStrategy *findGpuStrategy(ScheduleAttrInterface schedule);
 /// strategy takes.
 ScheduleAttrInterface getEmptyMmaSpSchedule(MLIRContext *context);
 
+/// A field that stands in an attribute only where it is true.
+inline std::optional<bool> onlyIf(bool value) {
+  return value ? std::optional(true) : std::nullopt;
+}
+
 /// An attribute that verifies; null, and an error at `op`, for one that does
 /// not.
 template <typename AttrTy, typename... Args>

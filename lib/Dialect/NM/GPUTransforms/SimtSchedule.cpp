@@ -70,7 +70,7 @@ static SimtScheduleAttr toAttribute(const ScheduleRequest &request,
       chosen.clusterK, chosen.sliceK, std::optional(groupM),
       getCopyWay(chosen.copies.copyA), getTileOrder(chosen.copies.layoutA),
       chosen.copies.prefetch, chosen.copies.defer, chosen.pack,
-      chosen.totals ? std::optional(true) : std::nullopt, packing);
+      onlyIf(chosen.totals), packing);
 }
 
 /// What the cost model may do about rows of A that no column uses.

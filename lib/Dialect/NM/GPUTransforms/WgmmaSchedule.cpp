@@ -26,16 +26,10 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
   std::optional<CopyWay> copyA;
   if (chosen.tensorCopies)
     copyA = CopyWay::Tensor;
-  std::optional<bool> totals;
-  if (chosen.totals)
-    totals = true;
-  std::optional<bool> residuals;
-  if (chosen.residuals)
-    residuals = true;
   return getCheckedAt<WgmmaScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
-      groupM, groupN, copyA, totals, residuals, slotsOfC,
-      PackingAttr::get(op->getContext(), chosen.packing));
+      groupM, groupN, copyA, onlyIf(chosen.totals), onlyIf(chosen.residuals),
+      slotsOfC, PackingAttr::get(op->getContext(), chosen.packing));
 }
 
 /// Puts what is given in place of what was chosen.

@@ -13,12 +13,9 @@ static WgmmaSelectScheduleAttr toAttribute(Operation *op,
                                            const WgmmaSchedule &chosen) {
   SmallVector<int64_t> block = {chosen.blockM, chosen.blockN, chosen.blockK},
                        warpgroup = {chosen.groupM, chosen.groupN};
-  std::optional<bool> totals;
-  if (chosen.totals)
-    totals = true;
   return getCheckedAt<WgmmaSelectScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.producers, chosen.blocks,
-      chosen.tilesAtOnceM, totals,
+      chosen.tilesAtOnceM, onlyIf(chosen.totals),
       PackingAttr::get(op->getContext(), chosen.packing));
 }
 

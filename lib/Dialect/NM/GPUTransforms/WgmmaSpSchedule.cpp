@@ -37,11 +37,8 @@ private:
   toAttribute(Operation *op, const ::nm::GpuSchedule &chosen) const override {
     TileSizes tile(chosen);
     std::optional<int64_t> producers, blocks, groupM, groupN, terms, slotsOfC;
-    std::optional<bool> residuals;
     if (chosen.terms > 1)
       terms = chosen.terms;
-    if (chosen.residuals)
-      residuals = true;
     if (chosen.producers != 0) {
       producers = chosen.producers;
       groupM = chosen.tilesAtOnceM;
@@ -54,8 +51,8 @@ private:
       slotsOfC = chosen.slotsOfC;
     return getCheckedAt<WgmmaSpScheduleAttr>(
         op, tile.block, tile.warp, chosen.stages, chosen.splitK,
-        chosen.clusterK, producers, blocks, groupM, groupN, terms, residuals,
-        slotsOfC);
+        chosen.clusterK, producers, blocks, groupM, groupN, terms,
+        onlyIf(chosen.residuals), slotsOfC);
   }
   void takeGiven(WgmmaSpScheduleAttr given,
                  ::nm::GpuSchedule &chosen) const override {

@@ -5,6 +5,7 @@
 #include "Quantization.h"
 #include "VerifyStorage.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/LeastTerms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -112,9 +113,7 @@ static LogicalResult verifySchedule(SparseProductOpInterface op) {
               : success();
 }
 
-/// The terms that values of f32 have to be made of for `arithmetic`; none for
-/// what they cannot be made of.
-static std::optional<int64_t> getLeastTerms(Arithmetic arithmetic) {
+std::optional<int64_t> mlir::nm::getLeastTerms(Arithmetic arithmetic) {
   switch (arithmetic) {
   case Arithmetic::IEEE:
   case Arithmetic::FastAccum:

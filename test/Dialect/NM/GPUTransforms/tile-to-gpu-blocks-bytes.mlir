@@ -47,3 +47,19 @@ func.func @windows(%a: tensor<64x1024xf8E4M3FN>, %v: tensor<1x512x64xf8E4M3FN>, 
     ins(%a, %v, %i : tensor<64x1024xf8E4M3FN>, tensor<1x512x64xf8E4M3FN>, tensor<1x32x1xi8>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }
+
+// -----
+
+// Beside cuBLAS, operands of our own product become f32, which has no fast
+// accumulation.
+// CHECK-LABEL: func.func @fast_accum
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.cublas arithmetic <fast_accum>
+// CHECK: nm.spmm <1:1, block = 1x32> schedule #nm.simt<{{[^>]*}}> ins({{.*}}xf32>
+module attributes {nm.chip = #nm.chip<"sm_90a">} {
+func.func @fast_accum(%a: tensor<100x64xf8E4M3FN>, %v: tensor<64x96xf8E4M3FN>, %i: tensor<64x3xi8>, %c: tensor<100x96xf32>) -> tensor<100x96xf32> {
+  %r = nm.spmm <1:1, block = 1x32>
+    schedule #nm.cublas<own = #nm.simt<block = [64, 128, 32], warp = [32, 64], thread = [8, 8], stages = 2>> arithmetic <fast_accum>
+    ins(%a, %v, %i : tensor<100x64xf8E4M3FN>, tensor<64x96xf8E4M3FN>, tensor<64x3xi8>) outs(%c : tensor<100x96xf32>) -> tensor<100x96xf32>
+  return %r : tensor<100x96xf32>
+}
+}
