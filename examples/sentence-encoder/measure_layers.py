@@ -215,6 +215,15 @@ def measure_and_print(args, rank, mesh):
                if variant.takes_part), "expected all variants to agree"
 
 
+def end_process(status):
+    """Ends it at once. After an error NCCL would wait for the other process. And a
+    thread of gloo may let the last collective's tensors go while the interpreter ends,
+    which aborts the process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def work(rank, args, store):
     """One of the processes."""
     if args.device == "cpu":
@@ -222,24 +231,21 @@ def work(rank, args, store):
         nm.set_num_threads(torch.get_num_threads())
     else:
         torch.cuda.set_device(rank)
-    mesh = None
-    if args.processes > 1:
-        dist.init_process_group("nccl" if args.device == "cuda" else "gloo",
-                                init_method=f"file://{store}", rank=rank,
-                                world_size=args.processes)
-        mesh = init_device_mesh(args.device, (args.processes,))
+    if args.processes == 1:
+        measure_and_print(args, rank, mesh=None)
+        return
+    dist.init_process_group("nccl" if args.device == "cuda" else "gloo",
+                            init_method=f"file://{store}", rank=rank,
+                            world_size=args.processes)
+    mesh = init_device_mesh(args.device, (args.processes,))
     try:
         measure_and_print(args, rank, mesh)
-    except Exception:
-        if mesh is None:
-            raise
-        # NCCL would wait for the other process before this one could end.
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
-    if mesh is not None:
         # The graphs are gone by now: NCCL waits for those that captured its calls.
         dist.destroy_process_group()
+    except Exception:
+        traceback.print_exc()
+        end_process(1)
+    end_process(0)
 
 
 def main():

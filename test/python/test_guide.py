@@ -73,7 +73,7 @@ def run_command(line, folder):
         del environment["PYTHONPATH"]
     done = subprocess.run(command, shell=True, cwd=folder, env=environment, text=True,
                           capture_output=True, check=False)
-    assert done.returncode == 0, (line, done.stdout, done.stderr)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
