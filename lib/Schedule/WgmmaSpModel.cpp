@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -81,14 +82,10 @@ static constexpr int64_t kTensorBytes = 16;
 /// with five, 136 with four).
 static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
 /// The number of tiles along n from which on they are numbered in groups, so
-/// that the blocks which run at once, 132, share weights as well as rows of A;
-/// and where C leaves through slots, those of a warpgroup and their bytes. In
-/// f16, 8192 cubed takes 1017 us with 32 tiles at once, 1019 with 16, and 1207
-/// with 4 along m; 4096x11008x4096 365 with 29 and slots, 379 without them, and
-/// 416 with 4 along m. 32 tiles in all take 128 us, and 131 with slots (one
-/// H100, 2026-11-25).
-static constexpr int64_t kLongRow = 64, kTilesAtOnceN = 32, kSlots = 2,
-                         kSlotSide = 64;
+/// that the blocks which run at once, 132, share weights as well as rows of A,
+/// and where C leaves through slots, those of a warpgroup. 32 tiles in all take
+/// 128 us in f16, and 131 with slots (one H100, 2026-11-25).
+static constexpr int64_t kLongRow = 64, kSlots = 2, kSlotSide = 64;
 /// Registers of a thread that multiplies. With totals of 192 x 64, which leave
 /// 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x 64 79.
 static constexpr int64_t kRoleRegisters = 232;
@@ -142,7 +139,7 @@ static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
 /// added to totals, or where warps of their own copy.
 static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
 /// Sums that a multiprocessor adds to totals in a clock, and the share of that
-/// time that no other warpgroup's products hide.
+/// time that no other warpgroup's products hide, unless they start in turn.
 static constexpr double kAddedSums = 128, kOpenShare = 0.5;
 
 /// Whether a tile has sums of its own, which are added to totals.
@@ -170,6 +167,7 @@ private:
   /// there is no such schedule.
   bool setProducers();
   void setOrder();
+  int64_t chooseTilesAtOnce() const;
   /// With k in one part, and blocks that take turns.
   void estimateRoles();
   /// With k in `parts`, which the blocks of clusters add up, or a kernel.
@@ -192,6 +190,7 @@ private:
     return schedule.warpM * schedule.warpN / kWarpgroupThreads *
            (hasTotals(product) ? 2 : 1);
   }
+  bool isInTurn() const { return schedule.producers != 0 && groups() > 1; }
   double multiplyClocks(double sharedBytesPerClock) const;
   double waitClocks() const;
   double addClocks() const;
@@ -273,6 +272,27 @@ bool Candidate::setProducers() {
   return true;
 }
 
+/// How many tiles along n are numbered in a group. Where that divides the
+/// number of blocks, those that run at once have as many columns of tiles in
+/// turn, and a block the same weights from one tile of C to the next. Of these
+/// numbers, the one with the fewest bytes of A and weights at once. On an H100,
+/// 2:4 in f16, 4096x11008x4096 takes 345 us with 22, 365 with 18 and 374 with
+/// 43; docs/Compile.md has more.
+int64_t Candidate::chooseTilesAtOnce() const {
+  int64_t best = 1, fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t count = 1; count <= schedule.blocks; ++count) {
+    if (schedule.blocks % count != 0)
+      continue;
+    int64_t bytes = schedule.blocks / count * activationBytes() +
+                    count * (tileBytes() - activationBytes());
+    if (bytes < fewest) {
+      fewest = bytes;
+      best = count;
+    }
+  }
+  return best;
+}
+
 /// The order of tiles, and what C's leave through.
 void Candidate::setOrder() {
   int64_t tiles = ceilDiv(product.n, schedule.blockN),
@@ -280,9 +300,7 @@ void Candidate::setOrder() {
           bytes = groups() * kSlots * kSlotSide * kSlotSide *
                   int64_t(sizeof(uint16_t));
   bool isLong = tiles >= kLongRow;
-  // Groups of about as many each.
-  schedule.tilesAtOnceN =
-      isLong ? ceilDiv(tiles, std::max<int64_t>(1, tiles / kTilesAtOnceN)) : 1;
+  schedule.tilesAtOnceN = isLong ? chooseTilesAtOnce() : 1;
   if (!isLong || !product.storesByTensor || parts % kSlots != 0 ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
     return;
@@ -344,7 +362,7 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
 
 /// Of a tile, what adds its sums to totals.
 double Candidate::addClocks() const {
-  if (!hasTotals(product))
+  if (!hasTotals(product) || isInTurn())
     return 0;
   return kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
 }

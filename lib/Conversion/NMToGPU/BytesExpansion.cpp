@@ -177,9 +177,9 @@ SmallVector<Value> BytesExpansion::expandWithTotals(ThreadEmitter &emitter,
     // Undefined: the first product does not add to sums, but makes them.
     Value none = LLVM::UndefOp::create(builder, loc, getTypeAtOnce());
     SmallVector<Value> blocks(blocksOfColumns(), none);
-    NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+    turns.start(builder, loc);
     multiplyRows(emitter, op, row, blocks, /*addsToSums=*/false);
-    awaitProducts(builder, loc);
+    turns.await(builder, loc);
     for (auto [i, part] : llvm::enumerate(extractSums(builder, loc, blocks))) {
       int64_t block = int64_t(i) / sumsAtOnce();
       Value &total =

@@ -63,17 +63,17 @@ static SmallVector<Value> addWithResiduals(OpBuilder &builder, Location loc,
   SmallVector<Value> result(totals);
   for (int64_t step = 0; step < products.steps; ++step) {
     SmallVector<Value> ofStep(blocks);
-    NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+    products.turns.start(builder, loc);
     products.multiply(pairs.back(), step, ofStep, SumsUse::Make);
-    awaitProducts(builder, loc);
+    products.turns.await(builder, loc);
     SmallVector<Value> sums = extractSums(builder, loc, ofStep);
     result = addTermSums(builder, loc, sums, result);
     insertSums(builder, loc, sums, ofStep);
-    NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+    products.turns.start(builder, loc);
     products.multiply(pairs.back(), step, ofStep, SumsUse::Subtract);
     for (TermPair pair : pairs.drop_back())
       products.multiply(pair, step, ofStep, SumsUse::Subtract);
-    awaitProducts(builder, loc);
+    products.turns.await(builder, loc);
     result = addTermSums(builder, loc, extractSums(builder, loc, ofStep),
                          result, /*sign=*/-1);
   }
@@ -87,14 +87,14 @@ SmallVector<Value> mlir::nm::addTermProducts(OpBuilder &builder, Location loc,
   if (products.hasResiduals)
     return addWithResiduals(builder, loc, products, blocks, totals);
   SmallVector<Value> sums(blocks);
-  NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+  products.turns.start(builder, loc);
   SumsUse use = SumsUse::Make;
   for (TermPair pair : getTermPairs(products.terms))
     for (int64_t step = 0; step < products.steps; ++step) {
       products.multiply(pair, step, sums, use);
       use = SumsUse::Add;
     }
-  awaitProducts(builder, loc);
+  products.turns.await(builder, loc);
   return addTermSums(builder, loc, extractSums(builder, loc, sums), totals);
 }
 
@@ -152,8 +152,8 @@ SmallVector<Value> TermsExpansion::expand(OpBuilder &builder,
   SmallVector<Value> blocks(blocksOfColumns(), none);
   return addTermProducts(
       builder, loc,
-      {terms, rows / kWgmmaK, getSchedule(op).hasResiduals(), multiply}, blocks,
-      totals);
+      {terms, rows / kWgmmaK, getSchedule(op).hasResiduals(), turns, multiply},
+      blocks, totals);
 }
 
 SmallVector<Value> TermsExpansion::recompute(OpBuilder &builder,

@@ -31,8 +31,12 @@ LogicalResult WarpgroupExpansion::verifySums(SpMMOp op, const GpuTile &tile,
   int64_t sums = elements * part[1] / ::nm::kWarpgroupThreads;
   int64_t most =
       std::min(::nm::kMaxRegisters, ::nm::kRegisters / tile.threads());
-  if (auto role = op->getParentOfType<WarpsOp>())
+  if (auto role = op->getParentOfType<WarpsOp>()) {
     most = role.getRegisters().value_or(most);
+    if (role.getInTurn() && sumsOfElement == 1)
+      return role.emitOpError() << "expected totals for 'in_turn', but its "
+                                   "products are not waited for";
+  }
   if (sums + kOtherRegisters <= most)
     return success();
   return op.emitOpError() << "expected at most " << most - kOtherRegisters
@@ -61,6 +65,7 @@ SmallVector<Value> WarpgroupExpansion::begin(OpBuilder &builder, Location loc) {
   int64_t groupsM = tile.m / warpgroupM;
   groupM = emitter.rem(group, groupsM);
   groupN = emitter.div(group, groupsM);
+  turns = ProductTurns(builder, loc, group);
   if (hasTotals)
     return SmallVector<Value>(blocksOfColumns() * sumsPerBlock(),
                               emitter.zero(sum));
@@ -177,11 +182,6 @@ void WarpgroupExpansion::commitProducts(OpBuilder &builder, SpMMOp op) {
   bool isReleased = isa_and_present<ReleaseOp>(op->getNextNode());
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, op.getLoc());
   NVVM::WgmmaWaitGroupSyncOp::create(builder, op.getLoc(), isReleased ? 0 : 1);
-}
-
-void mlir::nm::awaitProducts(OpBuilder &builder, Location loc) {
-  NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
-  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
 }
 
 //===----------------------------------------------------------------------===//

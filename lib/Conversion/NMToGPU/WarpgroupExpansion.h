@@ -3,6 +3,7 @@
 #ifndef NM_CONVERSION_NMTOGPU_WARPGROUPEXPANSION_H
 #define NM_CONVERSION_NMTOGPU_WARPGROUPEXPANSION_H
 
+#include "ProductTurns.h"
 #include "SharedSums.h"
 #include "ThreadEmitter.h"
 #include "TileExpansion.h"
@@ -74,6 +75,8 @@ protected:
   bool hasTotals;
   /// The thread of the block, and its warpgroup's place in the tile.
   Value thread, groupM, groupN;
+  /// Of products that are waited for.
+  ProductTurns turns;
 
 private:
   /// The tile of C that is stored, before an epilogue.
@@ -83,9 +86,6 @@ private:
   void share(ThreadEmitter &emitter, SpMMOp op, ArrayRef<Value> sums,
              SharedSums &shared);
 };
-
-/// Ends the tile's group of products, and waits for them.
-void awaitProducts(OpBuilder &builder, Location loc);
 
 /// What products have made of `blocks`, structs of sums of 64 columns each, one
 /// by one.

@@ -481,7 +481,7 @@ void WgmmaSelectExpansion::multiplyTile(ThreadEmitter &emitter,
   LoadedStep loaded = loadStep(emitter, in, /*step=*/0, known);
   for (int64_t step = 0; step < steps(); ++step) {
     if (step != 0 && step % stepsAtOnce == 0)
-      awaitProducts(emitter.builder, emitter.loc);
+      turns.await(emitter.builder, emitter.loc);
     StepSources sources = makeSources(emitter, loaded, step);
     SmallVector<Fragment> fragments(units());
     for (int64_t unit = firstUnit; unit <= lastUnit; ++unit)
@@ -489,13 +489,16 @@ void WgmmaSelectExpansion::multiplyTile(ThreadEmitter &emitter,
     if (step + 1 < steps())
       loaded = loadStep(emitter, in, step + 1, known);
     // The words that were selected are seen by the instructions behind it.
-    NVVM::WgmmaFenceAlignedOp::create(emitter.builder, emitter.loc);
+    if (step % stepsAtOnce == 0)
+      turns.start(emitter.builder, emitter.loc);
+    else
+      NVVM::WgmmaFenceAlignedOp::create(emitter.builder, emitter.loc);
     for (int64_t i = 0; i < numBlocks; ++i)
       multiplyBlock(emitter, in, fragments, step, firstBlock + i,
                     sums.slice(size_t(i * kSumsOfBlock), kSumsOfBlock),
                     addsToSums || step != 0);
   }
-  awaitProducts(emitter.builder, emitter.loc);
+  turns.await(emitter.builder, emitter.loc);
 }
 
 SmallVector<Value>

@@ -260,11 +260,11 @@ SmallVector<Value> WgmmaSpExpansion::addToTotals(ThreadEmitter &emitter,
   // Undefined: the first product does not add to sums, but makes them.
   Value none = LLVM::UndefOp::create(builder, loc, getSumsType());
   SmallVector<Value> blocks(blocksOfColumns(), none);
-  NVVM::WgmmaFenceAlignedOp::create(builder, loc);
+  turns.start(builder, loc);
   for (int64_t i = 0; i < instructions(); ++i)
     multiplyRows(emitter, operands, i, blocks,
                  i == 0 ? SumsUse::Make : SumsUse::Add);
-  awaitProducts(builder, loc);
+  turns.await(builder, loc);
   SmallVector<Value> result;
   for (auto [part, total] :
        llvm::zip_equal(extractSums(builder, loc, blocks), totals))
@@ -285,8 +285,8 @@ WgmmaSpExpansion::addTermsToTotals(ThreadEmitter &emitter, SpMMOp op,
   SmallVector<Value> blocks(blocksOfColumns(), none);
   return addTermProducts(
       emitter.builder, emitter.loc,
-      {terms, instructions(), getSchedule(op).hasResiduals(), multiply}, blocks,
-      totals);
+      {terms, instructions(), getSchedule(op).hasResiduals(), turns, multiply},
+      blocks, totals);
 }
 
 SmallVector<Value> WgmmaSpExpansion::expand(OpBuilder &builder,

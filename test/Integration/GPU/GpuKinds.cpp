@@ -192,7 +192,7 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        ElementType::I8, 300, 64, kSparseOperand | kTensorCopies},
       {"wgmma-sp-roles-f8", "wgmma_sp",
        "block = [192, 128, 128], warpgroup = [192, 64], stages = 3, producers "
-       "= 4",
+       "= 4, blocks = 2",
        ElementType::F8E4M3, 300, 64, kSparseOperand | kTensorCopies},
       {"wgmma-sp-roles-i8-split-k", "wgmma_sp",
        "block = [64, 128, 128], warpgroup = [64, 64], stages = 3, split_k = 2, "

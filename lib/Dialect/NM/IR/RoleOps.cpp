@@ -24,7 +24,8 @@ LogicalResult BarriersType::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 void WarpsOp::build(OpBuilder &builder, OperationState &state, int64_t first,
-                    int64_t last, std::optional<int64_t> registers) {
+                    int64_t last, std::optional<int64_t> registers,
+                    bool inTurn) {
   state.addAttribute(getFirstAttrName(state.name),
                      builder.getI64IntegerAttr(first));
   state.addAttribute(getLastAttrName(state.name),
@@ -32,8 +33,12 @@ void WarpsOp::build(OpBuilder &builder, OperationState &state, int64_t first,
   if (registers)
     state.addAttribute(getRegistersAttrName(state.name),
                        builder.getI64IntegerAttr(*registers));
+  if (inTurn)
+    state.addAttribute(getInTurnAttrName(state.name), builder.getUnitAttr());
   state.addRegion()->emplaceBlock();
 }
+
+int64_t WarpsOp::countWarpgroups() { return countWarps() / kWarpgroupWarps; }
 
 LogicalResult WarpsOp::verify() {
   int64_t first = getFirst(), last = getLast();
@@ -41,6 +46,8 @@ LogicalResult WarpsOp::verify() {
   if (first < 0 || first >= last || last > kMaxWarps)
     return emitOpError() << "expected warps from 0 to at most " << kMaxWarps
                          << ", but got " << first << " to " << last;
+  bool areWholeGroups =
+      first % kWarpgroupWarps == 0 && last % kWarpgroupWarps == 0;
   // (C2).
   if (std::optional<int64_t> registers = getRegisters()) {
     if (*registers < kMinRegisters || *registers > kMaxRegisters ||
@@ -48,7 +55,7 @@ LogicalResult WarpsOp::verify() {
       return emitOpError() << "expected a multiple of " << kRegisterStep
                            << " registers in " << kMinRegisters << ".."
                            << kMaxRegisters << ", but got " << *registers;
-    if (first % kWarpgroupWarps != 0 || last % kWarpgroupWarps != 0)
+    if (!areWholeGroups)
       return emitOpError() << "expected whole warpgroups for 'registers', but "
                               "got warps "
                            << first << " to " << last;
@@ -56,6 +63,11 @@ LogicalResult WarpsOp::verify() {
   // (C3).
   if ((*this)->getParentOfType<WarpsOp>())
     return emitOpError() << "expected a role outside of others";
+  // (C4).
+  if (getInTurn() && (!areWholeGroups || countWarpgroups() < 2))
+    return emitOpError() << "expected two whole warpgroups or more for "
+                            "'in_turn', but got warps "
+                         << first << " to " << last;
   return success();
 }
 

@@ -52,6 +52,24 @@ func.func @warps_c3() {
 
 // -----
 
+func.func @warps_c4_warps() {
+  // expected-error @+1 {{expected two whole warpgroups or more for 'in_turn', but got warps 2 to 10}}
+  nm.warps 2 to 10 in_turn {
+  }
+  return
+}
+
+// -----
+
+func.func @warps_c4_one() {
+  // expected-error @+1 {{expected two whole warpgroups or more for 'in_turn', but got warps 0 to 4}}
+  nm.warps 0 to 4 registers 200 in_turn {
+  }
+  return
+}
+
+// -----
+
 func.func @wait_c1(%step: index) {
   %ring = nm.barriers : !nm.barriers<2>
   // expected-error @+1 {{expected it inside nm.warps, where a role is}}

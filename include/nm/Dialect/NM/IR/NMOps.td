@@ -487,6 +487,7 @@ def NM_HasCublasOp : NM_Op<"has_cublas", []> {
 
 include "nm/Dialect/NM/IR/NMSums.td"
 include "nm/Dialect/NM/IR/NMTiles.td"
+include "nm/Dialect/NM/IR/NMRoles.td"
 include "nm/Dialect/NM/IR/NMStores.td"
 include "nm/Dialect/NM/IR/NMTensorMaps.td"
 
