@@ -138,11 +138,10 @@ RoleRegisters RoleSplit::shareRegisters() {
 }
 
 /// Whether the warpgroups that multiply start their products in turn: those of
-/// 8-bit floats by wgmma.sp, which are over so soon that adding their sums
-/// takes half as long. At 2:4, 4096 cubed an H100 takes 79 us in turn and 90
-/// else, 1024 rows 20.4 and 21.9. Products of terms take six times as long, and
-/// those of rows that are gathered or selected wait for rows; none gains (one
-/// H100, 2026-11-26).
+/// 8-bit floats by wgmma.sp, beside which adding their sums takes long. At 2:4
+/// 4096 cubed takes 79 us in turn and 90 else, 1024 rows 20.4 and 21.9.
+/// Products of terms take six times as long, and those of rows that are
+/// gathered or selected wait for rows: none gains (one H100, 2026-11-26).
 bool RoleSplit::areInTurn() {
   int64_t consumers = tiling.threads - tiling.producerWarps * kWarpSize;
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
