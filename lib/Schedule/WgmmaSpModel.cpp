@@ -139,7 +139,7 @@ static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
 /// added to totals, or where warps of their own copy.
 static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
 /// Sums that a multiprocessor adds to totals in a clock, and the share of that
-/// time that no other warpgroup's products hide, unless they start in turn.
+/// time that no other warpgroup's products hide.
 static constexpr double kAddedSums = 128, kOpenShare = 0.5;
 
 /// Whether a tile has sums of its own, which are added to totals.
@@ -190,7 +190,6 @@ private:
     return schedule.warpM * schedule.warpN / kWarpgroupThreads *
            (hasTotals(product) ? 2 : 1);
   }
-  bool isInTurn() const { return schedule.producers != 0 && groups() > 1; }
   double multiplyClocks(double sharedBytesPerClock) const;
   double waitClocks() const;
   double addClocks() const;
@@ -362,7 +361,7 @@ double Candidate::multiplyClocks(double sharedBytesPerClock) const {
 
 /// Of a tile, what adds its sums to totals.
 double Candidate::addClocks() const {
-  if (!hasTotals(product) || isInTurn())
+  if (!hasTotals(product))
     return 0;
   return kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
 }
