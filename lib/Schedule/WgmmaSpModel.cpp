@@ -139,7 +139,8 @@ static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
 /// added to totals, or where warps of their own copy.
 static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
 /// Sums that a multiprocessor adds to totals in a clock, and the share of that
-/// time that no other warpgroup's products hide.
+/// time that no other warpgroup's products hide: on an H200 whose warpgroups
+/// start at once, and on an H100 in turn.
 static constexpr double kAddedSums = 128, kOpenShare = 0.5;
 
 /// Whether a tile has sums of its own, which are added to totals.
