@@ -192,7 +192,7 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
   Result<GpuSchedule> wide = select(getProduct(8192, 8192, 8192));
   EXPECT_EQ(wide->stages, 4);
   EXPECT_EQ(wide->tilesAtOnceM, 1);
-  EXPECT_EQ(wide->tilesAtOnceN, 32);
+  EXPECT_EQ(wide->tilesAtOnceN, 22);
   // Bulk copies take whole tiles of packed bytes.
   GpuProduct bytes = getProduct(4096, 4096, 4096 + 64);
   bytes.type = ElementType::I8;
@@ -200,11 +200,19 @@ TEST(WgmmaSpModel, HasProducersWhereTheyAreFaster) {
   EXPECT_EQ(countProducers(bytes), 0);
 }
 
-// Groups of about as many tiles each, from 64 on; C then leaves through slots.
+// From 64 tiles on, groups of a divisor of the 132 or 114 blocks: fewer tiles
+// of weights at once where those of A have fewer rows, as beside totals of f8.
+// C then leaves through slots.
 TEST(WgmmaSpModel, NumbersManyTilesAlongNInGroups) {
   GpuProduct product = getProduct(4096, 11008, 4096);
-  EXPECT_EQ(select(product)->tilesAtOnceN, 43);
+  EXPECT_EQ(select(product)->tilesAtOnceN, 22);
   EXPECT_EQ(select(product)->slotsOfC, 0);
+  GpuChip smaller = *GpuChip::get("sm_90a");
+  smaller.multiprocessors = 114;
+  EXPECT_EQ(selectWgmmaSpSchedule(product, smaller)->tilesAtOnceN, 19);
+  GpuProduct bytes = product;
+  bytes.type = ElementType::F8E4M3;
+  EXPECT_EQ(select(bytes)->tilesAtOnceN, 12);
   product.storesByTensor = true;
   EXPECT_EQ(select(product)->slotsOfC, 2);
   EXPECT_LE(select(product)->sharedBytes,
