@@ -48,6 +48,13 @@ FailureOr<Consumers> Consumers::find(scf::ForallOp blocks) {
   if (!role)
     return blocks.emitOpError()
            << "expected one nm.spmm, in a role, but got " << products.size();
+  BlockTiling tiling = products.front().getScheduleAttr().getTiling();
+  int64_t warps = tiling.threads / kWarpSize - tiling.producerWarps;
+  if (role.getFirst() != 0 || role.countWarps() != warps)
+    return role.emitOpError()
+           << "expected its product to be of warps 0 to " << warps
+           << ", as the schedule says, but got warps " << role.getFirst()
+           << " to " << role.getLast();
   Consumers consumers;
   consumers.product = products.front();
   for (Operation *op = consumers.product; op != role && !consumers.release;
