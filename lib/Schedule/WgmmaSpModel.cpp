@@ -275,9 +275,8 @@ bool Candidate::setProducers() {
 /// How many tiles along n are numbered in a group. Where that divides the
 /// number of blocks, those that run at once have as many columns of tiles in
 /// turn, and a block the same weights from one tile of C to the next. Of these
-/// numbers, the one with the fewest bytes of A and weights at once. On an H100,
-/// 2:4 in f16, 4096x11008x4096 takes 345 us with 22, 365 with 18 and 374 with
-/// 43; docs/Compile.md has more.
+/// numbers, the one with the fewest bytes of A and weights at once.
+/// docs/Compile.md has what others take.
 int64_t Candidate::chooseTilesAtOnce() const {
   int64_t best = 1, fewest = std::numeric_limits<int64_t>::max();
   for (int64_t count = 1; count <= schedule.blocks; ++count) {

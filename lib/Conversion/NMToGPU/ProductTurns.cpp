@@ -2,7 +2,7 @@
 
 #include "ProductTurns.h"
 
-#include "ThreadEmitter.h"
+#include "NamedBarriers.h"
 
 #include "nm/Support/Warp.h"
 
@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-/// A block has 16 barriers, of which the first is that of all its threads, and
-/// those after it may be of warpgroups that store C.
-static constexpr int64_t kFirstBarrier = 8;
+/// Threads that meet at a turn's barrier: those of a warpgroup, and of the one
+/// before it.
+static constexpr int64_t kThreads = 2 * ::nm::kWarpgroupThreads;
 
 /// The role that the builder inserts into; null for none.
 static WarpsOp findRole(OpBuilder &builder) {
@@ -34,8 +34,7 @@ static void openFirstTurn(OpBuilder &builder, Location loc, WarpsOp role) {
   Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
                                        thread, emitter.index(firstOfLast));
   emitter.onlyIf(isLast, [&] {
-    NVVM::BarrierArriveOp::create(builder, loc, emitter.i32(kFirstBarrier),
-                                  emitter.i32(2 * ::nm::kWarpgroupThreads));
+    arriveAt(emitter, emitter.i32(kFirstTurnBarrier), kThreads);
   });
 }
 
@@ -46,24 +45,23 @@ ProductTurns::ProductTurns(OpBuilder &builder, Location loc, Value group) {
   ThreadEmitter emitter{builder, loc};
   int64_t groups = role.countWarpgroups();
   Value number = emitter.toI32(group);
-  own = emitter.add(number, kFirstBarrier);
-  next =
-      emitter.add(emitter.rem(emitter.add(number, 1), groups), kFirstBarrier);
-  threads = emitter.i32(2 * ::nm::kWarpgroupThreads);
+  own = emitter.add(number, kFirstTurnBarrier);
+  Value after = emitter.rem(emitter.add(number, 1), groups);
+  next = emitter.add(after, kFirstTurnBarrier);
   openFirstTurn(builder, loc, role);
 }
 
 void ProductTurns::start(OpBuilder &builder, Location loc) const {
+  ThreadEmitter emitter{builder, loc};
   if (own)
-    NVVM::BarrierOp::create(builder, loc, TypeRange(), own, threads,
-                            /*reductionOp=*/{},
-                            /*reductionPredicate=*/Value());
+    meetAt(emitter, own, kThreads);
   NVVM::WgmmaFenceAlignedOp::create(builder, loc);
 }
 
 void ProductTurns::await(OpBuilder &builder, Location loc) const {
+  ThreadEmitter emitter{builder, loc};
   NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc);
   if (next)
-    NVVM::BarrierArriveOp::create(builder, loc, next, threads);
+    arriveAt(emitter, next, kThreads);
   NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, 0);
 }

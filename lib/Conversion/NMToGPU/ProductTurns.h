@@ -29,9 +29,9 @@ public:
   void await(OpBuilder &builder, Location loc) const;
 
 private:
-  /// The warpgroup's barrier and the next one's, i32, and the threads that meet
-  /// there; null where warpgroups are not in turn.
-  Value own, next, threads;
+  /// The warpgroup's barrier and the next one's, i32; null where warpgroups are
+  /// not in turn.
+  Value own, next;
 };
 
 } // namespace mlir::nm

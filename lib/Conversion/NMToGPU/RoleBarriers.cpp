@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::nm;
 
-static constexpr int64_t kBarrierBytes = 8, kWarpgroupWarps = 4;
+static constexpr int64_t kBarrierBytes = 8;
 /// How long a thread may sleep before it looks again, in nanoseconds.
 static constexpr int64_t kWaitTicks = 10000000;
 
@@ -42,12 +42,12 @@ Value mlir::nm::getThreadOfRole(OpBuilder &builder, WarpsOp role) {
 /// How often `op` arrives: every thread with its own copies, and one of them
 /// for each bulk copy.
 static int64_t countArrivals(SignalOp op) {
-  int64_t warps = op->getParentOfType<WarpsOp>().countWarps();
+  auto role = op->getParentOfType<WarpsOp>();
   switch (op.getScope()) {
   case SyncScope::Warpgroup:
-    return warps / kWarpgroupWarps;
+    return role.countWarpgroups();
   case SyncScope::Warp:
-    return warps;
+    return role.countWarps();
   default:
     break;
   }
@@ -56,7 +56,7 @@ static int64_t countArrivals(SignalOp op) {
   });
   bool hasOthers = op.getTokens().empty() ||
                    bulk < static_cast<int64_t>(op.getTokens().size());
-  return bulk + (hasOthers ? warps * kWarpSize : 0);
+  return bulk + (hasOthers ? role.countWarps() * kWarpSize : 0);
 }
 
 /// The arrivals of a step: those of one signal of each role.
@@ -183,8 +183,9 @@ void RoleBarriers::lowerWait(RewriterBase &rewriter, WaitOp op) {
 static Value arrives(ThreadEmitter &emitter, SignalOp op) {
   if (op.getScope() == SyncScope::Thread)
     return {};
-  int64_t threads =
-      kWarpSize * (op.getScope() == SyncScope::Warpgroup ? kWarpgroupWarps : 1);
+  int64_t threads = op.getScope() == SyncScope::Warpgroup
+                        ? ::nm::kWarpgroupThreads
+                        : kWarpSize;
   Value thread =
       gpu::ThreadIdOp::create(emitter.builder, emitter.loc, gpu::Dimension::x);
   return arith::CmpIOp::create(emitter.builder, emitter.loc,

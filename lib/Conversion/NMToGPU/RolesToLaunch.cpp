@@ -48,8 +48,8 @@ FailureOr<Consumers> Consumers::find(scf::ForallOp blocks) {
   if (!role)
     return blocks.emitOpError()
            << "expected one nm.spmm, in a role, but got " << products.size();
-  BlockTiling tiling = products.front().getScheduleAttr().getTiling();
-  int64_t warps = tiling.threads / kWarpSize - tiling.producerWarps;
+  ScheduleAttrInterface schedule = products.front().getScheduleAttr();
+  int64_t warps = schedule.getTiling().countConsumers() / kWarpSize;
   if (role.getFirst() != 0 || role.countWarps() != warps)
     return role.emitOpError()
            << "expected its product to be of warps 0 to " << warps

@@ -17,6 +17,7 @@
 #include "SlotStores.h"
 
 #include "MmaFragments.h"
+#include "NamedBarriers.h"
 #include "TensorPlace.h"
 
 #include "nm/Format/MmaFragments.h"
@@ -31,8 +32,6 @@ static constexpr int64_t kStep = 8, kQuad = 4, kWordBytes = 16;
 static constexpr int64_t kSide = StageStoresOp::kSlotSide;
 static constexpr int64_t kElementBytes = 2, kRowBytes = kSide * kElementBytes,
                          kSlotBytes = kSide * kRowBytes;
-/// Named barriers of warpgroups come behind the block's, number 0.
-static constexpr int64_t kFirstBarrier = 1;
 
 StageStoresOp mlir::nm::findStagedStores(Value view) {
   while (
@@ -164,11 +163,7 @@ void SlotStores::findLanes() {
         swizzle(emitter.add(next, step), emitter.rem(inSlot, kStep))));
 }
 
-void SlotStores::meet() {
-  NVVM::BarrierOp::create(builder, loc, TypeRange(), barrier,
-                          emitter.i32(::nm::kWarpgroupThreads),
-                          /*reductionOp=*/{}, /*reductionPredicate=*/Value());
-}
+void SlotStores::meet() { meetAt(emitter, barrier, ::nm::kWarpgroupThreads); }
 
 /// A part's sums, step by step: pairs of neighbours in C, of the first and of
 /// the second row or column.
@@ -265,7 +260,7 @@ void SlotStores::store() {
   findLanes();
   int64_t slots = op.countSlots();
   Value group = emitter.toI32(from.group);
-  barrier = emitter.add(group, kFirstBarrier);
+  barrier = emitter.add(group, kFirstStoreBarrier);
   isStarter = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     from.thread, emitter.index(0));
   Value memory = emitter.toI32(

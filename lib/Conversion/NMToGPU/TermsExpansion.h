@@ -24,6 +24,7 @@ struct TermProducts {
   int64_t steps;
   /// Whether what the tensor cores cut off the sums of a step is added, too.
   bool hasResiduals;
+  /// Of the warpgroup's groups of products.
   ProductTurns turns;
   /// Emits the products of a pair of terms and a step.
   llvm::function_ref<void(TermPair pair, int64_t step,

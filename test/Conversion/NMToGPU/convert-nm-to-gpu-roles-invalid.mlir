@@ -130,12 +130,9 @@ func.func @in_turn(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: mem
   %c4 = arith.constant 4 : index
   %c15 = arith.constant 15 : index
   %c16 = arith.constant 16 : index
-  %c64 = arith.constant 64 : index
-  %c256 = arith.constant 256 : index
   scf.forall (%m, %n) in (1, 1) {
     %a_ring = memref.alloc() : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>>
     %v_ring = memref.alloc() : memref<4x1x64x128xf16, strided<[8192, 8192, 128, 1]>, #gpu.address_space<workgroup>>
-    %line = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
     %full = nm.barriers : !nm.barriers<4>
     %empty = nm.barriers : !nm.barriers<4>
     // expected-error @+1 {{expected totals for 'in_turn', but its products are not waited for}}
@@ -156,21 +153,6 @@ func.func @in_turn(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i: mem
       }
       nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
     }
-    nm.warps 8 to 12 registers 88 {
-      scf.for %step = %c0 to %c16 step %c1 {
-        %k = arith.muli %step, %c256 : index
-        %row = arith.muli %step, %c64 : index
-        %at = memref.subview %a[%k, 0] [256, 256] [1, 1] : memref<4096x256xf16> to memref<256x256xf16, strided<[256, 1], offset: ?>>
-        %first = memref.subview %a[%k, 0] [1, 256] [1, 1] : memref<4096x256xf16> to memref<256xf16, strided<[1], offset: ?>>
-        %it = memref.subview %i[0, %row, 0] [1, 64, 1] [1, 1, 1] : memref<1x1024x1xi8> to memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
-        %free = arith.subi %step, %c4 : index
-        %turn = arith.remui %step, %c4 : index
-        %a_slot = nm.slot %a_ring[%turn] : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>> to !rows
-        %t = nm.copy <direct> %at to %a_slot rows %it <pattern = <8:32, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 8> : memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
-          : memref<256x256xf16, strided<[256, 1], offset: ?>> to !rows -> !nm.token
-        nm.signal <thread> %full[%step] tokens %t : !nm.barriers<4>
-      }
-    }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
@@ -189,12 +171,9 @@ func.func @other_warps(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i:
   %c4 = arith.constant 4 : index
   %c15 = arith.constant 15 : index
   %c16 = arith.constant 16 : index
-  %c64 = arith.constant 64 : index
-  %c256 = arith.constant 256 : index
   scf.forall (%m, %n) in (1, 1) {
     %a_ring = memref.alloc() : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>>
     %v_ring = memref.alloc() : memref<4x1x64x128xf16, strided<[8192, 8192, 128, 1]>, #gpu.address_space<workgroup>>
-    %line = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
     %full = nm.barriers : !nm.barriers<4>
     %empty = nm.barriers : !nm.barriers<4>
     // expected-error @+1 {{expected its product to be of warps 0 to 8, as the schedule says, but got warps 4 to 12}}
@@ -215,22 +194,6 @@ func.func @other_warps(%a: memref<4096x256xf16>, %v: memref<1x1024x128xf16>, %i:
       }
       nm.signal <warpgroup> %empty[%c15] : !nm.barriers<4>
     }
-    nm.warps 0 to 4 registers 88 {
-      scf.for %step = %c0 to %c16 step %c1 {
-        %k = arith.muli %step, %c256 : index
-        %row = arith.muli %step, %c64 : index
-        %at = memref.subview %a[%k, 0] [256, 256] [1, 1] : memref<4096x256xf16> to memref<256x256xf16, strided<[256, 1], offset: ?>>
-        %first = memref.subview %a[%k, 0] [1, 256] [1, 1] : memref<4096x256xf16> to memref<256xf16, strided<[1], offset: ?>>
-        %it = memref.subview %i[0, %row, 0] [1, 64, 1] [1, 1, 1] : memref<1x1024x1xi8> to memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
-        %free = arith.subi %step, %c4 : index
-        %turn = arith.remui %step, %c4 : index
-        %a_slot = nm.slot %a_ring[%turn] : memref<4x64x256xf16, #gathered, #gpu.address_space<workgroup>> to !rows
-        %t = nm.copy <direct> %at to %a_slot rows %it <pattern = <8:32, block = 1x128>, packing = <panel = 128, index_bits = 8>, windows = 8> : memref<1x64x1xi8, strided<[1024, 1, 1], offset: ?>>
-          : memref<256x256xf16, strided<[256, 1], offset: ?>> to !rows -> !nm.token
-        nm.signal <thread> %full[%step] tokens %t : !nm.barriers<4>
-      }
-    }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   return
 }
-

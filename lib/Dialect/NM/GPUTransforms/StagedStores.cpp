@@ -41,8 +41,7 @@ static MemRefType getStoreSlots(SpMMOp op, const GpuTile &tile) {
   int64_t slots = countSlots(op);
   if (slots == 0)
     return {};
-  BlockTiling tiling = op.getScheduleAttr().getTiling();
-  int64_t warpgroups = (tile.threads() - tiling.producerWarps * kWarpSize) /
+  int64_t warpgroups = op.getScheduleAttr().getTiling().countConsumers() /
                        ::nm::kWarpgroupThreads;
   auto type = cast<MemRefType>(findStoredTile(op)->get().getType());
   return getPanelledType({warpgroups, slots, kSide, kSide},

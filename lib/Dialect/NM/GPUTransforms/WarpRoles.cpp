@@ -116,8 +116,8 @@ int64_t RoleSplit::countTrips() {
 /// Producers give consumers what these lack: sums take most of a thread's
 /// share.
 RoleRegisters RoleSplit::shareRegisters() {
-  int64_t producers = tiling.producerWarps * kWarpSize,
-          consumers = tiling.threads - producers;
+  int64_t consumers = tiling.countConsumers(),
+          producers = tiling.threads - consumers;
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
   int64_t sums = tiling.block[0] * tiling.block[1] / consumers *
                  (matrix && hasTotals(matrix) ? 2 : tiling.sumsOfElement);
@@ -143,10 +143,9 @@ RoleRegisters RoleSplit::shareRegisters() {
 /// Products of terms take six times as long, and those of rows that are
 /// gathered or selected wait for rows: none gains (one H100, 2026-11-26).
 bool RoleSplit::areInTurn() {
-  int64_t consumers = tiling.threads - tiling.producerWarps * kWarpSize;
   auto matrix = dyn_cast<SpMMOp>(*tile.product);
-  return matrix && consumers > ::nm::kWarpgroupThreads && hasTotals(matrix) &&
-         tile.product.countTerms() == 1;
+  return matrix && hasTotals(matrix) && tile.product.countTerms() == 1 &&
+         tiling.countConsumers() > ::nm::kWarpgroupThreads;
 }
 
 /// One iteration for each tile of C, or for each block that takes turns at
@@ -175,7 +174,7 @@ void RoleSplit::emitRole(bool producer, std::optional<int64_t> registers) {
   isProducer = producer;
   OpBuilder::InsertionGuard guard(rewriter);
   int64_t warps = tiling.threads / kWarpSize,
-          consumers = warps - tiling.producerWarps;
+          consumers = tiling.countConsumers() / kWarpSize;
   auto role = producer
                   ? WarpsOp::create(rewriter, loc, consumers, warps, registers)
                   : WarpsOp::create(rewriter, loc, 0, consumers, registers,

@@ -4,6 +4,7 @@
 #define NM_DIALECT_NM_IR_NMSCHEDULEINTERFACE_H
 
 #include "nm/Dialect/NM/IR/NMPackedFormInterface.h"
+#include "nm/Support/Warp.h"
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -43,6 +44,11 @@ struct BlockTiling {
   /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
   /// where threads store it from their registers.
   int64_t slotsOfC = 0;
+
+  /// Threads that multiply.
+  int64_t countConsumers() const {
+    return threads - producerWarps * ::nm::kWarpSize;
+  }
 };
 
 } // namespace mlir::nm
