@@ -103,7 +103,13 @@ static Pattern drawPattern(int64_t number, const GroupKind &kind,
   return drawPattern(kBlocks, kWindows, number, kind.maxWindow, random);
 }
 
-/// One whose kept rows tiles of instructions of 32 bytes can be made of.
+/// Products in turn, of as many as a kind has in the simulator's test, of which
+/// one each has what few draws have, so that no run goes without.
+static constexpr int64_t kTurns = 5;
+
+/// One whose kept rows tiles of instructions of 32 bytes can be made of; in
+/// turn one of whose windows tiles are parts, for they keep more than a tile
+/// has.
 static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
                                Random &random) {
   constexpr int64_t kStep = 32, kMostRows = 256;
@@ -114,6 +120,13 @@ static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
     return false;
   };
   Pattern pattern;
+  if (number % kTurns == 0) {
+    pattern.m = 8;
+    pattern.n = random.integer(4, 7);
+    pattern.bk = 128;
+    pattern.bn = 64;
+    return pattern;
+  }
   do
     pattern =
         drawPattern(kByteBlocks, kByteWindows, number, kind.maxWindow, random);
@@ -121,9 +134,6 @@ static Pattern drawBytePattern(int64_t number, const GroupKind &kind,
   return pattern;
 }
 
-/// Products in turn, of as many as a kind has in the simulator's test, of which
-/// one each has what few draws have, so that no run goes without.
-static constexpr int64_t kTurns = 5;
 /// Rows of B at most where threads select: two tiles or three, of 240 to 512.
 static constexpr int64_t kMaxSelectedK = 700;
 
@@ -391,7 +401,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // Rows of whole words, of any number.
   if (kind.has(kByteUnits))
     drawn.k = (drawn.k + 3) / 4 * 4;
-  drawLoops(drawn, kind.has(kOverlapping) && turn == 4, random);
+  bool isWidened = kind.has(kExactGather) && elementSize(kind.type) == 1;
+  drawLoops(drawn, (kind.has(kOverlapping) || isWidened) && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
        kind.has(kByteUnits) || kind.has(kSelected) ||

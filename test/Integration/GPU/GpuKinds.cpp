@@ -235,10 +235,8 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"gemv-vector-f8-e5m2", "gemv", "", ElementType::F8E5M2, 0, 256},
       {"wgmma-f8-e5m2", "wgmma", "", ElementType::F8E5M2, 300, 1024,
        kByteUnits},
-      {"wgmma-sp-f8-e5m2", "wgmma_sp",
-       "block = [192, 64, 128], warpgroup = [64, 64], stages = 3, producers = "
-       "4, blocks = 2",
-       ElementType::F8E5M2, 300, 64, kSparseOperand | kTensorCopies},
+      {"wgmma-sp-f8-e5m2", "wgmma_sp", "", ElementType::F8E5M2, 300, 64,
+       kSparseOperand | kCopiesRows},
       {"widened-wgmma-f8", "wgmma", "", ElementType::F8E4M3, 300, 256,
        kExactGather},
       {"widened-wgmma-f8-e5m2", "wgmma", "stages = 3", ElementType::F8E5M2, 200,
@@ -297,6 +295,10 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
       {"wgmma-select-runs-turns", "wgmma_select",
        "stages = 2, blocks = 2, group_m = 2", ElementType::I8, 300, 256,
        kSelectedRuns | kTensorCopies},
+      {"wgmma-sp-three-in-turn", "wgmma_sp",
+       "block = [192, 64, 128], warpgroup = [64, 64], stages = 3, producers = "
+       "4, blocks = 2",
+       ElementType::F8E5M2, 300, 64, kSparseOperand | kTensorCopies},
   };
   return kinds;
 }
