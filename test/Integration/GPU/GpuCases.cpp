@@ -388,7 +388,12 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     drawn.k = drawn.quantized->drawK(drawn.pattern, random);
   }
   drawn.weightDim = random.integer(0, 1);
-  drawn.dynamic = (kind.has(kOverlapping) && turn == 3) || random.chance(0.4);
+  // Of few kinds, each of which has these in turn.
+  bool isWidened = kind.has(kExactGather) && elementSize(kind.type) == 1,
+       hasForms = kind.has(kOverlapping) || isWidened;
+  drawn.dynamic = (hasForms && turn == 3) || random.chance(0.4);
+  if (isWidened && turn == 3)
+    drawn.leading.insert(drawn.leading.begin(), random.integer(2, 3));
   drawn.filled = random.chance(0.6);
   if (kind.has(kDense))
     limitToCublas(drawn);
@@ -401,8 +406,7 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // Rows of whole words, of any number.
   if (kind.has(kByteUnits))
     drawn.k = (drawn.k + 3) / 4 * 4;
-  bool isWidened = kind.has(kExactGather) && elementSize(kind.type) == 1;
-  drawLoops(drawn, (kind.has(kOverlapping) || isWidened) && turn == 4, random);
+  drawLoops(drawn, hasForms && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
        kind.has(kByteUnits) || kind.has(kSelected) ||
