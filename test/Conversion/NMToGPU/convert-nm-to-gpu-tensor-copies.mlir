@@ -2,14 +2,15 @@
 
 // The host makes a map of A, of boxes of the tile's rows and a panel of 128
 // bytes. Three copies fill a slot: the first lanes of three producer warps start
-// one each, and say how many bytes arrive. Eight warps multiply.
+// one each, and say how many bytes arrive. Eight warps multiply, each thread of
+// which says that it has read its part of the metadata.
 // CHECK-LABEL: func.func @row_major
 // CHECK-SAME: (%[[A:.*]]: memref<256x512xf16>,
 // CHECK: %[[MAP:.*]] = nm.tensor_map %[[A]] box [128, 64] swizzled : memref<256x512xf16> -> vector<16xi64>
 // CHECK: gpu.launch blocks({{.*}}) threads({{.*}}) in (%{{.*}} = %c384,
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c3_i32
 // CHECK: nvvm.fence.mbarrier.init
-// CHECK: nvvm.mbarrier.init %{{.*}}, %c8_i32
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c256_i32
 // CHECK: gpu.barrier
 // What came by the asynchronous proxy needs no fence before wgmma reads it.
 // CHECK: nvvm.mbarrier.try_wait.parity
