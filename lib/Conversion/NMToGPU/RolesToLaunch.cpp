@@ -110,11 +110,17 @@ static LogicalResult expandConsumers(RewriterBase &rewriter,
   else
     rewriter.setInsertionPointToEnd(&tile);
   expansion.end(rewriter, product, sums, fill ? fill.value() : Value());
+  Value c = *epilogue ? (*epilogue)->getC() : product.getC();
+  memref::AllocOp ownC = findOwnMemory(c);
+  if (SplitTermsOp terms = findTermsOfTile(c))
+    rewriter.eraseOp(terms);
   rewriter.eraseOp(product);
   if (fill)
     rewriter.eraseOp(fill);
   if (*epilogue)
     (*epilogue)->erase(rewriter);
+  else if (ownC)
+    eraseOwnMemory(rewriter, ownC);
   return success();
 }
 

@@ -2,9 +2,13 @@
 
 #include "TileStores.h"
 
+#include "BlockMemory.h"
 #include "CompleteSums.h"
+#include "ThreadEmitter.h"
 
 #include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
+#include "nm/Dialect/NM/IR/TermEmitter.h"
+#include "nm/Format/SplitTerms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,11 +20,28 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+static SplitTermsOp findSplitOf(Value view) {
+  for (Operation *user : view.getUsers()) {
+    if (auto terms = dyn_cast<SplitTermsOp>(user))
+      return terms;
+    if (isa<memref::CastOp, memref::SubViewOp>(user))
+      if (SplitTermsOp terms = findSplitOf(user->getResult(0)))
+        return terms;
+  }
+  return {};
+}
+
+SplitTermsOp mlir::nm::findTermsOfTile(Value c) {
+  memref::AllocOp memory = findOwnMemory(c);
+  return memory ? findSplitOf(memory) : SplitTermsOp();
+}
+
 TileStores::TileStores(OpBuilder &builder, SpMMOp op, Value c, Value initial,
                        const std::optional<TileEpilogue> &epilogue,
                        int64_t perLine)
     : builder(builder), loc(op.getLoc()), c(epilogue ? epilogue->getC() : c),
-      initial(initial), epilogue(epilogue), perLine(perLine),
+      initial(initial), terms(findTermsOfTile(this->c)), epilogue(epilogue),
+      perLine(perLine),
       leading(cast<MemRefType>(this->c.getType()).getRank() - 2),
       alignment(perLine *
                 cast<MemRefType>(this->c.getType()).getElementTypeBitWidth() /
@@ -136,7 +157,44 @@ void TileStores::storeLine(const TileLine &line) {
   storeFinished(finish(line));
 }
 
+/// The terms of neighbours along m, of which 64 have a term side by side. What
+/// fills m up is zeros.
+void TileStores::storeTerms(const TileLine &line) {
+  ThreadEmitter emitter{builder, loc};
+  Value values = addInitial(line.sums, getIndices(line.first, line.along));
+  if (!isWhole[1]) {
+    SmallVector<Value> elements;
+    Value zero = emitter.zero(builder.getF32Type());
+    for (int64_t i = 0; i < perLine; ++i)
+      elements.push_back(arith::SelectOp::create(
+          builder, loc, isInside(emitter.add(line.along, i), 1),
+          vector::ExtractOp::create(builder, loc, values, i), zero));
+    values = vector::FromElementsOp::create(
+        builder, loc, cast<VectorType>(values.getType()), elements);
+  }
+  auto [group, column] = emitter.split(line.along, ::nm::kTermColumns);
+  int64_t count = terms.getTerms();
+  Value output = terms.getOutput(),
+        first =
+            emitter.add(emitter.mul(group, count * ::nm::kTermColumns), column);
+  Value isFilled;
+  if (!isWhole[1])
+    isFilled = emitter.less(
+        first, builder.createOrFold<memref::DimOp>(loc, output, 1));
+  storeIf(emitter.both(isInside(line.first, 0), isFilled), [&] {
+    SmallVector<Value> split = emitSplitTerms(builder, loc, values, count);
+    for (auto [term, value] : llvm::enumerate(split))
+      vector::StoreOp::create(
+          builder, loc, value, output,
+          ValueRange{line.first,
+                     emitter.add(first, int64_t(term) * ::nm::kTermColumns)},
+          /*nontemporal=*/false, llvm::MaybeAlign(2 * perLine));
+  });
+}
+
 void TileStores::storeFinished(const TileLine &line) {
+  if (terms)
+    return storeTerms(line);
   SmallVector<Value> indices = getIndices(line.first, line.along);
   auto storeWhole = [&] {
     vector::StoreOp::create(builder, loc, addInitial(line.sums, indices), c,

@@ -63,8 +63,11 @@ private:
 
 static bool exchangesSums(SpMMOp op, Value c,
                           const std::optional<TileEpilogue> &epilogue) {
-  auto type = cast<MemRefType>((epilogue ? epilogue->getC() : c).getType());
-  return op.getTransposeC() && type.getElementTypeBitWidth() < 32;
+  Value stored = epilogue ? epilogue->getC() : c;
+  bool isNarrow =
+      cast<MemRefType>(stored.getType()).getElementTypeBitWidth() < 32 ||
+      findTermsOfTile(stored);
+  return op.getTransposeC() && isNarrow;
 }
 
 WgmmaStores::WgmmaStores(ThreadEmitter &emitter, SpMMOp op,

@@ -23,8 +23,9 @@ struct WgmmaSums {
 };
 
 /// Stores them without shared memory, in whole sectors of 32 bytes of each row.
-/// Where C is transposed and its elements have 16 bits, lanes exchange sums for
-/// that. `initial` and `epilogue` are as for TileStores.
+/// Where C is transposed and its elements have 16 bits, or its terms are
+/// stored, lanes exchange sums for that. `initial` and `epilogue` are as for
+/// TileStores.
 void storeWgmmaSums(ThreadEmitter &emitter, SpMMOp op, const WgmmaSums &sums,
                     Value c, Value initial,
                     const std::optional<TileEpilogue> &epilogue,

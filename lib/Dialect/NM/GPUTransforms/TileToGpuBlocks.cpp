@@ -8,6 +8,7 @@
 #include "LibraryEpilogue.h"
 #include "OverlapTiles.h"
 #include "SplitK.h"
+#include "TermsOfC.h"
 
 #include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"
@@ -216,6 +217,9 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   FailureOr<GpuTile> tile = GpuTile::get(narrowed);
   if (failed(tile))
     return failure();
+  SplitTermsOp terms = findTermsOfC(narrowed, *tile);
+  if (terms)
+    narrowed = turnForTerms(rewriter, narrowed, terms);
   if (narrowed.hasEpilogue())
     writeNewTensor(rewriter, narrowed);
   KParts parts(narrowed.getStaticK(), tile->k,
@@ -223,11 +227,14 @@ LogicalResult mlir::nm::tileToGpuBlocks(RewriterBase &rewriter,
   fillNewTensor(rewriter, narrowed);
   if (parts.count > 1)
     return splitK(rewriter, narrowed, parts, getOutputTile(narrowed, *tile));
-  bool overlaps = canOverlapTiles(narrowed);
+  bool overlaps = !terms && canOverlapTiles(narrowed);
   FailureOr<SparseProductOpInterface> outputTile =
       tileOutput(rewriter, narrowed, *tile);
   if (failed(outputTile))
     return failure();
+  if (terms)
+    splitInBlocks(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
+                  terms);
   if (overlaps)
     overlapLastTile(rewriter, (*outputTile)->getParentOfType<scf::ForallOp>(),
                     outputTile->getNumBatchDims());

@@ -172,6 +172,10 @@ def NMTileToGpuBlocks
     inside, whose tile is what the block stages in shared memory. A
     `linalg.fill` of the output is made tile by tile.
 
+    Where C is only split into terms, for a product in f32 behind, blocks of
+    strategies `wgmma` and `wgmma_sp` split their tile of C^T (`nm.split_terms`),
+    and C is neither written nor read.
+
     Of strategy `wgmma_sp` and a row-major A, the last tile along m begins early
     enough to be whole, where C is written and not read: of 100 rows, tiles of 64
     begin at 0 and at `affine.min(64, 100 - 64)`, and two of them make rows 36 to
