@@ -46,6 +46,13 @@ static constexpr double kIngress = 44;
 /// long as one of 64; and the bytes of a sector, which two units of 16 may
 /// share.
 static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
+/// The same of panels of A; bytes that the kernel before, which makes them,
+/// reads and writes in a microsecond, and the microseconds that it takes
+/// beside. Measured on an H100 (2026-11-26) beside what has none, as parts of
+/// that: m of 1024 and 4096, n of 4096 and 11008, k of 4096, units of 16 and 64
+/// rows, i8 and f8E4M3FN.
+static constexpr double kPanelIngress = 53, kPackRate = 4.2e6,
+                        kPackMicroseconds = 1;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
 /// threads. Of more rows they take up to 10 % more.
 static constexpr int64_t kTensorRows = 256;
@@ -74,7 +81,8 @@ public:
       : product(product), chip(chip) {}
 
   /// Whether there is such a schedule.
-  bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
+  bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows,
+           bool hasPanelsOfA);
   void estimate();
 
   WgmmaSchedule schedule;
@@ -85,6 +93,7 @@ private:
   }
   double multiplyClocks() const;
   double copyClocks() const;
+  double packMicroseconds() const;
   bool prefersTensorCopies() const;
   void setFloors();
 
@@ -109,7 +118,7 @@ static std::vector<TileRows> listRows(const Pattern &pattern) {
 }
 
 bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
-                    const TileRows &tileRows) {
+                    const TileRows &tileRows, bool hasPanelsOfA) {
   rows = tileRows;
   schedule = WgmmaSchedule();
   schedule.elementBytes = 1;
@@ -123,7 +132,8 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
   schedule.groupN = kPanel;
   schedule.producers = kProducers;
   schedule.totals = product.hasTotalsOfFloat8();
-  schedule.tensorCopies = prefersTensorCopies();
+  schedule.panelsOfA = hasPanelsOfA;
+  schedule.tensorCopies = !hasPanelsOfA && prefersTensorCopies();
   schedule.blocks = chip.multiprocessors;
   schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;
   schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
@@ -169,11 +179,22 @@ static double narrowFactor(const Pattern &pattern) {
 }
 
 double Candidate::copyClocks() const {
+  if (schedule.panelsOfA)
+    return double(bytesOfTile()) / kPanelIngress;
   int64_t stride = std::gcd(product.factorOfRows(), kCopyBytes);
   double activations = double(rows.kept * schedule.blockM) *
                        narrowFactor(product.pattern) * double(kCopyBytes) /
                        double(stride);
   return (activations + double(rows.kept * schedule.blockN)) / kIngress;
+}
+
+/// What the kernel takes that puts A into panels, unless it is one that makes
+/// A.
+double Candidate::packMicroseconds() const {
+  if (!schedule.panelsOfA || product.isMadeElementwise)
+    return 0;
+  double bytes = 2 * double(product.rows() * product.k);
+  return kPackMicroseconds + bytes / kPackRate;
 }
 
 void Candidate::setFloors() {
@@ -199,7 +220,14 @@ void Candidate::estimate() {
                   double(turns) * (double(steps) * step + stored / kStoreRate);
   schedule.microseconds =
       std::max(clocks / kClock / 1000 / chip.clockGHz, schedule.memoryFloor) +
-      kMicroseconds;
+      kMicroseconds + packMicroseconds();
+}
+
+bool nm::canHavePanels(const GpuProduct &product, int64_t rowsOfB) {
+  int64_t windowRows = product.pattern.windowRows();
+  return !product.isKMajor && product.k % kCopyBytes == 0 &&
+         product.pattern.bk % kCopyBytes == 0 && product.k % windowRows == 0 &&
+         (rowsOfB < windowRows || product.k % rowsOfB == 0);
 }
 
 static Error refuse(const std::string &reason) {
@@ -225,8 +253,9 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   return std::nullopt;
 }
 
-Result<WgmmaSchedule> nm::selectWgmmaByteSchedule(const GpuProduct &product,
-                                                  const GpuChip &chip) {
+Result<WgmmaSchedule>
+nm::selectWgmmaByteSchedule(const GpuProduct &product, const GpuChip &chip,
+                            std::optional<bool> panelsOfA) {
   if (std::optional<Error> reason = whyNot(product))
     return *reason;
   std::optional<WgmmaSchedule> best;
@@ -234,16 +263,22 @@ Result<WgmmaSchedule> nm::selectWgmmaByteSchedule(const GpuProduct &product,
   for (const TileRows &rows : listRows(product.pattern))
     for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
       for (int64_t groupM : {int64_t(64), int64_t(128), kMaxGroupM})
-        for (int64_t groups : {1, 2}) {
-          if (product.pattern.bn % panel != 0 ||
-              !candidate.set(panel, groupM, groups, rows))
-            continue;
-          candidate.estimate();
-          if (!best || candidate.schedule.microseconds < best->microseconds)
-            best = candidate.schedule;
-        }
+        for (int64_t groups : {1, 2})
+          for (bool hasPanelsOfA : {false, true}) {
+            if (product.pattern.bn % panel != 0 ||
+                hasPanelsOfA == !panelsOfA.value_or(hasPanelsOfA) ||
+                (hasPanelsOfA && !canHavePanels(product, rows.ofB)) ||
+                !candidate.set(panel, groupM, groups, rows, hasPanelsOfA))
+              continue;
+            candidate.estimate();
+            if (!best || candidate.schedule.microseconds < best->microseconds)
+              best = candidate.schedule;
+          }
   if (best)
     return *best;
+  if (panelsOfA.value_or(false))
+    return refuse("has panels of an A whose k is whole tiles, but got k = " +
+                  std::to_string(product.k) + " with " + product.pattern.str());
   return refuse("has no tile of a multiple of " +
                 std::to_string(kInstructionK) + " kept rows of " +
                 product.pattern.str() + ", at most " +

@@ -7,10 +7,12 @@
 
 namespace nm {
 
-/// The best schedule for operands of 8 bits by estimate, or why there is none.
-/// The chip has wgmma, and units a multiple of 64 columns.
+/// The best schedule for operands of 8 bits by estimate, or why there is none;
+/// `panelsOfA` as for selectWgmmaSchedule. The chip has wgmma, and units a
+/// multiple of 64 columns.
 Result<WgmmaSchedule> selectWgmmaByteSchedule(const GpuProduct &product,
-                                              const GpuChip &chip);
+                                              const GpuChip &chip,
+                                              std::optional<bool> panelsOfA);
 
 } // namespace nm
 

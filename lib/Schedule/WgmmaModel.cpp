@@ -544,11 +544,12 @@ static bool isBetter(const WgmmaSchedule &schedule, const WgmmaSchedule &than) {
 }
 
 Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
-                                              const GpuChip &chip) {
+                                              const GpuChip &chip,
+                                              std::optional<bool> panelsOfA) {
   if (std::optional<Error> reason = whyNotWgmma(product, chip))
     return *reason;
   if (elementSize(product.type) == 1)
-    return selectWgmmaByteSchedule(product, chip);
+    return selectWgmmaByteSchedule(product, chip, panelsOfA);
   if (std::optional<Error> reason = whyNot(product))
     return *reason;
   std::optional<WgmmaSchedule> best;

@@ -65,6 +65,9 @@ struct GpuProduct {
   /// Whether sums have totals in strategy simt, where that is given: otherwise
   /// where they are long, see SumChains.h.
   std::optional<bool> totals = std::nullopt;
+  /// Whether an elementwise op makes A, for this product alone, which writes it
+  /// in whatever order the product takes it in.
+  bool isMadeElementwise = false;
   /// Whether tensor copies can store C: its rows are of 16-bit elements, and
   /// start at multiples of 16 bytes.
   bool storesByTensor = false;

@@ -28,9 +28,10 @@ struct WgmmaSchedule {
   bool residuals = false;
   /// Bytes of an element of A.
   int64_t elementBytes = 2;
-  /// Of operands of 8 bits: whether A goes by tensor copies, and whether sums
-  /// of tiles are added to totals outside of the tensor cores.
-  bool tensorCopies = false, totals = false;
+  /// Of operands of 8 bits: whether A goes by tensor copies, or by bulk copies
+  /// of panels that a kernel before makes of it, and whether sums of tiles are
+  /// added to totals outside of the tensor cores.
+  bool tensorCopies = false, panelsOfA = false, totals = false;
   /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
   /// where threads store it from registers.
   int64_t slotsOfC = 0;
@@ -47,9 +48,11 @@ struct WgmmaSchedule {
   void pack(const Pattern &pattern);
 };
 
-/// The best of strategy wgmma by estimate, or why it has none.
-Result<WgmmaSchedule> selectWgmmaSchedule(const GpuProduct &product,
-                                          const GpuChip &chip);
+/// The best of strategy wgmma by estimate, or why it has none; of those with
+/// panels of A, or of those without, where `panelsOfA` says so.
+Result<WgmmaSchedule>
+selectWgmmaSchedule(const GpuProduct &product, const GpuChip &chip,
+                    std::optional<bool> panelsOfA = std::nullopt);
 
 /// The best of strategy wgmma_select by estimate, or why it has none.
 Result<WgmmaSchedule> selectWgmmaSelectSchedule(const GpuProduct &product,
@@ -81,6 +84,12 @@ bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
 /// keeps, or of parts of a unit, whose rows `rows` divides. Of 8:32 in units of
 /// 64 rows, tiles may have 32, 64 or 128 rows, and not 96 or 192.
 bool gathersByteUnits(const Pattern &pattern, int64_t rows);
+
+/// Whether A, of 8-bit elements, can be put into panels of 16 columns for a
+/// product whose weights have units of a multiple of 16 rows: it is row-major,
+/// and k is whole windows and whole tiles of `rowsOfB`, so that none is cut
+/// off.
+bool canHavePanels(const GpuProduct &product, int64_t rowsOfB);
 
 /// The pattern of units of `columns` columns, at least `pattern.bn`, that every
 /// matrix of `pattern` fits in: each has the rows of all units that it covers.

@@ -73,6 +73,7 @@ private:
   int64_t boxesAlong(int64_t dim);
   Value countOpenBoxes();
   Value countCopiedBytes();
+  Value countBytesApart(int64_t stride);
   void copyParts(Value slot);
   void copyBoxes(Value slot);
   void copyBox(Value slot, int64_t row, int64_t column);
@@ -91,8 +92,9 @@ private:
   std::optional<TensorPlace> place;
   Value map;
   int64_t boxRows = 1, boxColumns = 1;
-  /// Of listed units: the first column of the source that each box is of.
-  SmallVector<Value> columns;
+  /// Of listed units: the first column of the source that each box is of, or
+  /// the index of the source's first dimension that each part is of.
+  SmallVector<Value> listed;
   /// See countOpenBoxes; null where all boxes are copied.
   Value openBoxes;
 };
@@ -119,30 +121,44 @@ Value BulkCopy::inCluster(Value address) {
       toPointer(emitter, address, NVVM::NVVMMemorySpace::Shared));
 }
 
+/// The bytes from one index of the source's first dimension to the next.
+Value BulkCopy::countBytesApart(int64_t stride) {
+  int64_t bytes = getElementBytes(op.getSource());
+  if (!ShapedType::isDynamic(stride))
+    return emitter.index(stride * bytes);
+  Value elements = memref::ExtractStridedMetadataOp::create(
+                       rewriter, emitter.loc, op.getSource())
+                       .getStrides()
+                       .front();
+  return emitter.mul(elements, bytes);
+}
+
 /// One copy, or one for each index of the first dimension; see nm.copy.
 void BulkCopy::copyParts(Value slot) {
   MemRefType source = typeOf(op.getSource()),
              destination = typeOf(op.getDestination());
   int64_t stride = source.getStridesAndOffset().first.front();
+  Value bytesApart = countBytesApart(stride);
   int64_t parts = destination.getDimSize(0);
   int64_t ofPart = destination.getNumElements() / parts;
-  bool isWhole = source.getShape() == destination.getShape();
+  bool isWhole = !op.getRows() && source.getShape() == destination.getShape();
   if (isWhole && stride == ofPart) {
     ofPart *= parts;
     parts = 1;
   }
   Value from = getElementAddress(emitter, op.getSource()), last;
-  if (!isWhole)
+  if (!isWhole && !op.getRows())
     last = emitter.add(
         rewriter.createOrFold<memref::DimOp>(emitter.loc, op.getSource(), 0),
         -1);
   for (int64_t part = 0; part < parts; ++part) {
-    Value index = emitter.index(part);
+    Value index = listed.empty() ? emitter.index(part)
+                                 : emitter.toIndex(listed[size_t(part)]);
     if (last)
       index = emitter.least(index, last);
     int64_t bytes = ofPart * getElementBytes(op.getSource());
-    Value start = emitter.add(
-        from, emitter.mul(index, stride * getElementBytes(op.getSource())));
+    Value start = emitter.add(from, rewriter.createOrFold<arith::MulIOp>(
+                                        emitter.loc, index, bytesApart));
     NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
         rewriter, emitter.loc, inCluster(emitter.add(slot, part * bytes)),
         toPointer(emitter, start, NVVM::NVVMMemorySpace::Global), barrier,
@@ -193,20 +209,22 @@ LogicalResult BulkCopy::findBoxes() {
 void BulkCopy::loadEntries() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(findWait(op));
-  RowList list(op.getRows(), op.getRowListAttr(), /*kDim=*/1);
+  bool isTensor = op.getWay() == CopyWay::Tensor;
+  size_t dim = isTensor ? 1 : 0;
+  RowList list(op.getRows(), op.getRowListAttr(), dim);
   list.slots = list.rows();
-  int64_t size = typeOf(op.getDestination()).getShape().back();
-  for (int64_t column = 0; column < size; column += boxColumns) {
-    Value number = emitter.i32(column);
+  int64_t size = typeOf(op.getDestination()).getDimSize(unsigned(dim));
+  for (int64_t row = 0; row < size; row += isTensor ? boxColumns : 1) {
+    Value number = emitter.i32(row);
     Value entry = list.loadEntry(rewriter, emitter.loc, number);
-    columns.push_back(list.getSourceRow(rewriter, emitter.loc, number, entry));
+    listed.push_back(list.getSourceRow(rewriter, emitter.loc, number, entry));
   }
 }
 
 /// The column of the source that a box from `column` of the tile on begins at.
 Value BulkCopy::getColumn(int64_t column) {
-  return columns.empty() ? emitter.index(column)
-                         : emitter.toIndex(columns[column / boxColumns]);
+  return listed.empty() ? emitter.index(column)
+                        : emitter.toIndex(listed[column / boxColumns]);
 }
 
 /// Boxes along a dimension of the destination.

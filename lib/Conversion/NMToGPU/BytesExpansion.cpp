@@ -4,7 +4,7 @@
 // columns by rows of A. The instructions transpose no bytes: both operands are
 // contiguous along k, of which an instruction takes 32 bytes. Weights are in
 // chunks of 16 bytes, those of 64 columns side by side, and A in panels of 128
-// bytes or fewer, swizzled.
+// bytes or fewer, swizzled, or as nm-pack-weights has put it into panels of 16.
 //
 // With totals, registers hold the sums of a tile of no more than 128 rows of A
 // beside them: a warpgroup of 256 rows makes two products one after the other.
@@ -82,14 +82,18 @@ private:
 };
 } // namespace
 
-static TileLayoutAttr getLayoutOfA(SpMMOp op) {
-  return dyn_cast<TileLayoutAttr>(
+/// Bytes of a row of a panel of A in workgroup memory; 0 where it has none.
+static int64_t getPanelWidth(SpMMOp op) {
+  if (op.getPanelsA())
+    return kPanelColumnsOfA;
+  auto layout = dyn_cast<TileLayoutAttr>(
       cast<MemRefType>(op.getA().getType()).getLayout());
+  return layout ? layout.getPanelColumns() : 0;
 }
 
 LogicalResult BytesExpansion::verify(SpMMOp op, const GpuTile &tile) {
   auto values = cast<MemRefType>(op.getValues().getType());
-  int64_t width = getLayoutOfA(op) ? getLayoutOfA(op).getPanelColumns() : 0;
+  int64_t width = getPanelWidth(op);
   if (width < MatrixDescriptor::kChunk || width > kPanelRowBytes ||
       !llvm::isPowerOf2_64(width) ||
       !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(values) ||
@@ -104,7 +108,7 @@ LogicalResult BytesExpansion::verify(SpMMOp op, const GpuTile &tile) {
 
 /// The warpgroup's first row of A.
 Value BytesExpansion::getActivations(ThreadEmitter &emitter, SpMMOp op) {
-  int64_t width = getLayoutOfA(op).getPanelColumns();
+  int64_t width = getPanelWidth(op);
   MatrixDescriptor layout;
   layout.stride = static_cast<int>(MatrixDescriptor::kRows * width);
   layout.swizzle = width == 128  ? MatrixSwizzle::Bytes128
@@ -155,7 +159,7 @@ void BytesExpansion::multiplyRows(ThreadEmitter &emitter, SpMMOp op,
                                   int64_t firstRow, MutableArrayRef<Value> sums,
                                   bool addsToSums) {
   Value a = getActivations(emitter, op), weights = getWeights(emitter, op);
-  int64_t width = getLayoutOfA(op).getPanelColumns();
+  int64_t width = getPanelWidth(op);
   for (int64_t k = 0; k < tile.k; k += kInstructionK) {
     int64_t ofA = k / width * width * tile.m + k % width + firstRow * width;
     for (auto [block, ofBlock] : llvm::enumerate(sums)) {

@@ -65,7 +65,9 @@ private:
   Value emitTerm(ValueRange positionInC, Value row, Value column,
                  Value partial) {
     Value k = weights->kOf(row, column);
-    Value inside = emitter.less(k, emitter.size(op.getA(), op.getKDimOfA()));
+    Value size = emitter.mul(emitter.size(op.getA(), op.getKDimOfA()),
+                             op.getColumnsOfPanels());
+    Value inside = emitter.less(k, size);
     return emitter.choose(
         inside,
         [&] {
@@ -114,6 +116,12 @@ private:
     if (std::optional<int64_t> m = op.getMDimOfA())
       position[*m] = positionInC[*op.getMDimOfC()];
     position[op.getKDimOfA()] = k;
+    if (int64_t columns = op.getColumnsOfPanels(); columns != 1) {
+      auto [panel, column] = emitter.split(k, columns);
+      position[op.getKDimOfA()] = panel;
+      Value &m = position[*op.getMDimOfA()];
+      m = emitter.add(emitter.mul(m, columns), column);
+    }
     return position;
   }
 

@@ -2,6 +2,7 @@
 
 #include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
 
+#include "PanelTiles.h"
 #include "TermTiles.h"
 #include "Transposition.h"
 
@@ -64,8 +65,17 @@ static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
   }
   if (!generic)
     return rewriter.notifyMatchFailure(op, "has a form of its own");
+  FailureOr<linalg::GenericOp> ordered = orderElementwise(rewriter, generic);
+  if (failed(ordered))
+    return failure();
+  if (makesPanels(*ordered)) {
+    rewriter.setInsertionPoint(*ordered);
+    launchPanelTiles(rewriter, *ordered);
+    rewriter.eraseOp(*ordered);
+    return success();
+  }
   FailureOr<Transposition> transposition =
-      Transposition::create(rewriter, generic);
+      Transposition::create(rewriter, *ordered);
   if (failed(transposition))
     return failure();
   if (isNarrow(*transposition))

@@ -35,9 +35,8 @@ static const char *whyNotElementwise(linalg::GenericOp op) {
   return nullptr;
 }
 
-/// The loop along which `operand` is contiguous.
-static std::optional<unsigned> getContiguousLoop(linalg::GenericOp op,
-                                                 OpOperand &operand) {
+std::optional<unsigned> mlir::nm::getContiguousLoop(linalg::GenericOp op,
+                                                    OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   if (map.getNumResults() == 0 ||
       !cast<MemRefType>(operand.get().getType()).isLastDimUnitStride())
@@ -72,16 +71,17 @@ static FailureOr<linalg::GenericOp> orderLoops(RewriterBase &rewriter,
   return linalg::interchangeGenericOp(rewriter, op, order);
 }
 
-FailureOr<Transposition> Transposition::create(RewriterBase &rewriter,
-                                               linalg::GenericOp op) {
+FailureOr<linalg::GenericOp> mlir::nm::orderElementwise(RewriterBase &rewriter,
+                                                        linalg::GenericOp op) {
   if (const char *reason = whyNotElementwise(op))
     return rewriter.notifyMatchFailure(op, reason);
   if (op.getNumLoops() < 2)
     return rewriter.notifyMatchFailure(op, "has one dimension");
-  FailureOr<linalg::GenericOp> ordered = orderLoops(rewriter, op);
-  if (failed(ordered))
-    return failure();
-  op = *ordered;
+  return orderLoops(rewriter, op);
+}
+
+FailureOr<Transposition> Transposition::create(RewriterBase &rewriter,
+                                               linalg::GenericOp op) {
   unsigned last = op.getNumLoops() - 1;
   if (getContiguousLoop(op, *op.getDpsInitOperand(0)) != last)
     return rewriter.notifyMatchFailure(op, "its output is not contiguous");
@@ -153,20 +153,39 @@ Value Transposition::apply(OpBuilder &builder, ArrayRef<Value> elements,
 // Launches
 //===----------------------------------------------------------------------===//
 
-TileLaunch::TileLaunch(OpBuilder &builder, const Transposition &op,
-                       int64_t rowTile, int64_t lastTile, int64_t threads,
-                       int64_t sharedBytes) {
-  Location loc = op.getLoc();
-  ThreadEmitter emit{builder, loc};
-  unsigned loops = op.getLastLoop() + 1;
-  SmallVector<int64_t> tiles(loops, 1);
+/// The tile of each loop of `op`.
+static SmallVector<int64_t> getTiles(const Transposition &op, int64_t rowTile,
+                                     int64_t lastTile) {
+  SmallVector<int64_t> tiles(op.getLastLoop() + 1, 1);
   tiles[op.getRowLoop()] = rowTile;
   tiles[op.getLastLoop()] = lastTile;
+  return tiles;
+}
+
+/// Neighbouring blocks read one after the other along rows.
+static SmallVector<unsigned> getBlockOrder(const Transposition &op) {
+  SmallVector<unsigned> order = {op.getRowLoop()};
+  for (unsigned loop = op.getLastLoop() + 1; loop-- > 0;)
+    if (loop != op.getRowLoop())
+      order.push_back(loop);
+  return order;
+}
+
+TileLaunch::TileLaunch(OpBuilder &builder, const Transposition &op,
+                       int64_t rowTile, int64_t lastTile, int64_t threads,
+                       int64_t sharedBytes)
+    : TileLaunch(builder, op.getLoc(), op.getOutput(),
+                 getTiles(op, rowTile, lastTile), getBlockOrder(op), threads,
+                 sharedBytes) {}
+
+TileLaunch::TileLaunch(OpBuilder &builder, Location loc, Value output,
+                       ArrayRef<int64_t> tiles, ArrayRef<unsigned> order,
+                       int64_t threads, int64_t sharedBytes) {
+  ThreadEmitter emit{builder, loc};
   SmallVector<Value> counts;
   Value one = emit.index(1), blocks = one;
-  for (unsigned loop = 0; loop < loops; ++loop) {
-    sizes.push_back(
-        builder.createOrFold<memref::DimOp>(loc, op.getOutput(), loop));
+  for (unsigned loop = 0; loop < tiles.size(); ++loop) {
+    sizes.push_back(builder.createOrFold<memref::DimOp>(loc, output, loop));
     counts.push_back(builder.createOrFold<arith::CeilDivUIOp>(
         loc, sizes.back(), emit.index(tiles[loop])));
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, counts.back());
@@ -178,12 +197,7 @@ TileLaunch::TileLaunch(OpBuilder &builder, const Transposition &op,
   gpu::TerminatorOp::create(builder, loc);
   builder.setInsertionPointToStart(&launch.getBody().front());
   thread = launch.getThreadIds().x;
-  // Neighbouring blocks read one after the other along rows.
-  SmallVector<unsigned> order = {op.getRowLoop()};
-  for (unsigned loop = loops; loop-- > 0;)
-    if (loop != op.getRowLoop())
-      order.push_back(loop);
-  first.resize(loops);
+  first.resize(tiles.size());
   // A grid has less than 2^31 blocks, and i32 is divided in a fourth of i64's
   // time.
   Value block = emit.toI32(launch.getBlockIds().x);

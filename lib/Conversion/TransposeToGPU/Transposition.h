@@ -8,13 +8,22 @@
 
 namespace mlir::nm {
 
+/// Makes the loops of `op`, an elementwise linalg.generic on memrefs, the
+/// dimensions of its output; says why not, where it is none.
+FailureOr<linalg::GenericOp> orderElementwise(RewriterBase &rewriter,
+                                              linalg::GenericOp op);
+
+/// The loop along which `operand` of such an op is contiguous.
+std::optional<unsigned> getContiguousLoop(linalg::GenericOp op,
+                                          OpOperand &operand);
+
 /// An elementwise linalg.generic on memrefs whose loops are the dimensions of
 /// its output. Along the last loop, the output is contiguous; some inputs are
 /// contiguous along another, the row loop.
 class Transposition {
 public:
-  /// Makes `op` such a linalg.generic, if it is one that transposes; otherwise
-  /// says why not, and may have interchanged its loops.
+  /// Takes `op`, which orderElementwise has made, if it is one that transposes;
+  /// otherwise says why not.
   static FailureOr<Transposition> create(RewriterBase &rewriter,
                                          linalg::GenericOp op);
 
@@ -50,12 +59,18 @@ private:
   SmallVector<OpOperand *> turned;
 };
 
-/// A launch of a thread block for each tile of the row and the last loop, and
-/// each iteration of the others.
+/// A launch of a thread block for each tile of an op's loops.
 class TileLaunch {
 public:
-  /// Moves `builder` into the launch. A tile has `rowTile` iterations of the
-  /// row loop and `lastTile` of the last.
+  /// Moves `builder` into the launch. A tile has so many iterations of each
+  /// loop, which are the dimensions of `output`; neighbouring blocks go along
+  /// the first loop of `order`.
+  TileLaunch(OpBuilder &builder, Location loc, Value output,
+             ArrayRef<int64_t> tiles, ArrayRef<unsigned> order, int64_t threads,
+             int64_t sharedBytes);
+
+  /// A tile has `rowTile` iterations of the row loop, `lastTile` of the last,
+  /// and one of each other.
   TileLaunch(OpBuilder &builder, const Transposition &op, int64_t rowTile,
              int64_t lastTile, int64_t threads, int64_t sharedBytes);
 

@@ -401,3 +401,23 @@ func.func @combine(%p: memref<3x?x45xf32>, %c: memref<?x45xf16>) {
   nm.combine ins(%p : memref<3x?x45xf32>) outs(%c : memref<?x45xf16>)
   return
 }
+
+// -----
+
+// Of an A in panels of 16 columns, k names the panel and the column in it, and m
+// stands 16 columns from the next.
+// CHECK-LABEL: func.func @panels(
+// CHECK-SAME: %[[A:.*]]: memref<4x2048xi8>
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c100
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[K:.*]], %c64
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: %[[PANEL:.*]] = arith.divui %[[K]], %c16
+// CHECK: %[[IN:.*]] = arith.remui %[[K]], %c16
+// CHECK: %[[M:.*]] = arith.muli %[[ROW]], %c16
+// CHECK: %[[AT:.*]] = arith.addi %[[M]], %[[IN]]
+// CHECK: memref.load %[[A]][%[[PANEL]], %[[AT]]]
+func.func @panels(%a: memref<4x2048xi8>, %v: memref<32x64xi8>, %i: memref<2x1xi8>, %c: memref<100x64xi32>) {
+  nm.spmm <2:4, block = 16x64> panels_a 128
+    ins(%a, %v, %i : memref<4x2048xi8>, memref<32x64xi8>, memref<2x1xi8>) outs(%c : memref<100x64xi32>)
+  return
+}

@@ -150,3 +150,29 @@ func.func @on_host(%a: memref<64x64xf32>, %t: memref<64x64xf32>) attributes {nm.
   linalg.transpose ins(%a : memref<64x64xf32>) outs(%t : memref<64x64xf32>) permutation = [1, 0]
   return
 }
+
+// -----
+
+// Panels of 16 bytes of each row: four lanes are side by side in each of eight
+// rows, and read and write 16 bytes, four times along the row. What makes the
+// elements is done in between; the last rows of a tile are looked at one by one.
+// CHECK-LABEL: func @panels
+// CHECK-SAME: %[[A:.*]]: memref<200x32x16xf16>, %[[P:.*]]: memref<32x200x16xi8
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %c8
+// CHECK: %[[LANE:.*]] = arith.remui %{{.*}}, %c32
+// CHECK-DAG: arith.divui %[[LANE]], %c4
+// CHECK-DAG: arith.remui %[[LANE]], %c4
+// CHECK: scf.if
+// CHECK: vector.load %[[A]][%[[ROW:.*]], %[[PANEL:.*]], %{{.*}}] {alignment = 16 : i64} : memref<200x32x16xf16>, vector<16xf16>
+// CHECK: arith.fptosi %{{.*}} : vector<16xf16> to vector<16xi8>
+// CHECK: vector.store %{{.*}}, %[[P]][%[[PANEL]], %[[ROW]], %{{.*}}] {alignment = 16 : i64}
+// CHECK-COUNT-3: vector.store %{{.*}}, %[[P]]
+func.func @panels(%a: memref<200x32x16xf16>, %p: memref<32x200x16xi8, strided<[4096, 16, 1]>>) {
+  linalg.generic {indexing_maps = [affine_map<(p, m, c) -> (m, p, c)>, affine_map<(p, m, c) -> (p, m, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%a : memref<200x32x16xf16>) outs(%p : memref<32x200x16xi8, strided<[4096, 16, 1]>>) {
+  ^bb0(%x: f16, %old: i8):
+    %i = arith.fptosi %x : f16 to i8
+    linalg.yield %i : i8
+  }
+  return
+}

@@ -284,6 +284,14 @@ static void limitToCopiedRows(ModelCase &drawn) {
     *size = (*size + perWord - 1) / perWord * perWord;
 }
 
+/// k of whole windows, as many as have whole instructions of 32 kept rows.
+static void limitToPanels(ModelCase &drawn) {
+  int64_t unit = drawn.pattern.windowRows();
+  if (drawn.pattern.keptRows() % 32 != 0)
+    unit *= 2;
+  drawn.k = (drawn.k + unit - 1) / unit * unit;
+}
+
 /// Rows of A of an odd number of elements, however A lies.
 static void limitToRaggedRows(ModelCase &drawn) {
   drawn.k |= 1;
@@ -406,6 +414,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // Rows of whole words, of any number.
   if (kind.has(kByteUnits))
     drawn.k = (drawn.k + 3) / 4 * 4;
+  if (kind.has(kPanels))
+    limitToPanels(drawn);
   drawLoops(drawn, hasForms && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||

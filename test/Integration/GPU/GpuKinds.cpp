@@ -299,6 +299,10 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        "block = [192, 64, 128], warpgroup = [64, 64], stages = 3, producers = "
        "4, blocks = 2",
        ElementType::F8E5M2, 300, 64, kSparseOperand | kTensorCopies},
+      {"wgmma-i8-panels", "wgmma", "copy_a = bulk", ElementType::I8, 300, 1024,
+       kByteUnits | kPanels},
+      {"wgmma-f8-panels", "wgmma", "copy_a = bulk, blocks = 3",
+       ElementType::F8E4M3, 300, 1024, kByteUnits | kPanels},
   };
   return kinds;
 }

@@ -238,9 +238,10 @@ std::vector<std::string> nm::test::describeWays(const ModelCase &product,
   if (op.strategy == "wgmma" && elementSize(product.type) == 1) {
     bool isPart = getLast(op.schedule, "block") < product.pattern.windowRows();
     add(isPart ? "bytes, parts of windows" : "bytes, whole windows");
-    add(getField(op.schedule, "copy_a").rfind("tensor", 0) == 0
-            ? "bytes, tensor copies"
-            : "bytes, cp.async");
+    std::string way = getField(op.schedule, "copy_a");
+    add(way.rfind("tensor", 0) == 0 ? "bytes, tensor copies"
+        : way.rfind("bulk", 0) == 0 ? "bytes, panels of A"
+                                    : "bytes, cp.async");
     addForm("bytes, ");
   }
   if (op.strategy == "simt")
@@ -412,6 +413,7 @@ const std::vector<std::string> &nm::test::expectedWays() {
       "wgmma: bytes, whole windows",
       "wgmma: bytes, cp.async",
       "wgmma: bytes, tensor copies",
+      "wgmma: bytes, panels of A",
       "wgmma: bytes, column-major C",
       "wgmma: bytes, epilogue",
       "wgmma: bytes, unknown m",

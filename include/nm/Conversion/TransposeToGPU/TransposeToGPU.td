@@ -20,13 +20,16 @@ def ConvertTransposeToGPU
     broadcast operands and inputs that lie as the output does are taken as well.
     All other ops are left to `convert-linalg-to-gpu`.
 
-    There are two kernels:
+    There are three kernels:
     * Of inputs with 16-bit elements, a warp transposes 32 x 64 in registers: it
       reads 16 bytes a lane, `movmatrix` transposes squares of 8 x 8, and it
       writes 16 bytes a lane. Rows have to start at multiples of 16 bytes. Where
       strides are not known, the host decides when it launches. An op that makes
       16 bits of one input of 8 bits is done right behind the loads, of 8 bytes a
       lane, and what it makes is transposed in the same way.
+    * One that puts rows into panels of 16 bytes, as nm-pack-weights does with A,
+      reads 64 bytes of each of eight rows with a warp, 16 a lane, and writes 128
+      of each of four panels.
     * Any other is transposed by way of shared memory, in tiles of 64 x 64, one
       element a lane and access.
 

@@ -132,6 +132,20 @@ static TileOperands findUnits(IndexEmitter &emitter,
   return {{first, count}, sizedPart(rows), sizedPart(units), pattern};
 }
 
+/// `rows` of k in A's dimension of it: where A is in panels, whole ones.
+static Part countPanels(IndexEmitter &emitter, SparseProductOpInterface op,
+                        const Part &rows) {
+  int64_t columns = op.getColumnsOfPanels();
+  if (columns == 1)
+    return rows;
+  auto count = [&](OpFoldResult size) -> OpFoldResult {
+    if (std::optional<int64_t> known = getConstantIntValue(size))
+      return emitter.builder.getIndexAttr(llvm::divideCeil(*known, columns));
+    return emitter.ceilDiv(cast<Value>(size), columns);
+  };
+  return {count(rows.first), count(rows.size)};
+}
+
 /// `source` with a part of dimension `dim`.
 static Value slice(OpBuilder &builder, Location loc, Value source, int64_t dim,
                    const Part &part) {
@@ -151,9 +165,9 @@ static Value multiplyTile(OpBuilder &builder, SparseProductOpInterface op,
   IndexEmitter emitter{builder, loc};
   TileOperands operands = hasWholeUnits(op) ? findUnits(emitter, op, part)
                                             : findPartOfUnit(emitter, op, part);
+  Part ofA = countPanels(emitter, op, operands.ofA);
   IRMapping mapping;
-  mapping.map(op.getA(),
-              slice(builder, loc, op.getA(), op.getKDimOfA(), operands.ofA));
+  mapping.map(op.getA(), slice(builder, loc, op.getA(), op.getKDimOfA(), ofA));
   mapping.map(op.getValues(),
               slice(builder, loc, op.getValues(), /*dim=*/1, operands.values));
   mapping.map(op.getIndices(), slice(builder, loc, op.getIndices(), /*dim=*/1,

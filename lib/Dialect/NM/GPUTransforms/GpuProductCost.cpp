@@ -135,6 +135,14 @@ static bool canStoreByTensor(SparseProductOpInterface op) {
          columns * kElementBits / 8 % kRowBytes == 0 && !isSlice(op);
 }
 
+/// Whether nm-fuse-elementwise fuses what changes the order of `a` to the op
+/// that makes it.
+static bool isMadeElementwise(Value a) {
+  auto maker = a.getDefiningOp<linalg::GenericOp>();
+  return maker && a.hasOneUse() && maker->getNumResults() == 1 &&
+         maker.getNumParallelLoops() == maker.getNumLoops();
+}
+
 GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   GpuProduct product;
   product.pattern = op.getPattern();
@@ -152,6 +160,7 @@ GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
   product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
                        op.getArithmetic() == Arithmetic::TF32;
   product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
+  product.isMadeElementwise = isMadeElementwise(op.getA());
   product.storesByTensor = canStoreByTensor(op);
   if (QuantizationAttr quantization = op.getQuantizationAttr()) {
     product.weightBits = quantization.getBits();

@@ -59,12 +59,19 @@ MemRefType mlir::nm::getPlainPanelType(ArrayRef<int64_t> shape, Type element,
                       /*xors=*/{});
 }
 
+LogicalResult mlir::nm::verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip) {
+  if (chip.hasWgmma)
+    return success();
+  return op.emitOpError() << "expected chip sm_90a for strategy "
+                          << op.getScheduleAttr().getStrategyName();
+}
+
 LogicalResult mlir::nm::verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
                                            MemRefType buffer) {
+  if (failed(verifyHasWgmma(op, chip)))
+    return failure();
   StringRef strategy = op.getScheduleAttr().getStrategyName();
   Type element = op.getValuesType().getElementType();
-  if (!chip.hasWgmma)
-    return op.emitOpError() << "expected chip sm_90a for strategy " << strategy;
   int64_t width = getCopyWidth(op.getA(), buffer.getShape());
   int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
   if (bytes < kMinAsyncBytes)

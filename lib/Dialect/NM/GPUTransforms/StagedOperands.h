@@ -26,8 +26,9 @@ MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
 MemRefType getPlainPanelType(ArrayRef<int64_t> shape, Type element,
                              int64_t panelBytes);
 
-/// Checks that `op` is of a chip and an element type with wgmma, and that rows
-/// of A can be copied to `buffer`, such an operand.
+/// Checks that `op` is of a chip with wgmma; and the next, that rows of A can
+/// be copied to `buffer`, such an operand, too.
+LogicalResult verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip);
 LogicalResult verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
                                  MemRefType buffer);
 

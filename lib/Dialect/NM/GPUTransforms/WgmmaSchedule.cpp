@@ -26,6 +26,8 @@ static WgmmaScheduleAttr toAttribute(Operation *op,
   std::optional<CopyWay> copyA;
   if (chosen.tensorCopies)
     copyA = CopyWay::Tensor;
+  else if (chosen.panelsOfA)
+    copyA = CopyWay::Bulk;
   return getCheckedAt<WgmmaScheduleAttr>(
       op, block, warpgroup, chosen.stages, chosen.splitK, producers, blocks,
       groupM, groupN, copyA, onlyIf(chosen.totals), onlyIf(chosen.residuals),
@@ -45,8 +47,10 @@ static void takeGiven(WgmmaScheduleAttr given, const ::nm::GpuProduct &product,
       given.getProducers().value_or(isCut ? 0 : chosen.producers);
   chosen.blocks = given.getBlocks().value_or(chosen.blocks);
   takeGroups(given, chosen);
-  if (given.getCopyA())
+  if (given.getCopyA()) {
     chosen.tensorCopies = given.hasTensorCopies();
+    chosen.panelsOfA = given.hasPanelsOfA();
+  }
   chosen.totals = given.getTotals().value_or(chosen.totals);
   takeSlots(given, chosen);
   if (given.getPacking())
@@ -68,8 +72,12 @@ public:
   choose(const ScheduleRequest &request) const override {
     if (!request.packs)
       return ::nm::Error{"strategy wgmma has no dense weights of each call"};
+    auto given = cast_if_present<WgmmaScheduleAttr>(request.given);
+    std::optional<bool> panelsOfA;
+    if (given && given.getCopyA())
+      panelsOfA = given.hasPanelsOfA();
     ::nm::Result<WgmmaSchedule> chosen =
-        ::nm::selectWgmmaSchedule(request.product, request.chip);
+        ::nm::selectWgmmaSchedule(request.product, request.chip, panelsOfA);
     if (!chosen)
       return chosen.error();
     if (::nm::isLongSumOfTerms(request.product) && chosen->splitK == 1 &&
@@ -82,7 +90,7 @@ public:
     choice.multiplyFloor = chosen->tensorFloor;
     choice.memoryFloor = chosen->memoryFloor;
     choice.sharedBytes = chosen->sharedBytes;
-    if (auto given = cast_if_present<WgmmaScheduleAttr>(request.given)) {
+    if (given) {
       ScheduleAttrInterface byModel = choice.schedule;
       const ::nm::Pattern &pattern = request.product.pattern;
       takeGiven(given, request.product, *chosen);
@@ -95,6 +103,11 @@ public:
       if (chosen->elementBytes == 1 && chosen->splitK > 1)
         return ::nm::Error{"strategy wgmma has no parts of k of operands of 8 "
                            "bits"};
+      if (chosen->panelsOfA &&
+          !::nm::canHavePanels(request.product, chosen->blockK))
+        return ::nm::Error{
+            "strategy wgmma has panels of a row-major A of 8 bits "
+            "whose k is whole tiles, and of no other"};
       choice.schedule = toAttribute(request.op, *chosen);
       choice.isByModel = choice.schedule == byModel;
     }

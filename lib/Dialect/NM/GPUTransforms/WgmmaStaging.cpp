@@ -49,6 +49,7 @@ private:
   MemRefType typeOfBytes();
   MemRefType typeOfValues();
   bool isOfBytes() const { return element.getIntOrFloatBitWidth() == 8; }
+  bool isInPanels() { return op.getPanelsA().has_value(); }
   int64_t instructionK() const {
     return kInstructionBytes * 8 / element.getIntOrFloatBitWidth();
   }
@@ -57,6 +58,7 @@ private:
   }
   LogicalResult verifyOperands(const ::nm::GpuChip &chip);
   LogicalResult verifyBytes();
+  LogicalResult verifyRowsOfA(const ::nm::GpuChip &chip);
   int64_t countBytes() {
     return tile.stages * (getWorkgroupBytes(typeOfA()) +
                           getWorkgroupBytes(typeOfValues())) +
@@ -67,6 +69,8 @@ private:
   bool keepsAllRows() const { return pattern.n == pattern.m; }
   Value copy(CopyWay way, Value source, MemRefType type, Value list = {},
              RowListAttr listAttr = {});
+  Value castPanels();
+  RowListAttr getListOfA();
   Value copyA();
   Value copyValues();
   bool hasProducers() {
@@ -106,8 +110,12 @@ MemRefType WgmmaStaging::typeOfValues() {
 }
 
 /// Rows of A as they are, of kept units. Tensor copies take a unit at a time,
-/// which has whole panels then.
+/// which has whole panels then. What is in panels already stays so.
 MemRefType WgmmaStaging::typeOfBytes() {
+  if (isInPanels())
+    return getWorkgroupType(
+        {rows / kPanelColumnsOfA, tile.m * kPanelColumnsOfA},
+        MemRefLayoutAttrInterface(), element);
   bool isOfUnits = getSchedule().hasTensorCopies() && !keepsAllRows();
   int64_t panel = std::gcd(isOfUnits ? pattern.bk : rows, kPanelBytes);
   return getPanelledType({tile.m, rows}, element, panel);
@@ -127,12 +135,29 @@ LogicalResult WgmmaStaging::verifyBytes() {
                             << " rows, in tiles of a multiple of "
                             << instructionK() << ", but got " << pattern.str()
                             << " and tiles of " << countKeptRows();
+  return success();
+}
+
+/// That A can be copied in the schedule's way.
+LogicalResult WgmmaStaging::verifyRowsOfA(const ::nm::GpuChip &chip) {
+  if (getSchedule().hasPanelsOfA() != isInPanels() ||
+      (isInPanels() && op.getRowsOfPanels() != tile.m))
+    return op.emitOpError() << "expected panels_a of " << tile.m
+                            << " rows with 'copy_a = bulk', and only there, "
+                               "but got "
+                            << op.getRowsOfPanels();
+  auto a = cast<MemRefType>(op.getA().getType());
+  if (isInPanels() && a.getDimSize(0) != tile.k / kPanelColumnsOfA)
+    return op.emitOpError() << "expected panels_a of whole windows, " << tile.k
+                            << " rows of k in a tile, but got " << a;
+  if (isInPanels())
+    return verifyHasWgmma(op, chip);
   int64_t bytes = getCopyWidth(op.getA(), typeOfA().getShape());
   if (getSchedule().hasTensorCopies() && bytes != kCopyBytes)
     return op.emitOpError()
            << "expected rows of A at multiples of " << kCopyBytes
            << " bytes for tensor copies, but got " << op.getA().getType();
-  return success();
+  return verifyPanelledRows(op, chip, typeOfA());
 }
 
 LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
@@ -140,13 +165,14 @@ LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
     return op.emitOpError() << "expected a k-major A, with transpose_a, for "
                                "strategy wgmma, which copies its rows";
   if (!isOfBytes() &&
-      (getSchedule().hasTotals() || getSchedule().hasTensorCopies()))
+      (getSchedule().hasTotals() || getSchedule().hasTensorCopies() ||
+       getSchedule().hasPanelsOfA()))
     return op.emitOpError() << "expected operands of 8 bits for 'totals' and "
-                               "'copy_a = tensor', but got "
+                               "'copy_a = tensor' or 'bulk', but got "
                             << element;
   if (isOfBytes() && failed(verifyBytes()))
     return failure();
-  return verifyPanelledRows(op, chip, typeOfA());
+  return verifyRowsOfA(chip);
 }
 
 LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
@@ -185,21 +211,40 @@ Value WgmmaStaging::copy(CopyWay way, Value source, MemRefType type, Value list,
   return buffer;
 }
 
+/// Of panels of A those of the tile's rows, whose number a tile at the edge of
+/// C does not say.
+Value WgmmaStaging::castPanels() {
+  auto type = cast<MemRefType>(op.getA().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = tile.m * kPanelColumnsOfA;
+  auto whole = MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+  return whole == type ? op.getA()
+                       : memref::CastOp::create(builder, loc, whole, op.getA());
+}
+
+/// The list of rows of the tile, of which panels have several each.
+RowListAttr WgmmaStaging::getListOfA() {
+  ::nm::Pattern listed = pattern;
+  if (isInPanels())
+    listed.bk /= kPanelColumnsOfA;
+  return RowListAttr::get(builder.getContext(),
+                          PatternAttr::get(builder.getContext(), listed),
+                          op.getPanelPacking(), tile.k / pattern.windowRows(),
+                          /*dim=*/isOfBytes() && !isInPanels() ? 1 : 0);
+}
+
 /// The rows that the weights' indices name.
 Value WgmmaStaging::copyA() {
-  CopyWay way =
-      getSchedule().hasTensorCopies() ? CopyWay::Tensor : CopyWay::Direct;
+  CopyWay way = getSchedule().getCopyA().value_or(CopyWay::Direct);
+  Value source = isInPanels() ? castPanels() : op.getA();
   if (keepsAllRows())
-    return copy(way, op.getA(), typeOfA());
+    return copy(way, source, typeOfA());
   Value indices = op.getIndices();
   int64_t units = tile.k / pattern.windowRows() * pattern.n;
   if (hasProducers() && op.getPanelPacking().getPacking().unitStep(pattern) > 1)
     indices = castToWhole(builder, loc, indices, units);
-  return copy(way, op.getA(), typeOfA(), indices,
-              RowListAttr::get(builder.getContext(), op.getPattern(),
-                               op.getPanelPacking(),
-                               tile.k / pattern.windowRows(),
-                               /*dim=*/isOfBytes() ? 1 : 0));
+  return copy(way, source, typeOfA(), indices, getListOfA());
 }
 
 Value WgmmaStaging::copyValues() {
@@ -228,8 +273,9 @@ void WgmmaStaging::emit() {
                                  castOutput(builder, op, tile)};
   Value group = GroupOp::create(builder, loc, tokens);
   // Bulk and tensor copies write through wgmma's own proxy.
-  AwaitOp::create(builder, loc, SyncScope::Block,
-                  /*async_proxy=*/!getSchedule().hasTensorCopies(), group);
+  bool isAsync = getSchedule().hasTensorCopies() || isInPanels();
+  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/!isAsync,
+                  group);
   auto staged = cast<SpMMOp>(
       clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
   staged.setPatternAttr(PatternAttr::get(

@@ -29,12 +29,17 @@ Type mlir::nm::detail::getProductAccumulatorType(Type elementType) {
 
 int64_t SpMMOp::getNumBatchDims() { return getAType().getRank() - 2; }
 
+/// Whether k is the dimension of A before m.
+static bool isKFirst(SpMMOp op) {
+  return op.getTransposeA() || op.getPanelsA();
+}
+
 int64_t SpMMOp::getKDimOfA() {
-  return getAType().getRank() - (getTransposeA() ? 2 : 1);
+  return getAType().getRank() - (isKFirst(*this) ? 2 : 1);
 }
 
 std::optional<int64_t> SpMMOp::getMDimOfA() {
-  return getAType().getRank() - (getTransposeA() ? 1 : 2);
+  return getAType().getRank() - (isKFirst(*this) ? 1 : 2);
 }
 
 std::optional<int64_t> SpMMOp::getMDimOfC() {
@@ -187,6 +192,26 @@ static LogicalResult verifyTermsOfA(SpMMOp op, int64_t terms,
   return verifyShape(op, "A", a, expected);
 }
 
+/// (C1) where A is in panels; `shapeOfC` as above.
+static LogicalResult verifyPanelsOfA(SpMMOp op, ArrayRef<int64_t> shapeOfC) {
+  int64_t rows = op.getRowsOfPanels();
+  if (rows < 1 || rows > ::nm::kMaxSize)
+    return op.emitOpError() << "expected panels_a of 1 to " << ::nm::kMaxSize
+                            << " rows, but got " << rows;
+  ShapedType a = op.getAType();
+  if (op.getTransposeA() || a.getElementTypeBitWidth() != 8)
+    return op.emitOpError() << "expected panels_a of an A of 8-bit elements, "
+                               "without transpose_a, but got "
+                            << a;
+  if (failed(verifyShape(op, "C", op.getCType(), shapeOfC)))
+    return failure();
+  SmallVector<int64_t> expected(a.getShape());
+  int64_t m = op.getStaticM();
+  expected[*op.getMDimOfA()] =
+      ShapedType::isDynamic(m) ? m : llvm::alignTo(m, rows) * kPanelColumnsOfA;
+  return verifyShape(op, "A", a, expected);
+}
+
 LogicalResult SpMMOp::verify() {
   // (C1).
   ShapedType aType = getAType(), cType = getCType();
@@ -201,6 +226,9 @@ LogicalResult SpMMOp::verify() {
     expected[dim] = aType.getDimSize(dim);
   if (int64_t terms = countTerms(); terms > 1)
     return failure(failed(verifyTermsOfA(*this, terms, expected)) ||
+                   failed(verifyProduct(*this)));
+  if (getPanelsA())
+    return failure(failed(verifyPanelsOfA(*this, expected)) ||
                    failed(verifyProduct(*this)));
   expected[*getMDimOfC()] = aType.getDimSize(*getMDimOfA());
   if (failed(verifyShape(*this, "C", cType, expected)))
@@ -291,8 +319,8 @@ struct FoldTransposeOfA : OpRewritePattern<SpMMOp> {
   LogicalResult matchAndRewrite(SpMMOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getA().getDefiningOp<linalg::TransposeOp>();
-    if (op.countTerms() > 1)
-      return rewriter.notifyMatchFailure(op, "A's terms are k-major");
+    if (op.countTerms() > 1 || op.getPanelsA())
+      return rewriter.notifyMatchFailure(op, "A has a form of its own");
     // nm-propagate-layouts may have put the transposition there: cuBLAS takes
     // 20 times as long for a k-major A of 300 columns.
     if (op.getScheduleAttr())

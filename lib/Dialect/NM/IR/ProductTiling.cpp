@@ -27,12 +27,20 @@ getLoopDims(SparseProductOpInterface op) {
   SmallVector<std::pair<Value, int64_t>> dims;
   for (int64_t dim = 0; dim < op.getNumBatchDims(); ++dim)
     dims.emplace_back(op.getA(), dim);
-  // Not of A, which may have several terms of each element.
+  // Not of A, which may have several terms of each element, or panels.
   if (std::optional<int64_t> m = op.getMDimOfC())
     dims.emplace_back(op.getC(), *m);
   dims.emplace_back(op.getC(), op.getNDimOfC());
   dims.emplace_back(op.getA(), op.getKDimOfA());
   return dims;
+}
+
+/// k, of which panels of A have several columns each.
+static OpFoldResult getMixedK(OpBuilder &builder, SparseProductOpInterface op) {
+  int64_t k = op.getStaticK();
+  return ShapedType::isDynamic(k)
+             ? getMixedSize(builder, op.getLoc(), op.getA(), op.getKDimOfA())
+             : OpFoldResult(builder.getIndexAttr(k));
 }
 
 SmallVector<Range>
@@ -43,6 +51,7 @@ mlir::nm::detail::getProductDomain(SparseProductOpInterface op,
     domain.push_back({builder.getIndexAttr(0),
                       getMixedSize(builder, op.getLoc(), operand, dim),
                       builder.getIndexAttr(1)});
+  domain.back().size = getMixedK(builder, op);
   return domain;
 }
 
@@ -54,14 +63,18 @@ mlir::nm::detail::getProductIteratorTypes(SparseProductOpInterface op) {
   return types;
 }
 
-/// The columns of A that have the terms of `m`, which starts at a multiple of
-/// as many as have a term side by side.
-static Range1D getTermColumns(OpBuilder &builder, SparseProductOpInterface op,
-                              Range1D m) {
+/// What `m` has in A's dimension of it: where A has terms, or panels, `m`
+/// starts at a multiple of as many as have a term side by side, or as are
+/// filled up.
+static Range1D getRangeOfM(OpBuilder &builder, SparseProductOpInterface op,
+                           Range1D m) {
+  auto scale = [&](int64_t rows, int64_t columns) {
+    return scaleRange(builder, op.getLoc(), m, rows, rows * columns);
+  };
+  if (int64_t rows = op.getRowsOfPanels())
+    return scale(rows, kPanelColumnsOfA);
   int64_t terms = op.countTerms();
-  return terms == 1 ? m
-                    : scaleRange(builder, op.getLoc(), m, ::nm::kTermColumns,
-                                 terms * ::nm::kTermColumns);
+  return terms == 1 ? m : scale(::nm::kTermColumns, terms);
 }
 
 /// The part of A that a tile needs: its batch, m, if any, and k.
@@ -78,12 +91,20 @@ static SliceRegion getRegionOfA(OpBuilder &builder, SparseProductOpInterface op,
     set(batch, batch);
   if (std::optional<int64_t> m = op.getMDimOfA()) {
     size_t loop = op.getNumBatchDims();
-    Range1D columns =
-        getTermColumns(builder, op, {tile.offsets[loop], tile.sizes[loop]});
-    region.offsets[*m] = columns.offset;
-    region.sizes[*m] = columns.size;
+    Range1D ofM =
+        getRangeOfM(builder, op, {tile.offsets[loop], tile.sizes[loop]});
+    region.offsets[*m] = ofM.offset;
+    region.sizes[*m] = ofM.size;
   }
-  set(op.getKDimOfA(), tile.offsets.size() - 1);
+  int64_t kDim = op.getKDimOfA();
+  set(kDim, tile.offsets.size() - 1);
+  if (int64_t columns = op.getColumnsOfPanels(); columns != 1) {
+    Range1D panels =
+        scaleRange(builder, op.getLoc(),
+                   {region.offsets[kDim], region.sizes[kDim]}, columns, 1);
+    region.offsets[kDim] = panels.offset;
+    region.sizes[kDim] = panels.size;
+  }
   return region;
 }
 
@@ -259,18 +280,18 @@ SliceRegion mlir::nm::detail::getProductTileOfC(SparseProductOpInterface op,
   if (std::optional<int64_t> m = op.getMDimOfC())
     append(*m);
   append(op.getNDimOfC());
-  tile.append({builder.getIndexAttr(0),
-               getMixedSize(builder, op.getLoc(), op.getA(), op.getKDimOfA())});
+  tile.append({builder.getIndexAttr(0), getMixedK(builder, op)});
   return tile;
 }
 
 /// The loop that each dimension of an operand runs over; nothing for the
-/// weights and their scales, and for an A of terms, of which one m has several.
+/// weights and their scales, and for an A of terms or panels, of which one m
+/// has several columns.
 static std::optional<SmallVector<int64_t>>
 getLoopsOfOperand(SparseProductOpInterface op, unsigned number) {
   int64_t k = op.getNumOutputLoops(), n = k - 1, m = n - 1;
   bool isA = number == 0, isC = number + 1 == op->getNumOperands();
-  if (isA && op.countTerms() > 1)
+  if (isA && (op.countTerms() > 1 || op.getRowsOfPanels() != 0))
     return std::nullopt;
   if (isA || isC) {
     ShapedType type = isA ? op.getAType() : op.getCType();

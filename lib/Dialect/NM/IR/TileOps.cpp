@@ -222,8 +222,9 @@ static bool hasContiguousParts(MemRefType type) {
       MemRefType::get(type.getShape().drop_front(), type.getElementType(),
                       StridedLayoutAttr::get(type.getContext(), 0,
                                              ArrayRef(strides).drop_front()));
-  return isContiguous(part) && !ShapedType::isDynamic(strides[0]) &&
-         strides[0] * bytes % kBulkUnitBytes == 0 &&
+  return isContiguous(part) &&
+         (ShapedType::isDynamic(strides[0]) ||
+          strides[0] * bytes % kBulkUnitBytes == 0) &&
          part.getNumElements() * bytes % kBulkUnitBytes == 0;
 }
 
@@ -236,7 +237,7 @@ static LogicalResult verifyBulk(CopyOp op, MemRefType source,
   bool isInParts =
       source.getRank() == destination.getRank() && hasContiguousParts(source) &&
       source.getShape().drop_front() == destination.getShape().drop_front() &&
-      fitsInto(source, destination, 0, 1);
+      (op.getRows() || fitsInto(source, destination, 0, 1));
   if ((!isOne && !isInParts) || !isContiguous(destination) ||
       bytes % kBulkUnitBytes != 0)
     return op.emitOpError() << "expected source and destination to be "
@@ -369,11 +370,16 @@ static LogicalResult verifyListed(CopyOp op, MemRefType destination) {
   if (!op.getRows() || op.getWay() == CopyWay::Direct)
     return success();
   RowListAttr list = op.getRowListAttr();
-  if (op.getWay() != CopyWay::Tensor || list.getDim() != 1)
-    return op.emitOpError() << "expected a list to be copied 'direct', or "
-                               "'tensor' where it is of dimension 1, but got '"
+  bool isBulk = op.getWay() == CopyWay::Bulk;
+  if ((!isBulk && op.getWay() != CopyWay::Tensor) ||
+      list.getDim() != (isBulk ? 0 : 1))
+    return op.emitOpError() << "expected a list to be copied 'direct', 'bulk' "
+                               "where it is of dimension 0, or 'tensor' where "
+                               "it is of dimension 1, but got '"
                             << stringifyCopyWay(op.getWay())
                             << "' of dimension " << list.getDim();
+  if (isBulk)
+    return success();
   auto tile = dyn_cast<TileLayoutAttr>(destination.getLayout());
   int64_t columns = tile && tile.getPanelColumns() != 0
                         ? tile.getPanelColumns()

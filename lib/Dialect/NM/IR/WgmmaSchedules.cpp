@@ -160,9 +160,11 @@ LogicalResult WgmmaScheduleAttr::verify(
                           "col_info or chunks, but got "
                        << packing;
   // (C6).
-  if (copyA && *copyA != CopyWay::Direct && *copyA != CopyWay::Tensor)
-    return emitError() << "expected copy_a to be direct or tensor, but got "
-                       << stringifyCopyWay(*copyA);
+  if (copyA && *copyA != CopyWay::Direct && *copyA != CopyWay::Tensor &&
+      *copyA != CopyWay::Bulk)
+    return emitError()
+           << "expected copy_a to be direct, tensor or bulk, but got "
+           << stringifyCopyWay(*copyA);
   // (C5), (C7).
   return failure(
       failed(verifyRoles(emitError, producers, blocks, groupM, groupN)) ||
@@ -215,10 +217,10 @@ WgmmaScheduleAttr::verifyPattern(EmitError emitError,
   if (failed(verifyHasProducers(emitError, getTiling())))
     return failure();
   // (C6).
-  if ((hasTotals() || hasTensorCopies()) &&
+  if ((hasTotals() || hasTensorCopies() || hasPanelsOfA()) &&
       (countProducers() == 0 || getPacking().getTerms() > 1))
     return emitError() << "expected producers, and no terms, for 'totals' and "
-                          "'copy_a = tensor', but got "
+                          "'copy_a = tensor' or 'bulk', but got "
                        << *this;
   // (C8).
   if (hasResiduals() && getPacking().getTerms() != ::nm::kMaxTerms)

@@ -1,16 +1,14 @@
 //===- PackWeights.cpp - Weights in the form their schedule wants ---------===//
 
-#include "nm/Dialect/NM/Transforms/RepeatRows.h"
 #include "nm/Dialect/NM/Transforms/Stages.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
 
 #include "DequantizePacked.h"
+#include "PackActivations.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
-#include "nm/Format/SplitTerms.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -103,45 +101,6 @@ static Value takePart(OpBuilder &builder, Location loc, Value packed,
       getAsIndexOpFoldResult(builder.getContext(), shape), strides);
 }
 
-/// The columns that `terms` of each of `m` have.
-static OpFoldResult countTermColumns(OpBuilder &builder, Location loc,
-                                     OpFoldResult m, int64_t terms) {
-  AffineExpr groups =
-      builder.getAffineSymbolExpr(0).ceilDiv(::nm::kTermColumns);
-  return affine::makeComposedFoldedAffineApply(
-      builder, loc, groups * (terms * ::nm::kTermColumns), m);
-}
-
-/// Where weights are packed as sums of terms, makes A such sums, too.
-static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
-  int64_t terms = form.countTerms();
-  auto product = dyn_cast<SpMMOp>(*op);
-  if (terms == 1 || !product)
-    return;
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  bool transpose = !product.getTransposeA();
-  Value a = product.getA();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, a);
-  if (transpose)
-    std::swap(sizes[sizes.size() - 2], sizes.back());
-  // What repeats rows need not do so before they are split.
-  IntegerAttr windows;
-  if (std::optional<RepeatedRows> repeated = findRepeatedRows(a)) {
-    a = repeated->a;
-    windows = builder.getI64IntegerAttr(repeated->groups.windowRows);
-  }
-  sizes.back() = countTermColumns(builder, loc, sizes.back(), terms);
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
-  auto split = SplitTermsOp::create(
-      builder, loc, TypeRange{empty.getType()},
-      builder.getI64IntegerAttr(terms),
-      transpose ? builder.getUnitAttr() : UnitAttr(), windows, a, empty);
-  product.getAMutable().assign(split->getResult(0));
-  product.setTransposeA(true);
-}
-
 /// Scales that all of k shares are those of whatever tiles it is then cut into,
 /// which may be longer than k.
 static void shareScales(SparseProductOpInterface op) {
@@ -168,7 +127,7 @@ static void takePacked(SparseProductOpInterface op,
   if (packed.lists)
     op.getListsMutable().assign(
         takePart(builder, op.getLoc(), packed.lists, shape.lists));
-  splitA(op, packed.form);
+  packActivations(op, packed.form);
   if (getQuantizedForm(op)) {
     op.getScalesMutable().clear();
     op->removeAttr("quantization");

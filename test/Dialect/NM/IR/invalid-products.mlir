@@ -478,7 +478,7 @@ func.func @packing_c5_index_rows(%a: tensor<70x512xi8>, %v: tensor<1x128x128xi8>
 // -----
 
 func.func @wgmma_c6_producers(%a: tensor<64x2048xi8>, %v: tensor<1x128x64xi8>, %i: tensor<1x2x1xi8>, %c: tensor<64x64xi32>) -> tensor<64x64xi32> {
-  // expected-error @+1 {{expected producers, and no terms, for 'totals' and 'copy_a = tensor', but got #nm.wgmma<}}
+  // expected-error @+1 {{expected producers, and no terms, for 'totals' and 'copy_a = tensor' or 'bulk', but got #nm.wgmma<}}
   %r = nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8>
     schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], copy_a = tensor, packing = <panel = 64, index_bits = 8>>
     ins(%a, %v, %i : tensor<64x2048xi8>, tensor<1x128x64xi8>, tensor<1x2x1xi8>) outs(%c : tensor<64x64xi32>) -> tensor<64x64xi32>
@@ -510,4 +510,31 @@ func.func @packing_c5_type(%a: tensor<8x32xf32>, %v: tensor<1x16x64xf32>, %i: te
   %r = nm.spmm <8:32, block = 1x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 8>
     ins(%a, %v, %i : tensor<8x32xf32>, tensor<1x16x64xf32>, tensor<1x8x1xi8>) outs(%c : tensor<8x64xf32>) -> tensor<8x64xf32>
   return %r : tensor<8x64xf32>
+}
+
+// -----
+
+func.func @spmm_c1_panels_size(%a: tensor<16x2048xi8>, %v: tensor<128x64xi8>, %i: tensor<8x1xi8>, %c: tensor<130x64xi32>) -> tensor<130x64xi32> {
+  // expected-error @+1 {{expected size of dim 1 of A to be 4096, but got 2048}}
+  %r = nm.spmm <2:4, block = 16x64> panels_a 128
+    ins(%a, %v, %i : tensor<16x2048xi8>, tensor<128x64xi8>, tensor<8x1xi8>) outs(%c : tensor<130x64xi32>) -> tensor<130x64xi32>
+  return %r : tensor<130x64xi32>
+}
+
+// -----
+
+func.func @spmm_c1_panels_type(%a: tensor<16x2048xf16>, %v: tensor<128x64xf16>, %i: tensor<8x1xi8>, %c: tensor<128x64xf32>) -> tensor<128x64xf32> {
+  // expected-error @+1 {{expected panels_a of an A of 8-bit elements, without transpose_a, but got}}
+  %r = nm.spmm <2:4, block = 16x64> panels_a 128
+    ins(%a, %v, %i : tensor<16x2048xf16>, tensor<128x64xf16>, tensor<8x1xi8>) outs(%c : tensor<128x64xf32>) -> tensor<128x64xf32>
+  return %r : tensor<128x64xf32>
+}
+
+// -----
+
+func.func @spmm_c1_panels_rows(%a: tensor<16x2048xi8>, %v: tensor<128x64xi8>, %i: tensor<8x1xi8>, %c: tensor<128x64xi32>) -> tensor<128x64xi32> {
+  // expected-error @+1 {{expected panels_a of 1 to 1099511627776 rows, but got 0}}
+  %r = nm.spmm <2:4, block = 16x64> panels_a 0
+    ins(%a, %v, %i : tensor<16x2048xi8>, tensor<128x64xi8>, tensor<8x1xi8>) outs(%c : tensor<128x64xi32>) -> tensor<128x64xi32>
+  return %r : tensor<128x64xi32>
 }

@@ -96,7 +96,7 @@ func.func @units_of_parts_of_panels(%a: memref<64x256xi8>, %l: memref<1x4x1xi8>)
 
 func.func @listed_rows_by_tensor_copies(%a: memref<64x256xi8>, %l: memref<1x4x1xi8>) {
   %to = memref.alloc() : memref<128x256xi8, #gpu.address_space<workgroup>>
-  // expected-error @+1 {{expected a list to be copied 'direct', or 'tensor' where it is of dimension 1, but got 'tensor' of dimension 0}}
+  // expected-error @+1 {{expected a list to be copied 'direct', 'bulk' where it is of dimension 0, or 'tensor' where it is of dimension 1, but got 'tensor' of dimension 0}}
   %t = nm.copy <tensor> %a to %to rows %l <pattern = <4:8, block = 32x64>, packing = <panel = 64, index_bits = 8>, windows = 1> : memref<1x4x1xi8> : memref<64x256xi8> to memref<128x256xi8, #gpu.address_space<workgroup>> -> !nm.token
   return
 }

@@ -22,7 +22,7 @@ func.func private @wgmma_c2_stages() attributes {s = #nm.wgmma<stages = 2>}
 
 // -----
 
-// expected-error @+1 {{expected copy_a to be direct or tensor, but got elements}}
+// expected-error @+1 {{expected copy_a to be direct, tensor or bulk, but got elements}}
 func.func private @wgmma_c6_copy() attributes {s = #nm.wgmma<copy_a = elements>}
 
 // -----

@@ -41,6 +41,12 @@ inline constexpr llvm::StringLiteral kRecordAttr = "nm.record";
 #define GET_TYPEDEF_CLASSES
 #include "nm/Dialect/NM/IR/NMTypes.h.inc"
 
+namespace mlir::nm {
+/// Columns of a panel of A, of 8-bit elements: as many as a core matrix of
+/// wgmma has of a row (PTX ISA, "Matrix and Data Movement Shape").
+inline constexpr int64_t kPanelColumnsOfA = 16;
+} // namespace mlir::nm
+
 namespace mlir::nm::detail {
 /// i32 for integers, f32 for floats.
 Type getProductAccumulatorType(Type elementType);

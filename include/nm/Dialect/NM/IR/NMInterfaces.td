@@ -69,6 +69,10 @@ def NM_SparseProductOpInterface
                     "int64_t", "getNDimOfC">,
     InterfaceMethod<"Leading batch dimensions of A and C.",
                     "int64_t", "getNumBatchDims">,
+    InterfaceMethod<[{
+        The m to whose multiple the panels of A are filled up; 0 where A is not
+        in panels.
+      }], "int64_t", "getRowsOfPanels", (ins), "", "return 0;">,
   ];
   let extraSharedClassDeclaration = [{
     ::mlir::ShapedType getAType() {
@@ -91,7 +95,11 @@ def NM_SparseProductOpInterface
           $_op.getPackingAttr());
     }
     /// Sizes; kDynamic where unknown. m of a matrix-vector product is 1.
-    int64_t getStaticK() { return getAType().getDimSize($_op.getKDimOfA()); }
+    int64_t getStaticK() {
+      int64_t size = getAType().getDimSize($_op.getKDimOfA());
+      return ::mlir::ShapedType::isDynamic(size) ? size
+                                                 : size * getColumnsOfPanels();
+    }
     int64_t getStaticN() { return getCType().getDimSize($_op.getNDimOfC()); }
     int64_t getStaticM() {
       std::optional<int64_t> dim = $_op.getMDimOfC();
@@ -102,6 +110,11 @@ def NM_SparseProductOpInterface
     int64_t countTerms() {
       ::mlir::nm::PackedFormAttrInterface form = $_op.getPackingAttr();
       return form ? form.countTerms() : 1;
+    }
+    /// The columns of A that are side by side in a panel; 1 where A is not in
+    /// panels.
+    int64_t getColumnsOfPanels() {
+      return $_op.getRowsOfPanels() != 0 ? ::mlir::nm::kPanelColumnsOfA : 1;
     }
     /// Whether C is made by an epilogue, and not added to.
     bool hasEpilogue() { return $_op->getNumRegions() != 0; }

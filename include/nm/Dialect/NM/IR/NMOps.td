@@ -223,10 +223,23 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     [n×m]. A and C may have equal leading batch dimensions, all multiplied by
     the same B. m, and the batch, may be dynamic.
 
+    With `panels_a = r`, an A of 8-bit elements is in panels of 16 columns: those
+    of one m side by side, and behind them those of the next. A is then given as
+    [k/16 × 16·⌈m/r⌉·r], with anything in what fills up m to a multiple of r. So
+    the rows of a block that gathers units of 16 rows of k and more follow one
+    another, where those of a row-major A are k bytes apart.
+
+    ```mlir
+    %r = nm.spmm <2:4, block = 16x64> panels_a 128
+      ins(%a, %v, %i : tensor<32x2048xi8>, tensor<256x64xi8>, tensor<16x1xi8>)
+      outs(%c : tensor<100x64xi32>) -> tensor<100x64xi32>
+    ```
+
     Constraints:
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
       and m. Where `packing` has terms, A is k-major and has the columns that
-      `nm.split_terms` makes of m.
+      `nm.split_terms` makes of m. `panels_a`, 1 to 2^40, comes with an A of 8-bit
+      elements, without `transpose_a`.
     * (C2) A and the values have the same element type, but for values that are
       quantized (Q1); C has A's type or f32 for floats, and i32 for i8. With an
       epilogue, C has any of f32, f16, bf16, i32, i8, f8E4M3FN and f8E5M2.
@@ -322,6 +335,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
                        Variadic<NM_EpilogueOperand>:$epilogueOperands,
                        NM_Output:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_c,
+                       OptionalAttr<I64Attr>:$panels_a,
                        OptionalAttr<NM_PackedFormAttrInterface>:$packing,
                        OptionalAttr<NM_ScheduleAttrInterface>:$schedule,
                        NM_AllowedArithmetic:$arithmetic,
@@ -329,7 +343,7 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
                        OptionalAttr<NM_QuantizationAttr>:$quantization);
   let assemblyFormat = [{
     $pattern (`transpose_a` $transpose_a^)? (`transpose_c` $transpose_c^)?
-    (`packing` $packing^)? (`schedule` $schedule^)?
+    (`panels_a` $panels_a^)? (`packing` $packing^)? (`schedule` $schedule^)?
     (`arithmetic` $arithmetic^)? (`quantization` $quantization^)?
     `ins` `(` $a `,` $values `,` $indices `:` type($a) `,` type($values) `,`
               type($indices) `)`
@@ -339,7 +353,11 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     (`epilogue` (`ins` `(` $epilogueOperands^ `:` type($epilogueOperands) `)`
                  `maps` $epilogue_maps)? $epilogues^)?
   }];
-  let extraClassDeclaration = productDeclaration;
+  let extraClassDeclaration = productDeclaration # [{
+    /// The m to whose multiple the panels of A are filled up; 0 where A is not
+    /// in panels.
+    int64_t getRowsOfPanels() { return getPanelsA().value_or(0); }
+  }];
 }
 
 def NM_SpMVOp : NM_ProductOp<"spmv"> {

@@ -284,6 +284,7 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       source is contiguous, else one for each index of the first dimension. The
       result is a token, which `nm.signal` takes. The first dimension of the
       source may be smaller: its last index is then copied for those behind it.
+      With `rows`, the indices that these name are copied.
     * `tensor`: as `bulk`, but of a box of a tensor whose rows are any number of
       bytes apart (PTX ISA, `cp.async.bulk.tensor`), to rows that follow one
       another or to panels, with a swizzle or without. A tensor map, which the
@@ -305,7 +306,8 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       its destination the tile `[k x m]`. `bulk` has a token, no `condition`,
       and a contiguous destination. Its source is contiguous, too, but for the
       first dimension, and has the same static shape, where that may be unknown
-      or smaller; copies are of multiples of 16 bytes.
+      or smaller, and with `rows` larger; copies are of multiples of 16 bytes, as
+      many apart.
       `tensor` has a token, no `condition`, and sizes of the source that are
       those of the destination, smaller or unknown; with `rows`, the second may
       be larger. The source's last stride is 1, and its others, where they are
@@ -314,8 +316,9 @@ def NM_CopyOp : NM_TileOp<"copy", [AttrSizedOperandSegments,
       many 16 bytes as 256 columns have, or fewer, without `xor` and `order`.
     * (C3) `part` has 0 <= i < n; it is given where one of the two is a staging
       buffer, and there only.
-    * (C4) `rows` go `direct`, or `tensor` where the list is of dimension 1:
-      units of as many bytes as a panel has, or a multiple.
+    * (C4) `rows` go `direct`, `bulk` where the list is of dimension 0, or
+      `tensor` where it is of dimension 1: units of as many bytes as a panel has,
+      or a multiple.
     * (C5) `unfilled` is a dimension of the destination of a `tensor` copy.
 
     ```mlir

@@ -56,9 +56,11 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     f32, are contiguous along k, for the instructions transpose none: of a row-major A,
     each block copies the units of each row that its columns keep, which are
     multiples of 16 rows of k, and weights stand in tiles of columns. They come
-    with producers. `copy_a` is how these copy A: `direct`, by `cp.async`, or
+    with producers. `copy_a` is how these copy A: `direct`, by `cp.async`;
     `tensor`, by one tensor copy for each unit, which one thread starts and rows
-    at multiples of 16 bytes allow. With `totals = true` the tensor cores make
+    at multiples of 16 bytes allow; or `bulk`, by one bulk copy for each 16 rows
+    of a unit, of an A that `nm-pack-weights` has put into panels (`panels_a` of
+    nm.spmm) and whose k is whole windows. With `totals = true` the tensor cores make
     the sums of a tile, which the CUDA cores add to totals of f32: those of f8
     are else cut off after 13 bits of mantissa or so.
 
@@ -79,7 +81,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     * (C5) `producers` is 0 or a multiple of 4, at most 16; `blocks` and
       `group_m` and `group_n`, of which one is 1, are 1 to 65536. `blocks` comes
       with producers, and on an op so do `group_m` > 1 and `group_n` > 1.
-    * (C6) `copy_a` is `direct` or `tensor`. On an op, `tensor`, `totals = true`
+    * (C6) `copy_a` is `direct`, `tensor` or `bulk`. On an op, the last two, `totals = true`
       and operands of 8 bits come with producers, and without terms.
     * (C7) `c_slots` is 0 to 16. Else than 0, it comes with producers and without
       parts of k, and on an op it divides the number of 64 x 64 parts of
@@ -119,6 +121,10 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     bool hasResiduals() const { return getResiduals().value_or(false); }
     bool hasTensorCopies() const {
       return getCopyA().value_or(CopyWay::Direct) == CopyWay::Tensor;
+    }
+    /// Whether A is in panels.
+    bool hasPanelsOfA() const {
+      return getCopyA().value_or(CopyWay::Direct) == CopyWay::Bulk;
     }
   }];
 }

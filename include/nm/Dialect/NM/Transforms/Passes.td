@@ -196,6 +196,10 @@ def NMPackWeights : Pass<"nm-pack-weights", "::mlir::ModuleOp"> {
     inside the function, or wanted in several forms, nm.pack stays there and runs
     at each call, which a remark says.
 
+    A is put into the form that the schedule takes, too, at each call: terms by
+    `nm.split_terms`, and with `copy_a = bulk` panels of 16 columns (`panels_a` of
+    nm.spmm) by a linalg.generic, to which nm-fuse-elementwise fuses what makes A.
+
     Before:
     ```mlir
     func.func @f(%a: ..., %v: tensor<32x48xf32> {nm.values_of = 1 : i64},

@@ -1,0 +1,151 @@
+//===- PackActivations.cpp - A in the form that a schedule takes ----------===//
+
+#include "PackActivations.h"
+
+#include "nm/Dialect/NM/Transforms/RepeatRows.h"
+#include "nm/Format/SplitTerms.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Terms
+//===----------------------------------------------------------------------===//
+
+/// The columns that `terms` of each of `m` have.
+static OpFoldResult countTermColumns(OpBuilder &builder, Location loc,
+                                     OpFoldResult m, int64_t terms) {
+  AffineExpr groups =
+      builder.getAffineSymbolExpr(0).ceilDiv(::nm::kTermColumns);
+  return affine::makeComposedFoldedAffineApply(
+      builder, loc, groups * (terms * ::nm::kTermColumns), m);
+}
+
+/// Where weights are packed as sums of terms, makes A such sums, too.
+static void splitA(SparseProductOpInterface op, PackedFormAttrInterface form) {
+  int64_t terms = form.countTerms();
+  auto product = dyn_cast<SpMMOp>(*op);
+  if (terms == 1 || !product)
+    return;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  bool transpose = !product.getTransposeA();
+  Value a = product.getA();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, a);
+  if (transpose)
+    std::swap(sizes[sizes.size() - 2], sizes.back());
+  // What repeats rows need not do so before they are split.
+  IntegerAttr windows;
+  if (std::optional<RepeatedRows> repeated = findRepeatedRows(a)) {
+    a = repeated->a;
+    windows = builder.getI64IntegerAttr(repeated->groups.windowRows);
+  }
+  sizes.back() = countTermColumns(builder, loc, sizes.back(), terms);
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, sizes, builder.getBF16Type());
+  auto split = SplitTermsOp::create(
+      builder, loc, TypeRange{empty.getType()},
+      builder.getI64IntegerAttr(terms),
+      transpose ? builder.getUnitAttr() : UnitAttr(), windows, a, empty);
+  product.getAMutable().assign(split->getResult(0));
+  product.setTransposeA(true);
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+/// The dimensions of `rank`, of which the last stands for two.
+static SmallVector<ReassociationIndices> groupLastTwo(size_t rank) {
+  SmallVector<ReassociationIndices> groups;
+  for (size_t dim = 0; dim < rank; ++dim)
+    groups.push_back({int64_t(dim)});
+  groups.back().push_back(int64_t(rank));
+  return groups;
+}
+
+/// `a`, [m x k], as [m x k/16 x 16].
+static Value splitColumns(OpBuilder &builder, Location loc, Value a) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, a);
+  size_t rank = sizes.size();
+  sizes.back() = affine::makeComposedFoldedAffineApply(
+      builder, loc, builder.getAffineSymbolExpr(0).floorDiv(kPanelColumnsOfA),
+      sizes.back());
+  sizes.push_back(builder.getIndexAttr(kPanelColumnsOfA));
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(sizes, dynamic, shape);
+  Type element = cast<RankedTensorType>(a.getType()).getElementType();
+  return tensor::ExpandShapeOp::create(builder, loc,
+                                       RankedTensorType::get(shape, element), a,
+                                       groupLastTwo(rank), sizes);
+}
+
+/// Writes `rows`, [m x k/16 x 16], to `panels`, [k/16 x m x 16]. It is a
+/// generic op, so that what makes the rows is fused to it.
+static Value writePanels(OpBuilder &builder, Location loc, Value rows,
+                         Value panels) {
+  auto type = cast<RankedTensorType>(panels.getType());
+  auto rank = unsigned(type.getRank());
+  AffineMap written = builder.getMultiDimIdentityMap(rank);
+  SmallVector<AffineExpr> read(written.getResults());
+  std::swap(read[rank - 3], read[rank - 2]);
+  return linalg::GenericOp::create(
+             builder, loc, type, rows, panels,
+             ArrayRef<AffineMap>{
+                 AffineMap::get(rank, 0, read, builder.getContext()), written},
+             SmallVector<utils::IteratorType>(rank,
+                                              utils::IteratorType::parallel),
+             [](OpBuilder &body, Location loc, ValueRange elements) {
+               linalg::YieldOp::create(body, loc, elements.front());
+             })
+      .getResult(0);
+}
+
+/// `a`, row-major, as nm.spmm takes it with panels_a of `count` rows.
+static Value createPanels(OpBuilder &builder, Location loc, Value a,
+                          int64_t count) {
+  Value rows = splitColumns(builder, loc, a);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, rows);
+  size_t rank = sizes.size(), mDim = rank - 2;
+  std::swap(sizes[rank - 3], sizes[mDim]);
+  // With room for what fills them up.
+  SmallVector<OpFoldResult> filledSizes = sizes;
+  filledSizes[mDim] = affine::makeComposedFoldedAffineApply(
+      builder, loc, builder.getAffineSymbolExpr(0).ceilDiv(count) * count,
+      sizes[mDim]);
+  SmallVector<OpFoldResult> zeros(rank, builder.getIndexAttr(0)),
+      ones(rank, builder.getIndexAttr(1));
+  Value empty = tensor::EmptyOp::create(builder, loc, filledSizes,
+                                        getElementTypeOrSelf(rows.getType()));
+  Value slice =
+      tensor::ExtractSliceOp::create(builder, loc, empty, zeros, sizes, ones);
+  Value filled = tensor::InsertSliceOp::create(
+      builder, loc, writePanels(builder, loc, rows, slice), empty, zeros, sizes,
+      ones);
+  return tensor::CollapseShapeOp::create(builder, loc, filled,
+                                         groupLastTwo(rank - 1));
+}
+
+/// Where the schedule copies A from panels, puts it into them.
+static void putIntoPanels(SparseProductOpInterface op) {
+  auto schedule = dyn_cast<WgmmaScheduleAttr>(op.getScheduleAttr());
+  auto product = dyn_cast<SpMMOp>(*op);
+  if (!schedule || !product || !schedule.hasPanelsOfA())
+    return;
+  OpBuilder builder(op);
+  int64_t rows = schedule.getBlock()[0];
+  product.getAMutable().assign(
+      createPanels(builder, op.getLoc(), product.getA(), rows));
+  product.setPanelsA(rows);
+}
+
+void mlir::nm::packActivations(SparseProductOpInterface op,
+                               PackedFormAttrInterface form) {
+  splitA(op, form);
+  putIntoPanels(op);
+}
