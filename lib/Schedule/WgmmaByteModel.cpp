@@ -51,8 +51,8 @@ static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
 /// beside. Measured on an H100 (2026-11-26) beside what has none, as parts of
 /// that: m of 1024 and 4096, n of 4096 and 11008, k of 4096, units of 16 and 64
 /// rows, i8 and f8E4M3FN.
-static constexpr double kPanelIngress = 53, kPackRate = 4.2e6,
-                        kPackMicroseconds = 1;
+static constexpr double kPanelIngress = 55, kPackRate = 5e6,
+                        kPackMicroseconds = 0.5;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
 /// threads. Of more rows they take up to 10 % more.
 static constexpr int64_t kTensorRows = 256;
@@ -60,6 +60,13 @@ static constexpr int64_t kTensorRows = 256;
 /// the share of the highest clock that there is under load; and the launch.
 static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
                         kMicroseconds = 0.5;
+/// Slots of a warpgroup that a C of 16-bit elements leaves through where blocks
+/// take several turns, their bytes, and bytes of C that they cost a clock
+/// beside: f8E4M3FN in units of 64 rows, 4096 cubed, takes 83.2, 46.8 and 30.1
+/// us at 50, 75 and 87.5 %, and 88.5, 50.4 and 32.4 with stores from registers
+/// (one H100, 2026-11-26).
+static constexpr int64_t kSlots = 2, kSlotBytes = kPanel * kPanel * 2;
+static constexpr double kSlotStoreRate = 40;
 
 bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
   if (pattern.m <= 1)
@@ -94,6 +101,8 @@ private:
   double multiplyClocks() const;
   double copyClocks() const;
   double packMicroseconds() const;
+  int64_t countTurns() const;
+  void setSlots();
   bool prefersTensorCopies() const;
   void setFloors();
 
@@ -140,10 +149,30 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                                              bytesOfTile());
   schedule.sharedBytes = schedule.stages * bytesOfTile() + kBarrierBytes;
   schedule.pack(product.pattern);
+  setSlots();
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
                  schedule.blockM > kPanel * (groups / groupsN);
   return schedule.stages >= kMinStages && !isLarge;
+}
+
+int64_t Candidate::countTurns() const {
+  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
+                  ceilDiv(product.n, schedule.blockN);
+  return ceilDiv(tiles, schedule.blocks);
+}
+
+/// Lets C leave through slots, where that is faster and they fit.
+void Candidate::setSlots() {
+  int64_t parts = schedule.groupM / kPanel,
+          groups = schedule.blockM / schedule.groupM *
+                   (schedule.blockN / schedule.groupN),
+          bytes = groups * kSlots * kSlotBytes;
+  if (!product.storesByTensor || parts % kSlots != 0 || countTurns() == 1 ||
+      schedule.sharedBytes + bytes > chip.sharedPerBlock)
+    return;
+  schedule.slotsOfC = kSlots;
+  schedule.sharedBytes += bytes;
 }
 
 /// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,
@@ -209,25 +238,25 @@ void Candidate::setFloors() {
 
 void Candidate::estimate() {
   setFloors();
-  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
-                  ceilDiv(product.n, schedule.blockN);
-  int64_t turns = ceilDiv(tiles, schedule.blocks);
+  int64_t turns = countTurns();
   int64_t steps = ceilDiv(product.pattern.condensedRows(product.k), rows.kept);
   double step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
   double stored = double(schedule.blockM * schedule.blockN) *
                   double(elementSize(product.outputType));
+  double storeRate = schedule.slotsOfC != 0 ? kSlotStoreRate : kStoreRate;
   double clocks = kStartClocks +
-                  double(turns) * (double(steps) * step + stored / kStoreRate);
+                  double(turns) * (double(steps) * step + stored / storeRate);
   schedule.microseconds =
       std::max(clocks / kClock / 1000 / chip.clockGHz, schedule.memoryFloor) +
       kMicroseconds + packMicroseconds();
 }
 
 bool nm::canHavePanels(const GpuProduct &product, int64_t rowsOfB) {
-  int64_t windowRows = product.pattern.windowRows();
+  int64_t windowRows = product.pattern.windowRows(),
+          filled = ceilDiv(product.k, windowRows) * windowRows;
   return !product.isKMajor && product.k % kCopyBytes == 0 &&
-         product.pattern.bk % kCopyBytes == 0 && product.k % windowRows == 0 &&
-         (rowsOfB < windowRows || product.k % rowsOfB == 0);
+         product.pattern.bk % kCopyBytes == 0 &&
+         (rowsOfB < windowRows || filled % rowsOfB == 0);
 }
 
 static Error refuse(const std::string &reason) {
@@ -277,7 +306,7 @@ nm::selectWgmmaByteSchedule(const GpuProduct &product, const GpuChip &chip,
   if (best)
     return *best;
   if (panelsOfA.value_or(false))
-    return refuse("has panels of an A whose k is whole tiles, but got k = " +
+    return refuse("has panels of an A of whole tiles of k, but got k = " +
                   std::to_string(product.k) + " with " + product.pattern.str());
   return refuse("has no tile of a multiple of " +
                 std::to_string(kInstructionK) + " kept rows of " +

@@ -87,8 +87,8 @@ bool gathersByteUnits(const Pattern &pattern, int64_t rows);
 
 /// Whether A, of 8-bit elements, can be put into panels of 16 columns for a
 /// product whose weights have units of a multiple of 16 rows: it is row-major,
-/// and k is whole windows and whole tiles of `rowsOfB`, so that none is cut
-/// off.
+/// k is whole panels, and filled up to whole windows it is whole tiles of
+/// `rowsOfB`.
 bool canHavePanels(const GpuProduct &product, int64_t rowsOfB);
 
 /// The pattern of units of `columns` columns, at least `pattern.bn`, that every

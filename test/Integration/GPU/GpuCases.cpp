@@ -284,11 +284,11 @@ static void limitToCopiedRows(ModelCase &drawn) {
     *size = (*size + perWord - 1) / perWord * perWord;
 }
 
-/// k of whole windows, as many as have whole instructions of 32 kept rows.
+/// k of whole panels; or of as many windows as have whole instructions of 32
+/// kept rows, where one has not.
 static void limitToPanels(ModelCase &drawn) {
-  int64_t unit = drawn.pattern.windowRows();
-  if (drawn.pattern.keptRows() % 32 != 0)
-    unit *= 2;
+  int64_t unit =
+      drawn.pattern.keptRows() % 32 == 0 ? 16 : 2 * drawn.pattern.windowRows();
   drawn.k = (drawn.k + unit - 1) / unit * unit;
 }
 
@@ -348,14 +348,17 @@ static void limitToSlots(ModelCase &drawn, const GroupKind &kind, int64_t turn,
   auto roundUp = [](int64_t &size) {
     size = (size + kUnit - 1) / kUnit * kUnit;
   };
-  bool isTurned = turn == 1 || turn == 2;
+  bool isTurned = turn == 1 || turn == 2, isOfBytes = kind.has(kByteUnits);
   if (drawn.leading.empty())
     drawn.leading = {kUnit};
+  // The epilogue of a product with several sizes that are unknown stays apart.
+  if (isOfBytes && turn == 4)
+    drawn.leading = {drawn.leading.back()};
   drawLoops(drawn, /*isTurned=*/true, random);
   if (!isTurned)
     std::swap(drawn.outputLoops.back(), *(drawn.outputLoops.end() - 2));
-  // Tensor copies of a row-major A need not know m.
-  if (kind.has(kTensorCopies)) {
+  // Tensor copies of a row-major A need not know m, and bytes are not turned.
+  if (kind.has(kTensorCopies) || isOfBytes) {
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
     roundUp(drawn.k);
   }
@@ -363,8 +366,12 @@ static void limitToSlots(ModelCase &drawn, const GroupKind &kind, int64_t turn,
   drawn.dynamic = turn == 4;
   if (turn == 2)
     drawn.n |= 1;
-  drawn.outputType = drawn.type;
-  while (turn == 3 && !drawn.epilogue)
+  // Of bytes, an epilogue makes C, which is not added to.
+  drawn.filled |= isOfBytes;
+  drawn.outputType = isOfBytes ? drawn.outputType : drawn.type;
+  while (
+      (turn == 3 && !drawn.epilogue) ||
+      (isOfBytes && (!drawn.epilogue || elementSize(drawn.epilogueType) != 2)))
     drawn.drawEpilogue(random);
 }
 
@@ -414,8 +421,6 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
   // Rows of whole words, of any number.
   if (kind.has(kByteUnits))
     drawn.k = (drawn.k + 3) / 4 * 4;
-  if (kind.has(kPanels))
-    limitToPanels(drawn);
   drawLoops(drawn, hasForms && turn == 4, random);
   // Tensor cores transpose no bytes.
   if ((kind.has(kSparseOperand) || kind.has(kOverlapping) ||
@@ -440,6 +445,8 @@ static ModelCase drawCase(int64_t number, const GroupKind &kind) {
     std::swap(drawn.activationLoops.back(), *(drawn.activationLoops.end() - 2));
   if (kind.has(kSlots))
     limitToSlots(drawn, kind, turn, random);
+  if (kind.has(kPanels))
+    limitToPanels(drawn);
   if (!drawn.epilogue)
     drawn.drawEpilogue(random);
   return drawn;

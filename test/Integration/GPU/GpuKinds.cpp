@@ -303,6 +303,11 @@ const std::vector<GroupKind> &nm::test::groupKinds() {
        kByteUnits | kPanels},
       {"wgmma-f8-panels", "wgmma", "copy_a = bulk, blocks = 3",
        ElementType::F8E4M3, 300, 1024, kByteUnits | kPanels},
+      {"wgmma-f8-slots", "wgmma", "copy_a = direct, blocks = 3, c_slots = 1",
+       ElementType::F8E5M2, 300, 1024, kByteUnits | kSlots},
+      {"wgmma-i8-panels-slots", "wgmma",
+       "copy_a = bulk, blocks = 2, c_slots = 1", ElementType::I8, 300, 1024,
+       kByteUnits | kPanels | kSlots},
   };
   return kinds;
 }

@@ -41,7 +41,7 @@ enum GroupTrait : unsigned {
   /// Threads select bytes of windows that do not divide eight rows, or make
   /// several words of those that they have side by side.
   kSelectedRuns = 1 << 12,
-  /// A is put into panels before, and k is whole windows.
+  /// A is put into panels before, and k is whole panels.
   kPanels = 1 << 13,
 };
 

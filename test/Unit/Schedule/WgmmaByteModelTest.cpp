@@ -144,14 +144,29 @@ TEST(WgmmaByteModel, ChoosesPanels) {
   EXPECT_FALSE(select(product)->panelsOfA);
   product.isMadeElementwise = true;
   EXPECT_TRUE(select(product)->panelsOfA);
-  // The last tile would have rows of no A.
+  // Windows are filled up, and tiles of several are not.
   product.pattern = {8, 32, 16, 64};
   product.k = 4096 + 16;
+  EXPECT_TRUE(select(product)->panelsOfA);
+  product.pattern = {3, 4, 16, 64};
   EXPECT_FALSE(select(product)->panelsOfA);
   EXPECT_FALSE(select(product, true));
-  EXPECT_EQ(select(product, true).error().message,
-            "strategy wgmma has panels of an A whose k is whole tiles, but got "
-            "k = 4112 with 8:32, block = 16x64");
+  EXPECT_EQ(
+      select(product, true).error().message,
+      "strategy wgmma has panels of an A of whole tiles of k, but got k = "
+      "4112 with 3:4, block = 16x64");
+}
+
+// C of 16-bit elements leaves through slots where blocks take several turns.
+TEST(WgmmaByteModel, ChoosesSlots) {
+  GpuProduct product = makeProduct({8, 32, 64, 64}, ElementType::F8E4M3);
+  product.outputType = ElementType::F16;
+  EXPECT_EQ(select(product)->slotsOfC, 0);
+  product.storesByTensor = true;
+  EXPECT_EQ(select(product)->slotsOfC, 2);
+  EXPECT_LE(select(product)->sharedBytes, 232448);
+  product.m = 1024;
+  EXPECT_EQ(select(product)->slotsOfC, 0);
 }
 
 // One thread starts the copies of few rows, and threads those of many.

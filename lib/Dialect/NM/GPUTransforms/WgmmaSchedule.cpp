@@ -107,7 +107,7 @@ public:
           !::nm::canHavePanels(request.product, chosen->blockK))
         return ::nm::Error{
             "strategy wgmma has panels of a row-major A of 8 bits "
-            "whose k is whole tiles, and of no other"};
+            "whose k is whole panels, and filled up to windows whole tiles"};
       choice.schedule = toAttribute(request.op, *chosen);
       choice.isByModel = choice.schedule == byModel;
     }

@@ -6,8 +6,10 @@
 #include "nm/Format/SplitTerms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -106,29 +108,70 @@ static Value writePanels(OpBuilder &builder, Location loc, Value rows,
       .getResult(0);
 }
 
-/// `a`, row-major, as nm.spmm takes it with panels_a of `count` rows.
+namespace {
+/// A part of a tensor.
+struct Part {
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+
+  Part(OpBuilder &builder, ArrayRef<OpFoldResult> sizes)
+      : offsets(sizes.size(), builder.getIndexAttr(0)), sizes(sizes),
+        strides(sizes.size(), builder.getIndexAttr(1)) {}
+
+  /// `tensor` with what `write` makes of the part.
+  Value replaceIn(OpBuilder &builder, Location loc, Value tensor,
+                  function_ref<Value(Value)> write) const {
+    Value slice = tensor::ExtractSliceOp::create(builder, loc, tensor, offsets,
+                                                 sizes, strides);
+    return tensor::InsertSliceOp::create(builder, loc, write(slice), tensor,
+                                         offsets, sizes, strides);
+  }
+};
+} // namespace
+
+/// `panels`, [k/16 x m x 16], of which those from `first` on are zeros, if
+/// there are any.
+static Value fillPanels(OpBuilder &builder, Location loc, Value panels,
+                        int64_t first) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, panels);
+  size_t kDim = sizes.size() - 3;
+  int64_t left = *getConstantIntValue(sizes[kDim]) - first;
+  if (left == 0)
+    return panels;
+  Part rest(builder, sizes);
+  rest.offsets[kDim] = builder.getIndexAttr(first);
+  rest.sizes[kDim] = builder.getIndexAttr(left);
+  return rest.replaceIn(builder, loc, panels, [&](Value slice) {
+    Value zero = arith::ConstantOp::create(
+        builder, loc,
+        builder.getZeroAttr(getElementTypeOrSelf(panels.getType())));
+    return linalg::FillOp::create(builder, loc, zero, slice).getResult(0);
+  });
+}
+
+/// `a`, row-major, as nm.spmm takes it with panels_a of `count` rows, with
+/// zeros that fill k up to a multiple of `windowRows`.
 static Value createPanels(OpBuilder &builder, Location loc, Value a,
-                          int64_t count) {
+                          int64_t count, int64_t windowRows) {
   Value rows = splitColumns(builder, loc, a);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, rows);
-  size_t rank = sizes.size(), mDim = rank - 2;
-  std::swap(sizes[rank - 3], sizes[mDim]);
-  // With room for what fills them up.
-  SmallVector<OpFoldResult> filledSizes = sizes;
-  filledSizes[mDim] = affine::makeComposedFoldedAffineApply(
+  size_t rank = sizes.size(), mDim = rank - 2, kDim = rank - 3;
+  std::swap(sizes[kDim], sizes[mDim]);
+  int64_t panels = *getConstantIntValue(sizes[kDim]);
+  SmallVector<OpFoldResult> filled = sizes;
+  filled[mDim] = affine::makeComposedFoldedAffineApply(
       builder, loc, builder.getAffineSymbolExpr(0).ceilDiv(count) * count,
       sizes[mDim]);
-  SmallVector<OpFoldResult> zeros(rank, builder.getIndexAttr(0)),
-      ones(rank, builder.getIndexAttr(1));
-  Value empty = tensor::EmptyOp::create(builder, loc, filledSizes,
+  filled[kDim] = builder.getIndexAttr(
+      llvm::alignTo(panels, windowRows / kPanelColumnsOfA));
+  Value empty = tensor::EmptyOp::create(builder, loc, filled,
                                         getElementTypeOrSelf(rows.getType()));
-  Value slice =
-      tensor::ExtractSliceOp::create(builder, loc, empty, zeros, sizes, ones);
-  Value filled = tensor::InsertSliceOp::create(
-      builder, loc, writePanels(builder, loc, rows, slice), empty, zeros, sizes,
-      ones);
-  return tensor::CollapseShapeOp::create(builder, loc, filled,
-                                         groupLastTwo(rank - 1));
+  Value written =
+      Part(builder, sizes).replaceIn(builder, loc, empty, [&](Value slice) {
+        return writePanels(builder, loc, rows, slice);
+      });
+  return tensor::CollapseShapeOp::create(
+      builder, loc, fillPanels(builder, loc, written, panels),
+      groupLastTwo(rank - 1));
 }
 
 /// Where the schedule copies A from panels, puts it into them.
@@ -139,8 +182,9 @@ static void putIntoPanels(SparseProductOpInterface op) {
     return;
   OpBuilder builder(op);
   int64_t rows = schedule.getBlock()[0];
-  product.getAMutable().assign(
-      createPanels(builder, op.getLoc(), product.getA(), rows));
+  product.getAMutable().assign(createPanels(builder, op.getLoc(),
+                                            product.getA(), rows,
+                                            op.getPattern().windowRows()));
   product.setPanelsA(rows);
 }
 

@@ -60,7 +60,7 @@ def NM_WgmmaScheduleAttr : NM_ScheduleAttr<"Wgmma", "wgmma"> {
     `tensor`, by one tensor copy for each unit, which one thread starts and rows
     at multiples of 16 bytes allow; or `bulk`, by one bulk copy for each 16 rows
     of a unit, of an A that `nm-pack-weights` has put into panels (`panels_a` of
-    nm.spmm) and whose k is whole windows. With `totals = true` the tensor cores make
+    nm.spmm), with zeros that fill k up to whole windows. With `totals = true` the tensor cores make
     the sums of a tile, which the CUDA cores add to totals of f32: those of f8
     are else cut off after 13 bits of mantissa or so.
 
