@@ -46,12 +46,15 @@ static constexpr double kIngress = 44;
 /// long as one of 64; and the bytes of a sector, which two units of 16 may
 /// share.
 static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
-/// The same of panels of A; bytes that the kernel before, which makes them,
-/// reads and writes in a microsecond, and the microseconds that it takes
-/// beside. Measured on an H100 (2026-11-26) beside what has none, as parts of
-/// that: m of 1024 and 4096, n of 4096 and 11008, k of 4096, units of 16 and 64
-/// rows, i8 and f8E4M3FN.
-static constexpr double kPanelIngress = 55, kPackRate = 5e6,
+/// Of panels of A: clocks of a copy beside its bytes, the bytes of a clock, and
+/// how many times longer copies take where blocks make several tiles, for they
+/// then no longer want the same rows of A at once; bytes that the kernel
+/// before, which makes the panels, reads and writes in a microsecond, and the
+/// microseconds that it takes beside. Measured on an H100 (2026-11-26) beside
+/// what has none, as parts of that: m of 256, 1024 and 4096, n of 4096 and
+/// 11008, k of 4096, units of 16 and 64 rows, i8 and f8E4M3FN.
+static constexpr double kPanelClocks = 80, kPanelIngress = 110,
+                        kTurnsFactor = 1.15, kPackRate = 5e6,
                         kPackMicroseconds = 0.5;
 /// Rows of A up to which tensor copies take 5 to 9 % less than those of
 /// threads. Of more rows they take up to 10 % more.
@@ -65,7 +68,8 @@ static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
 /// beside: f8E4M3FN in units of 64 rows, 4096 cubed, takes 83.2, 46.8 and 30.1
 /// us at 50, 75 and 87.5 %, and 88.5, 50.4 and 32.4 with stores from registers
 /// (one H100, 2026-11-26).
-static constexpr int64_t kSlots = 2, kSlotBytes = kPanel * kPanel * 2;
+static constexpr int64_t kSlots = 2, kSlotBytes = kPanel * kPanel * 2,
+                         kLeastTurns = 3;
 static constexpr double kSlotStoreRate = 40;
 
 bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
@@ -168,7 +172,8 @@ void Candidate::setSlots() {
           groups = schedule.blockM / schedule.groupM *
                    (schedule.blockN / schedule.groupN),
           bytes = groups * kSlots * kSlotBytes;
-  if (!product.storesByTensor || parts % kSlots != 0 || countTurns() == 1 ||
+  if (!product.storesByTensor || parts % kSlots != 0 ||
+      countTurns() < kLeastTurns ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
     return;
   schedule.slotsOfC = kSlots;
@@ -208,8 +213,11 @@ static double narrowFactor(const Pattern &pattern) {
 }
 
 double Candidate::copyClocks() const {
-  if (schedule.panelsOfA)
-    return double(bytesOfTile()) / kPanelIngress;
+  if (schedule.panelsOfA) {
+    double clocks = double(rows.kept) / kCopyBytes * kPanelClocks +
+                    double(bytesOfTile()) / kPanelIngress;
+    return countTurns() == 1 ? clocks : kTurnsFactor * clocks;
+  }
   int64_t stride = std::gcd(product.factorOfRows(), kCopyBytes);
   double activations = double(rows.kept * schedule.blockM) *
                        narrowFactor(product.pattern) * double(kCopyBytes) /

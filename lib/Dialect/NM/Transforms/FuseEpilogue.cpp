@@ -257,6 +257,49 @@ static LogicalResult takeBeforeReshape(RewriterBase &rewriter,
 }
 
 //===----------------------------------------------------------------------===//
+// What C starts as
+//===----------------------------------------------------------------------===//
+
+/// From (batch..., m, n) to the dimensions of C that are not `left`.
+static AffineMap getMapOfC(SparseProductOpInterface op,
+                           ArrayRef<int64_t> left) {
+  int64_t loops = op.getNumOutputLoops();
+  SmallVector<AffineExpr> dims;
+  for (int64_t dim = 0; dim < op.getCType().getRank(); ++dim) {
+    int64_t loop = dim < op.getNumBatchDims() ? dim
+                   : dim == op.getNDimOfC()   ? loops - 1
+                                              : loops - 2;
+    if (!llvm::is_contained(left, dim))
+      dims.push_back(getAffineDimExpr(unsigned(loop), op.getContext()));
+  }
+  return AffineMap::get(unsigned(loops), 0, dims, op.getContext());
+}
+
+/// A product that is added to a broadcast takes that as its epilogue's operand,
+/// so that the broadcast need not be made.
+static SparseProductOpInterface
+takeBroadcastOfC(RewriterBase &rewriter, SparseProductOpInterface op,
+                 linalg::BroadcastOp broadcast) {
+  Location loc = op.getLoc();
+  Region region;
+  Block &body = region.emplaceBlock();
+  Value sum = body.addArgument(op.getAccumulatorType(), loc),
+        start = body.addArgument(op.getCType().getElementType(), loc);
+  rewriter.setInsertionPointToStart(&body);
+  YieldOp::create(rewriter, loc,
+                  emitSumWithC(rewriter, loc, op, sum, [&] { return start; }));
+  rewriter.setInsertionPoint(op);
+  OperationState state =
+      createProductState(op, broadcast.getInput(), broadcast.getInit());
+  state.addRegion()->takeBody(region);
+  auto fused = cast<SparseProductOpInterface>(rewriter.create(state));
+  fused.setEpilogueMapsAttr(
+      rewriter.getAffineMapArrayAttr(getMapOfC(op, broadcast.getDimensions())));
+  rewriter.replaceOp(op, fused->getResults());
+  return fused;
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -284,6 +327,9 @@ mlir::nm::fuseEpilogue(RewriterBase &rewriter, SparseProductOpInterface op) {
   if (!op.hasPureTensorSemantics())
     return rewriter.notifyMatchFailure(op, "its operands are no tensors");
   FailureOr<SparseProductOpInterface> fused = fuseConsumer(rewriter, op);
+  auto start = op.getC().getDefiningOp<linalg::BroadcastOp>();
+  if (failed(fused) && start && !op.hasEpilogue())
+    return takeBroadcastOfC(rewriter, op, start);
   if (failed(fused))
     return failure();
   for (auto next = fused; succeeded(next); next = fuseConsumer(rewriter, *next))

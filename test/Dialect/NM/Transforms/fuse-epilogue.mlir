@@ -206,3 +206,31 @@ func.func @others(%a: tensor<5x64xf32>, %v: tensor<32x48xf32>, %i: tensor<32x48x
   } -> tensor<5x48xf64>
   return %r0, %r1, %r2, %r3, %r4 : tensor<5xf32>, tensor<48x5xf32>, tensor<5x48xf32>, tensor<5x48xf32>, tensor<5x48xf64>
 }
+
+// -----
+
+// Nothing follows a product that is added to a bias: its broadcast is not made.
+// What else a product is added to stays.
+// CHECK-LABEL: func.func @bias_alone
+// CHECK-SAME: %[[A:.*]]: tensor<5x64xf16>, {{.*}} %[[BIAS:.*]]: tensor<48xf16>, %[[E:.*]]: tensor<48x5xf16>
+// CHECK-NOT: linalg.broadcast
+// CHECK: nm.spmm <2:4> transpose_c {{.*}} outs(%[[E]] : tensor<48x5xf16>)
+// CHECK-SAME: epilogue ins(%[[BIAS]] : tensor<48xf16>) maps [#[[$N:.*]]]
+// CHECK: ^bb0(%[[SUM:.*]]: f32, %[[B:.*]]: f16):
+// CHECK: %[[WIDE:.*]] = arith.extf %[[B]] : f16 to f32
+// CHECK: %[[ADDED:.*]] = arith.addf
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[ADDED]] : f32 to f16
+// CHECK: nm.yield %[[ROUNDED]]
+func.func @bias_alone(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8>, %bias: tensor<48xf16>, %e: tensor<48x5xf16>) -> tensor<48x5xf16> {
+  %c = linalg.broadcast ins(%bias : tensor<48xf16>) outs(%e : tensor<48x5xf16>) dimensions = [1]
+  %r = nm.spmm <2:4> transpose_c ins(%a, %v, %i : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>) outs(%c : tensor<48x5xf16>) -> tensor<48x5xf16>
+  return %r : tensor<48x5xf16>
+}
+
+// CHECK-LABEL: func.func @adds
+// CHECK-NOT: epilogue
+// CHECK: return
+func.func @adds(%a: tensor<5x64xf16>, %v: tensor<32x48xf16>, %i: tensor<32x48xi8>, %c: tensor<5x48xf16>) -> tensor<5x48xf16> {
+  %r = nm.spmm <2:4> ins(%a, %v, %i : tensor<5x64xf16>, tensor<32x48xf16>, tensor<32x48xi8>) outs(%c : tensor<5x48xf16>) -> tensor<5x48xf16>
+  return %r : tensor<5x48xf16>
+}

@@ -79,7 +79,8 @@ def NMFuseEpilogue : Pass<"nm-fuse-epilogue"> {
     residuals, and the conversion to the type of the result, which C then has.
     What the sums were added to becomes an operand of the epilogue, unless it
     was zero. An operand that linalg.broadcast makes is taken before it is
-    broadcast. Ops after a tensor.expand_shape of the product are fused too,
+    broadcast, and so is a broadcast, as of a bias, that a product is added to which
+    nothing follows. Ops after a tensor.expand_shape of the product are fused too,
     and their result is expanded instead.
 
     The rest stays as it is: an op in another block, one that reduces or
