@@ -70,6 +70,14 @@ Value ProductEmitter::emitActivation(Value position) {
   if (std::optional<int64_t> m = op.getMDimOfA())
     subscripts[*m] = linalg::IndexOp::create(b, *op.getMDimOfC());
   subscripts[op.getKDimOfA()] = position;
+  if (int64_t columns = op.getColumnsOfPanels(); columns != 1) {
+    subscripts[op.getKDimOfA()] =
+        arith::DivUIOp::create(b, position, index(columns));
+    Value &m = subscripts[*op.getMDimOfA()];
+    m = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, m, index(columns)),
+        arith::RemUIOp::create(b, position, index(columns)));
+  }
   return tensor::ExtractOp::create(b, op.getA(), subscripts);
 }
 

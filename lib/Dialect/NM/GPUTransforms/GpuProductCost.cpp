@@ -36,6 +36,8 @@ std::optional<std::string> mlir::nm::whyUnknown(SparseProductOpInterface op) {
   if (ShapedType::isDynamic(op.getStaticK()) ||
       ShapedType::isDynamic(op.getStaticN()))
     return "expected a constant k and n on a GPU";
+  if (op.getRowsOfPanels() != 0)
+    return "expected an A that is not in panels, which its schedule asks for";
   return std::nullopt;
 }
 

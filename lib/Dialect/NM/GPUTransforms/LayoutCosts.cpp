@@ -327,7 +327,7 @@ void LayoutCosts::addView(Operation *op) {
 }
 
 void LayoutCosts::addOp(Operation *op) {
-  if (auto product = dyn_cast<SpMMOp>(op))
+  if (auto product = dyn_cast<SpMMOp>(op); product && !product.getPanelsA())
     if (product.hasPureTensorSemantics() && !product.getScheduleAttr())
       return addProduct(product);
   // Sizes of both layouts are the same ones.

@@ -192,6 +192,12 @@ static LogicalResult verifyTermsOfA(SpMMOp op, int64_t terms,
   return verifyShape(op, "A", a, expected);
 }
 
+/// Whether `schedule` has products of an A in panels.
+static bool takesPanels(ScheduleAttrInterface schedule) {
+  auto wgmma = dyn_cast<WgmmaScheduleAttr>(schedule);
+  return isa<LoopsScheduleAttr>(schedule) || (wgmma && wgmma.hasPanelsOfA());
+}
+
 /// (C1) where A is in panels; `shapeOfC` as above.
 static LogicalResult verifyPanelsOfA(SpMMOp op, ArrayRef<int64_t> shapeOfC) {
   int64_t rows = op.getRowsOfPanels();
@@ -203,6 +209,10 @@ static LogicalResult verifyPanelsOfA(SpMMOp op, ArrayRef<int64_t> shapeOfC) {
     return op.emitOpError() << "expected panels_a of an A of 8-bit elements, "
                                "without transpose_a, but got "
                             << a;
+  if (op.getScheduleAttr() && !takesPanels(op.getScheduleAttr()))
+    return op.emitOpError() << "expected no schedule, #nm.loops, or #nm.wgmma "
+                               "with copy_a = bulk, for panels_a, but got "
+                            << op.getScheduleAttr();
   if (failed(verifyShape(op, "C", op.getCType(), shapeOfC)))
     return failure();
   SmallVector<int64_t> expected(a.getShape());

@@ -178,7 +178,7 @@ static Value createPanels(OpBuilder &builder, Location loc, Value a,
 static void putIntoPanels(SparseProductOpInterface op) {
   auto schedule = dyn_cast<WgmmaScheduleAttr>(op.getScheduleAttr());
   auto product = dyn_cast<SpMMOp>(*op);
-  if (!schedule || !product || !schedule.hasPanelsOfA())
+  if (!schedule || !product || !schedule.hasPanelsOfA() || product.getPanelsA())
     return;
   OpBuilder builder(op);
   int64_t rows = schedule.getBlock()[0];

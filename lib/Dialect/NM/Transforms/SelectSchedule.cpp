@@ -53,6 +53,8 @@ static std::optional<StringRef> whyUnknown(SparseProductOpInterface op) {
     return "k or n is dynamic";
   if (k == 0 || n == 0 || op.getStaticM() == 0)
     return "the product is empty";
+  if (op.getRowsOfPanels() != 0)
+    return "A is in panels";
   return std::nullopt;
 }
 

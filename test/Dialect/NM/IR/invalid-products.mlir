@@ -538,3 +538,12 @@ func.func @spmm_c1_panels_rows(%a: tensor<16x2048xi8>, %v: tensor<128x64xi8>, %i
     ins(%a, %v, %i : tensor<16x2048xi8>, tensor<128x64xi8>, tensor<8x1xi8>) outs(%c : tensor<128x64xi32>) -> tensor<128x64xi32>
   return %r : tensor<128x64xi32>
 }
+
+// -----
+
+func.func @spmm_c1_panels_schedule(%a: tensor<16x2048xi8>, %v: tensor<128x64xi8>, %i: tensor<8x1xi8>, %c: tensor<128x64xi32>) -> tensor<128x64xi32> {
+  // expected-error @+1 {{expected no schedule, #nm.loops, or #nm.wgmma with copy_a = bulk, for panels_a, but got #nm.vector}}
+  %r = nm.spmm <2:4, block = 16x64> panels_a 128 schedule #nm.vector<thread = [4, 2]>
+    ins(%a, %v, %i : tensor<16x2048xi8>, tensor<128x64xi8>, tensor<8x1xi8>) outs(%c : tensor<128x64xi32>) -> tensor<128x64xi32>
+  return %r : tensor<128x64xi32>
+}

@@ -239,7 +239,8 @@ def NM_SpMMOp : NM_ProductOp<"spmm"> {
     * (C1) A and C have the same rank, at least 2, and equal batch dimensions
       and m. Where `packing` has terms, A is k-major and has the columns that
       `nm.split_terms` makes of m. `panels_a`, 1 to 2^40, comes with an A of 8-bit
-      elements, without `transpose_a`.
+      elements, without `transpose_a`, and with no schedule, `#nm.loops`, or
+      `#nm.wgmma` with `copy_a = bulk`.
     * (C2) A and the values have the same element type, but for values that are
       quantized (Q1); C has A's type or f32 for floats, and i32 for i8. With an
       epilogue, C has any of f32, f16, bf16, i32, i8, f8E4M3FN and f8E5M2.
