@@ -73,7 +73,6 @@ private:
   int64_t boxesAlong(int64_t dim);
   Value countOpenBoxes();
   Value countCopiedBytes();
-  Value countBytesApart(int64_t stride);
   void copyParts(Value slot);
   void copyBoxes(Value slot);
   void copyBox(Value slot, int64_t row, int64_t column);
@@ -121,24 +120,12 @@ Value BulkCopy::inCluster(Value address) {
       toPointer(emitter, address, NVVM::NVVMMemorySpace::Shared));
 }
 
-/// The bytes from one index of the source's first dimension to the next.
-Value BulkCopy::countBytesApart(int64_t stride) {
-  int64_t bytes = getElementBytes(op.getSource());
-  if (!ShapedType::isDynamic(stride))
-    return emitter.index(stride * bytes);
-  Value elements = memref::ExtractStridedMetadataOp::create(
-                       rewriter, emitter.loc, op.getSource())
-                       .getStrides()
-                       .front();
-  return emitter.mul(elements, bytes);
-}
-
 /// One copy, or one for each index of the first dimension; see nm.copy.
 void BulkCopy::copyParts(Value slot) {
   MemRefType source = typeOf(op.getSource()),
              destination = typeOf(op.getDestination());
   int64_t stride = source.getStridesAndOffset().first.front();
-  Value bytesApart = countBytesApart(stride);
+  Value bytesApart = getRowBytes(emitter, op.getSource());
   int64_t parts = destination.getDimSize(0);
   int64_t ofPart = destination.getNumElements() / parts;
   bool isWhole = !op.getRows() && source.getShape() == destination.getShape();

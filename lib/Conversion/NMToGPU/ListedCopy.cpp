@@ -71,17 +71,6 @@ void ListedCopy::carryOffsets(scf::ForOp loop) {
       rewriter, first, /*replaceInitOperandUsesInLoop=*/false, computeNext);
 }
 
-Value ListedCopy::getRowBytes(ThreadEmitter &emitter, Value source) {
-  int64_t stride =
-      cast<MemRefType>(source.getType()).getStridesAndOffset().first.front();
-  if (!ShapedType::isDynamic(stride))
-    return emitter.index(stride * elementBytes);
-  return emitter.mul(
-      memref::ExtractStridedMetadataOp::create(rewriter, loc, source)
-          .getStrides()[0],
-      elementBytes);
-}
-
 void ListedCopy::copyAccess(ThreadEmitter &emitter, Value from,
                             Value destination, Value count) {
   auto modifier = bytes() == kBypassBytes ? NVVM::LoadCacheModifierKind::CG

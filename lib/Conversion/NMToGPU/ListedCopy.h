@@ -57,8 +57,6 @@ protected:
   }
   int64_t accessesPerLane() const { return columns() / width / lanesPerRow(); }
   int64_t bytes() const { return width * elementBytes; }
-  /// Between rows of `source`.
-  Value getRowBytes(ThreadEmitter &emitter, Value source);
   /// Copies an access from the address `from` to `destination` in shared
   /// memory: `count` bytes of it, and zeros behind them; all if null.
   void copyAccess(ThreadEmitter &emitter, Value from, Value destination,

@@ -20,6 +20,18 @@ Value mlir::nm::getElementAddress(ThreadEmitter &emitter, Value view) {
   return emitter.add(base, emitter.mul(offset, bytes));
 }
 
+Value mlir::nm::getRowBytes(ThreadEmitter &emitter, Value view) {
+  auto type = cast<MemRefType>(view.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8,
+          stride = type.getStridesAndOffset().first.front();
+  if (!ShapedType::isDynamic(stride))
+    return emitter.index(stride * bytes);
+  return emitter.mul(memref::ExtractStridedMetadataOp::create(emitter.builder,
+                                                              emitter.loc, view)
+                         .getStrides()[0],
+                     bytes);
+}
+
 Value mlir::nm::toPointer(ThreadEmitter &emitter, Value address,
                           NVVM::NVVMMemorySpace space) {
   OpBuilder &builder = emitter.builder;

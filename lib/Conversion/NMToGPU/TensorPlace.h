@@ -35,6 +35,8 @@ Value splitByParity(ThreadEmitter &emitter, Value tensor, int64_t dim);
 
 /// The address of the first element of `view`, as an index.
 Value getElementAddress(ThreadEmitter &emitter, Value view);
+/// The bytes from one index of the first dimension of `view` to the next.
+Value getRowBytes(ThreadEmitter &emitter, Value view);
 /// A pointer to `address` of an index or an integer.
 Value toPointer(ThreadEmitter &emitter, Value address,
                 NVVM::NVVMMemorySpace space);

@@ -103,9 +103,13 @@ SparseProductOpInterface mlir::nm::turnForTerms(RewriterBase &rewriter,
   return cast<SparseProductOpInterface>(turned.getOperation());
 }
 
-/// The tiles of C are memory of the blocks' own.
-static void makeTilesOwn(RewriterBase &rewriter, BlockArgument c) {
+/// The tiles of `c`, which stands for `whole` in the blocks, are memory of
+/// their own.
+static void makeTilesOwn(RewriterBase &rewriter, BlockArgument c, Value whole) {
   for (Operation *user : llvm::make_early_inc_range(c.getUsers())) {
+    if (auto size = dyn_cast<tensor::DimOp>(user))
+      rewriter.modifyOpInPlace(size,
+                               [&] { size.getSourceMutable().assign(whole); });
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     if (!slice)
       continue;
@@ -118,7 +122,7 @@ static void makeTilesOwn(RewriterBase &rewriter, BlockArgument c) {
 void mlir::nm::splitInBlocks(RewriterBase &rewriter, scf::ForallOp blocks,
                              SplitTermsOp terms) {
   Location loc = terms.getLoc();
-  makeTilesOwn(rewriter, blocks.getRegionIterArgs()[0]);
+  makeTilesOwn(rewriter, blocks.getRegionIterArgs()[0], blocks.getOutputs()[0]);
   auto insert = cast<tensor::ParallelInsertSliceOp>(
       *blocks.getTerminator().getYieldingOps().begin());
   Value tile = insert.getSource();
