@@ -327,11 +327,12 @@ mlir::nm::fuseEpilogue(RewriterBase &rewriter, SparseProductOpInterface op) {
   if (!op.hasPureTensorSemantics())
     return rewriter.notifyMatchFailure(op, "its operands are no tensors");
   FailureOr<SparseProductOpInterface> fused = fuseConsumer(rewriter, op);
-  auto start = op.getC().getDefiningOp<linalg::BroadcastOp>();
-  if (failed(fused) && start && !op.hasEpilogue())
+  if (failed(fused)) {
+    auto start = op.getC().getDefiningOp<linalg::BroadcastOp>();
+    if (!start || op.hasEpilogue())
+      return failure();
     return takeBroadcastOfC(rewriter, op, start);
-  if (failed(fused))
-    return failure();
+  }
   for (auto next = fused; succeeded(next); next = fuseConsumer(rewriter, *next))
     fused = next;
   return fused;
