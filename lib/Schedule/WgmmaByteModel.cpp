@@ -63,13 +63,11 @@ static constexpr int64_t kTensorRows = 256;
 /// the share of the highest clock that there is under load; and the launch.
 static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
                         kMicroseconds = 0.5;
-/// Slots of a warpgroup that a C of 16-bit elements leaves through where blocks
-/// take several turns, their bytes, and bytes of C that they cost a clock
-/// beside: f8E4M3FN in units of 64 rows, 4096 cubed, takes 83.2, 46.8 and 30.1
-/// us at 50, 75 and 87.5 %, and 88.5, 50.4 and 32.4 with stores from registers
-/// (one H100, 2026-11-26).
-static constexpr int64_t kSlots = 2, kSlotBytes = kPanel * kPanel * 2,
-                         kLeastTurns = 3;
+/// Tiles of a block from which on a C of 16-bit elements leaves through slots,
+/// and bytes of C that these cost a clock beside: f8E4M3FN in units of 64 rows,
+/// 4096 cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and 87.5 %,
+/// and 88.5, 50.4 and 32.4 with stores from registers (one H100, 2026-11-26).
+static constexpr int64_t kLeastTurns = 3;
 static constexpr double kSlotStoreRate = 40;
 
 bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
@@ -106,7 +104,6 @@ private:
   double copyClocks() const;
   double packMicroseconds() const;
   int64_t countTurns() const;
-  void setSlots();
   bool prefersTensorCopies() const;
   void setFloors();
 
@@ -153,7 +150,8 @@ bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
                                              bytesOfTile());
   schedule.sharedBytes = schedule.stages * bytesOfTile() + kBarrierBytes;
   schedule.pack(product.pattern);
-  setSlots();
+  if (countTurns() >= kLeastTurns)
+    takeSlots(schedule, product, chip);
   // A block is not much larger than the product.
   bool isLarge = schedule.blockM >= 2 * product.rows() &&
                  schedule.blockM > kPanel * (groups / groupsN);
@@ -164,20 +162,6 @@ int64_t Candidate::countTurns() const {
   int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
                   ceilDiv(product.n, schedule.blockN);
   return ceilDiv(tiles, schedule.blocks);
-}
-
-/// Lets C leave through slots, where that is faster and they fit.
-void Candidate::setSlots() {
-  int64_t parts = schedule.groupM / kPanel,
-          groups = schedule.blockM / schedule.groupM *
-                   (schedule.blockN / schedule.groupN),
-          bytes = groups * kSlots * kSlotBytes;
-  if (!product.storesByTensor || parts % kSlots != 0 ||
-      countTurns() < kLeastTurns ||
-      schedule.sharedBytes + bytes > chip.sharedPerBlock)
-    return;
-  schedule.slotsOfC = kSlots;
-  schedule.sharedBytes += bytes;
 }
 
 /// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,

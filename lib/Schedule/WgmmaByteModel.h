@@ -14,6 +14,11 @@ Result<WgmmaSchedule> selectWgmmaByteSchedule(const GpuProduct &product,
                                               const GpuChip &chip,
                                               std::optional<bool> panelsOfA);
 
+/// Lets C leave through slots, where tensor copies can store it and the slots
+/// fit beside the stages.
+void takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
+               const GpuChip &chip);
+
 } // namespace nm
 
 #endif // NM_LIB_SCHEDULE_WGMMABYTEMODEL_H

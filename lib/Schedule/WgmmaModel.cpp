@@ -159,8 +159,6 @@ public:
   bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
   /// Lets warps of their own copy, if their stages fit.
   bool setProducers();
-  /// Lets C leave through slots, where that is faster and they fit.
-  void setSlots();
   /// Numbers of parts that k may be cut into.
   std::vector<int64_t> listParts() const;
   void estimate(int64_t parts);
@@ -324,17 +322,18 @@ bool Candidate::setProducers() {
   schedule.producers = kProducers;
   schedule.sharedBytes = schedule.stages * bytesOfTile() + 2 * kBarrierBytes;
   schedule.pack(pattern);
-  setSlots();
+  if (schedule.terms == 1 && countBlocks() > schedule.blocks)
+    takeSlots(schedule, product, chip);
   return true;
 }
 
-void Candidate::setSlots() {
+void nm::takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
+                   const GpuChip &chip) {
   int64_t parts = schedule.groupM * schedule.groupN / (kPanel * kPanel),
           groups = schedule.blockM / schedule.groupM *
                    (schedule.blockN / schedule.groupN),
           bytes = groups * kSlots * kSlotBytes;
-  if (!product.storesByTensor || schedule.terms > 1 || parts % kSlots != 0 ||
-      countBlocks() <= schedule.blocks ||
+  if (!product.storesByTensor || parts % kSlots != 0 ||
       schedule.sharedBytes + bytes > chip.sharedPerBlock)
     return;
   schedule.slotsOfC = kSlots;
