@@ -1,6 +1,6 @@
 // The least that products of few rows can take: kernels that only read as many
 // bytes, from memory that no cache holds, in a graph of launches as nm-bench
-// times them. See docs/Measuring.md.
+// times them. See docs/results/h200.md.
 //
 //   nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a read-floor.cu -o
 //   read-floor

@@ -100,7 +100,27 @@ def test_pages_of_the_guide(page, tmp_path, monkeypatch):
             run_command(line, tmp_path)
 
 
-def test_the_guide_names_its_pages():
-    index = GUIDE.read_text(encoding="utf-8")
+def test_the_readme(capsys):
+    """Its lines of Python run, and give what they say."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block, = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert "8:32, block = 1x32" in capsys.readouterr().out
+    dense = names["w"].decompress()
+    expected = reference(names["x"], dense, 1, activation="gelu")
+    assert relative_error(names["y"], expected) < 2e-6
+
+
+@pytest.mark.parametrize("index", ["Python.md", "index.md"])
+def test_the_guide_names_its_pages(index):
+    text = (ROOT / "docs" / index).read_text(encoding="utf-8")
     for page in PAGES:
-        assert f"(guide/{page.name})" in index, f"no link to {page.name}"
+        assert f"(guide/{page.name})" in text, f"no link to {page.name}"
+
+
+def test_the_index_names_all_pages():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for page in (*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "results").glob("*.md")):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "index.md" or f"({name})" in text, f"no link to {name}"

@@ -10,7 +10,7 @@ from nm.cli import main
 matplotlib = pytest.importorskip("matplotlib")
 from nm._plots import data, roofline, speedup  # noqa: E402
 
-COLUMNS = (*data._NUMBERS, *data._TEXTS)
+COLUMNS = (*data._NUMBERS, *data._TEXTS, "sparse_median_us")
 
 
 def make_row(shape=(256, 1024, 1024), pattern=(2, 4), block=(1, 1), kind="f32",
@@ -73,6 +73,21 @@ def test_speedups(measured):
     assert row.speedup_range == pytest.approx((row.speedup * 0.8, row.speedup / 0.9))
     bars = [bar for axes in facets for bar in axes.containers]
     assert len(bars) == 8 and all(bar.has_yerr for bar in bars)
+
+
+def test_the_peer_has_points_where_it_was_timed(measured):
+    rows = [make_row(), make_row(pattern=(1, 4)), make_row(pattern=(8, 32), block=(1, 32))]
+    plain = speedup.draw_speedup(data.read_measurements(measured(rows)), "today")
+    assert "cuSPARSELt" not in texts_of(plain)
+    for row, time in zip(rows, (1200.0, 750.0, "")):
+        row["sparse_median_us"] = time
+    read = data.read_measurements(measured(rows))
+    figure = speedup.draw_speedup(read, "today")
+    line, = (line for axes in figure.axes for line in axes.get_lines()
+             if line.get_label() == "cuSPARSELt")
+    # Ours takes 1000 us and is 1.5 times as fast as dense.
+    assert line.get_xdata() == pytest.approx([50, 75])
+    assert line.get_ydata() == pytest.approx([1.5 / 1.2, 1.5 / 0.75])
 
 
 def test_ceilings_have_labels_that_nothing_covers(measured):

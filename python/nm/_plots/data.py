@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -43,6 +44,8 @@ class Measurement:
     gflops: float
     peak_gflops: float
     peak_gbytes: float
+    # cuSPARSELt's time; NaN where it was not there, or has no such product.
+    sparse_us: float = math.nan
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -57,6 +60,11 @@ class Measurement:
         """The speed-ups of our calls that 80 % are between, over the median dense."""
         return (self.speedup * self.median_us / self.p90_us,
                 self.speedup * self.median_us / self.p10_us)
+
+    @property
+    def sparse_speedup(self) -> float:
+        """The speed-up over dense of cuSPARSELt; NaN where it was not timed."""
+        return self.speedup * self.median_us / self.sparse_us
 
     @property
     def ideal(self) -> float:
@@ -115,7 +123,7 @@ def _measurement(path: str, line: int, row: dict[str, Any]) -> Measurement:
         f"{sizes['block_k']}x{sizes['block_n']}", number["sparsity"], number["speedup"],
         number["median_us"], number["p10_us"], number["p90_us"], number["flops"],
         number["bytes"], number["gflops"], number["peak_gflops"],
-        number["peak_gbytes_per_s"])
+        number["peak_gbytes_per_s"], float(row.get("sparse_median_us") or "nan"))
 
 
 def grouped(rows: Iterable[Measurement], key: Callable[[Measurement], _Key]

@@ -10,8 +10,8 @@ from .style import MARKERS, add_legend, facets, styled
 
 def draw_speedup(rows: list[Measurement], date: str) -> Any:
     """A facet for each shape: a point for each pattern with the range that 80 % of its
-    calls are in, and for each type what skipping every zero would give over dense of
-    that type."""
+    calls are in, one for cuSPARSELt where it was timed, and for each type what skipping
+    every zero would give over dense of that type."""
     names = {name: i for i, name in enumerate(series_of(rows))}
     shapes = grouped(rows, lambda row: row.shape)
     with styled():
@@ -44,8 +44,18 @@ def _draw_facet(axes: Any, measured: list[Measurement], rows: list[Measurement],
                       [[max(0, part) for part in side] for side in spread],
                       marker=MARKERS[i % len(MARKERS)], markersize=4, capsize=2,
                       color=f"C{i % 10}", label=name, zorder=3)
+    _draw_peer(axes, measured)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}×")
+
+
+def _draw_peer(axes: Any, measured: list[Measurement]) -> None:
+    """cuSPARSELt's points, without a line: its time is that of 2:4, whatever is kept."""
+    points = [row for row in measured if row.sparse_us > 0]
+    if points:
+        axes.plot([100 * row.sparsity for row in points],
+                  [row.sparse_speedup for row in points], linestyle="none", marker="x",
+                  markersize=6, color="black", label="cuSPARSELt", zorder=4)
 
 
 def _draw_ideal(axes: Any, measured: list[Measurement]) -> None:
