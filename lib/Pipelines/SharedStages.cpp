@@ -73,6 +73,8 @@ void mlir::nm::buildBufferization(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createNMNormalizeSlices());
   // Callers' arguments are read-only, which bufferization must know.
   pm.addNestedPass<func::FuncOp>(createNMProtectArguments());
+  // Right before the analyses that compare all ops on one tensor.
+  pm.addNestedPass<func::FuncOp>(createNMSeparateEmpties());
   // Results computed into a tensor.empty are computed in place of it.
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions bufferize;

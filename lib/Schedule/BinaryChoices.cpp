@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <utility>
 
 using namespace nm;
 
@@ -21,6 +22,75 @@ struct Eliminated {
   std::vector<BinaryChoices::Choice> beside;
   std::vector<bool> better;
 };
+
+/// The choices that are left, each with those that it shares a cost with, in
+/// the order of how many those are.
+class Entanglement {
+public:
+  template <typename Costs>
+  Entanglement(size_t count, const Costs &costs) : beside(count) {
+    for (const auto &cost : costs)
+      for (size_t choice : cost.choices)
+        beside[choice].insert(cost.choices.begin(), cost.choices.end());
+    for (size_t choice = 0; choice < count; ++choice) {
+      beside[choice].erase(choice);
+      order.insert({beside[choice].size(), choice});
+    }
+  }
+
+  size_t getLeastEntangled() const { return order.begin()->second; }
+  std::vector<size_t> getBeside(size_t choice) const {
+    return {beside[choice].begin(), beside[choice].end()};
+  }
+
+  /// What depended on `choice` depends on each other instead.
+  void eliminate(size_t choice) {
+    order.erase({beside[choice].size(), choice});
+    for (size_t other : beside[choice]) {
+      order.erase({beside[other].size(), other});
+      beside[other].insert(beside[choice].begin(), beside[choice].end());
+      beside[other].erase(choice);
+      beside[other].erase(other);
+      order.insert({beside[other].size(), other});
+    }
+  }
+
+private:
+  std::vector<std::set<size_t>> beside;
+  std::set<std::pair<size_t, size_t>> order;
+};
+
+/// The costs that are left, found by the choices that they depend on.
+template <typename Cost>
+class CostsLeft {
+public:
+  CostsLeft(size_t count, const std::vector<Cost> &costs) : costsOf(count) {
+    for (const Cost &cost : costs)
+      add(cost);
+  }
+
+  void add(const Cost &cost) {
+    for (size_t choice : cost.choices)
+      costsOf[choice].insert(costs.size());
+    costs.push_back(cost);
+  }
+
+  /// Removes those that `choice` is in, and returns them.
+  std::vector<Cost> take(size_t choice) {
+    std::vector<Cost> taken;
+    for (size_t number : std::set<size_t>(std::move(costsOf[choice]))) {
+      for (size_t other : costs[number].choices)
+        if (other != choice)
+          costsOf[other].erase(number);
+      taken.push_back(std::move(costs[number]));
+    }
+    return taken;
+  }
+
+private:
+  std::vector<Cost> costs;
+  std::vector<std::set<size_t>> costsOf;
+};
 } // namespace
 
 /// The entry of a table of `choices` that bit j of `ways` for `scope[j]` is.
@@ -32,45 +102,6 @@ static size_t getEntry(const std::vector<size_t> &choices,
     entry |= (ways >> (at - scope.begin()) & 1) << j;
   }
   return entry;
-}
-
-/// The choice that has the fewest others beside it in a cost.
-template <typename Costs>
-static size_t findLeastEntangled(const std::vector<bool> &isLeft,
-                                 const Costs &costs) {
-  std::vector<std::set<size_t>> beside(isLeft.size());
-  for (const auto &cost : costs)
-    for (size_t choice : cost.choices)
-      beside[choice].insert(cost.choices.begin(), cost.choices.end());
-  size_t best = isLeft.size();
-  for (size_t choice = 0; choice < isLeft.size(); ++choice)
-    if (isLeft[choice] &&
-        (best == isLeft.size() || beside[choice].size() < beside[best].size()))
-      best = choice;
-  return best;
-}
-
-/// Removes from `costs` those that `choice` is in, and returns them.
-template <typename Costs>
-static Costs takeCostsOf(Costs &costs, size_t choice) {
-  auto first =
-      std::stable_partition(costs.begin(), costs.end(), [&](const auto &cost) {
-        return std::find(cost.choices.begin(), cost.choices.end(), choice) ==
-               cost.choices.end();
-      });
-  Costs taken(first, costs.end());
-  costs.erase(first, costs.end());
-  return taken;
-}
-
-/// The choices beside `choice` in `costs`.
-template <typename Costs>
-static std::vector<size_t> findBeside(const Costs &costs, size_t choice) {
-  std::set<size_t> beside;
-  for (const auto &cost : costs)
-    beside.insert(cost.choices.begin(), cost.choices.end());
-  beside.erase(choice);
-  return {beside.begin(), beside.end()};
 }
 
 /// Fills `next.better`, and returns what the better ways cost.
@@ -94,23 +125,22 @@ static std::vector<double> eliminate(Eliminated &next, const Costs &costs) {
 }
 
 std::optional<BinaryChoices::Best> BinaryChoices::minimize() const {
-  std::vector<Cost> left = costs;
-  std::vector<bool> isLeft(count, true);
+  Entanglement entanglement(count, costs);
+  CostsLeft<Cost> left(count, costs);
   std::vector<Eliminated> order;
   Best best{std::vector<bool>(count), 0};
   for (size_t step = 0; step < count; ++step) {
     Eliminated next;
-    next.choice = findLeastEntangled(isLeft, left);
-    std::vector<Cost> taken = takeCostsOf(left, next.choice);
-    next.beside = findBeside(taken, next.choice);
+    next.choice = entanglement.getLeastEntangled();
+    next.beside = entanglement.getBeside(next.choice);
     if (next.beside.size() > kMaxWidth)
       return std::nullopt;
-    Cost made{next.beside, eliminate(next, taken)};
+    Cost made{next.beside, eliminate(next, left.take(next.choice))};
     if (next.beside.empty())
       best.cost += made.costs.front();
     else
-      left.push_back(std::move(made));
-    isLeft[next.choice] = false;
+      left.add(made);
+    entanglement.eliminate(next.choice);
     order.push_back(std::move(next));
   }
   // Those that were eliminated last depend on nothing any more.

@@ -89,6 +89,30 @@ def NMNormalizeSlices : Pass<"nm-normalize-slices", "::mlir::func::FuncOp"> {
   }];
 }
 
+def NMSeparateEmpties : Pass<"nm-separate-empties", "::mlir::func::FuncOp"> {
+  let summary = "an empty tensor of its own for each op that takes one";
+  let description = [{
+    What CSE made one `tensor.empty` becomes as many as it has uses, and a
+    `linalg.fill` of one that several ops write to as many as these. Upstream's
+    analysis of what is computed in place compares all ops that use one tensor
+    with each other, which takes a time that grows as the square of their number.
+
+    Before:
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %b = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    ```
+    After:
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %f = tensor.empty() : tensor<4xf32>
+    %b = linalg.exp ins(%a : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+}
+
 def NMMergeBranchBuffers : Pass<"nm-merge-branch-buffers", "::mlir::func::FuncOp"> {
   let summary = "one buffer for what either branch of an scf.if allocates";
   let description = [{

@@ -97,3 +97,21 @@ TEST(BinaryChoicesTest, GivesUpWhereAllDependOnAll) {
   EXPECT_EQ(best->cost, 0);
   EXPECT_FALSE(clique.minimize());
 }
+
+/// Each is found by what depends on it, and not by a look at all: with the
+/// square of their number, this would take minutes.
+TEST(BinaryChoicesTest, TakesManyAtOnce) {
+  BinaryChoices chain;
+  constexpr size_t kCount = 100000;
+  for (size_t i = 0; i < kCount; ++i) {
+    chain.add();
+    if (i > 0)
+      chain.addCost({i - 1, i}, {1, 0, 0, 1});
+    if (i > 1)
+      chain.addCost({i - 2, i}, {0, 2, 2, 0});
+  }
+  auto best = chain.minimize();
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->cost, 0);
+  EXPECT_NE(best->choices[0], best->choices[kCount - 1]);
+}

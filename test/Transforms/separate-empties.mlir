@@ -1,0 +1,52 @@
+// RUN: nm-opt %s --nm-separate-empties --split-input-file | FileCheck %s
+
+// CHECK-LABEL: @each_writes_its_own
+// CHECK-COUNT-2: tensor.empty() : tensor<4xf32>
+// CHECK: linalg.exp {{.*}} outs(%[[ONE:[^ ]*]] : tensor<4xf32>)
+// CHECK-NOT: outs(%[[ONE]] :
+// CHECK: linalg.exp
+func.func @each_writes_its_own(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %b = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %b : tensor<4xf32>
+}
+
+// -----
+
+// What is read as well is filled once for the readers, and once for each op
+// that writes to it.
+// CHECK-LABEL: @fills
+// CHECK-COUNT-3: linalg.fill
+// CHECK-NOT: linalg.fill
+// CHECK: return
+func.func @fills(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = linalg.matmul ins(%x, %f : tensor<4x4xf32>, tensor<4x4xf32>) outs(%f : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = linalg.matmul ins(%a, %f : tensor<4x4xf32>, tensor<4x4xf32>) outs(%f : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %b : tensor<4x4xf32>
+}
+
+// -----
+
+// The turns of a loop have one tensor, which is not the other op's.
+// CHECK-LABEL: @in_a_loop
+// CHECK-COUNT-2: tensor.empty() : tensor<4xf32>
+// CHECK: linalg.exp {{.*}} outs(%[[ONE:[^ ]*]] : tensor<4xf32>)
+// CHECK: scf.for
+// CHECK-NOT: tensor.empty
+// CHECK-NOT: outs(%[[ONE]] :
+// CHECK: linalg.exp
+func.func @in_a_loop(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %b = scf.for %i = %zero to %n step %one iter_args(%c = %x) -> (tensor<4xf32>) {
+    %d = linalg.exp ins(%c : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %d : tensor<4xf32>
+  }
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
