@@ -16,6 +16,17 @@
 using namespace mlir;
 using namespace mlir::nm;
 
+/// Whole ops to those that can be fused; sums of products in f32.
+static void buildElementwiseOps(OpPassManager &pm, bool widensSums = false) {
+  // Makes ops that can be cut and fused, as those of the next passes.
+  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
+  // Before fusion, which puts products into sums that were written without.
+  if (widensSums)
+    pm.addNestedPass<func::FuncOp>(createNMWidenSums());
+  // Arithmetic on whole tensors is linalg like the rest...
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+}
+
 void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
                                 StringRef arithmetic) {
   // A weight and its product may be in different functions; and results of
@@ -39,19 +50,12 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // What follows a product becomes one op, which a product can take...
-  buildElementwiseFusion(pm);
+  buildElementwiseOps(pm, /*widensSums=*/true);
+  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   // ...before schedules are chosen, which count what C is made of.
   pm.addNestedPass<func::FuncOp>(createNMFuseEpilogue());
   // Constants and operands that fused ops have in common.
   pm.addPass(createCanonicalizerPass());
-}
-
-/// Whole ops to those that can be fused.
-static void buildElementwiseOps(OpPassManager &pm) {
-  // Makes ops that can be cut and fused, as those of the next passes.
-  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
-  // Arithmetic on whole tensors is linalg like the rest...
-  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
 }
 
 void mlir::nm::buildElementwiseFusion(OpPassManager &pm) {

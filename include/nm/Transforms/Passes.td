@@ -27,6 +27,43 @@ def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def NMWidenSums : Pass<"nm-widen-sums"> {
+  let summary = "sums of products of narrow floats in f32, rounded once";
+  let description = [{
+    A linalg op that sums products, as contractions and convolutions do, in a
+    float type narrower than f32 sums in f32 instead, of products in f32, and
+    the result is rounded once, as that of an nm product is. Sums without a
+    product, as those of `linalg.reduce` and of poolings, stay as they are
+    written. Each op that was changed is named in a remark, as is each whose
+    body does more with its sum than to add to it, which stays as it is.
+
+    Before:
+    ```mlir
+    %0 = linalg.fill ins(%zero : f16) outs(%empty : tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+    %1 = linalg.batch_matmul ins(%a, %b : tensor<4x8x64xf16>, tensor<4x64x8xf16>)
+                             outs(%0 : tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+    ```
+    After:
+    ```mlir
+    %0 = linalg.fill ins(%zero : f32) outs(%wide : tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+    %1 = linalg.generic {...} ins(%a, %b : tensor<4x8x64xf16>, tensor<4x64x8xf16>)
+                              outs(%0 : tensor<4x8x8xf32>) {
+    ^bb0(%x: f16, %y: f16, %sum: f32):
+      %2 = arith.extf %x : f16 to f32
+      %3 = arith.extf %y : f16 to f32
+      %4 = arith.mulf %2, %3 : f32
+      %5 = arith.addf %sum, %4 : f32
+      linalg.yield %5 : f32
+    } -> tensor<4x8x8xf32>
+    %6 = arith.truncf %1 : tensor<4x8x8xf32> to tensor<4x8x8xf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NMFuseElementwise : Pass<"nm-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "elementwise ops to one, and reshapes past them";
   let description = [{
