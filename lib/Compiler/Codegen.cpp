@@ -7,6 +7,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/Constants.h"
@@ -50,6 +51,21 @@ static void initializeTarget() {
   });
 }
 
+/// Instructions that only intrinsics ask for which nm does not make. Without
+/// them code runs on processors that lack nothing else, and the manifest's list
+/// of features is all that code may use.
+static constexpr StringLiteral kUnusedX86Features[] = {
+    "adx",      "amx-avx512", "amx-complex", "amx-fp16",  "amx-fp8",
+    "amx-int8", "amx-movrs",  "amx-tf32",    "cldemote",  "clflushopt",
+    "clwb",     "clzero",     "enqcmd",      "fsgsbase",  "hreset",
+    "invpcid",  "kl",         "lwp",         "movdir64b", "movdiri",
+    "movrs",    "mwaitx",     "pconfig",     "pku",       "prefetchi",
+    "ptwrite",  "rdpid",      "rdpru",       "rdrnd",     "rdseed",
+    "rtm",      "serialize",  "sgx",         "sha",       "sha512",
+    "shstk",    "sm3",        "sm4",         "sse4a",     "tsxldtrk",
+    "uintr",    "usermsr",    "waitpkg",     "wbnoinvd",  "widekl",
+    "xsave",    "xsavec",     "xsaveopt",    "xsaves",    "avx512vp2intersect"};
+
 /// The features that `options` add to the processor's own, without the
 /// instructions that round to bf16: they take subnormal numbers for zero, which
 /// neither IEEE 754 nor a GPU does.
@@ -62,6 +78,9 @@ static std::string getFeatures(const CompileOptions &options,
   // What the processor has is of no use where Linux does not let this process.
   if (options.cpu == "native" && !::nm::takeProcessorTiles())
     features.AddFeature("amx-tile", /*Enable=*/false);
+  if (triple.isX86())
+    for (StringRef feature : kUnusedX86Features)
+      features.AddFeature(feature, /*Enable=*/false);
   SmallVector<StringRef> given;
   StringRef(options.features).split(given, ',', -1, /*KeepEmpty=*/false);
   for (StringRef feature : given)
@@ -149,21 +168,34 @@ static bool hasTiles(const llvm::Module &module) {
   return module.getFunction("llvm.x86.tilezero.internal") != nullptr;
 }
 
+/// Whether LLVM calls instructions of x86 so, and not a way to tune code or to
+/// harden it, which runs anywhere.
+static bool isInstructionSet(StringRef feature) {
+  static const StringSet<> names = {
+#define X86_FEATURE(ENUM, STR) STR,
+#include "llvm/TargetParser/X86TargetParser.def"
+  };
+  // Not in the list, as Clang has no option for it.
+  if (feature.starts_with("avx10."))
+    return true;
+  return names.contains(feature) && feature != "vzeroupper" &&
+         !feature.starts_with("retpoline-") && !feature.starts_with("lvi-");
+}
+
 std::vector<std::string>
 HostTarget::getCheckedFeatures(const llvm::Module &module) const {
-  // Those that lib/Runtime/ProcessorFeatures.cpp knows.
   std::vector<std::string> features;
   if (!machine->getTargetTriple().isX86())
     return features;
-  auto add = [&](ArrayRef<StringRef> names) {
-    for (StringRef name : names)
-      if (has(name))
-        features.push_back(name.str());
-  };
-  add({"sse4.2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw",
-       "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni", "avx512bf16"});
-  if (hasTiles(module))
-    add({"amx-tile", "amx-bf16"});
+  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
+  bool usesTiles = hasTiles(module);
+  for (const llvm::SubtargetFeatureKV &feature :
+       info.getAllProcessorFeatures()) {
+    StringRef name = feature.Key;
+    if (info.getFeatureBits().test(feature.Value) && isInstructionSet(name) &&
+        (usesTiles || !name.starts_with("amx-")))
+      features.push_back(name.str());
+  }
   return features;
 }
 

@@ -32,8 +32,8 @@ public:
 
   /// All features, as `+avx,+avx2`.
   std::string getFeatureText() const;
-  /// Those of the features that `module` may use and the runtime can check for
-  /// when it loads.
+  /// Those of the features that are instructions and that code of `module` may
+  /// have; the runtime checks for them when it loads.
   std::vector<std::string> getCheckedFeatures(const llvm::Module &module) const;
   bool has(llvm::StringRef feature) const;
 

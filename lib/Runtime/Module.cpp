@@ -5,25 +5,23 @@
 #include "ElfFile.h"
 #include "ProcessorFeatures.h"
 #include "RecordedError.h"
+#include "SharedObject.h"
 
 #include "nm/Support/Seal.h"
 
 #include <utility>
 
-#include <dlfcn.h>
-
 using namespace nm;
 
 struct Module::Impl {
+  Impl(std::string path, SharedObject object)
+      : path(std::move(path)), object(std::move(object)) {}
+
   std::string path;
-  void *handle = nullptr;
+  SharedObject object;
   const char *manifestText = nullptr;
   Manifest manifest;
 
-  ~Impl() {
-    if (handle)
-      dlclose(handle);
-  }
   const FunctionInfo *find(const std::string &name) const {
     for (const FunctionInfo &function : manifest.functions)
       if (function.name == name)
@@ -41,75 +39,105 @@ const Manifest &Module::manifest() const { return impl->manifest; }
 
 const char *Module::manifestText() const { return impl->manifestText; }
 
-static Status checkSymbol(void *handle, const std::string &symbol) {
-  if (dlsym(handle, symbol.c_str()))
+std::string_view Module::contents() const { return impl->object.bytes(); }
+
+static Status checkSymbol(const SharedObject &object,
+                          const std::string &symbol) {
+  if (object.find(symbol))
     return Status::success();
   return Error{"expected the symbol " + symbol +
                " of the manifest, but the module has none"};
 }
 
-static Status checkSymbols(void *handle, const FunctionInfo &function) {
-  if (Status status = checkSymbol(handle, function.symbol); !status)
+static Status checkSymbols(const SharedObject &object,
+                           const FunctionInfo &function) {
+  if (Status status = checkSymbol(object, function.symbol); !status)
     return status;
   if (function.pack)
-    if (Status status = checkSymbol(handle, function.pack->symbol); !status)
+    if (Status status = checkSymbol(object, function.pack->symbol); !status)
       return status;
   for (const VariantInfo &variant : function.variants) {
-    if (Status status = checkSymbol(handle, variant.symbol); !status)
+    if (Status status = checkSymbol(object, variant.symbol); !status)
       return status;
     if (variant.pack)
-      if (Status status = checkSymbol(handle, variant.pack->symbol); !status)
+      if (Status status = checkSymbol(object, variant.pack->symbol); !status)
         return status;
   }
   if (function.reference)
-    return checkSymbol(handle, function.reference->symbol);
+    return checkSymbol(object, function.reference->symbol);
   return Status::success();
 }
+
+static Status checkProcessor(const Manifest &manifest) {
+  const std::string *missing = nullptr;
+  for (const std::string &feature : manifest.processorFeatures) {
+    std::optional<bool> has = processorHas(feature);
+    if (!has)
+      return Error{"nm_manifest: expected processor_features that this runtime "
+                   "can look for, but got '" +
+                   feature + "'"};
+    if (!*has && !missing)
+      missing = &feature;
+  }
+  if (!missing)
+    return Status::success();
+  return Error{"expected a processor with " + *missing +
+               ", for which the module was compiled, but this one has none"};
+}
+
+/// The manifest in `text`, of a module that this processor can run.
+static Result<Manifest> readManifest(std::string_view text) {
+  Result<Manifest> manifest = Manifest::parse(text);
+  if (!manifest)
+    return Error{"nm_manifest: " + manifest.error().message};
+  if (Status status = checkProcessor(*manifest); !status)
+    return status.error();
+  return manifest;
+}
+
+/// A copy of the file that holds what was written to it.
+static Result<FileCopy> readWhole(const std::string &path) {
+  Result<FileCopy> copy = FileCopy::read(path);
+  if (!copy)
+    return copy;
+  for (Status status :
+       {checkSeal(copy->bytes()), checkElfIsWhole(copy->bytes())})
+    if (!status)
+      return status.error();
+  return copy;
+}
+
+static constexpr const char *kManifest = "nm_manifest";
 
 Result<Module> Module::load(const std::string &path) {
   auto failure = [&](const std::string &message) {
     return Error{path + ": " + message};
   };
-  auto impl = std::make_unique<Impl>();
-  impl->path = path;
-  // A name without a slash would be searched for in the system's folders.
-  std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  for (Status status : {checkSeal(file), checkElfIsWhole(file)})
-    if (!status)
-      return failure("cannot load: " + status.error().message);
-  // From here on code of the module runs: its constructors hand us its kernels.
+  Result<FileCopy> copy = readWhole(path);
+  if (!copy)
+    return failure("cannot load: " + copy.error().message);
+  // Before any code of the module runs, which its constructors do.
+  if (auto text = findElfText(copy->bytes(), kManifest))
+    if (Result<Manifest> manifest = readManifest(*text); !manifest)
+      return failure(manifest.error().message);
+  // The constructors hand us its kernels.
   ErrorCollector errors;
-  impl->handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!impl->handle) {
-    std::string reason = dlerror();
-    if (reason.substr(0, file.size() + 2) == file + ": ")
-      reason = reason.substr(file.size() + 2);
-    return failure("cannot load: " + reason);
-  }
+  Result<SharedObject> object = SharedObject::load(std::move(*copy), path);
+  if (!object)
+    return failure("cannot load: " + object.error().message);
   if (Status status = errors.status(); !status)
     return failure(status.error().message);
-  auto *text = static_cast<const char *>(dlsym(impl->handle, "nm_manifest"));
-  if (!text)
+  auto impl = std::make_unique<Impl>(path, std::move(*object));
+  impl->manifestText = static_cast<const char *>(impl->object.find(kManifest));
+  if (!impl->manifestText)
     return failure("expected a module made by nm-compile, but the file has no "
                    "nm_manifest");
-  Result<Manifest> manifest = Manifest::parse(text);
+  Result<Manifest> manifest = readManifest(impl->manifestText);
   if (!manifest)
-    return failure("nm_manifest: " + manifest.error().message);
-  impl->manifestText = text;
+    return failure(manifest.error().message);
   impl->manifest = std::move(*manifest);
-  for (const std::string &feature : impl->manifest.processorFeatures) {
-    std::optional<bool> has = processorHas(feature);
-    if (!has)
-      return failure("nm_manifest: expected processor_features that this "
-                     "runtime can look for, but got '" +
-                     feature + "'");
-    if (!*has)
-      return failure("expected a processor with " + feature +
-                     ", for which the module was compiled, but this one has "
-                     "none");
-  }
   for (const FunctionInfo &function : impl->manifest.functions)
-    if (Status status = checkSymbols(impl->handle, function); !status)
+    if (Status status = checkSymbols(impl->object, function); !status)
       return failure(status.error().message);
   return Module(std::move(impl));
 }
@@ -135,17 +163,16 @@ Result<Function> Module::function(const std::string &name) const {
   function.equalDims = &info->equalDims;
   function.runsOn =
       impl->manifest.target == "cuda" ? Device::cuda(0) : Device::cpu();
-  function.entry = dlsym(impl->handle, info->symbol.c_str());
+  function.entry = impl->object.find(info->symbol);
   auto findPack = [&](const std::optional<PackInfo> &pack) {
-    return pack ? dlsym(impl->handle, pack->symbol.c_str()) : nullptr;
+    return pack ? impl->object.find(pack->symbol) : nullptr;
   };
   if (info->pack)
     function.loadTimePack = &*info->pack;
   function.packEntry = findPack(info->pack);
   for (const VariantInfo &variant : info->variants)
-    function.variants.push_back({&variant,
-                                 dlsym(impl->handle, variant.symbol.c_str()),
-                                 findPack(variant.pack)});
+    function.variants.push_back(
+        {&variant, impl->object.find(variant.symbol), findPack(variant.pack)});
   // Without a device the function can still be described; a call says why it
   // cannot run.
   (void)function.chooseVariant();
@@ -166,6 +193,6 @@ Result<Function> Module::reference(const Function &function) const {
   reference.functionName = info.name + ".reference";
   reference.signature = &*info.reference;
   reference.equalDims = &info.equalDims;
-  reference.entry = dlsym(impl->handle, info.reference->symbol.c_str());
+  reference.entry = impl->object.find(info.reference->symbol);
   return reference;
 }

@@ -119,56 +119,57 @@ Status nm::addSeal(const std::string &path) {
   return Status::success();
 }
 
+/// Up to `count` bytes from `offset` on; none where that is beyond the end.
+static std::string_view part(std::string_view file, uint64_t offset,
+                             uint64_t count) {
+  return offset < file.size() ? file.substr(offset, count) : "";
+}
+
 /// Whether the file is ELF with a build id that has the mark.
-static bool hasMark(const OpenFile &file) {
+static bool hasMark(std::string_view file) {
   Elf64_Ehdr header;
-  std::optional<std::string> bytes = file.read(0, sizeof header);
-  if (!bytes || bytes->compare(0, SELFMAG, ELFMAG) != 0)
+  if (file.size() < sizeof header || file.compare(0, SELFMAG, ELFMAG) != 0)
     return false;
-  std::memcpy(&header, bytes->data(), sizeof header);
+  std::memcpy(&header, file.data(), sizeof header);
   for (size_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
-    bytes = file.read(header.e_phoff + i * sizeof segment, sizeof segment);
-    if (!bytes)
+    std::string_view bytes =
+        part(file, header.e_phoff + i * sizeof segment, sizeof segment);
+    if (bytes.size() < sizeof segment)
       return false;
-    std::memcpy(&segment, bytes->data(), sizeof segment);
-    if (segment.p_type != PT_NOTE)
-      continue;
-    bytes = file.read(segment.p_offset,
-                      std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes));
-    if (bytes && bytes->find(kSealedMark) != std::string::npos)
+    std::memcpy(&segment, bytes.data(), sizeof segment);
+    if (segment.p_type == PT_NOTE &&
+        part(file, segment.p_offset,
+             std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes))
+                .find(kSealedMark) != std::string_view::npos)
       return true;
   }
   return false;
 }
 
-Status nm::checkSeal(const std::string &path) {
-  OpenFile file(path, O_RDONLY);
-  if (!file.isOpen())
-    return Status::success();
-  std::optional<std::string> seal;
+Status nm::checkSeal(std::string_view file) {
+  std::string_view seal;
   if (file.size() >= kSealSize)
-    seal = file.read(file.size() - kSealSize, kSealSize);
-  if (!seal || seal->compare(0, kMagic.size(), kMagic) != 0) {
+    seal = file.substr(file.size() - kSealSize);
+  if (seal.compare(0, kMagic.size(), kMagic) != 0) {
     if (!hasMark(file))
       return Status::success();
     return Error{"expected the checksum that it was written with at its end, "
                  "but found none: the file is truncated, damaged, or was "
                  "changed by a tool like strip"};
   }
-  uint64_t size = file.size() - kSealSize;
-  uint64_t expectedSize = readNumber(seal->substr(8));
-  uint64_t expected = readNumber(seal->substr(16));
-  if (size != expectedSize)
+  file.remove_suffix(kSealSize);
+  uint64_t expectedSize = readNumber(seal.substr(8));
+  uint64_t expected = readNumber(seal.substr(16));
+  if (file.size() != expectedSize)
     return Error{"expected " + std::to_string(expectedSize) +
-                 " bytes before its checksum, but got " + std::to_string(size) +
-                 ": the file is damaged"};
-  std::optional<uint32_t> sum = file.checksum(size);
-  if (!sum)
-    return Error{std::string("cannot be read: ") + std::strerror(errno)};
-  if (*sum != expected)
+                 " bytes before its checksum, but got " +
+                 std::to_string(file.size()) + ": the file is damaged"};
+  Crc32 sum;
+  sum.add(file);
+  if (sum.value() != expected)
     return Error{"expected its bytes to have the checksum " +
                  formatChecksum(uint32_t(expected)) + ", but got " +
-                 formatChecksum(*sum) + ": the file is damaged"};
+                 formatChecksum(sum.value()) + ": the file is damaged"};
   return Status::success();
 }

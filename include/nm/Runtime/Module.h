@@ -157,6 +157,8 @@ public:
 
   const Manifest &manifest() const;
   const char *manifestText() const;
+  /// The file that was loaded, whatever has become of it since.
+  std::string_view contents() const;
   /// The function, or an error that names the functions there are. An empty
   /// name means the only one.
   Result<Function> function(const std::string &name) const;

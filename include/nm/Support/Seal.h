@@ -37,9 +37,9 @@ std::string sealedBuildId(uint64_t content);
 /// Adds the seal to a shared object that has none.
 Status addSeal(const std::string &path);
 
-/// Fails where the file at `path` is sealed, or was, and is not as it was then.
-/// What cannot be opened is left for the loader to refuse.
-Status checkSeal(const std::string &path);
+/// Fails where `file`, the bytes of one, is sealed, or was, and is not as it
+/// was then.
+Status checkSeal(std::string_view file);
 
 } // namespace nm
 
