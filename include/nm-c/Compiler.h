@@ -3,6 +3,9 @@
 |* The entry points of libnm_compiler. Errors are values: no function exits,
 |* aborts or prints. Strings are UTF-8 and NUL-terminated.
 |*
+|* Where NULL is not said to mean something it is an error: a count is -1 then,
+|* what gives 0 on success gives 1, and a compilation that is NULL has failed.
+|*
 \*===----------------------------------------------------------------------===*/
 
 #ifndef NM_C_COMPILER_H

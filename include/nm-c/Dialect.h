@@ -4,6 +4,9 @@
 |* functions; it links libMLIR.so, as the embedder must, and not the archives of
 |* MLIR that libMLIR.so is made of.
 |*
+|* Of null objects, results are null, counts and numbers -1, times NaN and texts
+|* empty, and what can fail does.
+|*
 \*===----------------------------------------------------------------------===*/
 
 #ifndef NM_C_DIALECT_H

@@ -5,11 +5,18 @@
 |* message that the caller gives back with nmMessageFree. Strings are UTF-8 and
 |* NUL-terminated.
 |*
+|* No function crashes on NULL: one that can fail says which pointer it is, a
+|* count of what NULL has is -1, and all else that NULL has is NULL.
+|*
+|* Errors count arguments from 0 among all of a function's, the encoded ones
+|* included, as its manifest lists them and nmFunctionSetWeight takes them.
+|*
 \*===----------------------------------------------------------------------===*/
 
 #ifndef NM_C_RUNTIME_H
 #define NM_C_RUNTIME_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -123,8 +130,11 @@ void nmRecordError(const char *text);
 /** A compiled module. Loading one runs code of it: load only trusted files. */
 typedef struct NmModule NmModule;
 
-/** Loads the shared object that nm-compile wrote to `path`; `*module` is the
- * caller's and is given back with nmModuleFree. */
+/** Loads the shared object that nm-compile wrote to `path`, as the file is now:
+ * what becomes of it later does not change the module, and what was loaded from
+ * the same path before is another module. Its bytes are copied, checked and
+ * mapped from the copy. `*module` is the caller's and is given back with
+ * nmModuleFree. */
 char *nmModuleLoad(const char *path, NmModule **module);
 
 /** Frees the module, after all its functions; NULL is allowed. */
@@ -134,6 +144,10 @@ void nmModuleFree(NmModule *module);
  * describes: its functions, their types, and how each was compiled. It lives as
  * long as the module. */
 const char *nmModuleGetManifest(const NmModule *module);
+
+/** The bytes of the file that was loaded, and in `*size`, unless that is NULL,
+ * how many. They live as long as the module. */
+const void *nmModuleGetContents(const NmModule *module, size_t *size);
 
 /*===----------------------------------------------------------------------===*\
 |* Functions

@@ -96,6 +96,10 @@ static LogicalResult compile(const char *text, size_t size, const char *name,
   if (!text && !name)
     return compilation.diagnostics.fail(
         "expected a text or the name of a file, but got NULL");
+  if (numOptions < 0 || (numOptions > 0 && !given))
+    return compilation.diagnostics.fail(
+        "expected " + std::to_string(numOptions) + " options, but got " +
+        (given ? "a count below 0" : "NULL"));
   CompileOptions options;
   if (Status status = readOptions(given, numOptions, options); !status)
     return compilation.diagnostics.fail(status.error().message);
@@ -130,7 +134,7 @@ NM_COMPILER_API int64_t nmGetNumCompileOptions(void) {
 
 NM_COMPILER_API int nmGetCompileOption(int64_t index,
                                        NmCompileOptionInfo *info) {
-  if (index < 0 || index >= nmGetNumCompileOptions())
+  if (!info || index < 0 || index >= nmGetNumCompileOptions())
     return 1;
   // The table holds string literals, which end with a NUL.
   const OptionInfo &option = getOptionInfos()[index];
@@ -154,18 +158,21 @@ NM_COMPILER_API void nmCompilationFree(NmCompilation *compilation) {
 }
 
 NM_COMPILER_API int nmCompilationFailed(const NmCompilation *compilation) {
-  return !compilation->artifact;
+  return !compilation || !compilation->artifact;
 }
 
 NM_COMPILER_API const void *
 nmCompilationGetArtifact(const NmCompilation *compilation, size_t *size) {
-  *size = compilation->artifact ? compilation->artifact->getBufferSize() : 0;
-  return compilation->artifact ? compilation->artifact->getBufferStart()
-                               : nullptr;
+  bool isThere = !nmCompilationFailed(compilation);
+  if (size)
+    *size = isThere ? compilation->artifact->getBufferSize() : 0;
+  return isThere ? compilation->artifact->getBufferStart() : nullptr;
 }
 
 NM_COMPILER_API char *nmCompilationWrite(const NmCompilation *compilation,
                                          const char *path) {
+  if (!compilation || !path)
+    return strdup("expected a compilation and a path, but got NULL");
   if (!compilation->artifact)
     return strdup("expected an artifact, but the compilation failed");
   Status status = writeOutput(path, compilation->artifact->getBuffer());
@@ -174,12 +181,15 @@ NM_COMPILER_API char *nmCompilationWrite(const NmCompilation *compilation,
 
 NM_COMPILER_API int64_t
 nmCompilationGetNumDiagnostics(const NmCompilation *compilation) {
-  return int64_t(compilation->diagnostics.getEntries().size());
+  return compilation ? int64_t(compilation->diagnostics.getEntries().size())
+                     : -1;
 }
 
 NM_COMPILER_API int nmCompilationGetDiagnostic(const NmCompilation *compilation,
                                                int64_t index,
                                                NmDiagnostic *diagnostic) {
+  if (!compilation || !diagnostic)
+    return 1;
   const auto &entries = compilation->diagnostics.getEntries();
   if (index < 0 || index >= int64_t(entries.size()))
     return 1;

@@ -21,11 +21,13 @@ using namespace mlir::nm;
 MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(NM, nm, mlir::nm::NMDialect)
 
 void nmRegisterAllDialects(MlirDialectRegistry registry) {
-  mlir::nm::registerAllDialects(*unwrap(registry));
+  if (registry.ptr)
+    mlir::nm::registerAllDialects(*unwrap(registry));
 }
 
 void nmRegisterDialect(MlirDialectRegistry registry) {
-  mlir::nm::registerDialect(*unwrap(registry));
+  if (registry.ptr)
+    mlir::nm::registerDialect(*unwrap(registry));
 }
 
 void nmRegisterPasses(void) {
@@ -85,6 +87,8 @@ template <typename Object>
 static Object getOfFields(MLIRContext *context,
                           ArrayRef<FieldsKind<Object>> kinds,
                           StringRef mnemonic, Attribute fields) {
+  if (!context)
+    return {};
   auto emitError = loadWithErrors(context);
   auto found = llvm::find_if(kinds, [&](const FieldsKind<Object> &kind) {
     return kind.mnemonic == mnemonic;
@@ -147,6 +151,8 @@ MlirStringRef nmTypeGetMnemonic(MlirType type) {
 MlirAttribute nmEncodingAttrGet(MlirContext context, int64_t n, int64_t m,
                                 int64_t bk, int64_t bn, int64_t dim) {
   MLIRContext *mlirContext = unwrap(context);
+  if (!mlirContext)
+    return wrap(Attribute());
   auto emitError = loadWithErrors(mlirContext);
   auto pattern = PatternAttr::getChecked(emitError, mlirContext, n, m, bk, bn);
   if (!pattern)
@@ -159,28 +165,36 @@ bool nmAttributeIsAnEncoding(MlirAttribute attribute) {
   return isa_and_present<EncodingAttr>(unwrap(attribute));
 }
 
-static PatternAttr getPattern(MlirAttribute encoding) {
-  return cast<EncodingAttr>(unwrap(encoding)).getPattern();
+/// A number of an encoding; -1 of what is none.
+template <typename Get>
+static int64_t getOfEncoding(MlirAttribute attribute, Get get) {
+  auto encoding = dyn_cast_if_present<EncodingAttr>(unwrap(attribute));
+  return encoding ? get(encoding) : -1;
 }
 
 int64_t nmEncodingAttrGetN(MlirAttribute encoding) {
-  return getPattern(encoding).getN();
+  return getOfEncoding(
+      encoding, [](EncodingAttr attr) { return attr.getPattern().getN(); });
 }
 
 int64_t nmEncodingAttrGetM(MlirAttribute encoding) {
-  return getPattern(encoding).getM();
+  return getOfEncoding(
+      encoding, [](EncodingAttr attr) { return attr.getPattern().getM(); });
 }
 
 int64_t nmEncodingAttrGetBk(MlirAttribute encoding) {
-  return getPattern(encoding).getBk();
+  return getOfEncoding(
+      encoding, [](EncodingAttr attr) { return attr.getPattern().getBk(); });
 }
 
 int64_t nmEncodingAttrGetBn(MlirAttribute encoding) {
-  return getPattern(encoding).getBn();
+  return getOfEncoding(
+      encoding, [](EncodingAttr attr) { return attr.getPattern().getBn(); });
 }
 
 int64_t nmEncodingAttrGetDim(MlirAttribute encoding) {
-  return cast<EncodingAttr>(unwrap(encoding)).getDim();
+  return getOfEncoding(encoding,
+                       [](EncodingAttr attr) { return attr.getDim(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,9 +211,11 @@ bool nmAttributeIsAPackedForm(MlirAttribute attribute) {
 
 MlirAttribute nmScheduleAttrGetPackedForm(MlirAttribute schedule,
                                           MlirAttribute pattern) {
-  return wrap(Attribute(
-      cast<ScheduleAttrInterface>(unwrap(schedule))
-          .getPackedForm(cast<PatternAttr>(unwrap(pattern)).getPattern())));
+  auto chosen = dyn_cast_if_present<ScheduleAttrInterface>(unwrap(schedule));
+  auto kept = dyn_cast_if_present<PatternAttr>(unwrap(pattern));
+  if (!chosen || !kept)
+    return wrap(Attribute());
+  return wrap(Attribute(chosen.getPackedForm(kept.getPattern())));
 }
 
 namespace {
@@ -216,12 +232,20 @@ static FailureOr<WeightsToPack> checkWeights(MlirAttribute form,
                                              MlirType elementType, int64_t k,
                                              int64_t n) {
   WeightsToPack checked{
-      cast<PackedFormAttrInterface>(unwrap(form)), {}, unwrap(elementType)};
-  ::nm::CondensedView &weights = checked.weights;
-  weights.pattern = cast<PatternAttr>(unwrap(pattern)).getPattern();
+      dyn_cast_if_present<PackedFormAttrInterface>(unwrap(form)),
+      {},
+      unwrap(elementType)};
+  auto kept = dyn_cast_if_present<PatternAttr>(unwrap(pattern));
+  // Without a type there is no context to report to.
+  if (!checked.elementType)
+    return failure();
   auto emitError = [&] {
     return mlir::emitError(UnknownLoc::get(checked.elementType.getContext()));
   };
+  if (!checked.form || !kept)
+    return emitError() << "expected a packed form and a pattern";
+  ::nm::CondensedView &weights = checked.weights;
+  weights.pattern = kept.getPattern();
   std::optional<::nm::ElementType> type = getElementType(checked.elementType);
   if (!type)
     return emitError() << "expected weights of " << kWeightElementTypes
@@ -242,6 +266,8 @@ MlirLogicalResult nmPackedFormAttrGetShape(MlirAttribute form,
                                            MlirAttribute pattern,
                                            MlirType elementType, int64_t k,
                                            int64_t n, NmPackedShape *shape) {
+  if (!shape)
+    return mlirLogicalResultFailure();
   FailureOr<WeightsToPack> checked =
       checkWeights(form, pattern, elementType, k, n);
   if (failed(checked))
@@ -268,10 +294,12 @@ MlirLogicalResult nmPackedFormAttrPack(
   const ::nm::Pattern &kept = checked->weights.pattern;
   StorageShape storage = checked->form.getStorageShape(
       kept, kept.condensedRows(k), kept.paddedColumns(n));
-  if (storage.hasLists() && !packedLists) {
+  bool hasLists = packedLists || !storage.hasLists();
+  if (!values || !indices || !packedValues || !packedIndices || !hasLists) {
     emitError(UnknownLoc::get(checked->elementType.getContext()))
-        << "expected memory for the lists of rows of " << checked->form
-        << ", but got none";
+        << "expected memory for "
+        << (hasLists ? "values and indices" : "the lists of rows") << " of "
+        << checked->form << ", but got none";
     return mlirLogicalResultFailure();
   }
   checked->weights.values = values;
@@ -296,47 +324,71 @@ bool nmAttributeIsARecord(MlirAttribute attribute) {
   return isa_and_present<RecordAttr>(unwrap(attribute));
 }
 
-static RecordAttr unwrapRecord(MlirAttribute record) {
-  return cast<RecordAttr>(unwrap(record));
+/// A part of a record; `none` of what is no record.
+template <typename Part, typename Get>
+static Part getOfRecord(MlirAttribute attribute, Part none, Get get) {
+  auto record = dyn_cast_if_present<RecordAttr>(unwrap(attribute));
+  return record ? get(record) : none;
 }
 
 static double toMicroseconds(FloatAttr time) {
   return time ? time.getValueAsDouble() : std::nan("");
 }
 
+template <typename Get>
+static MlirStringRef getText(MlirAttribute record, Get get) {
+  return wrap(getOfRecord(record, StringRef(), get));
+}
+
+template <typename Get>
+static double getTime(MlirAttribute record, Get get) {
+  return toMicroseconds(getOfRecord(record, FloatAttr(), get));
+}
+
 MlirStringRef nmRecordAttrGetSource(MlirAttribute record) {
-  return wrap(stringifyScheduleSource(unwrapRecord(record).getSource()));
+  return getText(record, [](RecordAttr attr) {
+    return stringifyScheduleSource(attr.getSource());
+  });
 }
 
 MlirStringRef nmRecordAttrGetChip(MlirAttribute record) {
-  StringAttr chip = unwrapRecord(record).getChip();
-  return wrap(chip ? chip.getValue() : StringRef());
+  return getText(record, [](RecordAttr attr) {
+    StringAttr chip = attr.getChip();
+    return chip ? chip.getValue() : StringRef();
+  });
 }
 
 MlirStringRef nmRecordAttrGetReason(MlirAttribute record) {
-  return wrap(unwrapRecord(record).getReason());
+  return getText(record,
+                 [](RecordAttr attr) { return StringRef(attr.getReason()); });
 }
 
 bool nmRecordAttrGetFallsBack(MlirAttribute record) {
-  return unwrapRecord(record).getFallsBack().value_or(false);
+  return getOfRecord(record, false, [](RecordAttr attr) {
+    return attr.getFallsBack().value_or(false);
+  });
 }
 
 double nmRecordAttrGetEstimate(MlirAttribute record) {
-  return toMicroseconds(unwrapRecord(record).getEstimateUs());
+  return getTime(record, [](RecordAttr attr) { return attr.getEstimateUs(); });
 }
 
 double nmRecordAttrGetDenseEstimate(MlirAttribute record) {
-  return toMicroseconds(unwrapRecord(record).getDenseUs());
+  return getTime(record, [](RecordAttr attr) { return attr.getDenseUs(); });
 }
 
 double nmRecordAttrGetMultiplyFloor(MlirAttribute record) {
-  return toMicroseconds(unwrapRecord(record).getMultiplyFloorUs());
+  return getTime(record,
+                 [](RecordAttr attr) { return attr.getMultiplyFloorUs(); });
 }
 
 double nmRecordAttrGetMemoryFloor(MlirAttribute record) {
-  return toMicroseconds(unwrapRecord(record).getMemoryFloorUs());
+  return getTime(record,
+                 [](RecordAttr attr) { return attr.getMemoryFloorUs(); });
 }
 
 int64_t nmRecordAttrGetSharedBytes(MlirAttribute record) {
-  return unwrapRecord(record).getSharedBytes().value_or(-1);
+  return getOfRecord(record, int64_t(-1), [](RecordAttr attr) -> int64_t {
+    return attr.getSharedBytes().value_or(-1);
+  });
 }

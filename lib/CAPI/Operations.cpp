@@ -164,6 +164,10 @@ static const NmOperand *findOperand(ArrayRef<NmOperand> given, StringRef name) {
 
 LogicalResult OperationBuilder::addOperands(ArrayRef<NmOperand> given) {
   for (const NmOperand &operand : given)
+    if (operand.count < 0 || (operand.count > 0 && !operand.values))
+      return reject() << "values of operand " << unwrap(operand.name)
+                      << ", but got NULL or a count below 0";
+  for (const NmOperand &operand : given)
     if (llvm::none_of(kind.operands, [&](const OperandName &known) {
           return known.name == unwrap(operand.name);
         }))
@@ -210,6 +214,13 @@ void OperationBuilder::inferResults() {
   op->destroy();
 }
 
+/// Whether each array is there, of its count.
+static bool haveArrays(ArrayRef<std::pair<intptr_t, const void *>> arrays) {
+  return llvm::all_of(arrays, [](const auto &array) {
+    return array.first == 0 || (array.first > 0 && array.second);
+  });
+}
+
 MlirOperation nmOperationCreate(MlirLocation location, MlirStringRef name,
                                 intptr_t numOperands, const NmOperand *operands,
                                 intptr_t numFields,
@@ -217,7 +228,17 @@ MlirOperation nmOperationCreate(MlirLocation location, MlirStringRef name,
                                 intptr_t numResults, const MlirType *results,
                                 intptr_t numRegions,
                                 const MlirRegion *regions) {
+  if (!location.ptr)
+    return wrap(static_cast<Operation *>(nullptr));
   Location loc = unwrap(location);
+  if (!haveArrays({{numOperands, operands},
+                   {numFields, fields},
+                   {numResults, results},
+                   {numRegions, regions}})) {
+    emitError(loc) << "expected arrays of operands, fields, results and "
+                      "regions, but got NULL or a count below 0";
+    return wrap(static_cast<Operation *>(nullptr));
+  }
   const OperationKind *kind = findKind(unwrap(name));
   if (!kind || !loc.getContext()->getLoadedDialect<NMDialect>()) {
     emitError(loc) << "expected an op of dialect nm, which is loaded, but got '"
@@ -244,6 +265,8 @@ MlirOperation nmOperationCreate(MlirLocation location, MlirStringRef name,
 /// The first of the values and how many there are.
 static std::optional<std::pair<unsigned, unsigned>> findPlace(Operation *op,
                                                               StringRef name) {
+  if (!op)
+    return std::nullopt;
   const OperationKind *kind = findKind(op->getName().getStringRef());
   if (!kind || !op->isRegistered())
     return std::nullopt;

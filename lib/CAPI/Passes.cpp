@@ -36,11 +36,19 @@ static bool isBalanced(StringRef value) {
   return depth == 0;
 }
 
+static void ignore(MlirStringRef, void *) {}
+
 MlirLogicalResult nmPassManagerAdd(MlirOpPassManager manager,
                                    MlirStringRef name, intptr_t numOptions,
                                    const NmPassOption *options,
                                    MlirStringCallback report, void *userData) {
-  mlir::detail::CallbackOstream stream(report, userData);
+  mlir::detail::CallbackOstream stream(report ? report : ignore, userData);
+  if (!manager.ptr || numOptions < 0 || (numOptions > 0 && !options)) {
+    stream
+        << "expected a pass manager and an array of options, but got NULL or "
+           "a count below 0";
+    return mlirLogicalResultFailure();
+  }
   ArrayRef<NmPassOption> given(options, numOptions);
   for (const NmPassOption &option : given)
     if (!isBalanced(unwrap(option.value))) {

@@ -39,19 +39,6 @@ static std::string place(const char *what, int64_t i) {
   return std::string(what) + " " + std::to_string(i);
 }
 
-/// Converts `count` tensors; an error says which of `what` is wrong.
-static Result<std::vector<Tensor>> toTensors(const NmTensor *tensors,
-                                             int64_t count, const char *what) {
-  std::vector<Tensor> result;
-  for (int64_t i = 0; i < count; ++i) {
-    Result<Tensor> tensor = toTensor(tensors[i]);
-    if (!tensor)
-      return Error{place(what, i) + ": " + tensor.error().message};
-    result.push_back(std::move(*tensor));
-  }
-  return result;
-}
-
 //===----------------------------------------------------------------------===//
 // Weights
 //===----------------------------------------------------------------------===//
@@ -141,13 +128,15 @@ static Status setCondensed(NmFunction &function, int64_t arg,
   if (Status status = checkEncoded(function, arg); !status)
     return status;
   std::string name = weightName(function, arg);
-  NmTensor parts[] = {values, indices};
-  Result<std::vector<Tensor>> tensors = toTensors(parts, 2, "part");
-  if (!tensors)
-    return Error{name + ": " + tensors.error().message};
+  Result<Tensor> valuesTensor = toTensor(values);
+  if (!valuesTensor)
+    return Error{name + ": values: " + valuesTensor.error().message};
+  Result<Tensor> indicesTensor = toTensor(indices);
+  if (!indicesTensor)
+    return Error{name + ": indices: " + indicesTensor.error().message};
   const TensorType &type = function.function.args()[arg];
   Weight weight;
-  if (Status status = takeParts((*tensors)[0], (*tensors)[1], lent, weight);
+  if (Status status = takeParts(*valuesTensor, *indicesTensor, lent, weight);
       !status)
     return Error{name + ": " + status.error().message};
   if (Status status = verifyWeight(type, weight, name); !status)
@@ -193,31 +182,64 @@ static Status packWeights(NmFunction &function) {
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Refuses an array of another number of tensors than `expected`, which are
+/// `what`, before any is read.
+static Status checkArray(const NmFunction &function, const NmTensor *tensors,
+                         int64_t count, size_t expected,
+                         const std::string &what) {
+  std::string error = "@" + function.function.name() + ": expected " +
+                      std::to_string(expected) + " " + what + ", but got ";
+  if (count != int64_t(expected))
+    return Error{error + std::to_string(count)};
+  if (!tensors && count > 0)
+    return Error{error + "NULL"};
+  return Status::success();
+}
+
 /// All arguments of a call: the plain ones given, the encoded ones from the
-/// function's weights.
+/// function's weights. An error names an argument by its place among all of
+/// them.
 static Result<std::vector<Argument>>
 arguments(NmFunction &function, const NmTensor *args, int64_t numArgs) {
   if (Status status = packWeights(function); !status)
     return status.error();
-  Result<std::vector<Tensor>> tensors = toTensors(args, numArgs, "argument");
-  if (!tensors)
-    return tensors.error();
   const std::vector<TensorType> &types = function.function.args();
   size_t expected = types.size() - function.packed.size();
-  if (tensors->size() != expected)
-    return Error{"@" + function.function.name() + ": expected " +
-                 std::to_string(expected) +
-                 " arguments that are not encoded, but got " +
-                 std::to_string(numArgs)};
+  if (Status status = checkArray(function, args, numArgs, expected,
+                                 "arguments that are not encoded");
+      !status)
+    return status.error();
   std::vector<Argument> result;
   size_t nextPlain = 0, nextWeight = 0;
-  for (const TensorType &type : types) {
-    if (type.encoding)
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i].encoding) {
       result.emplace_back(function.packed[nextWeight++]);
-    else
-      result.emplace_back(std::move((*tensors)[nextPlain++]));
+      continue;
+    }
+    Result<Tensor> tensor = toTensor(args[nextPlain++]);
+    if (!tensor)
+      return Error{place("argument", int64_t(i)) + " of @" +
+                   function.function.name() + ": " + tensor.error().message};
+    result.emplace_back(std::move(*tensor));
   }
   return result;
+}
+
+static Result<std::vector<Tensor>>
+toResults(const NmFunction &function, const NmTensor *results, int64_t count) {
+  size_t expected = function.function.results().size();
+  if (Status status = checkArray(function, results, count, expected, "results");
+      !status)
+    return status.error();
+  std::vector<Tensor> tensors;
+  for (int64_t i = 0; i < count; ++i) {
+    Result<Tensor> tensor = toTensor(results[i]);
+    if (!tensor)
+      return Error{place("result", i) + " of @" + function.function.name() +
+                   ": " + tensor.error().message};
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
 }
 
 static Status call(NmFunction &function, const NmTensor *args, int64_t numArgs,
@@ -226,16 +248,19 @@ static Status call(NmFunction &function, const NmTensor *args, int64_t numArgs,
   if (!all)
     return all.error();
   Result<std::vector<Tensor>> outputs =
-      toTensors(results, numResults, "result");
+      toResults(function, results, numResults);
   if (!outputs)
     return outputs.error();
   return function.function.call(*all, *outputs);
 }
 
-/// Tensors whose data are not known yet.
+/// The first of the tensors that a function takes, whose data are not known
+/// yet; none where there are not as many as it takes.
 static std::vector<NmTensor> withAddresses(const NmTensor *tensors,
-                                           int64_t count) {
+                                           int64_t count, size_t most) {
   static char anywhere;
+  if (!tensors || count < 0 || size_t(count) > most)
+    return {};
   std::vector<NmTensor> result(tensors, tensors + count);
   for (NmTensor &tensor : result)
     tensor.data = &anywhere;
@@ -245,14 +270,17 @@ static std::vector<NmTensor> withAddresses(const NmTensor *tensors,
 static Result<PreparedCall> prepare(NmFunction &function, const NmTensor *args,
                                     int64_t numArgs, const NmTensor *results,
                                     int64_t numResults) {
-  std::vector<NmTensor> givenArgs = withAddresses(args, numArgs);
-  std::vector<NmTensor> givenResults = withAddresses(results, numResults);
-  Result<std::vector<Argument>> all =
-      arguments(function, givenArgs.data(), numArgs);
+  std::vector<NmTensor> givenArgs =
+      withAddresses(args, numArgs, function.function.args().size());
+  std::vector<NmTensor> givenResults =
+      withAddresses(results, numResults, function.function.results().size());
+  Result<std::vector<Argument>> all = arguments(
+      function, givenArgs.empty() ? nullptr : givenArgs.data(), numArgs);
   if (!all)
     return all.error();
   Result<std::vector<Tensor>> outputs =
-      toTensors(givenResults.data(), numResults, "result");
+      toResults(function, givenResults.empty() ? nullptr : givenResults.data(),
+                numResults);
   if (!outputs)
     return outputs.error();
   return function.function.prepare(std::move(*all), std::move(*outputs));
@@ -267,6 +295,9 @@ extern "C" {
 NM_RUNTIME_API void nmMessageFree(char *text) { std::free(text); }
 
 NM_RUNTIME_API char *nmModuleLoad(const char *path, NmModule **module) {
+  if (char *message =
+          refuseNull({{"a path", path}, {"a place for the module", module}}))
+    return message;
   Result<Module> loaded = Module::load(path);
   if (!loaded)
     return copyMessage(loaded.error());
@@ -277,11 +308,24 @@ NM_RUNTIME_API char *nmModuleLoad(const char *path, NmModule **module) {
 NM_RUNTIME_API void nmModuleFree(NmModule *module) { delete module; }
 
 NM_RUNTIME_API const char *nmModuleGetManifest(const NmModule *module) {
-  return module->module.manifestText();
+  return module ? module->module.manifestText() : nullptr;
+}
+
+NM_RUNTIME_API const void *nmModuleGetContents(const NmModule *module,
+                                               size_t *size) {
+  std::string_view contents;
+  if (module)
+    contents = module->module.contents();
+  if (size)
+    *size = contents.size();
+  return contents.data();
 }
 
 NM_RUNTIME_API char *nmFunctionCreate(const NmModule *module, const char *name,
                                       NmFunction **function) {
+  if (char *message = refuseNull(
+          {{"a module", module}, {"a place for the function", function}}))
+    return message;
   Result<Function> found = module->module.function(name ? name : "");
   if (!found)
     return copyMessage(found.error());
@@ -293,19 +337,24 @@ NM_RUNTIME_API char *nmFunctionCreate(const NmModule *module, const char *name,
 NM_RUNTIME_API void nmFunctionFree(NmFunction *function) { delete function; }
 
 NM_RUNTIME_API int64_t nmFunctionGetNumArgs(const NmFunction *function) {
-  return int64_t(function->function.args().size());
+  return function ? int64_t(function->function.args().size()) : -1;
 }
 
 NM_RUNTIME_API int64_t nmFunctionGetNumResults(const NmFunction *function) {
-  return int64_t(function->function.results().size());
+  return function ? int64_t(function->function.results().size()) : -1;
 }
 
 NM_RUNTIME_API char *nmFunctionSetDevice(NmFunction *function, int32_t device) {
+  if (char *message = refuseNull({{"a function", function}}))
+    return message;
   return copyMessage(setDevice(*function, device));
 }
 
 NM_RUNTIME_API char *nmFunctionSetWeight(NmFunction *function, int64_t arg,
                                          const NmTensor *dense) {
+  if (char *message =
+          refuseNull({{"a function", function}, {"dense weights", dense}}))
+    return message;
   return copyMessage(setWeight(*function, arg, *dense));
 }
 
@@ -313,6 +362,9 @@ NM_RUNTIME_API char *nmFunctionSetCondensedWeight(NmFunction *function,
                                                   int64_t arg,
                                                   const NmTensor *values,
                                                   const NmTensor *indices) {
+  if (char *message = refuseNull(
+          {{"a function", function}, {"values", values}, {"indices", indices}}))
+    return message;
   return copyMessage(setCondensed(*function, arg, *values, *indices, false));
 }
 
@@ -320,10 +372,15 @@ NM_RUNTIME_API char *nmFunctionLendCondensedWeight(NmFunction *function,
                                                    int64_t arg,
                                                    const NmTensor *values,
                                                    const NmTensor *indices) {
+  if (char *message = refuseNull(
+          {{"a function", function}, {"values", values}, {"indices", indices}}))
+    return message;
   return copyMessage(setCondensed(*function, arg, *values, *indices, true));
 }
 
 NM_RUNTIME_API char *nmFunctionPackWeights(NmFunction *function) {
+  if (char *message = refuseNull({{"a function", function}}))
+    return message;
   return copyMessage(packWeights(*function));
 }
 
@@ -331,6 +388,9 @@ NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
                                               const NmTensor *args,
                                               int64_t numArgs, int64_t result,
                                               int64_t *shape) {
+  if (char *message = refuseNull(
+          {{"a function", function}, {"a place for the shape", shape}}))
+    return message;
   Result<std::vector<Argument>> all = arguments(*function, args, numArgs);
   if (!all)
     return copyMessage(all.error());
@@ -349,6 +409,8 @@ NM_RUNTIME_API char *nmFunctionGetResultShape(NmFunction *function,
 NM_RUNTIME_API char *nmFunctionCall(NmFunction *function, const NmTensor *args,
                                     int64_t numArgs, const NmTensor *results,
                                     int64_t numResults) {
+  if (char *message = refuseNull({{"a function", function}}))
+    return message;
   return copyMessage(call(*function, args, numArgs, results, numResults));
 }
 
@@ -357,18 +419,20 @@ NM_RUNTIME_API char *nmFunctionCallOnStream(NmFunction *function,
                                             int64_t numArgs,
                                             const NmTensor *results,
                                             int64_t numResults, void *stream) {
+  if (char *message = refuseNull({{"a function", function}}))
+    return message;
   CurrentStreamScope current(stream);
   return copyMessage(call(*function, args, numArgs, results, numResults));
 }
 
 NM_RUNTIME_API int64_t nmFunctionGetNumProducts(const NmFunction *function) {
-  return int64_t(function->info->ops.size());
+  return function ? int64_t(function->info->ops.size()) : -1;
 }
 
 NM_RUNTIME_API int nmFunctionGetProduct(const NmFunction *function,
                                         int64_t index,
                                         NmProductRecord *record) {
-  if (index < 0 || index >= nmFunctionGetNumProducts(function))
+  if (!record || index < 0 || index >= nmFunctionGetNumProducts(function))
     return 1;
   const OpInfo &op = function->info->ops[size_t(index)];
   const double unknown = std::nan("");
@@ -396,6 +460,9 @@ NM_RUNTIME_API int nmFunctionGetProduct(const NmFunction *function,
 NM_RUNTIME_API char *nmCallCreate(NmFunction *function, const NmTensor *args,
                                   int64_t numArgs, const NmTensor *results,
                                   int64_t numResults, NmCall **call) {
+  if (char *message = refuseNull(
+          {{"a function", function}, {"a place for the call", call}}))
+    return message;
   Result<PreparedCall> prepared =
       prepare(*function, args, numArgs, results, numResults);
   if (!prepared)
@@ -408,6 +475,8 @@ NM_RUNTIME_API void nmCallFree(NmCall *call) { delete call; }
 
 NM_RUNTIME_API char *nmCallRun(const NmCall *call, void *const *data,
                                void *stream) {
+  if (char *message = refuseNull({{"a call", call}, {"addresses", data}}))
+    return message;
   CurrentStreamScope current(stream);
   return copyMessage(call->call.run(data));
 }

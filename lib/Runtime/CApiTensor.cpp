@@ -15,6 +15,14 @@ char *nm::copyMessage(const Status &status) {
   return status ? nullptr : copyMessage(status.error());
 }
 
+char *nm::refuseNull(std::initializer_list<Given> pointers) {
+  for (const Given &given : pointers)
+    if (!given.pointer)
+      return copyMessage("expected " + std::string(given.name) +
+                         ", but got NULL");
+  return nullptr;
+}
+
 /// The number of an enum that C may have set to any: as an enum of C++ such a
 /// value is undefined.
 template <typename Enum>
@@ -25,6 +33,9 @@ static int numberOf(const Enum &value) {
   return number;
 }
 
+/// A damaged rank would have more sizes read than there are.
+static constexpr int32_t kMaxRank = 64;
+
 Result<Tensor> nm::toTensor(const NmTensor &tensor) {
   constexpr ElementType kTypes[] = {
       ElementType::F64,  ElementType::F32,    ElementType::F16,
@@ -34,8 +45,11 @@ Result<Tensor> nm::toTensor(const NmTensor &tensor) {
   if (typeNumber < 0 || size_t(typeNumber) >= std::size(kTypes))
     return Error{"expected an NmElementType, but got " +
                  std::to_string(typeNumber)};
-  if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
-    return Error{"expected a rank of at least 0 and a shape"};
+  if (tensor.rank < 0 || tensor.rank > kMaxRank)
+    return Error{"expected a rank of 0 to " + std::to_string(kMaxRank) +
+                 ", but got " + std::to_string(tensor.rank)};
+  if (tensor.rank > 0 && !tensor.shape)
+    return Error{"expected a shape, but got NULL"};
   if (device != NM_CPU && device != NM_CUDA)
     return Error{"expected an NmDeviceKind, but got " + std::to_string(device)};
   ElementType type = kTypes[typeNumber];

@@ -17,6 +17,8 @@ NM_RUNTIME_API void nmSetStream(void *stream) { setCurrentStream(stream); }
 NM_RUNTIME_API void *nmGetStream(void) { return currentStream(); }
 
 NM_RUNTIME_API char *nmCudaGetDeviceCount(int32_t *count) {
+  if (char *message = refuseNull({{"a place for the count", count}}))
+    return message;
   *count = 0;
   Result<int> devices = countCudaDevices();
   if (!devices)
@@ -26,6 +28,8 @@ NM_RUNTIME_API char *nmCudaGetDeviceCount(int32_t *count) {
 }
 
 NM_RUNTIME_API char *nmCudaGetDeviceChip(int32_t device, char chip[16]) {
+  if (char *message = refuseNull({{"a place for the chip", chip}}))
+    return message;
   Result<CudaDeviceInfo> info = cudaDeviceInfo(device);
   if (!info)
     return copyMessage(info.error());
@@ -41,6 +45,6 @@ NM_RUNTIME_API char *nmTakeError(void) {
 }
 
 NM_RUNTIME_API void nmRecordError(const char *text) {
-  recordError(Error{text});
+  recordError(Error{text ? text : "an error without a text"});
 }
 }

@@ -366,6 +366,9 @@ static void copyShape(const From &from, int64_t *to) {
 extern "C" {
 
 NM_RUNTIME_API char *nmPatternParse(const char *text, NmPattern *pattern) {
+  if (char *message =
+          refuseNull({{"a text", text}, {"a place for the pattern", pattern}}))
+    return message;
   Result<Encoding> encoding = Encoding::parse(text);
   if (!encoding)
     return copyMessage(encoding.error());
@@ -374,10 +377,15 @@ NM_RUNTIME_API char *nmPatternParse(const char *text, NmPattern *pattern) {
 }
 
 NM_RUNTIME_API char *nmPatternVerify(const NmPattern *pattern) {
+  if (char *message = refuseNull({{"a pattern", pattern}}))
+    return message;
   return copyMessage(checkPatternNumbers(*pattern));
 }
 
 NM_RUNTIME_API char *nmPatternPrint(const NmPattern *pattern, char **text) {
+  if (char *message =
+          refuseNull({{"a pattern", pattern}, {"a place for the text", text}}))
+    return message;
   if (Status status = checkPatternNumbers(*pattern); !status)
     return copyMessage(status);
   *text = copyMessage(Encoding{toPattern(*pattern), pattern->dim}.str());
@@ -387,6 +395,9 @@ NM_RUNTIME_API char *nmPatternPrint(const NmPattern *pattern, char **text) {
 NM_RUNTIME_API char *nmCheckPattern(const NmTensor *dense,
                                     const NmPattern *pattern,
                                     NmPatternReport *report) {
+  if (char *message = refuseNull(
+          {{"a pattern", pattern}, {"a place for the report", report}}))
+    return message;
   Result<Tensor> tensor = denseTensor(dense, *pattern);
   if (!tensor)
     return copyMessage(tensor.error());
@@ -398,6 +409,9 @@ NM_RUNTIME_API char *nmCheckPattern(const NmTensor *dense,
 
 NM_RUNTIME_API char *nmPatternReportDescribe(const NmPatternReport *report,
                                              const char *name, char **text) {
+  if (char *message =
+          refuseNull({{"a report", report}, {"a place for the text", text}}))
+    return message;
   *text = copyMessage(toReport(*report).describe(name ? name : "weight"));
   return nullptr;
 }
@@ -405,18 +419,28 @@ NM_RUNTIME_API char *nmPatternReportDescribe(const NmPatternReport *report,
 NM_RUNTIME_API char *nmDetectPattern(const NmTensor *dense, int64_t dim,
                                      double minSparsity, NmPattern *found,
                                      char **reason) {
+  if (char *message = refuseNull({{"a place for the pattern", found},
+                                  {"a place for the reason", reason}}))
+    return message;
   return copyMessage(detect(dense, dim, minSparsity, *found, reason));
 }
 
 NM_RUNTIME_API char *nmPrune(const NmTensor *dense, const NmTensor *scores,
                              const NmPattern *pattern, const NmTensor *result,
                              NmPruneReport *report) {
+  if (char *message = refuseNull(
+          {{"a pattern", pattern}, {"a place for the report", report}}))
+    return message;
   return copyMessage(pruneTensor(dense, scores, *pattern, result, *report));
 }
 
 NM_RUNTIME_API char *nmCondensedShape(const NmPattern *pattern, int64_t k,
                                       int64_t n, int64_t values[2],
                                       int64_t indices[2]) {
+  if (char *message = refuseNull({{"a pattern", pattern},
+                                  {"a place for the values' shape", values},
+                                  {"a place for the indices' shape", indices}}))
+    return message;
   if (Status status = checkPatternNumbers(*pattern); !status)
     return copyMessage(status);
   if (Status status = checkSizes(k, n); !status)
@@ -430,6 +454,8 @@ NM_RUNTIME_API char *nmCondensedShape(const NmPattern *pattern, int64_t k,
 NM_RUNTIME_API char *nmCompress(const NmTensor *dense, const NmPattern *pattern,
                                 const char *name, const NmTensor *values,
                                 const NmTensor *indices) {
+  if (char *message = refuseNull({{"a pattern", pattern}}))
+    return message;
   return copyMessage(compressTensor(dense, *pattern, name, values, indices));
 }
 
@@ -437,6 +463,8 @@ NM_RUNTIME_API char *nmVerifyCondensed(const NmPattern *pattern, int64_t k,
                                        int64_t n, const char *name,
                                        const NmTensor *values,
                                        const NmTensor *indices) {
+  if (char *message = refuseNull({{"a pattern", pattern}}))
+    return message;
   Result<Weight> parts =
       condensedParts(values, indices, *pattern, k, n, name ? name : "weight");
   return parts ? nullptr : copyMessage(parts.error());
@@ -446,6 +474,8 @@ NM_RUNTIME_API char *nmDecompress(const NmTensor *values,
                                   const NmTensor *indices,
                                   const NmPattern *pattern,
                                   const NmTensor *dense) {
+  if (char *message = refuseNull({{"a pattern", pattern}}))
+    return message;
   return copyMessage(decompressTensor(values, indices, *pattern, dense));
 }
 
@@ -453,6 +483,11 @@ NM_RUNTIME_API char *nmPackedShape(const NmPacking *packing,
                                    const NmPattern *pattern, int64_t k,
                                    int64_t n, int64_t values[3],
                                    int64_t indices[3]) {
+  if (char *message = refuseNull({{"a packing", packing},
+                                  {"a pattern", pattern},
+                                  {"a place for the values' shape", values},
+                                  {"a place for the indices' shape", indices}}))
+    return message;
   if (Status status = checkPacking(*packing, *pattern, k, n); !status)
     return copyMessage(status);
   PanelPacking panels{packing->panel, packing->indexBits};
@@ -465,6 +500,9 @@ NM_RUNTIME_API char *nmPack(const NmTensor *values, const NmTensor *indices,
                             const NmPacking *packing, const NmPattern *pattern,
                             int64_t k, int64_t n, const NmTensor *packedValues,
                             const NmTensor *packedIndices) {
+  if (char *message =
+          refuseNull({{"a packing", packing}, {"a pattern", pattern}}))
+    return message;
   return copyMessage(pack(values, indices, *packing, *pattern, k, n,
                           packedValues, packedIndices));
 }
@@ -474,6 +512,9 @@ NM_RUNTIME_API char *nmUnpack(const NmTensor *packedValues,
                               const NmPacking *packing,
                               const NmPattern *pattern, int64_t k, int64_t n,
                               const NmTensor *values, const NmTensor *indices) {
+  if (char *message =
+          refuseNull({{"a packing", packing}, {"a pattern", pattern}}))
+    return message;
   return copyMessage(unpack(packedValues, packedIndices, *packing, *pattern, k,
                             n, values, indices));
 }

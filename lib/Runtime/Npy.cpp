@@ -19,15 +19,40 @@ using namespace nm;
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Reads all of a pipe or device into anonymous memory.
-static Result<std::pair<void *, size_t>> readAll(int fd) {
+/// The bytes that a file has whose first are `content`; more than the header
+/// takes.
+static Result<size_t> wantedSize(const std::string &content) {
+  Result<NpyHeader> header = NpyHeader::parse(content);
+  if (!header)
+    return header.error();
+  Result<int64_t> count = countElements(header->shape, header->type);
+  if (!count)
+    return count.error();
+  return header->dataOffset + size_t(*count) * elementSize(header->type);
+}
+
+/// Reads a pipe into anonymous memory, to its end or past that of the array: a
+/// pipe may not end.
+static Result<std::pair<void *, size_t>> readPipe(int fd) {
   std::string content;
   char chunk[1 << 16];
+  // Whatever has more is a header and some of the data.
+  size_t most = size_t(1) << 20;
+  bool isWanted = false;
   while (ssize_t count = read(fd, chunk, sizeof chunk)) {
     if (count < 0 && errno != EINTR)
       return systemError("cannot read");
     if (count > 0)
       content.append(chunk, count);
+    if (content.size() <= most)
+      continue;
+    if (isWanted)
+      break;
+    Result<size_t> wanted = wantedSize(content);
+    if (!wanted)
+      return wanted.error();
+    most = *wanted;
+    isWanted = true;
   }
   size_t size = std::max<size_t>(content.size(), 1);
   void *mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -98,6 +123,9 @@ Result<NpyFile> NpyFile::open(const std::string &path) {
   if (S_ISDIR(info.st_mode))
     return failure(Error{"expected an .npy file, but got a directory"});
 
+  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
+    return failure(Error{"expected an .npy file or a pipe, but got a device"});
+
   NpyFile file;
   file.name = path;
   if (S_ISREG(info.st_mode) && info.st_size > 0) {
@@ -111,7 +139,7 @@ Result<NpyFile> NpyFile::open(const std::string &path) {
       return failure(systemError("cannot map"));
     }
   } else {
-    auto content = readAll(fd.get());
+    auto content = readPipe(fd.get());
     if (!content)
       return failure(content.error());
     std::tie(file.mapping, file.size) = *content;

@@ -76,7 +76,8 @@ bool PreparedCall::areDirect(void *const *data) const {
   auto begin = [&](size_t i) { return reinterpret_cast<uintptr_t>(data[i]); };
   auto end = [&](size_t i) { return begin(i) + places[i].bytes; };
   for (size_t i = 0; i < places.size(); ++i)
-    if (begin(i) % places[i].alignment != 0)
+    if (begin(i) % places[i].alignment != 0 ||
+        (!data[i] && places[i].bytes > 0))
       return false;
   for (size_t result = firstResult; result < places.size(); ++result)
     for (size_t arg = 0; arg < firstResult; ++arg)
@@ -89,11 +90,20 @@ bool PreparedCall::areDirect(void *const *data) const {
 Status PreparedCall::runGeneral(void *const *data) const {
   std::vector<Argument> allArgs = args;
   std::vector<Tensor> allResults = results;
-  for (Argument &arg : allArgs)
-    if (!arg.weight)
-      arg.tensor.data = *data++;
-  for (Tensor &result : allResults)
-    result.data = *data++;
+  auto give = [&](const char *what, size_t i, Tensor &tensor) -> Status {
+    tensor.data = *data++;
+    if (tensor.data || tensor.elements() == 0)
+      return Status::success();
+    return Error{function->place(what, i) + ": expected an address, but got "
+                                            "NULL"};
+  };
+  for (size_t i = 0; i < allArgs.size(); ++i)
+    if (!allArgs[i].weight)
+      if (Status status = give("argument", i, allArgs[i].tensor); !status)
+        return status;
+  for (size_t i = 0; i < allResults.size(); ++i)
+    if (Status status = give("result", i, allResults[i]); !status)
+      return status;
   return function->call(allArgs, allResults);
 }
 

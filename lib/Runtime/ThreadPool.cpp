@@ -283,7 +283,8 @@ extern "C" {
 
 NM_RUNTIME_API void
 nmParallelFor(int64_t count, void (*fn)(int64_t index, void *ctx), void *ctx) {
-  ThreadPool::global().parallelFor(count, fn, ctx);
+  if (fn)
+    ThreadPool::global().parallelFor(count, fn, ctx);
 }
 
 NM_RUNTIME_API int32_t nmGetNumThreads(void) {

@@ -80,6 +80,7 @@ _RUNTIME = {
     "nmModuleLoad": (c_void_p, [c_char_p, _Text]),
     "nmModuleFree": (None, [c_void_p]),
     "nmModuleGetManifest": (c_char_p, [c_void_p]),
+    "nmModuleGetContents": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "nmFunctionCreate": (c_void_p, [c_void_p, c_char_p, _Text]),
     "nmFunctionFree": (None, [c_void_p]),
     "nmFunctionSetDevice": (c_void_p, [c_void_p, c_int32]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import shutil
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 from . import _arrays
 from . import _library as lib
 from ._call import PreparedCall
-from ._errors import DTypeError, Error, Diagnostic, PatternError, ShapeError
+from ._errors import (DTypeError, Error, Diagnostic, PatternError, ShapeError,
+                      reading)
 from ._files import written_whole
 from ._pattern import Pattern, read_pattern
 from ._records import ProductRecord, read_record
@@ -43,7 +43,9 @@ class TensorType:
 def load(path: str | os.PathLike) -> Module:
     """Loads a module that nm-compile or nm.compile wrote. No compiler is needed.
 
-    Loading runs code of the file: load only files that you trust.
+    Loading runs code of the file: load only files that you trust. The module is the
+    file as it is now: it can be replaced, by another module or by anything, while this
+    one lives.
 
     Raises:
         Error: it is no such module, or needs a processor that this is not.
@@ -58,9 +60,17 @@ class _LoadedModule:
         handle = ctypes.c_void_p()
         lib.check(lib.runtime.nmModuleLoad(os.fsencode(path.resolve()), handle))
         self.handle = lib.Handle(handle.value or 0, lib.runtime.nmModuleFree)
-        self.manifest = json.loads(
-            lib.runtime.nmModuleGetManifest(handle.value))
+        with reading(path, "a manifest in JSON"):
+            self.manifest = json.loads(
+                lib.runtime.nmModuleGetManifest(handle.value))
         self.target: str = self.manifest["target"]
+
+    def contents(self) -> memoryview:
+        """The file that was loaded, whatever has become of it since; valid as long as
+        this lives."""
+        size = ctypes.c_size_t()
+        address = lib.runtime.nmModuleGetContents(self.handle.address, size)
+        return memoryview((ctypes.c_char * size.value).from_address(address))
 
 
 class Module:
@@ -77,7 +87,7 @@ class Module:
                  diagnostics: tuple[Diagnostic, ...] = ()):
         self.path = Path(path)
         self.diagnostics = diagnostics
-        loaded = _LoadedModule(self.path)
+        self._loaded = loaded = _LoadedModule(self.path)
         self.target = loaded.target
         self.chips: tuple[str, ...] = tuple(loaded.manifest.get("chips") or ())
         self.functions = {entry["name"]: Function(loaded, entry)
@@ -107,9 +117,10 @@ class Module:
         return self.only_function()(*args, out=out)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Copies the shared object to `path`, for nm.load and nm-run."""
-        with written_whole(path) as file, open(self.path, "rb") as source:
-            shutil.copyfileobj(source, file)
+        """Writes the shared object that was loaded to `path`, for nm.load and nm-run,
+        also where another has taken its place since."""
+        with written_whole(path) as file:
+            file.write(self._loaded.contents())
 
     def __repr__(self) -> str:
         return f"nm.Module({', '.join(map(str, self.functions.values()))})"

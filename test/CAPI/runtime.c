@@ -56,7 +56,7 @@ static void testCall(const NmModule *module) {
   NmTensor bad = tensorA;
   bad.type = (NmElementType)99;
   FAILS(nmFunctionCall(ffn, &bad, 1, &tensorC, 1),
-        "argument 0: expected an NmElementType, but got 99");
+        "argument 0 of @ffn: expected an NmElementType, but got 99");
   bad = tensorA;
   bad.data = NULL;
   FAILS(nmFunctionCall(ffn, &bad, 1, &tensorC, 1), "expected data");

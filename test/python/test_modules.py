@@ -12,6 +12,7 @@ import nm
 import numpy as np
 import pytest
 from conftest import ROOT, reference, relative_error
+from nm.cli import main
 
 TEXT = """
 func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x48xf32, #nm.encoding<2:4>>,
@@ -201,6 +202,58 @@ def test_save_and_load(draw, tmp_path):
     (tmp_path / "text.so").write_text("no library")
     with pytest.raises(nm.Error, match="text.so"):
         nm.load(tmp_path / "text.so")
+
+
+SCALED = """
+func.func @scale(%x: tensor<?xf32>) -> tensor<?xf32> {{
+  %c = arith.constant {factor}.0 : f32
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {{
+  ^bb0(%in: f32, %out: f32):
+    %y = arith.mulf %in, %c : f32
+    linalg.yield %y : f32
+  }} -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80"])
+@pytest.mark.parametrize("replaces", ["by a new file", "in place"])
+def test_a_module_is_the_file_it_was_loaded_from(tmp_path, target, replaces):
+    path, x, modules = tmp_path / "same.so", np.ones(3, np.float32), []
+    for factor in (2, 3, 2, 5):
+        compiled = nm.compile(SCALED.format(factor=factor), target)
+        if replaces == "in place":
+            path.write_bytes(compiled.path.read_bytes())
+        else:
+            compiled.save(path)
+        modules.append((factor, nm.load(path)))
+        assert [float(module(x)[0]) for _, module in modules] == [
+            factor for factor, _ in modules]
+    # What is saved is what was loaded, not what is there now.
+    path.write_text("another file")
+    modules[1][1].save(tmp_path / "copy.so")
+    assert nm.load(tmp_path / "copy.so")(x)[0] == 3
+    path.unlink()
+    modules[0][1].save(path)
+    assert nm.load(path)(x)[0] == 2
+
+
+def test_commands_write_outputs_whole(tmp_path):
+    (tmp_path / "f.mlir").write_text(SCALED.format(factor=2))
+    output = tmp_path / "out.so"
+    for factor in (2, 3):
+        (tmp_path / "f.mlir").write_text(SCALED.format(factor=factor))
+        for emit in ("so", "obj", "llvm"):
+            before = output.stat().st_ino if output.exists() else None
+            assert main(["compile", str(tmp_path / "f.mlir"), "-o", str(output),
+                         "--emit", emit]) == 0
+            assert output.stat().st_ino != before
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["f.mlir", "out.so"]
 
 
 def test_call_errors(draw):

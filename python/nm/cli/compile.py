@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import CompileError, Error, lower
 from .. import compile as compile_module
+from .._files import written_whole
 from .common import add_json_argument, print_json
 
 
@@ -68,9 +69,6 @@ def _lower(args: argparse.Namespace, options: dict) -> int:
                      else artifact.encode())
         stream.flush()
         return 0
-    path = Path(args.output)
-    if isinstance(artifact, bytes):
-        path.write_bytes(artifact)
-    else:
-        path.write_text(artifact, encoding="utf-8")
+    with written_whole(args.output) as file:
+        file.write(artifact if isinstance(artifact, bytes) else artifact.encode())
     return 0

@@ -1,0 +1,590 @@
+/*===- null.c - Every function of the C API, given nothing ----------------===*\
+|*
+|* Each case calls one function with NULL, and with arrays that are not there,
+|* for every argument that may be NULL by mistake. compare_functions.py fails
+|* where a header has a function without a case.
+|*
+\*===----------------------------------------------------------------------===*/
+
+// RUN: nm-capi-null-test %nm_lib_dir/NMFakeModel.so 2>&1 | FileCheck %s
+// RUN: %python %S/compare_functions.py %s %nm_source_dir/include/nm-c
+
+// CHECK: functions take NULL
+
+#include "nm-c/Compiler.h"
+#include "nm-c/Dialect.h"
+#include "nm-c/Format.h"
+#include "nm-c/Runtime.h"
+
+#include "Expect.h"
+
+#include <stdint.h>
+
+static NmModule *module;
+static float data[16];
+static const int64_t kShape[] = {4, 4};
+static const NmTensor kTensor = {data, NM_F32, 2, kShape, NULL, NM_CPU, 0};
+static const NmTensor kNoShape = {data, NM_F32, 2, NULL, NULL, NM_CPU, 0};
+static const NmTensor kNoData = {NULL, NM_F32, 2, kShape, NULL, NM_CPU, 0};
+static const NmTensor kManyDims = {data, NM_F32, INT32_MAX, kShape,
+                                   NULL, NM_CPU, 0};
+static const NmPattern k24 = {2, 4, 1, 1, 0};
+static const NmPacking kPacking = {8, 8};
+static int64_t sizes[4];
+static NmFunction *function;
+
+static const MlirContext kNoContext = {NULL};
+static const MlirAttribute kNoAttribute = {NULL};
+static const MlirType kNoType = {NULL};
+static const MlirStringRef kNoText = {NULL, 0};
+static const MlirOperation kNoOperation = {NULL};
+static const MlirLocation kNoLocation = {NULL};
+static const MlirOpPassManager kNoManager = {NULL};
+static const MlirDialectRegistry kNoRegistry = {NULL};
+
+/*===----------------------------------------------------------------------===*\
+|* Runtime.h
+\*===----------------------------------------------------------------------===*/
+
+static void call_nmParallelFor(void) { nmParallelFor(3, NULL, NULL); }
+static void call_nmGetNumThreads(void) { EXPECT(nmGetNumThreads() > 0); }
+static void call_nmSetNumThreads(void) { nmSetNumThreads(INT32_MIN); }
+static void call_nmSetThreadTeam(void) { nmSetThreadTeam(NULL); }
+static void call_nmMessageFree(void) { nmMessageFree(NULL); }
+static void call_nmSetStream(void) { nmSetStream(NULL); }
+static void call_nmGetStream(void) { EXPECT(nmGetStream()); }
+static void call_nmTakeError(void) { nmMessageFree(nmTakeError()); }
+static void call_nmRecordError(void) {
+  nmRecordError(NULL);
+  FAILS(nmTakeError(), "without a text");
+}
+static void call_nmCudaGetDeviceCount(void) {
+  FAILS(nmCudaGetDeviceCount(NULL), "NULL");
+}
+static void call_nmCudaGetDeviceChip(void) {
+  FAILS(nmCudaGetDeviceChip(0, NULL), "NULL");
+}
+
+static void call_nmModuleLoad(void) {
+  NmModule *none = NULL;
+  FAILS(nmModuleLoad(NULL, &none), "expected a path, but got NULL");
+  FAILS(nmModuleLoad("model.so", NULL), "NULL");
+  FAILS(nmModuleLoad("", &none), "cannot load");
+  EXPECT(!none);
+}
+static void call_nmModuleFree(void) { nmModuleFree(NULL); }
+static void call_nmModuleGetManifest(void) {
+  EXPECT(!nmModuleGetManifest(NULL));
+}
+static void call_nmModuleGetContents(void) {
+  size_t size = 1;
+  EXPECT(!nmModuleGetContents(NULL, &size) && size == 0);
+  EXPECT(!nmModuleGetContents(NULL, NULL));
+  EXPECT(nmModuleGetContents(module, NULL));
+}
+
+static void call_nmFunctionCreate(void) {
+  NmFunction *none = NULL;
+  FAILS(nmFunctionCreate(NULL, "ffn", &none), "expected a module, but got");
+  FAILS(nmFunctionCreate(module, "ffn", NULL), "NULL");
+  FAILS(nmFunctionCreate(module, NULL, &none), "the name of a function");
+  EXPECT(!none);
+}
+static void call_nmFunctionFree(void) { nmFunctionFree(NULL); }
+static void call_nmFunctionGetNumArgs(void) {
+  EXPECT(nmFunctionGetNumArgs(NULL) == -1);
+}
+static void call_nmFunctionGetNumResults(void) {
+  EXPECT(nmFunctionGetNumResults(NULL) == -1);
+}
+static void call_nmFunctionSetDevice(void) {
+  FAILS(nmFunctionSetDevice(NULL, 0), "NULL");
+  FAILS(nmFunctionSetDevice(function, INT32_MAX), "expected a device");
+}
+static void call_nmFunctionSetWeight(void) {
+  FAILS(nmFunctionSetWeight(NULL, 1, &kTensor), "NULL");
+  FAILS(nmFunctionSetWeight(function, 1, NULL), "NULL");
+  FAILS(nmFunctionSetWeight(function, INT64_MIN, &kTensor), "below 2");
+  FAILS(nmFunctionSetWeight(function, 1, &kNoShape), "expected a shape");
+  FAILS(nmFunctionSetWeight(function, 1, &kNoData), "expected data");
+  FAILS(nmFunctionSetWeight(function, 1, &kManyDims), "expected a rank");
+}
+static void call_nmFunctionSetCondensedWeight(void) {
+  FAILS(nmFunctionSetCondensedWeight(NULL, 1, &kTensor, &kTensor), "NULL");
+  FAILS(nmFunctionSetCondensedWeight(function, 1, NULL, &kTensor), "values");
+  FAILS(nmFunctionSetCondensedWeight(function, 1, &kTensor, NULL), "indices");
+  FAILS(nmFunctionSetCondensedWeight(function, 1, &kTensor, &kNoShape),
+        "indices: expected a shape");
+}
+static void call_nmFunctionLendCondensedWeight(void) {
+  FAILS(nmFunctionLendCondensedWeight(NULL, 1, &kTensor, &kTensor), "NULL");
+  FAILS(nmFunctionLendCondensedWeight(function, 1, NULL, &kTensor), "values");
+  FAILS(nmFunctionLendCondensedWeight(function, 1, &kTensor, NULL), "indices");
+}
+static void call_nmFunctionPackWeights(void) {
+  FAILS(nmFunctionPackWeights(NULL), "NULL");
+}
+
+/* A function without weights, whose two arguments are of bytes. */
+static NmFunction *makeAdd(void) {
+  NmFunction *add = NULL;
+  SUCCEEDS(nmFunctionCreate(module, "add", &add));
+  return add;
+}
+
+static void call_nmFunctionGetResultShape(void) {
+  NmFunction *add = makeAdd();
+  FAILS(nmFunctionGetResultShape(NULL, &kTensor, 1, 0, sizes), "NULL");
+  FAILS(nmFunctionGetResultShape(add, &kTensor, 2, 0, NULL), "NULL");
+  FAILS(nmFunctionGetResultShape(add, NULL, 2, 0, sizes), "NULL");
+  FAILS(nmFunctionGetResultShape(add, &kTensor, -1, 0, sizes), "but got -1");
+  FAILS(nmFunctionGetResultShape(add, &kTensor, INT64_MAX, 0, sizes),
+        "expected 2 arguments");
+  nmFunctionFree(add);
+}
+static void call_nmFunctionCall(void) {
+  NmFunction *add = makeAdd();
+  const NmTensor args[] = {kTensor, kTensor};
+  FAILS(nmFunctionCall(NULL, args, 2, args, 1), "NULL");
+  FAILS(nmFunctionCall(add, NULL, 2, args, 1), "NULL");
+  FAILS(nmFunctionCall(add, args, 2, NULL, 1), "NULL");
+  FAILS(nmFunctionCall(add, args, INT64_MAX, args, 1), "expected 2 arguments");
+  FAILS(nmFunctionCall(add, args, 2, args, INT64_MAX), "expected 1 results");
+  FAILS(nmFunctionCall(add, args, 2, args, INT64_MIN), "expected 1 results");
+  FAILS(nmFunctionCall(add, NULL, 0, NULL, 0), "expected 2 arguments");
+  nmFunctionFree(add);
+}
+static void call_nmFunctionCallOnStream(void) {
+  const NmTensor args[] = {kTensor, kTensor};
+  FAILS(nmFunctionCallOnStream(NULL, args, 2, args, 1, NULL), "NULL");
+}
+static void call_nmFunctionGetNumProducts(void) {
+  EXPECT(nmFunctionGetNumProducts(NULL) == -1);
+}
+static void call_nmFunctionGetProduct(void) {
+  NmProductRecord record;
+  EXPECT(nmFunctionGetProduct(NULL, 0, &record) != 0);
+  EXPECT(nmFunctionGetProduct(function, 0, NULL) != 0);
+}
+static void call_nmCallCreate(void) {
+  NmFunction *add = makeAdd();
+  NmCall *call = NULL;
+  const NmTensor args[] = {kTensor, kTensor};
+  FAILS(nmCallCreate(NULL, args, 2, args, 1, &call), "NULL");
+  FAILS(nmCallCreate(add, args, 2, args, 1, NULL), "NULL");
+  FAILS(nmCallCreate(add, NULL, 2, args, 1, &call), "NULL");
+  FAILS(nmCallCreate(add, args, INT64_MAX, args, 1, &call), "arguments");
+  FAILS(nmCallCreate(add, args, -1, args, 1, &call), "but got -1");
+  EXPECT(!call);
+  nmFunctionFree(add);
+}
+static void call_nmCallFree(void) { nmCallFree(NULL); }
+static void call_nmCallRun(void) {
+  NmFunction *add = makeAdd();
+  NmCall *call = NULL;
+  NmTensor bytes = kTensor;
+  bytes.type = NM_I8;
+  const NmTensor args[] = {bytes, bytes};
+  SUCCEEDS(nmCallCreate(add, args, 2, args, 1, &call));
+  void *const noSecond[] = {data, NULL, data}, *const noResult[] = {data, data,
+                                                                    NULL};
+  FAILS(nmCallRun(NULL, noSecond, NULL), "NULL");
+  FAILS(nmCallRun(call, NULL, NULL), "NULL");
+  FAILS(nmCallRun(call, noSecond, NULL), "argument 1 of @add: expected an add");
+  FAILS(nmCallRun(call, noResult, NULL), "result 0 of @add: expected an addr");
+  nmCallFree(call);
+  nmFunctionFree(add);
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Format.h
+\*===----------------------------------------------------------------------===*/
+
+static void call_nmPatternParse(void) {
+  NmPattern pattern;
+  FAILS(nmPatternParse(NULL, &pattern), "NULL");
+  FAILS(nmPatternParse("2:4", NULL), "NULL");
+}
+static void call_nmPatternVerify(void) { FAILS(nmPatternVerify(NULL), "NULL"); }
+static void call_nmPatternPrint(void) {
+  char *text = NULL;
+  FAILS(nmPatternPrint(NULL, &text), "NULL");
+  FAILS(nmPatternPrint(&k24, NULL), "NULL");
+}
+static void call_nmCheckPattern(void) {
+  NmPatternReport report;
+  FAILS(nmCheckPattern(NULL, &k24, &report), "NULL");
+  FAILS(nmCheckPattern(&kTensor, NULL, &report), "NULL");
+  FAILS(nmCheckPattern(&kTensor, &k24, NULL), "NULL");
+  FAILS(nmCheckPattern(&kNoData, &k24, &report), "expected data");
+}
+static void call_nmPatternReportDescribe(void) {
+  char *text = NULL;
+  NmPatternReport report;
+  SUCCEEDS(nmCheckPattern(&kTensor, &k24, &report));
+  FAILS(nmPatternReportDescribe(NULL, "w", &text), "NULL");
+  FAILS(nmPatternReportDescribe(&report, "w", NULL), "NULL");
+  SUCCEEDS(nmPatternReportDescribe(&report, NULL, &text));
+  nmMessageFree(text);
+}
+static void call_nmDetectPattern(void) {
+  NmPattern found;
+  char *reason = NULL;
+  FAILS(nmDetectPattern(NULL, 0, 0, &found, &reason), "NULL");
+  FAILS(nmDetectPattern(&kTensor, 0, 0, NULL, &reason), "NULL");
+  FAILS(nmDetectPattern(&kTensor, 0, 0, &found, NULL), "NULL");
+}
+static void call_nmPrune(void) {
+  NmPruneReport report;
+  FAILS(nmPrune(NULL, NULL, &k24, &kTensor, &report), "NULL");
+  FAILS(nmPrune(&kTensor, NULL, NULL, &kTensor, &report), "NULL");
+  FAILS(nmPrune(&kTensor, NULL, &k24, NULL, &report), "NULL");
+  FAILS(nmPrune(&kTensor, NULL, &k24, &kTensor, NULL), "NULL");
+}
+static void call_nmCondensedShape(void) {
+  FAILS(nmCondensedShape(NULL, 4, 4, sizes, sizes), "NULL");
+  FAILS(nmCondensedShape(&k24, 4, 4, NULL, sizes), "NULL");
+  FAILS(nmCondensedShape(&k24, 4, 4, sizes, NULL), "NULL");
+}
+static void call_nmCompress(void) {
+  FAILS(nmCompress(NULL, &k24, NULL, &kTensor, &kTensor), "NULL");
+  FAILS(nmCompress(&kTensor, NULL, NULL, &kTensor, &kTensor), "NULL");
+  FAILS(nmCompress(&kTensor, &k24, NULL, NULL, &kTensor), "NULL");
+}
+static void call_nmVerifyCondensed(void) {
+  FAILS(nmVerifyCondensed(NULL, 4, 4, NULL, &kTensor, &kTensor), "NULL");
+  FAILS(nmVerifyCondensed(&k24, 4, 4, NULL, NULL, &kTensor), "NULL");
+  FAILS(nmVerifyCondensed(&k24, 4, 4, NULL, &kTensor, NULL), "NULL");
+}
+static void call_nmDecompress(void) {
+  FAILS(nmDecompress(NULL, &kTensor, &k24, &kTensor), "NULL");
+  FAILS(nmDecompress(&kTensor, NULL, &k24, &kTensor), "NULL");
+  FAILS(nmDecompress(&kTensor, &kTensor, NULL, &kTensor), "NULL");
+  FAILS(nmDecompress(&kTensor, &kTensor, &k24, NULL), "NULL");
+}
+static void call_nmPackedShape(void) {
+  FAILS(nmPackedShape(NULL, &k24, 4, 4, sizes, sizes), "NULL");
+  FAILS(nmPackedShape(&kPacking, NULL, 4, 4, sizes, sizes), "NULL");
+  FAILS(nmPackedShape(&kPacking, &k24, 4, 4, NULL, sizes), "NULL");
+  FAILS(nmPackedShape(&kPacking, &k24, 4, 4, sizes, NULL), "NULL");
+}
+static void call_nmPack(void) {
+  const NmTensor *t = &kTensor;
+  FAILS(nmPack(NULL, t, &kPacking, &k24, 4, 4, t, t), "NULL");
+  FAILS(nmPack(t, NULL, &kPacking, &k24, 4, 4, t, t), "NULL");
+  FAILS(nmPack(t, t, NULL, &k24, 4, 4, t, t), "NULL");
+  FAILS(nmPack(t, t, &kPacking, NULL, 4, 4, t, t), "NULL");
+}
+static void call_nmUnpack(void) {
+  const NmTensor *t = &kTensor;
+  FAILS(nmUnpack(NULL, t, &kPacking, &k24, 4, 4, t, t), "NULL");
+  FAILS(nmUnpack(t, t, NULL, &k24, 4, 4, t, t), "NULL");
+  FAILS(nmUnpack(t, t, &kPacking, NULL, 4, 4, t, t), "NULL");
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Compiler.h
+\*===----------------------------------------------------------------------===*/
+
+static void call_nmCompileFile(void) {
+  EXPECT(nmCompileFile(NULL, NULL, NULL, NULL, NULL) != 0);
+  EXPECT(nmCompileFile("model.mlir", NULL, NULL, NULL, NULL) != 0);
+}
+static void call_nmFree(void) { nmFree(NULL); }
+static void call_nmGetNumCompileOptions(void) {
+  EXPECT(nmGetNumCompileOptions() > 0);
+}
+static void call_nmGetCompileOption(void) {
+  EXPECT(nmGetCompileOption(0, NULL) != 0);
+}
+static void call_nmGetCompilerBuildId(void) { EXPECT(nmGetCompilerBuildId()); }
+static void call_nmCompile(void) {
+  const NmCompileOption option = {"target", "cpu"}, none = {NULL, NULL};
+  const NmCompileOption *const given[] = {NULL, &option, &option, &none};
+  const int64_t counts[] = {1, -1, 1, 1};
+  const char *const texts[] = {"module {}", "module {}", NULL, "module {}"};
+  for (int i = 0; i < 4; ++i) {
+    NmCompilation *made = nmCompile(texts[i], 9, NULL, given[i], counts[i]);
+    EXPECT(nmCompilationFailed(made));
+    EXPECT(nmCompilationGetNumDiagnostics(made) == 1);
+    EXPECT(nmCompilationGetDiagnostic(made, 0, NULL) != 0);
+    char *message = nmCompilationWrite(made, "model.so");
+    EXPECT(message);
+    nmFree(message);
+    nmCompilationFree(made);
+  }
+}
+static void call_nmCompilationFree(void) { nmCompilationFree(NULL); }
+static void call_nmCompilationFailed(void) {
+  EXPECT(nmCompilationFailed(NULL));
+}
+static void call_nmCompilationGetArtifact(void) {
+  size_t size = 1;
+  EXPECT(!nmCompilationGetArtifact(NULL, &size) && size == 0);
+  EXPECT(!nmCompilationGetArtifact(NULL, NULL));
+}
+static void call_nmCompilationWrite(void) {
+  char *message = nmCompilationWrite(NULL, NULL);
+  EXPECT(message && strstr(message, "NULL"));
+  nmFree(message);
+}
+static void call_nmCompilationGetNumDiagnostics(void) {
+  EXPECT(nmCompilationGetNumDiagnostics(NULL) == -1);
+}
+static void call_nmCompilationGetDiagnostic(void) {
+  NmDiagnostic diagnostic;
+  EXPECT(nmCompilationGetDiagnostic(NULL, 0, &diagnostic) != 0);
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Dialect.h
+\*===----------------------------------------------------------------------===*/
+
+static void call_nmRegisterAllDialects(void) {
+  nmRegisterAllDialects(kNoRegistry);
+}
+static void call_nmRegisterDialect(void) { nmRegisterDialect(kNoRegistry); }
+static void call_nmRegisterAllPasses(void) { nmRegisterAllPasses(); }
+static void call_nmRegisterPasses(void) { nmRegisterPasses(); }
+static void call_nmGetNumAttributes(void) { EXPECT(nmGetNumAttributes() > 0); }
+static void call_nmGetNumTypes(void) { EXPECT(nmGetNumTypes() > 0); }
+static void call_nmGetAttributeMnemonic(void) {
+  EXPECT(nmGetAttributeMnemonic(-1).length == 0);
+}
+static void call_nmGetTypeMnemonic(void) {
+  EXPECT(nmGetTypeMnemonic(INTPTR_MAX).length == 0);
+}
+static void call_nmAttributeGet(void) {
+  EXPECT(!nmAttributeGet(kNoContext, kNoText, kNoAttribute).ptr);
+}
+static void call_nmAttributeGetFields(void) {
+  EXPECT(!nmAttributeGetFields(kNoAttribute).ptr);
+}
+static void call_nmAttributeGetMnemonic(void) {
+  EXPECT(nmAttributeGetMnemonic(kNoAttribute).length == 0);
+}
+static void call_nmTypeGet(void) {
+  EXPECT(!nmTypeGet(kNoContext, kNoText, kNoAttribute).ptr);
+}
+static void call_nmTypeGetFields(void) {
+  EXPECT(!nmTypeGetFields(kNoType).ptr);
+}
+static void call_nmTypeGetMnemonic(void) {
+  EXPECT(nmTypeGetMnemonic(kNoType).length == 0);
+}
+static void call_nmEncodingAttrGet(void) {
+  EXPECT(!nmEncodingAttrGet(kNoContext, 2, 4, 1, 1, 0).ptr);
+}
+static void call_nmAttributeIsAnEncoding(void) {
+  EXPECT(!nmAttributeIsAnEncoding(kNoAttribute));
+}
+static void call_nmEncodingAttrGetN(void) {
+  EXPECT(nmEncodingAttrGetN(kNoAttribute) == -1);
+}
+static void call_nmEncodingAttrGetM(void) {
+  EXPECT(nmEncodingAttrGetM(kNoAttribute) == -1);
+}
+static void call_nmEncodingAttrGetBk(void) {
+  EXPECT(nmEncodingAttrGetBk(kNoAttribute) == -1);
+}
+static void call_nmEncodingAttrGetBn(void) {
+  EXPECT(nmEncodingAttrGetBn(kNoAttribute) == -1);
+}
+static void call_nmEncodingAttrGetDim(void) {
+  EXPECT(nmEncodingAttrGetDim(kNoAttribute) == -1);
+}
+static void call_nmAttributeIsASchedule(void) {
+  EXPECT(!nmAttributeIsASchedule(kNoAttribute));
+}
+static void call_nmAttributeIsAPackedForm(void) {
+  EXPECT(!nmAttributeIsAPackedForm(kNoAttribute));
+}
+static void call_nmScheduleAttrGetPackedForm(void) {
+  EXPECT(!nmScheduleAttrGetPackedForm(kNoAttribute, kNoAttribute).ptr);
+}
+static void call_nmPackedFormAttrGetShape(void) {
+  NmPackedShape shape;
+  EXPECT(mlirLogicalResultIsFailure(nmPackedFormAttrGetShape(
+      kNoAttribute, kNoAttribute, kNoType, 4, 4, &shape)));
+  EXPECT(mlirLogicalResultIsFailure(nmPackedFormAttrGetShape(
+      kNoAttribute, kNoAttribute, kNoType, 4, 4, NULL)));
+}
+static void call_nmPackedFormAttrPack(void) {
+  EXPECT(mlirLogicalResultIsFailure(
+      nmPackedFormAttrPack(kNoAttribute, kNoAttribute, kNoType, 4, 4, NULL,
+                           NULL, NULL, NULL, NULL)));
+}
+static void call_nmGetNumOperations(void) { EXPECT(nmGetNumOperations() > 0); }
+static void call_nmGetOperationName(void) {
+  EXPECT(nmGetOperationName(-1).length == 0);
+}
+static void call_nmGetOperandName(void) {
+  EXPECT(nmGetOperandName(kNoText, 0).length == 0);
+}
+static void call_nmOperationCreate(void) {
+  EXPECT(!nmOperationCreate(kNoLocation, kNoText, 1, NULL, -1, NULL, 1, NULL, 1,
+                            NULL)
+              .ptr);
+}
+static void call_nmOperationGetNumOperands(void) {
+  EXPECT(nmOperationGetNumOperands(kNoOperation, kNoText) == -1);
+}
+static void call_nmOperationGetOperand(void) {
+  EXPECT(!nmOperationGetOperand(kNoOperation, kNoText, 0).ptr);
+}
+static void call_nmPassManagerAdd(void) {
+  EXPECT(mlirLogicalResultIsFailure(
+      nmPassManagerAdd(kNoManager, kNoText, 1, NULL, NULL, NULL)));
+}
+static void call_nmAttributeIsARecord(void) {
+  EXPECT(!nmAttributeIsARecord(kNoAttribute));
+}
+static void call_nmRecordAttrGetSource(void) {
+  EXPECT(nmRecordAttrGetSource(kNoAttribute).length == 0);
+}
+static void call_nmRecordAttrGetChip(void) {
+  EXPECT(nmRecordAttrGetChip(kNoAttribute).length == 0);
+}
+static void call_nmRecordAttrGetReason(void) {
+  EXPECT(nmRecordAttrGetReason(kNoAttribute).length == 0);
+}
+static void call_nmRecordAttrGetFallsBack(void) {
+  EXPECT(!nmRecordAttrGetFallsBack(kNoAttribute));
+}
+static void isNaN(double value) { EXPECT(value != value); }
+static void call_nmRecordAttrGetEstimate(void) {
+  isNaN(nmRecordAttrGetEstimate(kNoAttribute));
+}
+static void call_nmRecordAttrGetDenseEstimate(void) {
+  isNaN(nmRecordAttrGetDenseEstimate(kNoAttribute));
+}
+static void call_nmRecordAttrGetMultiplyFloor(void) {
+  isNaN(nmRecordAttrGetMultiplyFloor(kNoAttribute));
+}
+static void call_nmRecordAttrGetMemoryFloor(void) {
+  isNaN(nmRecordAttrGetMemoryFloor(kNoAttribute));
+}
+static void call_nmRecordAttrGetSharedBytes(void) {
+  EXPECT(nmRecordAttrGetSharedBytes(kNoAttribute) == -1);
+}
+
+/*===----------------------------------------------------------------------===*\
+|* All of them
+\*===----------------------------------------------------------------------===*/
+
+static void (*const kCases[])(void) = {
+    call_nmParallelFor,
+    call_nmGetNumThreads,
+    call_nmSetNumThreads,
+    call_nmSetThreadTeam,
+    call_nmMessageFree,
+    call_nmSetStream,
+    call_nmGetStream,
+    call_nmTakeError,
+    call_nmRecordError,
+    call_nmCudaGetDeviceCount,
+    call_nmCudaGetDeviceChip,
+    call_nmModuleLoad,
+    call_nmModuleFree,
+    call_nmModuleGetManifest,
+    call_nmModuleGetContents,
+    call_nmFunctionCreate,
+    call_nmFunctionFree,
+    call_nmFunctionGetNumArgs,
+    call_nmFunctionGetNumResults,
+    call_nmFunctionSetDevice,
+    call_nmFunctionSetWeight,
+    call_nmFunctionSetCondensedWeight,
+    call_nmFunctionLendCondensedWeight,
+    call_nmFunctionPackWeights,
+    call_nmFunctionGetResultShape,
+    call_nmFunctionCall,
+    call_nmFunctionCallOnStream,
+    call_nmFunctionGetNumProducts,
+    call_nmFunctionGetProduct,
+    call_nmCallCreate,
+    call_nmCallFree,
+    call_nmCallRun,
+    call_nmPatternParse,
+    call_nmPatternVerify,
+    call_nmPatternPrint,
+    call_nmCheckPattern,
+    call_nmPatternReportDescribe,
+    call_nmDetectPattern,
+    call_nmPrune,
+    call_nmCondensedShape,
+    call_nmCompress,
+    call_nmVerifyCondensed,
+    call_nmDecompress,
+    call_nmPackedShape,
+    call_nmPack,
+    call_nmUnpack,
+    call_nmCompileFile,
+    call_nmFree,
+    call_nmGetNumCompileOptions,
+    call_nmGetCompileOption,
+    call_nmGetCompilerBuildId,
+    call_nmCompile,
+    call_nmCompilationFree,
+    call_nmCompilationFailed,
+    call_nmCompilationGetArtifact,
+    call_nmCompilationWrite,
+    call_nmCompilationGetNumDiagnostics,
+    call_nmCompilationGetDiagnostic,
+    call_nmRegisterAllDialects,
+    call_nmRegisterDialect,
+    call_nmRegisterAllPasses,
+    call_nmRegisterPasses,
+    call_nmGetNumAttributes,
+    call_nmGetNumTypes,
+    call_nmGetAttributeMnemonic,
+    call_nmGetTypeMnemonic,
+    call_nmAttributeGet,
+    call_nmAttributeGetFields,
+    call_nmAttributeGetMnemonic,
+    call_nmTypeGet,
+    call_nmTypeGetFields,
+    call_nmTypeGetMnemonic,
+    call_nmEncodingAttrGet,
+    call_nmAttributeIsAnEncoding,
+    call_nmEncodingAttrGetN,
+    call_nmEncodingAttrGetM,
+    call_nmEncodingAttrGetBk,
+    call_nmEncodingAttrGetBn,
+    call_nmEncodingAttrGetDim,
+    call_nmAttributeIsASchedule,
+    call_nmAttributeIsAPackedForm,
+    call_nmScheduleAttrGetPackedForm,
+    call_nmPackedFormAttrGetShape,
+    call_nmPackedFormAttrPack,
+    call_nmGetNumOperations,
+    call_nmGetOperationName,
+    call_nmGetOperandName,
+    call_nmOperationCreate,
+    call_nmOperationGetNumOperands,
+    call_nmOperationGetOperand,
+    call_nmPassManagerAdd,
+    call_nmAttributeIsARecord,
+    call_nmRecordAttrGetSource,
+    call_nmRecordAttrGetChip,
+    call_nmRecordAttrGetReason,
+    call_nmRecordAttrGetFallsBack,
+    call_nmRecordAttrGetEstimate,
+    call_nmRecordAttrGetDenseEstimate,
+    call_nmRecordAttrGetMultiplyFloor,
+    call_nmRecordAttrGetMemoryFloor,
+    call_nmRecordAttrGetSharedBytes,
+};
+
+int main(int argc, char **argv) {
+  EXPECT(argc == 2);
+  SUCCEEDS(nmModuleLoad(argv[1], &module));
+  SUCCEEDS(nmFunctionCreate(module, "ffn", &function));
+  size_t count = sizeof kCases / sizeof *kCases;
+  for (size_t i = 0; i < count; ++i)
+    kCases[i]();
+  nmFunctionFree(function);
+  nmModuleFree(module);
+  printf("%zu functions take NULL\n", count);
+  return 0;
+}
