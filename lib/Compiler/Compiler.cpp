@@ -21,6 +21,7 @@
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Pipelines/SharedStages.h"
+#include "nm/ReadInput.h"
 #include "nm/Schedule/Target.h"
 #include "nm/Support/KernelObjects.h"
 
@@ -443,9 +444,9 @@ LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
             "expected to write to another file than the input "
             "'" +
             read + "', but got '" + path + "'");
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(input, error);
   if (!buffer)
-    return diagnostics.fail("cannot read '" + input +
-                            "': " + buffer.getError().message());
-  return compileBuffer(**buffer, output, options, diagnostics);
+    return diagnostics.fail(error);
+  return compileBuffer(*buffer, output, options, diagnostics);
 }

@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -129,6 +130,27 @@ LogicalResult Resources::addTensor(
   return success();
 }
 
+/// The value of a text whose brackets are nested as deep as a header's, or a
+/// little deeper: LLVM's parser calls itself for each.
+static llvm::Expected<llvm::json::Value> parseJson(StringRef text) {
+  constexpr unsigned kMaxDepth = 64;
+  unsigned depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (inString && c == '\\')
+      ++i;
+    else if (c == '"')
+      inString = !inString;
+    else if (!inString && (c == '[' || c == '{') && ++depth > kMaxDepth)
+      return llvm::createStringError(
+          "expected at most 64 brackets inside each other");
+    else if (!inString && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return llvm::json::parse(text);
+}
+
 static std::string checksum(std::initializer_list<StringRef> parts) {
   ::nm::Crc32 sum;
   for (StringRef part : parts)
@@ -160,7 +182,7 @@ LogicalResult Resources::checkSums(StringRef header,
                     after.drop_front(std::min(after.size(), kNoSum.size()))}))))
     return failure();
   llvm::Expected<llvm::json::Value> sums =
-      llvm::json::parse(metadata->getString("nm.sums").value_or("missing"));
+      parseJson(metadata->getString("nm.sums").value_or("missing"));
   if (!sums)
     return check(llvm::toString(sums.takeError()), std::nullopt, "none");
   const llvm::json::Object *known = sums->getAsObject();
@@ -178,6 +200,12 @@ LogicalResult Resources::checkSums(StringRef header,
 }
 
 LogicalResult Resources::addFile(StringRef path) {
+  // A device may have no end.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return emitError(loc)
+           << "cannot read '" << path
+           << "': expected a file, but got a folder, a device or "
+              "a pipe";
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
@@ -195,8 +223,7 @@ LogicalResult Resources::addFile(StringRef path) {
   if (length > text.size() - 8)
     return damaged("with a header of at most " + Twine(text.size() - 8) +
                    " bytes, but it says " + Twine(length));
-  llvm::Expected<llvm::json::Value> header =
-      llvm::json::parse(text.substr(8, length));
+  llvm::Expected<llvm::json::Value> header = parseJson(text.substr(8, length));
   if (!header)
     return damaged("with a header of JSON: " +
                    llvm::toString(header.takeError()));

@@ -2,6 +2,7 @@
 
 #include "nm/CheckText.h"
 #include "nm/InitNM.h"
+#include "nm/ReadInput.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
@@ -23,7 +24,7 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
                          DialectRegistry &registry,
                          const MlirOptMainConfig &config) {
   std::string message;
-  auto input = openInputFile(inputName, &message);
+  auto input = mlir::nm::readInput(inputName, message);
   if (!input)
     return fail(message);
   if (std::optional<std::string> reason = mlir::nm::whyNoText(*input))
