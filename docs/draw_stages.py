@@ -43,7 +43,8 @@ AFTER = {
     "gpu-to-llvm": "the LLVM dialect",
     "convert-func-to-llvm": "the LLVM dialect",
 }
-WIDTH, HEIGHT, GAP, COLUMN, MARGIN = 210, 24, 8, 470, 20
+# As wide as a page shows without making it smaller.
+WIDTH, HEIGHT, GAP, COLUMN, MARGIN = 186, 24, 8, 420, 10
 
 
 def own_passes():
@@ -110,6 +111,7 @@ class Drawing:
     def svg(self, width):
         body = "\n".join(self.parts)
         return (f'<svg xmlns="http://www.w3.org/2000/svg" '
+                f'width="{width}" height="{self.height + MARGIN}" '
                 f'viewBox="0 0 {width} {self.height + MARGIN}" '
                 f'font-family="sans-serif" font-size="13">\n'
                 f'<rect width="100%" height="100%" fill="white"/>\n'
@@ -127,9 +129,10 @@ def draw(stages):
     y = drawing.title(x, split, "cuda and sim")
     y = drawing.column(x, y, kernels) + GAP
     drawing.column(x, drawing.title(x, y, "cuda: nm-to-nvvm"), cuda)
-    x += COLUMN
-    drawing.column(x, drawing.title(x, y, "sim: nm-to-sim"), sim)
-    return drawing.svg(MARGIN + 3 * COLUMN)
+    # Below the shorter list of the cpu.
+    drawing.column(MARGIN, drawing.title(MARGIN, y, "sim: nm-to-sim, after cuda and sim"),
+                   sim)
+    return drawing.svg(MARGIN + 2 * COLUMN)
 
 
 def main():

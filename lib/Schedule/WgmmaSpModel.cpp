@@ -276,7 +276,7 @@ bool Candidate::setProducers() {
 /// number of blocks, those that run at once have as many columns of tiles in
 /// turn, and a block the same weights from one tile of C to the next. Of these
 /// numbers, the one with the fewest bytes of A and weights at once.
-/// docs/Compile.md has what others take.
+/// docs/results/h100.md has what others take.
 int64_t Candidate::chooseTilesAtOnce() const {
   int64_t best = 1, fewest = std::numeric_limits<int64_t>::max();
   for (int64_t count = 1; count <= schedule.blocks; ++count) {

@@ -13,6 +13,9 @@ from pathlib import Path
 
 MAX_FILE_LINES = 600
 MAX_RUN_ON_OPERATION_LINES = 60
+# Pages that readers meet first.
+MAX_README_LINES = 120
+MAX_COMPILE_WORDS = 1500
 
 UNFINISHED = re.compile(
     r"\b(?:TODO|FIXME|XXX|HACK|(?i:stubs?|placeholders?))\b")
@@ -239,6 +242,36 @@ def check_links_resolve(tree):
             if "://" not in link and not (
                     tree.root / Path(name).parent / link).exists():
                 yield f"{name}: no file at the link {link}"
+
+
+def sections(text):
+    """The names by which links find a page's headings, as GitHub makes them."""
+    for heading in re.findall(r"^#+ (.*)$", text, flags=re.M):
+        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def check_sections_resolve(tree):
+    pages = {name: re.sub(r"^```.*?^```$", "", tree.read(name), flags=re.M | re.S)
+             for name in tree.ending(".md")}
+    for name, text in pages.items():
+        for link, section in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text):
+            target = (tree.root / Path(name).parent / link).resolve() if link else None
+            page = pages.get(name) if not link else next(
+                (pages[n] for n in pages if (tree.root / n).resolve() == target), None)
+            if page is not None and section not in sections(page):
+                yield f"{name}: no section #{section} in {link or name}"
+
+
+def check_front_pages_are_short(tree):
+    for name in tree.names:
+        lines = len(tree.read(name).splitlines()) if name == "README.md" else 0
+        if lines > MAX_README_LINES:
+            yield f"{name}: {lines} lines, more than {MAX_README_LINES}"
+    for name in tree.ending("docs/Compile.md"):
+        words = len(tree.read(name).split())
+        if words > MAX_COMPILE_WORDS:
+            yield f"{name}: {words} words, more than {MAX_COMPILE_WORDS}"
 
 
 def check_passes_are_in_the_reference(tree):

@@ -1,6 +1,6 @@
 """How far products of f32 are from exact ones, on random data of several kinds.
 
-pytest -s test/python/test_accuracy.py prints the table of docs/Arithmetic.md.
+pytest -s test/python/test_accuracy.py prints the table of docs/results/accuracy.md.
 """
 
 import functools

@@ -121,6 +121,7 @@ def test_the_guide_names_its_pages(index):
 
 def test_the_index_names_all_pages():
     text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    for page in (*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "results").glob("*.md")):
+    folders = [ROOT / "docs" / name for name in ("", "results", "strategies")]
+    for page in (page for folder in folders for page in folder.glob("*.md")):
         name = page.relative_to(ROOT / "docs").as_posix()
         assert name == "index.md" or f"({name})" in text, f"no link to {name}"
