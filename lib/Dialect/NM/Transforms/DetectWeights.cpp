@@ -177,7 +177,7 @@ void WeightDetection::visitWeight(linalg::LinalgOp op, OpOperand &operand,
 }
 
 void WeightDetection::visit(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
+  if (!op.hasPureTensorSemantics() || !reducesTwoOperands(op))
     return;
   OpOperand *lhs = op.getDpsInputOperand(0), *rhs = op.getDpsInputOperand(1);
   // Weights that already carry an encoding need no search.

@@ -3,6 +3,7 @@
 #include "nm/Dialect/NM/Transforms/WeightContraction.h"
 
 #include "nm/Dialect/NM/IR/StorageShape.h"
+#include "nm/Dialect/NM/Transforms/ProductBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -50,12 +51,20 @@ static std::optional<Error> checkTypes(const WeightContraction &contraction) {
   return Error{text};
 }
 
+bool mlir::nm::reducesTwoOperands(linalg::LinalgOp op) {
+  return op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
+         op.getNumReductionLoops() > 0 &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation();
+         });
+}
+
 /// What makes `op` no contraction that nm ops can take, whichever operand is
-/// the weight.
+/// the weight; its body is checkProductBody's.
 static std::optional<Error> checkContraction(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return Error{"op is not on tensors"};
-  if (!linalg::isaContractionOpInterface(op))
+  if (!reducesTwoOperands(op))
     return Error{"op is not a contraction (a sum of products of two operands)"};
   if (hasUnsignedCast(op))
     return Error{"operands are unsigned, and nm takes signed integers"};
@@ -217,6 +226,8 @@ WeightContraction::matchWeight(linalg::LinalgOp op, OpOperand &weight,
   if (std::optional<Error> error = checkSharedLoops(contraction))
     return *error;
   if (std::optional<Error> error = checkTypes(contraction))
+    return *error;
+  if (std::optional<Error> error = checkProductBody(op))
     return *error;
   return contraction;
 }

@@ -182,3 +182,26 @@ func.func @encoded(%a: tensor<3x4xf32>, %c: tensor<3x2xf32>) -> tensor<3x2xf32> 
                      outs(%c : tensor<3x2xf32>) -> tensor<3x2xf32>
   return %r : tensor<3x2xf32>
 }
+
+// -----
+
+// A product of something else than the weight: it stays dense, and says why.
+// CHECK-LABEL: func.func @exp_of_weight
+// NM-LABEL: func.func @exp_of_weight
+func.func @exp_of_weight(%a: tensor<3x4xf32>, %c: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  // CHECK: math.exp
+  // NM: math.exp
+  %w = arith.constant dense<[[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 4.0]]> : tensor<4x2xf32>
+  // expected-remark @+1 {{weight 'constant' (tensor<4x2xf32>) stays dense: op is not a contraction (a sum of products of two operands): its body has 'math.exp'}}
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+    iterator_types = ["parallel", "parallel", "reduction"]
+  } ins(%a, %w : tensor<3x4xf32>, tensor<4x2xf32>) outs(%c : tensor<3x2xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %e = math.exp %y : f32
+    %p = arith.mulf %x, %e : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}

@@ -35,6 +35,9 @@ struct WeightContraction {
               std::optional<int64_t> kDim = std::nullopt);
 };
 
+/// Whether `op` has the loops and operands of a contraction, whatever its body
+/// makes of them.
+bool reducesTwoOperands(linalg::LinalgOp op);
 /// What the matrix `value` is a transposition of, made by linalg.transpose or
 /// by a linalg.generic that yields its input; null if it is none.
 Value getTransposedMatrix(Value value);
