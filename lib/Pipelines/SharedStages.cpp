@@ -29,6 +29,9 @@ static void buildElementwiseOps(OpPassManager &pm, bool widensSums = false) {
 
 void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
                                 StringRef arithmetic) {
+  // Before all of upstream's passes that take outputs for overwritten; inlining
+  // runs the canonicalizer, which is one of them.
+  pm.addPass(createNMKeepOutputs());
   // A weight and its product may be in different functions; and results of
   // unknown size cannot cross the calls that are left.
   pm.addPass(createInlinerPass());

@@ -11,6 +11,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NMKeepOutputs : Pass<"nm-keep-outputs"> {
+  let summary = "has linalg ops that write a part of an output keep the rest";
+  let description = [{
+    Elements of an output that a linalg op does not write stay what they were.
+    Upstream takes an output that the body does not read for one that is written
+    whole: its fusion puts a `tensor.empty` in the output's place,
+    bufferization makes no copy of it, and an op that yields its input under equal
+    maps is taken for a copy. So an op that writes a slice of its output gets that
+    slice, and the result is inserted in its place; bodies of ops that write
+    other parts, as a diagonal, or whose reductions may have no iterations, read
+    the output.
+
+    Before:
+    ```mlir
+    %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0 * 2)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<8xf32>) outs(%y : tensor<16xf32>) { <yields %x's> } -> tensor<16xf32>
+    ```
+    After:
+    ```mlir
+    %s = tensor.extract_slice %y[0] [8] [2] : tensor<16xf32> to tensor<8xf32>
+    %p = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<8xf32>) outs(%s : tensor<8xf32>) { <yields %x's> } -> tensor<8xf32>
+    %r = tensor.insert_slice %p into %y[0] [8] [2] : tensor<8xf32> into tensor<16xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
   let summary = "linalg ops that are several loops to one op for each";
   let description = [{

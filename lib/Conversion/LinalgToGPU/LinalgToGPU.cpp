@@ -111,7 +111,9 @@ void mlir::nm::convertParallelToLaunch(RewriterBase &rewriter,
 static SmallVector<unsigned> getOrder(linalg::GenericOp op) {
   SmallVector<unsigned> order;
   for (AffineExpr expr : op.getIndexingMapsArray().back().getResults())
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    // A diagonal has the same loop in several dimensions.
+    if (auto dim = dyn_cast<AffineDimExpr>(expr);
+        dim && !llvm::is_contained(order, dim.getPosition()))
       order.push_back(dim.getPosition());
   for (bool reductions : {false, true})
     for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))

@@ -60,7 +60,11 @@ static SmallVector<int64_t> getBlockTile(SparseProductOpInterface op) {
 /// not worth cutting along it.
 static int64_t getTaskRows(linalg::LinalgOp op, int64_t elements) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  if (ranges.empty() ||
+  // Tasks would write to each other's slices of other outputs.
+  auto hasTiles = [&](OpOperand &init) {
+    return op.getMatchingIndexingMap(&init).isProjectedPermutation();
+  };
+  if (ranges.empty() || !llvm::all_of(op.getDpsInitsMutable(), hasTiles) ||
       op.getIteratorTypesArray()[0] != utils::IteratorType::parallel)
     return 0;
   int64_t perRow = 1;
