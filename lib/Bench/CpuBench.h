@@ -4,10 +4,10 @@
 #define NM_LIB_BENCH_CPUBENCH_H
 
 #include "BenchOptions.h"
+#include "BenchReport.h"
 #include "Blas.h"
 #include "CompiledCase.h"
 #include "DenseTimes.h"
-#include "Report.h"
 
 #include <chrono>
 #include <optional>

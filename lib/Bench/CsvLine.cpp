@@ -1,6 +1,6 @@
 //===- CsvLine.cpp - A result as a line of a file -------------------------===//
 
-#include "Report.h"
+#include "BenchReport.h"
 
 #include "Format.h"
 

@@ -3,13 +3,13 @@
 #ifndef NM_LIB_BENCH_GPUBENCH_H
 #define NM_LIB_BENCH_GPUBENCH_H
 
+#include "BenchCublas.h"
 #include "BenchOptions.h"
+#include "BenchReport.h"
 #include "CompiledCase.h"
-#include "Cublas.h"
 #include "CudaTurns.h"
 #include "CusparseLt.h"
 #include "GpuData.h"
-#include "Report.h"
 
 #include <optional>
 #include <string>

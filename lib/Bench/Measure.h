@@ -3,7 +3,7 @@
 #ifndef NM_LIB_BENCH_MEASURE_H
 #define NM_LIB_BENCH_MEASURE_H
 
-#include "Report.h"
+#include "BenchReport.h"
 
 #include <functional>
 #include <memory>

@@ -11,7 +11,7 @@
 #ifndef NM_LIB_COMPILER_CHIPMODULE_H
 #define NM_LIB_COMPILER_CHIPMODULE_H
 
-#include "Manifest.h"
+#include "WriteManifest.h"
 
 #include "nm/Compiler/Diagnostics.h"
 #include "nm/Compiler/Options.h"

@@ -3,7 +3,7 @@
 #ifndef NM_LIB_COMPILER_COUNTFLOPS_H
 #define NM_LIB_COMPILER_COUNTFLOPS_H
 
-#include "Manifest.h"
+#include "WriteManifest.h"
 
 namespace mlir::nm {
 

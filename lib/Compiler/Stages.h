@@ -3,7 +3,7 @@
 #ifndef NM_LIB_COMPILER_STAGES_H
 #define NM_LIB_COMPILER_STAGES_H
 
-#include "Manifest.h"
+#include "WriteManifest.h"
 
 #include "nm/Compiler/Diagnostics.h"
 #include "nm/Compiler/Options.h"

@@ -2,12 +2,12 @@
 
 #include "nm/Pipelines/NMToNVVM.h"
 
-#include "nm/Conversion/LinalgToGPU/LinalgToGPU.h"
-#include "nm/Conversion/NMToGPU/NMToGPU.h"
 #include "nm/Conversion/NMToLoops/NMToLoops.h"
-#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h"
-#include "nm/Dialect/NM/GPUTransforms/Passes.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/GPU/Layouts/TransposeToGPU.h"
+#include "nm/GPU/Passes.h"
+#include "nm/GPU/Tile/LinalgToGPU.h"
+#include "nm/GPU/Tile/NMToGPU.h"
 #include "nm/Pipelines/SharedStages.h"
 #include "nm/Schedule/GpuChip.h"
 #include "nm/Transforms/Passes.h"

@@ -3,7 +3,7 @@
 #include "Check.h"
 
 #include "Progress.h"
-#include "Reference.h"
+#include "RunReference.h"
 
 #include <algorithm>
 #include <cmath>

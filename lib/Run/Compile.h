@@ -3,7 +3,7 @@
 #ifndef NM_LIB_RUN_COMPILE_H
 #define NM_LIB_RUN_COMPILE_H
 
-#include "Options.h"
+#include "RunOptions.h"
 #include "nm/Runtime/Module.h"
 #include "nm/Support/TemporaryPath.h"
 

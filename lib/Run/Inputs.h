@@ -3,7 +3,7 @@
 #ifndef NM_LIB_RUN_INPUTS_H
 #define NM_LIB_RUN_INPUTS_H
 
-#include "Options.h"
+#include "RunOptions.h"
 #include "nm/Runtime/CudaMemory.h"
 #include "nm/Runtime/Module.h"
 #include "nm/Runtime/Npy.h"

@@ -8,7 +8,7 @@
 
 #include "FastestCall.h"
 
-#include "CaptureGraph.h"
+#include "Cuda/CaptureGraph.h"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 #ifndef NM_LIB_RUNTIME_FASTESTCALL_H
 #define NM_LIB_RUNTIME_FASTESTCALL_H
 
-#include "CudaDriver.h"
+#include "Cuda/CudaDriver.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,6 +1,6 @@
 //===- PreparedCall.cpp - Calls that differ in addresses alone ------------===//
 
-#include "CudaDriver.h"
+#include "Cuda/CudaDriver.h"
 #include "Invoke.h"
 #include "RecordedError.h"
 #include "nm/Runtime/Module.h"

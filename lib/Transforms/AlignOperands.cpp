@@ -2,8 +2,8 @@
 
 #include "nm/Transforms/Passes.h"
 
-#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
-#include "nm/Dialect/NM/GPUTransforms/GpuTile.h"
+#include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

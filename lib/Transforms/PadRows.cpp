@@ -2,9 +2,9 @@
 
 #include "nm/Transforms/Passes.h"
 
-#include "nm/Dialect/NM/GPUTransforms/AccessWidth.h"
 #include "nm/Dialect/NM/IR/NM.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
+#include "nm/GPU/Stage/AccessWidth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

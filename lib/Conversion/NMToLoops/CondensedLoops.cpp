@@ -1,8 +1,8 @@
 //===- CondensedLoops.cpp - nm.compress and nm.decompress as loops --------===//
 
 #include "DenseAccess.h"
+#include "LoopWeightAccess.h"
 #include "Patterns.h"
-#include "WeightAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

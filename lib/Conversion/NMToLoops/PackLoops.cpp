@@ -1,9 +1,9 @@
 //===- PackLoops.cpp - nm.pack as loops -----------------------------------===//
 
-#include "ColInfo.h"
+#include "ColInfoLoops.h"
+#include "LoopWeightAccess.h"
 #include "Patterns.h"
 #include "SparseOperandLoops.h"
-#include "WeightAccess.h"
 
 #include "nm/Dialect/NM/IR/EmittedIndex.h"
 #include "nm/Dialect/NM/IR/TermEmitter.h"

@@ -1,7 +1,7 @@
 //===- ProductLoops.cpp - nm.spmm and nm.spmv as loops --------------------===//
 
+#include "LoopWeightAccess.h"
 #include "Patterns.h"
-#include "WeightAccess.h"
 
 #include "nm/Dialect/NM/IR/Dequantize.h"
 #include "nm/Dialect/NM/IR/Epilogue.h"

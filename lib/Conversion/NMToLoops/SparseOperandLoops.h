@@ -3,7 +3,7 @@
 #ifndef NM_LIB_CONVERSION_NMTOLOOPS_SPARSEOPERANDLOOPS_H
 #define NM_LIB_CONVERSION_NMTOLOOPS_SPARSEOPERANDLOOPS_H
 
-#include "WeightAccess.h"
+#include "LoopWeightAccess.h"
 
 namespace mlir::nm {
 

@@ -17,7 +17,7 @@
 
 #include "ProductTile.h"
 #include "SumsTile.h"
-#include "WeightAccess.h"
+#include "VectorWeightAccess.h"
 
 #include "nm/Schedule/SumChains.h"
 

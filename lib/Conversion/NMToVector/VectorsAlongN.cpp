@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProductTile.h"
-#include "WeightAccess.h"
+#include "VectorWeightAccess.h"
 #include "WindowTables.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

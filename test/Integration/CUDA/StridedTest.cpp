@@ -1,6 +1,6 @@
 //===- StridedTest.cpp - Strided tensors on a CUDA device -----------------===//
 //
-// The kernel of lib/Runtime/StridedCopyKernel.h, as the device has it.
+// The kernel of lib/Runtime/Cuda/StridedCopyKernel.h, as the device has it.
 //
 //===----------------------------------------------------------------------===//
 

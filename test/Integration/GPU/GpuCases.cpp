@@ -5,8 +5,8 @@
 
 #include "nm/Format/SelectedBytes.h"
 #include "nm/Format/SparseOperand.h"
-#include "nm/Schedule/GpuSchedule.h"
-#include "nm/Schedule/WgmmaModel.h"
+#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 //===- DenseTimesTest.cpp - Tests of whether measurements repeat ----------===//
 
 #include "DenseTimes.h"
-#include "Report.h"
+#include "BenchReport.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "BenchCase.h"
 #include "BenchOptions.h"
 #include "KernelFolder.h"
-#include "Options.h"
+#include "RunOptions.h"
 
 #include "nm/Schedule/Target.h"
 #include "nm/Support/Checksum.h"

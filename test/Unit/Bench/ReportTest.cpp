@@ -1,6 +1,6 @@
 //===- ReportTest.cpp - Tests of how results are written ------------------===//
 
-#include "Report.h"
+#include "BenchReport.h"
 #include "Summary.h"
 
 #include "../TemporaryFolder.h"

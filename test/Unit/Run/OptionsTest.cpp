@@ -1,6 +1,6 @@
 //===- OptionsTest.cpp - The command line of nm-run -----------------------===//
 
-#include "Options.h"
+#include "RunOptions.h"
 
 #include <gtest/gtest.h>
 

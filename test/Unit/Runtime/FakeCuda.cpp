@@ -2,7 +2,7 @@
 
 #include "FakeDevice.h"
 
-#include "StridedCopyKernel.h"
+#include "Cuda/StridedCopyKernel.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 //===- GemvModelTest.cpp - Tests of the cost model of strategy gemv -------===//
 
-#include "nm/Schedule/GpuSchedule.h"
+#include "nm/GPU/Select/GpuSchedule.h"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 //===- GpuScheduleTest.cpp - Tests of the GPU cost model ------------------===//
 
-#include "nm/Schedule/GpuSchedule.h"
-#include "nm/Schedule/SimtLimits.h"
+#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/GPU/Strategies/Simt/SimtLimits.h"
 #include "nm/Schedule/SumChains.h"
 
 #include "gtest/gtest.h"

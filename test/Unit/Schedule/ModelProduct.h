@@ -3,7 +3,7 @@
 #ifndef NM_TEST_UNIT_SCHEDULE_MODELPRODUCT_H
 #define NM_TEST_UNIT_SCHEDULE_MODELPRODUCT_H
 
-#include "nm/Schedule/GpuSchedule.h"
+#include "nm/GPU/Select/GpuSchedule.h"
 
 /// C[m x n] = A[m x k] * B[k x n], all of f16.
 inline nm::GpuProduct makeHalfProduct(const nm::Pattern &pattern, int64_t m,

@@ -1,6 +1,6 @@
 //===- SimtCopiesTest.cpp - How operands of strategy simt are staged ------===//
 
-#include "nm/Schedule/GpuSchedule.h"
+#include "nm/GPU/Select/GpuSchedule.h"
 
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 //===- WgmmaByteModelTest.cpp - Strategy wgmma for operands of 8 bits -----===//
 
-#include "nm/Schedule/WgmmaModel.h"
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- WgmmaModelTest.cpp - The schedules of strategy wgmma ---------------===//
 
-#include "nm/Schedule/WgmmaModel.h"
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <gtest/gtest.h>
 

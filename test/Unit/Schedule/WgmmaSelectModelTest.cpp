@@ -1,7 +1,7 @@
 //===- WgmmaSelectModelTest.cpp - Strategy wgmma_select -------------------===//
 
 #include "nm/Format/SelectedBytes.h"
-#include "nm/Schedule/WgmmaModel.h"
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "ModelProduct.h"
 
-#include "nm/Schedule/GpuSchedule.h"
+#include "nm/GPU/Select/GpuSchedule.h"
 
 #include "gtest/gtest.h"
 

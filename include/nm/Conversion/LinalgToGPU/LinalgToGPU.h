@@ -1,35 +1,8 @@
-//===- LinalgToGPU.h - Structured ops beside products to kernels *- C++ -*-===//
+//===- LinalgToGPU.h - Moved to nm/GPU/Tile/LinalgToGPU.h -------*- C++ -*-===//
+//
+// For who includes the header by its name of 0.1; 0.2 has it in nm/GPU/Tile
+// alone.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef NM_CONVERSION_LINALGTOGPU_LINALGTOGPU_H
-#define NM_CONVERSION_LINALGTOGPU_LINALGTOGPU_H
-
-#include "mlir/Pass/Pass.h"
-
-namespace mlir::func {
-class FuncOp;
-} // namespace mlir::func
-namespace mlir::scf {
-class ParallelOp;
-} // namespace mlir::scf
-namespace mlir {
-class RewriterBase;
-} // namespace mlir
-
-namespace mlir::nm {
-
-#define GEN_PASS_DECL
-#include "nm/Conversion/LinalgToGPU/LinalgToGPU.h.inc"
-
-/// Launches one thread for each iteration of `loop`, which has no results.
-void convertParallelToLaunch(RewriterBase &rewriter, scf::ParallelOp loop);
-
-/// Makes what is left of `function` on memrefs launches: linalg ops, parallel
-/// loops and copies. An op that would touch the device's memory is an error.
-LogicalResult convertLinalgToGPU(func::FuncOp function);
-
-#define GEN_PASS_REGISTRATION
-#include "nm/Conversion/LinalgToGPU/LinalgToGPU.h.inc"
-
-} // namespace mlir::nm
-
-#endif // NM_CONVERSION_LINALGTOGPU_LINALGTOGPU_H
+#include "nm/GPU/Tile/LinalgToGPU.h" // IWYU pragma: export

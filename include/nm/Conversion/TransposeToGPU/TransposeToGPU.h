@@ -1,26 +1,8 @@
-//===- TransposeToGPU.h - Transpositions to kernels -------------*- C++ -*-===//
+//===- TransposeToGPU.h - Moved to nm/GPU/Layouts ---------------*- C++ -*-===//
+//
+// For who includes the header by its name of 0.1; 0.2 has it in nm/GPU/Layouts
+// alone.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef NM_CONVERSION_TRANSPOSETOGPU_TRANSPOSETOGPU_H
-#define NM_CONVERSION_TRANSPOSETOGPU_TRANSPOSETOGPU_H
-
-#include "mlir/Pass/Pass.h"
-
-namespace mlir::func {
-class FuncOp;
-} // namespace mlir::func
-
-namespace mlir::nm {
-
-#define GEN_PASS_DECL
-#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h.inc"
-
-/// Makes the linalg ops of `function` that transpose, on memrefs, and its
-/// nm.split_terms launches; leaves what it does not take.
-void convertTransposeToGPU(func::FuncOp function);
-
-#define GEN_PASS_REGISTRATION
-#include "nm/Conversion/TransposeToGPU/TransposeToGPU.h.inc"
-
-} // namespace mlir::nm
-
-#endif // NM_CONVERSION_TRANSPOSETOGPU_TRANSPOSETOGPU_H
+#include "nm/GPU/Layouts/TransposeToGPU.h" // IWYU pragma: export

@@ -2,7 +2,7 @@
 
 #include "TileTypes.h"
 
-#include "nm/Schedule/SimtCopies.h"
+#include "nm/GPU/Strategies/Simt/SimtCopies.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/DialectImplementation.h"

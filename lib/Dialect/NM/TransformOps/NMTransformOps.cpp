@@ -2,11 +2,11 @@
 
 #include "nm/Dialect/NM/TransformOps/NMTransformOps.h"
 
-#include "nm/Conversion/NMToGPU/NMToGPU.h"
-#include "nm/Dialect/NM/GPUTransforms/Stages.h"
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/Transforms/Stages.h"
+#include "nm/GPU/Stages.h"
+#include "nm/GPU/Tile/NMToGPU.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

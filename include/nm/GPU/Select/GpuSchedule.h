@@ -1,0 +1,205 @@
+//===- GpuSchedule.h - How a product is mapped to a GPU ---------*- C++ -*-===//
+//
+// A product with N:M-sparse weights, and the schedules that the cost models of
+// strategies simt, gemv and mma_sync choose for it. Models of other strategies
+// have a result of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_GPU_SELECT_GPUSCHEDULE_H
+#define NM_GPU_SELECT_GPUSCHEDULE_H
+
+#include "nm/Format/ElementType.h"
+#include "nm/Format/PackedForm.h"
+#include "nm/Format/Pattern.h"
+#include "nm/GPU/Strategies/Simt/SimtCopies.h"
+#include "nm/Schedule/GpuChip.h"
+#include "nm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace nm {
+
+/// Whether blocks stage only the rows of A that their columns use.
+enum class RowPacking { Never, WhereFaster, Always };
+
+/// C[m x n] = A[m x k] * B[k x n] with B of `pattern`.
+struct GpuProduct {
+  /// m where it is not known.
+  static constexpr int64_t kUnknown = -1;
+  /// The m that an unknown one is scheduled for.
+  static constexpr int64_t kTypicalRows = 1024;
+
+  Pattern pattern;
+  /// Rows of A of one batch entry.
+  int64_t m = kUnknown;
+  int64_t n = 0;
+  int64_t k = 0;
+  /// Of A and B, and of C.
+  ElementType type = ElementType::F32;
+  ElementType outputType = ElementType::F32;
+  /// The bf16 terms that a sum of f32 operands may be made of; 1 where it may
+  /// not, and of operands of other types.
+  int64_t terms = 1;
+  /// Whether operands of f32 may be rounded to TensorFloat-32, which cuBLAS
+  /// then multiplies.
+  bool allowsTF32 = false;
+  /// Whether sums of 8-bit floats may stay as the tensor cores make them, which
+  /// cut them off.
+  bool hasFastAccum = false;
+  /// Bits of a weight that is quantized, and the rows of k that share its
+  /// scale; 0 where weights are of `type`.
+  int64_t weightBits = 0, scaleGroup = 0;
+  /// Whether A and C are vectors (nm.spmv); m is 1 then.
+  bool isVector = false;
+  /// Whether A's rows are the m of one k, which can be copied by 16 bytes to
+  /// where they are read from.
+  bool isKMajor = false;
+  /// Whether weights are in packed form before the product.
+  bool isPacked = true;
+  /// Elements between rows of A, where these are not its columns: known ones,
+  /// or what unknown ones are a multiple of.
+  int64_t strideOfA = 0;
+  RowPacking rowPacking = RowPacking::Never;
+  /// Whether sums have totals in strategy simt, where that is given: otherwise
+  /// where they are long, see SumChains.h.
+  std::optional<bool> totals = std::nullopt;
+  /// Whether an elementwise op makes A, for this product alone, which writes it
+  /// in whatever order the product takes it in.
+  bool isMadeElementwise = false;
+  /// Whether tensor copies can store C: its rows are of 16-bit elements, and
+  /// start at multiples of 16 bytes.
+  bool storesByTensor = false;
+  /// Whether no pruned weight may meet an activation, as it would in dense
+  /// weights, and in groups of a sparse operand that are filled up.
+  bool avoidsPrunedWeights = false;
+
+  int64_t rows() const { return m == kUnknown ? kTypicalRows : m; }
+  /// Whether what tensor cores of sm_90 sum is added to totals of f32.
+  bool hasTotalsOfFloat8() const { return isFloat8(type) && !hasFastAccum; }
+  /// Bits that a stored weight takes.
+  int64_t bitsOfWeight() const {
+    return weightBits != 0 ? weightBits : elementSize(type) * 8;
+  }
+  /// What the elements between rows of A are a multiple of, or that many.
+  int64_t factorOfRows() const {
+    if (strideOfA != 0)
+      return strideOfA;
+    return !isKMajor ? k : m == kUnknown ? 1 : m;
+  }
+};
+
+/// The fields of #nm.simt, #nm.gemv or #nm.mma_sync, and the estimate that they
+/// were chosen by.
+struct GpuSchedule {
+  int64_t blockM = 0, blockN = 0, blockK = 0;
+  int64_t warpM = 0, warpN = 0;
+  int64_t threadM = 0, threadN = 0;
+  int64_t stages = 1;
+  int64_t splitK = 1;
+  /// Of the parts of k, those that a cluster's blocks sum.
+  int64_t clusterK = 1;
+  int64_t sliceK = 1;
+  /// Whether a block stages only the rows of A that its columns use.
+  bool pack = false;
+  /// Of strategy wgmma_sp: warps of their own that copy, and then the blocks
+  /// that take turns at tiles of C, and how many tiles along m, or along n, are
+  /// numbered together; one of the two is 1.
+  int64_t producers = 0, blocks = 0, tilesAtOnceM = 1, tilesAtOnceN = 1;
+  /// Of the same: slots of shared memory that each warpgroup's tile of C leaves
+  /// through; 0 where threads store it from registers.
+  int64_t slotsOfC = 0;
+  /// Of the same: the bf16 terms that operands of f32 are made of, else 1, and
+  /// whether what the tensor cores cut off their sums is added, too.
+  int64_t terms = 1;
+  bool residuals = false;
+  PanelPacking packing;
+  /// Whether threads make their sums in chains, with totals in shared memory;
+  /// see SumChains.h.
+  bool totals = false;
+  /// How strategy simt stages its operands.
+  SimtCopies copies;
+  /// Shared memory of a block, in bytes.
+  int64_t sharedBytes = 0;
+  /// The estimate, and the least that the chip's multipliers and its memory
+  /// allow.
+  double microseconds = 0;
+  double fmaFloor = 0;
+  double memoryFloor = 0;
+};
+
+/// The best of strategy simt by estimate, or why it has none.
+Result<GpuSchedule> selectSimtSchedule(const GpuProduct &product,
+                                       const GpuChip &chip);
+
+/// Sets `tile.totals`, as the product wants them or as there is shared memory
+/// for them beside the tile's stages; and `tile.copies`, with what is given, as
+/// they suit the tile's other fields.
+void completeSimtTile(const GpuProduct &product, const GpuChip &chip,
+                      const GivenSimtCopies &given, GpuSchedule &tile);
+
+/// Sets `tile.copies`, with what is given, as they suit the tile's other
+/// fields.
+void completeSimtCopies(const GpuProduct &product, const GpuChip &chip,
+                        const GivenSimtCopies &given, GpuSchedule &tile);
+
+/// Whether they fit those; says what does not.
+Status verifySimtCopies(const GpuProduct &product, const GpuSchedule &tile);
+
+/// Rows of A whose sums fit in a thread's registers, in strategy gemv.
+inline constexpr int64_t kMaxGemvRows = 16;
+
+/// The best of strategy gemv, or why it has none.
+Result<GpuSchedule> selectGemvSchedule(const GpuProduct &product,
+                                       const GpuChip &chip);
+
+/// The best of strategy mma_sync, or why it has none.
+Result<GpuSchedule> selectMmaSyncSchedule(const GpuProduct &product,
+                                          const GpuChip &chip);
+
+/// How strategy mma_sync packs weights for `tile`: in panels of the largest
+/// power of two in a unit's columns that fits the block's, and in chunks, which
+/// lanes load to registers, where windows keep an even number of rows, tiles
+/// have a multiple of eight of them, and blocks have many rows; those of few
+/// want more of the weights under way than registers hold.
+PanelPacking chooseMmaSyncPacking(const Pattern &pattern,
+                                  const GpuSchedule &tile);
+/// Whether the packing has such chunks.
+bool hasMmaSyncFragments(const PanelPacking &packing);
+
+/// The best of strategy mma_sp, or why it has none.
+Result<GpuSchedule> selectMmaSpSchedule(const GpuProduct &product,
+                                        const GpuChip &chip);
+
+/// The best of strategy wgmma_sp, or why it has none. A warp's tile is that of
+/// a warpgroup.
+Result<GpuSchedule> selectWgmmaSpSchedule(const GpuProduct &product,
+                                          const GpuChip &chip);
+
+/// Kept rows that strategy gemv takes in one step, of weights with index rows
+/// of `indexRowRows` kept rows: those, or a part of one that is no larger than
+/// can be unrolled.
+int64_t gemvStepRows(int64_t indexRowRows);
+
+/// The time of cuBLAS' product with dense weights, whether the runtime can call
+/// it or not; negative for types that it has none of.
+double estimateCublas(const GpuProduct &product, const GpuChip &chip);
+
+/// The panel that a tile's columns are packed in for a pattern: a unit's
+/// columns where a warp's lie in one and 16-byte accesses fit in, else the
+/// whole tile, if units do.
+int64_t choosePanel(const Pattern &pattern, int64_t blockN, int64_t warpN);
+
+/// Whether the kept units of `pattern` are worth a tile each along k, for which
+/// strategy `simt` reads their rows of A and no others.
+bool canGatherUnits(const Pattern &pattern);
+
+/// Words of the rows of A that a thread copies with one access in strategy
+/// gemv, and the accesses of which it has the data a tile ahead, at most.
+inline constexpr int64_t kGemvChunk = 4;
+inline constexpr int64_t kGemvChunksAhead = 8;
+
+} // namespace nm
+
+#endif // NM_GPU_SELECT_GPUSCHEDULE_H

@@ -1,0 +1,29 @@
+//===- SparseOperandTile.h - Tiles of mma_sp and wgmma_sp -------*- C++ -*-===//
+
+#ifndef NM_GPU_STRATEGIES_MMA_SPARSEOPERANDTILE_H
+#define NM_GPU_STRATEGIES_MMA_SPARSEOPERANDTILE_H
+
+#include "nm/GPU/Tile/GpuTile.h"
+
+namespace mlir::nm {
+
+/// Checks that `op`, of strategy mma_sp or wgmma_sp, has operands of a type
+/// that those have, and weights packed for them.
+LogicalResult verifySparseProduct(SpMMOp op);
+
+/// Whether `op`, of strategy wgmma_sp, has sums of its own in each tile, which
+/// are added to totals: the tensor cores cut sums of 8-bit floats and of terms
+/// off.
+bool hasTotals(SpMMOp op);
+
+/// The buffer that a tile of A has in workgroup memory: as it is, [m x k] or
+/// with `transpose_a` [k x m], with its 16-byte words swizzled; for wgmma_sp in
+/// panels of 64 columns.
+MemRefType getActivationBuffer(SpMMOp op, const GpuTile &tile);
+
+/// Checks that A's tile is in such a buffer.
+LogicalResult verifyStagedActivations(SpMMOp op, const GpuTile &tile);
+
+} // namespace mlir::nm
+
+#endif // NM_GPU_STRATEGIES_MMA_SPARSEOPERANDTILE_H

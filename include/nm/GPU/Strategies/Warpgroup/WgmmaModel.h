@@ -1,0 +1,102 @@
+//===- WgmmaModel.h - Schedules of wgmma and wgmma_select -------*- C++ -*-===//
+
+#ifndef NM_GPU_STRATEGIES_WARPGROUP_WGMMAMODEL_H
+#define NM_GPU_STRATEGIES_WARPGROUP_WGMMAMODEL_H
+
+#include "nm/GPU/Select/GpuSchedule.h"
+
+namespace nm {
+
+/// The fields of #nm.wgmma or #nm.wgmma_select, and the estimate that they were
+/// chosen by.
+struct WgmmaSchedule {
+  int64_t blockM = 0, blockN = 0, blockK = 0;
+  /// The tile of a warpgroup.
+  int64_t groupM = 0, groupN = 0;
+  int64_t stages = 0;
+  int64_t splitK = 1;
+  /// Warps that copy for the others; 0 for none.
+  int64_t producers = 0;
+  /// Blocks that take turns at tiles, and tiles along m that are neighbours in
+  /// their order; with producers.
+  int64_t blocks = 1, tilesAtOnceM = 1;
+  /// Tiles along n that are numbered together, of strategy wgmma.
+  int64_t tilesAtOnceN = 1;
+  /// The terms that operands of f32 are made of, 1 for f16 and bf16, and
+  /// whether what the tensor cores cut off their sums is added, too.
+  int64_t terms = 1;
+  bool residuals = false;
+  /// Bytes of an element of A.
+  int64_t elementBytes = 2;
+  /// Of operands of 8 bits: whether A goes by tensor copies, or by bulk copies
+  /// of panels that a kernel before makes of it, and whether sums of tiles are
+  /// added to totals outside of the tensor cores.
+  bool tensorCopies = false, panelsOfA = false, totals = false;
+  /// Slots of shared memory that each warpgroup's tile of C leaves through; 0
+  /// where threads store it from registers.
+  int64_t slotsOfC = 0;
+  PanelPacking packing;
+  /// Shared memory of a block, in bytes.
+  int64_t sharedBytes = 0;
+  /// The estimate, and the least that the tensor cores and the memory allow.
+  double microseconds = 0;
+  double tensorFloor = 0;
+  double memoryFloor = 0;
+
+  /// Sets how weights of `pattern` are packed in strategy wgmma, which follows
+  /// from the rest.
+  void pack(const Pattern &pattern);
+};
+
+/// The best of strategy wgmma by estimate, or why it has none; of those with
+/// panels of A, or of those without, where `panelsOfA` says so.
+Result<WgmmaSchedule>
+selectWgmmaSchedule(const GpuProduct &product, const GpuChip &chip,
+                    std::optional<bool> panelsOfA = std::nullopt);
+
+/// The best of strategy wgmma_select by estimate, or why it has none.
+Result<WgmmaSchedule> selectWgmmaSelectSchedule(const GpuProduct &product,
+                                                const GpuChip &chip);
+
+/// How strategy wgmma_select packs weights of `pattern`, which is one of
+/// SelectedBytes, for blocks of so many columns and tiles of so many rows of B.
+PanelPacking packForSelection(const Pattern &pattern, int64_t columns,
+                              int64_t rowsOfB);
+
+/// Whether the product is to be as accurate as f32, and so long that one f32
+/// for all sums of tiles, which the expansion of terms has, is not: of 100 000
+/// equal products its relative error is 7.9e-6. Parts of k then are.
+bool isLongSumOfTerms(const GpuProduct &product);
+
+/// Whether sums of `terms` terms, in tiles of `rowsOfTile` kept rows, are to be
+/// as accurate as a chain of multiply-adds in f32, and so short that they are
+/// only with residuals.
+bool wantsResiduals(const GpuProduct &product, int64_t terms,
+                    int64_t rowsOfTile);
+
+/// Whether strategy wgmma makes each kept unit of `pattern`, or a part of one,
+/// a tile along k, whose rows of A are neighbours: windows have too many, of
+/// values that are made of `terms`.
+bool gathersWgmmaUnits(const Pattern &pattern, int64_t terms);
+
+/// Whether a window of operands of 8 bits can be cut into tiles of `rows` kept
+/// rows, at least 1: of whole units, whose number divides those that the window
+/// keeps, or of parts of a unit, whose rows `rows` divides. Of 8:32 in units of
+/// 64 rows, tiles may have 32, 64 or 128 rows, and not 96 or 192.
+bool gathersByteUnits(const Pattern &pattern, int64_t rows);
+
+/// Whether A, of 8-bit elements, can be put into panels of 16 columns for a
+/// product whose weights have units of a multiple of 16 rows: it is row-major,
+/// k is whole panels, and filled up to whole windows it is whole tiles of
+/// `rowsOfB`.
+bool canHavePanels(const GpuProduct &product, int64_t rowsOfB);
+
+/// The pattern of units of `columns` columns, at least `pattern.bn`, that every
+/// matrix of `pattern` fits in: each has the rows of all units that it covers.
+/// 4:32 in vectors of 32 is 8:32 in vectors of 64; where that keeps every row,
+/// windows are single rows, as 1:1 in vectors of 64.
+Pattern widenUnits(const Pattern &pattern, int64_t columns);
+
+} // namespace nm
+
+#endif // NM_GPU_STRATEGIES_WARPGROUP_WGMMAMODEL_H

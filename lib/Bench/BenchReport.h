@@ -1,0 +1,103 @@
+//===- BenchReport.h - The results as a table and as a file -----*- C++ -*-===//
+
+#ifndef NM_LIB_BENCH_BENCHREPORT_H
+#define NM_LIB_BENCH_BENCHREPORT_H
+
+#include "BenchCase.h"
+#include "Interleave.h"
+#include "Roofline.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace nm {
+
+/// What was measured of a library.
+struct LibraryResult {
+  Timings timings;
+  double relativeError = 0;
+  /// The fastest of its routines for the case.
+  std::string routine;
+};
+
+struct CaseResult {
+  BenchCase bench;
+  /// `cpu`, or a GPU's name.
+  std::string device;
+  /// How many threads the CPU used; 0 on a GPU.
+  int threads = 0;
+  /// How the product was mapped, and why.
+  std::string strategy, remark;
+  /// The step that had the same schedule: nothing was measured where there is
+  /// one.
+  std::string sameAs;
+  double compileSeconds = 0;
+  Timings timings;
+  /// Of the dense BLAS, and of cuSPARSELt where it has the pattern.
+  std::optional<LibraryResult> dense, sparse;
+  /// Why the dense BLAS, which was found, has no such product.
+  std::optional<std::string> whyNoDense;
+  double relativeError = 0;
+  double tolerance = 0;
+  /// Whether the dense product took longer, each time, than in other cases of
+  /// the shape: the machine did something else.
+  bool isDisturbed = false;
+  /// What one call reads and writes.
+  double bytes = 0;
+  /// How many copies of the weights the calls took in turn.
+  int64_t weightCopies = 1;
+  /// What the device was measured to reach, or its clocks allow; 0 where that
+  /// is not known.
+  Ceilings ceilings;
+
+  /// Seconds that the arithmetic and the memory take at least.
+  double computeFloor() const {
+    return ceilings.flops > 0 ? bench.flops() / ceilings.flops : 0;
+  }
+  double memoryFloor() const {
+    return ceilings.bandwidth > 0 ? bytes / ceilings.bandwidth : 0;
+  }
+  /// The share of the time that no implementation could do without.
+  double rooflineShare() const;
+  const char *rooflineBound() const;
+  /// The BLAS's time over ours, 0 without one, or where they were disturbed.
+  double speedup() const {
+    return dense && !isDisturbed ? dense->timings.median / timings.median : 0;
+  }
+
+  /// Written so that a NaN is not accurate.
+  bool isAccurate() const { return relativeError <= tolerance; }
+};
+
+/// Prints results as they come, and writes them to a file where one is asked
+/// for.
+class Report {
+public:
+  /// An empty `csv` writes no file. One that is not new goes on where an
+  /// earlier one of this program has stopped.
+  static Result<Report> open(const std::string &csv, bool isNew);
+
+  void add(const CaseResult &result);
+  /// The error says what could not be written.
+  Status close();
+
+private:
+  struct CloseFile {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+  };
+
+  Report() = default;
+
+  std::string path;
+  std::unique_ptr<std::FILE, CloseFile> file;
+};
+
+/// The line of a result in the file, and the line with the columns' names.
+std::string csvLine(const CaseResult &result);
+std::string csvHeader();
+
+} // namespace nm
+
+#endif // NM_LIB_BENCH_BENCHREPORT_H

@@ -1,0 +1,359 @@
+//===- BulkCopies.cpp - Copies that one thread starts ---------------------===//
+//
+// The first lane of a warp starts all that a copy consists of. The copies of a
+// step are started by warps side by side, for each takes some 50 clocks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Copies/BulkCopies.h"
+
+#include "GPU/Copies/RowList.h"
+
+#include "nm/GPU/Tile/GpuTile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// The most rows of a box.
+static constexpr int64_t kMaxBoxRows = 256;
+/// Of an `unfilled` copy, which leaves out boxes that are behind the tensor's
+/// end: the most rows of a box, and the fewest. With boxes of all of a tile's
+/// rows, 777 rows of A in f16 and 4096x4096 weights of 2:4 take 58 us on an
+/// H200, for most rows of the last tile are filled with zeros.
+static constexpr int64_t kMaxOpenBoxRows = 64, kLeastBoxRows = 8;
+
+static MemRefType typeOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+static int64_t getElementBytes(Value buffer) {
+  return typeOf(buffer).getElementTypeBitWidth() / 8;
+}
+
+Value mlir::nm::flattenBuffer(OpBuilder &builder, Location loc, Value buffer) {
+  MemRefType type = typeOf(buffer);
+  auto flat = MemRefType::get(
+      {type.getNumElements()}, type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
+      type.getMemorySpace());
+  return AliasOp::create(builder, loc, flat, buffer);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Of the threads of a role, the one that starts a copy, and what it does.
+class BulkCopy {
+public:
+  BulkCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role,
+           RoleBarriers &barriers)
+      : rewriter(rewriter), emitter{rewriter, op.getLoc()}, op(op), role(role),
+        signal(cast<SignalOp>(*op.getToken().getUsers().begin())),
+        barriers(barriers) {}
+
+  LogicalResult expand();
+
+private:
+  Value isStarter();
+  int64_t countBytes() {
+    return typeOf(op.getDestination()).getNumElements() *
+           getElementBytes(op.getDestination());
+  }
+  LogicalResult findBoxes();
+  void loadEntries();
+  Value getColumn(int64_t column);
+  int64_t boxesAlong(int64_t dim);
+  Value countOpenBoxes();
+  Value countCopiedBytes();
+  void copyParts(Value slot);
+  void copyBoxes(Value slot);
+  void copyBox(Value slot, int64_t row, int64_t column);
+  /// The place in the block, which is one in its cluster, too; PTX before 8.6
+  /// wants that.
+  Value inCluster(Value address);
+
+  RewriterBase &rewriter;
+  ThreadEmitter emitter;
+  CopyOp op;
+  WarpsOp role;
+  SignalOp signal;
+  RoleBarriers &barriers;
+  Value barrier;
+  /// Of a tensor copy: its boxes have rows of a panel each.
+  std::optional<TensorPlace> place;
+  Value map;
+  int64_t boxRows = 1, boxColumns = 1;
+  /// Of listed units: the first column of the source that each box is of, or
+  /// the index of the source's first dimension that each part is of.
+  SmallVector<Value> listed;
+  /// See countOpenBoxes; null where all boxes are copied.
+  Value openBoxes;
+};
+} // namespace
+
+/// The first lane of a warp for each copy of the step.
+Value BulkCopy::isStarter() {
+  int64_t number = 0;
+  for (auto [i, token] : llvm::enumerate(signal.getTokens()))
+    if (token == op.getToken())
+      number = int64_t(i);
+  return arith::CmpIOp::create(
+      rewriter, emitter.loc, arith::CmpIPredicate::eq,
+      getThreadOfRole(rewriter, role),
+      emitter.index(number % role.countWarps() * kWarpSize));
+}
+
+Value BulkCopy::inCluster(Value address) {
+  auto type = LLVM::LLVMPointerType::get(
+      rewriter.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  return LLVM::AddrSpaceCastOp::create(
+      rewriter, emitter.loc, type,
+      toPointer(emitter, address, NVVM::NVVMMemorySpace::Shared));
+}
+
+/// One copy, or one for each index of the first dimension; see nm.copy.
+void BulkCopy::copyParts(Value slot) {
+  MemRefType source = typeOf(op.getSource()),
+             destination = typeOf(op.getDestination());
+  int64_t stride = source.getStridesAndOffset().first.front();
+  Value bytesApart = getRowBytes(emitter, op.getSource());
+  int64_t parts = destination.getDimSize(0);
+  int64_t ofPart = destination.getNumElements() / parts;
+  bool isWhole = !op.getRows() && source.getShape() == destination.getShape();
+  if (isWhole && stride == ofPart) {
+    ofPart *= parts;
+    parts = 1;
+  }
+  Value from = getElementAddress(emitter, op.getSource()), last;
+  if (!isWhole && !op.getRows())
+    last = emitter.add(
+        rewriter.createOrFold<memref::DimOp>(emitter.loc, op.getSource(), 0),
+        -1);
+  for (int64_t part = 0; part < parts; ++part) {
+    Value index = listed.empty() ? emitter.index(part)
+                                 : emitter.toIndex(listed[size_t(part)]);
+    if (last)
+      index = emitter.least(index, last);
+    int64_t bytes = ofPart * getElementBytes(op.getSource());
+    Value start = emitter.add(from, rewriter.createOrFold<arith::MulIOp>(
+                                        emitter.loc, index, bytesApart));
+    NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+        rewriter, emitter.loc, inCluster(emitter.add(slot, part * bytes)),
+        toPointer(emitter, start, NVVM::NVVMMemorySpace::Global), barrier,
+        emitter.i32(bytes), /*multicastMask=*/Value(),
+        /*l2CacheHint=*/Value());
+  }
+}
+
+/// Finds the tensor, of which the host makes a map of boxes of a panel's width.
+LogicalResult BulkCopy::findBoxes() {
+  auto blocks = role->getParentOfType<scf::ForallOp>();
+  place = TensorPlace::find(emitter, op.getSource(), blocks);
+  if (!place)
+    return op.emitOpError() << "expected a tile of a tensor outside of the "
+                               "blocks, by slices of step 1";
+  MemRefType type = typeOf(op.getDestination());
+  if (type.getRank() > 2)
+    return op.emitOpError() << "expected a tensor copy of one or two "
+                               "dimensions, but got "
+                            << type;
+  auto tile = dyn_cast<TileLayoutAttr>(type.getLayout());
+  bool isSwizzled = tile && !tile.getXors().empty();
+  boxColumns = tile ? tile.getStrides()[0] : type.getShape().back();
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  int64_t mostRows = kMaxBoxRows;
+  if (op.getUnfilled() == 0 && type.getRank() == 2) {
+    mostRows = kMaxOpenBoxRows;
+    // A tensor of 5 rows has boxes of 8, not of 64 that are mostly zeros.
+    int64_t ofTensor = typeOf(place->tensor).getDimSize(place->dims.front());
+    if (!ShapedType::isDynamic(ofTensor) && ofTensor < mostRows)
+      mostRows = std::max<int64_t>(kLeastBoxRows, llvm::PowerOf2Ceil(ofTensor));
+  }
+  boxRows = rows <= mostRows ? rows : std::gcd(rows, mostRows);
+  SmallVector<int64_t> box(typeOf(place->tensor).getRank(), 1);
+  box[place->dims.back()] = boxColumns;
+  if (place->dims.size() == 2)
+    box[place->dims.front()] = boxRows;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(blocks);
+  auto mapType = VectorType::get({16}, rewriter.getI64Type());
+  map = TensorMapOp::create(rewriter, emitter.loc, mapType, place->tensor,
+                            rewriter.getDenseI64ArrayAttr(box), isSwizzled);
+  return success();
+}
+
+/// In front of the wait for the slot, so that the loads' latency and the wait
+/// overlap.
+void BulkCopy::loadEntries() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(findWait(op));
+  bool isTensor = op.getWay() == CopyWay::Tensor;
+  size_t dim = isTensor ? 1 : 0;
+  RowList list(op.getRows(), op.getRowListAttr(), dim);
+  list.slots = list.rows();
+  int64_t size = typeOf(op.getDestination()).getDimSize(unsigned(dim));
+  for (int64_t row = 0; row < size; row += isTensor ? boxColumns : 1) {
+    Value number = emitter.i32(row);
+    Value entry = list.loadEntry(rewriter, emitter.loc, number);
+    listed.push_back(list.getSourceRow(rewriter, emitter.loc, number, entry));
+  }
+}
+
+/// The column of the source that a box from `column` of the tile on begins at.
+Value BulkCopy::getColumn(int64_t column) {
+  return listed.empty() ? emitter.index(column)
+                        : emitter.toIndex(listed[column / boxColumns]);
+}
+
+/// Boxes along a dimension of the destination.
+int64_t BulkCopy::boxesAlong(int64_t dim) {
+  ArrayRef<int64_t> shape = typeOf(op.getDestination()).getShape();
+  bool isColumns = dim + 1 == int64_t(shape.size());
+  return shape[dim] / (isColumns ? boxColumns : boxRows);
+}
+
+/// Boxes along the unfilled dimension that are copied: those that begin in
+/// front of the tensor's end; all of them in the first turn of the ring, for
+/// nothing has been in the slot yet.
+Value BulkCopy::countOpenBoxes() {
+  int64_t dim = *op.getUnfilled(), ofTensor = place->dims[dim];
+  bool isColumns = dim + 1 == typeOf(op.getDestination()).getRank();
+  Value size = rewriter.createOrFold<memref::DimOp>(emitter.loc, place->tensor,
+                                                    ofTensor);
+  Value rest =
+      arith::SubIOp::create(rewriter, emitter.loc, size, place->at[ofTensor]);
+  Value boxes = arith::CeilDivUIOp::create(
+      rewriter, emitter.loc, rest,
+      emitter.index(isColumns ? boxColumns : boxRows));
+  Value all = emitter.index(boxesAlong(dim));
+  Value some = emitter.least(boxes, all);
+  int64_t slots = signal.getRing().getType().getStages();
+  Value isFirst = emitter.less(signal.getStep(), emitter.index(slots));
+  return arith::SelectOp::create(rewriter, emitter.loc, isFirst, all, some);
+}
+
+/// Bytes of the boxes that are copied, as i32.
+Value BulkCopy::countCopiedBytes() {
+  if (!openBoxes)
+    return emitter.i32(countBytes());
+  int64_t ofBox = countBytes() / boxesAlong(*op.getUnfilled());
+  return emitter.toI32(emitter.mul(openBoxes, ofBox));
+}
+
+void BulkCopy::copyBox(Value slot, int64_t row, int64_t column) {
+  Value address = TensorMapAddressOp::create(
+      rewriter, emitter.loc, LLVM::LLVMPointerType::get(rewriter.getContext()),
+      map);
+  MemRefType type = typeOf(op.getDestination());
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  SmallVector<Value> at = place->at;
+  at[place->dims.back()] =
+      emitter.add(at[place->dims.back()], getColumn(column));
+  if (row != 0)
+    at[place->dims.front()] = emitter.add(at[place->dims.front()], row);
+  // The innermost dimension first.
+  SmallVector<Value> coordinates;
+  for (Value coordinate : llvm::reverse(at))
+    coordinates.push_back(emitter.toI32(coordinate));
+  int64_t offset =
+      (column * rows + row * boxColumns) * getElementBytes(op.getSource());
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      rewriter, emitter.loc, inCluster(emitter.add(slot, offset)), address,
+      coordinates, barrier, /*im2colOffsets=*/ValueRange(),
+      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+void BulkCopy::copyBoxes(Value slot) {
+  MemRefType type = typeOf(op.getDestination());
+  int64_t rows = type.getRank() == 1 ? 1 : type.getDimSize(0);
+  bool areColumnsOpen =
+      openBoxes && int64_t(*op.getUnfilled()) + 1 == type.getRank();
+  for (int64_t column = 0; column < type.getShape().back();
+       column += boxColumns)
+    for (int64_t row = 0; row < rows; row += boxRows) {
+      int64_t number = areColumnsOpen ? column / boxColumns : row / boxRows;
+      if (!openBoxes || number == 0)
+        copyBox(slot, row, column);
+      else
+        emitter.onlyIf(emitter.less(emitter.index(number), openBoxes),
+                       [&] { copyBox(slot, row, column); });
+    }
+}
+
+LogicalResult BulkCopy::expand() {
+  rewriter.setInsertionPoint(op);
+  bool isTensor = op.getWay() == CopyWay::Tensor;
+  if (isTensor && failed(findBoxes()))
+    return failure();
+  if (op.getRows())
+    loadEntries();
+  Value slot = emitter.toI32(getElementAddress(
+      emitter, flattenBuffer(rewriter, emitter.loc, op.getDestination())));
+  emitter.onlyIf(isStarter(), [&] {
+    barrier = barriers.getPointer(rewriter, emitter.loc, signal.getRing(),
+                                  signal.getStep());
+    if (op.getUnfilled())
+      openBoxes = countOpenBoxes();
+    NVVM::MBarrierArriveExpectTxOp::create(
+        rewriter, emitter.loc, /*res=*/Type(), barrier, countCopiedBytes(),
+        NVVM::MemScopeKind::CTA, /*relaxed=*/false,
+        /*predicate=*/Value());
+    if (isTensor)
+      copyBoxes(slot);
+    else
+      copyParts(slot);
+  });
+  return success();
+}
+
+LogicalResult mlir::nm::expandBulkCopy(RewriterBase &rewriter, CopyOp op,
+                                       WarpsOp role, RoleBarriers &barriers) {
+  return BulkCopy(rewriter, op, role, barriers).expand();
+}
+
+/// How many copies the roles's steps have, where they are all bulk copies;
+/// else 0.
+static int64_t countStarters(WarpsOp role) {
+  size_t starters = 0;
+  bool areBulk = true;
+  role.walk([&](CopyOp op) {
+    areBulk &= op.isBulk();
+    auto signal = cast<SignalOp>(*op.getToken().getUsers().begin());
+    starters = std::max<size_t>(starters, signal.getTokens().size());
+  });
+  return areBulk ? static_cast<int64_t>(starters) : 0;
+}
+
+void mlir::nm::keepStarters(RewriterBase &rewriter, WarpsOp role) {
+  int64_t starters = std::min<int64_t>(countStarters(role), role.countWarps());
+  if (starters == 0)
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  Location loc = role.getLoc();
+  Block *body = &role.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : *body)
+    ops.push_back(&op);
+  rewriter.setInsertionPointToStart(body);
+  ThreadEmitter emitter{rewriter, loc};
+  Value thread = getThreadOfRole(rewriter, role);
+  Value isFirstLane =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                            emitter.rem(thread, kWarpSize), emitter.index(0));
+  Value isStarter = emitter.less(thread, emitter.index(starters * kWarpSize));
+  auto branch =
+      scf::IfOp::create(rewriter, loc, emitter.both(isFirstLane, isStarter));
+  for (Operation *op : ops)
+    rewriter.moveOpBefore(op, branch.thenBlock()->getTerminator());
+}

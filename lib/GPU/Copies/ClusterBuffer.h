@@ -1,0 +1,39 @@
+//===- ClusterBuffer.h - Memory that a cluster's blocks read ----*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_COPIES_CLUSTERBUFFER_H
+#define NM_LIB_GPU_COPIES_CLUSTERBUFFER_H
+
+#include "nm/Dialect/NM/IR/IndexEmitter.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace mlir::nm {
+
+/// A buffer in workgroup memory that the blocks of a thread block cluster have
+/// each, and read from one another: distributed shared memory (PTX ISA, 4.1.3
+/// and 9.7.9.22, `mapa`).
+class ClusterBuffer : IndexEmitter {
+public:
+  /// `buffer` is in blocks of clusters of `blocks`; of one, nothing is emitted.
+  ClusterBuffer(OpBuilder &builder, Location loc, Value buffer, int64_t blocks);
+
+  /// Waits for all threads of the cluster, or of the block where that is one;
+  /// what each wrote before, all can read.
+  static void meet(OpBuilder &builder, Location loc, int64_t blocks);
+
+  /// The block's number in its cluster, an index; null of one.
+  Value getRank() const { return rank; }
+  /// Loads from each other block's buffer, `byte` bytes behind its start. The
+  /// blocks after this one come in a circle, so that not all read from the same
+  /// at once.
+  SmallVector<Value> loadOthers(VectorType type, Value byte, int64_t alignment);
+
+private:
+  Value rank;
+  SmallVector<Value> others;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_COPIES_CLUSTERBUFFER_H

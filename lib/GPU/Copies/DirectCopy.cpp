@@ -1,0 +1,64 @@
+//===- DirectCopy.cpp - Asynchronous copies of tiles as they are ----------===//
+
+#include "GPU/Copies/CopyEmitter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+class DirectCopy : CopyEmitter {
+public:
+  DirectCopy(OpBuilder &builder, Location loc, const TileCopy &copy,
+             const CopyThreads &threads)
+      : CopyEmitter(builder, loc, copy, threads) {}
+
+  void emit();
+
+private:
+  void emitZeros(int64_t firstRow);
+};
+} // namespace
+
+/// Fills the rows of the tile from `firstRow` on, which no list names.
+void DirectCopy::emitZeros(int64_t firstRow) {
+  int64_t accessesPerRow = copy.extents.back() / copy.width;
+  int64_t first = firstRow * accessesPerRow,
+          count = copy.extents.front() * accessesPerRow;
+  for (int64_t begin = first; begin < count; begin += threads.count) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value id = index.add(threads.id, begin);
+    if (begin + threads.count > count) {
+      auto guarded =
+          scf::IfOp::create(builder, loc, index.less(id, index.index(count)));
+      builder.setInsertionPointToStart(guarded.thenBlock());
+    }
+    storeZeros({index.div(id, accessesPerRow),
+                index.mul(index.rem(id, accessesPerRow), copy.width)});
+  }
+}
+
+void DirectCopy::emit() {
+  int64_t accessesPerRow = copy.extents.back() / copy.width;
+  if (copy.rows && threads.count % accessesPerRow == 0)
+    copy.rows->order(threads.count / accessesPerRow);
+  if (copy.rows && copy.rows->rows() < copy.extents.front()) {
+    emitZeros(copy.rows->rows());
+    copy.extents.front() = copy.rows->rows();
+  }
+  int64_t count = countAccesses();
+  for (int64_t round = 0; round * threads.count < count; ++round) {
+    OpBuilder::InsertionGuard guard(builder);
+    OffsetIndex id = idInRound(round);
+    skipPastEnd(index.materialize(id), round, count);
+    Place place = delinearize(id);
+    copyDirectly(place.source, place.tile);
+  }
+}
+
+void mlir::nm::emitDirectCopy(OpBuilder &builder, Location loc,
+                              const TileCopy &copy,
+                              const CopyThreads &threads) {
+  DirectCopy(builder, loc, copy, threads).emit();
+}

@@ -1,0 +1,239 @@
+//===- ExpandTileCopies.cpp - Copies of tiles by threads ------------------===//
+
+#include "GPU/Copies/ExpandTileCopies.h"
+
+#include "GPU/Tile/TilePlaces.h"
+
+#include "nm/GPU/Stage/AccessWidth.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+namespace {
+/// Expands the copies of one block, in their order.
+class CopyExpansion {
+public:
+  CopyExpansion(RewriterBase &rewriter, const CopyThreads &threads,
+                ArrayRef<Operation *> places)
+      : rewriter(rewriter), threads(threads),
+        firstPlace(places.empty() ? nullptr : places.front()) {}
+
+  void visit(Operation *op);
+  CopyAccesses accesses;
+  /// What is erased at the end: loads, whose fragments the stores behind them
+  /// use, among others.
+  SmallVector<Operation *> done;
+
+private:
+  void expand(CopyOp op);
+  void expand(LoadTileOp op);
+  void expand(StoreTileOp op);
+  void expandDirect(CopyOp op);
+  void expandMove(CopyOp op);
+  void keepGroup(GroupOp op);
+
+  RewriterBase &rewriter;
+  const CopyThreads &threads;
+  Operation *firstPlace;
+  bool isBehindPlaces = false;
+  /// Where entries of lists are loaded for copies that wgmma reads: before the
+  /// wait for those of another tile, or before the first of them.
+  Operation *entryPlace = nullptr;
+  llvm::SmallDenseMap<Value, std::unique_ptr<RegisterCopy>> fragments;
+};
+} // namespace
+
+static MemRefType typeOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType());
+}
+
+static std::optional<RowList> getRows(Value list, RowListAttr attr,
+                                      size_t kDim) {
+  if (!list)
+    return std::nullopt;
+  return RowList(list, attr, kDim);
+}
+
+/// The ops that `emit` puts in front of `op`, those that access memory or have
+/// such in them.
+static SmallVector<Operation *> emitBefore(RewriterBase &rewriter,
+                                           Operation *op,
+                                           llvm::function_ref<void()> emit) {
+  Operation *before = op->getPrevNode();
+  rewriter.setInsertionPoint(op);
+  emit();
+  SmallVector<Operation *> emitted;
+  Operation *first = before ? before->getNextNode() : &op->getBlock()->front();
+  for (; first != op; first = first->getNextNode())
+    if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::LdMatrixOp, vector::StoreOp,
+            memref::StoreOp>(first) ||
+        (isa<scf::IfOp>(first) && first->getNumResults() == 0))
+      emitted.push_back(first);
+  return emitted;
+}
+
+/// Moves `op`, and before it what its operands are computed by, in front of
+/// `point`, if it is behind it in one block.
+static void hoist(Operation *op, Operation *point) {
+  if (op->getBlock() != point->getBlock() || op->isBeforeInBlock(point))
+    return;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      hoist(producer, point);
+  op->moveBefore(point);
+}
+
+/// Loads the entries of `list` that ops from `first` to `end` use at `place`.
+/// They take long to come, and no load moves past a copy by itself.
+static void hoistEntries(Value list, Operation *first, Operation *end,
+                         Operation *place) {
+  SmallVector<memref::LoadOp> entries;
+  for (Operation *op = first; op != end; op = op->getNextNode())
+    if (auto load = dyn_cast<memref::LoadOp>(op);
+        load && load.getMemRef() == list)
+      entries.push_back(load);
+  for (memref::LoadOp load : entries)
+    hoist(load, place);
+}
+
+void CopyExpansion::expandDirect(CopyOp op) {
+  TileCopy copy;
+  copy.source = op.getSource();
+  copy.destination = op.getDestination();
+  copy.condition = op.getCondition();
+  MemRefType type = typeOf(copy.destination);
+  copy.layout = getTileLayout(type);
+  // Rows of k are the first dimension of what is copied as it is.
+  copy.rows = getRows(op.getRows(), op.getRowListAttr(), /*kDim=*/0);
+  if (!op.getPart()) {
+    copy.extents = SmallVector<int64_t>(type.getShape());
+    copy.width = getAccessWidth(op);
+    Operation *before = op->getPrevNode();
+    bool loadsFirst = copy.rows && copy.layout.panelColumns != 0;
+    if (loadsFirst && !entryPlace) {
+      rewriter.setInsertionPoint(op);
+      entryPlace = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
+      done.push_back(entryPlace);
+    }
+    llvm::append_range(accesses.copies, emitBefore(rewriter, op, [&] {
+                         emitDirectCopy(rewriter, op.getLoc(), copy, threads);
+                       }));
+    Operation *first =
+        before ? before->getNextNode() : &op->getBlock()->front();
+    if (loadsFirst)
+      hoistEntries(copy.rows->list, first, op, entryPlace);
+    return;
+  }
+  copy.extents = {type.getDimSize(1) * type.getDimSize(2),
+                  type.getDimSize(0) * type.getDimSize(3)};
+  copy.width = kMaxAccessBytes * 8 / type.getElementTypeBitWidth();
+  SmallVector<Operation *> copies = emitBefore(rewriter, op, [&] {
+    emitCopyToStagingBuffer(rewriter, op.getLoc(), copy, threads,
+                            (*op.getPart())[0]);
+  });
+  if (!accesses.parts.empty())
+    accesses.parts.back().copies = copies;
+}
+
+void CopyExpansion::expandMove(CopyOp op) {
+  TileCopy copy;
+  copy.source = op.getSource();
+  copy.destination = op.getDestination();
+  MemRefType type = typeOf(copy.source);
+  copy.layout = getTileLayout(type);
+  copy.extents = {type.getDimSize(1) * type.getDimSize(2),
+                  type.getDimSize(0) * type.getDimSize(3)};
+  SmallVector<Operation *> emitted = emitBefore(rewriter, op, [&] {
+    emitMoveFromStagingBuffer(rewriter, op.getLoc(), copy, threads,
+                              (*op.getPart())[0]);
+  });
+  if (accesses.parts.empty())
+    return;
+  for (Operation *access : emitted)
+    (isa<nvgpu::LdMatrixOp>(access) ? accesses.parts.back().loads
+                                    : accesses.parts.back().stores)
+        .push_back(access);
+}
+
+void CopyExpansion::expand(CopyOp op) {
+  op.getWay() == CopyWay::Direct ? expandDirect(op) : expandMove(op);
+  done.push_back(op);
+}
+
+void CopyExpansion::expand(LoadTileOp op) {
+  TileCopy copy;
+  copy.source = op.getSource();
+  copy.extents = getExtents(op);
+  copy.width = getAccessWidth(op);
+  copy.layout = getTileLayout(op.getFragment().getType().getDestination());
+  copy.rows = getRows(op.getRows(), op.getRowListAttr(),
+                      /*kDim=*/op.getTranspose() ? 1 : 0);
+  std::unique_ptr<RegisterCopy> &fragment = fragments[op.getFragment()];
+  fragment = op.getWay() == CopyWay::Squares
+                 ? createSquaresCopy(rewriter, op.getLoc(), copy, threads)
+                 : createElementsCopy(rewriter, op.getLoc(), copy, threads,
+                                      op.getTranspose());
+  rewriter.setInsertionPoint(op);
+  fragment->load();
+  done.push_back(op);
+}
+
+void CopyExpansion::expand(StoreTileOp op) {
+  llvm::append_range(accesses.stores, emitBefore(rewriter, op, [&] {
+                       fragments[op.getFragment()]->store(op.getDestination());
+                     }));
+  done.push_back(op);
+}
+
+void CopyExpansion::keepGroup(GroupOp op) {
+  if (isBehindPlaces && !accesses.parts.empty())
+    accesses.parts.back().group = op;
+  else
+    accesses.copies.push_back(op);
+}
+
+void CopyExpansion::visit(Operation *op) {
+  if (op == firstPlace)
+    isBehindPlaces = true;
+  if (auto copy = dyn_cast<CopyOp>(op))
+    expand(copy);
+  else if (auto load = dyn_cast<LoadTileOp>(op))
+    expand(load);
+  else if (auto store = dyn_cast<StoreTileOp>(op))
+    expand(store);
+  else if (auto group = dyn_cast<GroupOp>(op))
+    keepGroup(group);
+  else if (auto await = dyn_cast<AwaitOp>(op)) {
+    // Entries of copies behind it, which are of a later tile.
+    entryPlace = await;
+    if (await.getScope() == SyncScope::Block && !isBehindPlaces)
+      accesses = {};
+    if (await.getScope() == SyncScope::Warp && isBehindPlaces)
+      accesses.parts.emplace_back().await = await;
+  } else if (isa<ReleaseOp>(op) && !accesses.parts.empty()) {
+    accesses.parts.back().release = op;
+  }
+}
+
+CopyAccesses mlir::nm::expandCopies(RewriterBase &rewriter, Block &block,
+                                    const CopyThreads &threads,
+                                    ArrayRef<Operation *> places) {
+  CopyExpansion expansion(rewriter, threads, places);
+  for (Operation &op : llvm::make_early_inc_range(block))
+    expansion.visit(&op);
+  // A copy's token has no more use than to be in its group.
+  for (Operation *op : llvm::reverse(expansion.done)) {
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (auto group = dyn_cast<GroupOp>(user))
+        rewriter.modifyOpInPlace(group,
+                                 [&] { group.getTokensMutable().clear(); });
+    rewriter.eraseOp(op);
+  }
+  return places.empty() ? CopyAccesses() : std::move(expansion.accesses);
+}

@@ -1,0 +1,99 @@
+//===- ListedCopy.cpp - Copies of what a list names, by a role ------------===//
+
+#include "GPU/Copies/ListedCopy.h"
+
+#include "GPU/Copies/BulkCopies.h"
+#include "GPU/Expand/ExpandProduct.h"
+#include "GPU/Tile/TilePlaces.h"
+
+#include "nm/GPU/Stage/AccessWidth.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// cp.async of 16 bytes bypasses the L1 cache.
+static constexpr int64_t kBypassBytes = 16;
+
+ListedCopy::ListedCopy(RewriterBase &rewriter, CopyOp op, WarpsOp role)
+    : rewriter(rewriter), loc(op.getLoc()), op(op), role(role),
+      width(getAccessWidth(op)),
+      elementBytes(sourceType().getElementTypeBitWidth() / 8) {
+  if (!op.getRows())
+    return;
+  RowListAttr attr = op.getRowListAttr();
+  list.emplace(op.getRows(), attr, static_cast<size_t>(attr.getDim()));
+  // Rows are copied in the order of the list.
+  list->slots = list->rows();
+}
+
+/// The entries of `listed`, the list of a step, for what the thread copies.
+SmallVector<Value> ListedCopy::loadEntries(Value listed) {
+  ThreadEmitter emitter{rewriter, loc};
+  RowList here = *list;
+  here.list = listed;
+  return llvm::map_to_vector(getListed(emitter), [&](Value number) {
+    return here.loadEntry(rewriter, loc, number);
+  });
+}
+
+/// Entries of the list take long to load: a step loads the next one's before
+/// all else, and computes their offsets last, which the loop carries.
+void ListedCopy::carryOffsets(scf::ForOp loop) {
+  auto loadAt = [&](Value k) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), k);
+    auto viewOf = [&](Value view) {
+      return cloneView(rewriter, view, loop.getBody(), mapping);
+    };
+    SmallVector<Value> entries = loadEntries(viewOf(op.getRows()));
+    return std::pair(viewOf(op.getSource()), entries);
+  };
+  rewriter.setInsertionPoint(loop);
+  auto [source, entries] = loadAt(loop.getLowerBound());
+  SmallVector<Value> first = computeOffsets(source, entries);
+  auto computeNext = [&](OpBuilder &, Location,
+                         ArrayRef<BlockArgument> arguments) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(loop.getBody());
+    offsets = llvm::to_vector_of<Value>(arguments);
+    // The last ones once more after the last: past them there are none.
+    Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
+                                       loop.getStep());
+    auto [source, entries] = loadAt(arith::MinUIOp::create(
+        rewriter, loc, next, lastOfLoop(rewriter, loop)));
+    rewriter.setInsertionPoint(loop.getBody()->getTerminator());
+    return computeOffsets(source, entries);
+  };
+  (void)loop.replaceWithAdditionalYields(
+      rewriter, first, /*replaceInitOperandUsesInLoop=*/false, computeNext);
+}
+
+void ListedCopy::copyAccess(ThreadEmitter &emitter, Value from,
+                            Value destination, Value count) {
+  auto modifier = bytes() == kBypassBytes ? NVVM::LoadCacheModifierKind::CG
+                                          : NVVM::LoadCacheModifierKind::CA;
+  NVVM::CpAsyncOp::create(
+      rewriter, loc,
+      toPointer(emitter, destination, NVVM::NVVMMemorySpace::Shared),
+      toPointer(emitter, from, NVVM::NVVMMemorySpace::Global), bytes(),
+      modifier, count);
+}
+
+void ListedCopy::expand() {
+  placeThread();
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  bool isOverK = loop && loop.getNumRegionIterArgs() == 0;
+  if (list && isOverK) {
+    carryOffsets(loop);
+  } else {
+    rewriter.setInsertionPoint(findWait(op));
+    SmallVector<Value> entries;
+    if (list)
+      entries = loadEntries(op.getRows());
+    offsets = computeOffsets(op.getSource(), entries);
+  }
+  issue();
+}

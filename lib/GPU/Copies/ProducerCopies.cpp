@@ -1,0 +1,44 @@
+//===- ProducerCopies.cpp - Copies by warps that do nothing else ----------===//
+
+#include "GPU/Copies/ProducerCopies.h"
+
+#include "GPU/Copies/BulkCopies.h"
+#include "GPU/Copies/ListedCopy.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+LogicalResult mlir::nm::expandProducerCopies(RewriterBase &rewriter,
+                                             WarpsOp role,
+                                             RoleBarriers &barriers) {
+  SmallVector<CopyOp> copies;
+  role.walk([&](CopyOp op) { copies.push_back(op); });
+  for (CopyOp op : copies) {
+    if (!op.getToken() || !op.getToken().hasOneUse() ||
+        !isa<SignalOp>(*op.getToken().getUsers().begin()))
+      return op.emitOpError() << "expected a token that is signalled";
+    bool readsAhead = !op.isBulk() || op.getRows();
+    if (readsAhead && !findWait(op))
+      return op.emitOpError() << "expected a wait for its slot before it in "
+                                 "its block, but got none";
+  }
+  keepStarters(rewriter, role);
+  for (CopyOp op : copies) {
+    if (op.isBulk()) {
+      if (failed(expandBulkCopy(rewriter, op, role, barriers)))
+        return failure();
+      continue;
+    }
+    // Of 8-bit operands, whose A is row-major; see nm-stage-shared-memory.
+    bool areUnits =
+        cast<MemRefType>(op.getSource().getType()).getElementTypeBitWidth() ==
+        8;
+    std::unique_ptr<ListedCopy> expansion =
+        areUnits ? createUnitCopies(rewriter, op, role)
+                 : createRowCopies(rewriter, op, role);
+    if (failed(expansion->verify()))
+      return failure();
+    expansion->expand();
+  }
+  return success();
+}

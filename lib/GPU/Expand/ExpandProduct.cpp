@@ -1,0 +1,227 @@
+//===- ExpandProduct.cpp - A block's product in its loop over k -----------===//
+
+#include "GPU/Expand/ExpandProduct.h"
+
+#include "GPU/Strategies/Simt/ChainedSums.h"
+
+#include "nm/Schedule/SumChains.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+void mlir::nm::hoistViews(scf::ForOp loop, Value view) {
+  Operation *op = view.getDefiningOp();
+  if (!isa_and_present<memref::CastOp, memref::SubViewOp, StageStoresOp>(op) ||
+      op->getBlock() != loop.getBody())
+    return;
+  hoistViews(loop, op->getOperand(0));
+  if (llvm::all_of(op->getOperands(), [&](Value operand) {
+        return loop.isDefinedOutsideOfLoop(operand);
+      }))
+    op->moveBefore(loop);
+}
+
+Value mlir::nm::cloneView(OpBuilder &builder, Value view, Block *block,
+                          IRMapping &mapping) {
+  if (Value mapped = mapping.lookupOrNull(view))
+    return mapped;
+  Operation *op = view.getDefiningOp();
+  if (!op || op->getBlock() != block)
+    return view;
+  if (builder.getInsertionBlock() == block &&
+      op->isBeforeInBlock(&*builder.getInsertionPoint()))
+    return view;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, cloneView(builder, operand, block, mapping));
+  builder.clone(*op, mapping);
+  return mapping.lookup(view);
+}
+
+namespace {
+/// How a loop over k makes long sums; see SumChains.h.
+struct Chains {
+  /// Of the values that it carries, the first that are made in chains.
+  size_t sums = 0;
+  int64_t tiles = 1;
+  bool areCompensated = false;
+
+  Chains(scf::ForOp loop, SparseProductOpInterface op,
+         const TileExpansion &expansion);
+};
+} // namespace
+
+Chains::Chains(scf::ForOp loop, SparseProductOpInterface op,
+               const TileExpansion &expansion) {
+  auto tilesOf = [&](int64_t rows) {
+    return std::max<int64_t>(1, rows / expansion.rowsOfTile(op));
+  };
+  std::optional<APInt> count = loop.getStaticTripCount();
+  BlockTiling tiling = op.getScheduleAttr().getTiling();
+  int64_t threads = tiling.splitK * tiling.sliceK;
+  areCompensated =
+      count && count->getSExtValue() * expansion.rowsOfTile(op) * threads >
+                   ::nm::kLongSumRows;
+  tiles = tilesOf(areCompensated ? ::nm::kChainRows : ::nm::kLongChainRows);
+  if (!count || count->sgt(tiles))
+    sums = expansion.countChainedSums(areCompensated);
+}
+
+/// Whether a tile of `loop` is the last of a chain of `tilesPerChain`.
+static Value isLastOfChain(OpBuilder &builder, scf::ForOp loop,
+                           int64_t tilesPerChain) {
+  Location loc = loop.getLoc();
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value offset = builder.createOrFold<arith::SubIOp>(
+      loc, loop.getInductionVar(), loop.getLowerBound());
+  Value tile =
+      builder.createOrFold<arith::DivUIOp>(loc, offset, loop.getStep());
+  Value place =
+      builder.createOrFold<arith::RemUIOp>(loc, tile, constant(tilesPerChain));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place,
+                               constant(tilesPerChain - 1));
+}
+
+Value mlir::nm::lastOfLoop(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value range = builder.createOrFold<arith::SubIOp>(
+      loc, builder.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), one),
+      loop.getLowerBound());
+  // The last tile may be ragged.
+  Value steps =
+      builder.createOrFold<arith::DivUIOp>(loc, range, loop.getStep());
+  return builder.createOrFold<arith::AddIOp>(
+      loc, loop.getLowerBound(),
+      builder.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
+}
+
+SmallVector<Value> mlir::nm::expandInLoop(RewriterBase &rewriter,
+                                          scf::ForOp loop,
+                                          SparseProductOpInterface op,
+                                          TileExpansion &expansion,
+                                          ArrayRef<Value> sums) {
+  Location loc = op.getLoc();
+  auto prefetchAt = [&](Value k) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), k);
+    return expansion.prefetch(rewriter, op, [&](Value operand) {
+      return cloneView(rewriter, operand, loop.getBody(), mapping);
+    });
+  };
+  rewriter.setInsertionPoint(loop);
+  const Chains chains(loop, op, expansion);
+  size_t chained = chains.sums;
+  // In front: the sums of a chain, what else `begin` gave, the totals.
+  ChainedSums first = ChainedSums::start(rewriter, sums.take_front(chained));
+  SmallVector<Value> carried(first.chain);
+  llvm::append_range(carried, sums.drop_front(chained));
+  llvm::append_range(carried, first.totals);
+  size_t inTile = carried.size();
+  llvm::append_range(carried, prefetchAt(loop.getLowerBound()));
+  bool prefetches = carried.size() > inTile;
+  auto expandProduct = [&](OpBuilder &, Location,
+                           ArrayRef<BlockArgument> arguments) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    SmallVector<Value> ahead;
+    if (prefetches) {
+      // The last tile once more after the last: past it there are no indices.
+      rewriter.setInsertionPointToStart(loop.getBody());
+      Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
+                                         loop.getStep());
+      ahead = prefetchAt(arith::MinUIOp::create(rewriter, loc, next,
+                                                lastOfLoop(rewriter, loop)));
+    }
+    rewriter.setInsertionPoint(op);
+    expansion.prefetched =
+        llvm::to_vector_of<Value>(arguments.drop_front(inTile));
+    SmallVector<Value> result = expansion.expand(
+        rewriter, op,
+        llvm::to_vector_of<Value>(arguments.take_front(sums.size())));
+    ChainedSums state{
+        SmallVector<Value>(ArrayRef(result).take_front(chained)),
+        llvm::to_vector_of<Value>(arguments.slice(sums.size(), chained))};
+    if (chained != 0) {
+      rewriter.setInsertionPoint(loop.getBody()->getTerminator());
+      state.endChainIf(rewriter, loc,
+                       isLastOfChain(rewriter, loop, chains.tiles),
+                       chains.areCompensated);
+    }
+    llvm::copy(state.chain, result.begin());
+    llvm::append_range(result, state.totals);
+    llvm::append_range(result, ahead);
+    return result;
+  };
+  rewriter.setInsertionPoint(loop);
+  FailureOr<LoopLikeOpInterface> carrying = loop.replaceWithAdditionalYields(
+      rewriter, carried, /*replaceInitOperandUsesInLoop=*/false, expandProduct);
+  // Behind the tokens that the loop carried before.
+  ValueRange results = (*carrying)->getResults().take_back(carried.size());
+  SmallVector<Value> result(results.take_front(sums.size()));
+  ChainedSums last{SmallVector<Value>(results.take_front(chained)),
+                   SmallVector<Value>(results.slice(sums.size(), chained))};
+  rewriter.setInsertionPointAfter(*carrying);
+  llvm::copy(last.finish(rewriter, loc), result.begin());
+  return result;
+}
+
+/// The wait for the copies that `op` needs, or `op`.
+static Operation *findWait(SparseProductOpInterface op) {
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode())
+    if (isa<AwaitOp>(before))
+      return before;
+  return op;
+}
+
+bool mlir::nm::isInLongSum(SparseProductOpInterface op,
+                           const TileExpansion &expansion) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  return loop && Chains(loop, op, expansion).areCompensated;
+}
+
+/// Expands the product of a tile outside of loops as a chain of its own.
+static SmallVector<Value> expandChain(RewriterBase &rewriter,
+                                      SparseProductOpInterface op,
+                                      TileExpansion &expansion,
+                                      ArrayRef<Value> sums) {
+  size_t chained = expansion.countChainedSums(/*isLong=*/true);
+  ChainedSums state = ChainedSums::start(rewriter, sums.take_front(chained));
+  SmallVector<Value> added(state.chain);
+  llvm::append_range(added, sums.drop_front(chained));
+  SmallVector<Value> result = expansion.expand(rewriter, op, added);
+  llvm::copy(ArrayRef(result).take_front(chained), state.chain.begin());
+  llvm::copy(state.finish(rewriter, op.getLoc()), result.begin());
+  return result;
+}
+
+SmallVector<Value> mlir::nm::expandProduct(RewriterBase &rewriter,
+                                           SparseProductOpInterface op,
+                                           TileExpansion &expansion,
+                                           ArrayRef<Value> sums, bool isLong) {
+  if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+    return expandInLoop(rewriter, loop, op, expansion, sums);
+  rewriter.setInsertionPoint(findWait(op));
+  IRMapping mapping;
+  expansion.prefetched = expansion.prefetch(rewriter, op, [&](Value operand) {
+    return cloneView(rewriter, operand, op->getBlock(), mapping);
+  });
+  rewriter.setInsertionPoint(op);
+  return isLong ? expandChain(rewriter, op, expansion, sums)
+                : expansion.expand(rewriter, op, sums);
+}
+
+void mlir::nm::unrollTurns(Block &body, int64_t turns) {
+  SmallVector<scf::ForOp> loops;
+  for (auto loop : body.getOps<scf::ForOp>())
+    if (turns > 1 && loop.getNumRegionIterArgs() != 0)
+      loops.push_back(loop);
+  for (scf::ForOp loop : loops)
+    (void)loopUnrollByFactor(loop, uint64_t(turns));
+}

@@ -1,0 +1,376 @@
+//===- LayoutCosts.cpp - What layouts of activations cost -----------------===//
+
+#include "GPU/Layouts/LayoutCosts.h"
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Format/SparseOperand.h"
+#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/Schedule/BinaryChoices.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::BinaryChoices;
+
+static constexpr double kImpossible = std::numeric_limits<double>::infinity();
+
+/// Beside the bytes that are read and written at three quarters of the memory's
+/// rate, what a launch takes. Of f16 on an H200, 4096 x 4096 takes 18 to 21 us,
+/// 1024 x 4096 6.0 to 7.7, 256 x 4096 2.4 to 3.2 and 64 x 4096 2.2.
+static constexpr double kLaunchMicroseconds = 2.2, kShareOfMemory = 0.75;
+/// An elementwise op that reads along one dimension and writes along another
+/// saves the launch, and most of the bytes, of a transposition of its own.
+static constexpr double kFusedShare = 0.25;
+
+static double countBytes(RankedTensorType type) {
+  double bytes = double(std::max(type.getElementTypeBitWidth(), 8u)) / 8;
+  for (int64_t size : type.getShape())
+    bytes *= double(ShapedType::isDynamic(size) ? ::nm::GpuProduct::kTypicalRows
+                                                : size);
+  return bytes;
+}
+
+/// The microseconds of a kernel that reads and writes `bytes`.
+static double estimateTraffic(double bytes, const ::nm::GpuChip &chip) {
+  return kLaunchMicroseconds + bytes / (chip.memoryGBs * kShareOfMemory) / 1000;
+}
+
+double mlir::nm::estimateTransposition(RankedTensorType type,
+                                       const ::nm::GpuChip &chip) {
+  // Of fewer dimensions, whose tiles are fuller, where that is a choice.
+  return 0.01 * double(type.getRank()) +
+         estimateTraffic(2 * countBytes(type), chip);
+}
+
+double mlir::nm::estimateCopy(RankedTensorType type,
+                              const ::nm::GpuChip &chip) {
+  return estimateTraffic(2 * countBytes(type), chip);
+}
+
+double mlir::nm::estimateWidening(RankedTensorType type, bool isTurned,
+                                  const ::nm::GpuChip &chip) {
+  // One byte is read of each element, and two are written.
+  double straight = estimateTraffic(3 * countBytes(type), chip);
+  return isTurned ? straight + kFusedShare * estimateTransposition(type, chip)
+                  : straight;
+}
+
+double mlir::nm::estimateRepetition(double elements,
+                                    const ::nm::GpuChip &chip) {
+  // A multiprocessor's clocks for an element. Of 4096 x 5464, f16 takes 97 and
+  // 111 us on an H200, f32 129 and i8 185 (2026-11-23).
+  constexpr double kClocks = 1.3;
+  return kLaunchMicroseconds +
+         elements * kClocks / (double(chip.multiprocessors) * chip.clockGHz) /
+             1000;
+}
+
+/// Of 22.5 million kept values, 11008x4096 and 4096x11008 in 2:4, 15.5 to 18.9
+/// us of 4 bits and 17.6 to 21.0 of 8 on an H200 (2026-11-23).
+double mlir::nm::estimateDequantization(SparseProductOpInterface op,
+                                        const ::nm::GpuChip &chip) {
+  ::nm::Pattern pattern = op.getPattern();
+  int64_t k = op.getStaticK();
+  // A sparse operand has two values of four rows, whatever they keep.
+  int64_t rows =
+      ::nm::fitsSparseOperand(pattern) ? k / 2 : pattern.condensedRows(k);
+  double bytes = double(op.getQuantizationAttr().getBits()) / 8 + 2;
+  return estimateTraffic(bytes * double(rows) * double(op.getStaticN()), chip);
+}
+
+double mlir::nm::estimateDenseDequantization(SparseProductOpInterface op,
+                                             const ::nm::GpuChip &chip) {
+  // One byte is read of each weight, and two are written.
+  return estimateTraffic(3 * double(op.getStaticK()) * double(op.getStaticN()),
+                         chip);
+}
+
+bool mlir::nm::isMadeInAnyLayout(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))
+    return isMadeInAnyLayout(fill.output());
+  SplatElementsAttr splat;
+  return isa_and_present<tensor::EmptyOp>(op) ||
+         matchPattern(value, m_Constant(&splat));
+}
+
+namespace {
+class LayoutCosts {
+public:
+  LayoutCosts(const OtherLayouts &layouts, const ::nm::GpuChip &chip,
+              ProductEstimate estimate)
+      : layouts(layouts), chip(chip), estimate(estimate) {}
+
+  void build(func::FuncOp function);
+  std::optional<ChosenLayouts> minimize() const;
+
+private:
+  using Choice = BinaryChoices::Choice;
+  struct ValueChoices {
+    /// Whether the value is made in its other layout, and whether it is
+    /// transposed, so that there are both.
+    Choice isOther, isTransposed;
+    /// Whether it is copied as it is made; only of some that products take.
+    std::optional<Choice> isCopied;
+  };
+
+  ValueChoices &get(Value value);
+  bool has(Value value) const { return !layouts.getOrder(value).empty(); }
+  /// `value` is made as it is.
+  void keep(Value value) {
+    graph.addCost({get(value).isOther}, {0, kImpossible});
+  }
+  /// `operand` takes its value as it is.
+  void takeAsIs(OpOperand &operand);
+  /// The layout that `operand` takes its value in.
+  Choice take(OpOperand &operand);
+  /// Whether `operand`, with that choice, takes a copy of its value.
+  Choice takeCopy(OpOperand &operand, Choice isOther);
+  void tie(Choice a, Choice b) {
+    graph.addCost({a, b}, {0, kImpossible, kImpossible, 0});
+  }
+
+  void addOp(Operation *op);
+  void addProduct(SpMMOp op);
+  void addLinalg(linalg::LinalgOp op);
+  void addFixedOutput(linalg::LinalgOp op, const LoopOrders &loops,
+                      Choice isOther);
+  void addView(Operation *op);
+
+  const OtherLayouts &layouts;
+  const ::nm::GpuChip &chip;
+  ProductEstimate estimate;
+  BinaryChoices graph;
+  DenseMap<Value, ValueChoices> values;
+  DenseMap<OpOperand *, Choice> operands, copied;
+  double before = 0;
+};
+} // namespace
+
+LayoutCosts::ValueChoices &LayoutCosts::get(Value value) {
+  auto [it, isNew] = values.try_emplace(value);
+  if (isNew) {
+    it->second = {graph.add(), graph.add(), std::nullopt};
+    auto type = cast<RankedTensorType>(value.getType());
+    double cost =
+        isMadeInAnyLayout(value) ? 0 : estimateTransposition(type, chip);
+    graph.addCost({it->second.isTransposed}, {0, cost});
+  }
+  return it->second;
+}
+
+void LayoutCosts::takeAsIs(OpOperand &operand) {
+  if (!has(operand.get()))
+    return;
+  ValueChoices value = get(operand.get());
+  graph.addCost({value.isOther, value.isTransposed}, {0, kImpossible, 0, 0});
+}
+
+LayoutCosts::Choice LayoutCosts::take(OpOperand &operand) {
+  Choice choice = graph.add();
+  operands[&operand] = choice;
+  ValueChoices value = get(operand.get());
+  // Another layout than it is made in is there only where it is transposed.
+  graph.addCost({value.isOther, choice, value.isTransposed},
+                {0, kImpossible, kImpossible, 0, 0, 0, 0, 0});
+  return choice;
+}
+
+LayoutCosts::Choice LayoutCosts::takeCopy(OpOperand &operand, Choice isOther) {
+  Choice choice = graph.add();
+  copied[&operand] = choice;
+  ValueChoices &value = get(operand.get());
+  if (!value.isCopied) {
+    value.isCopied = graph.add();
+    double cost =
+        estimateCopy(cast<RankedTensorType>(operand.get().getType()), chip);
+    graph.addCost({*value.isCopied}, {0, cost});
+    // What is transposed has padded rows already.
+    graph.addCost({*value.isCopied, value.isOther}, {0, 0, 0, kImpossible});
+  }
+  graph.addCost({choice, *value.isCopied}, {0, kImpossible, 0, 0});
+  graph.addCost({choice, isOther}, {0, 0, 0, kImpossible});
+  return choice;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void LayoutCosts::addProduct(SpMMOp op) {
+  auto product = cast<SparseProductOpInterface>(op.getOperation());
+  Value result = op->getResult(0);
+  OpOperand &a = op.getAMutable(), &c = *op.getDpsInitOperand(0);
+  double asIs = estimate(op, ActivationForm::AsIs);
+  before += asIs;
+  if (has(op.getA())) {
+    Choice isOther = take(a);
+    double transposed = estimate(op, ActivationForm::Transposed);
+    if (canBeCopied(product))
+      graph.addCost({isOther, takeCopy(a, isOther)},
+                    {asIs, transposed, estimate(op, ActivationForm::Copied),
+                     kImpossible});
+    else
+      graph.addCost({isOther}, {asIs, transposed});
+  }
+  if (!has(result)) {
+    takeAsIs(c);
+    for (OpOperand &operand : product.getEpilogueOperandsMutable())
+      takeAsIs(operand);
+    return;
+  }
+  Choice isOther = get(result).isOther;
+  tie(take(c), isOther);
+  LoopOrders output = getOutputOrders(product);
+  for (auto [operand, map] :
+       llvm::zip(product.getEpilogueOperandsMutable(),
+                 product.getEpilogueMaps().getAsValueRange<AffineMapAttr>())) {
+    if (!has(operand.get()))
+      continue;
+    if (output.getOrder(getLoops(map)) == layouts.getOrder(operand.get()))
+      tie(take(operand), isOther);
+    else
+      takeAsIs(operand);
+  }
+}
+
+/// Whether `op` can read along one dimension and write along another, in the
+/// tiles of convert-transpose-to-gpu.
+static bool canTranspose(linalg::LinalgOp op) {
+  return op.getNumParallelLoops() == op.getNumLoops() &&
+         op->getNumResults() == 1 &&
+         llvm::all_of(op.getBlock()->without_terminator(),
+                      [](Operation &inner) { return isEpilogueOp(&inner); });
+}
+
+void LayoutCosts::addLinalg(linalg::LinalgOp op) {
+  OpOperand *leader = canChangeLayouts(op) ? findLeader(op, layouts) : nullptr;
+  if (!leader) {
+    for (OpOperand &operand : op->getOpOperands())
+      takeAsIs(operand);
+    for (Value result : op->getResults())
+      if (has(result) && !isMadeInAnyLayout(result))
+        keep(result);
+    return;
+  }
+  LoopOrders loops = getLeaderOrders(op, *leader, layouts);
+  Value leading = getValueOf(op, *leader);
+  Choice isOther = op.isDpsInit(leader) ? get(leading).isOther : take(*leader);
+  if (!op.isDpsInit(leader) && canTranspose(op))
+    addFixedOutput(op, loops, isOther);
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isInit = op.isDpsInit(&operand);
+    auto dims = getLoops(op.getMatchingIndexingMap(&operand));
+    Value value = getValueOf(op, operand);
+    bool follows =
+        has(value) && loops.getOrder(dims) == layouts.getOrder(value);
+    if (isInit && has(value)) {
+      // What it writes to is as what it writes.
+      if (follows && &operand != leader)
+        tie(get(value).isOther, isOther);
+      else if (!follows)
+        keep(value);
+      if (has(operand.get()))
+        tie(take(operand), get(value).isOther);
+      continue;
+    }
+    if (isInit || !follows) {
+      takeAsIs(operand);
+      continue;
+    }
+    if (&operand == leader)
+      continue;
+    Choice choice = take(operand);
+    if (!canTranspose(op)) {
+      tie(choice, isOther);
+      continue;
+    }
+    double cost =
+        kFusedShare *
+        estimateTransposition(cast<RankedTensorType>(value.getType()), chip);
+    graph.addCost({choice, isOther}, {0, cost, cost, 0});
+  }
+}
+
+/// The output of `op` has one layout; its inputs of `loops` are read along the
+/// dimension that it is written along, or are not.
+void LayoutCosts::addFixedOutput(linalg::LinalgOp op, const LoopOrders &loops,
+                                 Choice isOther) {
+  OpOperand *output = op.getDpsInitOperand(0);
+  SmallVector<int64_t> written = getLoops(op.getMatchingIndexingMap(output));
+  if (written.empty())
+    return;
+  double cost =
+      kFusedShare * estimateTransposition(
+                        cast<RankedTensorType>(output->get().getType()), chip);
+  graph.addCost({isOther}, {loops.own.back() == written.back() ? 0 : cost,
+                            loops.other.back() == written.back() ? 0 : cost});
+}
+
+void LayoutCosts::addView(Operation *op) {
+  OpOperand &from = op->getOpOperand(0);
+  Value to = op->getResult(0);
+  for (OpOperand &size : op->getOpOperands().drop_front())
+    takeAsIs(size);
+  if (has(from.get()) && has(to) &&
+      ArrayRef<int64_t>(getOrderOfResult(op, layouts.getOrder(from.get()))) ==
+          layouts.getOrder(to))
+    return tie(take(from), get(to).isOther);
+  takeAsIs(from);
+  if (has(to))
+    keep(to);
+}
+
+void LayoutCosts::addOp(Operation *op) {
+  if (auto product = dyn_cast<SpMMOp>(op); product && !product.getPanelsA())
+    if (product.hasPureTensorSemantics() && !product.getScheduleAttr())
+      return addProduct(product);
+  // Sizes of both layouts are the same ones.
+  if (isa<tensor::DimOp>(op))
+    return;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return addLinalg(linalgOp);
+  if (isView(op))
+    return addView(op);
+  for (OpOperand &operand : op->getOpOperands())
+    takeAsIs(operand);
+  for (Value result : op->getResults())
+    if (has(result) && !isMadeInAnyLayout(result))
+      keep(result);
+}
+
+void LayoutCosts::build(func::FuncOp function) {
+  for (const auto &entry : layouts.getOrders())
+    if (isa<BlockArgument>(entry.first))
+      keep(entry.first);
+  function.walk([&](Operation *op) { addOp(op); });
+}
+
+std::optional<ChosenLayouts> LayoutCosts::minimize() const {
+  std::optional<BinaryChoices::Best> best = graph.minimize();
+  if (!best)
+    return std::nullopt;
+  ChosenLayouts chosen;
+  for (auto [value, choices] : values)
+    chosen.values[value] = best->choices[choices.isOther];
+  for (auto [operand, choice] : operands)
+    chosen.operands[operand] = best->choices[choice];
+  for (auto [operand, choice] : copied)
+    chosen.copied[operand] = best->choices[choice];
+  chosen.cost = best->cost;
+  chosen.before = before;
+  return chosen;
+}
+
+std::optional<ChosenLayouts>
+mlir::nm::chooseLayouts(func::FuncOp function, const OtherLayouts &layouts,
+                        const ::nm::GpuChip &chip, ProductEstimate estimate) {
+  LayoutCosts costs(layouts, chip, estimate);
+  costs.build(function);
+  return costs.minimize();
+}

@@ -1,0 +1,129 @@
+//===- TransposeToGPU.cpp - Transpositions to kernels ---------------------===//
+
+#include "nm/GPU/Layouts/TransposeToGPU.h"
+
+#include "GPU/Layouts/PanelTiles.h"
+#include "GPU/Layouts/TermTiles.h"
+#include "GPU/Layouts/Transposition.h"
+
+#include "nm/Dialect/NM/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::nm {
+#define GEN_PASS_DEF_CONVERTTRANSPOSETOGPU
+#include "nm/GPU/Layouts/TransposeToGPU.h.inc"
+} // namespace mlir::nm
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// With fewer iterations of one of both loops, most of a tile is empty, and
+/// rows are so short that neighbouring threads share their sectors anyway.
+static constexpr int64_t kLeast = 16;
+
+static bool isNarrow(const Transposition &op) {
+  return llvm::any_of(ArrayRef<unsigned>{op.getRowLoop(), op.getLastLoop()},
+                      [&](unsigned loop) {
+                        int64_t size = op.getStaticSize(loop);
+                        return !ShapedType::isDynamic(size) && size < kLeast;
+                      });
+}
+
+static void launch(OpBuilder &builder, const Transposition &op) {
+  if (!hasRegisterTiles(op))
+    return launchSharedTiles(builder, op);
+  OpFoldResult aligned = areRowsAligned(builder, op);
+  if (std::optional<int64_t> known = getConstantIntValue(aligned))
+    return *known ? launchRegisterTiles(builder, op)
+                  : launchSharedTiles(builder, op);
+  auto branch = scf::IfOp::create(builder, op.getLoc(), cast<Value>(aligned),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  launchRegisterTiles(builder, op);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  launchSharedTiles(builder, op);
+}
+
+static LogicalResult convert(RewriterBase &rewriter, linalg::LinalgOp op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  if (isa<linalg::TransposeOp>(op)) {
+    rewriter.setInsertionPoint(op);
+    FailureOr<linalg::GenericOp> generalized =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (failed(generalized))
+      return failure();
+    generic = *generalized;
+  }
+  if (!generic)
+    return rewriter.notifyMatchFailure(op, "has a form of its own");
+  FailureOr<linalg::GenericOp> ordered = orderElementwise(rewriter, generic);
+  if (failed(ordered))
+    return failure();
+  if (makesPanels(*ordered)) {
+    rewriter.setInsertionPoint(*ordered);
+    launchPanelTiles(rewriter, *ordered);
+    rewriter.eraseOp(*ordered);
+    return success();
+  }
+  FailureOr<Transposition> transposition =
+      Transposition::create(rewriter, *ordered);
+  if (failed(transposition))
+    return failure();
+  if (isNarrow(*transposition))
+    return rewriter.notifyMatchFailure(transposition->getOp(),
+                                       "has few rows or columns");
+  if (failed(checkSharedTiles(rewriter, *transposition)))
+    return failure();
+  rewriter.setInsertionPoint(transposition->getOp());
+  launch(rewriter, *transposition);
+  rewriter.eraseOp(transposition->getOp());
+  return success();
+}
+
+/// Those that the host would run one after the other.
+static SmallVector<linalg::LinalgOp> collect(func::FuncOp function) {
+  SmallVector<linalg::LinalgOp> ops;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp, scf::ForallOp, scf::ParallelOp>(op))
+      return WalkResult::skip();
+    if (auto found = dyn_cast<linalg::LinalgOp>(op))
+      ops.push_back(found);
+    return WalkResult::advance();
+  });
+  return ops;
+}
+
+void mlir::nm::convertTransposeToGPU(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  SmallVector<SplitTermsOp> splits;
+  function.walk([&](SplitTermsOp op) { splits.push_back(op); });
+  for (SplitTermsOp op : splits) {
+    if (!op.hasPureBufferSemantics())
+      continue;
+    rewriter.setInsertionPoint(op);
+    launchTermTiles(rewriter, op);
+    rewriter.eraseOp(op);
+  }
+  // What is not converted here, convert-linalg-to-gpu does.
+  for (linalg::LinalgOp op : collect(function))
+    (void)convert(rewriter, op);
+}
+
+namespace {
+struct ConvertTransposeToGPU
+    : mlir::nm::impl::ConvertTransposeToGPUBase<ConvertTransposeToGPU> {
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(mlir::nm::kHostFunction))
+      mlir::nm::convertTransposeToGPU(getOperation());
+  }
+};
+} // namespace

@@ -1,0 +1,37 @@
+//===- GpuModels.h - What the GPU cost models share -------------*- C++ -*-===//
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_GPU_SELECT_GPUMODELS_H
+#define NM_LIB_GPU_SELECT_GPUMODELS_H
+
+#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/Support/Warp.h"
+
+namespace nm {
+
+/// Sets the least times that the chip allows for the product.
+void setFloors(const GpuProduct &product, const GpuChip &chip,
+               GpuSchedule &schedule);
+
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t alignTo(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+/// Clocks of `blocks` blocks on multiprocessors with room for `resident` each.
+/// They run in waves: of 300 blocks on 100 multiprocessors with room for two, a
+/// wave has two on each, and the next one the 100 that are left.
+/// `waveClocks(count)` are those of a wave with `count` blocks on a
+/// multiprocessor.
+template <typename WaveClocks>
+double clocksOfWaves(int64_t blocks, int64_t resident, int64_t multiprocessors,
+                     WaveClocks waveClocks) {
+  int64_t wave = resident * multiprocessors;
+  double clocks = double(blocks / wave) * waveClocks(resident);
+  if (int64_t left = ceilDiv(blocks % wave, multiprocessors); left > 0)
+    clocks += waveClocks(left);
+  return clocks;
+}
+
+} // namespace nm
+
+#endif // NM_LIB_GPU_SELECT_GPUMODELS_H

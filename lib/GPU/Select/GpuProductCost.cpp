@@ -1,0 +1,434 @@
+//===- GpuProductCost.cpp - What a product takes on a GPU -----------------===//
+
+#include "GPU/Select/GpuProductCost.h"
+
+#include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/GpuStrategy.h"
+#include "GPU/Select/OverlappingWindows.h"
+#include "GPU/Select/QuantizedWays.h"
+#include "GPU/Select/WidenOperands.h"
+#include "GPU/Select/WiderUnits.h"
+
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/IR/LeastTerms.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/WeightOrigin.h"
+#include "nm/GPU/Stage/AccessWidth.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Support/DebugStringHelper.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::GpuProduct;
+
+std::optional<std::string> mlir::nm::whyUnknown(SparseProductOpInterface op) {
+  for (Type type : {op.getAType(), op.getCType()})
+    if (!mlir::nm::getElementType(getElementTypeOrSelf(type)))
+      return "expected operands of an element type with weights, but got " +
+             debugString(type);
+  if (ShapedType::isDynamic(op.getStaticK()) ||
+      ShapedType::isDynamic(op.getStaticN()))
+    return "expected a constant k and n on a GPU";
+  if (op.getRowsOfPanels() != 0)
+    return "expected an A that is not in panels, which its schedule asks for";
+  return std::nullopt;
+}
+
+/// The terms that are as accurate as the product allows.
+static int64_t countTermsToUse(SparseProductOpInterface op) {
+  if (!op.getAType().getElementType().isF32())
+    return 1;
+  return getLeastTerms(op.getArithmetic()).value_or(1);
+}
+
+int64_t mlir::nm::getPaddedStride(int64_t columns, bool isKMajor,
+                                  int64_t bits) {
+  if (bits != 16)
+    return 0;
+  int64_t chunk = getPaddedChunk(columns, isKMajor);
+  return ShapedType::isDynamic(columns) ? chunk : llvm::alignTo(columns, chunk);
+}
+
+/// The same of a temporary A of `bits`.
+static int64_t getStrideOfTemporary(SparseProductOpInterface op, bool isKMajor,
+                                    int64_t bits) {
+  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK();
+  return getPaddedStride(columns, isKMajor, bits);
+}
+
+static int64_t getStrideOfTemporary(SparseProductOpInterface op,
+                                    bool isKMajor) {
+  return getStrideOfTemporary(op, isKMajor,
+                              op.getAType().getElementTypeBitWidth());
+}
+
+/// Whether `value` is made in memory of its own.
+static bool hasOwnMemory(Value value) {
+  if (auto copy = value.getDefiningOp<bufferization::AllocTensorOp>())
+    return copy.getCopy() && !copy.getMemorySpace();
+  auto producer = value.getDefiningOp<DestinationStyleOpInterface>();
+  if (!isa_and_present<linalg::LinalgOp, SparseProductOpInterface>(
+          producer.getOperation()))
+    return false;
+  Value init = producer.getTiedOpOperand(cast<OpResult>(value))->get();
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs()[0];
+  return bool(init.getDefiningOp<tensor::EmptyOp>());
+}
+
+/// Whether `value` is a tensor in memory of its own, which only linalg ops and
+/// products read.
+static bool isTemporary(Value value) {
+  return hasOwnMemory(value) &&
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           auto reader = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+           return isa<linalg::LinalgOp, SparseProductOpInterface>(
+                      use.getOwner()) &&
+                  reader.isDpsInput(&use);
+         });
+}
+
+GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op,
+                                   ActivationForm form) {
+  GpuProduct product = getGpuProduct(op);
+  if (form == ActivationForm::AsIs)
+    return product;
+  if (form == ActivationForm::Transposed)
+    product.isKMajor = !product.isKMajor;
+  product.strideOfA = getStrideOfTemporary(op, product.isKMajor);
+  return product;
+}
+
+bool mlir::nm::canBeCopied(SparseProductOpInterface op) {
+  auto product = dyn_cast<SpMMOp>(op.getOperation());
+  if (!product || isTemporary(op.getA()))
+    return false;
+  bool isKMajor = product.getTransposeA();
+  int64_t columns = isKMajor ? op.getStaticM() : op.getStaticK(),
+          stride = getStrideOfTemporary(op, isKMajor);
+  return stride != 0 && (ShapedType::isDynamic(columns) || stride != columns);
+}
+
+/// Whether C is a slice of another tensor, whose rows may start anywhere.
+static bool isSlice(SparseProductOpInterface op) {
+  Value init = cast<SpMMOp>(*op).getC();
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs()[0];
+  return init.getDefiningOp<tensor::ExtractSliceOp>() ||
+         llvm::any_of(op->getUsers(),
+                      llvm::IsaPred<tensor::InsertSliceOp,
+                                    tensor::ParallelInsertSliceOp>);
+}
+
+/// Whether tensor copies can store C.
+static bool canStoreByTensor(SparseProductOpInterface op) {
+  constexpr int64_t kRowBytes = 16, kElementBits = 16;
+  ShapedType type = op.getCType();
+  int64_t columns = type.getShape().back();
+  return isa<SpMMOp>(*op) && type.getElementTypeBitWidth() == kElementBits &&
+         !ShapedType::isDynamic(columns) &&
+         columns * kElementBits / 8 % kRowBytes == 0 && !isSlice(op);
+}
+
+/// Whether nm-fuse-elementwise fuses what changes the order of `a` to the op
+/// that makes it.
+static bool isMadeElementwise(Value a) {
+  auto maker = a.getDefiningOp<linalg::GenericOp>();
+  return maker && a.hasOneUse() && maker->getNumResults() == 1 &&
+         maker.getNumParallelLoops() == maker.getNumLoops();
+}
+
+GpuProduct mlir::nm::getGpuProduct(SparseProductOpInterface op) {
+  GpuProduct product;
+  product.pattern = op.getPattern();
+  product.isVector = isa<SpMVOp>(op);
+  int64_t m = op.getStaticM();
+  product.m = ShapedType::isDynamic(m) ? GpuProduct::kUnknown : m;
+  product.n = op.getStaticN();
+  product.k = op.getStaticK();
+  if (auto spmm = dyn_cast<SpMMOp>(op.getOperation()))
+    product.isKMajor = spmm.getTransposeA();
+  if (isTemporary(op.getA()))
+    product.strideOfA = getStrideOfTemporary(op, product.isKMajor);
+  product.type = *mlir::nm::getElementType(op.getAType().getElementType());
+  product.terms = countTermsToUse(op);
+  product.allowsTF32 = product.type == ::nm::ElementType::F32 &&
+                       op.getArithmetic() == Arithmetic::TF32;
+  product.hasFastAccum = op.getArithmetic() == Arithmetic::FastAccum;
+  product.isMadeElementwise = isMadeElementwise(op.getA());
+  product.storesByTensor = canStoreByTensor(op);
+  if (QuantizationAttr quantization = op.getQuantizationAttr()) {
+    product.weightBits = quantization.getBits();
+    product.scaleGroup = quantization.getGroup();
+  }
+  // Of the sums, whatever an epilogue then makes of them.
+  product.outputType = *mlir::nm::getElementType(
+      op.hasEpilogue() ? getRoundedSumType(op)
+                       : op.getCType().getElementType());
+  return product;
+}
+
+bool mlir::nm::isOfBytes(SparseProductOpInterface op) {
+  return op.getAType().getElementTypeBitWidth() == 8;
+}
+
+bool mlir::nm::isKMajorIn(SparseProductOpInterface op, ActivationForm form) {
+  return cast<SpMMOp>(*op).getTransposeA() !=
+         (form == ActivationForm::Transposed);
+}
+
+std::optional<StringRef> mlir::nm::whyNotInColumns(SparseProductOpInterface op,
+                                                   ActivationForm form) {
+  constexpr int64_t kMostIndexRows = 1 << 16;
+  if (isKMajorIn(op, form))
+    return StringRef("its activations are k-major");
+  if (!areWeightsLoaded(op))
+    return StringRef("its weights come with each call");
+  if (op.getStaticK() < 1 || op.getStaticK() > kMostIndexRows)
+    return StringRef("its k is not in 1..65536");
+  return std::nullopt;
+}
+
+PackingAttr mlir::nm::getColumnPacking(SparseProductOpInterface op) {
+  ::nm::PanelPacking packing;
+  packing.panel = op.getPattern().bn;
+  packing.indexBits = 1;
+  packing.chunkRows = packing.indexRows = op.getStaticK();
+  return PackingAttr::get(op->getContext(), packing);
+}
+
+/// Elements of a row of C, which the library's rows are: its matrices are
+/// column-major.
+static int64_t getRowOfC(SparseProductOpInterface op) {
+  return cast<SpMMOp>(*op).getTransposeC() ? op.getStaticM() : op.getStaticN();
+}
+
+/// Whether cuBLAS is known to refuse the i8 product `op`, as cuBLAS 13.1 does
+/// on an H200 whatever its documentation says: of layouts that do not have both
+/// operands contiguous along k it has all where it sees fewer than 32 rows, and
+/// the rest from k = 136. Its rows are our columns, unless C is transposed.
+static bool isRefusedInBytes(SparseProductOpInterface op, ActivationForm form) {
+  if (!whyNotInColumns(op, form))
+    return false;
+  return getRowOfC(op) >= 32 && op.getStaticK() < 136;
+}
+
+/// Whether `size` is known and a multiple of `factor`.
+static bool isMultiple(int64_t size, int64_t factor) {
+  return !ShapedType::isDynamic(size) && size % factor == 0;
+}
+
+/// Why cuBLAS has no i8 product like `op`, if so. Its matrices have rows of
+/// whole words; where both operands are contiguous along k, the other dimension
+/// of C is free (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use IMMA
+/// kernels").
+static std::optional<std::string> whyNotIntegers(SparseProductOpInterface op,
+                                                 bool isDemanded,
+                                                 ActivationForm form) {
+  constexpr int64_t kWord = 4;
+  if (!isMultiple(op.getStaticK(), kWord) || !isMultiple(getRowOfC(op), kWord))
+    return "cuBLAS multiplies i8 where k and the length of C's rows are known "
+           "multiples of 4";
+  std::optional<StringRef> notInColumns = whyNotInColumns(op, form);
+  bool areAllMultiples =
+      isMultiple(op.getStaticM(), kWord) && isMultiple(op.getStaticN(), kWord);
+  if (notInColumns && !areAllMultiples)
+    return "cuBLAS multiplies i8 that is contiguous along k, or whose sizes "
+           "are all known multiples of 4, but of this product " +
+           notInColumns->str();
+  // On demand it is asked, and what it refuses our own product makes.
+  if (!isDemanded && isRefusedInBytes(op, form))
+    return "cuBLAS refuses sums of i8 that are as short";
+  return std::nullopt;
+}
+
+/// Why cuBLAS has no product of 8-bit floats like `op`, if so: its operands are
+/// contiguous along k, and all rows are whole 16 bytes
+/// (docs.nvidia.com/cuda/cublas, cublasLtMatmul, "To use FP8 kernels").
+static std::optional<std::string> whyNotSmallFloats(SparseProductOpInterface op,
+                                                    ActivationForm form) {
+  constexpr int64_t kRowBytes = 16;
+  std::string type = debugString(op.getAType().getElementType());
+  if (isFloat8(getGpuProduct(op).outputType))
+    return "the runtime calls cuBLAS for no sums of " + type;
+  if (std::optional<StringRef> reason = whyNotInColumns(op, form))
+    return "cuBLAS multiplies " + type +
+           " that is contiguous along k, but of this product " + reason->str();
+  auto elements =
+      kRowBytes / int64_t(elementSize(getGpuProduct(op).outputType));
+  if (!isMultiple(op.getStaticK(), kRowBytes) ||
+      !isMultiple(getRowOfC(op), elements))
+    return "cuBLAS multiplies " + type +
+           " where k is known to be a multiple of 16, and the length of C's "
+           "rows of " +
+           std::to_string(elements);
+  return std::nullopt;
+}
+
+std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
+                                                  double estimate,
+                                                  bool isDemanded,
+                                                  ActivationForm form) {
+  if (!isa<SpMMOp>(op) || estimate < 0 || op.getNumBatchDims() > 1)
+    return "cuBLAS has no such product";
+  if (!isOfBytes(op))
+    return std::nullopt;
+  return isFloat8(op.getAType().getElementType())
+             ? whyNotSmallFloats(op, form)
+             : whyNotIntegers(op, isDemanded, form);
+}
+
+std::optional<double> mlir::nm::estimateDense(SparseProductOpInterface op,
+                                              const ::nm::GpuChip &chip,
+                                              const SelectionOptions &options,
+                                              ActivationForm form) {
+  bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
+  if (!isDemanded && (options.given || !options.denseFallback))
+    return std::nullopt;
+  double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
+  if (whyNotCublas(op, dense, isDemanded, form) ||
+      (!isDense(op) && whyNotDense(op)))
+    return std::nullopt;
+  return op.getScales() ? dense + estimateDenseDequantization(op, chip) : dense;
+}
+
+/// What selection would choose for `product` of our own strategies, of units
+/// with zeros where it may store them.
+static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
+                                              GpuProduct product,
+                                              const ::nm::GpuChip &chip,
+                                              const SelectionOptions &options) {
+  product.avoidsPrunedWeights = !options.denseFallback && !options.given;
+  bool packs = !isDense(op) || areWeightsLoaded(op) ||
+               (options.given && options.given.getPackedForm(op.getPattern()));
+  // A schedule that is given in part may have none with another layout.
+  ScopedDiagnosticHandler silence(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  ::nm::Result<ScheduleChoice> chosen =
+      chooseGpuSchedule({op, product, chip, options.given, packs});
+  if (chosen && !chosen->schedule)
+    return ::nm::Error{"expected a schedule that this layout has"};
+  if (options.denseFallback && !options.given)
+    if (std::optional<WiderUnits> wider =
+            findWiderUnits(op, product, chip, chosen))
+      return wider->choice;
+  return chosen;
+}
+
+/// The same of quantized weights.
+static ::nm::Result<ScheduleChoice>
+chooseQuantized(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                const SelectionOptions &options, ActivationForm form) {
+  ScopedDiagnosticHandler silence(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  ::nm::Result<ScheduleChoice> chosen =
+      findQuantizedWays(op, chip, options, form).own();
+  if (chosen && !chosen->schedule)
+    return ::nm::Error{"expected a schedule that this layout has"};
+  return chosen;
+}
+
+/// The least estimate, in microseconds, of a strategy of our own. A strategy
+/// whose model does not tell layouts of A apart well enough is taken to be as
+/// fast with either as with the one that A has.
+static double estimateOwn(SparseProductOpInterface op,
+                          const ::nm::GpuChip &chip,
+                          const SelectionOptions &options,
+                          ActivationForm form) {
+  if (isa_and_present<CublasScheduleAttr>(options.given))
+    return kRefusedMicroseconds;
+  auto choose = [&](ActivationForm form) {
+    return op.getScales()
+               ? chooseQuantized(op, chip, options, form)
+               : chooseOwn(op, getGpuProduct(op, form), chip, options);
+  };
+  ::nm::Result<ScheduleChoice> then = choose(form);
+  if (form != ActivationForm::Transposed)
+    return then ? then->microseconds : kRefusedMicroseconds;
+  ::nm::Result<ScheduleChoice> now = choose(ActivationForm::AsIs);
+  if (!then)
+    return kRefusedMicroseconds;
+  auto tellsApart = [](const ScheduleChoice &choice) {
+    return findGpuStrategy(choice.schedule)->tellsLayoutsApart();
+  };
+  if (now && !tellsApart(*now) && !tellsApart(*then))
+    return now->microseconds;
+  return then->microseconds;
+}
+
+double mlir::nm::estimateAsTyped(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 const SelectionOptions &options,
+                                 ActivationForm form) {
+  double own = estimateOwn(op, chip, options, form);
+  std::optional<double> dense = estimateDense(op, chip, options, form);
+  return dense ? std::min(own, *dense) : own;
+}
+
+double mlir::nm::estimateWidened(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 const SelectionOptions &options,
+                                 bool isKMajor) {
+  if (isa_and_present<CublasScheduleAttr>(options.given))
+    return kRefusedMicroseconds;
+  GpuProduct product = getGpuProduct(op);
+  product.type = ::nm::ElementType::F16;
+  product.isKMajor = isKMajor;
+  product.strideOfA = getStrideOfTemporary(op, isKMajor, /*bits=*/16);
+  // Its epilogue takes sums of f32, of which it makes what C has.
+  bool roundsToF16 = op.hasEpilogue() &&
+                     getFirstRounding(op) == Float16Type::get(op.getContext());
+  product.outputType =
+      roundsToF16 ? ::nm::ElementType::F16 : ::nm::ElementType::F32;
+  ::nm::Result<ScheduleChoice> own = chooseOwn(op, product, chip, options);
+  double best = own ? own->microseconds : kRefusedMicroseconds;
+  // Dense products of 8 bits are faster, where there are any.
+  double dense = ::nm::estimateCublas(product, chip);
+  if (options.denseFallback && !options.given && dense >= 0 &&
+      op.getNumBatchDims() <= 1 &&
+      !estimateDense(op, chip, options, ActivationForm::AsIs))
+    best = std::min(best, dense);
+  return best;
+}
+
+/// What is left of `microseconds`, the estimate of `op` as it is, where
+/// selection cuts its windows into groups that overlap.
+static double estimateOverlapped(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 const SelectionOptions &options,
+                                 ActivationForm form, double microseconds) {
+  std::optional<OverlappingWindows> found =
+      findOverlappingWindows(op, getGpuProduct(op, form), chip, options);
+  return found && isWorthOverlapping(*found, options, microseconds)
+             ? found->total()
+             : microseconds;
+}
+
+double mlir::nm::estimateWithForm(SparseProductOpInterface op,
+                                  const ::nm::GpuChip &chip,
+                                  const SelectionOptions &options,
+                                  ActivationForm form) {
+  if (isa_and_present<LoopsScheduleAttr>(options.given) || whyUnknown(op))
+    return 0;
+  double asTyped = estimateOverlapped(op, chip, options, form,
+                                      estimateAsTyped(op, chip, options, form));
+  if (!isOfBytes(op) || !isWidenedExact(op))
+    return asTyped;
+  // What is given is of a strategy that has the product with A as it is: no
+  // layout is a reason to widen it then.
+  if (options.given &&
+      estimateAsTyped(op, chip, options, ActivationForm::AsIs) <
+          kRefusedMicroseconds)
+    return asTyped;
+  std::optional<WidenedProduct> widened =
+      findWidenedProduct(op, chip, options, form);
+  return widened && isWidened(*widened, options, asTyped) ? widened->total()
+                                                          : asTyped;
+}

@@ -1,0 +1,94 @@
+//===- GpuProductCost.h - What a product takes on a GPU ---------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_SELECT_GPUPRODUCTCOST_H
+#define NM_LIB_GPU_SELECT_GPUPRODUCTCOST_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/GPU/Select/GpuSchedule.h"
+
+namespace mlir::nm {
+
+/// What the cost models know of `op`.
+::nm::GpuProduct getGpuProduct(SparseProductOpInterface op);
+
+/// Elements between the rows of a temporary A of `bits` with `columns`, as
+/// nm-pad-rows lays them out, or what unknown ones are a multiple of; 0 where
+/// it leaves them.
+int64_t getPaddedStride(int64_t columns, bool isKMajor, int64_t bits);
+
+/// Why no cost model has anything to say about `op`, if so.
+std::optional<std::string> whyUnknown(SparseProductOpInterface op);
+
+/// What A a product could be given: the one that it has, a transposition of it,
+/// or a copy of it whose rows nm-pad-rows lays out.
+enum class ActivationForm { AsIs, Transposed, Copied };
+
+/// What the models know of `op` with another A, which an op before it makes.
+::nm::GpuProduct getGpuProduct(SparseProductOpInterface op,
+                               ActivationForm form);
+
+/// Whether A is k-major once it has `form`.
+bool isKMajorIn(SparseProductOpInterface op, ActivationForm form);
+
+/// Why cuBLAS has no product like `op` with A in another form, if so.
+/// `estimate` is that of estimateCublas; on demand, cuBLAS is asked at run
+/// time.
+std::optional<std::string>
+whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded,
+             ActivationForm form = ActivationForm::AsIs);
+
+/// Whether the operands have 8 bits.
+bool isOfBytes(SparseProductOpInterface op);
+
+/// Why the weights of a product of cuBLAS with operands of 8 bits cannot be
+/// packed so that both operands are contiguous along k; none where they can. Of
+/// 8-bit floats it has no other products, and of i8 that one is many times
+/// faster.
+std::optional<StringRef>
+whyNotInColumns(SparseProductOpInterface op,
+                ActivationForm form = ActivationForm::AsIs);
+
+/// Dense weights with the k of each column side by side.
+PackingAttr getColumnPacking(SparseProductOpInterface op);
+
+/// What selection is told by its options.
+struct SelectionOptions {
+  /// The schedule that products are to have; null where it is free.
+  ScheduleAttrInterface given;
+  bool denseFallback = true;
+};
+
+/// The microseconds of cuBLAS with dense weights, and of what makes them where
+/// they are quantized; none where selection may not call it.
+std::optional<double> estimateDense(SparseProductOpInterface op,
+                                    const ::nm::GpuChip &chip,
+                                    const SelectionOptions &options,
+                                    ActivationForm form);
+
+/// Whether a copy of A would have other rows than A has, or may have.
+bool canBeCopied(SparseProductOpInterface op);
+
+/// The estimate of a product that no strategy takes: finite, so that of others
+/// beside it still counts.
+inline constexpr double kRefusedMicroseconds = 1e9;
+
+/// The microseconds that selection would estimate for `op`, with another A and
+/// its own element types: at least kRefusedMicroseconds where no strategy takes
+/// it, or the one that is given does not.
+double estimateAsTyped(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                       const SelectionOptions &options, ActivationForm form);
+
+/// The same of the product of f16 that `op`, one of 8 bits, becomes where its
+/// operands are widened before, to an A of that layout.
+double estimateWidened(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                       const SelectionOptions &options, bool isKMajor);
+
+/// The microseconds that selection would estimate for `op` with another A,
+/// which may be widened: vast where no strategy takes it, or the one that is
+/// given does not, and 0 where no model says anything.
+double estimateWithForm(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                        const SelectionOptions &options, ActivationForm form);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_SELECT_GPUPRODUCTCOST_H

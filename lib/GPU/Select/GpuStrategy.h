@@ -1,0 +1,98 @@
+//===- GpuStrategy.h - What selection asks of a strategy --------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_SELECT_GPUSTRATEGY_H
+#define NM_LIB_GPU_SELECT_GPUSTRATEGY_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+#include "nm/GPU/Select/GpuSchedule.h"
+#include "nm/Support/Error.h"
+
+namespace mlir::nm {
+
+/// What a strategy is to have a schedule for.
+struct ScheduleRequest {
+  SparseProductOpInterface op;
+  ::nm::GpuProduct product;
+  const ::nm::GpuChip &chip;
+  /// What an option says of the strategy's schedule, in part or all; null where
+  /// it says nothing.
+  ScheduleAttrInterface given;
+  /// Whether weights may be packed before the product: not those that are dense
+  /// and come with each call.
+  bool packs = true;
+};
+
+/// A schedule, and the estimate that it was chosen by.
+struct ScheduleChoice {
+  /// With all fields; those that are given are as given. Null where they lead
+  /// to a schedule that cannot be, of which an error was emitted.
+  ScheduleAttrInterface schedule;
+  /// Whether it is what the cost model chose, so that the estimates hold.
+  bool isByModel = true;
+  double microseconds = 0;
+  /// The least that the chip's multipliers and its memory allow.
+  double multiplyFloor = 0, memoryFloor = 0;
+  /// Shared memory of a block, in bytes.
+  int64_t sharedBytes = 0;
+};
+
+/// A strategy of GPU kernels: one object for each line of GpuStrategies.def.
+class GpuStrategy {
+public:
+  virtual ~GpuStrategy() = default;
+
+  /// Whether `schedule` is of this strategy.
+  virtual bool has(ScheduleAttrInterface schedule) const = 0;
+
+  /// The best schedule by estimate, with what is given in place of what the
+  /// cost model chose, or why there is none.
+  virtual ::nm::Result<ScheduleChoice>
+  choose(const ScheduleRequest &request) const = 0;
+
+  /// Whether the estimates tell a k-major A from a row-major one as they were
+  /// measured. Those of other strategies are no reason to change a layout.
+  virtual bool tellsLayoutsApart() const { return false; }
+
+  /// Whether other strategies come first, whatever the estimates.
+  virtual bool isLastResort(const ::nm::GpuProduct &product) const {
+    return false;
+  }
+
+  /// Copies the operand tiles of `op`, on memrefs, to where the expansion reads
+  /// them; nm-stage-shared-memory calls this. By default they stay.
+  virtual LogicalResult stage(OpBuilder &builder, SpMMOp op) const {
+    return success();
+  }
+};
+
+#define NM_GPU_STRATEGY(Name) const GpuStrategy &get##Name##Strategy();
+#include "nm/GPU/GpuStrategies.def"
+
+/// The strategy of a schedule; null where it is no GPU kernel's.
+const GpuStrategy *findGpuStrategy(ScheduleAttrInterface schedule);
+
+/// The fastest schedule by estimate, of the strategy that `request.given` is
+/// of, or of all. The error says why each of them cannot take the product.
+::nm::Result<ScheduleChoice> chooseGpuSchedule(const ScheduleRequest &request);
+
+/// A schedule of #nm.mma_sp that says nothing, for a product that no other
+/// strategy takes.
+ScheduleAttrInterface getEmptyMmaSpSchedule(MLIRContext *context);
+
+/// A field that stands in an attribute only where it is true.
+inline std::optional<bool> onlyIf(bool value) {
+  return value ? std::optional(true) : std::nullopt;
+}
+
+/// An attribute that verifies; null, and an error at `op`, for one that does
+/// not.
+template <typename AttrTy, typename... Args>
+AttrTy getCheckedAt(Operation *op, const Args &...args) {
+  if (failed(AttrTy::verify([&] { return op->emitOpError(); }, args...)))
+    return {};
+  return AttrTy::get(op->getContext(), args...);
+}
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_SELECT_GPUSTRATEGY_H

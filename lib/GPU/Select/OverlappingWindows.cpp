@@ -1,0 +1,190 @@
+//===- OverlappingWindows.cpp - Windows as groups of four -----------------===//
+//
+// 4:6 is 2:4 of an A that has rows 2 and 3 of each window twice, and so is M -
+// 2 of any even M; see OverlappingGroups. Fewer kept rows are taken to be that
+// many, and two windows of an odd M to be one.
+//
+// That is 4/3 of the rows of k for M = 6, 3/2 for M = 8, and twice as many at
+// most. On an H200 at 4096 cubed, 2:4 takes 0.74 of the time of the dense
+// product in f16 and i8 and 0.66 of that of terms of f32, so that 4:6 of f32 is
+// what gains by it (2026-11-23).
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Select/OverlappingWindows.h"
+
+#include "GPU/Layouts/LayoutCosts.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/EmittedIndex.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+#include "nm/Dialect/NM/Transforms/DescribeProduct.h"
+#include "nm/Dialect/NM/Transforms/RepeatRows.h"
+#include "nm/Format/SparseOperand.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using NMPattern = ::nm::Pattern;
+using Groups = ::nm::OverlappingGroups;
+
+/// The largest part of the time of anything else that is worth it: A takes more
+/// memory, and 256 rows of 4:6 in f32 take 81 us on an H200, which are
+/// estimated to take 74, and 75 as a dense product of terms, estimated 79.
+static constexpr double kWorthIt = 0.92;
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+/// How many times as many weights are stored at most.
+static constexpr int64_t kMostWeights = 2;
+
+/// The pattern of M - 2 rows of an even M that has all that `pattern` may keep;
+/// none if windows keep more, or far fewer.
+static std::optional<NMPattern> findKeptPattern(const NMPattern &pattern) {
+  int64_t windows = pattern.m % 2 == 0 ? 1 : 2;
+  NMPattern kept{windows * pattern.m - Groups::kStep, windows * pattern.m,
+                 /*bk=*/1, pattern.bn};
+  int64_t least = windows * pattern.n;
+  if (pattern.bk != 1 || least > kept.n || kept.n > kMostWeights * least ||
+      !kept.verify())
+    return std::nullopt;
+  return kept;
+}
+
+static NMPattern getGroupPattern(const NMPattern &kept) {
+  return {Groups::kKept, Groups::kRows, /*bk=*/1, kept.bn};
+}
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+/// The best of the strategies that take sparse operands.
+static std::optional<ScheduleChoice> choose(SparseProductOpInterface op,
+                                            const ::nm::GpuProduct &product,
+                                            const ::nm::GpuChip &chip,
+                                            ScheduleAttrInterface given) {
+  std::optional<ScheduleChoice> best;
+  for (const GpuStrategy *strategy :
+       {&getWgmmaSpStrategy(), &getMmaSpStrategy()}) {
+    if (given && !strategy->has(given))
+      continue;
+    ::nm::Result<ScheduleChoice> found =
+        strategy->choose({op, product, chip, given, /*packs=*/true});
+    if (found && found->schedule &&
+        (!best || found->microseconds < best->microseconds))
+      best = *found;
+  }
+  return best;
+}
+
+std::optional<OverlappingWindows> mlir::nm::findOverlappingWindows(
+    SparseProductOpInterface op, const ::nm::GpuProduct &product,
+    const ::nm::GpuChip &chip, const SelectionOptions &options) {
+  std::optional<NMPattern> kept = findKeptPattern(product.pattern);
+  if (!kept || !isa<SpMMOp>(op) || op.getScales() ||
+      ::nm::fitsSparseOperand(product.pattern) || whyNotDense(op))
+    return std::nullopt;
+  bool mayAddZeros = options.given || options.denseFallback;
+  if (!mayAddZeros && product.pattern != *kept)
+    return std::nullopt;
+  ::nm::GpuProduct ofGroups = product;
+  ofGroups.pattern = getGroupPattern(*kept);
+  ofGroups.k = Groups{kept->m}.rows(product.k);
+  // A is made for it, in memory of its own.
+  ofGroups.strideOfA =
+      getPaddedStride(product.isKMajor ? op.getStaticM() : ofGroups.k,
+                      product.isKMajor, op.getAType().getElementTypeBitWidth());
+  std::optional<ScheduleChoice> choice =
+      choose(op, ofGroups, chip, options.given);
+  if (!choice)
+    return std::nullopt;
+  // What splits A into terms repeats its rows.
+  double expansion =
+      product.terms > 1
+          ? 0
+          : estimateRepetition(double(product.rows()) * double(ofGroups.k) *
+                                   double(countBatches(op)),
+                               chip);
+  return OverlappingWindows{*kept, *choice, expansion};
+}
+
+bool mlir::nm::isWorthOverlapping(const OverlappingWindows &found,
+                                  const SelectionOptions &options,
+                                  double microseconds) {
+  return options.given ? microseconds >= kRefusedMicroseconds
+                       : found.total() < kWorthIt * microseconds;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Positions in windows as positions in groups; null where the bytes of
+/// `attribute` are not known.
+static DenseElementsAttr moveConstant(const Groups &groups,
+                                      Attribute attribute) {
+  std::optional<ConstantArray> indices = ConstantArray::get(attribute);
+  if (!indices)
+    return {};
+  auto type = cast<RankedTensorType>(indices->getType());
+  int64_t columns = type.getDimSize(1);
+  std::vector<char> moved(indices->getBytes().begin(),
+                          indices->getBytes().end());
+  for (int64_t i = 0; i < int64_t(moved.size()); ++i)
+    moved[i] = char(uint8_t(moved[i]) - groups.firstRowOfKept(i / columns));
+  return getConstant(type, moved);
+}
+
+static Value moveIndices(OpBuilder &builder, Location loc, const Groups &groups,
+                         Value indices) {
+  Attribute constant;
+  if (matchPattern(indices, m_Constant(&constant)))
+    if (DenseElementsAttr moved = moveConstant(groups, constant))
+      return arith::ConstantOp::create(builder, loc, moved);
+  auto type = cast<RankedTensorType>(indices.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  AffineMap map = builder.getMultiDimIdentityMap(2);
+  auto emit = [&](OpBuilder &body, Location loc, ValueRange elements) {
+    IndexEmitter emitter{body, loc};
+    Value row = linalg::IndexOp::create(body, loc, 0);
+    Value first = groups.firstRowOfKept(EmittedIndex{&emitter, row}).value;
+    Value narrow =
+        arith::IndexCastUIOp::create(body, loc, type.getElementType(), first);
+    linalg::YieldOp::create(body, loc, emitter.sub(elements.front(), narrow));
+  };
+  return linalg::GenericOp::create(
+             builder, loc, type, indices, empty, ArrayRef<AffineMap>{map, map},
+             SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
+             emit)
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+void mlir::nm::overlapWindows(RewriterBase &rewriter,
+                              SparseProductOpInterface op,
+                              const OverlappingWindows &found) {
+  if (op.getPattern() != found.kept)
+    makeDense(op, found.kept);
+  rewriter.setInsertionPoint(op);
+  Groups groups{found.kept.m};
+  Value a = createRepeatedRows(rewriter, op.getLoc(), op.getA(),
+                               op.getKDimOfA(), groups);
+  Value indices = moveIndices(rewriter, op.getLoc(), groups, op.getIndices());
+  auto product = cast<SpMMOp>(*op);
+  rewriter.modifyOpInPlace(product, [&] {
+    product.getAMutable().assign(a);
+    product.getIndicesMutable().assign(indices);
+    op.setPatternAttr(
+        PatternAttr::get(op->getContext(), getGroupPattern(found.kept)));
+  });
+}

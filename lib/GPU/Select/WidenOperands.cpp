@@ -1,0 +1,281 @@
+//===- WidenOperands.cpp - Operands of 8 bits as f16 ----------------------===//
+//
+// Tensor cores transpose operands of 16 bits as they read them, and none of 8
+// bits: of vector-wise weights, whose gathered rows of A are k-major, there is
+// no product of 8 bits that is faster than the dense one. f16 has all values of
+// i8, f8E4M3FN and f8E5M2, so that a product of f16 is the same but for how its
+// sums are rounded. On an H200 8:32 in vectors of 128 takes 77 us at 4096 cubed
+// so, the kernel that widens A included, where the dense product of f8E4M3FN
+// takes 102 (2026-11-23).
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Select/WidenOperands.h"
+
+#include "GPU/Layouts/LayoutCosts.h"
+
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/Dialect/NM/Transforms/DenseFallback.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+/// The largest sum of absolute values that a column of constant weights of i8
+/// has; none of others.
+static std::optional<int64_t> findLargestColumn(SparseProductOpInterface op) {
+  Attribute constant;
+  if (!matchPattern(op.getValues(), m_Constant(&constant)))
+    return std::nullopt;
+  std::optional<ConstantArray> values = ConstantArray::get(constant);
+  if (!values)
+    return std::nullopt;
+  auto columns = size_t(values->getType().getDimSize(1));
+  std::vector<int64_t> sums(columns);
+  for (ArrayRef<char> rows = values->getBytes(); !rows.empty();
+       rows = rows.drop_front(columns))
+    for (auto [sum, byte] : llvm::zip(sums, rows))
+      sum += std::abs(int64_t(int8_t(byte)));
+  return sums.empty() ? 0 : *llvm::max_element(sums);
+}
+
+bool mlir::nm::isWidenedExact(SparseProductOpInterface op) {
+  if (!op.getAType().getElementType().isInteger(8) ||
+      op.getPattern().condensedRows(op.getStaticK()) <= kMostExactRows)
+    return true;
+  std::optional<int64_t> largest = findLargestColumn(op);
+  return largest && *largest <= kMostExactColumn;
+}
+
+static bool canBeWidened(SparseProductOpInterface op) {
+  return isa<SpMMOp>(op) && isOfBytes(op) && !op.getScales() &&
+         !whyNotDense(op);
+}
+
+std::optional<WidenedProduct> mlir::nm::findWidenedProduct(
+    SparseProductOpInterface op, const ::nm::GpuChip &chip,
+    const SelectionOptions &options, ActivationForm form) {
+  if (!canBeWidened(op))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op.getA().getType());
+  std::optional<WidenedProduct> best;
+  for (bool isKMajor : {true, false}) {
+    double product = estimateWidened(op, chip, options, isKMajor);
+    bool isTurned = isKMajor != isKMajorIn(op, form);
+    WidenedProduct found{isKMajor, estimateWidening(type, isTurned, chip),
+                         product};
+    if (product < kRefusedMicroseconds &&
+        (!best || found.total() < best->total()))
+      best = found;
+  }
+  return best;
+}
+
+bool mlir::nm::isWidened(const WidenedProduct &widened,
+                         const SelectionOptions &options, double microseconds) {
+  return options.given ? microseconds >= kRefusedMicroseconds
+                       : widened.total() < microseconds;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// `value`, an element of 8 bits, as f16.
+static Value emitWidened(OpBuilder &builder, Location loc, Value value) {
+  Type f16 = builder.getF16Type();
+  if (isa<FloatType>(value.getType()))
+    return arith::ExtFOp::create(builder, loc, f16, value);
+  return arith::SIToFPOp::create(builder, loc, f16, value);
+}
+
+/// `value` as f16; with its last two dimensions the other way round, where
+/// `isTurned`.
+static Value createWidened(OpBuilder &builder, Location loc, Value value,
+                           bool isTurned) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
+  size_t rank = sizes.size();
+  AffineMap to = builder.getMultiDimIdentityMap(unsigned(rank)), from = to;
+  if (isTurned) {
+    std::swap(sizes[rank - 2], sizes[rank - 1]);
+    SmallVector<AffineExpr> dims(to.getResults());
+    std::swap(dims[rank - 2], dims[rank - 1]);
+    from = AffineMap::get(unsigned(rank), 0, dims, builder.getContext());
+  }
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, sizes, builder.getF16Type());
+  return linalg::GenericOp::create(
+             builder, loc, empty.getType(), value, empty,
+             ArrayRef<AffineMap>{from, to},
+             SmallVector<utils::IteratorType>(rank,
+                                              utils::IteratorType::parallel),
+             [](OpBuilder &body, Location loc, ValueRange elements) {
+               linalg::YieldOp::create(
+                   body, loc, emitWidened(body, loc, elements.front()));
+             })
+      .getResult(0);
+}
+
+/// `element`, of 8 bits, as f16.
+static APInt widenElement(uint8_t bits, Type type) {
+  auto floatType = dyn_cast<FloatType>(type);
+  APFloat value(APFloat::IEEEhalf());
+  if (!floatType) {
+    value.convertFromAPInt(APInt(8, bits), /*IsSigned=*/true,
+                           APFloat::rmNearestTiesToEven);
+    return value.bitcastToAPInt();
+  }
+  value = APFloat(floatType.getFloatSemantics(), APInt(8, bits));
+  bool losesInfo = false;
+  value.convert(APFloat::IEEEhalf(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return value.bitcastToAPInt();
+}
+
+/// `attribute`, elements of 8 bits, as f16; null where its bytes are not known.
+static DenseElementsAttr widenConstant(Attribute attribute) {
+  std::optional<ConstantArray> narrow = ConstantArray::get(attribute);
+  if (!narrow)
+    return {};
+  Type element = narrow->getType().getElementType();
+  SmallVector<uint16_t> all;
+  for (unsigned bits = 0; bits < 256; ++bits)
+    all.push_back(
+        uint16_t(widenElement(uint8_t(bits), element).getZExtValue()));
+  std::vector<uint16_t> wide;
+  wide.reserve(narrow->getBytes().size());
+  for (char byte : narrow->getBytes())
+    wide.push_back(all[uint8_t(byte)]);
+  auto type = RankedTensorType::get(narrow->getType().getShape(),
+                                    Float16Type::get(attribute.getContext()));
+  return getConstant(type, {reinterpret_cast<const char *>(wide.data()),
+                            wide.size() * sizeof(uint16_t)});
+}
+
+static Value widenWeights(OpBuilder &builder, SparseProductOpInterface op) {
+  Attribute constant;
+  if (matchPattern(op.getValues(), m_Constant(&constant)))
+    if (DenseElementsAttr wide = widenConstant(constant))
+      return arith::ConstantOp::create(builder, op.getLoc(), wide);
+  return createWidened(builder, op.getLoc(), op.getValues(),
+                       /*isTurned=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds the product of f16, whose epilogue makes what `op` stores.
+class WideProduct {
+public:
+  WideProduct(RewriterBase &rewriter, SparseProductOpInterface op)
+      : rewriter(rewriter), op(op), loc(op.getLoc()),
+        isOfIntegers(!isa<FloatType>(op.getAccumulatorType())) {}
+
+  SpMMOp create();
+
+private:
+  /// Whether a product of f16 stores what `op` does without another epilogue.
+  bool keepsBody();
+  Value addOperand(Value value, AffineMap map);
+  Value emitBody();
+  Value getDestination();
+
+  RewriterBase &rewriter;
+  SparseProductOpInterface op;
+  Location loc;
+  bool isOfIntegers;
+  Region region;
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+};
+} // namespace
+
+/// Sums of either are f32, and C may be, too.
+bool WideProduct::keepsBody() {
+  return !isOfIntegers &&
+         (op.hasEpilogue() || op.getCType().getElementType().isF32());
+}
+
+Value WideProduct::addOperand(Value value, AffineMap map) {
+  operands.push_back(value);
+  maps.push_back(map);
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return region.front().addArgument(element, loc);
+}
+
+/// What `op` stores for a sum of f32; sums of integers are exact.
+Value WideProduct::emitBody() {
+  Block &body = region.emplaceBlock();
+  Value sum = body.addArgument(rewriter.getF32Type(), loc);
+  rewriter.setInsertionPointToStart(&body);
+  if (isOfIntegers)
+    sum = arith::FPToSIOp::create(rewriter, loc, op.getAccumulatorType(), sum);
+  if (!op.hasEpilogue())
+    return emitSumWithC(rewriter, loc, op, sum, [&] {
+      AffineMap map = rewriter.getMultiDimIdentityMap(op.getNumOutputLoops());
+      SmallVector<AffineExpr> dims(map.getResults());
+      if (cast<SpMMOp>(*op).getTransposeC())
+        std::swap(dims[dims.size() - 2], dims.back());
+      return addOperand(op.getC(), AffineMap::get(map.getNumDims(), 0, dims,
+                                                  rewriter.getContext()));
+    });
+  SmallVector<Value> arguments = {sum};
+  for (auto [i, operand] : llvm::enumerate(op.getEpilogueOperands()))
+    arguments.push_back(addOperand(operand, getEpilogueMap(op, i)));
+  return inlineElementwise(rewriter, loc, op.getEpilogue(), arguments);
+}
+
+/// What is written to, which an epilogue does not read.
+Value WideProduct::getDestination() {
+  if (op.hasEpilogue())
+    return op.getC();
+  // C is among the operands, unless it is filled with a constant.
+  if (operands.empty())
+    return op.getC().getDefiningOp<linalg::FillOp>().getOutputs()[0];
+  return tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, op.getC()),
+      op.getCType().getElementType());
+}
+
+SpMMOp WideProduct::create() {
+  if (keepsBody())
+    return cast<SpMMOp>(rewriter.clone(*op));
+  Value stored = emitBody();
+  YieldOp::create(rewriter, loc, stored);
+  rewriter.setInsertionPoint(op);
+  OperationState state = createProductState(op, operands, getDestination());
+  state.addRegion()->takeBody(region);
+  auto product = cast<SpMMOp>(rewriter.create(state));
+  product.setEpilogueMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  return product;
+}
+
+SparseProductOpInterface
+mlir::nm::widenOperands(RewriterBase &rewriter, SparseProductOpInterface op,
+                        const WidenedProduct &widened) {
+  auto narrow = cast<SpMMOp>(*op);
+  rewriter.setInsertionPoint(op);
+  Value a = createWidened(rewriter, op.getLoc(), op.getA(),
+                          narrow.getTransposeA() != widened.isKMajor);
+  Value values = widenWeights(rewriter, op);
+  SpMMOp product = WideProduct(rewriter, op).create();
+  rewriter.modifyOpInPlace(product, [&] {
+    product.getAMutable().assign(a);
+    product.getValuesMutable().assign(values);
+    product.setTransposeA(widened.isKMajor);
+    // What 8-bit floats may be summed by, f16 may not.
+    product.setArithmetic(Arithmetic::F32);
+  });
+  rewriter.replaceOp(op, product->getResults());
+  return cast<SparseProductOpInterface>(product.getOperation());
+}

@@ -1,0 +1,209 @@
+//===- StagedOperands.cpp - Operand tiles in workgroup memory -------------===//
+
+#include "GPU/Stage/StagedOperands.h"
+
+#include "nm/GPU/Stage/AccessWidth.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+MemRefType mlir::nm::getWorkgroupType(ArrayRef<int64_t> shape,
+                                      MemRefLayoutAttrInterface layout,
+                                      Type element) {
+  auto space = gpu::AddressSpaceAttr::get(element.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  return MemRefType::get(shape, element, layout, space);
+}
+
+/// A buffer in panels of `panel` columns, of which `xors` swizzles rows.
+static MemRefType getPanelType(ArrayRef<int64_t> shape, Type element,
+                               int64_t panel, std::vector<::nm::BitXor> xors) {
+  int64_t last = int64_t(shape.size()) - 1, rows = shape[last - 1];
+  ::nm::TileLayout layout;
+  layout.order.resize(shape.size());
+  layout.xors = std::move(xors);
+  layout.panelColumns = panel;
+  layout.panelStride = rows * panel;
+  SmallVector<int64_t> strides = computeStrides(shape);
+  strides[last - 1] = panel;
+  return getWorkgroupType(shape,
+                          TileLayoutAttr::get(element.getContext(), strides,
+                                              /*hasDynamicOffset=*/false,
+                                              layout),
+                          element);
+}
+
+MemRefType mlir::nm::getPanelledType(ArrayRef<int64_t> shape, Type element,
+                                     int64_t panelBytes) {
+  constexpr int64_t kLine = 128, kWord = 16;
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8,
+          last = int64_t(shape.size()) - 1;
+  std::vector<::nm::BitXor> xors;
+  if (panelBytes > kWord)
+    xors = {{/*dim=*/last, /*bit=*/llvm::Log2_64(kWord / bytes),
+             /*fromDim=*/last - 1,
+             /*fromBit=*/llvm::Log2_64(kLine / panelBytes),
+             /*count=*/llvm::Log2_64(panelBytes / kWord)}};
+  return getPanelType(shape, element, panelBytes / bytes, std::move(xors));
+}
+
+MemRefType mlir::nm::getPlainPanelType(ArrayRef<int64_t> shape, Type element,
+                                       int64_t panelBytes) {
+  return getPanelType(shape, element,
+                      panelBytes * 8 / element.getIntOrFloatBitWidth(),
+                      /*xors=*/{});
+}
+
+LogicalResult mlir::nm::verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip) {
+  if (chip.hasWgmma)
+    return success();
+  return op.emitOpError() << "expected chip sm_90a for strategy "
+                          << op.getScheduleAttr().getStrategyName();
+}
+
+LogicalResult mlir::nm::verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
+                                           MemRefType buffer) {
+  if (failed(verifyHasWgmma(op, chip)))
+    return failure();
+  StringRef strategy = op.getScheduleAttr().getStrategyName();
+  Type element = op.getValuesType().getElementType();
+  int64_t width = getCopyWidth(op.getA(), buffer.getShape());
+  int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
+  if (bytes < kMinAsyncBytes)
+    return op.emitOpError() << "expected rows of A at multiples of "
+                            << kMinAsyncBytes << " bytes for strategy "
+                            << strategy << ", but got " << op.getA().getType();
+  return success();
+}
+
+StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {
+  ::nm::Pattern pattern = op.getPattern().getPattern();
+  StorageShape shape = StorageShape::condensed(pattern, tile.k, tile.n);
+  if (PackedFormAttrInterface form = op.getPackingAttr())
+    return form.getStorageShape(pattern, shape.values[0], shape.values[1]);
+  return shape;
+}
+
+Value mlir::nm::castOpen(OpBuilder &builder, Location loc, Value operand,
+                         ArrayRef<int64_t> whole) {
+  auto type = cast<MemRefType>(operand.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [size, wholeSize] : llvm::zip(shape, whole))
+    if (size != wholeSize)
+      size = ShapedType::kDynamic;
+  if (ArrayRef(shape) == type.getShape())
+    return operand;
+  // Strides are spelled out: those of an identity layout would be forgotten
+  // with the sizes.
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  auto open = MemRefType::get(shape, type.getElementType(), layout,
+                              type.getMemorySpace());
+  return memref::CastOp::create(builder, loc, open, operand);
+}
+
+Value mlir::nm::castToWhole(OpBuilder &builder, Location loc, Value packed,
+                            int64_t rows) {
+  auto type = cast<MemRefType>(packed.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = 1;
+  shape[1] = rows;
+  auto whole = MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+  return whole == type ? packed
+                       : memref::CastOp::create(builder, loc, whole, packed);
+}
+
+Value mlir::nm::castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile) {
+  SmallVector<int64_t> whole(cast<MemRefType>(op.getC().getType()).getShape());
+  whole[*op.getMDimOfC()] = tile.m;
+  whole[op.getNDimOfC()] = tile.n;
+  return castOpen(builder, op.getLoc(), op.getC(), whole);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+Value OperandCopies::copyToNew(Value source, MemRefType type, bool transpose,
+                               const std::optional<RowsOfTile> &rows) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  copy(source, buffer, transpose, rows);
+  return buffer;
+}
+
+Value OperandCopies::bulkCopyToNew(CopyWay way, Value source, MemRefType type,
+                                   std::optional<int64_t> unfilled) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  auto copy = CopyOp::create(builder, loc, way, source, buffer);
+  if (unfilled)
+    copy.setUnfilled(unfilled);
+  tokens.push_back(copy.getToken());
+  return buffer;
+}
+
+void OperandCopies::copy(Value source, Value buffer, bool transpose,
+                         const std::optional<RowsOfTile> &rows) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t width = getCopyWidth(source, type.getShape());
+  if (transpose || width * type.getElementTypeBitWidth() / 8 < kMinAsyncBytes)
+    return copyThroughRegisters(CopyWay::Elements, source, buffer, transpose,
+                                rows);
+  tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source, buffer,
+                                  /*part=*/ArrayRef<int64_t>(),
+                                  rows ? rows->list : Value(),
+                                  rows ? rows->attr : RowListAttr())
+                       .getToken());
+}
+
+void OperandCopies::copyThroughRegisters(
+    CopyWay way, Value source, Value buffer, bool transpose,
+    const std::optional<RowsOfTile> &rows) {
+  Value loaded = LoadTileOp::create(
+      builder, loc, way, source, transpose, cast<MemRefType>(buffer.getType()),
+      rows ? rows->list : Value(), rows ? rows->attr : RowListAttr());
+  fragments.push_back({loaded, buffer});
+}
+
+Value OperandCopies::finish() {
+  Value group = GroupOp::create(builder, loc, tokens);
+  for (auto [loaded, buffer] : fragments)
+    StoreTileOp::create(builder, loc, loaded, buffer);
+  return group;
+}
+
+void mlir::nm::releaseForNextTile(OpBuilder &builder, SpMMOp product,
+                                  ArrayRef<Value> buffers) {
+  if (isa<scf::ForOp>(product->getParentOp()))
+    ReleaseOp::create(builder, product.getLoc(), SyncScope::Block, buffers);
+}
+
+LogicalResult mlir::nm::verifyStageBytes(SpMMOp op, const GpuTile &tile,
+                                         int64_t rowsOfA, int64_t columnsOfA,
+                                         uint64_t bytes, uint64_t maxBytes) {
+  if (bytes <= maxBytes)
+    return success();
+  return op.emitOpError() << "expected tiles of at most " << maxBytes
+                          << " bytes of shared memory, but " << tile.stages
+                          << " stages of a " << rowsOfA << " x " << columnsOfA
+                          << " tile of A with its weights take " << bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+void mlir::nm::setPackedPattern(SpMMOp staged, const RowsOfTile &rows) {
+  ::nm::Pattern pattern = rows.getPattern();
+  if (rows.keepsAll())
+    pattern.n = pattern.m = 1;
+  else
+    pattern.m = rows.unitsOfList();
+  staged.setPatternAttr(PatternAttr::get(staged.getContext(), pattern));
+  staged.setScheduleAttr(staged.getScheduleAttr().withoutPack());
+}

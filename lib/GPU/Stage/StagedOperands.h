@@ -1,0 +1,100 @@
+//===- StagedOperands.h - Operand tiles in workgroup memory -----*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_STAGE_STAGEDOPERANDS_H
+#define NM_LIB_GPU_STAGE_STAGEDOPERANDS_H
+
+#include "GPU/Tile/RowsOfTile.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+namespace mlir::nm {
+
+/// The type of a buffer in workgroup memory.
+MemRefType getWorkgroupType(ArrayRef<int64_t> shape,
+                            MemRefLayoutAttrInterface layout, Type element);
+
+/// That of an operand of wgmma, [... x rows x columns], in panels whose rows
+/// have `panelBytes`, 16, 32, 64 or 128. A row's 16-byte words are XORed with
+/// the number of the 128 bytes that it is in, modulo the words of a row: of
+/// rows of 128 bytes row r's with r mod 8, of 64 bytes with r/2 mod 4, of 32
+/// bytes with r/4 mod 2.
+MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
+                           int64_t panelBytes = 128);
+
+/// The same without a swizzle, in panels whose rows have any multiple of 16
+/// bytes.
+MemRefType getPlainPanelType(ArrayRef<int64_t> shape, Type element,
+                             int64_t panelBytes);
+
+/// Checks that `op` is of a chip with wgmma; and the next, that rows of A can
+/// be copied to `buffer`, such an operand, too.
+LogicalResult verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip);
+LogicalResult verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
+                                 MemRefType buffer);
+
+/// The shapes of the weights of a tile that is whole.
+StorageShape getWeightShape(SpMMOp op, const GpuTile &tile);
+
+/// `operand`, which stays where it is, in a type that says by its sizes what it
+/// has of a tile of shape `whole`, which staged operands have.
+Value castOpen(OpBuilder &builder, Location loc, Value operand,
+               ArrayRef<int64_t> whole);
+
+/// A tile's panel of packed weights, or of their indices. Those that are packed
+/// in tiles have whole ones of `rows`, also where rows of B end inside the
+/// last.
+Value castToWhole(OpBuilder &builder, Location loc, Value packed, int64_t rows);
+
+/// As castOpen for C, of which the sizes say what there is to store.
+Value castOutput(OpBuilder &builder, SpMMOp op, const GpuTile &tile);
+
+/// Copies of the operands of a product to workgroup memory, which it awaits
+/// together.
+class OperandCopies {
+public:
+  OperandCopies(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc) {}
+
+  /// Copies `source`, or the rows of it that `rows` lists, to a new buffer of
+  /// `type`: asynchronously where it stays as it is and as many elements are
+  /// contiguous as an asynchronous copy takes, else by elements.
+  Value copyToNew(Value source, MemRefType type, bool transpose = false,
+                  const std::optional<RowsOfTile> &rows = {});
+  void copy(Value source, Value buffer, bool transpose = false,
+            const std::optional<RowsOfTile> &rows = {});
+  /// Copies `source` to a new buffer by bulk or tensor copies.
+  Value bulkCopyToNew(CopyWay way, Value source, MemRefType type,
+                      std::optional<int64_t> unfilled = std::nullopt);
+  /// The same in the way `way`, through registers.
+  void copyThroughRegisters(CopyWay way, Value source, Value buffer,
+                            bool transpose,
+                            const std::optional<RowsOfTile> &rows = {});
+  /// Groups the asynchronous copies, and stores what is in registers.
+  Value finish();
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  SmallVector<Value> tokens;
+  /// What is in registers, and where it goes.
+  SmallVector<std::pair<Value, Value>> fragments;
+};
+
+/// Lets threads wait until no one reads `buffers` of `product`'s tile, where
+/// the next tile is copied over them.
+void releaseForNextTile(OpBuilder &builder, SpMMOp product,
+                        ArrayRef<Value> buffers);
+
+/// Whether all stages of tiles of `rowsOfA` x `columnsOfA` of A and of weights,
+/// of `bytes` together, fit in the `maxBytes` of shared memory of a block.
+LogicalResult verifyStageBytes(SpMMOp op, const GpuTile &tile, int64_t rowsOfA,
+                               int64_t columnsOfA, uint64_t bytes,
+                               uint64_t maxBytes);
+
+/// Lets `staged`, whose tile of A has the rows of `rows`, find units by their
+/// places in the lists: its windows are the lists.
+void setPackedPattern(SpMMOp staged, const RowsOfTile &rows);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_STAGE_STAGEDOPERANDS_H

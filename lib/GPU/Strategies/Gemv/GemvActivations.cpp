@@ -1,0 +1,277 @@
+//===- GemvActivations.cpp - Rows of A in strategy gemv -------------------===//
+
+#include "GPU/Strategies/Gemv/GemvActivations.h"
+
+#include "GPU/Expand/ElementWords.h"
+
+#include "nm/GPU/Select/GpuSchedule.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+static constexpr int64_t kChunk = ::nm::kGemvChunk;
+/// Chunks of which a thread has the loads in flight together.
+static constexpr int64_t kChunksInFlight = 4;
+
+GemvActivations::GemvActivations(ThreadEmitter &emitter, Type element,
+                                 int64_t rows, int64_t kRows)
+    : element(element), rows(rows), kRows(llvm::alignTo(kRows, kChunk)),
+      perWord(rowsPerWord(element, rows)) {
+  OpBuilder &builder = emitter.builder;
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  int64_t count = planes() * this->kRows;
+  auto typeOf = [&](int64_t size, Type element) {
+    return MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
+  };
+  asBytes = memref::AllocOp::create(
+      builder, emitter.loc, typeOf(count * kWordBytes, builder.getI8Type()));
+  asWords = memref::ViewOp::create(
+      builder, emitter.loc, typeOf(count, wordType(element, rows)), asBytes,
+      emitter.index(0), /*sizes=*/ValueRange());
+}
+
+int64_t GemvActivations::chunks() const { return planes() * kRows / kChunk; }
+
+namespace {
+/// A place in A, and the condition that A has it: null if it always does.
+struct Place {
+  SmallVector<Value> at;
+  Value inside;
+};
+} // namespace
+
+/// A[row, k], where A may have fewer than `rows` rows and `kRows` k.
+static Place findPlace(ThreadEmitter &emitter, SparseProductOpInterface op,
+                       Value a, Value row, int64_t rows, Value k,
+                       int64_t kRows) {
+  auto type = cast<MemRefType>(a.getType());
+  Place place{SmallVector<Value>(type.getRank()), Value()};
+  auto set = [&](int64_t dim, Value position, int64_t positions) {
+    place.at[dim] = position;
+    if (!type.isDynamicDim(dim) && type.getDimSize(dim) >= positions)
+      return;
+    Value size =
+        emitter.builder.createOrFold<memref::DimOp>(emitter.loc, a, dim);
+    place.inside = emitter.both(place.inside, emitter.less(position, size));
+  };
+  if (std::optional<int64_t> dim = op.getMDimOfA())
+    set(*dim, row, rows);
+  set(op.getKDimOfA(), k, kRows);
+  return place;
+}
+
+/// A[row, k], or zero where A has no such row or k.
+Value GemvActivations::loadElement(ThreadEmitter &emitter,
+                                   SparseProductOpInterface op, Value row,
+                                   Value k) const {
+  Place place =
+      findPlace(emitter, op, op.getA(), row, planes() * perWord, k, kRows);
+  auto load = [&]() -> SmallVector<Value> {
+    return {memref::LoadOp::create(emitter.builder, emitter.loc, op.getA(),
+                                   place.at)};
+  };
+  return emitter.choose(place.inside, load, emitter.zero(element)).front();
+}
+
+/// Whether rows of the memory that `a` is a part of begin at whole chunks.
+static bool hasAlignedRows(Value a) {
+  while (auto view = a.getDefiningOp<memref::SubViewOp>())
+    a = view.getSource();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(
+          cast<MemRefType>(a.getType()).getStridesAndOffset(strides, offset)))
+    return false;
+  strides.push_back(offset);
+  return llvm::all_of(strides, [](int64_t stride) {
+    return stride == 1 ||
+           (!ShapedType::isDynamic(stride) && stride % kChunk == 0);
+  });
+}
+
+/// Whether all chunks of a row of A are aligned, and lie inside of it or
+/// outside.
+static bool hasWholeChunks(SparseProductOpInterface op) {
+  auto type = cast<MemRefType>(op.getA().getType());
+  int64_t kDim = op.getKDimOfA(), offset;
+  SmallVector<int64_t> strides;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides[kDim] != 1 ||
+      type.isDynamicDim(kDim) || type.getDimSize(kDim) % kChunk != 0)
+    return false;
+  // Tiles of k begin at multiples of their size.
+  return hasAlignedRows(op.getA());
+}
+
+/// A[row, k] to A[row, k + kChunk - 1] of `a`, whose chunks are whole.
+Value GemvActivations::loadWholeLine(ThreadEmitter &emitter,
+                                     SparseProductOpInterface op, Value a,
+                                     Value row, Value k) const {
+  auto type = VectorType::get(kChunk, element);
+  Place place = findPlace(emitter, op, a, row, planes() * perWord, k, kRows);
+  auto load = [&]() -> SmallVector<Value> {
+    int64_t bytes = kChunk * element.getIntOrFloatBitWidth() / 8;
+    return {vector::LoadOp::create(emitter.builder, emitter.loc, type, a,
+                                   place.at, /*nontemporal=*/false,
+                                   llvm::MaybeAlign(bytes))};
+  };
+  return emitter.choose(place.inside, load, emitter.zero(type)).front();
+}
+
+static SmallVector<Value> extractAll(ThreadEmitter &emitter, Value vector) {
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < kChunk; ++i)
+    elements.push_back(emitter.extract(vector, i));
+  return elements;
+}
+
+/// A[row, k] to A[row, k + kChunk - 1].
+SmallVector<Value> GemvActivations::loadLine(ThreadEmitter &emitter,
+                                             SparseProductOpInterface op,
+                                             Value row, Value k) const {
+  if (hasWholeChunks(op))
+    return extractAll(emitter, loadWholeLine(emitter, op, op.getA(), row, k));
+  SmallVector<Value> line;
+  for (int64_t i = 0; i < kChunk; ++i)
+    line.push_back(loadElement(emitter, op, row, emitter.add(k, i)));
+  return line;
+}
+
+/// The k at which chunk `chunk` begins, and its first row.
+std::pair<Value, Value> GemvActivations::startOf(ThreadEmitter &emitter,
+                                                 Value chunk) const {
+  if (planes() == 1)
+    return {emitter.mul(chunk, kChunk), emitter.index(0)};
+  int64_t perPlane = kRows / kChunk;
+  return {emitter.mul(emitter.rem(chunk, perPlane), kChunk),
+          emitter.mul(emitter.div(chunk, perPlane), perWord)};
+}
+
+/// The elements of a chunk of words: of k, and of the rows of each k.
+SmallVector<Value> GemvActivations::loadChunk(ThreadEmitter &emitter,
+                                              SparseProductOpInterface op,
+                                              Value chunk) const {
+  auto [k, firstRow] = startOf(emitter, chunk);
+  SmallVector<Value> elements(kChunk * perWord);
+  for (int64_t i = 0; i < perWord; ++i) {
+    Value row = emitter.add(firstRow, i);
+    for (auto [j, element] : llvm::enumerate(loadLine(emitter, op, row, k)))
+      elements[j * perWord + i] = element;
+  }
+  return elements;
+}
+
+void GemvActivations::storeChunk(ThreadEmitter &emitter,
+                                 ArrayRef<Value> elements, Value chunk) const {
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < kChunk; ++i)
+    words.push_back(packWord(emitter, elements.slice(i * perWord, perWord)));
+  Value vector = vector::FromElementsOp::create(
+      emitter.builder, emitter.loc,
+      VectorType::get(kChunk, words.front().getType()), words);
+  vector::StoreOp::create(emitter.builder, emitter.loc, vector, asWords,
+                          emitter.mul(chunk, kChunk), /*nontemporal=*/false,
+                          llvm::MaybeAlign(kChunk * kWordBytes));
+}
+
+void GemvActivations::stage(ThreadEmitter &emitter, SparseProductOpInterface op,
+                            Value thread, int64_t threads) const {
+  OpBuilder &builder = emitter.builder;
+  int64_t inFlight =
+      std::min<int64_t>(kChunksInFlight, llvm::divideCeil(chunks(), threads));
+  Value end = emitter.index(chunks());
+  auto copy = [&](OpBuilder &inner, Location loc, Value first, ValueRange) {
+    ThreadEmitter body{inner, loc};
+    SmallVector<Value> numbers, conditions;
+    SmallVector<SmallVector<Value>> loaded;
+    // A thread that has no chunk loads its first one again.
+    for (int64_t i = 0; i < inFlight; ++i) {
+      numbers.push_back(body.add(first, i * threads));
+      conditions.push_back(i == 0 ? Value() : body.less(numbers[i], end));
+      Value number = i == 0 ? first
+                            : arith::SelectOp::create(inner, loc, conditions[i],
+                                                      numbers[i], first)
+                                  .getResult();
+      loaded.push_back(loadChunk(body, op, number));
+    }
+    for (int64_t i = 0; i < inFlight; ++i)
+      body.onlyIf(conditions[i],
+                  [&] { storeChunk(body, loaded[i], numbers[i]); });
+    scf::YieldOp::create(inner, loc);
+  };
+  scf::ForOp::create(builder, emitter.loc, thread, end,
+                     emitter.index(threads * inFlight), ValueRange(), copy);
+}
+
+/// Chunks that each of `threads` threads copies.
+int64_t GemvActivations::chunksOfThread(int64_t threads) const {
+  return llvm::divideCeil(chunks(), threads);
+}
+
+/// Chunk `i` of the thread's, and whether there is one: null if so.
+std::pair<Value, Value> GemvActivations::chunkOf(ThreadEmitter &emitter,
+                                                 Value thread, int64_t threads,
+                                                 int64_t i) const {
+  Value number = emitter.add(thread, i * threads);
+  if ((i + 1) * threads <= chunks())
+    return {number, Value()};
+  return {number, emitter.less(number, emitter.index(chunks()))};
+}
+
+SmallVector<Value> GemvActivations::loadAhead(ThreadEmitter &emitter,
+                                              SparseProductOpInterface op,
+                                              Value a, Value thread,
+                                              int64_t threads) const {
+  SmallVector<Value> lines;
+  if (!hasWholeChunks(op) || chunksOfThread(threads) > ::nm::kGemvChunksAhead)
+    return lines;
+  for (int64_t i = 0; i < chunksOfThread(threads); ++i) {
+    // A thread that has no chunk loads the first.
+    auto [number, isThere] = chunkOf(emitter, thread, threads, i);
+    if (isThere)
+      number = arith::SelectOp::create(emitter.builder, emitter.loc, isThere,
+                                       number, emitter.index(0));
+    auto [k, row] = startOf(emitter, number);
+    for (int64_t j = 0; j < perWord; ++j)
+      lines.push_back(loadWholeLine(emitter, op, a, emitter.add(row, j), k));
+  }
+  return lines;
+}
+
+void GemvActivations::storeLoaded(ThreadEmitter &emitter, ArrayRef<Value> lines,
+                                  Value thread, int64_t threads) const {
+  for (int64_t i = 0; i < chunksOfThread(threads); ++i) {
+    auto chunk = chunkOf(emitter, thread, threads, i);
+    SmallVector<Value> elements(kChunk * perWord);
+    for (int64_t row = 0; row < perWord; ++row)
+      for (auto [j, element] :
+           llvm::enumerate(extractAll(emitter, lines[i * perWord + row])))
+        elements[j * perWord + row] = element;
+    emitter.onlyIf(chunk.second,
+                   [&] { storeChunk(emitter, elements, chunk.first); });
+  }
+}
+
+SmallVector<Value> GemvActivations::load(ThreadEmitter &emitter, Value at,
+                                         int64_t offset) const {
+  SmallVector<Value> result;
+  OpBuilder &builder = emitter.builder;
+  Type word = cast<MemRefType>(asWords.getType()).getElementType();
+  auto loaded = VectorType::get(kWordBytes, builder.getI8Type());
+  Value first = emitter.toIndex(at);
+  for (int64_t plane = 0; plane < planes(); ++plane) {
+    Value place = emitter.add(first, (plane * kRows + offset) * kWordBytes);
+    Value value = vector::LoadOp::create(builder, emitter.loc, loaded, asBytes,
+                                         place, /*nontemporal=*/false,
+                                         llvm::MaybeAlign(kWordBytes));
+    value = vector::BitCastOp::create(builder, emitter.loc,
+                                      VectorType::get(1, word), value);
+    llvm::append_range(result, unpackWord(emitter, emitter.extract(value, 0),
+                                          element, perWord));
+  }
+  result.resize(rows);
+  return result;
+}

@@ -1,0 +1,148 @@
+//===- GemvSums.cpp - The last step of strategy gemv ----------------------===//
+
+#include "GPU/Strategies/Gemv/GemvSums.h"
+
+#include "GPU/Expand/ElementWords.h"
+#include "GPU/Sums/CompleteSums.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Bytes of shared memory that sums may take: little, beside A, so that blocks
+/// can share a multiprocessor.
+static constexpr int64_t kMaxSumBytes = 16384;
+
+GemvPlace::GemvPlace(ThreadEmitter &emitter, Value thread,
+                     const GpuTile &tile) {
+  Value warp = emitter.div(thread, kWarpSize);
+  Value lane = emitter.rem(thread, kWarpSize);
+  column = emitter.mul(lane, tile.threadN);
+  slice = warp;
+  if (tile.warpsN() == 1)
+    return;
+  slice = emitter.div(warp, tile.warpsN());
+  column = emitter.add(
+      emitter.mul(emitter.rem(warp, tile.warpsN()), tile.warpN), column);
+}
+
+/// Rows whose sums fit in shared memory together.
+int64_t GemvSums::rowsAtOnce(int64_t rows) const {
+  int64_t bytesPerRow = tile.sliceK * tile.n * 4;
+  return std::clamp<int64_t>(kMaxSumBytes / bytesPerRow, 1, rows);
+}
+
+/// Stores what the epilogue makes of `sum`, at `at` in the tile of C.
+void GemvSums::storeWithEpilogue(ThreadEmitter &body, ArrayRef<Value> at,
+                                 Value sum) {
+  Value c = epilogue->getC();
+  SmallVector<bool> mayPassEnd(at.size(), false);
+  Value result = epilogue->apply(body.builder, sum, at, mayPassEnd);
+  SmallVector<Value> indices(
+      cast<MemRefType>(c.getType()).getRank() - at.size(), body.index(0));
+  llvm::append_range(indices, at);
+  memref::StoreOp::create(body.builder, body.loc, result, c, indices);
+}
+
+/// Adds `sum` to C[row, column], where C has that.
+void GemvSums::store(ThreadEmitter &body, Value row, Value column, Value sum) {
+  OpBuilder &builder = body.builder;
+  auto type = cast<MemRefType>(op.getC().getType());
+  SmallVector<Value> at(type.getRank());
+  Value inside;
+  auto place = [&](int64_t dim, Value position, int64_t positions) {
+    at[dim] = position;
+    if (!type.isDynamicDim(dim) && type.getDimSize(dim) >= positions)
+      return;
+    Value c = epilogue ? epilogue->getC() : op.getC();
+    int64_t leading = cast<MemRefType>(c.getType()).getRank() - type.getRank();
+    Value size =
+        builder.createOrFold<memref::DimOp>(body.loc, c, leading + dim);
+    inside = body.both(inside, body.less(position, size));
+  };
+  if (std::optional<int64_t> dim = op.getMDimOfC())
+    place(*dim, row, tile.m);
+  place(op.getNDimOfC(), column, tile.n);
+  body.onlyIf(inside, [&] {
+    if (epilogue)
+      return storeWithEpilogue(body, at, sum);
+    Value before =
+        initial ? initial
+                : memref::LoadOp::create(builder, body.loc, op.getC(), at)
+                      .getResult();
+    before = toAccumulator(body, before);
+    Value after =
+        isa<FloatType>(sum.getType())
+            ? arith::AddFOp::create(builder, body.loc, before, sum).getResult()
+            : arith::AddIOp::create(builder, body.loc, before, sum).getResult();
+    memref::StoreOp::create(builder, body.loc,
+                            fromAccumulator(body, after, type.getElementType()),
+                            op.getC(), at);
+  });
+}
+
+/// The rows from `firstRow` on, one for each of `sums`.
+void GemvSums::addRows(ArrayRef<Value> sums, int64_t firstRow, Value buffer) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  int64_t count = sums.size(), perSlice = count * tile.n;
+  GemvPlace place(emitter, thread, tile);
+  // Idle lanes are those of a single warp; see GpuTile.
+  Value hasColumns = tile.lanesN() < kWarpSize
+                         ? emitter.less(place.column, emitter.index(tile.n))
+                         : Value();
+  emitter.onlyIf(hasColumns, [&] {
+    Value first = emitter.add(emitter.mul(place.slice, perSlice), place.column);
+    for (auto [row, sum] : llvm::enumerate(sums))
+      vector::StoreOp::create(
+          builder, loc, sum, buffer, emitter.add(first, row * tile.n),
+          /*nontemporal=*/false,
+          llvm::MaybeAlign(llvm::MinAlign(tile.threadN * 4, tile.n * 4)));
+  });
+  gpu::BarrierOp::create(builder, loc);
+  scf::ForOp::create(
+      builder, loc, thread, emitter.index(perSlice),
+      emitter.index(tile.threads()), ValueRange(),
+      [&](OpBuilder &inner, Location loc, Value element, ValueRange) {
+        ThreadEmitter body{inner, loc};
+        Value total;
+        for (int64_t i = 0; i < tile.sliceK; ++i) {
+          Value sum = memref::LoadOp::create(inner, loc, buffer,
+                                             body.add(element, i * perSlice));
+          if (!total)
+            total = sum;
+          else if (isa<FloatType>(sum.getType()))
+            total = arith::AddFOp::create(inner, loc, total, sum);
+          else
+            total = arith::AddIOp::create(inner, loc, total, sum);
+        }
+        Value row = body.add(body.div(element, tile.n), firstRow);
+        store(body, row, body.rem(element, tile.n), total);
+        scf::YieldOp::create(inner, loc);
+      });
+}
+
+void GemvSums::add(ArrayRef<Value> sums) {
+  OpBuilder &builder = emitter.builder;
+  int64_t rows = sums.size(), atOnce = rowsAtOnce(rows);
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto type =
+      MemRefType::get({tile.sliceK * atOnce * tile.n},
+                      cast<VectorType>(sums.front().getType()).getElementType(),
+                      MemRefLayoutAttrInterface(), space);
+  Value buffer = memref::AllocOp::create(builder, emitter.loc, type);
+  SmallVector<Value> complete(sums);
+  // Where a branch stores them, or others before them.
+  if (tile.lanesN() < kWarpSize || atOnce < rows)
+    complete = completeSums(builder, emitter.loc, sums);
+  for (int64_t row = 0; row < rows; row += atOnce) {
+    // The rows before these are still being read.
+    if (row != 0)
+      gpu::BarrierOp::create(builder, emitter.loc);
+    addRows(ArrayRef(complete).slice(row, std::min(atOnce, rows - row)), row,
+            buffer);
+  }
+}

@@ -1,0 +1,87 @@
+//===- MmaModel.cpp - What mma_sync and mma_sp take -----------------------===//
+
+#include "GPU/Strategies/Mma/MmaModel.h"
+
+#include <algorithm>
+
+using namespace nm;
+
+/// Of a block before its first tile arrives and after its last, and bytes of C
+/// that it stores in a clock.
+static constexpr double kBlockStart = 1500, kStoredBytesPerClock = 24;
+static constexpr double kLaunchMicroseconds = 2;
+/// Accesses of the second-level cache that take the time of a partial sum's
+/// store and load.
+static constexpr double kSumAccesses = 2.6;
+
+GpuSchedule MmaTileShape::makeSchedule(int64_t blockK) const {
+  GpuSchedule tile;
+  tile.blockM = blockM;
+  tile.blockN = blockN;
+  tile.blockK = blockK;
+  tile.warpM = warpM;
+  tile.warpN = warpN;
+  return tile;
+}
+
+int64_t MmaEstimate::countResident(int64_t registers) const {
+  return std::min(kRegisters / (alignTo(registers, 8) * warps() * kWarpSize),
+                  chip.sharedPerMultiprocessor /
+                      (sharedBytes() + kReservedShared));
+}
+
+double MmaEstimate::clocks() const {
+  int64_t blocks = ceilDiv(product.rows(), tile.blockM) *
+                   ceilDiv(product.n, tile.blockN) * tile.splitK;
+  double tiles = double(ceilDiv(ceilDiv(product.k, tile.blockK), tile.splitK));
+  double stored = double(tile.blockM * tile.blockN) *
+                  double(tile.splitK > 1 ? 4 : elementSize(product.outputType));
+  auto waveClocks = [&](int64_t count) {
+    return tiles * tileClocks(count) + kBlockStart +
+           double(count) * stored / kStoredBytesPerClock;
+  };
+  return clocksOfWaves(blocks, residentBlocks(), chip.multiprocessors,
+                       waveClocks);
+}
+
+double MmaEstimate::sumMicroseconds(double cacheBytesPerClock) const {
+  if (tile.splitK == 1)
+    return 0;
+  double bytes = 4.0 * double(product.rows()) * double(product.n) *
+                 double(tile.splitK + 1);
+  double cacheGBs =
+      cacheBytesPerClock * double(chip.multiprocessors) * chip.clockGHz;
+  return kLaunchMicroseconds + kSumAccesses * bytes / cacheGBs / 1000;
+}
+
+double MmaEstimate::microsecondsAt(double clocks, double clockGHz,
+                                   double cacheBytesPerClock) const {
+  double time = clocks / clockGHz / 1000 + kLaunchMicroseconds;
+  return std::max(time, tile.memoryFloor) + sumMicroseconds(cacheBytesPerClock);
+}
+
+void MmaChoice::consider(GpuSchedule tile, const MmaEstimate &estimate) {
+  // Parts of whole tiles, more than one each.
+  if (tile.splitK > 1 && tile.splitK * 2 * tile.blockK > product.k)
+    return;
+  tile.sharedBytes = estimate.sharedBytes();
+  if (tile.sharedBytes > chip.sharedPerBlock || estimate.residentBlocks() < 1)
+    return;
+  tile.microseconds = estimate.microseconds();
+  // Of equals, the one with more buffers.
+  if (!best || tile.microseconds <= best->microseconds)
+    best = tile;
+}
+
+void nm::setLeastTimes(const GpuProduct &product, const GpuChip &chip,
+                       double operationsPerClock, double multiplied,
+                       double weightBytes, GpuSchedule &tile) {
+  double rows = double(product.rows()), n = double(product.n);
+  tile.fmaFloor = 2 * rows * multiplied * n /
+                  (chip.multiprocessors * operationsPerClock * chip.clockGHz) /
+                  1000;
+  double bytes = double(elementSize(product.type)) * rows * double(product.k) +
+                 weightBytes +
+                 rows * n * double(elementSize(product.outputType));
+  tile.memoryFloor = bytes / chip.memoryGBs / 1000;
+}

@@ -1,0 +1,108 @@
+//===- MmaModel.h - What mma_sync and mma_sp take ---------------*- C++ -*-===//
+//
+// Both strategies have warps that make a tile of a block's by mma.sync or
+// mma.sp, and blocks that load tiles of k one after the other. What a tile
+// takes is each strategy's own estimate; how many blocks there are, and what
+// their start, their stores and the sums of parts of k take, is here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_GPU_STRATEGIES_MMA_MMAMODEL_H
+#define NM_LIB_GPU_STRATEGIES_MMA_MMAMODEL_H
+
+#include "GPU/Select/GpuModels.h"
+
+#include "nm/Schedule/SumChains.h"
+
+#include <optional>
+
+namespace nm {
+
+/// A block's tile and a warp's.
+struct MmaTileShape {
+  int64_t blockM, blockN, warpM, warpN;
+
+  int64_t sumsOfThread() const { return warpM * warpN / kWarpSize; }
+  /// Whether a thread has registers for its sums, and for totals where they are
+  /// of `keptRows` rows.
+  bool hasRegisters(int64_t keptRows) const {
+    return keptRows <= kLongSumRows || hasMmaTotals(sumsOfThread());
+  }
+  /// A schedule of that shape with tiles of `blockK` rows.
+  GpuSchedule makeSchedule(int64_t blockK) const;
+};
+
+inline constexpr int64_t kMaxMmaStages = 5, kMaxMmaSplitK = 16;
+/// Bytes of an element of f16 or bf16.
+inline constexpr int64_t kMmaBytes = 2;
+
+/// What a schedule takes.
+class MmaEstimate {
+public:
+  MmaEstimate(const GpuProduct &product, const GpuChip &chip, GpuSchedule tile)
+      : product(product), chip(chip), tile(std::move(tile)) {}
+  virtual ~MmaEstimate() = default;
+
+  virtual int64_t sharedBytes() const = 0;
+  /// Blocks that a multiprocessor has room for, of which a thread takes
+  /// `registers`.
+  int64_t countResident(int64_t registers) const;
+  virtual int64_t residentBlocks() const = 0;
+  virtual double microseconds() const = 0;
+
+protected:
+  /// Of a tile of k, with `blocks` blocks on a multiprocessor.
+  virtual double tileClocks(int64_t blocks) const = 0;
+  int64_t warps() const {
+    return tile.blockM / tile.warpM * (tile.blockN / tile.warpN);
+  }
+  int64_t sums() const { return tile.warpM * tile.warpN / kWarpSize; }
+  /// Of all blocks.
+  double clocks() const;
+  /// Of all blocks at `clockGHz`, and of the kernel that adds up parts of k,
+  /// where a multiprocessor gets `cacheBytesPerClock` of the second-level
+  /// cache.
+  double microsecondsAt(double clocks, double clockGHz,
+                        double cacheBytesPerClock) const;
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  GpuSchedule tile;
+
+private:
+  double sumMicroseconds(double cacheBytesPerClock) const;
+};
+
+/// The best of the schedules that were shown.
+class MmaChoice {
+public:
+  MmaChoice(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip) {}
+
+  /// Considers `tile` with each number of stages and of parts of k.
+  template <typename Estimate>
+  void visit(GpuSchedule tile) {
+    for (tile.stages = 2; tile.stages <= kMaxMmaStages; ++tile.stages)
+      for (tile.splitK = 1; tile.splitK <= kMaxMmaSplitK; tile.splitK *= 2)
+        consider(tile, Estimate(product, chip, tile));
+  }
+
+  std::optional<GpuSchedule> best;
+
+private:
+  void consider(GpuSchedule tile, const MmaEstimate &estimate);
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+};
+
+/// Sets the least times that `multiplied` rows of k take a chip of
+/// `operationsPerClock` a multiprocessor, and that `weightBytes` beside A and C
+/// take memory.
+void setLeastTimes(const GpuProduct &product, const GpuChip &chip,
+                   double operationsPerClock, double multiplied,
+                   double weightBytes, GpuSchedule &tile);
+
+} // namespace nm
+
+#endif // NM_LIB_GPU_STRATEGIES_MMA_MMAMODEL_H

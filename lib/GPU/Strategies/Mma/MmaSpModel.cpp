@@ -1,0 +1,340 @@
+//===- MmaSpModel.cpp - Tiles of strategy mma_sp --------------------------===//
+//
+// The tiles that strategy mma_sp has for a product, and the choice among them
+// by the time that they are estimated to take: of a tile that of its
+// multiplications, of shared memory or of copies to it, whichever is longest,
+// and of a block's start and stores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Mma/MmaModel.h"
+#include "GPU/Strategies/Mma/SparseOperandModels.h"
+#include "GPU/Strategies/Mma/StreamModel.h"
+
+#include "nm/Format/SparseOperand.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// What chips do
+//===----------------------------------------------------------------------===//
+
+/// Whether the instruction of 8-bit floats is one in name only: ptxas makes two
+/// of f16 of it, for which it converts operands and exchanges metadata between
+/// lanes. An Ada and sm_120 have it.
+static bool convertsToHalves(const GpuProduct &product, const GpuChip &chip) {
+  return isFloat8(product.type) &&
+         (chip.name == "sm_90" || chip.name == "sm_100");
+}
+
+/// Operations of a multiprocessor and clock, zeros that are skipped included:
+/// twice the dense rate of f16 with sums of f32 of the data sheets, and twice
+/// that of 8-bit types. GeForce chips have sums of f32 at half the rate of
+/// others, those of 8-bit floats too.
+static double operationsPerClock(const GpuProduct &product,
+                                 const GpuChip &chip) {
+  double ofHalves = 1024;
+  if (chip.name == "sm_90")
+    ofHalves = 8192;
+  else if (chip.name == "sm_80" || chip.name == "sm_100")
+    ofHalves = 4096;
+  if (sparseBytes(product) == 2 || convertsToHalves(product, chip))
+    return ofHalves;
+  return 2 * ofHalves;
+}
+
+/// The share of that which mma.sp reaches: Hopper has two thirds for the
+/// instructions of older chips.
+static double shareOfMma(const GpuChip &chip) {
+  return chip.name == "sm_90" ? 0.62 : 0.85;
+}
+
+/// The share of the data sheet's clock that a chip keeps under full load.
+static constexpr double kSustainedClock = 0.85;
+/// Bytes of shared memory that ldmatrix and wide loads get in a clock, and of
+/// the second-level cache that asynchronous copies of four warps and of more
+/// get, measured on an H200.
+static constexpr double kSharedBytesPerClock = 95;
+static constexpr double kCopyBytesOfFourWarps = 34, kCopyBytes = 59;
+/// Clocks of a tile's barrier and of what stands behind it, which no other
+/// block of the multiprocessor hides.
+static constexpr double kBarrier = 40;
+/// What three kernels on an H200 (2026-11-22) took, over the clocks above.
+static constexpr double kMeasured = 1.57;
+/// Of a thread beside its sums: fragments and addresses.
+static constexpr int64_t kOtherRegisters = 100;
+/// What quantized weights take over that, for each warp converts those that it
+/// multiplies: 1.21 to 1.30 with 8 bits and 4, 1024 rows and 4096, k x n of
+/// 11008x4096 and 4096x11008, on an H200 (2026-11-23).
+static constexpr double kConverted = 1.25;
+/// The rows of k that share a scale of quantized weights: an instruction's at
+/// least, and at most as many as a tile can well have, unless all share one.
+static constexpr int64_t kMinGroup = 32, kMaxGroup = 256;
+/// Clocks of a multiprocessor for what ptxas makes of an instruction that
+/// converts to f16: on a Hopper 12 exchanges between lanes, one a clock, and
+/// some 70 other instructions, four a clock (counted in ptxas 13.0's code).
+static constexpr double kConversionClocks = 29;
+/// What such products take over the estimate: 2:4 in f8E4M3FN, 2 to 16 rows of
+/// 4096x4096 and 11008x4096, 1.05 to 1.3 on an H200 (2026-11-23).
+static constexpr double kMeasuredConversions = 1.22;
+/// Sums of a thread at most, of 8-bit floats, which beside them has those of
+/// instructions under way, and where these convert, their operands in f16:
+/// more of them ptxas 13.0 spills.
+static constexpr int64_t kMostFloat8Sums = 64, kMostConvertedSums = 16;
+/// Rows of A up to which a block has all, in multiples of those of an
+/// instruction, and registers of a thread that such blocks take at least.
+static constexpr int64_t kMaxStreamRows = 32, kMatrixRows = 8;
+static constexpr int64_t kLeastStreamRegisters = 40;
+
+/// Of the instructions of a tile [m, n, k].
+static double conversionClocks(const GpuProduct &product, const GpuChip &chip,
+                               const GpuSchedule &tile) {
+  constexpr int64_t kRows = 8, kColumns = 16, kRowsOfK = 64;
+  if (!convertsToHalves(product, chip))
+    return 0;
+  return kConversionClocks *
+         double(tile.blockM / kRows * (tile.blockN / kColumns) *
+                (tile.blockK / kRowsOfK));
+}
+
+/// Whether a thread has registers for the sums of `shape`.
+static bool hasRegisters(const GpuProduct &product, const GpuChip &chip,
+                         const MmaTileShape &shape) {
+  if (convertsToHalves(product, chip) &&
+      shape.sumsOfThread() > kMostConvertedSums)
+    return false;
+  if (isFloat8(product.type) && shape.sumsOfThread() > kMostFloat8Sums)
+    return false;
+  return shape.hasRegisters(product.k / 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Estimate : public MmaEstimate {
+public:
+  using MmaEstimate::MmaEstimate;
+
+  int64_t sharedBytes() const override {
+    return tile.stages * (activationBytes() + weightBytes());
+  }
+  int64_t residentBlocks() const override {
+    return countResident(std::min(kMaxRegisters, sums() + kOtherRegisters));
+  }
+  double microseconds() const override {
+    double converted = product.weightBits != 0 ? kConverted : 1;
+    return microsecondsAt(kMeasured * converted * clocks(),
+                          kSustainedClock * chip.clockGHz, kCopyBytes);
+  }
+
+private:
+  int64_t tileRows() const { return tile.blockK; }
+  int64_t activationBytes() const {
+    return tile.blockM * tileRows() * sparseBytes(product);
+  }
+  int64_t weightBytes() const {
+    return tile.blockN * tileRows() / 2 * product.bitsOfWeight() / 8;
+  }
+  double multiplyClocks() const;
+  double sharedClocks() const;
+  double copyClocks() const;
+  double tileClocks(int64_t blocks) const override;
+};
+} // namespace
+
+double Estimate::multiplyClocks() const {
+  return 2.0 * double(tile.blockM * tile.blockN * tileRows()) /
+             (shareOfMma(chip) * operationsPerClock(product, chip)) +
+         conversionClocks(product, chip, tile);
+}
+
+/// Each warp reads its weights, and its rows of A.
+double Estimate::sharedClocks() const {
+  int64_t weights = tile.warpN * tileRows() / 2 * product.bitsOfWeight() / 8,
+          rows = tile.warpM * tileRows() * sparseBytes(product);
+  return double(warps() * (weights + rows)) / kSharedBytesPerClock;
+}
+
+double Estimate::copyClocks() const {
+  double bytes = double(activationBytes() + weightBytes());
+  return bytes / (warps() > 4 ? kCopyBytes : kCopyBytesOfFourWarps);
+}
+
+double Estimate::tileClocks(int64_t blocks) const {
+  double bound = std::max({multiplyClocks(), sharedClocks(), copyClocks()});
+  return double(blocks) * bound + kBarrier;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+static constexpr MmaTileShape kShapes[] = {
+    {256, 128, 64, 64}, {128, 128, 64, 64}, {128, 256, 64, 64},
+    {128, 128, 64, 32}, {128, 64, 64, 32},  {64, 128, 32, 64},
+    {64, 64, 32, 32},   {32, 128, 32, 32},  {32, 64, 32, 16},
+    {16, 128, 16, 32},  {16, 64, 16, 16},   {8, 128, 8, 32},
+};
+
+/// Columns of a block of few rows, and the warps that have slices of a tile of
+/// k, a step each. With 64 columns they take 5 % longer.
+static constexpr int64_t kStreamColumns[] = {32, 48};
+static constexpr int64_t kStreamSlices[] = {8, 4};
+
+/// Tiles of two steps a slice, of 16-bit weights, and what they take of their
+/// estimate where multiprocessors have one block each: no other block hides
+/// what stands between two tiles, 0.06 us, and these are half as many. With 2
+/// rows, n = 4096 and k = 11008, which is 11 of them, they took 13.5 us beside
+/// 14.1 and more of one step, on an H200 (2026-11-23); of short k, where tiles
+/// are few, none was measured.
+static constexpr int64_t kLongSteps = 2, kLeastLongTiles = 8;
+static constexpr double kLongShare = 0.87;
+
+namespace {
+/// Columns of a block of few rows, its slices of k and the steps of each; and
+/// the share of the estimate that they were measured to take.
+struct StreamShape {
+  int64_t columns, slices, steps = 1, mostStages = kMaxStreamStages;
+  double share = 1;
+};
+} // namespace
+
+/// Whether blocks of few columns have a multiprocessor each.
+static bool areLone(const GpuProduct &product, const GpuChip &chip) {
+  return ceilDiv(product.n, kStreamColumns[0]) <= chip.multiprocessors;
+}
+
+/// With less than half of the multiprocessors, parts of k are blocks.
+static bool hasLongTiles(const GpuProduct &product, const GpuChip &chip) {
+  int64_t rowsOfTile = kStreamSlices[0] * kLongSteps * sparseTileRows(product);
+  bool areMany =
+      2 * ceilDiv(product.n, kStreamColumns[0]) > chip.multiprocessors;
+  return areLone(product, chip) && areMany && product.rows() <= kMatrixRows &&
+         sparseBytes(product) == 2 &&
+         ceilDiv(product.k, rowsOfTile) >= kLeastLongTiles;
+}
+
+/// What is tried for `product`. Of quantized weights a tile has few bytes, and
+/// what takes time is that its metadata and scales are loaded one tile ahead.
+/// Where multiprocessors have one block each, tiles of two steps a slice then
+/// take 27 % less than those of one, and where they have more, 10 % more; with
+/// 48 columns, or more stages than three, fewer blocks fit. Measured with one
+/// row and 4 bits, k x n of 11008x4096 and 4096x11008, on an H200 (2026-11-23).
+static std::vector<StreamShape> listStreamShapes(const GpuProduct &product,
+                                                 const GpuChip &chip) {
+  std::vector<StreamShape> shapes;
+  if (product.weightBits != 0) {
+    shapes.push_back({kStreamColumns[0], kStreamSlices[0],
+                      areLone(product, chip) ? kLongSteps : 1,
+                      kMinStreamStages});
+    return shapes;
+  }
+  for (int64_t columns : kStreamColumns)
+    for (int64_t slices : kStreamSlices)
+      shapes.push_back({columns, slices});
+  if (hasLongTiles(product, chip))
+    shapes.push_back({kStreamColumns[0], kStreamSlices[0], kLongSteps,
+                      kMinStreamStages, kLongShare});
+  return shapes;
+}
+
+/// The best tiles of few rows, which are in one block.
+static std::optional<GpuSchedule> chooseStream(const GpuProduct &product,
+                                               const GpuChip &chip) {
+  std::optional<GpuSchedule> best;
+  int64_t rows = kMatrixRows;
+  while (rows < product.rows())
+    rows *= 2;
+  for (const StreamShape &stream : listStreamShapes(product, chip)) {
+    int64_t columns = stream.columns;
+    MmaTileShape shape{rows, columns, rows, columns};
+    GpuSchedule tile = shape.makeSchedule(stream.slices * stream.steps *
+                                          sparseTileRows(product));
+    tile.sliceK = stream.slices;
+    setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
+    StreamTile parts;
+    parts.activationBytes = rows * tile.blockK * sparseBytes(product);
+    parts.valueBytes = columns * tile.blockK / 2 * product.bitsOfWeight() / 8;
+    parts.indexBytes = columns * tile.blockK / 8;
+    // Sums, and operands of two halves of a step.
+    parts.registers = std::max<int64_t>(
+        kLeastStreamRegisters, shape.sumsOfThread() + rows + columns / 2 + 8);
+    parts.clocks = double(parts.activationBytes + parts.valueBytes) /
+                       kSharedBytesPerClock +
+                   conversionClocks(product, chip, tile);
+    std::optional<GpuSchedule> found =
+        chooseStages(product, chip, parts, tile, stream.mostStages);
+    if (found)
+      found->microseconds = std::max({stream.share * found->microseconds,
+                                      found->memoryFloor, found->fmaFloor});
+    if (found && hasRegisters(product, chip, shape) &&
+        (!best || found->microseconds < best->microseconds))
+      best = found;
+  }
+  return best;
+}
+
+/// The rows of k of a tile: whole groups, of quantized weights.
+static int64_t countTileRows(const GpuProduct &product) {
+  int64_t rows = sparseTileRows(product);
+  bool shareOne = product.scaleGroup >= product.k;
+  return shareOne ? rows : std::max(rows, product.scaleGroup);
+}
+
+/// Why groups of k that share a scale are none of the strategy's, if so.
+static std::optional<std::string> whyNoGroups(const GpuProduct &product) {
+  int64_t group = product.scaleGroup;
+  bool isTaken =
+      group == 0 || group >= product.k ||
+      (group >= kMinGroup && group <= kMaxGroup && (group & (group - 1)) == 0);
+  if (isTaken)
+    return std::nullopt;
+  return "scales of groups of 32, 64, 128 or 256 rows of k, or of all, for "
+         "quantized weights, but got groups of " +
+         std::to_string(group);
+}
+
+static std::optional<GpuSchedule> choose(const GpuProduct &product,
+                                         const GpuChip &chip) {
+  MmaChoice choice(product, chip);
+  for (const MmaTileShape &shape : kShapes) {
+    if (!hasRegisters(product, chip, shape))
+      continue;
+    GpuSchedule tile = shape.makeSchedule(countTileRows(product));
+    setSparseFloors(product, chip, operationsPerClock(product, chip), tile);
+    choice.visit<Estimate>(tile);
+  }
+  if (product.rows() > kMaxStreamRows)
+    return choice.best;
+  // Where columns are few, parts of k in blocks of their own are faster.
+  std::optional<GpuSchedule> stream = chooseStream(product, chip);
+  bool isFaster = stream && (!choice.best ||
+                             stream->microseconds < choice.best->microseconds);
+  return isFaster ? stream : choice.best;
+}
+
+Result<GpuSchedule> nm::selectMmaSpSchedule(const GpuProduct &product,
+                                            const GpuChip &chip) {
+  if (std::optional<std::string> reason = whyNoSparseOperand(product))
+    return Error{"strategy mma_sp expected " + *reason};
+  if (isFloat8(product.type) && !chip.multipliesFloat8())
+    return Error{"strategy mma_sp expected a chip of sm_89 or later for " +
+                 std::string(elementName(product.type)) + ", but got " +
+                 std::string(chip.name)};
+  if (std::optional<std::string> reason = whyNoGroups(product))
+    return Error{"strategy mma_sp expected " + *reason};
+  if (std::optional<GpuSchedule> best = choose(product, chip)) {
+    if (convertsToHalves(product, chip))
+      best->microseconds *= kMeasuredConversions;
+    return *best;
+  }
+  return Error{"strategy mma_sp expected tiles that fit in " +
+               std::to_string(chip.sharedPerBlock) + " bytes of shared memory"};
+}

@@ -1,0 +1,412 @@
+//===- MmaSpStrategy.cpp - Products by mma.sp -----------------------------===//
+//
+// A warp makes a tile of C^T by mma.sp m16n8, of k32 in 16-bit types and of k64
+// in 8-bit ones: the weights are the sparse operand, whose 16 rows are columns
+// of B, and rows of A the other. A lane loads its part of the weights by one
+// access of 16 bytes, for they are packed in the order of the instruction's
+// fragments, and rows of A by ldmatrix. Quantized weights it loads as they are,
+// and converts before they are multiplied.
+//
+// Sums of 8-bit floats start at zero in each instruction, of 32 kept rows, and
+// are added to the lane's by the CUDA cores: an Ada's tensor cores cut the sums
+// that they are given off after 13 bits of mantissa, as a Hopper's wgmma does
+// (SageAttention2, arXiv 2411.10958, measured both). A Hopper's mma.sp does
+// not, for ptxas has it convert to f16 first, and add the sums the same way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Expand/WarpExpansion.h"
+#include "GPU/Strategies/Mma/DequantizeWords.h"
+#include "GPU/Strategies/Mma/SparseOperands.h"
+#include "GPU/Sums/TileStores.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::SparseOperand;
+
+/// The PTX version that has ordered metadata (8.5), which is fast on all chips.
+/// Without it ptxas warns from sm_90 on.
+static constexpr int64_t kOrderedMetadataPtx = 85;
+
+namespace {
+/// One instruction's rows of k: half a step of 16-bit elements, a whole one of
+/// 8-bit ones.
+struct Half {
+  int64_t step, number;
+};
+
+/// The words that a lane has of what a half multiplies: for each 8 rows of A
+/// four, and for each 16 columns of B as many, or one or two of quantized ones.
+struct HalfOperands {
+  SmallVector<SmallVector<Value>> weights;
+  SmallVector<SquareWords> activations;
+};
+
+class MmaSpExpansion : public WarpExpansion {
+public:
+  MmaSpExpansion(SpMMOp op, const GpuTile &tile, bool isOrdered)
+      : WarpExpansion(tile,
+                      cast<MmaSpScheduleAttr>(op.getScheduleAttr()).getWarp(),
+                      SparseTypes(op).sum),
+        isKMajor(op.getTransposeA()), isOrdered(isOrdered), types(op),
+        addsApart(isFloat8(types.element)),
+        form(types.form(SparseOperand::Order::Mma)),
+        quantization(op.getQuantizationAttr()),
+        swizzleOfA(cast<TileLayoutAttr>(
+                       cast<MemRefType>(op.getA().getType()).getLayout())
+                       .getLayout()
+                       .xors) {}
+
+  SmallVector<Value> prefetch(OpBuilder &builder,
+                              SparseProductOpInterface product,
+                              llvm::function_ref<Value(Value)> viewOf) override;
+  SmallVector<Value> expand(OpBuilder &builder,
+                            SparseProductOpInterface product,
+                            ArrayRef<Value> sums) override;
+  int64_t rowsOfTile(SparseProductOpInterface) const override {
+    return steps() * SparseOperand::kStepValues;
+  }
+
+private:
+  bool areRowsOfN() const override { return true; }
+  int64_t blocks() const { return rowSquares(); }
+  /// Of a slice.
+  int64_t steps() const {
+    return tile.k / SparseOperand::kStepRows / tile.sliceK;
+  }
+  /// Step `number` of the warp's slice in the tile, i32.
+  Value stepOfTile(ThreadEmitter &emitter, int64_t number) const {
+    return emitter.add(emitter.mul(slice, steps()), number);
+  }
+
+  /// The scales that the rows of a slice have, and the number of a half's.
+  int64_t scalesOfSlice() const {
+    return llvm::divideCeil(steps() * SparseOperand::kStepRows,
+                            quantization.getGroup());
+  }
+  int64_t scaleOf(const Half &half) const {
+    return (half.step * SparseOperand::kStepRows +
+            half.number * form.instructionRows()) /
+           quantization.getGroup();
+  }
+  Value loadScales(ThreadEmitter &emitter, Value scales, int64_t block,
+                   int64_t number) const;
+  SmallVector<Value> loadWeights(ThreadEmitter &emitter, SpMMOp op,
+                                 const Half &half, int64_t block) const;
+  SmallVector<Value> getWeights(ThreadEmitter &emitter, const Half &half,
+                                const HalfOperands &operands,
+                                int64_t block) const;
+  HalfOperands load(ThreadEmitter &emitter, SpMMOp op, const Half &half);
+  Value placeOfA(ThreadEmitter &emitter, const Half &half, int64_t fragment);
+  void multiplyHalf(ThreadEmitter &emitter, const Half &half,
+                    const HalfOperands &operands, MutableArrayRef<Value> sums);
+  std::string getFloat8Text(int64_t weights, int64_t activations) const;
+  Value emitFloat8Product(ThreadEmitter &emitter, ArrayRef<Value> weights,
+                          ArrayRef<Value> activations, Value metadata);
+  Value emitProduct(ThreadEmitter &emitter, ArrayRef<Value> weights,
+                    ArrayRef<Value> activations, Value metadata,
+                    int64_t selector, ArrayRef<Value> sums);
+  void multiplySparse(ThreadEmitter &emitter, ArrayRef<Value> weights,
+                      const SquareWords &activations, Value metadata,
+                      int64_t selector, MutableArrayRef<Value> sums);
+
+  /// Whether A's tile is [k x m].
+  bool isKMajor;
+  /// Whether the instruction says that the metadata is in order.
+  bool isOrdered;
+  SparseTypes types;
+  /// Whether an instruction's sums start at zero, and are added to the lane's.
+  bool addsApart;
+  SparseOperand form;
+  /// How weights are stored; null for themselves.
+  QuantizationAttr quantization;
+  /// What A's tile XORs into the columns of its rows.
+  std::vector<::nm::BitXor> swizzleOfA;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// The lane's words of metadata, one for each 16 columns and step.
+SmallVector<Value>
+MmaSpExpansion::prefetch(OpBuilder &builder, SparseProductOpInterface product,
+                         llvm::function_ref<Value(Value)> viewOf) {
+  ThreadEmitter emitter{builder, product.getLoc()};
+  Value indices = viewOf(product.getIndices());
+  SmallVector<Value> words;
+  for (int64_t block = 0; block < blocks(); ++block)
+    for (int64_t step = 0; step < steps(); ++step)
+      words.push_back(loadMetadata(
+          emitter, indices,
+          emitter.add(emitter.div(firstColumn, kSquareSide), block),
+          stepOfTile(emitter, step), emitter.mul(lane->lane, 4)));
+  if (!quantization)
+    return words;
+  Value scales = viewOf(product.getScales());
+  for (int64_t block = 0; block < blocks(); ++block)
+    for (int64_t number = 0; number < scalesOfSlice(); ++number)
+      words.push_back(loadScales(emitter, scales, block, number));
+  return words;
+}
+
+/// The scales of both columns that the lane has of block `block`. Columns past
+/// the end, and rows of k there, have those of the last.
+Value MmaSpExpansion::loadScales(ThreadEmitter &emitter, Value scales,
+                                 int64_t block, int64_t number) const {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
+  // A group may have more rows than i32 can say.
+  int64_t group = std::min(quantization.getGroup(), tile.k);
+  Value row = emitter.add(emitter.div(firstK, group), number);
+  row = clampToDim(emitter, scales, 0, emitter.toIndex(row));
+  Value column =
+      emitter.add(emitter.add(firstColumn, block * kSquareSide), lane->row);
+  SmallVector<Value> both;
+  for (int64_t half : {0, 1}) {
+    Value at = emitter.toIndex(emitter.add(column, half * kMatrixSide));
+    both.push_back(memref::LoadOp::create(
+        builder, loc, scales,
+        ValueRange{row, clampToDim(emitter, scales, 1, at)}));
+  }
+  return vector::FromElementsOp::create(
+      builder, loc, VectorType::get(2, types.element), both);
+}
+
+/// Where the row of A's tile that the lane names to ldmatrix starts.
+Value MmaSpExpansion::placeOfA(ThreadEmitter &emitter, const Half &half,
+                               int64_t fragment) {
+  int64_t k = half.step * SparseOperand::kStepRows +
+              half.number * form.instructionRows();
+  Value firstK = emitter.mul(slice, steps() * SparseOperand::kStepRows);
+  Value m = emitter.add(firstRow, fragment * kMatrixSide);
+  MatrixRows rows(emitter, isKMajor ? tile.m : tile.k, swizzleOfA);
+  // Four matrices of 16 bytes of eight rows, one after the other along k.
+  if (isKMajor)
+    return rows.placeWord(
+        rows.placeRow(emitter.add(emitter.add(firstK, lane->lane), k)), m, 0);
+  Value row = emitter.add(m, emitter.rem(lane->lane, kMatrixSide));
+  Value word =
+      emitter.mul(emitter.div(lane->lane, kMatrixSide), 128 / types.bits());
+  return rows.placeWord(rows.placeRow(row), emitter.add(firstK, word), k);
+}
+
+/// The lane's weights of 16 columns, as they are stored: 16 bytes, or fewer of
+/// quantized ones.
+SmallVector<Value> MmaSpExpansion::loadWeights(ThreadEmitter &emitter,
+                                               SpMMOp op, const Half &half,
+                                               int64_t block) const {
+  Type element = op.getValuesType().getElementType();
+  int64_t values = 128 / types.bits();
+  int64_t perLane = quantization ? values * quantization.getBits() / 8 : values;
+  int64_t bytes = perLane * element.getIntOrFloatBitWidth() / 8;
+  Value place = emitter.add(emitter.mul(lane->lane, perLane),
+                            half.number * perLane * kWarpSize);
+  Value panel = emitter.add(emitter.div(firstColumn, kSquareSide), block);
+  Value loaded = vector::LoadOp::create(
+      emitter.builder, emitter.loc, VectorType::get(perLane, element),
+      op.getValues(),
+      ValueRange{emitter.toIndex(panel),
+                 emitter.toIndex(stepOfTile(emitter, half.step)),
+                 emitter.toIndex(place)},
+      /*nontemporal=*/false, llvm::MaybeAlign(bytes));
+  return emitter.words(loaded);
+}
+
+/// The same as they are multiplied.
+SmallVector<Value> MmaSpExpansion::getWeights(ThreadEmitter &emitter,
+                                              const Half &half,
+                                              const HalfOperands &operands,
+                                              int64_t block) const {
+  ArrayRef<Value> words = operands.weights[block];
+  if (!quantization)
+    return SmallVector<Value>(words);
+  int64_t metadata = blocks() * steps();
+  Value scales = prefetched[metadata + block * scalesOfSlice() + scaleOf(half)];
+  SquareWords weights = dequantizeWords(emitter, types.element,
+                                        quantization.getBits(), words, scales);
+  return SmallVector<Value>(weights.begin(), weights.end());
+}
+
+HalfOperands MmaSpExpansion::load(ThreadEmitter &emitter, SpMMOp op,
+                                  const Half &half) {
+  HalfOperands operands;
+  for (int64_t block = 0; block < blocks(); ++block)
+    operands.weights.push_back(loadWeights(emitter, op, half, block));
+  Value flat = flattenBuffer(emitter, op.getA());
+  for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
+    operands.activations.push_back(loadMatrices(
+        emitter, flat, placeOfA(emitter, half, fragment), isKMajor));
+  return operands;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Operands `first` to `first + count - 1` of inline assembly: `{$4, $5}`.
+static std::string listOperands(int64_t first, int64_t count) {
+  std::string text = "{";
+  for (int64_t i = first; i < first + count; ++i)
+    text += (i == first ? "$" : ", $") + std::to_string(i);
+  return text + "}";
+}
+
+/// The instruction of 8-bit floats, whose operands are results, weights, rows
+/// of A, what sums start at, and metadata.
+std::string MmaSpExpansion::getFloat8Text(int64_t weights,
+                                          int64_t activations) const {
+  std::string type = types.name().str(), text;
+  int64_t firstRows = kMmaSums + weights, firstSum = firstRows + activations;
+  llvm::raw_string_ostream stream(text);
+  stream << "mma.sp" << (isOrdered ? "::ordered_metadata" : "")
+         << ".sync.aligned.m" << kSquareSide << "n" << kMatrixSide << "k"
+         << form.instructionRows() << ".row.col.f32." << type << "." << type
+         << ".f32 " << listOperands(0, kMmaSums) << ", "
+         << listOperands(kMmaSums, weights) << ", "
+         << listOperands(firstRows, activations) << ", "
+         << listOperands(firstSum, kMmaSums) << ", $" << firstSum + kMmaSums
+         << ", 0;";
+  return text;
+}
+
+/// The NVVM dialect's op does not take 8-bit floats.
+Value MmaSpExpansion::emitFloat8Product(ThreadEmitter &emitter,
+                                        ArrayRef<Value> weights,
+                                        ArrayRef<Value> activations,
+                                        Value metadata) {
+  SmallVector<Value> zeros(kMmaSums, emitter.zero(sum));
+  SmallVector<Value> operands;
+  for (ArrayRef<Value> values : {weights, activations, ArrayRef(zeros)})
+    llvm::append_range(operands, values);
+  operands.push_back(metadata);
+  std::string constraints = "=f,=f,=f,=f";
+  for (Value operand : operands)
+    constraints += operand.getType().isF32() ? ",f" : ",r";
+  auto result = LLVM::LLVMStructType::getLiteral(
+      emitter.builder.getContext(), SmallVector<Type>(kMmaSums, sum));
+  return LLVM::InlineAsmOp::create(
+             emitter.builder, emitter.loc, result, operands,
+             getFloat8Text(int64_t(weights.size()),
+                           int64_t(activations.size())),
+             constraints, /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
+/// An instruction, which gives a struct of sums.
+Value MmaSpExpansion::emitProduct(ThreadEmitter &emitter,
+                                  ArrayRef<Value> weights,
+                                  ArrayRef<Value> activations, Value metadata,
+                                  int64_t selector, ArrayRef<Value> sums) {
+  NVVM::MMATypes element = *NVVM::symbolizeMMATypes(types.name());
+  auto result = LLVM::LLVMStructType::getLiteral(
+      emitter.builder.getContext(), SmallVector<Type>(sums.size(), sum));
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (sum.isInteger())
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  auto product = NVVM::MmaSpOp::create(
+      emitter.builder, emitter.loc, result,
+      toFragment(emitter, types.element, weights),
+      toFragment(emitter, types.element, activations), ValueRange(sums),
+      metadata, emitter.i32(selector),
+      ArrayRef<int64_t>{kSquareSide, kMatrixSide, form.instructionRows()},
+      overflow, std::array<NVVM::MMATypes, 2>{element, element});
+  product.setOrderedMetadata(isOrdered);
+  return product;
+}
+
+void MmaSpExpansion::multiplySparse(ThreadEmitter &emitter,
+                                    ArrayRef<Value> weights,
+                                    const SquareWords &activations,
+                                    Value metadata, int64_t selector,
+                                    MutableArrayRef<Value> sums) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value product =
+      addsApart ? emitFloat8Product(emitter, weights, activations, metadata)
+                : emitProduct(emitter, weights, activations, metadata, selector,
+                              sums);
+  for (auto [i, result] : llvm::enumerate(sums)) {
+    Value made =
+        LLVM::ExtractValueOp::create(builder, loc, product, int64_t(i));
+    result = addsApart ? addSums(builder, loc, result, made) : made;
+  }
+}
+
+void MmaSpExpansion::multiplyHalf(ThreadEmitter &emitter, const Half &half,
+                                  const HalfOperands &operands,
+                                  MutableArrayRef<Value> sums) {
+  for (int64_t block = 0; block < blocks(); ++block) {
+    SmallVector<Value> weights = getWeights(emitter, half, operands, block);
+    for (int64_t fragment = 0; fragment < columnFragments(); ++fragment)
+      multiplySparse(
+          emitter, weights, operands.activations[fragment],
+          prefetched[block * steps() + half.step], half.number,
+          sums.slice((block * columnFragments() + fragment) * kMmaSums,
+                     kMmaSums));
+  }
+}
+
+SmallVector<Value> MmaSpExpansion::expand(OpBuilder &builder,
+                                          SparseProductOpInterface product,
+                                          ArrayRef<Value> sums) {
+  auto op = cast<SpMMOp>(*product);
+  ThreadEmitter emitter{builder, op.getLoc()};
+  SmallVector<Half> halves;
+  for (int64_t step = 0; step < steps(); ++step)
+    for (int64_t number = 0; number < form.instructions(); ++number)
+      halves.push_back({step, number});
+  copyPlaces.clear();
+  SmallVector<Value> result(sums);
+  HalfOperands next = load(emitter, op, halves.front());
+  for (auto [i, half] : llvm::enumerate(halves)) {
+    HalfOperands operands = std::move(next);
+    copyPlaces.push_back(&*std::prev(builder.getInsertionPoint()));
+    // What a half needs is loaded while the one before it is multiplied.
+    if (i + 1 < halves.size())
+      next = load(emitter, op, halves[i + 1]);
+    multiplyHalf(emitter, half, operands, result);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// What can be expanded
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyChip(SpMMOp op, const ::nm::GpuChip &chip) {
+  Type element = op.getAType().getElementType();
+  if (!isFloat8(element) || chip.multipliesFloat8())
+    return success();
+  return op.emitOpError() << "expected a chip of sm_89 or later for " << element
+                          << " by strategy mma_sp, but got " << chip.name;
+}
+
+FailureOr<std::unique_ptr<TileExpansion>>
+mlir::nm::createMmaSpExpansion(SparseProductOpInterface product,
+                               const GpuTile &tile) {
+  auto op = dyn_cast<SpMMOp>(*product);
+  if (!op)
+    return product->emitOpError()
+           << "expected nm.spmm, the product that strategy mma_sp has";
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(chip) || failed(verifyChip(op, *chip)) ||
+      failed(verifySparseProduct(op)) ||
+      failed(verifyStagedActivations(op, tile)))
+    return failure();
+  return std::unique_ptr<TileExpansion>(std::make_unique<MmaSpExpansion>(
+      op, tile, chip->ptxVersion >= kOrderedMetadataPtx));
+}

@@ -1,0 +1,402 @@
+//===- MmaSyncModel.cpp - Tiles of strategy mma_sync ----------------------===//
+//
+// The tiles that strategy mma_sync has for a product, and the choice among them
+// by the time that they are estimated to take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Mma/StreamModel.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+//===----------------------------------------------------------------------===//
+// What chips do
+//===----------------------------------------------------------------------===//
+
+/// Operations of a multiprocessor and clock by mma.sync on f16 with sums of
+/// f32: of the data sheets' rates those with such sums, of which Hopper reaches
+/// two thirds by this instruction.
+static double operationsPerClock(const GpuChip &chip) {
+  if (chip.name == "sm_90")
+    return 0.66 * 4096;
+  return chip.name == "sm_80" || chip.name == "sm_100" ? 2048 : 512;
+}
+
+/// Clocks of an ldmatrix of four matrices whose rows are gathered, measured on
+/// an H200, and of one whose rows follow one another: 512 bytes.
+static constexpr double kGatheredClocks = 8.25, kPlainClocks = 4;
+/// How much longer copies of rows of A take that do not start with a line of
+/// 128 bytes: 500 rows of a k-major A take 27.1 us, once copied 24.0, in
+/// vectors of 32 at 75 %.
+static constexpr double kUnalignedCopies = 1.6;
+static constexpr int64_t kLineBytes = 128;
+/// Bytes of shared memory, and of the second-level cache by asynchronous
+/// copies, that a multiprocessor moves in a clock.
+static constexpr double kSharedBytesPerClock = 128, kCacheBytesPerClock = 45;
+/// Clocks of a tile's barrier and of the first loads behind it, and of the
+/// lesser of multiplications and loads what does not overlap.
+static constexpr double kBarrier = 150, kNotOverlapped = 0.15;
+/// What 27 kernels on an H200 (2026-11-22) took, over the clocks above: without
+/// lists of rows 1.5 to 2.2, with them 1.5 to 5.6. With weights in place, whose
+/// clocks are a sum (see tileClocks), it was 0.94 to 1.06 at 4096 cubed and
+/// 50 to 87.5 % of VW32.
+static constexpr double kMeasured = 1.8, kMeasuredWithLists = 3,
+                        kMeasuredInPlace = 1;
+/// The same of few rows of A, whose weights come from memory: 64 rows of 12:32
+/// and 8:32 in vectors of 32 took 1.25 and 1.08 times as long on an H200.
+static constexpr double kColdWeights = 1.1;
+static constexpr int64_t kFewRows = 64;
+/// Of a thread beside its sums: fragments, positions and addresses.
+static constexpr int64_t kOtherRegisters = 76;
+/// The same where A comes by single elements.
+static constexpr int64_t kEdgeRegisters = 80;
+/// How much longer those take to store than words of 16 bytes.
+static constexpr double kElementStores = 8;
+/// The unit that buffers are rounded up to.
+static constexpr int64_t kBufferAlignment = 128;
+/// Rows and columns of the squares that fragments are loaded by.
+static constexpr int64_t kMatrixSide = 16;
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+// A warp of 128 x 32 has the fewest loads for each product of units of 32
+// columns, one of 64 x 64 of wider ones; blocks of few rows take fewer.
+static constexpr MmaTileShape kShapes[] = {
+    {128, 256, 128, 32}, {256, 128, 128, 32}, {128, 128, 128, 32},
+    {128, 256, 64, 64},  {256, 128, 64, 64},  {128, 128, 64, 64},
+    {128, 128, 64, 32},  {64, 256, 64, 32},   {64, 128, 64, 32},
+    {64, 128, 32, 32},   {128, 64, 64, 32},   {64, 64, 32, 32},
+    {128, 128, 128, 16}, {64, 128, 64, 16},   {32, 128, 32, 32},
+    {32, 64, 32, 16},    {16, 256, 16, 32},   {16, 128, 16, 32},
+    {16, 64, 16, 16},
+};
+
+/// Rows of A's tile, and kept rows, beyond which a longer one saves nothing.
+static constexpr int64_t kMaxTileRows = 256, kMaxKeptRows = 128;
+
+/// Columns of a panel.
+static int64_t panelOf(const Pattern &pattern, int64_t blockN) {
+  return std::gcd(pattern.bn & -pattern.bn, blockN);
+}
+
+/// Rows of a row-major A up to which lanes gather its elements; more are
+/// transposed before.
+static constexpr int64_t kMaxRowMajorRows = 16;
+/// The longest tiles of those, clocks that a warp's gather and product of 16
+/// kept rows takes a multiprocessor (11.6 us in all for 8:32 of 32 columns at
+/// 4096 x 11008), and registers of a thread beside its sums.
+static constexpr int64_t kMaxStreamTileRows = 512, kStreamRegisters = 48;
+static constexpr double kGatherClocks = 40;
+/// What ten of their kernels took over the estimate: 1.04 to 1.5, 1.05 to 1.15
+/// at 75 %.
+static constexpr double kMeasuredStream = 1.17;
+/// Clocks of a tile whose slices end within 16 kept rows, beside others: 12
+/// rows of 3:12 in vectors of 128 at 3000x8192 take 19.2 us in slices of 12
+/// kept rows, of 12:32 in vectors of 32 at 3072x4096 8.7 of 24 (2026-11-24).
+static constexpr double kPartialSquare = 450;
+/// Windows that ldmatrix takes a row of each at once.
+static constexpr int64_t kWindows = 8;
+/// Rows of a block below which weights are staged by several tiles ahead.
+static constexpr int64_t kFewBlockRows = 64;
+
+PanelPacking nm::chooseMmaSyncPacking(const Pattern &pattern,
+                                      const GpuSchedule &tile) {
+  // Rows of a chunk, and units of an index row, at most: more weights take
+  // registers, and so many positions are one load.
+  constexpr int64_t kMaxChunkRows = 4, kMaxIndexRows = 16;
+  PanelPacking packing;
+  packing.panel = panelOf(pattern, tile.blockN);
+  packing.indexBits = 8;
+  // Of a slice.
+  int64_t windows = ceilDiv(tile.blockK, pattern.windowRows() * tile.sliceK);
+  int64_t power = pattern.n & -pattern.n;
+  if (windows % kWindows == 0 && pattern.bk == 1 && power > 1 && !tile.pack &&
+      tile.blockM >= kFewBlockRows) {
+    packing.chunkRows = std::min(power, kMaxChunkRows);
+    packing.indexRows = std::min(power, kMaxIndexRows);
+  }
+  return packing;
+}
+
+bool nm::hasMmaSyncFragments(const PanelPacking &packing) {
+  return (packing.chunkRows == 2 || packing.chunkRows == 4) &&
+         packing.chunkColumns == 1 && packing.indexRows <= 16 &&
+         packing.indexRows % packing.chunkRows == 0;
+}
+
+namespace {
+/// A candidate, and what it takes.
+class Estimate : public MmaEstimate {
+public:
+  Estimate(const GpuProduct &product, const GpuChip &chip, GpuSchedule given)
+      : MmaEstimate(product, chip, std::move(given)) {
+    const Pattern &pattern = product.pattern;
+    int64_t windows = tile.blockK / pattern.windowRows();
+    kept = windows * pattern.keptRows();
+    isSpread = windows % kWindows == 0;
+    stagedRows = tile.blockK;
+    if (tile.pack) {
+      PanelPacking lists = tile.packing;
+      lists.colInfo = tile.blockN;
+      stagedRows = windows * lists.unitsOfList(pattern) * pattern.bk;
+    }
+  }
+
+  int64_t sharedBytes() const override {
+    int64_t weights = isInPlace() ? 0 : kept * tile.blockN * kMmaBytes;
+    return tile.stages *
+           (alignTo(stagedRows * tile.blockM * kMmaBytes, kBufferAlignment) +
+            alignTo(weights, kBufferAlignment));
+  }
+  int64_t residentBlocks() const override;
+  double microseconds() const override {
+    double measured = tile.pack     ? kMeasuredWithLists
+                      : isInPlace() ? kMeasuredInPlace
+                                    : kMeasured;
+    if (product.rows() <= kFewRows)
+      measured *= kColdWeights;
+    return microsecondsAt(measured * clocks(), chip.clockGHz,
+                          kCacheBytesPerClock);
+  }
+
+private:
+  bool isInPlace() const { return hasMmaSyncFragments(tile.packing); }
+  /// Whether rows of A are not whole words, or not known to be, so that no
+  /// asynchronous copies take them.
+  bool isByElements() const { return product.factorOfRows() % 2 != 0; }
+  int64_t squares() const {
+    if (!isSpread)
+      return ceilDiv(kept, kMatrixSide);
+    int64_t windows = tile.blockK / product.pattern.windowRows();
+    return windows / kWindows * ceilDiv(product.pattern.keptRows(), 2);
+  }
+  double multiplyClocks() const;
+  double sharedClocks() const;
+  double bytesOfA() const {
+    return double(kMmaBytes) * double(stagedRows * tile.blockM);
+  }
+  double bytesOfWeights() const {
+    return double(kMmaBytes) * double(kept * tile.blockN);
+  }
+  double tileClocks(int64_t blocks) const override;
+
+  /// Kept rows of a tile, and rows of A that are staged.
+  int64_t kept, stagedRows;
+  /// Whether ldmatrix reads rows of eight windows at once, and thus in
+  /// different banks.
+  bool isSpread;
+};
+} // namespace
+
+int64_t Estimate::residentBlocks() const {
+  // Weights of these squares, the next ones, and the next tile's first.
+  int64_t weights =
+      isInPlace() ? 3 * tile.packing.chunkRows * tile.warpN / 8 : 0;
+  int64_t registers = sums() + kOtherRegisters + weights;
+  // Elements of A, and bounds of its rows.
+  if (isByElements())
+    registers +=
+        stagedRows * tile.blockM / (warps() * kWarpSize) + kEdgeRegisters;
+  if (registers > kMaxRegisters)
+    return 0;
+  return countResident(registers);
+}
+
+double Estimate::multiplyClocks() const {
+  return 2.0 * double(tile.blockM * tile.blockN * squares() * kMatrixSide) /
+         operationsPerClock(chip);
+}
+
+double Estimate::sharedClocks() const {
+  int64_t units = std::max<int64_t>(1, tile.warpN / tile.packing.panel);
+  double loads =
+      double(units * tile.warpM / kMatrixSide) *
+          (isSpread && tile.blockM >= 64 ? kPlainClocks : kGatheredClocks) +
+      double(tile.warpN / kMatrixSide) * kPlainClocks;
+  double copied = bytesOfA() * (isByElements() ? kElementStores : 1) +
+                  (isInPlace() ? 0 : bytesOfWeights());
+  return double(warps() * squares()) * loads + copied / kSharedBytesPerClock;
+}
+
+/// Of a tile of k, with `blocks` blocks on a multiprocessor.
+double Estimate::tileClocks(int64_t blocks) const {
+  double multiply = multiplyClocks(), shared = sharedClocks();
+  bool startWithLines = product.factorOfRows() * kMmaBytes % kLineBytes == 0;
+  double copies = (bytesOfA() * (startWithLines ? 1 : kUnalignedCopies) +
+                   bytesOfWeights()) /
+                  kCacheBytesPerClock;
+  // Weights in place are loaded two squares ahead, which take as long as the
+  // loads: multiplications wait behind the copies.
+  double bound = isInPlace() ? std::max(shared, multiply + copies)
+                             : std::max({multiply, shared, copies});
+  // Blocks hide each other's waits, as do a scheduler's warps.
+  double warpsOfScheduler = std::max(1.0, double(blocks * warps()) / 4);
+  double waits = kBarrier + kNotOverlapped * std::min(multiply, shared);
+  return double(blocks) * bound + 2 * waits / warpsOfScheduler;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Search {
+public:
+  Search(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip), choice(product, chip) {}
+
+  std::optional<GpuSchedule> run() {
+    if (!product.isKMajor)
+      return runStream();
+    for (const MmaTileShape &shape : kShapes)
+      if (fits(shape))
+        for (int64_t windows = 1; isWorthwhile(windows); ++windows)
+          visitTile(shape, windows);
+    return choice.best;
+  }
+
+private:
+  bool fits(const MmaTileShape &shape) const {
+    int64_t panel = panelOf(product.pattern, shape.blockN);
+    // A block of half as many rows would do.
+    bool hasRows =
+        shape.blockM <= kMatrixSide || shape.blockM / 2 < product.rows();
+    return hasRows && (panel % shape.warpN == 0 || shape.warpN % panel == 0) &&
+           shape.hasRegisters(product.pattern.condensedRows(product.k));
+  }
+  bool isWorthwhile(int64_t windows) const {
+    const Pattern &pattern = product.pattern;
+    if (windows == 1)
+      return true;
+    int64_t rows = windows * pattern.windowRows();
+    return rows <= kMaxTileRows &&
+           windows * pattern.keptRows() <= kMaxKeptRows &&
+           rows - pattern.windowRows() < product.k;
+  }
+  void visitTile(const MmaTileShape &shape, int64_t windows);
+  void setFloorsOf(GpuSchedule &tile) const;
+  /// Tiles of few rows of a row-major A.
+  std::optional<GpuSchedule> runStream() const;
+  std::optional<GpuSchedule> streamTile(int64_t slices, int64_t windows) const;
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  MmaChoice choice;
+};
+} // namespace
+
+void Search::visitTile(const MmaTileShape &shape, int64_t windows) {
+  const Pattern &pattern = product.pattern;
+  GpuSchedule tile = shape.makeSchedule(windows * pattern.windowRows());
+  tile.packing = chooseMmaSyncPacking(pattern, tile);
+  setFloorsOf(tile);
+  PanelPacking lists;
+  lists.panel = tile.packing.panel;
+  lists.colInfo = shape.blockN;
+  // Panels that are narrower than a unit make it a unit of their columns.
+  Pattern narrowed = pattern;
+  narrowed.bn = std::min(narrowed.bn, lists.panel);
+  bool canPack = bool(lists.verify(narrowed));
+  for (bool packs : {false, true}) {
+    if (packs ? product.rowPacking == RowPacking::Never || !canPack
+              : product.rowPacking == RowPacking::Always)
+      continue;
+    tile.pack = packs;
+    tile.packing = chooseMmaSyncPacking(pattern, tile);
+    choice.visit<Estimate>(tile);
+  }
+}
+
+void Search::setFloorsOf(GpuSchedule &tile) const {
+  const Pattern &pattern = product.pattern;
+  double kept = double(pattern.condensedRows(product.k)), n = double(product.n);
+  // Weights, and an index of a byte for each unit.
+  double weightBytes =
+      kMmaBytes * kept * n + kept / double(pattern.bk) * n / double(pattern.bn);
+  setLeastTimes(product, chip, operationsPerClock(chip), kept, weightBytes,
+                tile);
+}
+
+/// A warp of a slice has all columns of the block, of one unit, for it takes
+/// the rows of another one after the other.
+std::optional<GpuSchedule> Search::streamTile(int64_t slices,
+                                              int64_t windows) const {
+  constexpr int64_t kMostColumns = 64;
+  const Pattern &pattern = product.pattern;
+  int64_t columns = std::max(kMatrixSide, panelOf(pattern, kMostColumns)),
+          rows = slices * windows * pattern.windowRows();
+  MmaTileShape shape{kMatrixSide, columns, kMatrixSide, columns};
+  GpuSchedule tile = shape.makeSchedule(rows);
+  tile.sliceK = slices;
+  tile.packing = chooseMmaSyncPacking(pattern, tile);
+  setFloorsOf(tile);
+  int64_t kept = slices * windows * pattern.keptRows();
+  int64_t units = columns / std::min(columns, tile.packing.panel);
+  StreamTile parts;
+  parts.activationBytes = kMatrixSide * rows * kMmaBytes;
+  parts.valueBytes = kept * columns * kMmaBytes;
+  parts.indexBytes = kept / pattern.bk * units;
+  parts.registers = shape.sumsOfThread() + kStreamRegisters;
+  parts.clocks = kGatherClocks * double(slices * units) *
+                 double(ceilDiv(windows * pattern.keptRows(), kMatrixSide));
+  if (windows * pattern.keptRows() % kMatrixSide != 0)
+    parts.waits = kPartialSquare;
+  if (!shape.hasRegisters(pattern.condensedRows(product.k)))
+    return std::nullopt;
+  std::optional<GpuSchedule> best = chooseStages(product, chip, parts, tile);
+  if (best)
+    best->microseconds *= kMeasuredStream;
+  return best;
+}
+
+std::optional<GpuSchedule> Search::runStream() const {
+  std::optional<GpuSchedule> best;
+  for (int64_t slices : {8, 4, 2, 1})
+    for (int64_t windows : {1, 2, 4, 8}) {
+      int64_t rows = slices * windows * product.pattern.windowRows();
+      // One tile may be longer than k, not more of them.
+      if (rows > kMaxStreamTileRows && slices * windows > 1)
+        continue;
+      std::optional<GpuSchedule> found = streamTile(slices, windows);
+      if (found && (!best || found->microseconds < best->microseconds))
+        best = found;
+    }
+  return best;
+}
+
+/// Why the strategy does not have the product, if so.
+static std::optional<std::string> whyNot(const GpuProduct &product) {
+  if (product.isVector)
+    return "a matrix, but got a vector";
+  if (product.type != ElementType::F16 && product.type != ElementType::BF16)
+    return "operands of f16 or bf16, but got " +
+           std::string(elementName(product.type));
+  if (product.pattern.bn % 8 != 0)
+    return "units of a multiple of 8 columns, but got " +
+           std::to_string(product.pattern.bn);
+  if (!product.isKMajor && product.rows() > kMaxRowMajorRows)
+    return "activations whose m are contiguous, or at most " +
+           std::to_string(kMaxRowMajorRows) + " rows of them, but got " +
+           std::to_string(product.rows()) + " that are row-major";
+  return std::nullopt;
+}
+
+Result<GpuSchedule> nm::selectMmaSyncSchedule(const GpuProduct &product,
+                                              const GpuChip &chip) {
+  if (std::optional<std::string> reason = whyNot(product))
+    return Error{"strategy mma_sync expected " + *reason};
+  if (std::optional<GpuSchedule> best = Search(product, chip).run())
+    return *best;
+  return Error{"strategy mma_sync expected tiles of whole windows of " +
+               std::to_string(product.pattern.windowRows()) +
+               " rows to fit in " + std::to_string(chip.sharedPerBlock) +
+               " bytes of shared memory"};
+}

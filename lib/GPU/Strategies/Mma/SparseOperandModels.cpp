@@ -1,0 +1,61 @@
+//===- SparseOperandModels.cpp - What mma_sp and wgmma_sp share -----------===//
+
+#include "GPU/Strategies/Mma/SparseOperandModels.h"
+
+#include "GPU/Strategies/Mma/MmaModel.h"
+#include "GPU/Strategies/Warpgroup/TermsModel.h"
+
+#include "nm/Format/SparseOperand.h"
+
+using namespace nm;
+
+std::optional<std::string> nm::whyNoSparseOperand(const GpuProduct &product,
+                                                  int64_t terms) {
+  if (product.isVector)
+    return "a matrix, but got a vector";
+  SparseOperand operand;
+  operand.terms = terms;
+  if (Status status = operand.verify(product.pattern, product.type); !status)
+    return status.error().message.substr(std::string("expected ").size());
+  if (product.isKMajor && elementSize(product.type) == 1)
+    return "a row-major A, for no instruction transposes " +
+           std::string(elementName(product.type));
+  // Of terms, zeros that fill groups up can be told from weights.
+  if (product.avoidsPrunedWeights && terms == 1 &&
+      fillsUpSparseOperand(product.pattern))
+    return "a pattern that keeps two of each four rows, for without dense "
+           "weights no zero may meet an activation, but got " +
+           product.pattern.str();
+  return std::nullopt;
+}
+
+int64_t nm::sparseBytes(const GpuProduct &product) {
+  return elementSize(product.type);
+}
+
+int64_t nm::sparseTileRows(const GpuProduct &product) {
+  constexpr int64_t kLine = 128;
+  return kLine / sparseBytes(product);
+}
+
+bool nm::isTooLarge(const GpuProduct &product, const GpuSchedule &schedule) {
+  constexpr int64_t kLeast = 64;
+  auto isLarge = [](int64_t block, int64_t size) {
+    return block > kLeast && block >= 2 * size;
+  };
+  return isLarge(schedule.blockM, product.rows()) ||
+         isLarge(schedule.blockN, product.n);
+}
+
+void nm::setSparseFloors(const GpuProduct &product, const GpuChip &chip,
+                         double operationsPerClock, GpuSchedule &schedule) {
+  double k = double(alignTo(product.k, SparseOperand::kStepRows));
+  // Of each four rows two values, and metadata of four bits.
+  double bits = product.terms > 1 ? 8.0 * double(bytesOfTerms(product))
+                                  : double(product.bitsOfWeight());
+  double weightBytes = double(product.n) * (k / 2 * bits / 8 + k / 8);
+  if (product.scaleGroup != 0)
+    weightBytes +=
+        double(product.n) * k / double(product.scaleGroup) * kMmaBytes;
+  setLeastTimes(product, chip, operationsPerClock, k, weightBytes, schedule);
+}

@@ -1,0 +1,35 @@
+//===- SparseOperands.cpp - What mma.sp and wgmma.sp multiply -------------===//
+
+#include "GPU/Strategies/Mma/SparseOperands.h"
+
+#include "GPU/Strategies/Mma/MmaFragments.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+StringRef SparseTypes::name() const {
+  if (element.isInteger(8))
+    return "s8";
+  if (bits() == 8)
+    return isa<Float8E5M2Type>(element) ? "e5m2" : "e4m3";
+  return element.isF16() ? "f16" : "bf16";
+}
+
+Value mlir::nm::loadMetadata(ThreadEmitter &emitter, Value indices, Value block,
+                             Value step, Value byte) {
+  return loadMetadataWord(
+      emitter, indices,
+      {clampToDim(emitter, indices, 0, emitter.toIndex(block)),
+       clampToDim(emitter, indices, 1, emitter.toIndex(step)),
+       emitter.toIndex(byte)});
+}
+
+Value mlir::nm::loadMetadataWord(ThreadEmitter &emitter, Value indices,
+                                 ValueRange place) {
+  OpBuilder &builder = emitter.builder;
+  constexpr int64_t kBytes = 4;
+  Value bytes = vector::LoadOp::create(
+      builder, emitter.loc, VectorType::get(kBytes, builder.getI8Type()),
+      indices, place, /*nontemporal=*/false, llvm::MaybeAlign(kBytes));
+  return emitter.words(bytes).front();
+}

@@ -1,0 +1,46 @@
+//===- StreamModel.h - What products of few rows take -----------*- C++ -*-===//
+//
+// Tiles of strategies mma_sync and mma_sp for few rows of A: all of them in one
+// block, whose warps share its columns and have slices of k, so that weights
+// are read once and no other kernel adds up parts of k. What takes time is that
+// weights stream from memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_LIB_GPU_STRATEGIES_MMA_STREAMMODEL_H
+#define NM_LIB_GPU_STRATEGIES_MMA_STREAMMODEL_H
+
+#include "GPU/Strategies/Mma/MmaModel.h"
+
+#include <optional>
+
+namespace nm {
+
+/// What a tile of k has.
+struct StreamTile {
+  /// Bytes of A and of values, which are copied to shared memory, and of
+  /// indices, which are not.
+  int64_t activationBytes = 0, valueBytes = 0, indexBytes = 0;
+  /// Of a thread.
+  int64_t registers = 0;
+  /// Of a multiprocessor's instructions for one block.
+  double clocks = 0;
+  /// That the block's warps wait for each other beside that.
+  double waits = 0;
+};
+
+/// Stages that such tiles have at least and at most: with two, 32 rows take
+/// half as long again, and more would be as many blocks fewer.
+inline constexpr int64_t kMinStreamStages = 3, kMaxStreamStages = 6;
+
+/// The best number of stages for `tile`, up to `most`, with its estimate, or
+/// none where a multiprocessor has no room.
+std::optional<GpuSchedule> chooseStages(const GpuProduct &product,
+                                        const GpuChip &chip,
+                                        const StreamTile &parts,
+                                        GpuSchedule tile,
+                                        int64_t most = kMaxStreamStages);
+
+} // namespace nm
+
+#endif // NM_LIB_GPU_STRATEGIES_MMA_STREAMMODEL_H

@@ -1,0 +1,309 @@
+//===- SimtStaging.cpp - Operand tiles of strategy simt -------------------===//
+
+#include "GPU/Strategies/Simt/SimtStaging.h"
+
+#include "GPU/Stage/StagedOperands.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Strategies/Simt/SimtCopies.h"
+#include "nm/GPU/Strategies/Simt/SimtLayouts.h"
+#include "nm/GPU/Strategies/Simt/SimtLimits.h"
+#include "nm/GPU/Tile/GpuTile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+using ::nm::CopyOfA;
+using ::nm::LayoutOfA;
+
+namespace {
+/// The operand tiles of one product in workgroup memory.
+class Staging {
+public:
+  Staging(OpBuilder &builder, SpMMOp op, const GpuTile &tile,
+          std::optional<RowsOfTile> rows)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+        rows(std::move(rows)), block(describeBlock()), copies(getCopies()),
+        awaited(builder, loc) {}
+
+  /// Checks that the schedule's fields fit the operands, and that those fit in
+  /// `maxBytes` of shared memory.
+  LogicalResult verify(uint64_t maxBytes);
+  void emit();
+
+private:
+  ::nm::SimtBlock describeBlock();
+  ::nm::SimtCopies getCopies();
+  uint64_t countBytes();
+  /// The rows of A's tile.
+  int64_t countRows() { return rows ? rows->count() : tile.k; }
+  MemRefType typeOfA();
+  MemRefType typeOfValues();
+  MemRefType typeOfIndices();
+  MemRefType typeOfStagingBuffer();
+  int64_t elementBytes() {
+    return op.getValuesType().getElementTypeBitWidth() / 8;
+  }
+  int64_t widthOfA();
+  bool hasFullTiles();
+  void copyA();
+  void copyToStagingBuffer();
+  void copyFromStagingBuffer();
+  Value stageIndices();
+  bool isRowMajor() { return copies.layoutA == LayoutOfA::RowMajor; }
+  bool hasStagingBuffer() { return copies.copyA == CopyOfA::Matrices; }
+  bool keepsAllRows() { return rows && rows->keepsAll(); }
+  bool leavesIndices() { return copies.prefetch || block.hasUnreadIndices(); }
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+  const GpuTile &tile;
+  /// The rows of A that are staged, if not all.
+  std::optional<RowsOfTile> rows;
+  /// The tile and its operands, and how these are staged.
+  ::nm::SimtBlock block;
+  ::nm::SimtCopies copies;
+
+  Value tileOfA, stagingBuffer;
+  /// The copies that are awaited with the tile.
+  OperandCopies awaited;
+  /// Of parts of A that are on their way to the staging buffer.
+  SmallVector<Value> partTokens;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static MemRefLayoutAttrInterface strided(MLIRContext *context,
+                                         ArrayRef<int64_t> strides) {
+  return StridedLayoutAttr::get(context, /*offset=*/0, strides);
+}
+
+MemRefType Staging::typeOfA() {
+  MLIRContext *context = builder.getContext();
+  Type element =
+      cast<SparseProductOpInterface>(*op).getAType().getElementType();
+  if (isRowMajor())
+    return getWorkgroupType({tile.m, tile.k},
+                            TileLayoutAttr::get(context, {tile.k, 1},
+                                                /*hasDynamicOffset=*/false,
+                                                getWordSwizzle()),
+                            element);
+  int64_t strides[2] = {tile.m + ::nm::kRowPadding, 1};
+  MemRefLayoutAttrInterface layout = strided(context, strides);
+  if (copies.layoutA == LayoutOfA::Interleaved)
+    layout =
+        TileLayoutAttr::get(context, strides,
+                            /*hasDynamicOffset=*/false, getRowInterleave());
+  return getWorkgroupType({countRows(), tile.m}, layout, element);
+}
+
+/// Panels stand side by side, so that a row of the tile is contiguous and lanes
+/// that read neighbouring columns meet no bank twice.
+MemRefType Staging::typeOfValues() {
+  SmallVector<int64_t, 3> shape = getWeightShape(op, tile).values;
+  SmallVector<int64_t> strides = {tile.n, 1};
+  if (shape.size() == 3)
+    strides.insert(strides.begin(), shape.back());
+  return getWorkgroupType(shape, strided(builder.getContext(), strides),
+                          op.getValuesType().getElementType());
+}
+
+MemRefType Staging::typeOfIndices() {
+  SmallVector<int64_t, 3> shape = getWeightShape(op, tile).indices;
+  return getWorkgroupType(shape,
+                          strided(builder.getContext(), computeStrides(shape)),
+                          builder.getI8Type());
+}
+
+/// Fragments of A's tile. Within one, the number of a 16-byte word is XORed
+/// with that of its row, so that lanes that read neighbouring words of rows
+/// four apart find them in different banks.
+MemRefType Staging::typeOfStagingBuffer() {
+  int64_t shape[4] = {tile.k / ::nm::kFragmentColumns,
+                      tile.m / ::nm::kFragmentRows, ::nm::kFragmentRows,
+                      ::nm::kFragmentColumns};
+  ::nm::TileLayout layout{{{}, {}, {}, {}},
+                          {{/*dim=*/3, /*bit=*/3, /*fromDim=*/2, /*fromBit=*/2,
+                            /*count=*/2}}};
+  return getWorkgroupType(
+      shape,
+      TileLayoutAttr::get(builder.getContext(), computeStrides(shape),
+                          /*hasDynamicOffset=*/false, layout),
+      builder.getF32Type());
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule's fields
+//===----------------------------------------------------------------------===//
+
+/// Elements that an access to A takes.
+int64_t Staging::widthOfA() {
+  SmallVector<int64_t> extents = {countRows(), tile.m};
+  if (!op.getTransposeA())
+    std::swap(extents[0], extents[1]);
+  return getAccessWidth(op.getA(), extents,
+                        /*transposes=*/!op.getTransposeA(),
+                        rows ? rows->attr : RowListAttr());
+}
+
+/// Whether the tile of the indices has as many as it has where it is full.
+bool Staging::hasFullTiles() {
+  return ArrayRef(getWeightShape(op, tile).indices) ==
+         op.getIndicesType().getShape();
+}
+
+::nm::SimtBlock Staging::describeBlock() {
+  ::nm::SimtBlock block;
+  block.pattern = op.getPattern().getPattern();
+  PackingAttr packing = op.getPanelPacking();
+  if (packing && packing.getIndexBits() == 8)
+    block.panel = packing.getPanel();
+  block.m = tile.m;
+  block.n = tile.n;
+  block.k = tile.k;
+  block.stagedRows = countRows();
+  block.warpN = tile.warpN;
+  block.threadM = tile.threadM;
+  block.threadN = tile.threadN;
+  block.threads = tile.threads();
+  block.stages = tile.stages;
+  block.sliceK = tile.sliceK;
+  block.isKMajor = op.getTransposeA();
+  block.packsRows = rows.has_value();
+  auto [strides, offset] =
+      cast<MemRefType>(op.getA().getType()).getStridesAndOffset();
+  block.strideOfA = ShapedType::isDynamic(strides[0]) ? 1 : strides[0];
+  block.widthOfA = widthOfA();
+  block.hasLoop = isa<scf::ForOp>(op->getParentOp());
+  block.hasFullTiles = hasFullTiles();
+  return block;
+}
+
+/// What the schedule says, with the defaults that #nm.simt has.
+::nm::SimtCopies Staging::getCopies() {
+  auto simt = cast<SimtScheduleAttr>(op.getScheduleAttr());
+  ::nm::SimtCopies copies;
+  copies.layoutA = getLayoutOfA(simt.getOrderOfA());
+  bool isTransposed =
+      !op.getTransposeA() && copies.layoutA != LayoutOfA::RowMajor;
+  copies.copyA = simt.getCopyA()
+                     ? getCopyOfA(*simt.getCopyA())
+                     : (isTransposed ? CopyOfA::Elements : CopyOfA::Direct);
+  copies.prefetch = simt.prefetchesIndices();
+  copies.defer = simt.defersProducts();
+  return copies;
+}
+
+uint64_t Staging::countBytes() {
+  int64_t bytes =
+      getWorkgroupBytes(typeOfA()) + getWorkgroupBytes(typeOfValues());
+  if (!leavesIndices())
+    bytes += getWorkgroupBytes(typeOfIndices());
+  uint64_t all = llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages);
+  return hasStagingBuffer() ? llvm::SaturatingAdd<uint64_t>(
+                                  all, getWorkgroupBytes(typeOfStagingBuffer()))
+                            : all;
+}
+
+LogicalResult Staging::verify(uint64_t maxBytes) {
+  if (::nm::Status status = block.verify(copies); !status)
+    return op.emitOpError() << status.error().message;
+  return verifyStageBytes(op, tile, countRows(), tile.m, countBytes(),
+                          maxBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Where A stays as it is, or goes through registers because it is transposed.
+void Staging::copyA() {
+  if (copies.copyA == CopyOfA::Direct)
+    return awaited.copy(op.getA(), tileOfA, /*transpose=*/false, rows);
+  awaited.copyThroughRegisters(
+      copies.copyA == CopyOfA::Squares ? CopyWay::Squares : CopyWay::Elements,
+      op.getA(), tileOfA, /*transpose=*/true, rows);
+}
+
+/// Each warp copies fragments of A as they are, and is alone to read them: it
+/// need not wait for the others.
+void Staging::copyToStagingBuffer() {
+  stagingBuffer = memref::AllocOp::create(builder, loc, typeOfStagingBuffer());
+  int64_t parts = block.fragmentsPerWarp();
+  for (int64_t part = 0; part < parts; ++part) {
+    auto copied = CopyOp::create(builder, loc, CopyWay::Direct, op.getA(),
+                                 stagingBuffer, {part, parts});
+    partTokens.push_back(
+        GroupOp::create(builder, loc, copied.getToken()).getGroup());
+  }
+}
+
+void Staging::copyFromStagingBuffer() {
+  int64_t parts = int64_t(partTokens.size());
+  for (int64_t part = 0; part < parts; ++part) {
+    AwaitOp::create(builder, loc, SyncScope::Warp, partTokens[part]);
+    CopyOp::create(builder, loc, CopyWay::Matrices, stagingBuffer, tileOfA,
+                   {part, parts});
+    ReleaseOp::create(builder, loc, SyncScope::Warp, stagingBuffer);
+  }
+}
+
+/// A panel's indices are contiguous, and a unit row of one is a few bytes:
+/// panels are copied as rows of bytes.
+Value Staging::stageIndices() {
+  MemRefType type = typeOfIndices();
+  if (type.getRank() == 2)
+    return awaited.copyToNew(op.getIndices(), type);
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  SmallVector<ReassociationIndices> panelRows = {{0}, {1, 2}};
+  awaited.copy(
+      memref::CollapseShapeOp::create(builder, loc, op.getIndices(), panelRows),
+      memref::CollapseShapeOp::create(builder, loc, buffer, panelRows));
+  return buffer;
+}
+
+void Staging::emit() {
+  builder.setInsertionPoint(op);
+  // A's loads take longest to return, so they are issued first.
+  tileOfA = memref::AllocOp::create(builder, loc, typeOfA());
+  hasStagingBuffer() ? copyToStagingBuffer() : copyA();
+  Value values = awaited.copyToNew(op.getValues(), typeOfValues());
+  Value indices = leavesIndices() ? op.getIndices() : stageIndices();
+  SmallVector<Value> operands = {tileOfA, values, indices,
+                                 castOutput(builder, op, tile)};
+  Value group = awaited.finish();
+  copyFromStagingBuffer();
+  AwaitOp::create(builder, loc, SyncScope::Block, group);
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  staged.setTransposeA(!isRowMajor());
+  if (rows)
+    setPackedPattern(staged, *rows);
+  releaseForNextTile(builder, staged,
+                     ArrayRef(operands).take_front(leavesIndices() ? 2 : 3));
+  op.erase();
+}
+
+LogicalResult mlir::nm::stageSimtOperands(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(tile) || failed(chip))
+    return failure();
+  FailureOr<std::optional<RowsOfTile>> rows = RowsOfTile::takeFrom(op, *tile);
+  if (failed(rows))
+    return failure();
+  Staging staging(builder, op, *tile, std::move(*rows));
+  if (failed(staging.verify(chip->sharedPerBlock)))
+    return failure();
+  staging.emit();
+  return success();
+}

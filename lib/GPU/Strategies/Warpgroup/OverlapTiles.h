@@ -1,0 +1,27 @@
+//===- OverlapTiles.h - Whole tiles where m ends inside of one --*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_STRATEGIES_WARPGROUP_OVERLAPTILES_H
+#define NM_LIB_GPU_STRATEGIES_WARPGROUP_OVERLAPTILES_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::nm {
+
+/// Whether tiles of C may overlap along m: rows that two of them have are then
+/// made twice, alike. `op` is a whole product, before it is cut into tiles.
+bool canOverlapTiles(SparseProductOpInterface op);
+
+/// Lets the last tile along loop `dim` of `tiles`, where the loop's end is
+/// inside of it, begin so much earlier that it is whole, if there are as many
+/// rows: of 100 rows, tiles of 64 begin at 0 and at 36.
+void overlapLastTile(RewriterBase &rewriter, scf::ForallOp tiles, int64_t dim);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_STRATEGIES_WARPGROUP_OVERLAPTILES_H

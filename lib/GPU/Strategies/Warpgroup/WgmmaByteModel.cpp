@@ -1,0 +1,307 @@
+//===- WgmmaByteModel.cpp - Strategy wgmma for operands of 8 bits ---------===//
+//
+// Tiles of units of a row-major A, which warps of their own copy. The tensor
+// cores make 8192 FLOP of 8 bits a clock and multiprocessor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
+
+#include "GPU/Select/GpuModels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+/// Bytes of k and columns of an instruction; and the most and the fewest bytes
+/// of an access that copies.
+static constexpr int64_t kInstructionK = 32, kPanel = 64, kCopyBytes = 16,
+                         kLeastCopyBytes = 4;
+/// Columns of the widest panel, of which two warpgroups have 64 each, and the
+/// most rows of A of a warpgroup.
+static constexpr int64_t kMaxPanel = 128, kMaxGroupM = 256;
+/// The most kept rows of a tile that is a part of a window, 128 bytes of a row
+/// of A, and of one that is whole windows.
+static constexpr int64_t kRowsOfTile = 128, kMaxRowsOfTile = 256;
+static constexpr int64_t kProducers = 4, kMinStages = 3, kMaxStages = 4;
+/// Bytes of the mbarriers of the rings.
+static constexpr int64_t kBarrierBytes = 256;
+/// Tiles along m whose blocks are neighbours, where panels share rows of A.
+static constexpr int64_t kTilesAtOnceM = 4;
+/// Multiply-adds of the tensor cores of a multiprocessor, a clock.
+static constexpr double kTensorRate = 4096;
+/// Clocks of a step's barriers beside its products or copies; sums that are
+/// added to totals in a clock; and how many times longer that takes, with what
+/// waits for it. Measured on an H200 (2026-11-23) as all rates here: m of 64 to
+/// 4096, k and n of 4096 and 11008, units of 16 and 64 rows, 64 and 128
+/// columns, at 50 to 87.5 %.
+static constexpr double kStepClocks = 30, kAddedSums = 128, kAddFactor = 1.2;
+/// Bytes that a multiprocessor receives in a clock.
+static constexpr double kIngress = 44;
+/// In units of this many bytes and more. A unit of fewer, 16 or 32, takes as
+/// long as one of 64; and the bytes of a sector, which two units of 16 may
+/// share.
+static constexpr int64_t kWideBytes = 64, kSectorBytes = 32;
+/// Of panels of A: clocks of a copy beside its bytes, the bytes of a clock, and
+/// how many times longer copies take where blocks make several tiles, for they
+/// then no longer want the same rows of A at once; bytes that the kernel
+/// before, which makes the panels, reads and writes in a microsecond, and the
+/// microseconds that it takes beside. Measured on an H100 (2026-11-26) beside
+/// what has none, as parts of that: m of 256, 1024 and 4096, n of 4096 and
+/// 11008, k of 4096, units of 16 and 64 rows, i8 and f8E4M3FN.
+static constexpr double kPanelClocks = 80, kPanelIngress = 110,
+                        kTurnsFactor = 1.15, kPackRate = 5e6,
+                        kPackMicroseconds = 0.5;
+/// Rows of A up to which tensor copies take 5 to 9 % less than those of
+/// threads. Of more rows they take up to 10 % more.
+static constexpr int64_t kTensorRows = 256;
+/// Bytes of C that are stored in a clock; clocks before a block's first tile;
+/// the share of the highest clock that there is under load; and the launch.
+static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
+                        kMicroseconds = 0.5;
+/// Tiles of a block from which on a C of 16-bit elements leaves through slots,
+/// and bytes of C that these cost a clock beside: f8E4M3FN in units of 64 rows,
+/// 4096 cubed, takes 83.2, 46.8 and 30.1 us at 50, 75 and 87.5 %,
+/// and 88.5, 50.4 and 32.4 with stores from registers (one H100, 2026-11-26).
+static constexpr int64_t kLeastTurns = 3;
+static constexpr double kSlotStoreRate = 40;
+
+bool nm::gathersByteUnits(const Pattern &pattern, int64_t rows) {
+  if (pattern.m <= 1)
+    return false;
+  bool areUnits =
+      rows % pattern.bk == 0 && pattern.n % (rows / pattern.bk) == 0;
+  return areUnits || pattern.bk % rows == 0;
+}
+
+namespace {
+/// The rows of a tile along k: rows of the dense B, and those that are kept.
+struct TileRows {
+  int64_t ofB, kept;
+};
+
+class Candidate {
+public:
+  Candidate(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip) {}
+
+  /// Whether there is such a schedule.
+  bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows,
+           bool hasPanelsOfA);
+  void estimate();
+
+  WgmmaSchedule schedule;
+
+private:
+  int64_t bytesOfTile() const {
+    return rows.kept * (schedule.blockM + schedule.blockN);
+  }
+  double multiplyClocks() const;
+  double copyClocks() const;
+  double packMicroseconds() const;
+  int64_t countTurns() const;
+  bool prefersTensorCopies() const;
+  void setFloors();
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  TileRows rows = {};
+};
+} // namespace
+
+/// What tiles may have: whole windows, or a part of one.
+static std::vector<TileRows> listRows(const Pattern &pattern) {
+  std::vector<TileRows> list;
+  int64_t kept = pattern.keptRows();
+  for (int64_t windows = 1; windows * kept <= kMaxRowsOfTile; ++windows)
+    if (windows * kept % kInstructionK == 0)
+      list.push_back({windows * pattern.windowRows(), windows * kept});
+  for (int64_t part = kInstructionK; part <= kRowsOfTile; part += kInstructionK)
+    if (part < kept && part < pattern.windowRows() &&
+        gathersByteUnits(pattern, part))
+      list.push_back({part, part});
+  return list;
+}
+
+bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
+                    const TileRows &tileRows, bool hasPanelsOfA) {
+  rows = tileRows;
+  schedule = WgmmaSchedule();
+  schedule.elementBytes = 1;
+  int64_t groupsN = panel / kPanel;
+  if (groups % groupsN != 0)
+    return false;
+  schedule.blockM = groupM * (groups / groupsN);
+  schedule.blockN = panel;
+  schedule.blockK = rows.ofB;
+  schedule.groupM = groupM;
+  schedule.groupN = kPanel;
+  schedule.producers = kProducers;
+  schedule.totals = product.hasTotalsOfFloat8();
+  schedule.panelsOfA = hasPanelsOfA;
+  schedule.tensorCopies = !hasPanelsOfA && prefersTensorCopies();
+  schedule.blocks = chip.multiprocessors;
+  schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;
+  schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
+                                             bytesOfTile());
+  schedule.sharedBytes = schedule.stages * bytesOfTile() + kBarrierBytes;
+  schedule.pack(product.pattern);
+  if (countTurns() >= kLeastTurns)
+    takeSlots(schedule, product, chip);
+  // A block is not much larger than the product.
+  bool isLarge = schedule.blockM >= 2 * product.rows() &&
+                 schedule.blockM > kPanel * (groups / groupsN);
+  return schedule.stages >= kMinStages && !isLarge;
+}
+
+int64_t Candidate::countTurns() const {
+  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
+                  ceilDiv(product.n, schedule.blockN);
+  return ceilDiv(tiles, schedule.blocks);
+}
+
+/// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,
+/// and rows are few, or totals leave threads few registers for copies.
+bool Candidate::prefersTensorCopies() const {
+  if (product.factorOfRows() % kCopyBytes != 0 ||
+      product.pattern.bk % kWideBytes != 0 || product.m == GpuProduct::kUnknown)
+    return false;
+  return product.m <= kTensorRows ||
+         (schedule.totals && schedule.blockN == kMaxPanel);
+}
+
+double Candidate::multiplyClocks() const {
+  double sums = double(schedule.blockM * schedule.blockN);
+  double clocks = double(rows.kept) * sums / kTensorRate;
+  if (schedule.totals)
+    clocks += kAddFactor * sums / kAddedSums;
+  return clocks;
+}
+
+/// How many times longer than by their bytes units take that are narrower than
+/// what a multiprocessor receives at once. Units of 16 bytes share a sector
+/// where both of its halves are kept.
+static double narrowFactor(const Pattern &pattern) {
+  if (pattern.bk % kWideBytes == 0)
+    return 1;
+  double density = double(pattern.n) / double(pattern.m);
+  double shared = pattern.bk < kSectorBytes ? 1 - density / 2 : 1;
+  double slots = kWideBytes % pattern.bk == 0
+                     ? double(kWideBytes) / double(pattern.bk)
+                     : 2;
+  return slots * shared;
+}
+
+double Candidate::copyClocks() const {
+  if (schedule.panelsOfA) {
+    double clocks = double(rows.kept) / kCopyBytes * kPanelClocks +
+                    double(bytesOfTile()) / kPanelIngress;
+    return countTurns() == 1 ? clocks : kTurnsFactor * clocks;
+  }
+  int64_t stride = std::gcd(product.factorOfRows(), kCopyBytes);
+  double activations = double(rows.kept * schedule.blockM) *
+                       narrowFactor(product.pattern) * double(kCopyBytes) /
+                       double(stride);
+  return (activations + double(rows.kept * schedule.blockN)) / kIngress;
+}
+
+/// What the kernel takes that puts A into panels, unless it is one that makes
+/// A.
+double Candidate::packMicroseconds() const {
+  if (!schedule.panelsOfA || product.isMadeElementwise)
+    return 0;
+  double bytes = 2 * double(product.rows() * product.k);
+  return kPackMicroseconds + bytes / kPackRate;
+}
+
+void Candidate::setFloors() {
+  double m = double(product.rows()), n = double(product.n),
+         kept = double(product.pattern.condensedRows(product.k));
+  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
+  schedule.tensorFloor = m * n * kept / kTensorRate / clocks;
+  double bytes = m * double(product.k) + kept * n +
+                 m * n * double(elementSize(product.outputType));
+  schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
+}
+
+void Candidate::estimate() {
+  setFloors();
+  int64_t turns = countTurns();
+  int64_t steps = ceilDiv(product.pattern.condensedRows(product.k), rows.kept);
+  double step = std::max(multiplyClocks(), copyClocks()) + kStepClocks;
+  double stored = double(schedule.blockM * schedule.blockN) *
+                  double(elementSize(product.outputType));
+  double storeRate = schedule.slotsOfC != 0 ? kSlotStoreRate : kStoreRate;
+  double clocks = kStartClocks +
+                  double(turns) * (double(steps) * step + stored / storeRate);
+  schedule.microseconds =
+      std::max(clocks / kClock / 1000 / chip.clockGHz, schedule.memoryFloor) +
+      kMicroseconds + packMicroseconds();
+}
+
+bool nm::canHavePanels(const GpuProduct &product, int64_t rowsOfB) {
+  int64_t windowRows = product.pattern.windowRows(),
+          filled = ceilDiv(product.k, windowRows) * windowRows;
+  return !product.isKMajor && product.k % kCopyBytes == 0 &&
+         product.pattern.bk % kCopyBytes == 0 &&
+         (rowsOfB < windowRows || filled % rowsOfB == 0);
+}
+
+static Error refuse(const std::string &reason) {
+  return Error{"strategy wgmma " + reason};
+}
+
+static std::optional<Error> whyNot(const GpuProduct &product) {
+  if (product.type != ElementType::I8 && !isFloat8(product.type))
+    return refuse("multiplies no " + std::string(elementName(product.type)));
+  if (product.isKMajor)
+    return refuse("cannot transpose a k-major A of " +
+                  std::string(elementName(product.type)));
+  if (product.pattern.bk % kCopyBytes != 0)
+    return refuse("copies units of a multiple of " +
+                  std::to_string(kCopyBytes) + " rows of " +
+                  std::string(elementName(product.type)) +
+                  ", but blocks have " + std::to_string(product.pattern.bk));
+  if (product.factorOfRows() % kLeastCopyBytes != 0)
+    return refuse("copies rows of A at multiples of " +
+                  std::to_string(kLeastCopyBytes) +
+                  " bytes, but got rows that are " +
+                  std::to_string(product.factorOfRows()) + " apart");
+  return std::nullopt;
+}
+
+Result<WgmmaSchedule>
+nm::selectWgmmaByteSchedule(const GpuProduct &product, const GpuChip &chip,
+                            std::optional<bool> panelsOfA) {
+  if (std::optional<Error> reason = whyNot(product))
+    return *reason;
+  std::optional<WgmmaSchedule> best;
+  Candidate candidate(product, chip);
+  for (const TileRows &rows : listRows(product.pattern))
+    for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
+      for (int64_t groupM : {int64_t(64), int64_t(128), kMaxGroupM})
+        for (int64_t groups : {1, 2})
+          for (bool hasPanelsOfA : {false, true}) {
+            if (product.pattern.bn % panel != 0 ||
+                hasPanelsOfA == !panelsOfA.value_or(hasPanelsOfA) ||
+                (hasPanelsOfA && !canHavePanels(product, rows.ofB)) ||
+                !candidate.set(panel, groupM, groups, rows, hasPanelsOfA))
+              continue;
+            candidate.estimate();
+            if (!best || candidate.schedule.microseconds < best->microseconds)
+              best = candidate.schedule;
+          }
+  if (best)
+    return *best;
+  if (panelsOfA.value_or(false))
+    return refuse("has panels of an A of whole tiles of k, but got k = " +
+                  std::to_string(product.k) + " with " + product.pattern.str());
+  return refuse("has no tile of a multiple of " +
+                std::to_string(kInstructionK) + " kept rows of " +
+                product.pattern.str() + ", at most " +
+                std::to_string(kMaxRowsOfTile));
+}

@@ -1,0 +1,578 @@
+//===- WgmmaModel.cpp - The schedules of strategy wgmma -------------------===//
+//
+// Rates are those measured on an H200: a multiprocessor receives up to 59 bytes
+// a clock by 16-byte copies of gathered rows that another shares, and its
+// tensor cores make 4096 f16 FLOP a clock.
+//
+//===----------------------------------------------------------------------===//
+
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
+
+#include "GPU/Select/GpuModels.h"
+#include "GPU/Strategies/Warpgroup/TermsModel.h"
+#include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
+
+#include "nm/Schedule/SumChains.h"
+#include "nm/Support/Warp.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace nm;
+
+/// Sizes of an instruction, and of a panel of an operand.
+static constexpr int64_t kInstructionK = 16, kPanel = 64;
+/// Multiply-adds of the tensor cores of a multiprocessor, a clock.
+static constexpr double kTensorRate = 2048;
+/// Bytes that a multiprocessor receives a clock, with one block and with more.
+static constexpr double kIngressOfOne = 50, kIngress = 56;
+/// Clocks of a tile's barrier, and of what comes before the first tile and
+/// behind the last.
+static constexpr double kTileClocks = 150, kStartClocks = 6000;
+/// How much longer tiles take whose copies run a single one ahead.
+static constexpr double kFewStagesFactor = 1.5;
+/// How much longer tiles of 64 columns take than that, whose copies are most:
+/// without it, 50 % was chosen where dense is 5 % faster.
+static constexpr double kNarrowFactor = 1.13;
+/// Bytes of sums that a multiprocessor stores a clock.
+static constexpr double kStoreRate = 24;
+/// The clock under load, of the highest there is.
+static constexpr double kClockUnderLoad = 0.8;
+/// With producers: their warps; what a step takes, its products with few stages
+/// and with more, or its copies, and beside either a barrier; bytes of C stored
+/// a clock; what comes before a block's first tile; the clock; and the launch.
+/// Measured on an H200 with m of 64 to 4096 and n and k of 4096 and 11008,
+/// tiles of 64 x 64 to 256 x 128 and 512 x 64, at 50 to 87.5 %.
+static constexpr int64_t kProducers = 4;
+static constexpr double kRoleFactor = 1.04, kFewStagesRoleFactor = 1.22,
+                        kRoleStepClocks = 150, kRoleCopyClocks = 100,
+                        kRoleStoreRate = 20, kSlotStoreRate = 25,
+                        kRoleStartClocks = 2000, kRoleClock = 0.9,
+                        kRoleMicroseconds = 0.5;
+/// Bytes that a multiprocessor receives a clock with producers: of long rows,
+/// and else of blocks that have one tile of C, and of those that have more.
+static constexpr int64_t kLongRow = 512;
+static constexpr double kLongRowIngress = 54, kOneTurnIngress = 53,
+                        kTurnsIngress = 44;
+/// The same of blocks that have one tile, some of them with a part of its rows;
+/// and of A alone, where its rows do not start with lines: 1000 and 3000 rows
+/// of a k-major A, k = n = 4096, take 1.4 and 1.8 times as long in vectors of
+/// 128 and 64 as copied ones. Measured on an H200 (2026-11-23), m of 100 to
+/// 3000.
+static constexpr double kRaggedIngress = 45, kUnalignedIngress = 25.5,
+                        kUnalignedIngressOfFew = 31;
+static constexpr int64_t kLineBytes = 128;
+/// The same of few rows of A, whose weights come from memory. Measured on an
+/// H200 with 64 rows, n and k of 4096, 50 and 75 %, weights cold in cache.
+static constexpr int64_t kFewRows = 64;
+static constexpr double kColdIngress = 36;
+static constexpr int64_t kMaxAccessBytes = 4 * kAccessWords;
+/// How much longer steps take where producers find a window for each row.
+static constexpr double kUnevenFactor = 1.25;
+/// Copies of a tile by a producer, whose addresses registers hold.
+static constexpr int64_t kMaxCopies = 32;
+/// The same of products of terms of f32: how much longer they take than the
+/// tensor cores at their best, by two warpgroups and by one, which adds sums up
+/// while no other multiplies, and of 128 rows of A and of 64, for which
+/// instructions read all that shared memory gives; that with few stages; a
+/// step's barriers; and the rest of a block.
+/// Fitted to 82 times on an H200, m of 16 to 4096, k and n of 768 to 11008,
+/// tiles of 64 x 64 to 256 x 64, at 50 to 87.5 %: 4.4 % from them (root mean
+/// square).
+static constexpr double kTermsFactors[2][2] = {{1.45, 1.07}, {1.7, 1.37}};
+static constexpr double kFewStagesTermsFactor = 1.03, kTermsStepClocks = 100,
+                        kTermsIngress = 44, kTermsStoreRate = 10,
+                        kTermsStartClocks = 1000;
+/// Rows of a tile whose sums are added up outside of the tensor cores, and of A
+/// of a warpgroup that has two sums of each element.
+static constexpr int64_t kMaxTermsRows = 64, kMaxTermsGroupM = 128;
+/// Parts of k of products of terms, at most.
+static constexpr int64_t kMaxPartsOfTerms = 64;
+/// Bytes of the mbarriers of a ring and its alignment.
+static constexpr int64_t kBarrierBytes = 128;
+/// Launch of a kernel.
+static constexpr double kStartMicroseconds = 2;
+/// Rows of a tile that keep the tensor cores busy, those of one whose shared
+/// memory leaves room for a second block, and the most of a list.
+static constexpr int64_t kRowsOfTile = 64, kRowsOfSmallTile = 32,
+                         kMaxListedRows = 128;
+static constexpr int64_t kMinStages = 3, kMaxStages = 4, kMaxSmallStages = 5;
+/// Blocks of a multiprocessor that gain from one another, and registers of a
+/// thread that hold no sums.
+static constexpr int64_t kMaxBlocks = 2, kOtherRegisters = 80;
+/// The widest panel whose sums two warpgroups have.
+static constexpr int64_t kMaxPanel = 128;
+/// The most rows of A of a warpgroup, and tiles along m whose blocks are
+/// neighbours.
+static constexpr int64_t kMaxGroupM = 256, kTilesAtOnceM = 4;
+/// Slots of a warpgroup that C leaves through where blocks take several turns,
+/// and their bytes. In vectors of 128, 4096 cubed takes 57.9 us at 75 % and
+/// 35.4 at 87.5 %, and 59.4 and 36.7 with stores from registers; of blocks of
+/// one turn it is the other way round, 28.7 and 27.3 us for 1024 rows at 50 %
+/// (one H100, 2026-11-25).
+static constexpr int64_t kSlots = 2, kSlotBytes = 64 * 64 * 2;
+
+bool nm::isLongSumOfTerms(const GpuProduct &product) {
+  constexpr int64_t kAsAccurate = 3;
+  return product.terms == kAsAccurate &&
+         product.pattern.condensedRows(product.k) > kLongSumRows;
+}
+
+bool nm::gathersWgmmaUnits(const Pattern &pattern, int64_t terms) {
+  int64_t rows = std::gcd(pattern.bk, kRowsOfTile), kept = pattern.keptRows();
+  // Parts of units that are tiles by themselves need no lists; smaller ones are
+  // better than too many rows, of which terms have three times the bytes.
+  int64_t fullTile = terms > 1 ? kRowsOfSmallTile : kRowsOfTile;
+  bool areTiles = rows >= kRowsOfSmallTile && kept > fullTile;
+  bool mustBe = rows % kInstructionK == 0 && kept > kMaxListedRows;
+  return pattern.m > 1 && (areTiles || mustBe);
+}
+
+Pattern nm::widenUnits(const Pattern &pattern, int64_t columns) {
+  // Those that start at odd columns reach over the ends.
+  int64_t units = columns % pattern.bn == 0
+                      ? columns / pattern.bn
+                      : (columns + pattern.bn - 2) / pattern.bn + 1;
+  Pattern wide = pattern;
+  wide.bn = columns;
+  wide.n = std::min(pattern.m, pattern.n * units);
+  return wide.n == wide.m ? Pattern{1, 1, 1, columns} : wide;
+}
+
+namespace {
+/// The rows of a tile along k.
+struct TileRows {
+  /// Of B, those kept, and those with the zeros that fill up an instruction.
+  int64_t ofB, kept, padded;
+};
+
+class Candidate {
+public:
+  Candidate(const GpuProduct &product, const GpuChip &chip)
+      : product(product), chip(chip), pattern(product.pattern) {}
+
+  /// Whether there is such a schedule.
+  bool set(int64_t panel, int64_t groupM, int64_t groups, const TileRows &rows);
+  /// Lets warps of their own copy, if their stages fit.
+  bool setProducers();
+  /// Numbers of parts that k may be cut into.
+  std::vector<int64_t> listParts() const;
+  void estimate(int64_t parts);
+
+  WgmmaSchedule schedule;
+
+private:
+  /// Whether no row only fills an instruction up, and each producer starts with
+  /// a window or all are in one.
+  bool isEven() const {
+    int64_t ofWarp = rows.padded / kProducers, ofWindow = pattern.keptRows();
+    return rows.padded == rows.kept &&
+           (gathersWgmmaUnits(pattern, schedule.terms) ||
+            ofWarp % ofWindow == 0 || ofWindow % ofWarp == 0);
+  }
+  double clocksOfTile(int64_t together) const;
+  double bytesOfStore() const {
+    double sums = double(schedule.blockM * schedule.blockN);
+    return sums *
+           (schedule.splitK > 1 ? 4 : double(elementSize(product.outputType)));
+  }
+  double multiplyClocks() const {
+    return double(rows.padded * schedule.blockM * schedule.blockN) /
+           kTensorRate * productsOfOne();
+  }
+  /// Of a tile of A, and of that with its weights.
+  int64_t bytesOfRows() const {
+    return rows.padded * schedule.blockM * elementBytes();
+  }
+  int64_t bytesOfTile() const {
+    return bytesOfRows() + rows.padded * schedule.blockN * elementBytes();
+  }
+  /// Bytes of A that a thread copies at once: rows start at multiples of m, and
+  /// those of terms at whole lines.
+  int64_t copyWidth() const {
+    return schedule.terms > 1 ? kMaxAccessBytes
+                              : std::gcd(product.factorOfRows() *
+                                             int64_t(elementSize(product.type)),
+                                         kMaxAccessBytes);
+  }
+  /// Of a tile, with producers that receive so many bytes a clock.
+  double clocksToCopy(double ingress) const;
+  double clocksOfBlocks() const;
+  double clocksWithProducers() const;
+  /// Blocks that run on a multiprocessor at once.
+  int64_t countTogether() const;
+  int64_t countBlocks() const {
+    return ceilDiv(product.rows(), schedule.blockM) *
+           ceilDiv(product.n, schedule.blockN);
+  }
+  int64_t countTiles() const {
+    return ceilDiv(pattern.condensedRows(product.k), rows.kept);
+  }
+  int64_t countPartsOfIdle() const;
+  std::vector<int64_t> listPartsOfTerms() const;
+  double microsecondsToAdd() const;
+  void setFloors();
+  /// Bytes of an operand's element in shared memory.
+  int64_t elementBytes() const {
+    return schedule.terms > 1 ? bytesOfTerms(product)
+                              : int64_t(elementSize(product.type));
+  }
+  /// Products of the tensor cores that make up for one.
+  double productsOfOne() const {
+    return schedule.terms > 1
+               ? double(productsOfTerms(product, schedule.residuals))
+               : 1;
+  }
+  double clocksOfTerms() const;
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  const Pattern &pattern;
+  TileRows rows = {};
+};
+} // namespace
+
+void WgmmaSchedule::pack(const Pattern &pattern) {
+  packing = PanelPacking();
+  packing.panel = blockN;
+  packing.terms = terms;
+  if (producers == 0)
+    return;
+  bool areParts = (elementBytes == 1 ? gathersByteUnits(pattern, blockK)
+                                     : gathersWgmmaUnits(pattern, terms)) &&
+                  blockK < pattern.windowRows();
+  if (elementBytes == 1 && areParts) {
+    packing.tileRows = blockK;
+    return;
+  }
+  packing.tileRows =
+      areParts ? std::gcd(pattern.bk, blockK)
+               : ceilDiv(blockK, pattern.windowRows()) * pattern.keptRows();
+}
+
+static TileRows makeRows(int64_t ofB, int64_t kept) {
+  return {ofB, kept, alignTo(kept, kInstructionK)};
+}
+
+/// Those that a tile may have: whole windows, or parts of units.
+static std::vector<TileRows> listRows(const GpuProduct &product) {
+  const Pattern &pattern = product.pattern;
+  std::vector<TileRows> list;
+  if (gathersWgmmaUnits(pattern, product.terms)) {
+    for (int64_t most : {kRowsOfSmallTile, kRowsOfTile, kMaxListedRows}) {
+      int64_t rows = std::gcd(pattern.bk, most);
+      if (list.empty() || list.back().kept != rows)
+        list.push_back(makeRows(rows, rows));
+    }
+    return list;
+  }
+  int64_t kept = pattern.keptRows();
+  for (int64_t windows = 1; windows == 1 || windows * kept <= kMaxListedRows;
+       ++windows)
+    list.push_back(makeRows(windows * pattern.windowRows(), windows * kept));
+  return list;
+}
+
+bool Candidate::set(int64_t panel, int64_t groupM, int64_t groups,
+                    const TileRows &tileRows) {
+  rows = tileRows;
+  schedule = WgmmaSchedule();
+  schedule.terms = product.terms;
+  int64_t groupsN = panel / kPanel;
+  if (groups % groupsN != 0)
+    return false;
+  if (schedule.terms > 1 &&
+      (groupM > kMaxTermsGroupM || rows.padded > kMaxTermsRows))
+    return false;
+  schedule.blockM = groupM * (groups / groupsN);
+  schedule.blockN = panel;
+  schedule.blockK = rows.ofB;
+  schedule.groupM = groupM;
+  schedule.groupN = kPanel;
+  schedule.residuals = wantsResiduals(product, schedule.terms, rows.kept);
+  schedule.pack(pattern);
+  int64_t bytes = bytesOfTile();
+  bool isSmall = rows.padded <= kRowsOfSmallTile;
+  // Also where producers are given.
+  schedule.blocks = chip.multiprocessors;
+  // Neighbours gather other rows of the same columns of A, which are most of
+  // what narrow tiles copy.
+  schedule.tilesAtOnceM = panel == kPanel ? 1 : kTilesAtOnceM;
+  schedule.stages = std::min(isSmall ? kMaxSmallStages : kMaxStages,
+                             chip.sharedPerBlock / bytes);
+  schedule.sharedBytes = schedule.stages * bytes;
+  // A block is not much larger than the product.
+  bool isLarge = schedule.blockM >= 2 * product.rows() &&
+                 schedule.blockM > kPanel * (groups / groupsN);
+  return schedule.stages >= kMinStages && !isLarge;
+}
+
+bool Candidate::setProducers() {
+  int64_t copies = bytesOfRows() / (kProducers * kWarpSize * copyWidth());
+  if (copies > kMaxCopies)
+    return false;
+  schedule.stages = std::min(
+      kMaxStages, (chip.sharedPerBlock - 2 * kBarrierBytes) / bytesOfTile());
+  if (schedule.stages < kMinStages)
+    return false;
+  schedule.producers = kProducers;
+  schedule.sharedBytes = schedule.stages * bytesOfTile() + 2 * kBarrierBytes;
+  schedule.pack(pattern);
+  if (schedule.terms == 1 && countBlocks() > schedule.blocks)
+    takeSlots(schedule, product, chip);
+  return true;
+}
+
+void nm::takeSlots(WgmmaSchedule &schedule, const GpuProduct &product,
+                   const GpuChip &chip) {
+  int64_t parts = schedule.groupM * schedule.groupN / (kPanel * kPanel),
+          groups = schedule.blockM / schedule.groupM *
+                   (schedule.blockN / schedule.groupN),
+          bytes = groups * kSlots * kSlotBytes;
+  if (!product.storesByTensor || parts % kSlots != 0 ||
+      schedule.sharedBytes + bytes > chip.sharedPerBlock)
+    return;
+  schedule.slotsOfC = kSlots;
+  schedule.sharedBytes += bytes;
+}
+
+int64_t Candidate::countTogether() const {
+  int64_t sums = schedule.groupM * schedule.groupN / kWarpgroupThreads;
+  int64_t threads = schedule.blockM / schedule.groupM *
+                    (schedule.blockN / schedule.groupN) * kWarpgroupThreads;
+  // Sums leave through shared memory, with some padding.
+  int64_t bytes = std::max(schedule.sharedBytes,
+                           schedule.blockM * (schedule.blockN + 8) * 4);
+  int64_t most =
+      std::min(chip.sharedPerMultiprocessor / (bytes + kReservedShared),
+               kRegisters / (threads * (sums + kOtherRegisters)));
+  return std::clamp<int64_t>(most, 1, kMaxBlocks);
+}
+
+/// Of one tile of each block, what takes longest: its products or its copies.
+double Candidate::clocksOfTile(int64_t together) const {
+  double ingress = together == 1 ? kIngressOfOne : kIngress;
+  double clocks = double(together) * std::max(multiplyClocks(),
+                                              double(bytesOfTile()) / ingress) +
+                  kTileClocks;
+  if (schedule.blockN == kPanel)
+    clocks *= kNarrowFactor;
+  // Another block goes on while one waits.
+  bool waits = schedule.stages == kMinStages && together == 1;
+  return waits ? clocks * kFewStagesFactor : clocks;
+}
+
+/// Of all blocks, in waves.
+double Candidate::clocksOfBlocks() const {
+  int64_t blocks = countBlocks() * schedule.splitK;
+  double tiles = double(ceilDiv(countTiles(), schedule.splitK));
+  // Fewer blocks than there is room for run alone.
+  int64_t together = std::min(
+      countTogether(), std::max<int64_t>(1, blocks / chip.multiprocessors));
+  double block = tiles * clocksOfTile(together) + kStartClocks +
+                 bytesOfStore() / kStoreRate;
+  return double(ceilDiv(blocks, chip.multiprocessors * together)) * block;
+}
+
+/// Of blocks that take turns at tiles of C.
+double Candidate::clocksOfTerms() const {
+  int64_t turns = ceilDiv(countBlocks() * schedule.splitK, schedule.blocks);
+  int64_t tiles = ceilDiv(countTiles(), schedule.splitK);
+  bool isNarrow = schedule.groupM == kPanel,
+       hasTwo = schedule.blockM * schedule.blockN >
+                schedule.groupM * schedule.groupN;
+  double ingress = isEven() ? kTermsIngress : kTermsIngress / kUnevenFactor;
+  double factor = kTermsFactors[isNarrow][hasTwo];
+  if (schedule.stages == kMinStages)
+    factor *= kFewStagesTermsFactor;
+  double step =
+      std::max(multiplyClocks() * factor, double(bytesOfTile()) / ingress) +
+      kTermsStepClocks;
+  if (schedule.residuals)
+    step += clocksOfResiduals(rows.padded);
+  return kTermsStartClocks + double(turns) * (double(tiles) * step +
+                                              bytesOfStore() / kTermsStoreRate);
+}
+
+double Candidate::clocksToCopy(double ingress) const {
+  int64_t rowBytes =
+      product.factorOfRows() * int64_t(elementSize(product.type));
+  double ofA = ingress * double(copyWidth()) / kMaxAccessBytes;
+  if (rowBytes % kLineBytes != 0)
+    // Rows take as many sectors by 8 bytes as by 16.
+    ofA = std::min(copyWidth() < kMaxAccessBytes / 2 ? ofA : ingress,
+                   product.rows() <= kLongRow ? kUnalignedIngressOfFew
+                                              : kUnalignedIngress);
+  double bytesOfB = double(bytesOfTile() - bytesOfRows());
+  return double(bytesOfRows()) / ofA + bytesOfB / ingress;
+}
+
+/// The same, by warps of their own that copy.
+double Candidate::clocksWithProducers() const {
+  if (schedule.terms > 1)
+    return clocksOfTerms();
+  int64_t turns = ceilDiv(countBlocks(), schedule.blocks);
+  bool isRagged = product.rows() % schedule.blockM != 0;
+  double ingress = turns > 1  ? kTurnsIngress
+                   : isRagged ? kRaggedIngress
+                              : kOneTurnIngress;
+  if (schedule.blockM >= kLongRow)
+    ingress = kLongRowIngress;
+  if (product.rows() <= kFewRows)
+    ingress = kColdIngress;
+  ingress = isEven() ? ingress : ingress / kUnevenFactor;
+  double factor =
+      schedule.stages == kMinStages ? kFewStagesRoleFactor : kRoleFactor;
+  factor *= isEven() ? 1 : kUnevenFactor;
+  double step = std::max(multiplyClocks() * factor + kRoleStepClocks,
+                         clocksToCopy(ingress) + kRoleCopyClocks);
+  double storeRate = schedule.slotsOfC != 0 ? kSlotStoreRate : kRoleStoreRate;
+  return kRoleStartClocks + double(turns) * (double(countTiles()) * step +
+                                             bytesOfStore() / storeRate);
+}
+
+/// As many as the multiprocessors that have no block can take.
+int64_t Candidate::countPartsOfIdle() const {
+  int64_t parts = chip.multiprocessors / std::max<int64_t>(1, countBlocks());
+  // Parts that are no longer than the pipeline gain nothing.
+  parts = std::min(parts, countTiles() / (2 * kMaxStages));
+  return std::max<int64_t>(1, parts);
+}
+
+/// Of products of terms: those of whole tiles, of which all but the last have
+/// as many, and in long sums no more rows than one sum of tiles may have.
+std::vector<int64_t> Candidate::listPartsOfTerms() const {
+  int64_t tiles = countTiles(), most = std::max<int64_t>(1, tiles / kMaxStages),
+          tilesOfPart = tiles;
+  if (isLongSumOfTerms(product)) {
+    most = kMaxPartsOfTerms;
+    tilesOfPart = std::max<int64_t>(1, kTermsPartRows / rows.kept);
+  }
+  std::vector<int64_t> list;
+  for (int64_t parts = 1; parts <= std::min(most, kMaxPartsOfTerms); ++parts)
+    if (ceilDiv(tiles, parts) <= tilesOfPart &&
+        ceilDiv(tiles, ceilDiv(tiles, parts)) == parts)
+      list.push_back(parts);
+  return list;
+}
+
+std::vector<int64_t> Candidate::listParts() const {
+  // Parts of k are of whole windows, not of tiles that are parts of units.
+  if (gathersWgmmaUnits(pattern, schedule.terms))
+    return {1};
+  if (schedule.terms > 1)
+    return listPartsOfTerms();
+  return {schedule.producers != 0 ? 1 : countPartsOfIdle()};
+}
+
+void Candidate::setFloors() {
+  double m = double(product.rows()), n = double(product.n),
+         kept = double(pattern.condensedRows(product.k));
+  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
+  schedule.tensorFloor = m * n * kept * productsOfOne() / kTensorRate / clocks;
+  double bytes = (m * double(product.k) + kept * n) * double(elementBytes()) +
+                 m * n * double(elementSize(product.outputType));
+  schedule.memoryFloor = bytes / chip.memoryGBs / 1000;
+}
+
+/// Of the kernel behind, which adds the parts of k up.
+double Candidate::microsecondsToAdd() const {
+  if (schedule.splitK == 1)
+    return 0;
+  if (schedule.terms > 1)
+    return addMicroseconds(product, chip, schedule.splitK);
+  double bytes =
+      double(product.rows() * product.n) * 4 * double(schedule.splitK + 1);
+  return kStartMicroseconds + bytes / chip.memoryGBs / 1000;
+}
+
+void Candidate::estimate(int64_t parts) {
+  setFloors();
+  bool hasProducers = schedule.producers != 0;
+  schedule.splitK = parts;
+  // Of the highest clock there is.
+  double clocks = hasProducers ? clocksWithProducers() / kRoleClock
+                               : clocksOfBlocks() / kClockUnderLoad;
+  schedule.microseconds =
+      std::max(clocks / 1000 / chip.clockGHz, schedule.memoryFloor) +
+      (hasProducers ? kRoleMicroseconds : kStartMicroseconds) +
+      (schedule.terms > 1 ? splitMicroseconds(product, chip) : 0) +
+      microsecondsToAdd();
+}
+
+static Error refuse(const std::string &reason) {
+  return Error{"strategy wgmma " + reason};
+}
+
+static std::optional<Error> whyNot(const GpuProduct &product) {
+  bool hasTerms = product.type == ElementType::F32 && product.terms > 1;
+  if (product.type != ElementType::F16 && product.type != ElementType::BF16 &&
+      !hasTerms)
+    return refuse("multiplies f16, bf16, i8, f8E4M3FN and f8E5M2");
+  // Terms of A are k-major, and filled up, whatever A is.
+  if (!product.isKMajor && !hasTerms)
+    return refuse("gathers rows of a k-major A, but got a row-major one");
+  // Rows of A start at multiples of the 4 bytes that a copy takes at least.
+  if (!hasTerms && product.factorOfRows() % 2 != 0)
+    return refuse("copies rows of A of an even m");
+  return std::nullopt;
+}
+
+/// The same of operands of any type.
+static std::optional<Error> whyNotWgmma(const GpuProduct &product,
+                                        const GpuChip &chip) {
+  if (!chip.hasWgmma)
+    return refuse("needs chip sm_90a, but got " + std::string(chip.name));
+  if (product.isVector)
+    return refuse("multiplies matrices");
+  if (product.pattern.bn % kPanel != 0)
+    return refuse("needs " + std::to_string(kPanel) +
+                  " columns that keep the same rows, but blocks have " +
+                  std::to_string(product.pattern.bn));
+  return std::nullopt;
+}
+
+/// Of schedules that take as long, the one whose copies run further ahead.
+static bool isBetter(const WgmmaSchedule &schedule, const WgmmaSchedule &than) {
+  return std::pair(schedule.microseconds, -schedule.stages) <
+         std::pair(than.microseconds, -than.stages);
+}
+
+Result<WgmmaSchedule> nm::selectWgmmaSchedule(const GpuProduct &product,
+                                              const GpuChip &chip,
+                                              std::optional<bool> panelsOfA) {
+  if (std::optional<Error> reason = whyNotWgmma(product, chip))
+    return *reason;
+  if (elementSize(product.type) == 1)
+    return selectWgmmaByteSchedule(product, chip, panelsOfA);
+  if (std::optional<Error> reason = whyNot(product))
+    return *reason;
+  std::optional<WgmmaSchedule> best;
+  Candidate candidate(product, chip);
+  std::vector<TileRows> list = listRows(product);
+  for (const TileRows &ofTile : list)
+    for (int64_t panel = kPanel; panel <= kMaxPanel; panel *= 2)
+      for (int64_t groupM : {int64_t(64), int64_t(128), kMaxGroupM})
+        for (int64_t groups : {1, 2}) {
+          if (product.pattern.bn % panel != 0 ||
+              !candidate.set(panel, groupM, groups, ofTile))
+            continue;
+          for (bool hasProducers : {false, true}) {
+            if (hasProducers ? !candidate.setProducers() : product.terms > 1)
+              continue;
+            for (int64_t parts : candidate.listParts()) {
+              candidate.estimate(parts);
+              if (!best || isBetter(candidate.schedule, *best))
+                best = candidate.schedule;
+            }
+          }
+        }
+  if (best)
+    return *best;
+  return refuse("has no tile of " + std::to_string(list.front().padded) +
+                " kept rows that fits in shared memory");
+}

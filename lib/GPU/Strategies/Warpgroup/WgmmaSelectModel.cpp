@@ -1,0 +1,354 @@
+//===- WgmmaSelectModel.cpp - The schedules of strategy wgmma_select ------===//
+//
+// Tiles of whole rows of A, of which threads select the bytes that columns keep
+// into registers. A step takes what takes longer of the tensor cores and of
+// what the multiprocessor receives, and a part of what the threads select,
+// which the other warpgroup's products are beside; or all that they select.
+//
+// The rates are those of an H200 (nm-bench, 2026-11-24): 1:8, 2:8 and 4:8 in
+// vectors of 32 to 256 columns, i8 and f8E4M3FN, m of 16 to 4096, k and n of
+// 4096 to 11008. Other patterns take as many operations as their words have
+// permutes and loads, by the same rates: an H100 took 0.83 to 1.17 times that
+// of 3:8, 5:8 and 6:8, and 0.7 to 1.3 times it of windows that do not divide 8
+// (2026-11-25).
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Select/GpuModels.h"
+
+#include "nm/Format/SelectedFragments.h"
+#include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+/// Rows of A of a warpgroup, its columns at most (PTX ISA, "Matrix Shape" of
+/// wgmma), and those of a panel of the weights.
+static constexpr int64_t kGroupM = 64, kMaxColumns = 256, kPanel = 64;
+/// Warpgroups of a block at most, each with 64 rows and all columns: with
+/// three, 192 x 128 tiles take 77 us where 128 x 256 ones take 48.
+static constexpr int64_t kMaxGroups = 2;
+/// Rows of B of a tile at most, and its steps of whole instructions.
+static constexpr int64_t kMaxRowsOfB = 512, kTileSteps[] = {1, 2, 4};
+static constexpr int64_t kProducers = 4, kMaxStages = 8;
+/// Tiles under way at least. The smallest ones of panels that are not swizzled
+/// may have 480 rows of B, two of which are as many as three of 320.
+static constexpr int64_t kMinStages = 3, kMinLongStages = 2;
+/// Tiles along m whose blocks are neighbours, as in strategy wgmma.
+static constexpr int64_t kTilesAtOnceM = 4;
+/// Bytes that rows of A start at a multiple of for tensor copies, and indices
+/// of a tile for bulk ones; those that parts of a stage start at, for which
+/// swizzles count rows; and those of the mbarriers of the rings.
+static constexpr int64_t kCopyBytes = 16, kStageAlign = 128,
+                         kBarrierBytes = 256;
+/// Registers of a thread: what their number is a multiple of (PTX ISA,
+/// `setmaxnreg`), those that producers keep, those that threads which multiply
+/// have at most, and what these have beside sums.
+static constexpr int64_t kRegisterStep = 8, kProducerRegisters = 40,
+                         kMostRegisters = 240, kOtherRegisters = 80;
+/// Columns of a block at most with totals, for which threads of wider ones
+/// select again for each 64 columns, and of a block of one warpgroup, beside
+/// whose products no other's words are selected: of 256 columns, 1:8 of
+/// f8E4M3FN takes 99 us where 128 x 128 tiles take 61.
+static constexpr int64_t kMaxTotals = 192, kMaxColumnsAlone = 192;
+/// Columns whose sums of a tile are all made at a time beside totals; of more,
+/// those of 64.
+static constexpr int64_t kMostAtOnce = 128, kColumnsAtOnce = 64;
+
+/// Multiply-adds of 8 bits of the tensor cores of a multiprocessor, a clock.
+static constexpr double kTensorRate = 4096;
+/// Bytes that a multiprocessor receives in a clock while nothing is stored; and
+/// in blocks of one warpgroup that take turns at tiles, which read A and the
+/// weights more often (4:8 of 777x8192x11008, 1:2 of 1000x4608x6144).
+static constexpr double kIngress = 78, kIngressAlone = 50;
+/// Bytes of A that tensor copies bring in a clock, waits included, to panels
+/// that do not have whole lines of memory: boxes begin inside of lines. In
+/// vectors of 64 columns 1:7 of 4096x4096x4480 takes 99 us, 1:3 of
+/// 4096x4096x4800 104, and 2:8 of the former 62 (an H100, 2026-11-25).
+static constexpr double kPlain = 22;
+/// Rows of A of decoding, for which weights come from memory, and not beside
+/// the rest: 4:8 of 16x8192x6144 takes 14.2 us, and 8.0 without.
+static constexpr int64_t kColdRows = 16;
+/// Operations of the threads of a multiprocessor, a clock, and those that a
+/// word takes beside its permutes: 1:8, 2:8 and 4:8 in vectors of 32 columns,
+/// which wait for nothing else, take 10.4, 5.8 and 3.5 in all. These have one
+/// or two accesses of A, as many as are free.
+static constexpr double kSelectRate = 64, kLoadOperations = 2.8;
+static constexpr int64_t kFreeAccesses = 2;
+/// The share of what threads select that products and copies are not beside.
+static constexpr double kSelectShare = 0.45;
+/// Sums that are added to totals in a clock, with what waits for it; and how
+/// often products, and copies, wait for that.
+static constexpr double kAddedSums = 107, kAddsOfProducts = 2,
+                        kAddsOfCopies = 0.5;
+/// How many times longer a step takes whose sums are made of 64 columns after
+/// the other: 192 columns with totals, in vectors of 48 and 96.
+static constexpr double kApart = 1.55;
+/// Clocks of a step's barriers, and those that products of a step take longer
+/// than by their rate.
+static constexpr double kStepClocks = 60, kProductClocks = 40;
+/// Bytes of C that are stored in a clock; clocks before a block's first tile;
+/// the share of the highest clock that there is under load; and the launch: as
+/// in strategy wgmma (WgmmaByteModel.cpp).
+static constexpr double kStoreRate = 20, kStartClocks = 3000, kClock = 0.9,
+                        kMicroseconds = 0.5;
+
+PanelPacking nm::packForSelection(const Pattern &pattern, int64_t columns,
+                                  int64_t rowsOfB) {
+  PanelPacking packing;
+  packing.panel = columns;
+  packing.indexBits = SelectedBytes::kFieldBits;
+  packing.indexRows = SelectedBytes::kWord;
+  if (std::optional<SelectedBytes> bytes = SelectedBytes::of(pattern))
+    packing.laneWords = bytes->wordsOfRun();
+  packing.tileRows =
+      ceilDiv(rowsOfB, pattern.windowRows()) * pattern.keptRows();
+  return packing;
+}
+
+namespace {
+class Candidate {
+public:
+  Candidate(const GpuProduct &product, const GpuChip &chip,
+            const SelectedBytes &bytes)
+      : product(product), chip(chip), pattern(product.pattern), bytes(bytes) {}
+
+  /// Whether there is such a schedule.
+  bool set(int64_t columns, int64_t groups, int64_t rowsOfTile);
+  void estimate();
+
+  WgmmaSchedule schedule;
+
+private:
+  bool hasRegisters() const;
+  /// Of A and of the weights of a tile.
+  int64_t bytesOfRows() const { return schedule.blockM * schedule.blockK; }
+  int64_t bytesOfWeights() const { return kept * schedule.blockN; }
+  int64_t bytesOfIndices() const {
+    return kept / schedule.packing.indexRows *
+           schedule.packing.bytesPerIndexRow(pattern);
+  }
+  int64_t bytesOfStage() const {
+    return alignTo(bytesOfRows(), kStageAlign) +
+           alignTo(bytesOfWeights(), kStageAlign) +
+           alignTo(bytesOfIndices(), kStageAlign);
+  }
+  double multiplyClocks() const {
+    return double(kept * schedule.blockM * schedule.blockN) / kTensorRate;
+  }
+  double copyClocks() const {
+    bool isAlone = groups == 1 && countTurns() > 1;
+    double ingress = isAlone ? kIngressAlone : kIngress;
+    return double(bytesOfRows()) / (bytes.isSwizzled() ? ingress : kPlain) +
+           double(bytesOfWeights()) / ingress;
+  }
+  /// Tiles of C that a block has.
+  int64_t countTurns() const {
+    int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
+                    ceilDiv(product.n, schedule.blockN);
+    return ceilDiv(tiles, schedule.blocks);
+  }
+  double selectClocks() const;
+  double clocksToAdd() const {
+    double sums = double(schedule.blockM * schedule.blockN);
+    return schedule.totals ? sums / kAddedSums : 0;
+  }
+  void setFloors();
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  const Pattern &pattern;
+  const SelectedBytes &bytes;
+  int64_t groups = 1, kept = 0;
+};
+} // namespace
+
+/// The columns that blocks may have: whole panels, of whole units or of a part
+/// of one.
+static std::vector<int64_t> listColumns(const Pattern &pattern) {
+  std::vector<int64_t> list;
+  for (int64_t columns = kPanel; columns <= kMaxColumns; columns *= 2)
+    if (columns % pattern.bn == 0 || pattern.bn % columns == 0)
+      list.push_back(columns);
+  int64_t ofUnits = std::lcm(pattern.bn, kPanel);
+  if (ofUnits <= kMaxColumns &&
+      std::find(list.begin(), list.end(), ofUnits) == list.end())
+    list.push_back(ofUnits);
+  return list;
+}
+
+/// Whether a thread that multiplies has registers for its sums. The block's
+/// registers are those that it starts with, the same for each thread.
+bool Candidate::hasRegisters() const {
+  auto roundDown = [](int64_t registers) {
+    return registers / kRegisterStep * kRegisterStep;
+  };
+  int64_t consumers = groups * kWarpgroupThreads,
+          producers = kProducers * kWarpSize, threads = consumers + producers;
+  int64_t ofBlock = roundDown(kRegisters / threads) * threads;
+  int64_t ofConsumer = std::min(
+      kMostRegisters,
+      roundDown((ofBlock - producers * kProducerRegisters) / consumers));
+  int64_t sums = kGroupM * schedule.groupN / kWarpgroupThreads;
+  if (schedule.totals)
+    sums += schedule.groupN > kMostAtOnce
+                ? kGroupM * kColumnsAtOnce / kWarpgroupThreads
+                : sums;
+  return sums + kOtherRegisters <= ofConsumer;
+}
+
+bool Candidate::set(int64_t columns, int64_t groupsOfBlock,
+                    int64_t rowsOfTile) {
+  groups = groupsOfBlock;
+  kept = rowsOfTile;
+  schedule = WgmmaSchedule();
+  schedule.elementBytes = 1;
+  schedule.tensorCopies = true;
+  schedule.blockM = kGroupM * groups;
+  schedule.blockN = columns;
+  schedule.blockK = bytes.rowsOf(kept);
+  schedule.groupM = kGroupM;
+  schedule.groupN = columns;
+  schedule.producers = kProducers;
+  schedule.totals = product.hasTotalsOfFloat8();
+  schedule.blocks = chip.multiprocessors;
+  schedule.tilesAtOnceM = columns == kPanel ? 1 : kTilesAtOnceM;
+  schedule.packing = packForSelection(pattern, columns, schedule.blockK);
+  schedule.stages = std::min(kMaxStages, (chip.sharedPerBlock - kBarrierBytes) /
+                                             bytesOfStage());
+  schedule.sharedBytes = schedule.stages * bytesOfStage() + kBarrierBytes;
+  // A block is not much larger than the product.
+  bool isLarge = schedule.blockM >= 2 * product.rows() && groups > 1;
+  bool isWide = (schedule.totals && columns > kMaxTotals) ||
+                (groups == 1 && columns > kMaxColumnsAlone);
+  bool isLong = !bytes.isSwizzled() && kept == bytes.tileStep();
+  return schedule.blockK <= kMaxRowsOfB && hasRegisters() && !isWide &&
+         bytesOfIndices() % kCopyBytes == 0 &&
+         schedule.stages >= (isLong ? kMinLongStages : kMinStages) && !isLarge;
+}
+
+/// Of each word of kept bytes that units of the block's columns have: a permute
+/// of each source, and one for each two words that these become one of. Sources
+/// are shifted once for all units. Threads load them once for all words of a
+/// run, and not for each as is counted here, which is a little much.
+double Candidate::selectClocks() const {
+  int64_t words = schedule.blockM * kept / SelectedBytes::kWord,
+          ofRun = bytes.wordsOfRun(), ofUnit = 0, ofAll = 0;
+  for (int64_t i = 0; i < ofRun; ++i) {
+    SelectedWord word = SelectedWord::of(bytes, i);
+    int64_t accesses = int64_t(word.accesses(bytes.accessBytes()).size());
+    ofUnit += word.permutesOfUnit();
+    ofAll +=
+        word.permutesOfAll() + std::max<int64_t>(0, accesses - kFreeAccesses);
+  }
+  double units = double(schedule.packing.groups(pattern));
+  double operations =
+      units * (double(ofUnit) / double(ofRun) + kLoadOperations) +
+      double(ofAll) / double(ofRun);
+  return double(words) * operations / kSelectRate;
+}
+
+void Candidate::setFloors() {
+  double m = double(product.rows()), n = double(product.n),
+         condensed = double(pattern.condensedRows(product.k));
+  double clocks = chip.multiprocessors * chip.clockGHz * 1000;
+  schedule.tensorFloor = m * n * condensed / kTensorRate / clocks;
+  double moved = m * double(product.k) + condensed * n +
+                 m * n * double(elementSize(product.outputType));
+  schedule.memoryFloor = moved / chip.memoryGBs / 1000;
+}
+
+void Candidate::estimate() {
+  setFloors();
+  int64_t steps = ceilDiv(pattern.condensedRows(product.k), kept);
+  double products = multiplyClocks() + kProductClocks +
+                    kAddsOfProducts * clocksToAdd(),
+         copies = copyClocks() + kAddsOfCopies * clocksToAdd();
+  double step =
+      std::max(std::max(products, copies) + kSelectShare * selectClocks(),
+               selectClocks()) +
+      kStepClocks;
+  if (schedule.totals && schedule.blockN > kMostAtOnce)
+    step *= kApart;
+  double stored = double(schedule.blockM * schedule.blockN) *
+                  double(elementSize(product.outputType));
+  double clocks = kStartClocks + double(countTurns()) * (double(steps) * step +
+                                                         stored / kStoreRate);
+  schedule.microseconds =
+      std::max(clocks / kClock / 1000 / chip.clockGHz, schedule.memoryFloor) +
+      kMicroseconds;
+  if (product.rows() <= kColdRows)
+    schedule.microseconds += schedule.memoryFloor;
+}
+
+static Error refuse(const std::string &reason) {
+  return Error{"strategy wgmma_select " + reason};
+}
+
+static std::optional<Error> whyNotPattern(const Pattern &pattern) {
+  if (!SelectedBytes::of(pattern))
+    return refuse("selects from windows of " +
+                  std::to_string(SelectedBytes::kLeastRows) + " to " +
+                  std::to_string(SelectedBytes::kMostRows) +
+                  " rows, in units of one row, but got " + pattern.str());
+  if (pattern.bn % SelectedBytes::kLeastColumns != 0)
+    return refuse("needs a multiple of " +
+                  std::to_string(SelectedBytes::kLeastColumns) +
+                  " columns that keep the same rows, but blocks have " +
+                  std::to_string(pattern.bn));
+  return std::nullopt;
+}
+
+static std::optional<Error> whyNot(const GpuProduct &product,
+                                   const GpuChip &chip) {
+  std::string type(elementName(product.type));
+  if (!chip.hasWgmma)
+    return refuse("needs chip sm_90a, but got " + std::string(chip.name));
+  if (product.isVector)
+    return refuse("multiplies matrices");
+  if (product.type != ElementType::I8 && !isFloat8(product.type))
+    return refuse("multiplies i8, f8E4M3FN and f8E5M2, but got " + type);
+  if (product.weightBits != 0)
+    return refuse("multiplies weights of the type of A, but got quantized ones "
+                  "of " +
+                  std::to_string(product.weightBits) + " bits");
+  if (product.isKMajor)
+    return refuse("cannot transpose a k-major A of " + type);
+  if (std::optional<Error> reason = whyNotPattern(product.pattern))
+    return reason;
+  if (product.factorOfRows() % kCopyBytes != 0)
+    return refuse("copies rows of A at multiples of " +
+                  std::to_string(kCopyBytes) +
+                  " bytes, but got rows that are " +
+                  std::to_string(product.factorOfRows()) + " apart");
+  return std::nullopt;
+}
+
+Result<WgmmaSchedule> nm::selectWgmmaSelectSchedule(const GpuProduct &product,
+                                                    const GpuChip &chip) {
+  if (std::optional<Error> reason = whyNot(product, chip))
+    return *reason;
+  SelectedBytes bytes = *SelectedBytes::of(product.pattern);
+  std::optional<WgmmaSchedule> best;
+  Candidate candidate(product, chip, bytes);
+  for (int64_t columns : listColumns(product.pattern))
+    for (int64_t groups = 1; groups <= kMaxGroups; ++groups)
+      for (int64_t steps : kTileSteps) {
+        if (!candidate.set(columns, groups, steps * bytes.tileStep()))
+          continue;
+        candidate.estimate();
+        if (!best || candidate.schedule.microseconds < best->microseconds)
+          best = candidate.schedule;
+      }
+  if (best)
+    return *best;
+  return refuse("has no block of a multiple of " + std::to_string(kPanel) +
+                " columns, at most " + std::to_string(kMaxColumns) +
+                ", of whole units or of a part of one, but blocks have " +
+                std::to_string(product.pattern.bn));
+}

@@ -1,0 +1,134 @@
+//===- WgmmaSelectStaging.cpp - Operand tiles of wgmma_select -------------===//
+
+#include "GPU/Strategies/Warpgroup/WgmmaSelectStaging.h"
+
+#include "GPU/Stage/StagedOperands.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/Format/SelectedBytes.h"
+#include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Tile/GpuTile.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Bytes of the widest copy, which bulk and tensor copies have multiples of.
+static constexpr int64_t kCopyBytes = 16;
+
+namespace {
+class WgmmaSelectStaging {
+public:
+  WgmmaSelectStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+        element(op.getValuesType().getElementType()) {}
+
+  LogicalResult verify(const ::nm::GpuChip &chip);
+  void emit();
+
+private:
+  MemRefType typeOfA();
+  MemRefType typeOfValues() {
+    return typeOfWeights(getWeightShape(op, tile).values, element);
+  }
+  MemRefType typeOfSelectors() {
+    return typeOfWeights(getWeightShape(op, tile).indices, builder.getI8Type());
+  }
+  MemRefType typeOfWeights(ArrayRef<int64_t> shape, Type type) {
+    return getWorkgroupType(shape, MemRefLayoutAttrInterface(), type);
+  }
+  LogicalResult verifyOperands();
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+  const GpuTile &tile;
+  Type element;
+};
+} // namespace
+
+/// Panels of whole runs of each lane: see SelectedBytes.h.
+MemRefType WgmmaSelectStaging::typeOfA() {
+  auto bytes = *::nm::SelectedBytes::of(op.getPattern().getPattern());
+  return bytes.isSwizzled()
+             ? getPanelledType({tile.m, tile.k}, element, bytes.panelBytes())
+             : getPlainPanelType({tile.m, tile.k}, element, bytes.panelBytes());
+}
+
+LogicalResult WgmmaSelectStaging::verifyOperands() {
+  if (!element.isInteger(8) && !isFloat8(element))
+    return op.emitOpError()
+           << "expected operands of i8, f8E4M3FN or f8E5M2 for strategy "
+              "wgmma_select, but got "
+           << element;
+  if (op.getTransposeA() || op.getTransposeC())
+    return op.emitOpError() << "expected a row-major A and C for strategy "
+                               "wgmma_select";
+  if (getCopyWidth(op.getA(), typeOfA().getShape()) != kCopyBytes)
+    return op.emitOpError()
+           << "expected rows of A at multiples of " << kCopyBytes
+           << " bytes, but got " << op.getA().getType();
+  if (getBufferBytes(typeOfSelectors()) % kCopyBytes != 0)
+    return op.emitOpError()
+           << "expected selectors of a multiple of " << kCopyBytes
+           << " bytes in a tile, but got " << typeOfSelectors();
+  return success();
+}
+
+LogicalResult WgmmaSelectStaging::verify(const ::nm::GpuChip &chip) {
+  if (failed(verifyOperands()) ||
+      failed(verifyPanelledRows(op, chip, typeOfA())))
+    return failure();
+  int64_t bytes = getWorkgroupBytes(typeOfA()) +
+                  getWorkgroupBytes(typeOfValues()) +
+                  getWorkgroupBytes(typeOfSelectors());
+  return verifyStageBytes(
+      op, tile, tile.m, tile.k,
+      llvm::SaturatingMultiply<uint64_t>(bytes, tile.stages),
+      chip.sharedPerBlock);
+}
+
+void WgmmaSelectStaging::emit() {
+  builder.setInsertionPoint(op);
+  OperandCopies copies(builder, loc);
+  // A first: what is swizzled stands at multiples of 1024 bytes. Sums of rows
+  // behind A's last one are not stored, so that anything may be in their
+  // places.
+  std::optional<int64_t> unfilled;
+  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(0))
+    unfilled = 0;
+  Value a =
+      copies.bulkCopyToNew(CopyWay::Tensor, op.getA(), typeOfA(), unfilled);
+  auto copyWeights = [&](Value source, MemRefType type) {
+    return copies.bulkCopyToNew(
+        CopyWay::Bulk, castToWhole(builder, loc, source, type.getDimSize(1)),
+        type);
+  };
+  Value values = copyWeights(op.getValues(), typeOfValues()),
+        selectors = copyWeights(op.getIndices(), typeOfSelectors());
+  SmallVector<Value> operands = {a, values, selectors,
+                                 castOutput(builder, op, tile)};
+  // Bulk and tensor copies write through wgmma's own proxy.
+  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/false,
+                  copies.finish());
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  releaseForNextTile(builder, staged, {a, values, selectors});
+  op.erase();
+}
+
+LogicalResult mlir::nm::stageWgmmaSelectOperands(OpBuilder &builder,
+                                                 SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(tile) || failed(chip))
+    return failure();
+  WgmmaSelectStaging staging(builder, op, *tile);
+  if (failed(staging.verify(*chip)))
+    return failure();
+  staging.emit();
+  return success();
+}

@@ -1,0 +1,501 @@
+//===- WgmmaSpModel.cpp - Tiles of strategy wgmma_sp ----------------------===//
+//
+// The tiles that strategy wgmma_sp has for a product, and the choice among them
+// by the time that they are estimated to take: of a tile that of its
+// instructions or of its copies, whichever is longer, and of a block's start
+// and stores. Rates are those measured on an H200.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPU/Strategies/Mma/MmaModel.h"
+#include "GPU/Strategies/Mma/SparseOperandModels.h"
+
+#include "nm/Format/SparseOperand.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace nm;
+
+/// Operations of a multiprocessor and clock in 16-bit types, zeros that are
+/// skipped included.
+static constexpr double kOperationsPerClock = 8192;
+/// Bytes of shared memory that instructions get in a clock.
+static constexpr double kSharedBytesPerClock = 128;
+/// Bytes of a row of A that an instruction reads, and columns of it.
+static constexpr int64_t kInstructionBytes = 64, kColumns = 64;
+/// The clock that these instructions leave of the highest there is, for want of
+/// power.
+static constexpr double kClockUnderLoad = 0.64;
+/// Bytes that a multiprocessor receives in such a clock.
+static constexpr double kIngress = 75;
+/// Such clocks until what a copy asks for arrives.
+static constexpr double kLatency = 1000;
+/// Bytes that a copy takes at once at most, and at least.
+static constexpr int64_t kCopyBytes = 16, kLeastCopyBytes = 4;
+/// Clocks before the first tile and behind the last, and bytes of sums that are
+/// stored in one.
+static constexpr double kStartClocks = 2600, kStoreRate = 24;
+/// Launch of a kernel, and of a second one that adds up parts of k.
+static constexpr double kStartMicroseconds = 2, kSumMicroseconds = 2;
+/// Of a cluster's blocks until they have one another's sums, in 16-bit types
+/// and in those of 8 bits, and the most of them. At 2:4, 64 rows and 4096
+/// squared an H200 takes 8.7 us with two blocks in f16, 11.5 with one and 15.7
+/// with four (2026-11-23); 6.5 with two in i8 and 6.7 in f8, and 7.6 and 8.5
+/// with one.
+static constexpr double kClusterMicroseconds = 0.3,
+                        kByteClusterMicroseconds = 1.5;
+static constexpr int64_t kMaxCluster = 2;
+/// Rows of A in 16-bit types up to which clusters have been measured.
+static constexpr int64_t kMaxClusterRows = 256;
+/// The clock of short products, whose weights are no more than the second-level
+/// cache keeps: 256 rows of a k-major A take 13.2 to 13.6 us with two blocks in
+/// a cluster, 14.5 and 18.2 with one and tiles of 128 x 64 and 128 x 128, and
+/// 128 rows 10.4. Of a row-major one, 256 rows are the producers', in 13.2.
+static constexpr double kShortClock = 0.8;
+static constexpr int64_t kColdRows = 64, kMostShortRows = 256,
+                         kMostShortRowMajorRows = 128,
+                         kMostShortWeights = 16 << 20;
+/// What ten kernels of at most 32 rows took over the estimate: 1.1 to 1.23;
+/// those of 8-bit floats take less than it.
+static constexpr double kMeasuredFewRows = 1.15;
+static constexpr int64_t kFewRows = 32;
+/// Blocks of a multiprocessor that gain from one another.
+static constexpr int64_t kMaxBlocks = 2;
+/// Registers of a thread that hold no sums, at least and where no limit lets
+/// ptxas save them.
+static constexpr int64_t kLeastRegisters = 40, kUsualRegisters = 64;
+static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
+/// Of the mbarriers of producers.
+static constexpr int64_t kBarrierBytes = 256;
+
+/// Bytes that rows of A which tensor copies take start at a multiple of.
+static constexpr int64_t kTensorBytes = 16;
+/// With producers: their warps, and the most warpgroups that leave registers
+/// for sums; the most stages, which are rounded down to a power of two, for
+/// which addresses take the fewest instructions (4096 cubed of 2:4 takes 146 us
+/// with five, 136 with four).
+static constexpr int64_t kProducers = 4, kMaxRoleGroups = 2, kMaxRoleStages = 8;
+/// The number of tiles along n from which on they are numbered in groups, so
+/// that the blocks which run at once, 132, share weights as well as rows of A,
+/// and where C leaves through slots, those of a warpgroup. 32 tiles in all take
+/// 128 us in f16, and 131 with slots (one H100, 2026-11-25).
+static constexpr int64_t kLongRow = 64, kSlots = 2, kSlotSide = 64;
+/// Registers of a thread that multiplies. With totals of 192 x 64, which leave
+/// 40, 4096 cubed of 2:4 in f8 takes 95 us, and with those of 128 x 64 79.
+static constexpr int64_t kRoleRegisters = 232;
+/// Bytes that a multiprocessor receives by tensor copies in such a clock, that
+/// instructions get of shared memory, and that are stored while the next tile
+/// arrives; and clocks until a copy arrives. These and what follows fit, to 8
+/// %, what an H200 took at 2:4 in f16, i8 and f8 with m of 64 to 4096, n and k
+/// of 4096 to 11008 (2026-11-23).
+static constexpr double kRoleIngress = 110, kRoleSharedBytesPerClock = 144,
+                        kRoleStoreRate = 48, kRoleLatency = 1400;
+/// Clocks of a tile in which the tensor cores wait, by the rows of A that an
+/// instruction has: 256; fewer; fewer of a k-major A; and 64 in 8-bit types.
+/// Where a block's only warpgroup adds to totals, which no other multiplies
+/// beside: clocks of a tile, and of each of its rows of k.
+static constexpr int64_t kLongInstruction = 256, kShortInstruction = 64;
+static constexpr double kLongTileClocks = 55, kTileClocks = 85,
+                        kTurnedTileClocks = 120, kShortByteTileClocks = 200,
+                        kLoneTotalsClocks = 90, kLoneRowClocks = 0.7;
+static constexpr double kRoleStartMicroseconds = 0.5;
+/// Bytes of A that tensor copies, and others, bring in such a clock where its
+/// rows do not start with a line of 128 bytes: of a k-major A, 1000 and 3000
+/// rows of 4096x4096 take 52 and 161 us, and 60 and 137 without tensor copies,
+/// where a row-major one takes 31 and 99.
+static constexpr int64_t kLineBytes = 128;
+static constexpr double kUnalignedRoleIngress = 25, kUnalignedIngress = 20;
+/// Bytes that they fill with zeros in such a clock, behind the last row of a
+/// box of 64: with blocks of 64 rows that do not begin early, 128 rows of
+/// 4096x4096 take 8.4 us, 104 11.6, 96 13.6 and 72 17.0 (2026-11-23).
+static constexpr double kFillRate = 46;
+static constexpr int64_t kBoxRows = 64;
+/// How many times longer the other copies take, all of which are under
+/// conditions where rows end inside of a block: 1.13 to 1.27 of 300 to 777.
+/// Of a row-major A, whose last block begins early, 1.14 of 500 rows of
+/// 11008x4096.
+static constexpr double kMeasuredRaggedRows = 1.2, kMeasuredEarlyRows = 1.1;
+/// How many times longer than that tiles of 64 x 64 take where producers copy a
+/// row-major A: 1.11 to 1.19 of 64 to 256 rows, n x k of 4096x4096 and
+/// 2048x8192, on an H200 (2026-11-23).
+static constexpr double kMeasuredLeastTile = 1.14;
+
+/// Tiles of blocks and warpgroups, whose sums are in registers.
+static constexpr MmaTileShape kShapes[] = {
+    {256, 192, 256, 64}, {256, 128, 256, 64}, {128, 256, 128, 128},
+    {128, 128, 128, 64}, {128, 64, 128, 64},  {64, 256, 64, 128},
+    {64, 128, 64, 64},   {64, 64, 64, 64},
+};
+/// The largest beside which totals have registers.
+static constexpr MmaTileShape kShapeWithTotals{192, 128, 192, 64};
+
+/// Rows of k of a tile are those of a line of memory, or of some where sums are
+/// added to totals, or where warps of their own copy.
+static constexpr int64_t kMostLines = 4, kMostProducedLines = 2;
+/// Sums that a multiprocessor adds to totals in a clock, and the share of that
+/// time that no other warpgroup's products hide: on an H200 whose warpgroups
+/// start at once, and on an H100 in turn.
+static constexpr double kAddedSums = 128, kOpenShare = 0.5;
+
+/// Whether a tile has sums of its own, which are added to totals.
+static bool hasTotals(const GpuProduct &product) {
+  return product.hasTotalsOfFloat8();
+}
+
+namespace {
+class Candidate {
+public:
+  /// With room for `together` blocks on a multiprocessor, and `lines` of each
+  /// row of A in a tile.
+  Candidate(const GpuProduct &product, const GpuChip &chip,
+            const MmaTileShape &shape, int64_t together, int64_t lines);
+
+  /// Whether there is such a schedule, and it suits the product.
+  bool exists() const;
+  /// Puts the best of it in place of `best`, if it is better.
+  void considerParts(std::optional<GpuSchedule> &best);
+  /// The same where warps of their own copy, if there can be such.
+  void considerProducers(std::optional<GpuSchedule> &best);
+
+private:
+  /// Lets warps of their own copy, where tensor copies can take A; false where
+  /// there is no such schedule.
+  bool setProducers();
+  void setOrder();
+  int64_t chooseTilesAtOnce() const;
+  /// With k in one part, and blocks that take turns.
+  void estimateRoles();
+  /// With k in `parts`, which the blocks of clusters add up, or a kernel.
+  void estimate(int64_t parts, bool hasClusters);
+
+  GpuSchedule schedule;
+
+  int64_t rowBytes() const { return schedule.blockK * sparseBytes(product); }
+  int64_t activationBytes() const { return schedule.blockM * rowBytes(); }
+  /// Of a tile, the metadata of 4 bits for 4 rows among them.
+  int64_t tileBytes() const {
+    return activationBytes() +
+           schedule.blockN * (rowBytes() / 2 + schedule.blockK / 8);
+  }
+  int64_t groups() const {
+    return schedule.blockM / schedule.warpM *
+           (schedule.blockN / schedule.warpN);
+  }
+  int64_t sumsOfThread() const {
+    return schedule.warpM * schedule.warpN / kWarpgroupThreads *
+           (hasTotals(product) ? 2 : 1);
+  }
+  double multiplyClocks(double sharedBytesPerClock) const;
+  double waitClocks() const;
+  double addClocks() const;
+  double copyClocks() const;
+  double tileClocks(int64_t blocks) const;
+
+  const GpuProduct &product;
+  const GpuChip &chip;
+  int64_t together;
+};
+} // namespace
+
+Candidate::Candidate(const GpuProduct &product, const GpuChip &chip,
+                     const MmaTileShape &shape, int64_t together, int64_t lines)
+    : schedule(shape.makeSchedule(lines * sparseTileRows(product))),
+      product(product), chip(chip), together(together) {
+  setSparseFloors(
+      product, chip,
+      kOperationsPerClock * kMmaBytes / double(sparseBytes(product)), schedule);
+  int64_t bytes =
+      std::min(chip.sharedPerBlock,
+               chip.sharedPerMultiprocessor / together - kReservedShared);
+  schedule.stages = std::min(kMaxStages, (bytes - kBarrierBytes) / tileBytes());
+  schedule.blocks = chip.multiprocessors;
+  schedule.sharedBytes = schedule.stages * tileBytes();
+}
+
+bool Candidate::exists() const {
+  int64_t registers = kRegisters / (together * groups() * kWarpgroupThreads);
+  int64_t others = together == 1 ? kLeastRegisters : kUsualRegisters;
+  // Sums leave through shared memory, with some padding.
+  int64_t sumBytes = schedule.blockM * (schedule.blockN + 8) * 4;
+  return schedule.stages >= kMinStages &&
+         sumsOfThread() + others <= registers &&
+         together * (sumBytes + kReservedShared) <=
+             chip.sharedPerMultiprocessor &&
+         !isTooLarge(product, schedule);
+}
+
+/// Whether operands have 16 bits.
+static bool isOfHalves(const GpuProduct &product) {
+  return sparseBytes(product) == kMmaBytes;
+}
+
+/// Whether rows end inside of a block of `rows`: of a row-major A, a last block
+/// begins where it is whole.
+static bool endsInBlock(const GpuProduct &product, int64_t rows) {
+  return product.rows() % rows != 0 &&
+         (product.isKMajor || product.rows() < rows);
+}
+
+/// Bytes between rows of A, or what they are a multiple of.
+static int64_t strideBytes(const GpuProduct &product) {
+  return product.factorOfRows() * sparseBytes(product);
+}
+
+/// Whether rows of A start with lines of memory.
+static bool isAligned(const GpuProduct &product) {
+  return strideBytes(product) % kLineBytes == 0;
+}
+
+bool Candidate::setProducers() {
+  // Bulk copies take whole tiles of packed weights.
+  bool isWhole = schedule.blockK == SparseOperand::kStepRows ||
+                 product.k % schedule.blockK == 0;
+  // Rows that A does not have are filled with zeros, which takes tensor copies
+  // longer than rows.
+  bool isFull = 4 * product.rows() >= 3 * schedule.blockM;
+  if (!isWhole || !isFull || strideBytes(product) % kTensorBytes != 0 ||
+      together > 1 || groups() > kMaxRoleGroups ||
+      sumsOfThread() + kUsualRegisters > kRoleRegisters)
+    return false;
+  schedule.splitK = schedule.clusterK = 1;
+  schedule.stages =
+      schedule.stages >= kMaxRoleStages ? kMaxRoleStages : kMinStages;
+  schedule.producers = kProducers;
+  schedule.sharedBytes = schedule.stages * tileBytes() + kBarrierBytes;
+  setOrder();
+  return true;
+}
+
+/// How many tiles along n are numbered in a group. Where that divides the
+/// number of blocks, those that run at once have as many columns of tiles in
+/// turn, and a block the same weights from one tile of C to the next. Of these
+/// numbers, the one with the fewest bytes of A and weights at once.
+/// docs/results/h100.md has what others take.
+int64_t Candidate::chooseTilesAtOnce() const {
+  int64_t best = 1, fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t count = 1; count <= schedule.blocks; ++count) {
+    if (schedule.blocks % count != 0)
+      continue;
+    int64_t bytes = schedule.blocks / count * activationBytes() +
+                    count * (tileBytes() - activationBytes());
+    if (bytes < fewest) {
+      fewest = bytes;
+      best = count;
+    }
+  }
+  return best;
+}
+
+/// The order of tiles, and what C's leave through.
+void Candidate::setOrder() {
+  int64_t tiles = ceilDiv(product.n, schedule.blockN),
+          parts = schedule.warpM * schedule.warpN / (kSlotSide * kSlotSide),
+          bytes = groups() * kSlots * kSlotSide * kSlotSide *
+                  int64_t(sizeof(uint16_t));
+  bool isLong = tiles >= kLongRow;
+  schedule.tilesAtOnceN = isLong ? chooseTilesAtOnce() : 1;
+  if (!isLong || !product.storesByTensor || parts % kSlots != 0 ||
+      schedule.sharedBytes + bytes > chip.sharedPerBlock)
+    return;
+  schedule.slotsOfC = kSlots;
+  schedule.sharedBytes += bytes;
+}
+
+void Candidate::estimateRoles() {
+  int64_t tiles = ceilDiv(product.rows(), schedule.blockM) *
+                  ceilDiv(product.n, schedule.blockN);
+  double turns = double(ceilDiv(tiles, schedule.blocks));
+  double steps = double(ceilDiv(product.k, schedule.blockK));
+  double copied =
+      double(tileBytes() - activationBytes()) / kRoleIngress +
+      double(activationBytes()) /
+          (isAligned(product) ? kRoleIngress : kUnalignedRoleIngress);
+  if (endsInBlock(product, schedule.blockM))
+    copied +=
+        double((kBoxRows - product.rows() % kBoxRows) % kBoxRows * rowBytes()) /
+        kFillRate / turns;
+  double step = std::max(
+      {multiplyClocks(kRoleSharedBytesPerClock) + addClocks() + waitClocks(),
+       copied, kRoleLatency / double(schedule.stages - 1)});
+  double stored = double(schedule.blockM * schedule.blockN) *
+                  double(elementSize(product.outputType));
+  double clocks = turns * (steps * step + stored / kRoleStoreRate);
+  if (isOfHalves(product) && !product.isKMajor &&
+      schedule.blockM * schedule.blockN == kColumns * kColumns)
+    clocks *= kMeasuredLeastTile;
+  schedule.microseconds =
+      std::max(clocks / (chip.clockGHz * kClockUnderLoad) / 1000,
+               schedule.memoryFloor) +
+      kRoleStartMicroseconds;
+}
+
+/// Of a tile, in which the tensor cores wait for warps.
+double Candidate::waitClocks() const {
+  if (hasTotals(product) && groups() == 1)
+    return kLoneTotalsClocks + kLoneRowClocks * double(schedule.blockK);
+  if (schedule.warpM >= kLongInstruction)
+    return kLongTileClocks;
+  if (schedule.warpM == kShortInstruction && sparseBytes(product) == 1)
+    return kShortByteTileClocks;
+  return product.isKMajor ? kTurnedTileClocks : kTileClocks;
+}
+
+/// Of a tile: the tensor cores', or those of shared memory, from which
+/// instructions read both operands.
+double Candidate::multiplyClocks(double sharedBytesPerClock) const {
+  double rows = double(schedule.warpM);
+  // Whatever their elements, instructions read as many bytes as fast.
+  double operations = rows * kColumns * kInstructionBytes;
+  double bytes = kInstructionBytes * (double(kColumns) / 2 + rows);
+  double instructions = double(groups() * (schedule.warpN / kColumns) *
+                               (rowBytes() / kInstructionBytes));
+  return instructions * std::max(operations / kOperationsPerClock,
+                                 bytes / sharedBytesPerClock);
+}
+
+/// Of a tile, what adds its sums to totals.
+double Candidate::addClocks() const {
+  if (!hasTotals(product))
+    return 0;
+  return kOpenShare * double(schedule.blockM * schedule.blockN) / kAddedSums;
+}
+
+/// Of a tile; narrow copies take as long as wide ones.
+double Candidate::copyClocks() const {
+  double narrow =
+      double(kCopyBytes) / double(std::gcd(kCopyBytes, strideBytes(product)));
+  double ingress = kIngress / narrow;
+  if (!isAligned(product))
+    ingress = std::min(ingress, kUnalignedIngress);
+  return double(activationBytes()) / ingress +
+         double(tileBytes() - activationBytes()) / kIngress;
+}
+
+/// Of a tile of each of `blocks` blocks. A tile's slot is read while the next
+/// one is multiplied, so that copies run two stages less ahead than there are.
+double Candidate::tileClocks(int64_t blocks) const {
+  double wait = kLatency / double(schedule.stages - 2);
+  double multiplied = multiplyClocks(kSharedBytesPerClock) + addClocks();
+  return std::max(double(blocks) * std::max(multiplied, copyClocks()), wait);
+}
+
+/// Whether the clock is higher than under load, and weights are warm.
+static bool isShort(const GpuProduct &product) {
+  return isOfHalves(product) && product.rows() > kColdRows &&
+         product.rows() <=
+             (product.isKMajor ? kMostShortRows : kMostShortRowMajorRows) &&
+         product.k * product.n <= kMostShortWeights;
+}
+
+void Candidate::estimate(int64_t parts, bool hasClusters) {
+  schedule.splitK = parts;
+  schedule.clusterK = hasClusters ? parts : 1;
+  int64_t blocks = ceilDiv(product.rows(), schedule.blockM) *
+                   ceilDiv(product.n, schedule.blockN) * parts;
+  double tiles = double(ceilDiv(ceilDiv(product.k, schedule.blockK), parts));
+  double stored = double(schedule.blockM * schedule.blockN) *
+                  double(parts > 1 ? 4 : elementSize(product.outputType));
+  auto waveClocks = [&](int64_t count) {
+    return tiles * tileClocks(count) + kStartClocks +
+           double(count) * stored / kStoreRate;
+  };
+  double clocks =
+      clocksOfWaves(blocks, together, chip.multiprocessors, waveClocks);
+  double clockGHz =
+      chip.clockGHz * (isShort(product) ? kShortClock : kClockUnderLoad);
+  schedule.microseconds =
+      std::max(clocks / clockGHz / 1000, schedule.memoryFloor) +
+      kStartMicroseconds;
+  if (product.rows() <= kFewRows)
+    schedule.microseconds *= isFloat8(product.type) ? 1 : kMeasuredFewRows;
+  else if (product.rows() % schedule.blockM != 0)
+    schedule.microseconds *= endsInBlock(product, schedule.blockM)
+                                 ? kMeasuredRaggedRows
+                                 : kMeasuredEarlyRows;
+  if (hasClusters)
+    schedule.microseconds += sparseBytes(product) == 1
+                                 ? kByteClusterMicroseconds
+                                 : kClusterMicroseconds;
+  if (parts == 1 || hasClusters)
+    return;
+  double sumBytes =
+      4.0 * double(product.rows()) * double(product.n) * double(parts + 1);
+  schedule.microseconds +=
+      kSumMicroseconds +
+      sumBytes / (kIngress * double(chip.multiprocessors) * clockGHz) / 1000;
+}
+
+void Candidate::considerParts(std::optional<GpuSchedule> &best) {
+  bool canCluster =
+      sparseBytes(product) == 1 || product.rows() <= kMaxClusterRows;
+  // Parts that are shorter than the pipeline gain nothing.
+  for (int64_t parts = 1;
+       parts == 1 || (parts <= kMaxSplitK &&
+                      parts * kMinStages * schedule.blockK <= product.k);
+       parts *= 2)
+    for (bool hasClusters : {false, true}) {
+      if (hasClusters && (parts == 1 || parts > kMaxCluster || !canCluster))
+        continue;
+      estimate(parts, hasClusters);
+      if (!best || schedule.microseconds < best->microseconds)
+        best = schedule;
+    }
+}
+
+void Candidate::considerProducers(std::optional<GpuSchedule> &best) {
+  if (!setProducers())
+    return;
+  estimateRoles();
+  if (!best || schedule.microseconds < best->microseconds)
+    best = schedule;
+}
+
+static std::optional<std::string> whyNot(const GpuProduct &product,
+                                         const GpuChip &chip) {
+  if (!chip.hasWgmma)
+    return "chip sm_90a, but got " + std::string(chip.name);
+  if (std::optional<std::string> reason =
+          whyNoSparseOperand(product, product.terms))
+    return reason;
+  // A kernel before makes A's terms, whatever its rows are.
+  if (product.terms > 1)
+    return std::nullopt;
+  if (strideBytes(product) % kLeastCopyBytes != 0) {
+    bool isByte = sparseBytes(product) == 1;
+    return std::string("rows of A of ") +
+           (isByte ? "a multiple of four in " : "an even ") +
+           (product.isKMajor ? "m" : "k") + ", which it copies";
+  }
+  return std::nullopt;
+}
+
+Result<GpuSchedule> nm::selectWgmmaSpSchedule(const GpuProduct &product,
+                                              const GpuChip &chip) {
+  if (std::optional<std::string> reason = whyNot(product, chip))
+    return Error{"strategy wgmma_sp expected " + *reason};
+  if (product.terms > 1)
+    return selectWgmmaSpTerms(product, chip);
+  std::optional<GpuSchedule> best;
+  int64_t mostLines = hasTotals(product) ? kMostLines : 1;
+  int64_t mostOfProducers = std::max(mostLines, kMostProducedLines);
+  std::vector<MmaTileShape> shapes(std::begin(kShapes), std::end(kShapes));
+  if (hasTotals(product))
+    shapes.push_back(kShapeWithTotals);
+  for (const MmaTileShape &shape : shapes)
+    for (int64_t together = 1; together <= kMaxBlocks; ++together)
+      for (int64_t lines = 1; lines <= mostOfProducers; lines *= 2) {
+        Candidate candidate(product, chip, shape, together, lines);
+        if (!candidate.exists())
+          continue;
+        if (lines <= mostLines)
+          candidate.considerParts(best);
+        candidate.considerProducers(best);
+      }
+  return *best;
+}

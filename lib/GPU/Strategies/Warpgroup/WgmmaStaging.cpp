@@ -1,0 +1,305 @@
+//===- WgmmaStaging.cpp - Operand tiles of strategy wgmma -----------------===//
+
+#include "GPU/Strategies/Warpgroup/WgmmaStaging.h"
+
+#include "GPU/Stage/StagedOperands.h"
+#include "GPU/Stage/StagedStores.h"
+
+#include "nm/Dialect/NM/IR/Chip.h"
+#include "nm/Dialect/NM/IR/ElementTypes.h"
+#include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Tile/GpuTile.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// Bytes of the k of an instruction, of the widest row of a panel, and of the
+/// widest copy.
+static constexpr int64_t kInstructionBytes = 32, kPanelBytes = 128,
+                         kCopyBytes = 16;
+
+namespace {
+class WgmmaStaging {
+public:
+  WgmmaStaging(OpBuilder &builder, SpMMOp op, const GpuTile &tile)
+      : builder(builder), loc(op.getLoc()), op(op), tile(tile),
+        pattern(op.getPattern().getPattern()),
+        terms(cast<SparseProductOpInterface>(*op).countTerms()),
+        element(op.getValuesType().getElementType()),
+        rows(llvm::alignTo(countKeptRows(), instructionK())) {}
+
+  LogicalResult verify(const ::nm::GpuChip &chip);
+  void emit();
+
+private:
+  int64_t countKeptRows() const {
+    return tile.k / pattern.windowRows() * pattern.keptRows();
+  }
+  MemRefType typeOfOperand(int64_t columns, bool isPacked);
+  MemRefType typeOfA() {
+    return isOfBytes() ? typeOfBytes()
+                       : typeOfOperand(terms * tile.m, /*isPacked=*/false);
+  }
+  MemRefType typeOfBytes();
+  MemRefType typeOfValues();
+  bool isOfBytes() const { return element.getIntOrFloatBitWidth() == 8; }
+  bool isInPanels() { return op.getPanelsA().has_value(); }
+  int64_t instructionK() const {
+    return kInstructionBytes * 8 / element.getIntOrFloatBitWidth();
+  }
+  WgmmaScheduleAttr getSchedule() {
+    return cast<WgmmaScheduleAttr>(op.getScheduleAttr());
+  }
+  LogicalResult verifyOperands(const ::nm::GpuChip &chip);
+  LogicalResult verifyBytes();
+  LogicalResult verifyRowsOfA(const ::nm::GpuChip &chip);
+  int64_t countBytes() {
+    return tile.stages * (getWorkgroupBytes(typeOfA()) +
+                          getWorkgroupBytes(typeOfValues())) +
+           getStoreBytes(op, tile);
+  }
+  /// A window of one unit keeps all rows, as do the units that
+  /// nm-tile-to-blocks has cut them to.
+  bool keepsAllRows() const { return pattern.n == pattern.m; }
+  Value copy(CopyWay way, Value source, MemRefType type, Value list = {},
+             RowListAttr listAttr = {});
+  Value castPanels();
+  RowListAttr getListOfA();
+  Value copyA();
+  Value copyValues();
+  bool hasProducers() {
+    return op.getScheduleAttr().getTiling().producerWarps != 0;
+  }
+  Value getOneIndex();
+
+  OpBuilder &builder;
+  Location loc;
+  SpMMOp op;
+  const GpuTile &tile;
+  ::nm::Pattern pattern;
+  /// Of each element.
+  int64_t terms;
+  Type element;
+  /// Kept rows of the tile, and rows of zeros that fill up an instruction.
+  int64_t rows;
+  SmallVector<Value> tokens;
+};
+} // namespace
+
+/// Packed weights have a dimension for their one panel.
+MemRefType WgmmaStaging::typeOfOperand(int64_t columns, bool isPacked) {
+  SmallVector<int64_t> shape = {rows, columns};
+  if (isPacked)
+    shape.insert(shape.begin(), 1);
+  return getPanelledType(shape, op.getValuesType().getElementType());
+}
+
+/// Packed by tiles, weights have wgmma's order wherever they are.
+MemRefType WgmmaStaging::typeOfValues() {
+  if (!hasProducers())
+    return typeOfOperand(tile.n, /*isPacked=*/true);
+  return getWorkgroupType({1, terms * rows, tile.n},
+                          MemRefLayoutAttrInterface(),
+                          op.getValuesType().getElementType());
+}
+
+/// Rows of A as they are, of kept units. Tensor copies take a unit at a time,
+/// which has whole panels then. What is in panels already stays so.
+MemRefType WgmmaStaging::typeOfBytes() {
+  if (isInPanels())
+    return getWorkgroupType(
+        {rows / kPanelColumnsOfA, tile.m * kPanelColumnsOfA},
+        MemRefLayoutAttrInterface(), element);
+  bool isOfUnits = getSchedule().hasTensorCopies() && !keepsAllRows();
+  int64_t panel = std::gcd(isOfUnits ? pattern.bk : rows, kPanelBytes);
+  return getPanelledType({tile.m, rows}, element, panel);
+}
+
+LogicalResult WgmmaStaging::verifyBytes() {
+  if (op.getTransposeA())
+    return op.emitOpError() << "expected a row-major A for strategy wgmma, "
+                               "which cannot transpose "
+                            << element;
+  if (!hasProducers())
+    return op.emitOpError() << "expected producers for strategy wgmma, which "
+                               "has no other copies of "
+                            << element;
+  if (pattern.bk % kCopyBytes != 0 || rows != countKeptRows())
+    return op.emitOpError() << "expected units of a multiple of " << kCopyBytes
+                            << " rows, in tiles of a multiple of "
+                            << instructionK() << ", but got " << pattern.str()
+                            << " and tiles of " << countKeptRows();
+  return success();
+}
+
+/// That A can be copied in the schedule's way.
+LogicalResult WgmmaStaging::verifyRowsOfA(const ::nm::GpuChip &chip) {
+  if (getSchedule().hasPanelsOfA() != isInPanels() ||
+      (isInPanels() && op.getRowsOfPanels() != tile.m))
+    return op.emitOpError() << "expected panels_a of " << tile.m
+                            << " rows with 'copy_a = bulk', and only there, "
+                               "but got "
+                            << op.getRowsOfPanels();
+  auto a = cast<MemRefType>(op.getA().getType());
+  if (isInPanels() && a.getDimSize(0) != tile.k / kPanelColumnsOfA)
+    return op.emitOpError() << "expected panels_a of whole windows, " << tile.k
+                            << " rows of k in a tile, but got " << a;
+  if (isInPanels())
+    return verifyHasWgmma(op, chip);
+  int64_t bytes = getCopyWidth(op.getA(), typeOfA().getShape());
+  if (getSchedule().hasTensorCopies() && bytes != kCopyBytes)
+    return op.emitOpError()
+           << "expected rows of A at multiples of " << kCopyBytes
+           << " bytes for tensor copies, but got " << op.getA().getType();
+  return verifyPanelledRows(op, chip, typeOfA());
+}
+
+LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {
+  if (!isOfBytes() && !op.getTransposeA())
+    return op.emitOpError() << "expected a k-major A, with transpose_a, for "
+                               "strategy wgmma, which copies its rows";
+  if (!isOfBytes() &&
+      (getSchedule().hasTotals() || getSchedule().hasTensorCopies() ||
+       getSchedule().hasPanelsOfA()))
+    return op.emitOpError() << "expected operands of 8 bits for 'totals' and "
+                               "'copy_a = tensor' or 'bulk', but got "
+                            << element;
+  if (isOfBytes() && failed(verifyBytes()))
+    return failure();
+  return verifyRowsOfA(chip);
+}
+
+LogicalResult WgmmaStaging::verify(const ::nm::GpuChip &chip) {
+  if (!element.isF16() && !element.isBF16() && !element.isInteger(8) &&
+      !isFloat8(element))
+    return op.emitOpError()
+           << "expected operands of f16, bf16, i8, f8E4M3FN or f8E5M2 "
+              "for strategy wgmma, but got "
+           << element;
+  if (failed(verifyOperands(chip)))
+    return failure();
+  if (rows > ::nm::kMaxBlock)
+    return op.emitOpError() << "expected at most " << ::nm::kMaxBlock
+                            << " kept rows in a tile, but got " << rows;
+  if (hasProducers() && op.getPanelPacking().getTileRows() != countKeptRows())
+    return op.emitOpError() << "expected weights packed in tiles of the "
+                            << countKeptRows() << " rows that a tile keeps, "
+                            << "but got " << op.getPackingAttr();
+  if (failed(verifyStagedStores(op, tile)))
+    return failure();
+  if (countBytes() > chip.sharedPerBlock)
+    return op.emitOpError()
+           << "expected tiles of at most " << chip.sharedPerBlock
+           << " bytes of shared memory, but " << tile.stages << " stages of a "
+           << rows << " x " << tile.m << " tile of A with its weights take "
+           << countBytes();
+  return success();
+}
+
+Value WgmmaStaging::copy(CopyWay way, Value source, MemRefType type, Value list,
+                         RowListAttr listAttr) {
+  Value buffer = memref::AllocOp::create(builder, loc, type);
+  tokens.push_back(CopyOp::create(builder, loc, way, source, buffer,
+                                  /*part=*/ArrayRef<int64_t>(), list, listAttr)
+                       .getToken());
+  return buffer;
+}
+
+/// Of panels of A those of the tile's rows, whose number a tile at the edge of
+/// C does not say.
+Value WgmmaStaging::castPanels() {
+  auto type = cast<MemRefType>(op.getA().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = tile.m * kPanelColumnsOfA;
+  auto whole = MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+  return whole == type ? op.getA()
+                       : memref::CastOp::create(builder, loc, whole, op.getA());
+}
+
+/// The list of rows of the tile, of which panels have several each.
+RowListAttr WgmmaStaging::getListOfA() {
+  ::nm::Pattern listed = pattern;
+  if (isInPanels())
+    listed.bk /= kPanelColumnsOfA;
+  return RowListAttr::get(builder.getContext(),
+                          PatternAttr::get(builder.getContext(), listed),
+                          op.getPanelPacking(), tile.k / pattern.windowRows(),
+                          /*dim=*/isOfBytes() && !isInPanels() ? 1 : 0);
+}
+
+/// The rows that the weights' indices name.
+Value WgmmaStaging::copyA() {
+  CopyWay way = getSchedule().getCopyA().value_or(CopyWay::Direct);
+  Value source = isInPanels() ? castPanels() : op.getA();
+  if (keepsAllRows())
+    return copy(way, source, typeOfA());
+  Value indices = op.getIndices();
+  int64_t units = tile.k / pattern.windowRows() * pattern.n;
+  if (hasProducers() && op.getPanelPacking().getPacking().unitStep(pattern) > 1)
+    indices = castToWhole(builder, loc, indices, units);
+  return copy(way, source, typeOfA(), indices, getListOfA());
+}
+
+Value WgmmaStaging::copyValues() {
+  MemRefType type = typeOfValues();
+  if (!hasProducers())
+    return copy(CopyWay::Direct, op.getValues(), type);
+  return copy(CopyWay::Bulk,
+              castToWhole(builder, loc, op.getValues(), terms * rows), type);
+}
+
+/// The index of a unit that is all rows, which no one reads.
+Value WgmmaStaging::getOneIndex() {
+  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
+      ones(3, builder.getIndexAttr(1));
+  return memref::SubViewOp::create(builder, loc, op.getIndices(), offsets, ones,
+                                   ones);
+}
+
+void WgmmaStaging::emit() {
+  builder.setInsertionPoint(op);
+  // What one thread starts comes first.
+  Value values = hasProducers() ? copyValues() : Value(), a = copyA();
+  if (!values)
+    values = copyValues();
+  SmallVector<Value> operands = {a, values, getOneIndex(),
+                                 castOutput(builder, op, tile)};
+  Value group = GroupOp::create(builder, loc, tokens);
+  // Bulk and tensor copies write through wgmma's own proxy.
+  bool isAsync = getSchedule().hasTensorCopies() || isInPanels();
+  AwaitOp::create(builder, loc, SyncScope::Block, /*async_proxy=*/!isAsync,
+                  group);
+  auto staged = cast<SpMMOp>(
+      clone(builder, op, /*newResultTypes=*/TypeRange(), operands));
+  staged.setPatternAttr(PatternAttr::get(
+      builder.getContext(), ::nm::Pattern{1, 1, rows, pattern.bn}));
+  if (hasProducers()) {
+    ::nm::PanelPacking packing = op.getPanelPacking().getPacking();
+    packing.tileRows = rows;
+    staged.setPackingAttr(PackingAttr::get(builder.getContext(), packing));
+  }
+  stageStores(builder, staged, tile);
+  // The next tile is copied over this one.
+  if (isa<scf::ForOp>(op->getParentOp()))
+    ReleaseOp::create(builder, loc, SyncScope::Block, ValueRange{a, values});
+  op.erase();
+}
+
+LogicalResult mlir::nm::stageWgmmaOperands(OpBuilder &builder, SpMMOp op) {
+  FailureOr<GpuTile> tile = GpuTile::get(op);
+  FailureOr<::nm::GpuChip> chip = getChip(op);
+  if (failed(tile) || failed(chip))
+    return failure();
+  WgmmaStaging staging(builder, op, *tile);
+  if (failed(staging.verify(*chip)))
+    return failure();
+  staging.emit();
+  return success();
+}

@@ -1,0 +1,33 @@
+//===- CompleteSums.cpp - Sums that are made before branches --------------===//
+
+#include "GPU/Sums/CompleteSums.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+/// An empty instruction that reads and gives `sum`, and stays where it is.
+static Value complete(OpBuilder &builder, Location loc, Value sum) {
+  StringRef registers = isa<FloatType>(sum.getType()) ? "=f,0" : "=r,0";
+  return LLVM::InlineAsmOp::create(
+             builder, loc, sum.getType(), sum, /*asm_string=*/"", registers,
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
+SmallVector<Value> mlir::nm::completeSums(OpBuilder &builder, Location loc,
+                                          ArrayRef<Value> sums) {
+  return llvm::map_to_vector(sums, [&](Value sum) -> Value {
+    auto type = dyn_cast<VectorType>(sum.getType());
+    if (!type)
+      return complete(builder, loc, sum);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      elements.push_back(complete(
+          builder, loc, vector::ExtractOp::create(builder, loc, sum, i)));
+    return vector::FromElementsOp::create(builder, loc, type, elements);
+  });
+}

@@ -1,0 +1,146 @@
+//===- TileEpilogue.cpp - What a block does with its sums -----------------===//
+
+#include "GPU/Sums/TileEpilogue.h"
+
+#include "GPU/Tile/BlockMemory.h"
+
+#include "nm/Dialect/NM/IR/Epilogue.h"
+#include "nm/GPU/Stage/AccessWidth.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+OpOperand *TileEpilogue::getSums() const {
+  OpOperand *init = op.getDpsInitOperand(0);
+  if (op.payloadUsesValueFromOperand(init))
+    return init;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (findOwnMemory(input->get()))
+      return input;
+  return nullptr;
+}
+
+FailureOr<std::optional<TileEpilogue>> TileEpilogue::find(Block &block) {
+  SmallVector<linalg::GenericOp> generics(block.getOps<linalg::GenericOp>());
+  if (generics.empty())
+    return std::optional<TileEpilogue>();
+  linalg::GenericOp op = generics.front();
+  bool isElementwise =
+      op.hasPureBufferSemantics() && op.getNumDpsInits() == 1 &&
+      op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
+      llvm::all_of(op.getBody()->without_terminator(),
+                   [](Operation &inner) { return isEpilogueOp(&inner); }) &&
+      llvm::all_of(op.getIndexingMapsArray(),
+                   [](AffineMap map) { return map.isProjectedPermutation(); });
+  if (generics.size() > 1 || !isElementwise)
+    return op.emitOpError() << "expected one elementwise op after the products "
+                               "of a block, which takes their sums";
+  return std::optional<TileEpilogue>(TileEpilogue(op));
+}
+
+/// Elements of `operand` from `offset` after `indices` on: one, or as many as
+/// `type` has, which have to be in bounds.
+static Value loadAt(OpBuilder &builder, Location loc, Value operand,
+                    AffineMap map, ArrayRef<Value> indices, int64_t offset,
+                    VectorType type, int64_t aligned,
+                    function_ref<Value(unsigned, Value)> clamp) {
+  SmallVector<Value> at;
+  for (unsigned i = 0; i < map.getNumResults(); ++i) {
+    unsigned loop = map.getDimPosition(i);
+    Value index = indices[loop];
+    if (loop == map.getNumDims() - 1 && offset != 0)
+      index = builder.createOrFold<arith::AddIOp>(
+          loc, index, arith::ConstantIndexOp::create(builder, loc, offset));
+    at.push_back(clamp ? clamp(loop, index) : index);
+  }
+  if (!type)
+    return memref::LoadOp::create(builder, loc, operand, at);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  return vector::LoadOp::create(builder, loc, type, operand, at,
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(aligned * bytes));
+}
+
+Value mlir::nm::loadOperand(OpBuilder &builder, Location loc, Value operand,
+                            AffineMap map, ArrayRef<Value> indices,
+                            VectorType type, int64_t aligned,
+                            function_ref<Value(unsigned, Value)> clamp) {
+  auto memref = cast<MemRefType>(operand.getType());
+  auto load = [&](int64_t offset, VectorType type) {
+    return loadAt(builder, loc, operand, map, indices, offset, type, aligned,
+                  clamp);
+  };
+  if (!type)
+    return load(0, {});
+  type = type.clone(memref.getElementType());
+  unsigned along = map.getNumDims() - 1;
+  if (!map.isFunctionOfDim(along))
+    return vector::BroadcastOp::create(builder, loc, type, load(0, {}));
+  bool isContiguous = map.getDimPosition(map.getNumResults() - 1) == along &&
+                      memref.isLastDimUnitStride();
+  if (isContiguous && !clamp)
+    return load(0, type);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    elements.push_back(load(i, {}));
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+/// How many elements the address of a vector of an operand is a multiple of.
+/// Sums are at multiples of their number along the last dimension of C.
+static int64_t getAlignment(Value operand, AffineMap map, VectorType type) {
+  if (map.getNumResults() == 0)
+    return 1;
+  SmallVector<int64_t> extents(map.getNumResults(), type.getNumElements());
+  return getAccessWidth(operand, extents);
+}
+
+Value TileEpilogue::apply(OpBuilder &builder, Value sum,
+                          ArrayRef<Value> position,
+                          ArrayRef<bool> mayPassEnd) const {
+  Location loc = op.getLoc();
+  // A tile has one of each dimension that the position leaves out.
+  size_t leading = op.getNumLoops() - position.size();
+  SmallVector<Value> indices;
+  if (leading != 0)
+    indices.assign(leading, arith::ConstantIndexOp::create(builder, loc, 0));
+  llvm::append_range(indices, position);
+  auto clamp = [&](unsigned loop, Value index) -> Value {
+    if (loop < leading || !mayPassEnd[loop - leading])
+      return index;
+    Value size = builder.createOrFold<memref::DimOp>(loc, getC(), loop);
+    Value last = builder.createOrFold<arith::SubIOp>(
+        loc, size, arith::ConstantIndexOp::create(builder, loc, 1));
+    return builder.createOrFold<arith::MinUIOp>(loc, index, last);
+  };
+  auto type = dyn_cast<VectorType>(sum.getType());
+  OpOperand *sums = getSums();
+  SmallVector<Value> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isRead = &operand != sums && op.payloadUsesValueFromOperand(&operand);
+    if (!isRead) {
+      arguments.push_back(sum);
+      continue;
+    }
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    bool isClamped = llvm::is_contained(mayPassEnd, true);
+    arguments.push_back(loadOperand(
+        builder, loc, operand.get(), map, indices, type,
+        type ? getAlignment(operand.get(), map, type) : 1,
+        isClamped ? function_ref<Value(unsigned, Value)>(clamp) : nullptr));
+  }
+  return inlineElementwise(builder, loc, *op.getBody(), arguments);
+}
+
+void TileEpilogue::erase(RewriterBase &rewriter) const {
+  OpOperand *sums = getSums();
+  memref::AllocOp memory =
+      sums ? findOwnMemory(sums->get()) : memref::AllocOp();
+  rewriter.eraseOp(op);
+  if (memory)
+    eraseOwnMemory(rewriter, memory);
+}

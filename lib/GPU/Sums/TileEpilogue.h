@@ -1,0 +1,57 @@
+//===- TileEpilogue.h - What a block does with its sums ---------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_SUMS_TILEEPILOGUE_H
+#define NM_LIB_GPU_SUMS_TILEEPILOGUE_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::nm {
+
+/// The elements of an operand of an elementwise op at `indices` of its loops,
+/// of which `map` gives the operand's dimensions: one, or where `type` is a
+/// vector, neighbours along the last loop. `clamp`, if given, brings an index
+/// of a loop into bounds. `aligned` is how many elements the address of a
+/// vector is a multiple of.
+Value loadOperand(OpBuilder &builder, Location loc, Value operand,
+                  AffineMap map, ArrayRef<Value> indices, VectorType type,
+                  int64_t aligned = 1,
+                  function_ref<Value(unsigned, Value)> clamp = nullptr);
+
+/// The linalg.generic after the products of a block, or after nm.combine, which
+/// takes their sums one by one, as nm-tile-to-gpu-blocks makes it of an
+/// epilogue. A thread runs it on the sums that it has in registers.
+class TileEpilogue {
+public:
+  /// The epilogue in `block`, which makes a tile of C, if there is one.
+  static FailureOr<std::optional<TileEpilogue>> find(Block &block);
+
+  linalg::GenericOp getOp() const { return op; }
+
+  /// The operand whose elements are the sums; null if none is used.
+  OpOperand *getSums() const;
+
+  /// The tile of C that it writes.
+  Value getC() const { return op.getDpsInits()[0]; }
+
+  /// What becomes of `sum`, at `position` in the last dimensions of C, or of a
+  /// vector of sums from there on along the last one. Where C may end before
+  /// the position does, as `mayPassEnd` says of each dimension, what is read
+  /// lies inside of it.
+  Value apply(OpBuilder &builder, Value sum, ArrayRef<Value> position,
+              ArrayRef<bool> mayPassEnd) const;
+
+  /// Removes the op, and the memory of sums that threads have in registers.
+  void erase(RewriterBase &rewriter) const;
+
+private:
+  explicit TileEpilogue(linalg::GenericOp op) : op(op) {}
+
+  mutable linalg::GenericOp op;
+};
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_SUMS_TILEEPILOGUE_H

@@ -1,0 +1,24 @@
+//===- BlockMemory.h - Views of what a block reads and writes ---*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_TILE_BLOCKMEMORY_H
+#define NM_LIB_GPU_TILE_BLOCKMEMORY_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::nm {
+
+/// The fill of `view`, or of what it is a view of, in `blocks`.
+linalg::FillOp findFill(Value view, scf::ForallOp blocks);
+
+/// The memory that `view` is of, which a block has of its own; null if others
+/// have it too. It holds sums that threads have in registers.
+memref::AllocOp findOwnMemory(Value view);
+
+/// Removes such memory and its views, once nothing reads or writes them.
+void eraseOwnMemory(RewriterBase &rewriter, memref::AllocOp memory);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_TILE_BLOCKMEMORY_H

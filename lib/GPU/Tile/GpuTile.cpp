@@ -1,0 +1,135 @@
+//===- GpuTile.cpp - The tile that a thread block makes -------------------===//
+
+#include "nm/GPU/Tile/GpuTile.h"
+
+#include "nm/Dialect/NM/IR/StorageShape.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nm;
+
+/// CUDA's limit on the threads of a block.
+static constexpr int64_t kMaxThreads = 1024;
+
+bool mlir::nm::hasGpuSchedule(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  return schedule && schedule.isForGPU();
+}
+
+static LogicalResult verifyMultiple(Operation *op, StringRef name, int64_t size,
+                                    StringRef partName, int64_t part) {
+  if (size % part == 0)
+    return success();
+  return op->emitOpError() << "expected " << name << ", " << size
+                           << ", to be a multiple of " << partName << ", "
+                           << part;
+}
+
+static LogicalResult verifyTile(Operation *op, const GpuTile &tile,
+                                bool leavesLanes) {
+  if (failed(verifyMultiple(op, "the block tile's m", tile.m, "the warp's",
+                            tile.warpM)) ||
+      failed(verifyMultiple(op, "the block tile's n, in whole panels,", tile.n,
+                            "the warp's", tile.warpN)) ||
+      failed(verifyMultiple(op, "the warp tile's m", tile.warpM, "the thread's",
+                            tile.threadM)) ||
+      failed(verifyMultiple(op, "the warp tile's n", tile.warpN, "the thread's",
+                            tile.threadN)))
+    return failure();
+  bool fewer = leavesLanes && tile.warpsN() == 1;
+  int64_t lanes = tile.lanesM() * tile.lanesN();
+  if (fewer ? lanes > kWarpSize : lanes != kWarpSize)
+    return op->emitOpError()
+           << "expected a warp tile of " << kWarpSize << " thread tiles, but "
+           << tile.lanesM() << " x " << tile.lanesN() << " fit";
+  // Each factor first, for products that would not fit 64 bits.
+  if (tile.warpsM() > kMaxThreads || tile.warpsN() > kMaxThreads ||
+      tile.threads() > kMaxThreads)
+    return op->emitOpError()
+           << "expected at most " << kMaxThreads << " threads a block, but got "
+           << tile.warpsM() << " x " << tile.warpsN() << " warps of "
+           << kWarpSize << ", " << tile.sliceK << " times";
+  return success();
+}
+
+/// Sets the tiles of warps and threads, which fit one another.
+static LogicalResult setWarps(Operation *op, const BlockTiling &tiling,
+                              GpuTile &tile) {
+  if (tiling.threads == 0) {
+    tile.warpM = tiling.warp[0];
+    tile.warpN = tiling.warp[1];
+    if (tiling.lanesM == 0) {
+      tile.threadM = tiling.thread[0];
+      tile.threadN = tiling.thread[1];
+    } else {
+      int64_t lanesN = kWarpSize / tiling.lanesM;
+      tile.threadM = std::max<int64_t>(1, tile.warpM / tiling.lanesM);
+      tile.threadN = std::max<int64_t>(1, tile.warpN / lanesN);
+    }
+    return verifyTile(op, tile, tiling.leavesLanes);
+  }
+  tile.warpM = tile.threadM = tile.m;
+  tile.warpN = tile.threadN = tile.n;
+  tile.blockThreads = tiling.threads;
+  if (tiling.threads % kWarpSize == 0 && tiling.threads <= kMaxThreads)
+    return success();
+  return op->emitOpError() << "expected a multiple of " << kWarpSize
+                           << " threads a block, at most " << kMaxThreads
+                           << ", but got " << tiling.threads;
+}
+
+/// The rows of k that a tile has a multiple of: whole windows, in strategies
+/// whose slices share a tile as many for each.
+static int64_t getTileStep(SparseProductOpInterface op,
+                           const BlockTiling &tiling) {
+  int64_t rows = getRowStep(op.getPattern(), op.getPackingAttr());
+  bool hasPartOfTile =
+      isa<MmaSyncScheduleAttr, MmaSpScheduleAttr>(op.getScheduleAttr());
+  return hasPartOfTile ? rows * tiling.sliceK : rows;
+}
+
+FailureOr<GpuTile> GpuTile::get(SparseProductOpInterface op) {
+  ScheduleAttrInterface schedule = op.getScheduleAttr();
+  if (!schedule)
+    return op->emitOpError() << "expected a schedule, but it has none";
+  BlockTiling tiling = schedule.getTiling();
+  ArrayRef<int64_t> block = tiling.block;
+  if (tiling.threads && block.empty())
+    return op->emitOpError()
+           << "expected a schedule with 'block', but got " << schedule;
+  if (!tiling.threads && (block.empty() || tiling.warp.empty() ||
+                          (tiling.thread.empty() && tiling.lanesM == 0)))
+    return op->emitOpError() << "expected a schedule with 'block', 'warp' and "
+                                "'thread', but got "
+                             << schedule;
+  GpuTile tile;
+  tile.m = block[0];
+  tile.n = llvm::alignTo(block[1],
+                         getColumnStep(op.getPattern(), op.getPackingAttr()));
+  int64_t rows = getTileStep(op, tiling);
+  tile.k = llvm::alignTo(block[2], rows);
+  if (!ShapedType::isDynamic(op.getStaticK()))
+    tile.k = std::min<int64_t>(tile.k, llvm::alignTo(op.getStaticK(), rows));
+  tile.stages = tiling.stages;
+  tile.clusterK = tiling.clusterK;
+  tile.sliceK = tiling.sliceK;
+  if (failed(setWarps(op, tiling, tile)))
+    return failure();
+  return tile;
+}
+
+/// Lines of shared memory: accesses of 16 bytes by a warp start at bank 0.
+static constexpr int64_t kWorkgroupAlignment = 128;
+
+int64_t mlir::nm::getWorkgroupBytes(MemRefType type) {
+  return llvm::alignTo(getBufferBytes(type), kWorkgroupAlignment);
+}
+
+bool mlir::nm::isMappedToBlocks(scf::ForallOp loop) {
+  std::optional<ArrayAttr> mapping = loop.getMapping();
+  return mapping && !mapping->empty() &&
+         llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>);
+}

@@ -1,0 +1,32 @@
+//===- LaunchBlocks.h - Tiles mapped to blocks to a launch ------*- C++ -*-===//
+
+#ifndef NM_LIB_GPU_TILE_LAUNCHBLOCKS_H
+#define NM_LIB_GPU_TILE_LAUNCHBLOCKS_H
+
+#include "nm/Dialect/NM/IR/NM.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::nm {
+
+/// On the allocation of a workgroup buffer: it may have the memory of the
+/// tiles, for it is used behind a barrier after which no thread reads a tile.
+/// Without the attribute the block takes more shared memory.
+inline constexpr llvm::StringLiteral kOverlaysTiles("nm.overlays_tiles");
+
+/// Replaces `loop` by a gpu.launch of one block of `threads` threads for each
+/// iteration, or of a cluster of such blocks, and its workgroup buffers by
+/// views of dynamic shared memory. Of a product with a `schedule`, this says
+/// how blocks are numbered, and how many are a cluster.
+void launchBlocks(RewriterBase &rewriter, scf::ForallOp loop, int64_t threads,
+                  ScheduleAttrInterface schedule = {});
+
+/// The same for blocks of a product that `schedule` tiles; an error where their
+/// buffers take more than `maxSharedMemory` bytes.
+LogicalResult launchTiles(RewriterBase &rewriter, scf::ForallOp loop,
+                          int64_t threads, ScheduleAttrInterface schedule,
+                          int64_t maxSharedMemory);
+
+} // namespace mlir::nm
+
+#endif // NM_LIB_GPU_TILE_LAUNCHBLOCKS_H
