@@ -81,8 +81,8 @@ def run_command(line, folder):
 def test_pages_of_the_guide(page, tmp_path, monkeypatch):
     """Runs the blocks in order; a block of text after a shell's is what it prints."""
     text = page.read_text(encoding="utf-8")
-    for package in ("torch", "matplotlib"):
-        if re.search(rf"import (nm\.)?{package}|{package} is needed", text):
+    for package in ("torch", "matplotlib", "transformers"):
+        if re.search(rf"import (nm\.)?{package}|from {package}|{package} is needed", text):
             pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     # What torchrun sets for a program of one process.
