@@ -288,7 +288,7 @@ class TorchKind(Kind):
 
     def __init__(self) -> None:
         import torch
-        self.torch = torch
+        self.torch, self._forward_ad = torch, torch.autograd.forward_ad
         self.elements = {getattr(torch, name): element for element, name in
                          NUMPY_NAMES.items() if hasattr(torch, name)}
         self.dtypes = {element: dtype for dtype, element in
@@ -350,12 +350,18 @@ class TorchKind(Kind):
             raise Error("expected a tensor without gradient, which would be "
                         "lost here; nm.torch has modules and functions with "
                         "gradients, torch.no_grad() goes without")
+        if self._forward_ad._current_level >= 0 and self._has_tangent(array):
+            raise Error("expected a tensor without a tangent of forward mode, which "
+                        "would be lost here; nm.torch.linear has derivatives")
         if array.is_neg():
             raise self._negated()
         try:
             return array.dtype, array.shape, array.stride(), array.device
         except RuntimeError:
             raise self._not_dense(array) from None
+
+    def _has_tangent(self, array) -> bool:
+        return self._forward_ad.unpack_dual(array).tangent is not None
 
     def store(self, array, slot, i):
         slot.data[i] = array.data_ptr()

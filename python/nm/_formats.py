@@ -13,7 +13,8 @@ from . import _arrays
 from . import _library as lib
 from ._errors import PatternError
 from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
-                       announces_axis, leaves_axis_open, parse_axis, parse_pattern)
+                       announces_axis, check_fits, leaves_axis_open, parse_axis,
+                       parse_pattern)
 from ._sparse import (SparseTensor, check_weight_shape, check_weight_type,
                       weight_view)
 
@@ -194,11 +195,12 @@ def compress(w: Any, pattern: str | Pattern, block: Block = None,
         a SparseTensor; `w` is not needed after the call.
 
     Raises:
-        PatternError: a window has more than N non-zero units. Nothing is ever
-            dropped here; nm.prune does that.
+        PatternError: a window has more than N non-zero units, or a block is larger
+            than `w`. Nothing is ever dropped here; nm.prune does that.
         ShapeError, DTypeError: `w` is no such matrix.
     """
     found = parse_pattern(pattern, block, axis)
+    check_fits(found, tuple(getattr(w, "shape", ())), name)
     compressed = (_compress_on_device if _arrays.is_on_device(w)
                   else _compress_on_host)(w, found, name)
     if leaves_axis_open(pattern, axis) and announces_axis() and (

@@ -118,6 +118,20 @@ def read_pattern(text: str) -> Pattern:
     return Pattern(native.n, native.m, (native.bk, native.bn), native.dim)
 
 
+def check_fits(pattern: Pattern, shape: tuple[int, ...], name: str = "weight") -> None:
+    """Refuses a weight that is smaller than one block of a pattern.
+
+    Raises:
+        PatternError: it is.
+    """
+    if len(shape) != 2:  # Which is told of where the elements are read.
+        return
+    (k, n), (bk, bn) = pattern.sizes(shape), pattern.block
+    if k < bk > 1 or n < bn > 1:
+        raise PatternError(f"'{name}': expected a block {bk}x{bn} to fit in k x n = "
+                           f"{k}x{n}, but it is larger than the weight")
+
+
 def along_other_axis(pattern: Pattern) -> Pattern:
     """The same with k on the other axis."""
     return Pattern(pattern.n, pattern.m, pattern.block, 1 - pattern.axis)

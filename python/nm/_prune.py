@@ -13,7 +13,7 @@ from . import _library as lib
 from ._errors import Error, PatternError, ShapeError
 from ._formats import check
 from ._pattern import (Block, Pattern, along_other_axis, announce_axis,
-                       announces_axis, leaves_axis_open, parse_pattern)
+                       announces_axis, check_fits, leaves_axis_open, parse_pattern)
 from ._runtime import get_num_threads
 from ._sparse import SparseTensor, check_weight_type, weight_view
 
@@ -103,11 +103,13 @@ def prune(w: Any, pattern: str | Pattern, block: Block = None,
         and what was dropped.
 
     Raises:
-        PatternError: `pattern` is none, or `mask` breaks it.
+        PatternError: `pattern` is none, a block of it is larger than `w`, or `mask`
+            breaks it.
         ShapeError, DTypeError: `w` is no such matrix, or another array does not fit it.
         Error: `scores` is no name and no array, or Wanda's lack activations.
     """
     found = parse_pattern(pattern, block, axis)
+    check_fits(found, _shape_of(w))
     if mask is not None:
         result = _apply_mask(w, mask, found)
         counts = _count_dropped(w, result)
@@ -207,6 +209,7 @@ def prune_to_sparse(w: Any, pattern: Pattern, scores: Any = None
     non-zeros that were dropped."""
     view, _ = weight_view(w)
     check_weight_type(view.dtype)
+    check_fits(pattern, view.shape)
     dense, element, native = _arrays.as_numpy(view), view.dtype, pattern._native()
     by = (None if scores is None else
           _as_float(_score_array(w, scores, None, pattern.axis), np.float32))

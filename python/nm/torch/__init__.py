@@ -11,6 +11,7 @@ The operator behind them, torch.ops.nm.linear, works under torch.compile and in 
 graphs, and has gradients for its activations, its bias and the kept weights.
 """
 
+from ._densify import densify
 from ._export import CompiledModel, ExportedModel, export
 from ._linear import NMLinear
 from ._load import load, save
@@ -22,7 +23,7 @@ from ._threads import share_threads as _share_threads
 
 __all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
            "MaskSchedule", "MaskedLinear", "NMLinear", "SearchReport",
-           "SparsifyReport", "export", "linear", "load", "mask_layers", "save",
+           "SparsifyReport", "densify", "export", "linear", "load", "mask_layers", "save",
            "search", "sparsify"]
 
 _share_threads()

@@ -8,12 +8,15 @@ of the kept values is the dense weight's, masked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from .._pattern import Pattern
-from ._weights import parse_form
+from ._derivatives import register_derivatives
+from ._weights import FLOAT8_TYPES, parse_form
 
 
 def kept_values(dense: Tensor, indices: Tensor, form: str) -> Tensor:
@@ -32,13 +35,26 @@ def kept_values(dense: Tensor, indices: Tensor, form: str) -> Tensor:
 
 
 def _scatter(values: Tensor, indices: Tensor, form: str) -> Tensor:
+    if values.dtype in FLOAT8_TYPES:  # Which scatter does not know.
+        return _scatter(values.view(torch.uint8), indices, form).view(values.dtype)
+    return _with_zeros(values, indices, form, Tensor.scatter_)
+
+
+def _with_zeros(values: Tensor, indices: Tensor, form: str,
+                scatter: Callable[..., Tensor]) -> Tensor:
     pattern, (n, k) = _sizes(form)
     rows, columns = _padded(pattern, n, k)
     unit = _unit_shape(pattern, columns)
-    windows = values.new_zeros(rows // pattern.m // pattern.block[0], pattern.m, *unit)
-    windows.scatter_(1, _places(indices, pattern),
-                     values.reshape(-1, pattern.n, *unit))
+    zeros = values.new_zeros(rows // pattern.m // pattern.block[0], pattern.m, *unit)
+    windows = scatter(zeros, 1, _places(indices, pattern),
+                      values.reshape(-1, pattern.n, *unit))
     return windows.view(rows, columns)[:k, :n].mT.contiguous()
+
+
+def _in_plain_operators(values: Tensor, indices: Tensor, form: str) -> Tensor:
+    """The same in PyTorch's own operators, which have all derivatives. Zeros that are
+    written to are no part of a batch where only the indices are."""
+    return _with_zeros(values, indices, form, Tensor.scatter)
 
 
 def _sizes(form: str) -> tuple[Pattern, tuple[int, int]]:
@@ -89,8 +105,7 @@ def _backward(ctx, grad):
     return kept_values(grad, *ctx.saved_tensors, ctx.form), None, None
 
 
-torch.library.register_autograd("nm::decompress", _backward, setup_context=_setup,
-                                lib=_library)
+register_derivatives(_library, decompress, _backward, _setup, _in_plain_operators)
 
 
 @torch.library.register_vmap("nm::decompress", lib=_library)

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ._rules import linear_layers
+from ._layers import find_layers
 
 
 @dataclass
 class LayerInputs:
-    """Of every nn.Linear that was reached, by its name.
+    """Of every layer that can be sparse and was reached, by its first name.
 
     Attributes:
         first: its first input.
@@ -53,8 +53,8 @@ def record_inputs(model: nn.Module, examples: Iterable[Any] = (),
                 found.squares[name] = found.squares.get(name, 0) + squares
         return hook
 
-    handles = [layer.register_forward_pre_hook(hook_for(name))
-               for name, layer in linear_layers(model).items()]
+    handles = [layer.module.register_forward_pre_hook(hook_for(layer.name))
+               for layer in find_layers(model) if layer.why_not is None]
     try:
         with torch.no_grad(), _evaluating(model):
             if run is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import torch
@@ -11,28 +12,31 @@ from torch import Tensor, nn
 from .. import _arrays
 from .._errors import Error, PatternError, ShapeError
 from .._formats import compress
-from .._pattern import Block, Pattern, parse_pattern
+from .._pattern import Block, Pattern, check_fits, parse_pattern
 from .._prune import prune
 from .._sparse import SparseTensor
 from ._decompress import decompress
+from ._dense_weight import DenseWeight, ReadOnlyTensor, dense_of_parts
 from ._op import (ACTIVATION_MODULES, apply_activation, check_activation,
                   check_types, linear_of_tensors)
-from ._weights import (LOWER_TYPES, copy_tensors, find_weight, forget_weight,
-                       keep_weight, share_tensors, write_form)
+from ._weights import (LOWER_TYPES, check_indices, copy_tensors, find_weight,
+                       forget_weight, keep_weight, parse_form, share_tensors, write_form)
 
 
-class NMLinear(nn.Module):
+class NMLinear(nn.Linear):
     """``activation(x · Wᵀ + bias)`` with an N:M weight ``[out, in]``.
 
     The weight is in its condensed form: `values` is a parameter, the kept weights,
     and `indices` a buffer, where each was. They are in the module's state_dict,
-    beside the pattern, and move with the module.
+    beside the pattern, and move with the module. It is an nn.Linear to those who look
+    for one, as PEFT does; `weight` is no parameter.
 
     Where `values` needs a gradient and the module is in training mode, the weight
     changes at every step: the product is then PyTorch's own of the dense weight, and
     the gradient of `values` that of the dense weight at the kept places. In evaluation
     mode, without gradients, and where `values` needs none, nm's kernel computes it;
-    the first call packs the weight, and another after a change.
+    the first call packs the weight, and another after a change. Derivatives of forward
+    mode and of torch.func, and products in float64, are PyTorch's own, too.
 
     Args:
         in_features, out_features: k and n.
@@ -41,21 +45,27 @@ class NMLinear(nn.Module):
         bias: whether there is one.
         activation: fused to the product, as in nm.matmul.
         device, dtype: of the buffers and the bias.
+
+    Raises:
+        PatternError: `pattern` is none, or a block of it is larger than the weight.
     """
 
     values: nn.Parameter
     indices: Tensor
     #: What multiplies where nm.torch.parallel has sharded the weight.
     _shards: Any = None
+    #: The class of the dense layer, where that has a weight ``[in, out]``.
+    _transposed_class: type | None = None
 
     def __init__(self, in_features: int, out_features: int,
                  pattern: str | Pattern, block: Block = None, bias: bool = True,
                  activation: str | None = None, device: Any = None,
                  dtype: torch.dtype = torch.float32):
-        super().__init__()
+        nn.Module.__init__(self)
         self._shared: SparseTensor | None = None
         self.in_features, self.out_features = in_features, out_features
         self.pattern = parse_pattern(pattern, block, 1)
+        check_fits(self.pattern, (out_features, in_features))
         self._form = write_form(self.pattern, (out_features, in_features))
         check_activation(activation)
         self.activation = activation
@@ -72,17 +82,18 @@ class NMLinear(nn.Module):
     def from_dense(cls, linear: nn.Linear, pattern: str | Pattern,
                    block: Block = None, *, prune_weight: bool = False,
                    activation: str | None = None, name: str = "weight") -> NMLinear:
-        """The layer of a dense one, on its device and with its bias.
+        """The layer of a dense one, on its device and with a copy of its bias.
 
         Args:
             prune_weight: whether the weight is pruned by magnitude; otherwise it
                 must obey the pattern.
 
         Raises:
-            PatternError: the weight breaks the pattern.
+            PatternError: the weight breaks the pattern, or a block is larger.
         """
         found = parse_pattern(pattern, block, 1)
         weight = linear.weight.detach()
+        check_fits(found, weight.shape, name)
         if prune_weight:
             weight = prune(weight, found).weight
         return cls.from_pruned(linear, weight, found, activation=activation, name=name)
@@ -95,14 +106,15 @@ class NMLinear(nn.Module):
         Raises:
             PatternError: it breaks it.
         """
-        return cls._from_own(linear, compress(weight, pattern, name=name), activation)
+        return cls._from_own(linear, compress(weight, pattern, name=name), activation,
+                             _copy(linear.bias))
 
     @classmethod
-    def _from_own(cls, linear: nn.Linear, w: SparseTensor,
-                  activation: str | None = None) -> NMLinear:
+    def _from_own(cls, linear: nn.Linear, w: SparseTensor, activation: str | None,
+                  bias: Tensor | None) -> NMLinear:
         """The layer of a dense one with a condensed weight that nothing else knows:
-        its arrays need no copy."""
-        layer = cls._without_memory(w, linear.bias, activation)
+        its arrays need no copy. `bias` becomes the layer's."""
+        layer = cls._without_memory(w, bias, activation)
         values, indices = share_tensors(w)
         device = linear.weight.device
         layer.values = nn.Parameter(
@@ -118,7 +130,14 @@ class NMLinear(nn.Module):
     def from_sparse(cls, w: SparseTensor, bias: Tensor | None = None,
                     activation: str | None = None, device: Any = None
                     ) -> NMLinear:
-        """The layer of a condensed weight ``[out, in]``."""
+        """The layer of a condensed weight ``[out, in]``; it shares nothing with `w`
+        and `bias`."""
+        return cls._with_bias(w, _copy(bias), activation, device)
+
+    @classmethod
+    def _with_bias(cls, w: SparseTensor, bias: Tensor | None = None,
+                   activation: str | None = None, device: Any = None) -> NMLinear:
+        """The same with `bias` itself."""
         if w.pattern.axis != 1:
             raise ShapeError("expected a weight [out, in], compressed with axis=1, "
                              f"but got {w}")
@@ -138,26 +157,102 @@ class NMLinear(nn.Module):
         layer.bias = bias
         return layer
 
+    def sibling(self, bias: nn.Parameter | None) -> NMLinear:
+        """A layer with this one's weight, which they share, and a bias of its own."""
+        layer = NMLinear(self.in_features, self.out_features, self.pattern, bias=False,
+                         activation=self.activation, device="meta",
+                         dtype=self.values.dtype)
+        layer.values, layer.indices, layer.bias = self.values, self.indices, bias
+        return layer
+
     @property
     def weight(self) -> Tensor:
-        """The dense weight, made at each use; of a sharded one this process's part."""
-        return self.sparse_weight().decompress(like=self._tensors()[0])
+        """The dense weight ``[out, in]``, whose elements are made where they are read;
+        of a sharded one this process's part. Its gradients reach `values`.
+
+        It cannot be written to. A tensor that obeys the pattern can be assigned, which
+        writes to `values` and `indices`; others are refused with a PatternError.
+        """
+        if torch.compiler.is_dynamo_compiling():
+            return self.dense_weight()
+        return DenseWeight(self)
+
+    @weight.setter
+    def weight(self, weight: Any) -> None:
+        self.check_whole("a layer whose weight is assigned")
+        if not isinstance(weight, Tensor) or tuple(weight.shape) != self._dense_shape():
+            got = (tuple(weight.shape) if isinstance(weight, Tensor)
+                   else type(weight).__name__)
+            raise ShapeError("expected a tensor of shape "
+                             f"{self._dense_shape()} as the weight, but got {got}")
+        if weight.is_meta and self.values.is_meta:
+            return
+        values, indices = share_tensors(compress(
+            weight.detach().to(self.values.dtype), self.pattern))
+        with torch.no_grad():
+            self.values.copy_(values)
+            self.indices.copy_(indices)
+        if not self.values.is_meta:
+            self.refresh()
+
+    def dense_weight(self) -> Tensor:
+        """The dense weight as a new tensor, with gradients for `values`."""
+        return dense_of_parts(*self._parts(), self._form)
+
+    def _dense_gradient(self) -> Tensor | None:
+        """The gradient of the weight, which is zero where nothing is kept."""
+        values, indices = self._parts()
+        if values.grad is None:
+            return None
+        with torch.no_grad():
+            return dense_of_parts(values.grad, indices, self._form).as_subclass(
+                ReadOnlyTensor)
+
+    def _dense_shape(self) -> tuple[int, int]:
+        return parse_form(self._form)[1]
+
+    def _parts(self) -> tuple[Tensor, Tensor]:
+        """The values and indices that this process has, with gradients."""
+        if self._shards is None:
+            return self.values, self.indices
+        return self.values.to_local(), self.indices.to_local()
+
+    def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
+        if name == "weight":  # As nn.Module does with a parameter that is assigned.
+            type(self).weight.fset(self, param)
+        else:
+            super().register_parameter(name, param)
+
+    def reset_parameters(self) -> None:
+        """Draws the kept weights and the bias as nn.Linear draws its own."""
+        bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
+        for parameter in (self.values, self.bias):
+            if parameter is not None:
+                nn.init.uniform_(parameter, -bound, bound)
 
     def to_dense(self) -> nn.Module:
-        """An ``nn.Linear`` with the same weight, zeros included, and the same bias; a
-        sequence of it and the activation where one is fused.
+        """An ``nn.Linear`` (a Conv1D where the layer was one) with the same weight,
+        zeros included, and the same bias; it shares nothing with the layer. A sequence
+        of it and the activation where one is fused.
 
         Raises:
             Error: the layer is sharded.
         """
+        return self._to_dense(_copy(self.bias))
+
+    def _to_dense(self, bias: nn.Parameter | None) -> nn.Module:
         self.check_whole()
-        dense = nn.Linear(self.in_features, self.out_features, bias=False,
-                          device="meta")
         with torch.no_grad():
-            dense.weight = nn.Parameter(
-                decompress(self.values, self.indices, self._form),
-                requires_grad=self.values.requires_grad)
-        dense.bias = self.bias
+            weight = self.dense_weight()
+        if self._transposed_class is None:
+            dense = nn.Linear(self.in_features, self.out_features, bias=False,
+                              device="meta")
+        else:
+            with torch.device("meta"):
+                dense = self._transposed_class(self.out_features, self.in_features)
+            weight = weight.T.contiguous()
+        dense.weight = nn.Parameter(weight, requires_grad=self.values.requires_grad)
+        dense.bias = bias
         layer = dense if self.activation is None else nn.Sequential(
             dense, ACTIVATION_MODULES[self.activation]())
         return layer.train(self.training)
@@ -189,7 +284,9 @@ class NMLinear(nn.Module):
         """
         tensors = self._tensors()
         known = forget_weight(tensors[0]) or known
-        if not self.values.is_meta:
+        if self.values.dtype == torch.float64:
+            check_indices(tensors[1], self._form)
+        elif not self.values.is_meta:
             find_weight(*tensors, self._form, known)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -200,7 +297,7 @@ class NMLinear(nn.Module):
 
     def _multiply(self, x: Tensor, values: Tensor, indices: Tensor,
                   bias: Tensor | None, activation: str | None) -> Tensor:
-        if self._is_trained():
+        if self._is_trained() or values.dtype == torch.float64:
             check_types(x, values)
             weight = decompress(values, indices, self._form)
             return apply_activation(nn.functional.linear(x, weight, bias), activation)
@@ -277,6 +374,12 @@ class NMLinear(nn.Module):
 def _parameter(values: Tensor) -> nn.Parameter:
     """Kept values; whole numbers and fp8 have no gradients."""
     return nn.Parameter(values, requires_grad=_has_gradient(values.dtype))
+
+
+def _copy(bias: Tensor | None) -> nn.Parameter | None:
+    """A parameter that shares nothing."""
+    return None if bias is None else nn.Parameter(bias.detach().clone(),
+                                                  requires_grad=bias.requires_grad)
 
 
 def _has_gradient(dtype: torch.dtype) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Mapping
@@ -16,12 +17,15 @@ from .. import _arrays, _safetensors
 from .. import _library as lib
 from .._errors import Error, FileFormatError, reading
 from .._formats import compress, detect
-from .._pattern import Pattern, parse_pattern
+from .._pattern import Pattern, along_other_axis, parse_pattern
 from .._sparse import SparseTensor
 from .._weightfile import metadata_of, parts_of
 from ..io import WeightSource, open_weights
+from ._layers import is_conv1d
 from ._linear import NMLinear
-from ._rules import chosen_patterns, replace_module
+from ._replace import keep_belongings, replace_module
+from ._rules import chosen_patterns
+from ._ties import untie_heads
 
 _FILE, _CONFIG = "model.safetensors", "config.json"
 
@@ -75,7 +79,7 @@ def save(model: nn.Module, folder: str | os.PathLike) -> None:
         OSError: the folder cannot be written.
     """
     target = Path(folder)
-    sparse = {name: layer for name, layer in model.named_modules()
+    sparse = {name: layer for name, layer in model.named_modules(remove_duplicate=False)
               if isinstance(layer, NMLinear)}
     for name, layer in sparse.items():
         layer.check_whole(f"'{name}'")
@@ -93,16 +97,39 @@ def save(model: nn.Module, folder: str | os.PathLike) -> None:
             continue
         tensors[name] = _stored(tensor)
     target.mkdir(parents=True, exist_ok=True)
-    weights = {f"{name}.weight": layer.sparse_weight() for name, layer in sparse.items()}
+    # As are weights of a layer with several names, and of layers that share one.
+    first = {id(layer.values): name for name, layer in reversed(sparse.items())}
+    weights = {f"{name}.weight": _stored_weight(sparse[name])
+               for name in sorted(first.values())}
     for name, w in weights.items():
         tensors.update(parts_of(name, w))
     metadata = {"format": "pt"}
     if weights:
         metadata = metadata_of(weights, metadata)
     _safetensors.write(target / _FILE, tensors, metadata)
+    _save_configuration(model, target)
+
+
+def _stored_weight(layer: NMLinear) -> SparseTensor:
+    """The weight as the dense layer has it; a condensed form is the same along either
+    axis."""
+    w = layer.sparse_weight()
+    if layer._transposed_class is None:
+        return w
+    return SparseTensor(w._values, w._indices, (w.k, w.n), along_other_axis(w.pattern),
+                        w.dtype)
+
+
+def _save_configuration(model: nn.Module, target: Path) -> None:
     config = getattr(model, "config", None)
-    if hasattr(config, "save_pretrained"):
-        config.save_pretrained(target)
+    if not hasattr(config, "save_pretrained"):
+        return
+    config = copy.deepcopy(config)
+    # transformers makes the same class of it again.
+    config.architectures = [type(model).__name__]
+    config.save_pretrained(target)
+    if getattr(model, "generation_config", None) is not None and model.can_generate():
+        model.generation_config.save_pretrained(target)
 
 
 _KINDS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16",
@@ -178,10 +205,12 @@ def _condensed_weights(source: WeightSource, names: Mapping[str, str],
     """The weights of layers that become sparse, by the model's names."""
     found = {}
     patterns = {} if rules is None or rules == "detect" else chosen_patterns(model, rules)
-    for name in source.matrices():
+    matrices = set(source.matrices())
+    for name in source:
         layer = names[name].removesuffix(".weight")
         w = source.condensed(name)
-        if w is None and layer != names[name] and _is_linear(model, layer):
+        if (w is None and name in matrices and layer != names[name]
+                and _is_linear(model, layer)):
             w = _compress(source, name, patterns.get(layer), rules == "detect")
         if w is not None:
             found[names[name]] = w
@@ -209,13 +238,39 @@ def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor) -> None:
     except AttributeError:
         raise Error(f"expected a model with the layer '{name}', whose weight is "
                     "condensed, but it has none") from None
-    if not isinstance(layer, nn.Linear):
+    if not isinstance(layer, nn.Linear) and not is_conv1d(layer):
         raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
                     f"but it is {type(layer).__name__}")
+    if isinstance(layer, NMLinear):  # Which has another name in the file, too.
+        return
     if tuple(layer.weight.shape) != w.shape:
         raise Error(f"expected a weight {tuple(layer.weight.shape)} of '{name}', but "
                     f"got {w.shape}")
-    replace_module(model, name, NMLinear.from_sparse(w, layer.bias))
+    siblings = [(each, other) for each, other in model.named_modules()
+                if other is not layer and type(other) is nn.Linear
+                and other.weight is layer.weight]
+    sparse = sparse_of_stored(w, layer)
+    keep_belongings(layer, sparse)
+    replace_module(model, name, sparse)
+    for each, other in siblings:
+        twin = sparse.sibling(other.bias)
+        keep_belongings(other, twin)
+        replace_module(model, each, twin)
+
+
+def sparse_of_stored(w: SparseTensor, layer: nn.Module) -> NMLinear:
+    """The layer of a weight as it is in a file, in place of a dense one."""
+    transposed = is_conv1d(layer)
+    if w.pattern.axis != (0 if transposed else 1):
+        raise Error(f"expected a weight with k at axis {0 if transposed else 1}, as "
+                    f"{type(layer).__name__} has it, but got {w}")
+    if transposed:
+        w = SparseTensor(w._values, w._indices, (w.n, w.k), along_other_axis(w.pattern),
+                         w.dtype)
+    sparse = NMLinear._with_bias(w, layer.bias)
+    if transposed:
+        sparse._transposed_class = type(layer)
+    return sparse
 
 
 def _tensor(source: WeightSource, name: str) -> Tensor:
@@ -227,21 +282,44 @@ def _tensor(source: WeightSource, name: str) -> Tensor:
 
 
 def _load_state(model: nn.Module, state: dict[str, Tensor], path: str) -> None:
+    ties = _tied_names(model)
     result = model.load_state_dict(state, strict=False, assign=True)
     if hasattr(model, "tie_weights"):
+        untie_heads(model)
         model.tie_weights()
+    absent = set(result.missing_keys)
+    for names in ties:
+        there = [name for name in names if name not in absent]
+        for name in names if there else ():
+            if name in absent:
+                _set_parameter(model, name, model.get_parameter(there[0]))
+                absent.discard(name)
     if result.unexpected_keys:
         raise Error(f"{path}: expected tensors of the model, but it has no "
                     f"{', '.join(sorted(result.unexpected_keys)[:8])}")
     # Tied weights are in a checkpoint once; buffers may be computed.
     missing = [name for name, tensor in model.named_parameters() if tensor.is_meta]
     tied = set(getattr(model, "all_tied_weights_keys", None) or ())
-    missing += [name for name in result.missing_keys
+    missing += [name for name in absent
                 if name not in tied and not name.endswith("_extra_state")
                 and not _is_condensed_part(model, name) and name not in missing]
     if missing:
         raise Error(f"{path}: expected all weights of the model, but it lacks "
                     f"{', '.join(sorted(missing)[:8])}")
+
+
+def _tied_names(model: nn.Module) -> list[list[str]]:
+    """The names of each parameter and buffer that has several."""
+    names: dict[int, list[str]] = {}
+    for tensors in (model.named_parameters, model.named_buffers):
+        for name, tensor in tensors(remove_duplicate=False):
+            names.setdefault(id(tensor), []).append(name)
+    return [each for each in names.values() if len(each) > 1]
+
+
+def _set_parameter(model: nn.Module, name: str, tensor: Tensor) -> None:
+    layer, _, last = name.rpartition(".")
+    setattr(model.get_submodule(layer), last, tensor)
 
 
 def _is_condensed_part(model: nn.Module, name: str) -> bool:

@@ -12,7 +12,9 @@ from .._errors import Error
 from .._pattern import Block, Pattern, parse_pattern
 from .._on_device import choose_mask
 from ._linear import NMLinear
-from ._rules import chosen_patterns, replace_module
+from ._optimizers import tell_of_replaced
+from ._replace import keep_belongings, keep_hooks, replace_module
+from ._rules import chosen_patterns
 
 RULES = ("magnitude", "sr-ste")
 
@@ -146,7 +148,12 @@ class MaskSchedule:
         """Puts an NMLinear with the kept weights in place of each masked layer, and
         gives their names. Optimizers are to be made anew, with the new parameters."""
         for name, layer in self.layers.items():
-            replace_module(self.model, name, layer.to_sparse())
+            sparse = layer.to_sparse()
+            keep_hooks(layer, sparse)
+            for parameter in (layer.weight, layer.bias):
+                if parameter is not None:
+                    tell_of_replaced(parameter, name)
+            replace_module(self.model, name, sparse)
         return list(self.layers)
 
     def state_dict(self) -> dict[str, int]:
@@ -187,7 +194,8 @@ def mask_layers(model: nn.Module, rules: str | Pattern | Mapping[str, Any], *,
         raise Error("expected rules that give a layer a pattern, but none does")
     layers = {}
     for name, pattern in found.items():
-        layers[name] = MaskedLinear.from_dense(
-            model.get_submodule(name), pattern, rule=rule, decay=decay)
+        former = model.get_submodule(name)
+        layers[name] = MaskedLinear.from_dense(former, pattern, rule=rule, decay=decay)
+        keep_belongings(former, layers[name])
         replace_module(model, name, layers[name])
     return MaskSchedule(model, layers, every)

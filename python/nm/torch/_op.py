@@ -16,6 +16,7 @@ from .._errors import DeviceError, Error, ShapeError
 from .._matmul import matmul
 from .._sparse import SparseTensor
 from ._decompress import decompress, kept_values
+from ._derivatives import register_derivatives
 from ._weights import (FLOAT8_TYPES, LOWER_TYPES, convert_weight, find_weight, parse_form,
                        tensors_of, without_elements, wrong_type)
 
@@ -72,13 +73,7 @@ def linear_of_tensors(x: Tensor, values: Tensor, indices: Tensor, form: str,
     lower = check_types(x, values)
     if lower is not None:
         x, bias = x.to(lower), None if bias is None else bias.to(lower)
-    if activation is None:
-        return _operator(x, values, indices, form, bias, "")
-    needs_gradient = torch.is_grad_enabled() and any(
-        tensor is not None and tensor.requires_grad for tensor in (x, values, bias))
-    if not needs_gradient:
-        return _operator(x, values, indices, form, bias, activation)
-    return apply_activation(_operator(x, values, indices, form, bias, ""), activation)
+    return _operator(x, values, indices, form, bias, activation or "")
 
 
 def apply_activation(x: Tensor, activation: str | None) -> Tensor:
@@ -184,19 +179,16 @@ def _check_one_weight(*dims: int | None) -> None:
 
 
 def _setup(ctx, inputs, output):
-    x, values, indices, ctx.form, bias, activation = inputs
+    x, values, indices, ctx.form, bias, _ = inputs
     # An error tells where they were written to since.
     ctx.save_for_backward(*(tensor if needed else None for tensor, needed in (
         (x, ctx.needs_input_grad[1]), (values, ctx.needs_input_grad[0]),
         (indices, any(ctx.needs_input_grad[:2])))))
-    ctx.activation, ctx.values_type = activation, values.dtype
+    ctx.values_type = values.dtype
     ctx.has_bias = bias is not None
 
 
 def _backward(ctx, grad):
-    if ctx.activation:
-        raise Error("expected no fused activation where a gradient is needed; "
-                    "nm.torch.linear takes care of that")
     x, values, indices = ctx.saved_tensors
     grad_x = grad_values = grad_bias = None
     rows = grad.reshape(-1, grad.shape[-1])
@@ -210,5 +202,22 @@ def _backward(ctx, grad):
     return grad_x, grad_values, None, None, grad_bias, None
 
 
-torch.library.register_autograd("nm::linear", _backward, setup_context=_setup,
-                                lib=_library)
+def _in_plain_operators(x, values, indices, form, bias, activation):
+    """The same in PyTorch's own operators, which have all derivatives."""
+    weight = decompress(values.to(x.dtype), indices, form)
+    return apply_activation(functional.linear(x, weight, bias), activation or None)
+
+
+def _without_activation(x, values, indices, form, bias, activation):
+    """The product, whose gradient is known, and its activation behind it."""
+    y = _operator(x, values, indices, form, bias, "")
+    return apply_activation(y, activation)
+
+
+def _needs_own_activation(x, values, indices, form, bias, activation) -> bool:
+    return bool(activation) and torch.is_grad_enabled() and any(
+        tensor is not None and tensor.requires_grad for tensor in (x, values, bias))
+
+
+register_derivatives(_library, _operator, _backward, _setup, _in_plain_operators,
+                     (_needs_own_activation, _without_activation))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from torch import nn
 
 from .._errors import Error
 from .._pattern import Pattern, parse_pattern
+from ._layers import Layer, find_layers, plain_layers
+
+_NOTHING = object()
 
 
 def linear_layers(model: nn.Module) -> dict[str, nn.Linear]:
@@ -19,8 +22,7 @@ def linear_layers(model: nn.Module) -> dict[str, nn.Linear]:
     Raises:
         Error: it has none.
     """
-    layers = {name: layer for name, layer in model.named_modules()
-              if type(layer) is nn.Linear}
+    layers = plain_layers(model)
     if not layers:
         raise Error("expected a model with nn.Linear layers, but it has none")
     return layers
@@ -28,7 +30,7 @@ def linear_layers(model: nn.Module) -> dict[str, nn.Linear]:
 
 def chosen_patterns(model: nn.Module, rules: str | Pattern | Mapping[str, Any]
                     ) -> dict[str, Pattern | None]:
-    """The pattern of each nn.Linear by its name, None for one that stays dense. A
+    """The pattern of each nn.Linear by its first name, None for one that stays dense. A
     warning tells of globs that decide about no layer.
 
     Args:
@@ -38,9 +40,45 @@ def chosen_patterns(model: nn.Module, rules: str | Pattern | Mapping[str, Any]
     Raises:
         PatternError: a rule is no pattern.
     """
-    names = list(linear_layers(model))
-    _warn_of_idle_rules(rules, names)
-    return {name: _find_pattern(name, rules) for name in names}
+    plain = linear_layers(model)
+    layers = [layer for layer in find_layers(model) if layer.name in plain]
+    return {name: pattern for name, (pattern, _) in
+            patterns_of(model, layers, rules).items()}
+
+
+def patterns_of(model: nn.Module, layers: Iterable[Layer],
+                rules: str | Pattern | Mapping[str, Any]
+                ) -> dict[str, tuple[Pattern | None, str]]:
+    """The pattern of each layer by its first name, and why there is none. Of a layer
+    with several names the first that a rule fits counts."""
+    layers = list(layers)
+    adapters = _adapter_names(model)
+    _warn_of_idle_rules(rules, [name for layer in layers for name in layer.names])
+    found: dict[str, tuple[Pattern | None, str]] = {}
+    for layer in layers:
+        pattern: Any = _NOTHING
+        why = "no rule for it"
+        for name in layer.names:
+            part = _adapter_part(name, adapters)
+            if part is not None:
+                why = f"an adapter, which only a rule with '{part}' in it fits"
+            pattern = _find_pattern(name, rules, part)
+            if pattern is not _NOTHING:
+                break
+        found[layer.name] = (None, why) if pattern is _NOTHING else (pattern, why)
+    return found
+
+
+def _adapter_names(model: nn.Module) -> set[str]:
+    """What PEFT calls the layers that adapt others."""
+    found = {"lora_A", "lora_B"}
+    for module in model.modules():
+        found |= set(getattr(module, "adapter_layer_names", ()))
+    return {name.partition(".")[0] for name in found}
+
+
+def _adapter_part(name: str, adapters: set[str]) -> str | None:
+    return next((part for part in name.split(".") if part in adapters), None)
 
 
 def _warn_of_idle_rules(rules: Any, names: list[str]) -> None:
@@ -54,23 +92,20 @@ def _warn_of_idle_rules(rules: Any, names: list[str]) -> None:
         if not fitting - taken and glob != "*":
             why = (f"rules before it take all that it fits, {', '.join(sorted(fitting))}"
                    if fitting else f"it fits none of {', '.join(names)}")
-            warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=4)
+            warnings.warn(f"the rule for '{glob}' has no effect: {why}", stacklevel=5)
         taken |= fitting
 
 
-def _find_pattern(name: str, rules: Any) -> Pattern | None:
+def _find_pattern(name: str, rules: Any, adapter: str | None = None) -> Any:
+    """None for a layer that a rule leaves dense; _NOTHING where there is no rule.
+
+    Args:
+        adapter: the part of the name of an adapter's layer. Rules that do not have it
+            are meant for the model's own layers.
+    """
     if not isinstance(rules, Mapping):
-        return parse_pattern(rules)
+        return _NOTHING if adapter is not None else parse_pattern(rules)
     for glob, pattern in rules.items():
-        if fnmatch.fnmatchcase(name, glob):
+        if fnmatch.fnmatchcase(name, glob) and (adapter is None or adapter in glob):
             return None if pattern is None else _find_pattern(name, pattern)
-    return None
-
-
-def replace_module(model: nn.Module, name: str, layer: nn.Module) -> None:
-    """Puts a layer in the place `name` of a model."""
-    parent, _, last = name.rpartition(".")
-    if not name:
-        raise Error("expected a model that has its nn.Linear as a part, but it is "
-                    "one; nm.torch.NMLinear.from_dense makes the layer")
-    setattr(model.get_submodule(parent), last, layer)
+    return _NOTHING

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor, nn
 
-from .._errors import Error, PatternError
-from .._pattern import Pattern
+from .._errors import DTypeError, Error, PatternError
+from .._formats import compress
+from .._pattern import Pattern, check_fits
 from .._progress import with_progress
 from .._table import format_table
 from ._inputs import record_inputs
 from ._layer_pruner import LayerPruner
 from ._layer_timing import Timing, time_layer, timing_key
+from ._layers import Layer, find_layers, is_conv1d
 from ._linear import NMLinear
-from ._rules import chosen_patterns, replace_module
+from ._replace import owners_of, replace_layer
+from ._rules import patterns_of
+from ._ties import untie_heads
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class LayerReport:
     """What became of one layer.
 
     Attributes:
-        name, shape: of the layer, ``[out, in]``.
+        name, shape: of the layer, ``[out, in]``; of what is no such layer, of its
+            first weight.
         rows: of its input in the example.
         pattern: that a rule gave, or None.
         kernel: the strategy that was chosen, "-" where none was yet, or "dense".
@@ -38,7 +43,7 @@ class LayerReport:
     """
 
     name: str
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     rows: int | None = None
     pattern: Pattern | None = None
     kernel: str = "dense"
@@ -78,14 +83,19 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
              calibration: Iterable[Any] | None = None,
              run: Callable[[nn.Module], Any] | None = None,
              progress: Callable[[str], None] | None = None) -> SparsifyReport:
-    """Puts NMLinear in place of the nn.Linear layers of a model, in the model
-    itself, where it is faster.
+    """Puts NMLinear in place of the nn.Linear layers of a model, and of the Conv1D of
+    GPT-2, in the model itself, where it is faster.
+
+    A layer that the model has under several names, and layers that share a weight, do
+    so afterwards; hooks, attributes, the mode and requires_grad are kept. An optimizer
+    that was made before is to be made anew, of which its next step warns.
 
     Args:
         model: any module.
         rules: a pattern for all layers, or patterns by globs of layer names, of
             which the first that fits counts; None leaves a layer dense. A warning
-            tells of a glob that decides about no layer.
+            tells of a glob that decides about no layer. Layers of PEFT's adapters
+            stay dense, unless a glob has their name, as ``"*lora_A*"``.
         example: the model's input, a tuple of them, or a dict by name: its shapes
             are those that kernels are chosen and timed for. Without it nothing is
             timed. Layers of one shape and pattern are timed once.
@@ -102,57 +112,105 @@ def sparsify(model: nn.Module, rules: str | Pattern | Mapping[str, Any],
             on a terminal.
 
     Returns:
-        a report of each layer: pattern, kernel, estimated and measured speed-up,
-        and the reason where it stays dense.
+        a report of each module that has a weight of two dimensions or more: pattern,
+        kernel, estimated and measured speed-up, and why it was replaced or was not.
 
     Raises:
-        Error: the model has no nn.Linear, or Wanda lacks inputs.
+        Error: the model has no layer that can be replaced, or Wanda lacks inputs.
         PatternError: a rule is no pattern.
     """
-    patterns = chosen_patterns(model, rules)
+    layers = find_layers(model)
+    fitting = [layer for layer in layers if layer.why_not is None]
+    if not fitting:
+        raise Error("expected a model with nn.Linear layers that can be replaced, but "
+                    "it has none" + "".join(f"; {layer.name or 'it'}: {layer.why_not}"
+                                            for layer in layers[:4]))
+    patterns = patterns_of(model, fitting, rules)
     examples = [] if example is None else [example]
     inputs = record_inputs(model, examples, run,
                            with_squares=LayerPruner.needs_norms(prune)
                            and calibration is None)
     if calibration is not None:
         inputs.squares = record_inputs(model, calibration, with_squares=True).squares
-    sparsifier = _Sparsifier(LayerPruner(prune, inputs), force)
-    reports = []
-    names = list(patterns)
-    for name in with_progress(names, len(names), "layer") if progress is None else names:
+    sparsifier = _Sparsifier(model, LayerPruner(prune, inputs), force)
+    reports = {layer.name: LayerReport(layer.name, layer.shape, reason=layer.why_not)
+               for layer in layers if layer.why_not is not None}
+    for layer in (with_progress(fitting, len(fitting), "layer") if progress is None
+                  else fitting):
         if progress:
-            progress(name)
-        layer = model.get_submodule(name)
-        report, sparse = sparsifier.look_at(name, layer, patterns[name],
-                                            inputs.first.get(name))
-        if sparse is not None:
-            replace_module(model, name, sparse.train(layer.training))
-        reports.append(report)
-    return SparsifyReport(tuple(reports))
+            progress(layer.name)
+        pattern, why = patterns[layer.name]
+        reports[layer.name] = sparsifier.replace(layer, pattern, why,
+                                                 inputs.first.get(layer.name))
+    untie_heads(model)
+    return SparsifyReport(tuple(reports[layer.name] for layer in layers))
 
 
 class _Sparsifier:
     """Decides layer by layer; what was measured for one counts for others of its
     shape."""
 
-    def __init__(self, pruner: LayerPruner, force: bool):
-        self.pruner, self.force = pruner, force
+    def __init__(self, model: nn.Module, pruner: LayerPruner, force: bool):
+        self.model, self.pruner, self.force = model, pruner, force
         self.timings: dict[tuple, Timing] = {}
+        self.owners = owners_of(model)
+        # What became of weights that several layers share.
+        self.shared: dict[int, tuple[LayerReport, NMLinear | None]] = {}
 
-    def look_at(self, name: str, layer: nn.Linear, pattern: Pattern | None,
-                x: Tensor | None) -> tuple[LayerReport, NMLinear | None]:
-        """The report, and what takes the layer's place, if anything does."""
-        facts: dict[str, Any] = {"name": name, "shape": tuple(layer.weight.shape)}
+    def replace(self, found: Layer, pattern: Pattern | None, why: str,
+                x: Tensor | None) -> LayerReport:
+        """Puts what takes the layer's place there, if anything does."""
+        facts: dict[str, Any] = {"name": found.name, "shape": found.shape}
         if x is not None:
             facts["rows"] = x.numel() // max(x.shape[-1], 1)
         if pattern is None:
-            return LayerReport(**facts, reason="no rule for it"), None
+            return LayerReport(**facts, reason=why)
         facts["pattern"] = pattern
+        weight = found.module._parameters.get("weight")
+        others = [name for name in self.owners.get(id(weight), ())
+                  if name != found.name]
+        former, sibling = self.shared.get(id(weight), (None, None))
+        if former is not None and former.pattern == pattern:
+            report, sparse = self._share(found, former, sibling, facts)
+        else:
+            report, sparse = self.look_at(found.name, found.as_linear(), pattern, x,
+                                          facts)
+            if others:
+                self.shared[id(weight)] = report, sparse
+        notes = [report.reason, found.note]
+        if sparse is not None:
+            untied = [name for name in others if not isinstance(
+                self.model.get_submodule(name), nn.Linear)]
+            if untied:
+                notes.append(f"no longer tied to {', '.join(untied)}, which stays dense")
+            if is_conv1d(found.module):
+                sparse._transposed_class = type(found.module)
+            notes.append(replace_layer(self.model, found.name, sparse))
+        if len(found.names) > 1:
+            notes.append(f"also as {', '.join(found.names[1:])}")
+        return replace(report, reason="; ".join(note for note in notes if note))
+
+    def _share(self, found: Layer, former: LayerReport, sibling: NMLinear | None,
+               facts: dict[str, Any]) -> tuple[LayerReport, NMLinear | None]:
+        """As what another layer has become that has the same weight."""
+        reason = f"as {former.name}, whose weight it has"
+        if sibling is None:
+            return LayerReport(**facts, reason=f"{reason}: {former.reason}"), None
+        return (LayerReport(**facts, kernel=former.kernel, dropped=former.dropped,
+                            replaced=True, reason=reason),
+                sibling.sibling(found.module.bias))
+
+    def look_at(self, name: str, layer: nn.Linear, pattern: Pattern, x: Tensor | None,
+                facts: dict[str, Any]) -> tuple[LayerReport, NMLinear | None]:
+        """The report, and what takes the layer's place, if anything does."""
         try:
+            check_fits(pattern, tuple(layer.weight.shape), name)
             sparse, facts["dropped"] = self._sparse_layer(name, layer, pattern)
         except PatternError as error:
             reason = f"breaks its pattern: {str(error).splitlines()[0]}"
             return LayerReport(**facts, reason=reason), None
+        except DTypeError as error:
+            return LayerReport(**facts, reason=str(error)), None
         try:
             timing = None if x is None else self._timing(layer, sparse, x)
         except Error as error:
@@ -177,9 +235,10 @@ class _Sparsifier:
             PatternError: the weight, or a mask for it, breaks the pattern.
         """
         if not self.pruner.prunes(name):
-            return NMLinear.from_dense(layer, pattern, name=name), 0.0
-        w, dropped = self.pruner.condense(name, layer, pattern)
-        return NMLinear._from_own(layer, w), dropped
+            w, dropped = compress(layer.weight.detach(), pattern, name=name), 0.0
+        else:
+            w, dropped = self.pruner.condense(name, layer, pattern)
+        return NMLinear._from_own(layer, w, None, layer.bias), dropped
 
     def _timing(self, layer: nn.Linear, sparse: NMLinear, x: Tensor) -> Timing:
         key = timing_key(layer, sparse.pattern, x)

@@ -160,6 +160,20 @@ def _make_weight(values: Tensor, indices: Tensor, form: str,
     return SparseTensor(np.array(raw), np.array(places), shape, pattern, view.dtype)
 
 
+def check_indices(indices: Tensor, form: str) -> None:
+    """Verifies the places of a weight of any type.
+
+    Raises:
+        PatternError: they are none of the pattern.
+    """
+    if indices.is_meta:
+        return
+    pattern, shape = parse_form(form)
+    places = indices.detach().cpu().numpy()
+    sizes = pattern.condensed_shapes(*pattern.sizes(shape))[0]
+    SparseTensor(np.zeros(sizes, np.int8), places, shape, pattern)
+
+
 def convert_weight(w: SparseTensor, dtype: torch.dtype) -> SparseTensor:
     """The weight in another type, rounded once and kept with `w`.
 
@@ -231,8 +245,9 @@ def _kept_tensors(w: SparseTensor, device: torch.device
 
 def _make_tensors(w: SparseTensor, device: torch.device
                   ) -> tuple[Tensor, Tensor, str]:
-    # Elements, also while a graph is made of tensors without.
-    with _disable_current_modes():
+    # Elements, also while a graph is made of tensors without, and plain tensors, which
+    # are kept, within a transform of torch.func.
+    with _disable_current_modes(), torch._C._DisableFuncTorch():
         values, indices = copy_tensors(w)
         made = values.to(device), indices.to(device), write_form(w.pattern, w.shape)
     if device.type != "meta":

@@ -1,0 +1,39 @@
+"""Dense layers in place of a model's sparse ones."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from ._linear import NMLinear
+from ._optimizers import tell_of_replaced
+from ._replace import keep_belongings, replace_module
+
+
+def densify(model: nn.Module) -> list[str]:
+    """Puts an nn.Linear with the same weight, zeros included, in place of each
+    NMLinear of a model, in the model itself: as it was before nm.torch.sparsify, but
+    pruned. Weights may become anything then, as where PEFT merges an adapter into them.
+
+    Layers that share a weight do so afterwards. An activation that is fused becomes a
+    module behind the layer.
+
+    Returns:
+        the names of the layers.
+
+    Raises:
+        Error: a layer is sharded, or the model itself is one.
+    """
+    sparse = {name: layer for name, layer in model.named_modules()
+              if isinstance(layer, NMLinear)}
+    for name, layer in sparse.items():
+        layer.check_whole(f"'{name}'")
+    weights: dict[int, nn.Parameter] = {}
+    for name, layer in sparse.items():
+        dense = layer._to_dense(layer.bias)
+        first = dense[0] if layer.activation is not None else dense
+        first.weight = weights.setdefault(id(layer.values), first.weight)
+        keep_belongings(layer, dense)
+        tell_of_replaced(layer.values, name)
+        replace_module(model, name, dense)
+    return list(sparse)
+
