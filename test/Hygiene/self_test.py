@@ -148,6 +148,9 @@ class Violations(unittest.TestCase):
             Case(hygiene.check_named_files_are_there,
                  {"CONTRIBUTING.md": "In `lib/Schedule/Chip.cpp`, or in `lib`.\n"},
                  "no file lib/Schedule/Chip.cpp"),
+            Case(hygiene.check_named_files_are_there,
+                 {"docs/Page.md": "In `lib/Chip.cpp`, of `lib/TileToBlocks.cpp`, or in a "
+                  "model's `onnx/model.onnx`.\n"}, "docs/Page.md: no file lib/Chip.cpp"),
             Case(hygiene.check_shell_scripts,
                  {"scripts/run": "#!/bin/sh\necho $1\n"}, "Double quote",
                  needs="shellcheck"),
