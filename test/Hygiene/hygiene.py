@@ -281,6 +281,16 @@ def check_passes_are_in_the_reference(tree):
             yield f"{name}: docs/reference has no {flag}"
 
 
+def check_pipeline_page_has_all_stages(tree):
+    """docs/stages.svg is drawn from the pipelines; the page says what each pass does."""
+    if "docs/stages.svg" not in tree.names:
+        return
+    drawn, page = tree.read("docs/stages.svg"), tree.read("docs/Pipeline.md")
+    for _, _, flag, _ in tree.passes():
+        if f">{flag}<" in drawn and f"`{flag}`" not in page:
+            yield f"docs/Pipeline.md: no pass {flag}"
+
+
 def check_named_files_are_there(tree):
     """Pages name files of the tree, which move."""
     for name in tree.ending(".md"):

@@ -148,6 +148,10 @@ class Violations(unittest.TestCase):
             Case(hygiene.check_named_files_are_there,
                  {"CONTRIBUTING.md": "In `lib/Schedule/Chip.cpp`, or in `lib`.\n"},
                  "no file lib/Schedule/Chip.cpp"),
+            Case(hygiene.check_pipeline_page_has_all_stages,
+                 {"docs/stages.svg": "<text>nm-tile-to-blocks</text>\n",
+                  "docs/Pipeline.md": "`nm-tile-to-gpu-blocks`\n"},
+                 "no pass nm-tile-to-blocks"),
             Case(hygiene.check_named_files_are_there,
                  {"docs/Page.md": "In `lib/Chip.cpp`, of `lib/TileToBlocks.cpp`, or in a "
                   "model's `onnx/model.onnx`.\n"}, "docs/Page.md: no file lib/Chip.cpp"),
