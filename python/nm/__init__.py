@@ -13,7 +13,7 @@ from ._cache import CacheWarning, cache_dir, clear_cache
 from ._checkpoint import Converted, ConvertReport, convert
 from ._compile import compile, compile_options, compiler_build, lower
 from ._errors import (CompileError, CompilerNotFoundError, DeviceError,
-                      Diagnostic, DTypeError, Error, FileFormatError,
+                      Diagnostic, DTypeError, Error, FileFormatError, FileWarning,
                       PatternError, ShapeError)
 from ._formats import CheckReport, Window, check, compress, detect
 from ._library import has_compiler
@@ -33,7 +33,7 @@ __all__ = [
     "AxisWarning", "BoundFunction", "CacheWarning", "CheckReport", "CompileError",
     "CompilerNotFoundError", "ConvertReport", "Converted", "DTypeError", "DeviceError",
     "Diagnostic", "Error",
-    "FileFormatError", "Function", "Module", "Pattern", "PatternError",
+    "FileFormatError", "FileWarning", "Function", "Module", "Pattern", "PatternError",
     "PreparedMatmul", "ProductRecord", "PruneReport", "Pruned", "Quantized", "ShapeError",
     "SparseTensor", "TensorType", "Window", "cache_dir", "check", "clear_cache",
     "compile", "compile_options", "compiler_build", "compress", "convert", "detect",

@@ -502,9 +502,12 @@ class _Kinds(dict):
     """The kinds by name, each made when it is first needed."""
 
     def __missing__(self, name: str) -> Kind:
-        if name in ("jax", "dlpack"):
+        if name == "raw":
+            from . import _raw
+            kind: Kind = _raw.RawKind()
+        elif name in ("jax", "dlpack"):
             from . import _dlpack
-            kind: Kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
+            kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
         else:
             kind = {"numpy": NumpyKind, "torch": TorchKind, "cupy": CupyKind,
                     "interface": InterfaceKind}[name]()
@@ -541,7 +544,8 @@ def _find_kind(array: Any) -> Kind:
         return KINDS["numpy"]
     for module, name, kind in (("torch", "Tensor", "torch"),
                                ("cupy", "ndarray", "cupy"),
-                               ("jax", "Array", "jax")):
+                               ("jax", "Array", "jax"),
+                               ("nm._raw", "RawArray", "raw")):
         if _is_instance(array, module, name):
             return KINDS[kind]
     if hasattr(type(array), "__dlpack__"):

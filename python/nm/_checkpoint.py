@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,19 +15,22 @@ from typing import Any
 from . import _safetensors
 from ._errors import Error, PatternError, reading
 from ._files import written_whole
-from ._formats import compress, detect
-from ._pattern import Pattern
+from ._find import find_pattern, pattern_along
+from ._formats import compress
+from ._pattern import Pattern, parse_pattern
 from ._sparse import SparseTensor
 from ._weightfile import metadata_of, parts_of, plain_metadata
 from .io import open_weights
 from .io._bitmask import to_bitmask
-from .io._source import WeightSource, shards_of
+from .io._shards import shards_of
+from .io._source import WeightSource
 
 FORMATS = ("nm", "compressed-tensors", "dense")
 # Weights in other forms, which a converted folder shall not have beside its own.
 _OTHER_WEIGHTS = (".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".h5",
                   ".msgpack", ".onnx", ".gguf", ".ot", ".tflite")
 _CONFIG, _INDEX = "config.json", "model.safetensors.index.json"
+_INDICES = "*.safetensors.index.json"
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,16 @@ class ConvertReport:
 
     Attributes:
         weights: those that are condensed, by name.
-        left_dense: why others that could be stayed dense, by name.
+        left_dense: why others of two dimensions and more stayed dense, by name, but
+            for those that were not asked for.
+        joined: of weights that were made of others, which those were.
         kept: all other tensors, as they were.
         files: the files that were written, or copied.
     """
 
     weights: dict[str, Converted] = field(default_factory=dict)
     left_dense: dict[str, str] = field(default_factory=dict)
+    joined: dict[str, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
@@ -69,8 +76,9 @@ class ConvertReport:
 
 
 def convert(path: str | os.PathLike, output: str | os.PathLike,
-            pattern: Pattern | None = None, *, names: Iterable[str] = ("*",),
-            axis: int = 1, skip: bool = False, format: str = "nm",
+            pattern: str | Pattern | None = None, *,
+            names: str | Iterable[str] = ("*",), axis: int | None = None,
+            skip: bool = False, format: str = "nm",
             progress: Callable[[str], None] | None = None) -> ConvertReport:
     """Writes a checkpoint with its N:M weights condensed, and all else as it is: other
     tensors, and of a folder its configuration, tokenizer and index of shards.
@@ -78,9 +86,13 @@ def convert(path: str | os.PathLike, output: str | os.PathLike,
     Args:
         path: what nm.io.open_weights reads: a file, or the folder of a model.
         output: a .safetensors file, or a folder where `path` is one.
-        pattern: of the weights; the sparsest that holds for each where it is None.
-        names: globs of the weights that are meant; others stay dense.
-        axis: where k is in them.
+        pattern: of the weights, as in nm.check; the sparsest that holds for each where
+            it is None, if it makes the weight smaller.
+        names: globs of the weights that are meant; others stay dense. Without them all
+            are but embeddings, whose rows are looked up.
+        axis: where k is in them: 1 of ``[out, in]``. Where it is not given, it is what
+            the file says, as an ONNX model does and the configuration of a model with
+            layers of ``[in, out]`` (GPT-2's), and else 1.
         skip: whether weights that break `pattern` stay dense, in place of an error.
         format: ``"nm"``, condensed weights as nm.save_weights writes them;
             ``"compressed-tensors"``, its ``sparse-24-bitmask`` where `pattern` is 2:4
@@ -97,7 +109,11 @@ def convert(path: str | os.PathLike, output: str | os.PathLike,
     if format not in FORMATS:
         raise Error(f"expected format to be one of {', '.join(FORMATS)}, but got "
                     f"{format!r}")
-    converter = _Converter(pattern, tuple(names), axis, skip, format, progress)
+    globs = (names,) if isinstance(names, str) else tuple(names)
+    if isinstance(pattern, str):
+        # Before any file is read.
+        parse_pattern(pattern, None, axis)
+    converter = _Converter(pattern, globs, axis, skip, format, progress)
     source, target = os.fspath(path), os.fspath(output)
     if not os.path.isdir(source) and not target.endswith(".safetensors"):
         raise Error("expected an output whose name ends in .safetensors, but got "
@@ -112,38 +128,59 @@ def convert(path: str | os.PathLike, output: str | os.PathLike,
 
 
 class _Converter:
-    def __init__(self, pattern: Pattern | None, names: tuple[str, ...], axis: int,
-                 skip: bool, format: str, progress: Callable[[str], None] | None):
+    def __init__(self, pattern: str | Pattern | None, names: tuple[str, ...],
+                 axis: int | None, skip: bool, format: str,
+                 progress: Callable[[str], None] | None):
         self.pattern, self.names, self.axis, self.skip = pattern, names, axis, skip
         self.format, self.progress = format, progress
         self.report = ConvertReport()
-        is_24 = pattern is not None and (pattern.n, pattern.m, pattern.block) == (
-            2, 4, (1, 1)) and pattern.axis == 1
+        told = parse_pattern(pattern, None, axis) if pattern else None
+        is_24 = told is not None and (told.n, told.m, told.block) == (
+            2, 4, (1, 1)) and told.axis == 1
         self.bitmask = "sparse-24-bitmask" if is_24 else "sparse-bitmask"
 
     def convert_folder(self, source: Path, target: Path) -> None:
         shards = shards_of(source)
-        target.mkdir(parents=True, exist_ok=True)
+        _check_target(target, {shard.name for shard in shards})
+        config = self._read_config(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the folder, so that a rename moves what is whole.
+        with tempfile.TemporaryDirectory(prefix=f"{target.name}.tmp.",
+                                         dir=target.parent) as made:
+            self._write_folder(source, Path(made), shards, config)
+            target.mkdir(exist_ok=True)
+            for place in self.report.files:
+                (target / place).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(Path(made) / place, target / place)
+        self.report.files = [str(target / place) for place in self.report.files]
+
+    def _write_folder(self, source: Path, target: Path, shards: list[Path],
+                      config: dict | None) -> None:
         places: dict[str, str] = {}
         size = 0
         for shard in shards:
-            tensors = self._convert(str(shard), str(target / shard.name),
+            weights = open_weights(shard)
+            weights.read_layout(config)
+            tensors = self._convert(weights, str(shard), str(target / shard.name),
                                     check_found=False)
+            self.report.files.append(shard.name)
             places.update(dict.fromkeys(tensors, shard.name))
             size += (target / shard.name).stat().st_size
         self._check_found(str(source))
-        if (source / _INDEX).exists() or len(shards) > 1:
+        if any(source.glob(_INDICES)) or len(shards) > 1:
             index = {"metadata": {"total_size": size},
                      "weight_map": dict(sorted(places.items()))}
-            self._write_json(target / _INDEX, index)
-        self._copy_others(source, target)
+            name = next((each.name for each in source.glob(_INDICES)), _INDEX)
+            self._write_json(target, name, index)
+        self._copy_others(source, target, config)
 
     def convert_file(self, source: str, target: str) -> None:
-        self._convert(source, target, check_found=True)
+        self._convert(open_weights(source), source, target, check_found=True)
+        self.report.files.append(target)
 
-    def _convert(self, source: str, target: str, check_found: bool) -> list[str]:
+    def _convert(self, weights: WeightSource, source: str, target: str,
+                 check_found: bool) -> list[str]:
         """Writes one file; gives the names of its tensors."""
-        weights = open_weights(source)
         file = (_safetensors.SafetensorsFile(source)
                 if source.endswith(".safetensors") else None)
         metadata = _plain_metadata(file)
@@ -168,34 +205,72 @@ class _Converter:
         if condensed and self.format == "nm":
             metadata = metadata_of(condensed, metadata)
         _safetensors.write(target, tensors, metadata)
-        self.report.files.append(target)
         return list(tensors)
 
     def _condense(self, weights: WeightSource, name: str) -> SparseTensor | None:
         """The condensed weight; None for a tensor that stays as it is."""
-        if self.format == "dense" or name not in weights.matrices() or not any(
-                fnmatch.fnmatchcase(name, glob) for glob in self.names):
+        made_of = weights.parts(name)
+        if made_of:
+            self.report.joined[name] = made_of
+        asked = [glob for glob in self.names if fnmatch.fnmatchcase(name, glob)]
+        if self.format == "dense" or not asked:
             return None
+        reason = weights.why_no_matrix(name)
+        if reason is None:
+            return self._condense_matrix(weights, name, asked)
+        if reason:
+            self.report.left_dense[name] = reason
+        return None
+
+    def _condense_matrix(self, weights: WeightSource, name: str, asked: list[str]
+                         ) -> SparseTensor | None:
         w = weights.condensed(name)
-        if w is not None and self.pattern in (None, w.pattern):
+        pattern = self.pattern and pattern_along(weights, name, self.pattern, self.axis)
+        if w is not None and pattern in (None, w.pattern):
             return w
-        dense = weights[name]
-        pattern, reason = (self.pattern, "") if self.pattern else detect(
-            dense, axis=self.axis)
-        if pattern is None:
+        points = weights.zero_points(name)
+        reason = ""
+        if points is not None and points.any():
+            reason = "its zero points are not 0, and condensed weights have none"
+        elif weights.info(name)[0] in ("u8", "uint8"):
+            reason = "it is of u8, and condensed weights are signed"
+        elif self.format == "compressed-tensors" and weights.axis(name) == 0:
+            reason = "its k is at axis 0, and compressed-tensors has [out, in]"
+        elif asked == ["*"] and weights.is_looked_up(name):
+            reason = ("it is an embedding, whose rows are looked up and not multiplied; "
+                      f"names=['{name}'] (--name) takes it, too")
+        elif pattern is None:
+            return self._condense_found(weights, name)
+        if reason:
             self.report.left_dense[name] = reason
             return None
         try:
-            return compress(dense, pattern, name=name)
+            return compress(weights.weight(name), pattern, name=name)
         except PatternError as error:
             if not self.skip:
                 raise
             self.report.left_dense[name] = str(error)
             return None
 
+    def _condense_found(self, weights: WeightSource, name: str) -> SparseTensor | None:
+        """The weight in the sparsest pattern that it obeys, where that is smaller."""
+        found = find_pattern(weights, name, self.axis)
+        reason = found.reason
+        if found.pattern is not None:
+            w = compress(weights.weight(name), found.pattern, name=name)
+            size = sum(array.nbytes for _, array in parts_of(name, w).values())
+            dense = _dense_bytes(w)
+            if size < dense and not found.hint:
+                return w
+            reason = (f"condensed to {found.pattern.n}:{found.pattern.m} it would take "
+                      f"{100 * size / dense:.1f} % of dense")
+        self.report.left_dense[name] = "; ".join(
+            text for text in (reason, found.hint) if text)
+        return None
+
     def _note(self, name: str, w: SparseTensor, size: int) -> None:
-        dense = w.shape[0] * w.shape[1] * w._values.itemsize
-        self.report.weights[name] = Converted(w.pattern, w.shape, w.dtype, size, dense)
+        self.report.weights[name] = Converted(w.pattern, w.shape, w.dtype, size,
+                                              _dense_bytes(w))
 
     def _check_found(self, source: str) -> None:
         if self.format != "dense" and not self.report.weights:
@@ -203,35 +278,59 @@ class _Converter:
                 f"{source}: expected weights with an N:M pattern, but of "
                 f"{len(self.report.left_dense)} none has one")
 
-    def _copy_others(self, source: Path, target: Path) -> None:
+    def _copy_others(self, source: Path, target: Path, config: dict | None) -> None:
         for path in sorted(source.rglob("*")):
             place = path.relative_to(source)
             if not path.is_file() or path.name.endswith(_OTHER_WEIGHTS) or any(
                     part.startswith(".") for part in place.parts):
                 continue
+            if str(place) == _CONFIG and config is not None:
+                self._write_json(target, _CONFIG, self._config(config))
+                continue
             (target / place).parent.mkdir(parents=True, exist_ok=True)
-            if str(place) == _CONFIG:
-                self._write_json(target / _CONFIG, self._config(path))
-            else:
-                shutil.copyfile(path, target / place)
-                self.report.files.append(str(target / place))
+            shutil.copyfile(path, target / place)
+            self.report.files.append(str(place))
 
-    def _write_json(self, path: Path, value: Any) -> None:
-        with written_whole(path) as file:
+    def _write_json(self, folder: Path, name: str, value: Any) -> None:
+        with written_whole(folder / name) as file:
             file.write(json.dumps(value, indent=2).encode() + b"\n")
-        self.report.files.append(str(path))
+        self.report.files.append(name)
 
-    def _config(self, path: Path) -> dict:
-        """The configuration of the model, which says how its weights are stored."""
+    def _read_config(self, source: Path) -> dict | None:
+        """The configuration of the model, checked before anything is written."""
+        path = source / _CONFIG
+        if not path.is_file():
+            return None
         with reading(path, "a configuration in JSON"):
             config = json.loads(path.read_text(encoding="utf-8"))
-            former = config.get("quantization_config", {})
-            if former and "sparsity_config" not in former and (
-                    former.get("format") not in (None, "dense")):
-                return config
-            config.pop("quantization_config", None)
+            former = dict(config.get("quantization_config") or {})
+        method = former.get("quant_method")
+        if self.format == "compressed-tensors" and method not in (
+                None, "compressed-tensors", "nm"):
+            raise Error(f"{path}: expected no quantization_config of {method} for "
+                        "format compressed-tensors, which has a quantization_config of "
+                        "its own")
+        return config
+
+    def _config(self, config: dict) -> dict:
+        """The configuration of the model, which says how its weights are stored: what
+        it says of quantization stays."""
+        config = dict(config)
+        former = dict(config.pop("quantization_config", None) or {})
+        sparsity = former.get("sparsity_config") or {}
+        if sparsity.get("format") not in (None, "dense"):
+            # Of bitmasks, which the weights no longer have.
+            former.pop("sparsity_config")
+        is_theirs = former.get("quant_method", "compressed-tensors") in (
+            "compressed-tensors", "nm")
+        if is_theirs and former.get("format") in (None, "dense") and not (
+                former.get("config_groups") or former.get("kv_cache_scheme")):
+            former = {}
         if self.format == "compressed-tensors":
-            config["quantization_config"] = self._bitmask_config()
+            own = self._bitmask_config()
+            former = {**own, **former, "sparsity_config": own["sparsity_config"]}
+        if former:
+            config["quantization_config"] = former
         return config
 
     def _bitmask_config(self) -> dict:
@@ -252,3 +351,20 @@ def _plain_metadata(file: _safetensors.SafetensorsFile | None) -> dict[str, str]
     if file is None:
         return {"format": "pt"}
     return plain_metadata(file.metadata)
+
+
+def _dense_bytes(w: SparseTensor) -> int:
+    return w.shape[0] * w.shape[1] * w._values.itemsize
+
+
+def _check_target(target: Path, shards: set[str]) -> None:
+    """Refuses a folder with weights that a reader would take beside those that are
+    written to it."""
+    if not target.is_dir():
+        return
+    others = sorted(path.name for path in target.iterdir()
+                    if path.name.endswith((".safetensors", ".index.json"))
+                    and path.name not in shards | {_INDEX})
+    if others:
+        raise Error(f"expected an output folder without other weights, but {target} has "
+                    f"{', '.join(others[:4])}")

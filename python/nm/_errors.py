@@ -48,6 +48,10 @@ def reading(place: object, what: str) -> Iterator[None]:
                               f"({reason})") from None
 
 
+class FileWarning(UserWarning):
+    """A file of weights that was passed over."""
+
+
 class CompilerNotFoundError(Error, ImportError):
     """libnm_compiler, or LLVM that it needs, is not on this machine. Loading
     compiled modules and running them still works."""

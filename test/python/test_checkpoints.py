@@ -149,7 +149,8 @@ def test_from_compressed_tensors_to_condensed(folder, tmp_path):
 def test_conversions_that_are_refused(folder, tmp_path, capsys):
     out = tmp_path / "out"
     with pytest.raises(nm.PatternError, match="'embed.weight' to have at most 2"):
-        nm.convert(folder, out, nm.Pattern(2, 4, axis=1))
+        nm.convert(folder, out, nm.Pattern(2, 4, axis=1), names=["*.weight"])
+    assert not out.exists()
     with pytest.raises(nm.PatternError, match="of 1 none has one"):
         nm.convert(folder, out, names=["embed.*"])
     with pytest.raises(nm.Error, match="other than the checkpoint"):

@@ -6,10 +6,11 @@ import argparse
 import fnmatch
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from .. import Error, io
-from .._pattern import Pattern, parse_pattern
+from .._pattern import parse_pattern
 from .._table import format_table
 
 
@@ -22,9 +23,10 @@ def add_weight_arguments(parser: argparse.ArgumentParser,
                         + ("" if pattern_required else "; found if not given"))
     parser.add_argument("--block", help="pruning unit bk x bn, as in 1x32 "
                         "(default 1x1)")
-    parser.add_argument("--axis", type=int, default=1, choices=(0, 1),
+    parser.add_argument("--axis", type=int, choices=(0, 1),
                         help="where k is: 1 of [out, in], as checkpoints have "
-                        "weights (default), or 0")
+                        "weights, or 0 (default: what the file says, as ONNX does, "
+                        "else 1)")
     parser.add_argument("--name", action="append", metavar="GLOB",
                         help="only weights with such a name; may be repeated")
     add_json_argument(parser)
@@ -35,37 +37,67 @@ def add_json_argument(parser: argparse.ArgumentParser) -> None:
                         help="print one JSON text for machines")
 
 
-def required_pattern(args: argparse.Namespace) -> Pattern:
-    found = given_pattern(args)
-    if found is None:
-        raise Error("expected --pattern")
-    return found
-
-
-def given_pattern(args: argparse.Namespace) -> Pattern | None:
+def given_pattern(args: argparse.Namespace) -> str | None:
+    """The text of the pattern, which parses."""
     if args.pattern is None:
         if args.block:
             raise Error("expected --pattern beside --block")
         return None
     axis = None if "dim" in args.pattern else args.axis
-    return parse_pattern(args.pattern, args.block, axis)
+    pattern = parse_pattern(args.pattern, args.block, axis)
+    if args.block and "block" not in args.pattern:
+        return f"{args.pattern}, block = {pattern.block[0]}x{pattern.block[1]}"
+    return args.pattern
 
 
-def chosen_weights(args: argparse.Namespace) -> tuple[io.WeightSource, list[str]]:
-    """The file, and the names of the weights in it that are meant."""
+@dataclass
+class Chosen:
+    """The weights that are meant.
+
+    Attributes:
+        source: the file.
+        names: of those that can have a pattern.
+        passed_over: why others of two dimensions and more have none, by name.
+    """
+
+    source: io.WeightSource
+    names: list[str]
+    passed_over: dict[str, str]
+
+
+def chosen_weights(args: argparse.Namespace) -> Chosen:
+    """The weights in the file that the command line means."""
     source = io.open_weights(args.file)
-    names = source.matrices()
+    meant = [name for name in source if not args.name or any(
+        fnmatch.fnmatchcase(name, glob) for glob in args.name)]
+    reasons = {name: source.why_no_matrix(name) for name in meant}
+    names = [name for name, reason in reasons.items() if reason is None]
+    passed_over = {name: reason for name, reason in reasons.items() if reason}
     if not names:
-        raise Error(f"{args.file}: expected weights of two dimensions, but found "
-                    "none")
-    if args.name:
-        names = [name for name in names
-                 if any(fnmatch.fnmatchcase(name, glob) for glob in args.name)]
-        if not names:
+        if args.name:
             raise Error(f"{args.file}: expected weights named "
                         f"{' or '.join(args.name)}, but it has "
-                        f"{', '.join(source.matrices())}")
-    return source, names
+                        f"{', '.join(source.matrices())}{_told(passed_over)}")
+        raise Error(f"{args.file}: expected weights of two dimensions, but found "
+                    f"none{_told(passed_over)}")
+    return Chosen(source, names, passed_over)
+
+
+def _told(passed_over: dict[str, str]) -> str:
+    return "".join(f"; {name}: {reason}"
+                   for name, reason in list(passed_over.items())[:8])
+
+
+def print_passed_over(chosen: Chosen) -> None:
+    """A line for each weight that no pattern could be of, and for each that the file has
+    in parts."""
+    for name in chosen.names:
+        parts = chosen.source.parts(name)
+        if parts:
+            print(f"{name} is {parts}")
+    for name, reason in chosen.passed_over.items():
+        shape = shape_text(chosen.source.info(name)[1])
+        print(f"passed over {name} ({shape}): {reason}")
 
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:

@@ -39,6 +39,12 @@ def run(args: argparse.Namespace) -> int:
                     [[name, shape_text(w.shape), w.pattern.describe(), str(w.bytes),
                       f"{100 * w.bytes / w.dense_bytes:.1f} %"]
                      for name, w in report.weights.items()])
+    for name, parts in report.joined.items():
+        print(f"{name} is {parts}")
+    for name, w in report.weights.items():
+        if w.bytes >= w.dense_bytes:
+            print(f"larger than dense: {name} takes {100 * w.bytes / w.dense_bytes:.1f} "
+                  "% of it")
     for name, reason in report.left_dense.items():
         print(f"left dense {name}: {reason}")
     others = f"with {len(report.kept)} other" if report.weights else (
@@ -52,4 +58,5 @@ def _to_json(report: ConvertReport) -> dict:
         name: {"pattern": str(w.pattern), "shape": w.shape, "dtype": w.dtype,
                "bytes": w.bytes, "dense_bytes": w.dense_bytes}
         for name, w in report.weights.items()}, "left_dense": report.left_dense,
+        "joined": report.joined,
         "kept": report.kept, "files": report.files}

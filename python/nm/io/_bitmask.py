@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _arrays
 from .._errors import DTypeError, FileFormatError, PatternError, ShapeError
+from .._raw import RawArray
 from .._sparse import SparseTensor, weight_view
 
 
@@ -80,8 +81,7 @@ def to_bitmask(w: SparseTensor, name: str, form: str = "sparse-bitmask"
                   != (2, 4, (1, 1), 1) or w.k % 4):
         raise PatternError(f"{name}: expected 2:4 of [out, in] with inputs in whole "
                            f"windows for {form}, but got {w}; sparse-bitmask has any")
-    dense = _arrays.raw_empty(w.shape, w.dtype)
-    dense[...] = _arrays.as_numpy(_arrays.host_array(w.decompress())[0])
+    dense = w.decompress(RawArray(np.empty(0), w.dtype)).raw
     mask = _kept_mask(w) if is_24 else dense != 0
     values = dense[mask]
     layer = name.removesuffix(".weight")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -11,13 +12,16 @@ import numpy as np
 
 from .. import _arrays
 from .. import _library as lib
-from .._errors import Error, FileFormatError, reading
+from .._errors import Error, FileFormatError
+from .._raw import RawArray
 from .._safetensors import SafetensorsFile
 from .._sparse import WEIGHT_TYPES, SparseTensor
 from .._weightfile import is_weight_file, load_weights, part_names
 from ._bitmask import from_bitmask
 from ._numpy import NpzFile, map_npy, number_type
 from ._onnx import OnnxFile
+from ._onnx_nodes import LOOKED_UP, Quantization
+from ._shards import shards_of
 
 _BITMASK_PARTS = (".shape", ".compressed", ".bitmask")
 # Of sparse-bitmask alone; the bitmask says the same.
@@ -39,9 +43,18 @@ _REFUSED.update({".pth": _REFUSED[".pt"], ".bin": _REFUSED[".pt"],
 _MARLIN_PARTS = (".B_24", ".meta")
 
 
+# Of transformers, models with its Conv1D, whose weights are [in, out], and how they call
+# such layers.
+_IN_OUT_MODELS = ("gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp")
+_IN_OUT_LAYERS = ("c_attn", "q_attn", "c_fc", "c_proj")
+# Of torch.nn.utils.prune: the weight is the first times the second.
+_ORIGINAL, _MASK = "_orig", "_mask"
+
+
 class WeightSource(Mapping):
     """Dense weights by name; each is read (mapped where it can be) when it is
-    asked for.
+    asked for. Of torch.nn.utils.prune's ``weight_orig`` and ``weight_mask`` it has the
+    ``weight`` that they make.
 
     Attributes:
         path: of the file or folder.
@@ -50,37 +63,104 @@ class WeightSource(Mapping):
     def __init__(self, path: str):
         self.path = path
         self._entries: dict[str, tuple[str, tuple[int, ...], Callable]] = {}
+        # What is asked for by its name alone.
+        self._hidden: dict[str, tuple[str, tuple[int, ...], Callable]] = {}
         self._condensed: dict[str, SparseTensor] = {}
+        self._axes: dict[str, set] = {}
+        self._quantized: dict[str, Quantization] = {}
+        # What tensors are of others.
+        self._roles: dict[str, str] = {}
 
     def _add(self, name: str, element: str, shape: tuple[int, ...],
              read: Callable[[], np.ndarray]) -> None:
         self._entries[name] = element, tuple(shape), read
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._entries:
+    def _entry(self, name: str) -> tuple[str, tuple[int, ...], Callable]:
+        entry = self._entries.get(name) or self._hidden.get(name)
+        if entry is None:
             raise KeyError(f"{self.path}: expected the name of a tensor in it, "
                            f"such as {', '.join(list(self)[:8])}, but got {name}")
-        element, _, read = self._entries[name]
+        return entry
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        element, _, read = self._entry(name)
         return _typed(read(), element)
 
     def raw(self, name: str) -> tuple[str, np.ndarray]:
         """MLIR's name of a tensor's type (or u8, i16, bool), and its elements; those
         of bf16 and 8-bit floats as unsigned integers."""
-        element, array = self.info(name)[0], self[name]
+        element, _, read = self._entry(name)
+        array = read()
         if element in lib.EXTENSION_TYPES:
             return element, array.view(_arrays.raw_empty((), element).dtype)
         return {"uint8": "u8", "int16": "i16"}.get(element, element), array
 
+    def weight(self, name: str) -> np.ndarray | RawArray:
+        """A tensor for nm's functions, which need no type of NumPy's for bf16 and 8-bit
+        floats, less its zero points: zeros are what it multiplies with zero."""
+        element, array = self.raw(name)
+        if element in lib.EXTENSION_TYPES:
+            return RawArray(array, element)
+        points = self.zero_points(name)
+        if element != "u8" and (points is None or not points.any()):
+            return array
+        differences = array.astype(np.int32) - (0 if points is None else points)
+        narrow = differences.astype(np.int8)
+        return narrow if np.array_equal(narrow, differences) else differences
+
     def info(self, name: str) -> tuple[str, tuple[int, ...]]:
         """MLIR's name of a tensor's type, and its shape."""
-        return self._entries[name][:2]
+        return self._entry(name)[:2]
 
     def matrices(self) -> list[str]:
         """The names of the tensors that could be weights: of two dimensions, and
-        not the scales or indices of others."""
-        return [name for name, (element, shape, _) in self._entries.items()
-                if len(shape) == 2 and min(shape) > 1
-                and element in WEIGHT_TYPES]
+        not the scales, masks or indices of others."""
+        return [name for name in self._entries if self.why_no_matrix(name) is None]
+
+    def why_no_matrix(self, name: str) -> str | None:
+        """Why a tensor of two dimensions and more is no weight that a pattern could be
+        of; None where it is one, and "" for a tensor of fewer dimensions."""
+        element, shape, _ = self._entry(name)
+        if len(shape) < 2:
+            return ""
+        if name in self._roles:
+            return f"it is {self._roles[name]}"
+        for ending, what in (("_scale", "scales"), ("_zero_point", "zero points"),
+                             (_MASK, "mask")):
+            base = name.removesuffix(ending)
+            if base != name and (base in self._entries or base + _ORIGINAL in
+                                 self._entries or f"{base}_packed" in self._entries):
+                return f"it is the {what} of {base}"
+        if len(shape) > 2:
+            return f"it has {len(shape)} dimensions, and a pattern is of two"
+        if min(shape) == 0:
+            return "it has no elements"
+        if max(shape) == 1:
+            return "it has one element"
+        if element not in WEIGHT_TYPES and not (
+                element in ("u8", "uint8") and name in self._quantized):
+            return (f"it is of {element}, and weights are of "
+                    f"{', '.join(WEIGHT_TYPES)}")
+        return None
+
+    def read_layout(self, config: Mapping | None) -> None:
+        """Takes from a model's configuration which layers are ``[in, out]``."""
+        if config and config.get("model_type") in _IN_OUT_MODELS:
+            for name in self._entries:
+                layer = name.removesuffix(".weight").rpartition(".")[2]
+                if layer in _IN_OUT_LAYERS:
+                    self._axes[name] = {0}
+
+    def axis(self, name: str) -> int | None:
+        """The axis of k, where the file says it, as an ONNX model does."""
+        found = self._axes.get(name, set()) & {0, 1}
+        return next(iter(found)) if len(found) == 1 else None
+
+    def is_looked_up(self, name: str) -> bool:
+        """Whether rows of a matrix are taken and none are multiplied with, as of an
+        embedding: where the file says it, and else by the name of its layer."""
+        axes = self._axes.get(name)
+        return axes == {LOOKED_UP} if axes else is_embedding(name)
 
     def condensed(self, name: str) -> SparseTensor | None:
         """A weight that the file has in condensed form, or None."""
@@ -92,21 +172,89 @@ class WeightSource(Mapping):
         Raises:
             FileFormatError: a scale is not finite.
         """
-        found = self._entries.get(f"{name}_scale")
-        if found is None:
+        quantized = self._quantized.get(name)
+        place = quantized.scale if quantized else f"{name}_scale"
+        if place is None or place not in self._entries:
             return None
-        scale = np.asarray(self[f"{name}_scale"], np.float32).reshape(-1)
+        scale = np.asarray(self[place], np.float32).reshape(-1)
         if not np.isfinite(scale).all():
             raise FileFormatError(
-                f"{self.path}: {name}_scale: expected finite scales, but scale "
+                f"{self.path}: {place}: expected finite scales, but scale "
                 f"{np.flatnonzero(~np.isfinite(scale))[0]} is not")
         return scale
+
+    def zero_points(self, name: str) -> np.ndarray | None:
+        """What a quantized weight has in place of zeros, int32 and of a shape that
+        broadcasts to its own, or None where the file says nothing of them.
+
+        Raises:
+            FileFormatError: they do not fit the weight.
+        """
+        quantized = self._quantized.get(name)
+        if not quantized or quantized.zero_point not in self._entries:
+            return None
+        points = np.asarray(self[quantized.zero_point], np.int32)
+        shape = self.info(name)[1]
+        if points.size == 1:
+            return points.reshape((1,) * len(shape))
+        axis = quantized.axis % len(shape)
+        if points.ndim == len(shape) and quantized.block:
+            points = np.repeat(points, quantized.block, axis)
+            points = points[tuple(slice(size) for size in shape)]
+        elif points.ndim == 1 and len(points) == shape[axis]:
+            points = points.reshape([-1 if d == axis else 1 for d in range(len(shape))])
+        try:
+            return np.broadcast_to(points, shape)
+        except ValueError:
+            raise FileFormatError(
+                f"{self.path}: {quantized.zero_point}: expected zero points of {name} "
+                f"{list(shape)}, but got {list(points.shape)}") from None
+
+    def parts(self, name: str) -> str | None:
+        """What a weight was made of, for people; None for one that is in the file."""
+        if f"{name}{_ORIGINAL}" in self._hidden:
+            return f"{name}{_ORIGINAL} times {name}{_MASK}"
+        return None
+
+    def _join_masks(self) -> None:
+        """Takes weights and their masks together."""
+        for mask in [name for name in self._entries if name.endswith(_MASK)]:
+            name = mask.removesuffix(_MASK)
+            original = self._entries.get(f"{name}{_ORIGINAL}")
+            if original is None or name in self._entries or (
+                    original[1] != self._entries[mask][1]):
+                continue
+            for part in (f"{name}{_ORIGINAL}", mask):
+                self._hidden[part] = self._entries.pop(part)
+            self._add(name, *original[:2], self._masked_reader(name))
+
+    def _masked_reader(self, name: str) -> Callable[[], np.ndarray]:
+        def read() -> np.ndarray:
+            element, dense = self.raw(f"{name}{_ORIGINAL}")
+            _, mask = self.raw(f"{name}{_MASK}")
+            # Bits of a float are zero where it is, but for -0.0.
+            kept = (mask << 1 if mask.dtype.kind == "u" and mask.itemsize > 1
+                    else mask) != 0
+            return np.where(kept, dense, dense.dtype.type(0))
+        return read
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+# The last part of a layer's name: `wte`, `embed_tokens`, `word_embeddings`, `tok_emb`.
+_EMBEDDING = re.compile(
+    "(?:wte|wpe|shared|token_embd|relative_attention_bias|(?:.*_)?emb"
+    "|(?:.*_)?embed(?:ding)?s?(?:_tokens|_positions|_in)?)")
+
+
+def is_embedding(name: str) -> bool:
+    """Whether a tensor is the weight of an embedding, by the name of its layer."""
+    layer = name.removesuffix(".weight").rpartition(".")[2]
+    return _EMBEDDING.fullmatch(layer.lower()) is not None
 
 
 def open_weights(path: str | os.PathLike) -> WeightSource:
@@ -122,6 +270,8 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
     if os.path.isdir(text) or text.endswith(".index.json"):
         for shard in shards_of(Path(text)):
             _add_safetensors(source, str(shard))
+        source._join_masks()
+        source.read_layout(_read_config(Path(text)))
         return source
     suffix = Path(text).suffix.lower()
     if suffix in _REFUSED:
@@ -133,7 +283,19 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
         raise FileFormatError(f"{text}: expected .safetensors, .npy, .npz or "
                               f".onnx, but got {suffix or 'no suffix'}")
     readers[suffix](source, text)
+    source._join_masks()
     return source
+
+
+def _read_config(path: Path) -> dict | None:
+    """What a model's folder says of it, where that can be read: weights can be without."""
+    folder = path if path.is_dir() else path.parent
+    try:
+        with open(folder / "config.json", encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
@@ -145,6 +307,9 @@ def load_dense(path: str | os.PathLike, name: str | None = None) -> np.ndarray:
     """
     source = open_weights(path)
     names = source.matrices()
+    if name is None and len(names) > 1:
+        # Rather than a row of biases.
+        names = [each for each in names if min(source.info(each)[1]) > 1]
     if name is None and len(names) == 1:
         name = names[0]
     if name is None:
@@ -161,7 +326,7 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
     file = SafetensorsFile(path)
     if is_weight_file(file.metadata):
         for name, weight in load_weights(path).items():
-            source._add(name, weight.dtype, weight.shape, weight.decompress)
+            source._add(name, weight.dtype, weight.shape, _decompressed(weight))
             source._condensed[name] = weight
     _refuse_marlin(file)
     parts = part_names(file.metadata)
@@ -176,6 +341,11 @@ def _add_safetensors(source: WeightSource, path: str) -> None:
             continue
         source._add(name, *file.info(name),
                     _reader(file.raw, name))
+
+
+def _decompressed(weight: SparseTensor) -> Callable[[], np.ndarray]:
+    like = RawArray(np.empty(0), weight.dtype)
+    return lambda: weight.decompress(like).raw
 
 
 def _reader(read: Callable, name: str) -> Callable[[], np.ndarray]:
@@ -205,29 +375,6 @@ def _add_bitmask(source: WeightSource, file: SafetensorsFile, base: str) -> None
         f"{file.path}: {base}"))
 
 
-def shards_of(path: Path) -> list[Path]:
-    """The files of an index of shards, or of a folder of safetensors.
-
-    Raises:
-        FileFormatError: it is no index, or there are none.
-    """
-    if path.is_dir():
-        files = sorted(path.glob("*.safetensors"))
-        if not files:
-            raise FileFormatError(f"{path}: expected a folder with .safetensors "
-                                  "files, but found none")
-        return files
-    with reading(path, "an index of safetensors"):
-        shards = sorted(set(json.loads(path.read_text(encoding="utf-8"))
-                            ["weight_map"].values()))
-    for shard in shards:
-        if not isinstance(shard, str) or os.path.basename(shard) != shard or (
-                not shard.endswith(".safetensors") or "\0" in shard):
-            raise FileFormatError(f"{path}: expected shards beside it, each a "
-                                  f".safetensors file, but got {shard!r}")
-    return [path.parent / shard for shard in shards]
-
-
 def _add_npy(source: WeightSource, path: str) -> None:
     array = map_npy(path)
     source._add(Path(path).stem, *number_type(path, array.dtype, array.shape),
@@ -245,3 +392,11 @@ def _add_onnx(source: WeightSource, path: str) -> None:
     file = OnnxFile(path)
     for name in file:
         source._add(name, *file.info(name), _reader(file.__getitem__, name))
+        source._axes[name] = file.nodes.axes(name)
+        quantization = file.nodes.quantization(name)
+        if quantization:
+            source._quantized[name] = quantization
+            for part, what in ((quantization.scale, "scales"),
+                               (quantization.zero_point, "zero points")):
+                if part:
+                    source._roles[part] = f"the {what} of {name}"

@@ -1,0 +1,467 @@
+"""Checkpoints as they are found: shards, masks, ONNX, types that NumPy has not; checked
+and converted with a line for each weight, and nothing lost."""
+
+import json
+import sys
+
+import nm
+import numpy as np
+import pytest
+from nm import _safetensors
+from nm.cli import main
+from onnx_bytes import graph, model, node, sparse, tensor
+
+W24 = "2:4, dim = 1"
+
+
+def write(path, **tensors):
+    _safetensors.write(path, {
+        name.replace("__", "."): array if isinstance(array, tuple) else (
+            {"float32": "f32", "float16": "f16", "int8": "i8", "uint8": "u8"}[
+                array.dtype.name], array) for name, array in tensors.items()}, {})
+
+
+def run_json(capsys, *args):
+    code = main([*map(str, args), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+# Shards.
+
+
+@pytest.fixture
+def shards(draw, tmp_path):
+    """A model in two shards."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    a, b = (draw.weight((16, 32), "2:4", axis=1) for _ in range(2))
+    write(folder / "model-1.safetensors", a__weight=a)
+    write(folder / "model-2.safetensors", b__weight=b)
+    write_index(folder, {"a.weight": "model-1.safetensors",
+                         "b.weight": "model-2.safetensors"})
+    return folder, a, b
+
+
+def write_index(folder, places):
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": places}))
+
+
+def test_an_index_beats_a_stray_file(shards, tmp_path):
+    folder, a, _ = shards
+    write(folder / "model.safetensors", a__weight=np.ones((16, 32), np.float32))
+    with pytest.warns(nm.FileWarning, match="model.safetensors: passed over, as model"):
+        source = nm.io.open_weights(folder)
+    np.testing.assert_array_equal(source["a.weight"], a)
+    with pytest.warns(nm.FileWarning, match="passed over"):
+        nm.convert(folder, tmp_path / "out")
+    assert not (tmp_path / "out" / "model.safetensors").exists()
+    np.testing.assert_array_equal(nm.io.open_weights(tmp_path / "out")["a.weight"], a)
+
+
+def lose_shard(folder):
+    (folder / "model-2.safetensors").unlink()
+
+
+def lose_tensor(folder):
+    write_index(folder, {"a.weight": "model-1.safetensors",
+                         "b.weight": "model-2.safetensors",
+                         "c.weight": "model-2.safetensors"})
+
+
+def place_elsewhere(folder):
+    write_index(folder, {"a.weight": "model-1.safetensors",
+                         "b.weight": "model-1.safetensors"})
+
+
+def give_twice(folder):
+    write(folder / "model-2.safetensors", a__weight=np.ones((16, 32), np.float32),
+          b__weight=np.ones((16, 32), np.float32))
+
+
+def give_twice_without_index(folder):
+    give_twice(folder)
+    (folder / "model.safetensors.index.json").unlink()
+
+
+def add_index(folder):
+    (folder / "other.safetensors.index.json").write_text('{"weight_map": {}}')
+
+
+@pytest.mark.parametrize("damage,text", [
+    (lose_shard, "expected the shard model-2.safetensors beside it, with b.weight, but"),
+    (lose_tensor, "expected c.weight in model-2.safetensors, but it is not there"),
+    (place_elsewhere, "expected b.weight in model-1.safetensors, but it is not there"),
+    (give_twice, "but a.weight is in model-1.safetensors, too; the index says model-1"),
+    (give_twice_without_index, "but a.weight is in model-1.safetensors, too"),
+    (add_index, "expected one index of shards, but got model.safetensors.index.json, ot")])
+def test_shards_that_do_not_fit_are_refused(shards, tmp_path, capsys, damage, text):
+    folder = shards[0]
+    damage(folder)
+    with pytest.raises(nm.FileFormatError, match=text):
+        nm.io.open_weights(folder)
+    out = tmp_path / "out"
+    for command in (["check", str(folder)], ["convert", str(folder), "-o", str(out)],
+                    ["convert", str(folder), "-o", str(out), "--format=dense"]):
+        assert main(command) == 1
+        assert text.replace("\\", "") in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_folders_appear_whole(shards, tmp_path):
+    folder = shards[0]
+    write(folder / "model-2.safetensors", b__weight=np.ones((16, 32), np.float32))
+    out = tmp_path / "out"
+    with pytest.raises(nm.PatternError, match="b.weight"):
+        nm.convert(folder, out, "2:4")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+    out.mkdir()
+    write(out / "old.safetensors", a=np.ones((2, 2), np.float32))
+    with pytest.raises(nm.Error, match="without other weights, but .* has old.safet"):
+        nm.convert(folder, out, "2:4", skip=True)
+    assert sorted(path.name for path in out.iterdir()) == ["old.safetensors"]
+
+
+# Configurations.
+
+PACKED = {"quant_method": "compressed-tensors", "format": "pack-quantized",
+          "config_groups": {"group_0": {"weights": {"num_bits": 4}}}}
+BITMASK = {"format": "sparse-24-bitmask", "sparsity_structure": "2:4"}
+
+
+@pytest.mark.parametrize("given,kept", [
+    ({**PACKED, "sparsity_config": {"format": "dense"}},
+     {**PACKED, "sparsity_config": {"format": "dense"}}),
+    (PACKED, PACKED),
+    ({**PACKED, "sparsity_config": BITMASK}, PACKED),
+    ({"quant_method": "gptq", "bits": 4}, {"quant_method": "gptq", "bits": 4}),
+    ({"quant_method": "fp8", "activation_scheme": "dynamic"},
+     {"quant_method": "fp8", "activation_scheme": "dynamic"}),
+    ({"quant_method": "compressed-tensors", "format": "dense",
+      "sparsity_config": BITMASK}, None),
+    (None, None)])
+def test_quantization_config_is_kept(shards, tmp_path, given, kept):
+    folder = shards[0]
+    config = {"size": 16} if given is None else {"quantization_config": given}
+    (folder / "config.json").write_text(json.dumps(config))
+    nm.convert(folder, tmp_path / "out")
+    after = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert after.get("quantization_config") == kept
+    if given and given["quant_method"] not in ("compressed-tensors",):
+        with pytest.raises(nm.Error, match="expected no quantization_config of"):
+            nm.convert(folder, tmp_path / "ct", "2:4", format="compressed-tensors")
+        assert not (tmp_path / "ct").exists()
+        return
+    nm.convert(folder, tmp_path / "ct", "2:4", format="compressed-tensors")
+    after = json.loads((tmp_path / "ct" / "config.json").read_text())
+    assert after["quantization_config"]["sparsity_config"]["format"] == (
+        "sparse-24-bitmask")
+    assert after["quantization_config"]["format"] == (
+        "pack-quantized" if kept else "dense")
+
+
+# ONNX.
+
+
+@pytest.fixture
+def onnx(tmp_path):
+    def write_model(*nodes, **parts):
+        path = tmp_path / "model.onnx"
+        path.write_bytes(model(*nodes, **parts))
+        return path
+    return write_model
+
+
+LEFT = {"MatMul": {}, "Gemm": {}, "FusedMatMul": {}}
+
+
+@pytest.mark.parametrize("op,place,attributes,axis", [
+    ("MatMul", 1, {}, 0), ("MatMul", 0, {}, 1),
+    ("Gemm", 1, {}, 0), ("Gemm", 1, {"transB": 1}, 1), ("Gemm", 1, {"transB": 0}, 0),
+    ("Gemm", 0, {}, 1), ("Gemm", 0, {"transA": 1}, 0),
+    ("FusedMatMul", 1, {"transB": 1}, 1)])
+@pytest.mark.parametrize("through", ["", "Identity", "Cast", "Transpose"])
+def test_products_say_the_axis(draw, onnx, tmp_path, capsys, op, place, attributes, axis,
+                               through):
+    flips = through == "Transpose"
+    w = draw.weight((64, 48), "2:4", axis=1 - axis if flips else axis)
+    name = "t" if through else "w"
+    nodes = [node(through, ["w"], ["t"])] if through else []
+    inputs = [name, "x"] if place == 0 else ["x", name]
+    path = onnx(*nodes, node(op, inputs, ["y"], **attributes),
+                initializers=[tensor("w", w)])
+    code, found = run_json(capsys, "check", path)
+    expected = "2:4" if (axis == 0) != flips else "2:4, dim = 1"
+    assert code == 0 and found["w"]["pattern"] == expected
+    assert run_json(capsys, "check", path, "--pattern=2:4")[1]["w"]["holds"]
+    out = tmp_path / "out.safetensors"
+    code, report = run_json(capsys, "convert", path, "-o", out)
+    assert report["weights"]["w"]["pattern"] == expected
+    assert report["weights"]["w"]["bytes"] < 0.6 * report["weights"]["w"]["dense_bytes"]
+    np.testing.assert_array_equal(nm.load_weights(out)["w"].decompress(), w)
+    # Whoever says the axis has it.
+    assert not run_json(capsys, "check", path, "--pattern=2:4",
+                        f"--axis={1 if (axis == 0) != flips else 0}")[1]["w"]["holds"]
+
+
+def test_onnx_of_no_said_axis_hints(draw, onnx, tmp_path, capsys):
+    path = onnx(initializers=[tensor("w", draw.weight((64, 48), "2:4", axis=0))])
+    assert "axis 0 it is 2:4" in run_json(capsys, "check", path)[1]["w"]["hint"]
+    out = tmp_path / "out.safetensors"
+    assert main(["convert", str(path), "-o", str(out)]) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("points,block", [
+    (None, 0), (np.zeros(16, np.int8), 0), (np.arange(16, dtype=np.int8) - 3, 0),
+    (np.int8(5), 0), ("u8", 0), (np.arange(32, dtype=np.int8).reshape(16, 2), 16)])
+def test_quantized_weights(rng, onnx, tmp_path, capsys, points, block):
+    kept = nm.prune(rng.integers(1, 60, (16, 32), dtype=np.int8), "2:4", axis=1).weight
+    scales = rng.uniform(0.01, 1, (16, 2) if block else 16).astype(np.float32)
+    stored = kept
+    if isinstance(points, str):
+        points = np.uint8(128)
+        stored = (kept.astype(int) + 128).astype(np.uint8)
+    elif points is not None:
+        wide = points.astype(int)
+        wide = (np.repeat(wide, block, 1) if block else
+                wide.reshape(-1, 1) if wide.ndim else wide)
+        stored = (kept + wide).astype(np.int8)
+    inputs = ["q", "s"] + ([] if points is None else ["z"])
+    parts = [tensor("q", stored), tensor("s", scales)] + (
+        [] if points is None else [tensor("z", points)])
+    attributes = {"axis": 1 if block else 0, **({"block_size": block} if block else {})}
+    path = onnx(node("DequantizeLinear", inputs, ["d"], **attributes),
+                node("Gemm", ["x", "d"], ["y"], transB=1), initializers=parts)
+    source = nm.io.open_weights(path)
+    np.testing.assert_array_equal(source.scale("q"), scales.reshape(-1))
+    found = source.zero_points("q")
+    if points is None:
+        assert found is None
+    else:
+        np.testing.assert_array_equal(
+            stored.astype(int) - found, kept.astype(int))
+    assert run_json(capsys, "check", path)[1]["q"]["pattern"] == W24
+    out = tmp_path / "out.safetensors"
+    code = main(["convert", str(path), "-o", str(out), "--json"])
+    if points is None or not np.any(points):
+        assert code == 0
+        np.testing.assert_array_equal(nm.load_weights(out)["q"].decompress(), kept)
+    else:
+        assert code == 1 and not out.exists()
+        assert main(["convert", str(path), "-o", str(out), "--pattern=2:4"]) == 1
+
+
+@pytest.mark.parametrize("op,inputs,scale", [
+    ("QLinearMatMul", ["x", "xs", "xz", "q", "s", "z", "ys", "yz"], True),
+    ("MatMulInteger", ["x", "q", "xz", "z"], False)])
+def test_quantized_products(rng, onnx, capsys, op, inputs, scale):
+    kept = nm.prune(rng.integers(1, 60, (32, 16), dtype=np.int8), "2:4", axis=0).weight
+    path = onnx(node(op, inputs, ["y"]), initializers=[
+        tensor("q", (kept + 7).astype(np.int8)), tensor("s", np.float32(0.5)),
+        tensor("z", np.int8(7))])
+    source = nm.io.open_weights(path)
+    assert (source.scale("q") is not None) == scale
+    assert run_json(capsys, "check", path)[1]["q"]["pattern"] == "2:4"
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_sparse_and_constant_weights(draw, onnx, tmp_path, capsys, linear):
+    w = [draw.weight((8, 32), "2:4", axis=1) for _ in range(4)]
+    inner = graph(node("Constant", [], ["inner"], value=tensor("", w[3])),
+                  node("Gemm", ["x", "inner"], ["y"], transB=1))
+    path = onnx(node("Constant", [], ["dense"], value=tensor("", w[0])),
+                node("Constant", [], ["few"], sparse_value=sparse("", w[1], linear)),
+                node("Constant", [], ["scalar"], value=tensor("", np.float32(3))),
+                node("If", ["c"], ["r"], then_branch=inner),
+                sparse_initializers=[sparse("given", w[2], linear)])
+    source = nm.io.open_weights(path)
+    assert set(source) == {"dense", "few", "given", "inner"}
+    for name, array in zip(("dense", "few", "given", "inner"), w):
+        np.testing.assert_array_equal(source[name], array)
+    found = run_json(capsys, "check", path)[1]
+    assert {name: each["pattern"] for name, each in found.items()} == dict.fromkeys(
+        source, W24)
+    report = run_json(capsys, "convert", path, "-o", tmp_path / "o.safetensors")[1]
+    assert set(report["weights"]) == set(source)
+
+
+def test_damaged_sparse_tensors(draw, onnx):
+    w = draw.weight((8, 32), "2:4", axis=1)
+    for change in (lambda text: text.replace(b"\x18\x08", b"\x18\x07"),
+                   lambda text: text[:-4] + b"\x18\xff\xff\xff\xff\x0f" + text[-2:]):
+        path = onnx(sparse_initializers=[change(sparse("given", w))])
+        with pytest.raises(nm.FileFormatError):
+            nm.io.open_weights(path)["given"]
+
+
+def test_embeddings_of_onnx(draw, onnx, tmp_path, capsys):
+    w = draw.weight((64, 32), "2:4", axis=1)
+    path = onnx(node("Gather", ["w", "i"], ["e"]), node("Gemm", ["e", "v"], ["y"]),
+                initializers=[tensor("w", w), tensor("v", w.T.copy())])
+    report = run_json(capsys, "convert", path, "-o", tmp_path / "o.safetensors")[1]
+    assert set(report["weights"]) == {"v"} and "embedding" in report["left_dense"]["w"]
+
+
+@pytest.mark.parametrize("place", ["blobs", "folder", "elsewhere"])
+def test_external_data_behind_links(draw, tmp_path, place):
+    """As Hugging Face lays out its cache."""
+    folder = tmp_path / "hub" / "snapshots" / "1a2b"
+    folder.mkdir(parents=True)
+    w = draw.array(3, 5)
+    target = {"blobs": tmp_path / "hub" / "blobs" / "f00", "folder": folder / "f00",
+              "elsewhere": tmp_path / "f00"}[place]
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(w.tobytes())
+    (folder / "model.onnx_data").symlink_to(target)
+    from onnx_bytes import field
+    (folder / "model.onnx").write_bytes(model(initializers=[
+        field(1, 3) + field(1, 5) + field(2, 1) + field(8, "w")
+        + field(13, field(1, "location") + field(2, "model.onnx_data"))]))
+    source = nm.io.open_weights(folder / "model.onnx")
+    if place == "elsewhere":
+        with pytest.raises(nm.FileFormatError, match="model's folder"):
+            source["w"]
+    else:
+        np.testing.assert_array_equal(source["w"], w)
+
+
+# A line for every weight.
+
+
+def test_nothing_is_passed_over_in_silence(draw, tmp_path, capsys):
+    path, out = tmp_path / "m.safetensors", tmp_path / "out.safetensors"
+    half = draw.weight((16, 32), "2:4", axis=1)
+    mask = (half != 0).astype(np.float32)
+    write(path, fc__weight=half, row__weight=draw.weight((1, 32), "2:4", axis=1),
+          experts__weight=draw.array(2, 16, 32), conv__weight=draw.array(4, 4, 3, 3),
+          wte__weight=half, conv1d__weight=half.T.copy(), bytes=np.ones((4, 4), np.uint8),
+          fc__weight_scale=draw.array(16, 1), doubles=("f64", np.ones((4, 4))),
+          pruned__weight_orig=draw.array(16, 32), pruned__weight_mask=mask,
+          bias=draw.array(16))
+    expected = {
+        "fc.weight": W24, "row.weight": W24, "wte.weight": W24, "pruned.weight": W24,
+        "experts.weight": "3 dimensions", "conv.weight": "4 dimensions",
+        "bytes": "of u8", "doubles": "of f64", "fc.weight_scale": "scales of fc.weight"}
+    found = run_json(capsys, "check", path)[1]
+    for name, text in expected.items():
+        assert text in (found[name]["pattern"] or found[name]["reason"]), name
+    assert "axis 0 it is 2:4" in found["conv1d.weight"]["hint"]
+    assert set(found) == {*expected, "conv1d.weight"}
+    assert main(["check", str(path)]) == 0
+    printed = capsys.readouterr().out
+    for name in found:
+        assert name in printed
+    assert "pruned.weight is pruned.weight_orig times pruned.weight_mask" in printed
+    found = run_json(capsys, "check", path, "--pattern=2:4")[1]
+    assert found["row.weight"]["holds"] and found["experts.weight"]["holds"] is None
+
+    report = run_json(capsys, "convert", path, "-o", out)[1]
+    assert set(report["weights"]) == {"fc.weight", "row.weight", "pruned.weight"}
+    assert set(report["left_dense"]) == set(found) - set(report["weights"])
+    assert "embedding" in report["left_dense"]["wte.weight"]
+    assert "axis 0 it is 2:4" in report["left_dense"]["conv1d.weight"]
+    original = nm.io.open_weights(path)["pruned.weight_orig"]
+    source = nm.io.open_weights(out)
+    np.testing.assert_array_equal(source["pruned.weight"],
+                                  np.where(mask, original, 0))
+    assert not [name for name in source if name.startswith("pruned.weight_")]
+    report = run_json(capsys, "convert", path, "-o", out, "--name=wte*")[1]
+    assert set(report["weights"]) == {"wte.weight"}
+
+
+def test_conv1d_of_a_configuration(draw, tmp_path):
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    w = draw.weight((32, 48), "2:4", axis=0)
+    write(folder / "model.safetensors", h__0__attn__c_attn__weight=w,
+          wpe__weight=draw.weight((16, 32), "2:4", axis=1))
+    (folder / "config.json").write_text('{"model_type": "gpt2"}')
+    report = nm.convert(folder, tmp_path / "out", "2:4")
+    assert {name: each.pattern for name, each in report.weights.items()} == {
+        "h.0.attn.c_attn.weight": nm.Pattern(2, 4, axis=0)}
+    assert set(report.left_dense) == {"wpe.weight"}
+
+
+def test_no_file_is_larger_than_dense_unsaid(draw, tmp_path, capsys):
+    path, out = tmp_path / "m.safetensors", tmp_path / "out.safetensors"
+    w = draw.weight((16, 64), "15:16", axis=1, dtype=np.float16)
+    write(path, fc__weight=w, half__weight=draw.weight((16, 64), "2:4", axis=1))
+    report = run_json(capsys, "convert", path, "-o", out)[1]
+    assert set(report["weights"]) == {"half.weight"}
+    assert "15:16 it would take 11" in report["left_dense"]["fc.weight"]
+    assert main(["convert", str(path), "-o", str(out), "--pattern=15:16",
+                 "--name=fc*"]) == 0
+    assert "larger than dense: fc.weight takes 11" in capsys.readouterr().out
+
+
+def test_prune_leaves_its_input_and_embeddings(draw, tmp_path, capsys):
+    path = tmp_path / "m.safetensors"
+    w, table = draw.array(16, 32), draw.array(50, 32)
+    write(path, fc__weight=w, embed_tokens__weight=table, lm_head__weight=table)
+    before = path.read_bytes()
+    (tmp_path / "link.safetensors").symlink_to(path)
+    for output in (path, tmp_path / "link.safetensors", f"{tmp_path}/./m.safetensors"):
+        assert main(["prune", str(path), "--pattern=2:4", "-o", str(output)]) == 1
+        assert "expected an --output other than" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    out = tmp_path / "out.safetensors"
+    assert main(["prune", str(path), "--pattern=2:4", "-o", str(out)]) == 0
+    assert "passed over embed_tokens.weight" in capsys.readouterr().out
+    source = nm.io.open_weights(out)
+    np.testing.assert_array_equal(source["embed_tokens.weight"], table)
+    assert nm.check(source["lm_head.weight"], "2:4", axis=1)
+    assert main(["prune", str(path), "--pattern=2:4", "-o", str(path), "--overwrite",
+                 "--name=embed*"]) == 0
+    source = nm.io.open_weights(path)
+    assert nm.check(source["embed_tokens.weight"], "2:4", axis=1)
+    np.testing.assert_array_equal(source["fc.weight"], w)
+
+
+def test_only_weights_of_no_pattern_say_why(tmp_path, capsys):
+    path = tmp_path / "m.safetensors"
+    write(path, fc__weight=np.ones((4, 4), np.uint8))
+    for command in (["check", str(path)],
+                    ["prune", str(path), "--pattern=2:4", "-o",
+                     str(tmp_path / "o.safetensors")]):
+        assert main(command) == 1
+        assert "fc.weight: it is of u8, and weights are of f32" in (
+            capsys.readouterr().err)
+
+
+def test_patterns_of_convert_are_texts_too(draw, tmp_path):
+    path, out = tmp_path / "m.safetensors", tmp_path / "o.safetensors"
+    write(path, a__weight=draw.weight((16, 32), "2:4", axis=1),
+          b__weight=draw.weight((16, 32), "2:4", axis=1))
+    assert len(nm.convert(path, out, "2:4").weights) == 2
+    assert list(nm.convert(path, out, "2:4", names="a.*").weights) == ["a.weight"]
+    with pytest.raises(nm.PatternError, match="expected a pattern like"):
+        nm.convert(path, out, "two of four")
+
+
+def test_bf16_and_f8_without_ml_dtypes(rng, tmp_path, monkeypatch, capsys):
+    path, out = tmp_path / "m.safetensors", tmp_path / "o.safetensors"
+    bits = (rng.standard_normal((16, 32)).astype(np.float32).view(np.uint32) >> 16).astype(
+        np.uint16)
+    bits[:, 0::4] = 0
+    bits[:, 2::4] = 0x8000  # -0.0
+    codes = rng.integers(1, 120, (16, 32), dtype=np.uint8)
+    codes[:, 1::2] = 0
+    write(path, a__weight=("bf16", bits), b__weight=("f8E4M3FN", codes),
+          c__weight=rng.standard_normal((4, 8)).astype(np.float32))
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    found = run_json(capsys, "check", path, "--pattern=2:4", "--name=[ab]*")[1]
+    assert found["a.weight"]["holds"] and found["b.weight"]["holds"]
+    assert found["a.weight"]["negative_zeros"] == 128
+    for form in ("nm", "compressed-tensors"):
+        assert set(run_json(capsys, "convert", path, "-o", out, "--pattern=2:4", "--skip",
+                            f"--format={form}")[1]["weights"]) == {"a.weight", "b.weight"}
+        back = tmp_path / "back.safetensors"
+        nm.convert(out, back, format="dense")
+        element, again = nm.io.open_weights(back).raw("a.weight")
+        assert element == "bf16"
+        np.testing.assert_array_equal(again, np.where(bits == 0x8000, 0, bits))
+    assert main(["prune", str(path), "--pattern=1:4", "-o", str(out)]) == 0
+    assert nm.check(nm.io.open_weights(out).weight("a.weight"), "1:4", axis=1)
+    with pytest.raises(nm.DTypeError, match="the package ml_dtypes for bf16"):
+        nm.io.open_weights(path)["a.weight"]
