@@ -3,24 +3,80 @@
 #include "BenchReport.h"
 
 #include "Format.h"
+#include "Terminal.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 using namespace nm;
 
-/// The columns of the table: header and rows are printed by it alike.
-static void printColumns(const char *shape, const char *pattern,
-                         const char *sparsity, const char *type,
-                         const char *ours, const char *blas, const char *ratio,
-                         const char *flops, const char *bytes,
-                         const char *roofline, const char *error,
-                         const char *strategy) {
-  std::printf("%-16s %-21s %6s %-4s %-22s %-30s %7s %8s %6s %-14s %8s %s\n",
-              shape, pattern, sparsity, type, ours, blas, ratio, flops, bytes,
-              roofline, error, strategy);
+/// What the table has of a case.
+struct Row {
+  std::string shape, pattern, sparsity, type, ours, blas, ratio, flops, bytes,
+      roofline, error, strategy;
+};
+
+/// The columns of a row that is not broken, without the strategy.
+static constexpr int kWideColumns = 156;
+
+static std::string wideText(const Row &row) {
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "%-16s %-21s %6s %-4s %-22s %-30s %7s %8s %6s %-14s %8s ",
+                row.shape.c_str(), row.pattern.c_str(), row.sparsity.c_str(),
+                row.type.c_str(), row.ours.c_str(), row.blas.c_str(),
+                row.ratio.c_str(), row.flops.c_str(), row.bytes.c_str(),
+                row.roofline.c_str(), row.error.c_str());
+  return text + row.strategy;
+}
+
+/// Lines of at most `columns`, all but the first indented, broken at spaces.
+static std::string wrapped(const std::string &text, size_t columns) {
+  std::string lines, line = "  ";
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find(' ', at), text.size());
+    std::string word = text.substr(at, end - at);
+    if (line.size() + word.size() > columns && line.size() > 2) {
+      lines += line + "\n";
+      line = "  ";
+    }
+    line += word + " ";
+    at = end + 1;
+  }
+  return lines + line;
+}
+
+/// A row of a terminal that is narrower than the table: what is compared comes
+/// first, and the rest on lines of its own.
+static std::string narrowText(const Row &row, size_t columns) {
+  std::string first = row.shape + "  " + row.pattern + "  " + row.type;
+  std::string rest = row.ours + " us, BLAS " + row.blas + ", " + row.ratio +
+                     "; " + row.sparsity + " zeros, " + row.flops +
+                     " Gflop/s, " + row.bytes + " GB/s, " + row.roofline +
+                     ", error " + row.error + "; " + row.strategy;
+  return first + "\n" + wrapped(rest, columns);
+}
+
+static void printRow(const Row &row) {
+  int columns = terminalColumns(STDOUT_FILENO);
+  bool isNarrow = columns > 0 && columns < kWideColumns;
+  std::string text =
+      isNarrow ? narrowText(row, size_t(columns)) : wideText(row);
+  std::printf("%s\n", text.c_str());
+}
+
+/// Of a terminal on which rows are broken, each number says what it is.
+static void printHeader() {
+  int columns = terminalColumns(STDOUT_FILENO);
+  if (columns == 0 || columns >= kWideColumns)
+    printRow({"m x n x k", "pattern", "zeros", "type", "us (p10, p90)",
+              "BLAS us (p10, p90)", "BLAS/us", "Gflop/s", "GB/s", "of roofline",
+              "error", "strategy"});
+  else
+    std::printf("m x n x k  pattern  type: times are medians (p10, p90)\n");
 }
 
 Result<Report> Report::open(const std::string &csv, bool isNew) {
@@ -34,9 +90,7 @@ Result<Report> Report::open(const std::string &csv, bool isNew) {
       std::fprintf(report.file.get(), "%s\n", csvHeader().c_str());
   }
   if (isNew)
-    printColumns("m x n x k", "pattern", "zeros", "type", "us (p10, p90)",
-                 "BLAS us (p10, p90)", "BLAS/us", "Gflop/s", "GB/s",
-                 "of roofline", "error", "strategy");
+    printHeader();
   return report;
 }
 
@@ -60,7 +114,7 @@ static std::string errorText(double error) {
   return std::isnan(error) ? "nan" : format("%.1e", error);
 }
 
-static void printRow(const CaseResult &result) {
+static void printResult(const CaseResult &result) {
   const BenchCase &bench = result.bench;
   double median = result.timings.median;
   std::string dense = "-", ratio = "-";
@@ -85,26 +139,24 @@ static void printRow(const CaseResult &result) {
     strategy += ", DISTURBED: BLAS took less in other cases of the shape";
   if (!result.isAccurate())
     strategy += format(", NOT ACCURATE: tolerance %.1e", result.tolerance);
-  printColumns(
-      bench.shape.str().c_str(), bench.pattern.str().c_str(),
-      format("%.1f%%", 100 * bench.pattern.sparsity()).c_str(),
-      std::string(elementName(bench.type)).c_str(),
-      timeText(result.timings).c_str(), dense.c_str(), ratio.c_str(),
-      format("%.1f", bench.flops() / median / 1e9).c_str(),
-      format("%.1f", result.bytes / median / 1e9).c_str(),
-      format("%.1f%% %s", 100 * result.rooflineShare(), result.rooflineBound())
-          .c_str(),
-      errorText(result.relativeError).c_str(), strategy.c_str());
+  printRow({bench.shape.str(), bench.pattern.str(),
+            format("%.1f%%", 100 * bench.pattern.sparsity()),
+            std::string(elementName(bench.type)), timeText(result.timings),
+            dense, ratio, format("%.1f", bench.flops() / median / 1e9),
+            format("%.1f", result.bytes / median / 1e9),
+            format("%.1f%% %s", 100 * result.rooflineShare(),
+                   result.rooflineBound()),
+            errorText(result.relativeError), strategy});
   std::fflush(stdout);
 }
 
 static void printSame(const CaseResult &result) {
   const BenchCase &bench = result.bench;
   std::string what = bench.step + ": the schedule of " + result.sameAs;
-  printColumns(bench.shape.str().c_str(), bench.pattern.str().c_str(),
-               format("%.1f%%", 100 * bench.pattern.sparsity()).c_str(),
-               std::string(elementName(bench.type)).c_str(), "-", "-", "-", "-",
-               "-", "-", "-", what.c_str());
+  printRow({bench.shape.str(), bench.pattern.str(),
+            format("%.1f%%", 100 * bench.pattern.sparsity()),
+            std::string(elementName(bench.type)), "-", "-", "-", "-", "-", "-",
+            "-", what});
   std::fflush(stdout);
 }
 
@@ -113,7 +165,7 @@ void Report::add(const CaseResult &result) {
     printSame(result);
     return;
   }
-  printRow(result);
+  printResult(result);
   if (!file)
     return;
   // A run that is cut short leaves what it has measured.

@@ -2,6 +2,10 @@
 
 #include "Progress.h"
 
+#include "Terminal.h"
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -35,8 +39,13 @@ void Progress::show() {
   do {
     std::chrono::duration<double> spent =
         std::chrono::steady_clock::now() - start;
-    std::fprintf(stderr, "\rnm-run: %s, %.0f s \x1b[K", what.c_str(),
-                 spent.count());
+    std::string line = std::string(program_invocation_short_name) + ": " + what;
+    // A line that wraps would not be overwritten by the next.
+    constexpr int kTimeColumns = 12;
+    int columns = terminalColumns(STDERR_FILENO);
+    if (columns > kTimeColumns)
+      line.resize(std::min<size_t>(line.size(), columns - kTimeColumns));
+    std::fprintf(stderr, "\r%s, %.0f s \x1b[K", line.c_str(), spent.count());
     std::fflush(stderr);
   } while (!ended.wait_for(lock, 500ms, [&] { return done; }));
   std::fprintf(stderr, "\r\x1b[K");

@@ -95,7 +95,8 @@ class PreparedCall:
         view = kind.view(array)
         if view.device != bound.device:
             raise DeviceError(
-                f"argument {i} of @{bound.function.name}: expected an array on "
+                f"argument {bound._positions[i]} of @{bound.function.name}: "
+                f"expected an array on "
                 f"{_arrays.device_name(bound.device)}, but it is on "
                 f"{_arrays.device_name(view.device)}")
         shape, strides = layout or (view.shape, view.strides)
