@@ -72,6 +72,9 @@ static void buildMemory(OpPassManager &pm) {
 static void buildLLVM(OpPassManager &pm) {
   // Structured control flow first: the passes below know blocks only.
   pm.addPass(createSCFToControlFlowPass());
+  // A check in a loop ends the function that it is in, which takes branches;
+  // what that frees are memrefs still.
+  pm.addPass(createNMExpandChecks());
   // Before memrefs are gone, which vector loads and stores name.
   ConvertVectorToLLVMPassOptions vectorToLLVM;
   // Loads of tiles name memrefs, too.

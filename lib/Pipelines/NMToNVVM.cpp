@@ -101,6 +101,8 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createConvertNMToLoops(loops));
   // All that is left, once a product has taken the fill of its output.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToGPU());
+  // Where launches are known, and their bodies may still name what is outside.
+  pm.addNestedPass<func::FuncOp>(createNMRecordChecks());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -176,6 +178,8 @@ void mlir::nm::buildKernelHost(OpPassManager &pm) {
   // Conversions of 8-bit floats, which weights are widened by.
   pm.addNestedPass<func::FuncOp>(createNMApproximateMath());
   pm.addPass(createSCFToControlFlowPass());
+  // A check in a loop ends the function that it is in.
+  pm.addPass(createNMExpandChecks());
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(createNMExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());

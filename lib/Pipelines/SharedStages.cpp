@@ -29,13 +29,17 @@ static void buildElementwiseOps(OpPassManager &pm, bool widensSums = false) {
 
 void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
                                 StringRef arithmetic) {
-  // Before all of upstream's passes that take outputs for overwritten; inlining
-  // runs the canonicalizer, which is one of them.
+  // Before all of upstream's passes that take outputs for overwritten; the
+  // canonicalizer is one of them.
   pm.addPass(createNMKeepOutputs());
   // A weight and its product may be in different functions; and results of
-  // unknown size cannot cross the calls that are left.
-  pm.addPass(createInlinerPass());
+  // unknown size cannot cross the calls that are left. Nothing is folded yet:
+  // folds take it for granted that sizes agree...
+  pm.addPass(createInlinerPass(/*opPipelines=*/{}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
+  // ...which is checked here.
+  pm.addNestedPass<func::FuncOp>(createNMCheckSizes());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   // Before anything else, while weights are still the plain constants that were
   // written.
   if (detectWeights)

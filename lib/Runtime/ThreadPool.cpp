@@ -2,6 +2,7 @@
 
 #include "nm/Runtime/ThreadPool.h"
 
+#include "RecordedError.h"
 #include "nm-c/Runtime.h"
 
 #include <algorithm>
@@ -176,10 +177,24 @@ void ThreadPool::wake() {
 
 void ThreadPool::runLoop() {
   insideLoop = true;
+  // Of this thread, which may not be the caller's.
+  ErrorCollector errors;
   int64_t end = count.load(std::memory_order_relaxed);
   for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < end;)
     body(i, ctx);
   insideLoop = false;
+  if (Status status = errors.status(); !status) {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    if (!error)
+      error = status.error();
+  }
+}
+
+void ThreadPool::reportError() {
+  if (!error)
+    return;
+  recordError(std::move(*error));
+  error.reset();
 }
 
 void ThreadPool::joinLoop(void *pool) {
@@ -233,6 +248,7 @@ void ThreadPool::parallelFor(int64_t indices, Body loopBody, void *loopCtx) {
   if (team) {
     joined = 0;
     team(joinLoop, this, /*threads=*/0, /*flags=*/0);
+    reportError();
     return;
   }
   open = true;
@@ -245,6 +261,7 @@ void ThreadPool::parallelFor(int64_t indices, Body loopBody, void *loopCtx) {
   auto finished = [&] { return active.load() == 0; };
   while (!spinUntil(finished))
     sched_yield();
+  reportError();
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,6 @@
 //===- LaunchOnStream.cpp - The caller's stream and device ----------------===//
 
+#include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -18,6 +19,7 @@ namespace mlir::nm {
 } // namespace mlir::nm
 
 using namespace mlir;
+using namespace mlir::nm;
 
 /// The pointer that the runtime keeps the copies of a module's constants by.
 static constexpr StringLiteral kTable("nm_device_constants");
@@ -177,6 +179,8 @@ LogicalResult StreamRewriter::rewriteFunction(func::FuncOp function) {
   bool launches = false;
   function.walk([&](Operation *op) {
     launches |= isa<gpu::LaunchFuncOp>(op);
+    if (isa<OpenChecksOp, MarkChecksOp, CloseChecksOp>(op))
+      op->setAttr("device", rewriter.getUnitAttr());
     if (isa<gpu::LaunchFuncOp, memref::AllocOp, memref::DeallocOp,
             memref::GetGlobalOp>(op))
       ops.push_back(op);

@@ -220,11 +220,29 @@ def test_gathered():
             i[0], i[1] % 5]), places, table=table)
 
 
-def test_a_place_that_is_not_there():
-    compiled = nm.torch.export(Function(lambda m, i: m.table[i], table=draw(4, 3)),
-                               torch.tensor([0, 1, 2])).compile(opt_level=1)
-    got = compiled(torch.tensor([3, 4, -5]))
-    assert got[0].isfinite().all() and got[1:].isnan().all()
+LOOKED_UP = {
+    "embedding": lambda m, i: F.embedding(i, m.table), "index": lambda m, i: m.table[i],
+    "index_select": lambda m, i: m.table.index_select(0, i),
+    "gather": lambda m, i: m.table.gather(0, i[:, None].expand(3, 3)),
+}
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_80"])
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_a_place_that_is_not_there(name, target):
+    model = Function(LOOKED_UP[name], table=draw(4, 3))
+    compiled = nm.torch.export(model, torch.tensor([0, 1, 2])).compile(
+        target=target, opt_level=1)
+    places = [[3, 0, 3], [0, 1, -1], [0, -5, 1], [4, 0, 0]]
+    for place in map(torch.tensor, places):
+        try:
+            expected = model(place)
+        except (IndexError, RuntimeError):
+            with pytest.raises(nm.Error, match="expected an index from 0 to below 4 in "
+                                               "dimension 0, but got"):
+                compiled(place)
+        else:
+            assert torch.equal(compiled(place), expected)
 
 
 PRODUCTS = {

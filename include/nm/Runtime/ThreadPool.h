@@ -4,12 +4,14 @@
 #define NM_RUNTIME_THREADPOOL_H
 
 #include "nm/Runtime/Export.h"
+#include "nm/Support/Error.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <pthread.h>
@@ -69,6 +71,7 @@ private:
   void work(int id);
   static void joinLoop(void *pool);
   void runLoop();
+  void reportError();
   void waitForLoop(uint32_t seen);
   void wake();
 
@@ -88,6 +91,9 @@ private:
   std::atomic<int> active{0};
   // How many threads of a team have come to the loop.
   std::atomic<int> joined{0};
+  // The first error that a body has recorded, on whichever thread.
+  std::mutex errorMutex;
+  std::optional<Error> error;
 
   // Raised for every loop; a worker spins on it for a while, then sleeps.
   alignas(64) std::atomic<uint32_t> epoch{0};

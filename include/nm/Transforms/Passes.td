@@ -10,6 +10,7 @@
 #define NM_TRANSFORMS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "nm/Transforms/CheckPasses.td"
 
 def NMKeepOutputs : Pass<"nm-keep-outputs"> {
   let summary = "has linalg ops that write a part of an output keep the rest";

@@ -4,6 +4,7 @@
 
 #include "Patterns.h"
 
+#include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,9 +52,10 @@ private:
   bool refuseRemainingOps() {
     bool found = false;
     getOperation()->walk([&](Operation *op) {
-      // nm-encode-tensor-maps makes calls of these, for kernels.
+      // nm-encode-tensor-maps makes calls of these, for kernels, and
+      // nm-expand-checks branches.
       if (!isa_and_present<NMDialect>(op->getDialect()) ||
-          isa<TensorMapOp, TensorMapAddressOp>(op))
+          isa<TensorMapOp, TensorMapAddressOp, CheckOp, CheckIndexOp>(op))
         return;
       found = true;
       op->emitOpError("has no loops: ") << whyNoLoops(op);

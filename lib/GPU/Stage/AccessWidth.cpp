@@ -15,6 +15,16 @@ int64_t mlir::nm::getPaddedChunk(int64_t columns, bool isKMajorA) {
   return isKMajorA && hasLines ? kLine : kAccess;
 }
 
+/// Whether `cast` says of strides or the offset what its source does not.
+static bool knowsMore(memref::CastOp cast) {
+  auto known = dyn_cast<MemRefType>(cast.getType());
+  auto source = dyn_cast<MemRefType>(cast.getSource().getType());
+  return known && source &&
+         known.getStridesAndOffset() != source.getStridesAndOffset() &&
+         llvm::none_of(known.getStridesAndOffset().first,
+                       ShapedType::isDynamic);
+}
+
 /// The buffer that a view is of. A view may have dropped the dimension that its
 /// offset is a multiple of, or have a stride of another for one of size 1.
 static Value getBuffer(Value view) {
@@ -23,7 +33,8 @@ static Value getBuffer(Value view) {
       view = slice.getSource();
     else if (auto collapse = view.getDefiningOp<memref::CollapseShapeOp>())
       view = collapse.getSrc();
-    else if (auto cast = view.getDefiningOp<memref::CastOp>())
+    else if (auto cast = view.getDefiningOp<memref::CastOp>();
+             cast && !knowsMore(cast))
       view = cast.getSource();
     else
       return view;

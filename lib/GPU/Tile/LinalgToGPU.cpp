@@ -5,6 +5,7 @@
 #include "GPU/Tile/MatrixRowCopies.h"
 #include "GPU/Tile/ShortRows.h"
 
+#include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -247,6 +248,8 @@ static LogicalResult convertFunction(RewriterBase &rewriter,
 
 /// Whether `op` would read or write elements on the host.
 static bool touchesElements(Operation *op) {
+  if (isa<mlir::nm::CheckOp, mlir::nm::CheckIndexOp>(op))
+    return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)
     return false;

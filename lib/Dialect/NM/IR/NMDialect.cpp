@@ -2,6 +2,7 @@
 
 #include "Bytecode.h"
 
+#include "nm/Dialect/NM/IR/Checks.h"
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/NM.h"
 
@@ -44,6 +45,10 @@ void NMDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "nm/Dialect/NM/IR/NMOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "nm/Dialect/NM/IR/NMChecks.cpp.inc"
       >();
 }
 

@@ -164,12 +164,13 @@ def _index(c: Context, x: Tensor | Constant,
     if any(tensor.element == "i1" for tensor in tensors):
         raise c.refuse("numbers as indices, not a mask, whose result has a size that "
                        "depends on its elements")
-    return gather(c, c.tensor(x), tensors, given[0])
+    return gather(c, c.tensor(x), tensors, given[0], counts_back=True)
 
 
-def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int) -> Tensor:
-    """x[..., places[0], places[1], ..., ...] from dimension `dim` on. A place that
-    x has not gives NaN, or 0 of whole numbers."""
+def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int,
+           counts_back: bool = False) -> Tensor:
+    """x[..., places[0], places[1], ..., ...] from dimension `dim` on. A call with a
+    place that x has not fails; one below 0 is x's if `counts_back`."""
     rank = max(len(place.shape) for place in places)
     offset = len(c.shape) - rank - (len(x.shape) - len(places) - dim)
     after = offset + rank
@@ -181,28 +182,20 @@ def gather(c: Context, x: Tensor, places: Sequence[Tensor], dim: int) -> Tensor:
     sizes = [c.fn.size(x.shape[dim + i]) for i in range(len(places))]
 
     def code(body: Body, *given: Scalar) -> Scalar:
-        inner, is_there = [], None
-        for place, size in zip(given, sizes):
-            place, good = _bounded(body, place, Scalar(size, "index"))
-            inner.append(place)
-            is_there = good if is_there is None else body.op("arith.andi", is_there,
-                                                             good)
+        inner = [body.cast(place, "index") for place in given]
+        if counts_back:
+            inner = [_counted_back(body, place, Scalar(size, "index"))
+                     for place, size in zip(inner, sizes)]
         loops = [body.loop(loop, "index") for loop in range(len(c.shape))]
-        element = body.extract(x, [*loops[:dim], *inner, *loops[after:]])
-        missing = float("nan") if x.element.startswith(("f", "bf")) else 0
-        return body.select(is_there, element, body.constant(missing, x.element))
+        return body.extract(x, [*loops[:dim], *inner, *loops[after:]])
 
     return c.fn.elementwise(wide, c.shape, c.element, code)
 
 
-def _bounded(body: Body, place: Scalar, size: Scalar) -> tuple[Scalar, Scalar]:
-    """A place as an index of a dimension, and whether it is in it."""
-    place, zero = body.cast(place, "index"), body.constant(0, "index")
-    below = body.compare("lt", place, zero)
-    place = body.select(below, body.add(place, size), place)
-    good = body.op("arith.andi", body.compare("ge", place, zero),
-                   body.compare("lt", place, size))
-    return body.select(good, place, zero), good
+def _counted_back(body: Body, place: Scalar, size: Scalar) -> Scalar:
+    """A place that is counted from the end where it is below 0."""
+    below = body.compare("lt", place, body.constant(0, "index"))
+    return body.select(below, body.add(place, size), place)
 
 
 @lowers("aten.gather")
@@ -210,13 +203,10 @@ def _gather(c: Context, x: Tensor | Constant, dim: int, places: Tensor | Constan
             **_options) -> Tensor:
     x = c.tensor(x)
     dim = dim_index(c, dim, len(x.shape))
-    size = c.fn.size(x.shape[dim])
 
     def code(body: Body, place: Scalar) -> Scalar:
-        place, good = _bounded(body, place, Scalar(size, "index"))
         loops = [body.loop(loop, "index") for loop in range(len(x.shape))]
-        element = body.extract(x, [*loops[:dim], place, *loops[dim + 1:]])
-        missing = float("nan") if x.element.startswith(("f", "bf")) else 0
-        return body.select(good, element, body.constant(missing, x.element))
+        return body.extract(x, [*loops[:dim], body.cast(place, "index"),
+                                *loops[dim + 1:]])
 
     return c.fn.elementwise([c.tensor(places)], c.shape, c.element, code)
