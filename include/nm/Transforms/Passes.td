@@ -9,7 +9,6 @@
 #ifndef NM_TRANSFORMS_PASSES_TD
 #define NM_TRANSFORMS_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
 include "nm/Transforms/CheckPasses.td"
 
 def NMKeepOutputs : Pass<"nm-keep-outputs"> {
