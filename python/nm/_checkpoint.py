@@ -14,7 +14,7 @@ from typing import Any
 
 from . import _safetensors
 from ._errors import Error, PatternError, reading
-from ._files import written_whole
+from ._files import read_text, written_whole
 from ._find import find_pattern, pattern_along
 from ._formats import compress
 from ._pattern import Pattern, parse_pattern
@@ -302,7 +302,7 @@ class _Converter:
         if not path.is_file():
             return None
         with reading(path, "a configuration in JSON"):
-            config = json.loads(path.read_text(encoding="utf-8"))
+            config = json.loads(read_text(path))
             former = dict(config.get("quantization_config") or {})
         method = former.get("quant_method")
         if self.format == "compressed-tensors" and method not in (

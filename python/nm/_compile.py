@@ -9,6 +9,7 @@ from pathlib import Path
 from . import _cache
 from . import _library as lib
 from ._errors import CompileError, CompilerNotFoundError, Diagnostic, Error
+from ._files import read_text
 from ._module import Module
 
 # Options that take no value: nm.compile_options() has no value in their texts.
@@ -118,7 +119,7 @@ def _read_source(source: str | os.PathLike) -> tuple[str, str]:
                             f"{type(source).__name__}")
         return source, "module.mlir"
     try:
-        return Path(source).read_text(encoding="utf-8"), str(source)
+        return read_text(source), str(source)
     except UnicodeDecodeError:
         raise CompileError((Diagnostic(
             "error", str(source), "expected a text of MLIR"),)) from None

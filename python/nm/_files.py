@@ -1,12 +1,39 @@
-"""Files that are written whole or not at all."""
+"""Files that are read to an end that they have, and written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
+
+from ._errors import FileFormatError
+
+
+# Of a pipe; more is no text that anyone wrote.
+_MOST_OF_PIPE = 1 << 30
+
+
+def read_text(path: str | os.PathLike) -> str:
+    """The text of a file or a pipe.
+
+    Raises:
+        FileFormatError: it is a device, which may have no end, or a pipe without one.
+        OSError, UnicodeDecodeError: it cannot be read.
+    """
+    # A device is only looked at.
+    mode = os.stat(path).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise FileFormatError(f"{os.fspath(path)}: expected a file or a pipe, but got a "
+                              "device")
+    with open(path, "rb") as file:
+        text = file.read(_MOST_OF_PIPE + 1 if stat.S_ISFIFO(mode) else -1)
+    if stat.S_ISFIFO(mode) and len(text) > _MOST_OF_PIPE:
+        raise FileFormatError(f"{os.fspath(path)}: expected at most 1 GiB from a pipe, "
+                              "but got more")
+    return text.decode()
 
 
 @contextmanager

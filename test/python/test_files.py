@@ -156,3 +156,48 @@ def test_links_pipes_and_devices_stay(saved, tmp_path):
     assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
     with pytest.raises(OSError, match="No space left"):
         w.save("/dev/full")
+
+
+def test_devices_are_no_texts(tmp_path):
+    for call in (nm.compile, nm.lower):
+        with pytest.raises(nm.FileFormatError, match="but got a device"):
+            call("/dev/zero")
+    (tmp_path / "model.safetensors.index.json").symlink_to("/dev/zero")
+    (tmp_path / "config.json").symlink_to("/dev/zero")
+    for path in (tmp_path, tmp_path / "model.safetensors.index.json"):
+        with pytest.raises(nm.FileFormatError, match="but got a device"):
+            nm.io.open_weights(path)
+    for suffix in ("safetensors", "npy", "npz", "onnx"):
+        (tmp_path / f"w.{suffix}").symlink_to("/dev/zero")
+        with pytest.raises(nm.FileFormatError):
+            nm.io.open_weights(tmp_path / f"w.{suffix}")
+    with pytest.raises(nm.Error, match="expected a file, but got a device or a pipe"):
+        nm.load("/dev/zero")
+
+
+def test_texts_come_from_pipes(tmp_path):
+    os.mkfifo(tmp_path / "f.mlir")
+    text = "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit((tmp_path / "f.mlir").write_text, text)
+        assert "@f" in nm.lower(tmp_path / "f.mlir")
+        written.result()
+
+
+def test_nested_json_is_refused(draw, tmp_path):
+    nested = "[" * 50000
+    header = nested.encode()
+    (tmp_path / "w.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(nm.FileFormatError):
+        nm.io.open_weights(tmp_path / "w.safetensors")
+    (tmp_path / "model.safetensors.index.json").write_text(nested)
+    with pytest.raises(nm.FileFormatError):
+        nm.io.open_weights(tmp_path / "model.safetensors.index.json")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    nm.save_weights(folder / "model.safetensors", {
+        "a": nm.compress(draw.weight((8, 8), "2:4", axis=1), "2:4", axis=1)})
+    (folder / "config.json").write_text(nested)
+    assert set(nm.io.open_weights(folder)) == {"a"}
+    with pytest.raises(nm.FileFormatError, match="config.json: expected a configuration"):
+        nm.convert(folder, tmp_path / "out")

@@ -116,3 +116,42 @@ def test_folders_of_transformers(tmp_path, kind):
     with torch.no_grad():
         again = nm.torch.load(tmp_path / "again")(tokens)[0]
     assert torch.equal(again, loaded(tokens)[0])
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_what_convert_writes_is_loaded(tmp_path, axis):
+    """Also weights of layers that multiply with none, which a file does not tell, and
+    along an axis that the layer does not sum over."""
+    model, tokens = make_network(), torch.randint(0, 20, (6,))
+    for layer in (model[0], model[1], model[4]):
+        pruned = nm.prune(layer.weight.detach(), "2:4", axis=1 if axis is None else axis)
+        layer.weight = nn.Parameter(pruned.weight)
+    nm.torch.save(model, tmp_path / "dense")
+    report = nm.convert(tmp_path / "dense", tmp_path / "condensed", "2:4", axis=axis)
+    assert set(report.weights) == {"0.weight", "1.weight", "4.weight"}
+    loaded = nm.torch.load(tmp_path / "condensed", make_network(1))
+    assert type(loaded[0]) is nn.Embedding
+    assert isinstance(loaded[1], NMLinear) == (axis is None)
+    with torch.no_grad():
+        assert torch.equal(loaded[0].weight, model[0].weight)
+        assert torch.allclose(loaded(tokens), model(tokens), atol=1e-5)
+
+
+def test_gpt2_of_convert_is_loaded(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_layer=2, n_head=2, n_embd=32, vocab_size=64, n_positions=16)).eval()
+    for name, layer in model.named_modules():
+        if type(layer).__name__ == "Conv1D":
+            layer.weight = nn.Parameter(nm.prune(layer.weight.detach(), "2:4",
+                                                 axis=0).weight)
+    model.save_pretrained(tmp_path / "dense")
+    report = nm.convert(tmp_path / "dense", tmp_path / "condensed")
+    assert len(report.weights) == 8
+    assert {w.pattern for w in report.weights.values()} == {nm.Pattern(2, 4, axis=0)}
+    loaded = nm.torch.load(tmp_path / "condensed")
+    tokens = torch.randint(0, 64, (2, 8))
+    with torch.no_grad():
+        assert torch.allclose(loaded(tokens).logits, model(tokens).logits, atol=1e-4)
+    assert sum(isinstance(layer, NMLinear) for layer in loaded.modules()) == 8

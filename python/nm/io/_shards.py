@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from .._errors import FileFormatError, FileWarning, reading
+from .._files import read_text
 from .._safetensors import SafetensorsFile
 
 _INDEX_NAMES = "*.safetensors.index.json"
@@ -46,7 +47,7 @@ def shards_of(path: Path) -> list[Path]:
 
 def _read_index(path: Path) -> list[Path]:
     with reading(path, "an index of safetensors"):
-        places = dict(json.loads(path.read_text(encoding="utf-8"))["weight_map"])
+        places = dict(json.loads(read_text(path))["weight_map"])
         names = sorted(set(places.values()))
     for name in names:
         if not isinstance(name, str) or os.path.basename(name) != name or (

@@ -13,6 +13,7 @@ import numpy as np
 from .. import _arrays
 from .. import _library as lib
 from .._errors import Error, FileFormatError
+from .._files import read_text
 from .._raw import RawArray
 from .._safetensors import SafetensorsFile
 from .._sparse import WEIGHT_TYPES, SparseTensor
@@ -291,8 +292,7 @@ def _read_config(path: Path) -> dict | None:
     """What a model's folder says of it, where that can be read: weights can be without."""
     folder = path if path.is_dir() else path.parent
     try:
-        with open(folder / "config.json", encoding="utf-8") as file:
-            found = json.load(file)
+        found = json.loads(read_text(folder / "config.json"))
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -212,9 +212,20 @@ def _condensed_weights(source: WeightSource, names: Mapping[str, str],
         if (w is None and name in matrices and layer != names[name]
                 and _is_linear(model, layer)):
             w = _compress(source, name, patterns.get(layer), rules == "detect")
-        if w is not None:
+        if w is not None and _takes_condensed(model, layer, w):
             found[names[name]] = w
     return found
+
+
+def _takes_condensed(model: nn.Module, name: str, w: SparseTensor) -> bool:
+    """Whether a layer multiplies with a condensed weight. One that looks rows up, as an
+    embedding, or has k along the other axis, gets the dense weight."""
+    try:
+        layer = model.get_submodule(name)
+    except AttributeError:
+        return True  # The error that names it comes later.
+    axis = 1 if isinstance(layer, nn.Linear) else 0 if is_conv1d(layer) else None
+    return w.pattern.axis == axis
 
 
 def _is_linear(model: nn.Module, name: str) -> bool:
