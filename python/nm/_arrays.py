@@ -502,12 +502,9 @@ class _Kinds(dict):
     """The kinds by name, each made when it is first needed."""
 
     def __missing__(self, name: str) -> Kind:
-        if name == "raw":
-            from . import _raw
-            kind: Kind = _raw.RawKind()
-        elif name in ("jax", "dlpack"):
+        if name in ("jax", "dlpack"):
             from . import _dlpack
-            kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
+            kind: Kind = (_dlpack.JaxKind if name == "jax" else _dlpack.DlpackKind)()
         else:
             kind = {"numpy": NumpyKind, "torch": TorchKind, "cupy": CupyKind,
                     "interface": InterfaceKind}[name]()

@@ -41,3 +41,6 @@ class RawKind(_arrays.Kind):
 
     def from_host(self, array, like, element):
         return RawArray(array, element)
+
+
+_arrays.KINDS["raw"] = RawKind()

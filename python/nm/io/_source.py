@@ -283,6 +283,9 @@ def open_weights(path: str | os.PathLike) -> WeightSource:
     if suffix not in readers:
         raise FileFormatError(f"{text}: expected .safetensors, .npy, .npz or "
                               f".onnx, but got {suffix or 'no suffix'}")
+    # Weights are mapped, and a device may have no end.
+    if os.path.exists(text) and not os.path.isfile(text):
+        raise FileFormatError(f"{text}: expected a file, but got a device or a pipe")
     readers[suffix](source, text)
     source._join_masks()
     return source
