@@ -2,7 +2,10 @@
 
 #include "nm/Transforms/Passes.h"
 
+#include "PaddedRows.h"
+
 #include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Stage/OperandDemands.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -11,9 +14,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "llvm/ADT/SetVector.h"
-
-#include <numeric>
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMALIGNOPERANDS
@@ -21,21 +22,17 @@ namespace mlir::nm {
 } // namespace mlir::nm
 
 using namespace mlir;
-using mlir::nm::CopyWay;
 using mlir::nm::kMaxAccessBytes;
-using mlir::nm::SimtScheduleAttr;
 using mlir::nm::SpMMOp;
-using mlir::nm::TileOrder;
-using mlir::nm::WgmmaSpScheduleAttr;
 
-/// A layout without strides is of a buffer that a pass has made as it is to be.
-static bool isAligned(MemRefType type) {
-  if (!type.isStrided())
-    return true;
-  auto [strides, offset] = type.getStridesAndOffset();
+/// Whether the views that `memref` is of say that it starts at a multiple of 16
+/// bytes. A layout without strides is of a buffer that a pass has made as it is
+/// to be.
+static bool isAligned(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  return !ShapedType::isDynamic(offset) &&
-         offset * bytes % kMaxAccessBytes == 0;
+  return !type.isStrided() ||
+         mlir::nm::getOffsetFactor(memref) * bytes % kMaxAccessBytes == 0;
 }
 
 /// Whether an op in `loop` writes to `memref`, or to a view of it.
@@ -61,42 +58,6 @@ static bool isOutside(Value value, scf::ForallOp loop) {
   return !loop.getRegion().isAncestor(value.getParentRegion());
 }
 
-/// Elements that rows of A are multiples of apart for the copies that the
-/// schedule of `op` says; see #nm.simt and, for tensor copies, #nm.wgmma_sp and
-/// #nm.wgmma_select.
-static int64_t getRowAlignment(SpMMOp op) {
-  auto sparse = dyn_cast_if_present<WgmmaSpScheduleAttr>(op.getScheduleAttr());
-  if ((sparse && sparse.countProducers() != 0) ||
-      isa_and_present<mlir::nm::WgmmaSelectScheduleAttr>(op.getScheduleAttr()))
-    return kMaxAccessBytes * 8 /
-           cast<MemRefType>(op.getA().getType()).getElementTypeBitWidth();
-  auto simt = dyn_cast_if_present<SimtScheduleAttr>(op.getScheduleAttr());
-  if (!simt || op.getTransposeA())
-    return 1;
-  if (simt.getOrderOfA() == TileOrder::RowMajor)
-    return 32;
-  CopyWay way = simt.getCopyA().value_or(CopyWay::Elements);
-  return way == CopyWay::Elements ? 1 : 4;
-}
-
-/// Whether rows of `a` are not known to be multiples of `elements` apart, which
-/// its shape would have them. Rows that are whole widest accesses apart, as
-/// nm-pad-rows makes those of an unknown size, may be any number of these.
-static bool hasOddRows(Value a, int64_t elements) {
-  auto type = cast<MemRefType>(a.getType());
-  if (type.getLayout().isIdentity() || !type.isStrided())
-    return false;
-  int64_t chunk =
-      std::lcm(elements, kMaxAccessBytes * 8 / type.getElementTypeBitWidth());
-  SmallVector<int64_t> strides = type.getStridesAndOffset().first,
-                       factors = mlir::nm::getStrideFactors(a);
-  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
-    if (ShapedType::isDynamic(strides[dim]) ? factors[dim] % chunk != 0
-                                            : strides[dim] % elements != 0)
-      return true;
-  return false;
-}
-
 /// The memref from outside of `loop` that `view` is a view of; null for none.
 static Value findOutside(Value view, scf::ForallOp loop) {
   while (!isOutside(view, loop)) {
@@ -108,44 +69,44 @@ static Value findOutside(Value view, scf::ForallOp loop) {
   return view;
 }
 
+/// Memrefs that are copied, each with the bytes that rows of the copy are to
+/// start at multiples of.
+using OperandsToCopy = llvm::MapVector<Value, int64_t>;
+
+/// Adds the memref from outside of `loop` that `tile` is of, where its rows do
+/// not start at multiples of `bytes`.
+static void collectRows(Value tile, scf::ForallOp loop, int64_t bytes,
+                        OperandsToCopy &operands) {
+  Value operand = findOutside(tile, loop);
+  if (!operand || !cast<MemRefType>(operand.getType()).isStrided() ||
+      mlir::nm::hasRowsAt(operand, bytes))
+    return;
+  int64_t &most = operands[operand];
+  most = std::max(most, bytes);
+}
+
 /// The memrefs from outside that `loop` reads or writes at odd offsets, and
-/// those whose rows its products copy and lie at odd places.
-static llvm::SetVector<Value> collectOperands(scf::ForallOp loop) {
-  llvm::SetVector<Value> operands;
+/// those whose rows lie otherwise than its products demand.
+static OperandsToCopy collectOperands(scf::ForallOp loop) {
+  OperandsToCopy operands;
   loop.walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       auto type = dyn_cast<MemRefType>(operand.getType());
-      if (type && isOutside(operand, loop) && !isAligned(type))
-        operands.insert(operand);
+      if (type && isOutside(operand, loop) && !isAligned(operand))
+        operands.insert({operand, 1});
     }
-    if (auto product = dyn_cast<SpMMOp>(op))
-      if (Value a = findOutside(product.getA(), loop))
-        if (hasOddRows(a, getRowAlignment(product)))
-          operands.insert(a);
+    auto product = dyn_cast<SpMMOp>(op);
+    if (!product || !product.getScheduleAttr())
+      return;
+    collectRows(product.getA(), loop,
+                mlir::nm::getLeastRowBytesOfA(product.getScheduleAttr(),
+                                              product.getTransposeA()),
+                operands);
+    collectRows(mlir::nm::findStoredTile(product)->get(), loop,
+                mlir::nm::getLeastRowBytesOfC(product.getScheduleAttr()),
+                operands);
   });
   return operands;
-}
-
-/// The view of `source` that `view` is of another memref; null for other ops.
-static Value recreateView(RewriterBase &rewriter, Operation *view,
-                          Value source) {
-  auto type = cast<MemRefType>(source.getType());
-  rewriter.setInsertionPoint(view);
-  if (auto subview = dyn_cast<memref::SubViewOp>(view)) {
-    MemRefType result = memref::SubViewOp::inferRankReducedResultType(
-        subview.getType().getShape(), type, subview.getMixedOffsets(),
-        subview.getMixedSizes(), subview.getMixedStrides());
-    return memref::SubViewOp::create(
-        rewriter, view->getLoc(), result, source, subview.getMixedOffsets(),
-        subview.getMixedSizes(), subview.getMixedStrides());
-  }
-  if (auto cast = dyn_cast<memref::CastOp>(view)) {
-    auto shape = mlir::cast<MemRefType>(cast.getType()).getShape();
-    auto result = MemRefType::get(shape, type.getElementType(),
-                                  type.getLayout(), type.getMemorySpace());
-    return memref::CastOp::create(rewriter, view->getLoc(), result, source);
-  }
-  return {};
 }
 
 /// Replaces `before`, whose layout is another, in `loop`.
@@ -155,35 +116,48 @@ static void replaceInLoop(RewriterBase &rewriter, scf::ForallOp loop,
     Operation *user = use.getOwner();
     if (!loop->isProperAncestor(user))
       continue;
-    Value view = recreateView(rewriter, user, after);
-    if (!view) {
+    if (!mlir::nm::getViewType(user, cast<MemRefType>(after.getType()))) {
       rewriter.modifyOpInPlace(user, [&] { use.set(after); });
       continue;
     }
-    replaceInLoop(rewriter, loop, user->getResult(0), view);
+    replaceInLoop(rewriter, loop, user->getResult(0),
+                  mlir::nm::createView(rewriter, user, after));
     rewriter.eraseOp(user);
   }
 }
 
-/// Lets `loop` work on a copy of `memref`.
-static void replaceByCopy(RewriterBase &rewriter, scf::ForallOp loop,
-                          Value memref) {
-  Location loc = loop.getLoc();
+/// Memory for a copy of `memref` whose rows start at multiples of `bytes`.
+static mlir::nm::PaddedRows allocateCopy(RewriterBase &rewriter, Location loc,
+                                         Value memref, int64_t bytes) {
   auto type = cast<MemRefType>(memref.getType());
-  rewriter.setInsertionPoint(loop);
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
       sizes.push_back(memref::DimOp::create(rewriter, loc, memref, dim));
   auto rowMajor = MemRefType::get(type.getShape(), type.getElementType());
-  Value copy = memref::AllocOp::create(rewriter, loc, rowMajor, sizes);
-  memref::CopyOp::create(rewriter, loc, memref, copy);
+  auto plain = memref::AllocOp::create(rewriter, loc, rowMajor, sizes);
+  if (mlir::nm::hasRowsAt(plain, bytes))
+    return {plain, plain};
+  rewriter.eraseOp(plain);
+  // Rows of an unknown size are whole accesses apart, whatever is demanded.
+  int64_t chunk =
+      std::max(bytes, kMaxAccessBytes) * 8 / type.getElementTypeBitWidth();
+  return mlir::nm::allocatePadded(rewriter, loc, rowMajor, sizes, chunk);
+}
+
+/// Lets `loop` work on a copy of `memref`.
+static void replaceByCopy(RewriterBase &rewriter, scf::ForallOp loop,
+                          Value memref, int64_t bytes) {
+  Location loc = loop.getLoc();
+  rewriter.setInsertionPoint(loop);
+  mlir::nm::PaddedRows copy = allocateCopy(rewriter, loc, memref, bytes);
+  memref::CopyOp::create(rewriter, loc, memref, copy.rows);
   bool written = isWritten(memref, loop);
-  replaceInLoop(rewriter, loop, memref, copy);
+  replaceInLoop(rewriter, loop, memref, copy.rows);
   rewriter.setInsertionPointAfter(loop);
   if (written)
-    memref::CopyOp::create(rewriter, loc, copy, memref);
-  memref::DeallocOp::create(rewriter, loc, copy);
+    memref::CopyOp::create(rewriter, loc, copy.rows, memref);
+  memref::DeallocOp::create(rewriter, loc, copy.memory);
 }
 
 namespace {
@@ -196,8 +170,8 @@ struct NMAlignOperands : mlir::nm::impl::NMAlignOperandsBase<NMAlignOperands> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops)
-      for (Value operand : collectOperands(loop))
-        replaceByCopy(rewriter, loop, operand);
+      for (auto [operand, bytes] : collectOperands(loop))
+        replaceByCopy(rewriter, loop, operand, bytes);
   }
 };
 } // namespace

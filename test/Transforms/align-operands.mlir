@@ -135,3 +135,52 @@ func.func @tensor_copies(%a: memref<128x64xf16, strided<[68, 1]>>, %t: memref<64
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// A whose rows are not contiguous, and rows that start at odd places however
+// long they are: of the latter the copy's are longer than they say.
+// CHECK-LABEL: func @demands_of_wgmma(
+// CHECK-SAME: %[[SPREAD:.*]]: memref<512x16xf16, strided<[128, 8]>>, %[[ODD:.*]]: memref<512x33xf16>, %[[UNKNOWN:.*]]: memref<512x?xf16>
+// CHECK: %[[COPY:.*]] = memref.alloc() : memref<512x16xf16>
+// CHECK: memref.copy %[[SPREAD]], %[[COPY]]
+// CHECK: nm.spmm {{.*}} ins(%[[COPY]],
+// CHECK: memref.alloc() : memref<512x40xf16>
+// CHECK: %[[COPY:.*]] = memref.subview
+// CHECK: memref.copy %[[ODD]], %[[COPY]]
+// CHECK: nm.spmm {{.*}} ins(%[[COPY]],
+// CHECK: memref.alloc(%{{.*}}) : memref<512x?x8xf16>
+// CHECK: %[[COPY:.*]] = memref.subview
+// CHECK: memref.copy %[[UNKNOWN]], %[[COPY]]
+// CHECK: nm.spmm {{.*}} ins(%[[COPY]],
+func.func @demands_of_wgmma(%a: memref<512x16xf16, strided<[128, 8]>>, %odd: memref<512x33xf16>, %unknown: memref<512x?xf16>, %v: memref<1x128x64xf16>, %i: memref<1x128x1xi8>, %c: memref<?x64xf16>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128> schedule #nm.wgmma<block = [64, 64, 512], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+      ins(%a, %v, %i : memref<512x16xf16, strided<[128, 8]>>, memref<1x128x64xf16>, memref<1x128x1xi8>) outs(%c : memref<?x64xf16>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128> schedule #nm.wgmma<block = [64, 64, 512], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+      ins(%odd, %v, %i : memref<512x33xf16>, memref<1x128x64xf16>, memref<1x128x1xi8>) outs(%c : memref<?x64xf16>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128> schedule #nm.wgmma<block = [64, 64, 512], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+      ins(%unknown, %v, %i : memref<512x?xf16>, memref<1x128x64xf16>, memref<1x128x1xi8>) outs(%c : memref<?x64xf16>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// Rows that a reshape joins start where their strides say, whatever the sizes
+// of their parts; a slice of whole rows at an unknown place does, too.
+// CHECK-LABEL: func @views(
+// CHECK-NOT: memref.copy
+func.func @views(%parts: memref<512x8x197xf16>, %rows: memref<1024x200xf16>, %at: index, %v: memref<1x128x64xf16>, %i: memref<1x128x1xi8>, %c: memref<?x64xf16>) {
+  %joined = memref.collapse_shape %parts [[0], [1, 2]] : memref<512x8x197xf16> into memref<512x1576xf16>
+  %slice = memref.subview %rows[%at, 0] [512, 200] [1, 1] : memref<1024x200xf16> to memref<512x200xf16, strided<[200, 1], offset: ?>>
+  scf.forall (%m) in (1) {
+    nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128> schedule #nm.wgmma<block = [64, 64, 512], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+      ins(%joined, %v, %i : memref<512x1576xf16>, memref<1x128x64xf16>, memref<1x128x1xi8>) outs(%c : memref<?x64xf16>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  scf.forall (%m) in (1) {
+    nm.spmm <8:32, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128> schedule #nm.wgmma<block = [64, 64, 512], warpgroup = [64, 64], stages = 3, producers = 4, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
+      ins(%slice, %v, %i : memref<512x200xf16, strided<[200, 1], offset: ?>>, memref<1x128x64xf16>, memref<1x128x1xi8>) outs(%c : memref<?x64xf16>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

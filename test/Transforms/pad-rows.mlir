@@ -86,3 +86,15 @@ func.func @terms(%a: memref<?x64xf32>, %columns: index) {
   memref.dealloc %t : memref<64x?xbf16>
   return
 }
+
+// Rows of a single element, as of sequences of one token, stay: of padded ones
+// the product's A, which has the elements of a column of k side by side, would
+// have every eighth element.
+// CHECK-LABEL: func @single_elements
+// CHECK: memref.alloc() : memref<64x16x1xf16>
+func.func @single_elements(%values: memref<32x64xf16>, %indices: memref<32x64xi8>, %c: memref<16x64xf16>) {
+  %t = memref.alloc() : memref<64x16x1xf16>
+  %a = memref.collapse_shape %t [[0], [1, 2]] : memref<64x16x1xf16> into memref<64x16xf16>
+  nm.spmm <2:4> transpose_a ins(%a, %values, %indices : memref<64x16xf16>, memref<32x64xf16>, memref<32x64xi8>) outs(%c : memref<16x64xf16>)
+  return
+}

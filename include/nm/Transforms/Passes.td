@@ -430,11 +430,11 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
   let description = [{
     Threads access 16 bytes at once, which must start at a multiple of 16. A
     memref from outside of an `scf.forall` that is mapped to GPU blocks whose
-    offset is no such multiple, or unknown, is copied to new memory before the
-    loop and, where the loop writes it, back after it. So is an A whose rows are
-    not as far apart as multiples of what the `copy_a` and `layout_a` of its
-    product's schedule copy at once, or of the 16 bytes that tensor copies take
-    (`producers` of `#nm.wgmma_sp`, and `#nm.wgmma_select`).
+    offset is no such multiple, as far as the views say that it is of, is copied
+    to new memory before the loop and, where the loop writes it, back after it.
+    So is an A or C whose rows are not contiguous, or do not start at multiples
+    of the bytes that copies of its product's schedule take: 4, or 16 for tensor
+    copies and `c_slots`. Rows of the copy are padded where these need it.
 
     Before:
     ```mlir
@@ -450,7 +450,7 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
     memref.dealloc %copy
     ```
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect"];
 }
 
 def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {

@@ -2,6 +2,10 @@
 
 #include "GPU/Select/GpuStrategy.h"
 
+#include "GPU/Layouts/LayoutCosts.h"
+
+#include "nm/GPU/Stage/OperandDemands.h"
+
 using namespace mlir;
 using namespace mlir::nm;
 
@@ -20,10 +24,36 @@ const GpuStrategy *mlir::nm::findGpuStrategy(ScheduleAttrInterface schedule) {
   return nullptr;
 }
 
+/// The microseconds of the copy of A that nm-align-operands makes for
+/// `schedule`, where A is a slice whose rows lie otherwise than the schedule
+/// demands; 0 where it stays.
+static double estimateCopyOfSlice(const ScheduleRequest &request,
+                                  ScheduleAttrInterface schedule) {
+  SparseProductOpInterface op = request.op;
+  Value a = op.getA();
+  const ::nm::GpuProduct &product = request.product;
+  int64_t bytes = getLeastRowBytesOfA(schedule, product.isKMajor);
+  // Another A than the op's is in memory of its own.
+  auto spmm = dyn_cast<SpMMOp>(*op);
+  if (!spmm || spmm.getTransposeA() != product.isKMajor ||
+      product.strideOfA != 0 || hasRowsAt(a, bytes))
+    return 0;
+  return estimateCopy(cast<RankedTensorType>(a.getType()), request.chip);
+}
+
+/// What `strategy` chooses, with what its copies demand.
+static ::nm::Result<ScheduleChoice> choose(const GpuStrategy &strategy,
+                                           const ScheduleRequest &request) {
+  ::nm::Result<ScheduleChoice> choice = strategy.choose(request);
+  if (choice && choice->schedule)
+    choice->microseconds += estimateCopyOfSlice(request, choice->schedule);
+  return choice;
+}
+
 ::nm::Result<ScheduleChoice>
 mlir::nm::chooseGpuSchedule(const ScheduleRequest &request) {
   if (request.given)
-    return findGpuStrategy(request.given)->choose(request);
+    return choose(*findGpuStrategy(request.given), request);
   std::optional<ScheduleChoice> best;
   std::string reasons;
   for (bool isLast : {false, true}) {
@@ -32,7 +62,7 @@ mlir::nm::chooseGpuSchedule(const ScheduleRequest &request) {
     for (const GpuStrategy *strategy : getGpuStrategies()) {
       if (strategy->isLastResort(request.product) != isLast)
         continue;
-      ::nm::Result<ScheduleChoice> found = strategy->choose(request);
+      ::nm::Result<ScheduleChoice> found = choose(*strategy, request);
       if (!found)
         reasons += (reasons.empty() ? "" : "; ") + found.error().message;
       else if (!best || found->microseconds < best->microseconds)

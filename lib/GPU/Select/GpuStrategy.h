@@ -58,6 +58,13 @@ public:
     return false;
   }
 
+  /// Bytes that contiguous rows of A start at multiples of for the copies of
+  /// `schedule`, one of this strategy; 1 where A may lie in any way.
+  virtual int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
+                                   bool isKMajor) const {
+    return 1;
+  }
+
   /// Copies the operand tiles of `op`, on memrefs, to where the expansion reads
   /// them; nm-stage-shared-memory calls this. By default they stay.
   virtual LogicalResult stage(OpBuilder &builder, SpMMOp op) const {

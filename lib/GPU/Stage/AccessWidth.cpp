@@ -2,7 +2,11 @@
 
 #include "nm/GPU/Stage/AccessWidth.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <numeric>
 
@@ -15,38 +19,49 @@ int64_t mlir::nm::getPaddedChunk(int64_t columns, bool isKMajorA) {
   return isKMajorA && hasLines ? kLine : kAccess;
 }
 
-/// Whether `cast` says of strides or the offset what its source does not.
-static bool knowsMore(memref::CastOp cast) {
-  auto known = dyn_cast<MemRefType>(cast.getType());
-  auto source = dyn_cast<MemRefType>(cast.getSource().getType());
-  return known && source &&
-         known.getStridesAndOffset() != source.getStridesAndOffset() &&
-         llvm::none_of(known.getStridesAndOffset().first,
-                       ShapedType::isDynamic);
+/// What `value` is a view of, on tensors as on memrefs; null for none.
+static Value getSourceOfView(Value value) {
+  Operation *op = value.getDefiningOp();
+  bool isView = isa_and_present<memref::SubViewOp, memref::CollapseShapeOp,
+                                memref::ExpandShapeOp, memref::CastOp,
+                                tensor::ExtractSliceOp, tensor::CollapseShapeOp,
+                                tensor::ExpandShapeOp, tensor::CastOp>(op);
+  return isView ? op->getOperand(0) : Value();
 }
 
-/// The buffer that a view is of. A view may have dropped the dimension that its
-/// offset is a multiple of, or have a stride of another for one of size 1.
-static Value getBuffer(Value view) {
-  while (true) {
-    if (auto slice = view.getDefiningOp<memref::SubViewOp>())
-      view = slice.getSource();
-    else if (auto collapse = view.getDefiningOp<memref::CollapseShapeOp>())
-      view = collapse.getSrc();
-    else if (auto cast = view.getDefiningOp<memref::CastOp>();
-             cast && !knowsMore(cast))
-      view = cast.getSource();
-    else
-      return view;
-  }
+static SmallVector<ReassociationIndices> getGroups(Operation *reshape) {
+  return llvm::TypeSwitch<Operation *, SmallVector<ReassociationIndices>>(
+             reshape)
+      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp,
+            tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+          [](auto op) { return op.getReassociationIndices(); });
+}
+
+/// The strides of row-major memory, as far as the sizes say.
+static SmallVector<int64_t> getStridesOfRows(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t dim = int64_t(shape.size()) - 1; dim-- > 0;)
+    strides[dim] = ShapedType::isDynamic(strides[dim + 1]) ||
+                           ShapedType::isDynamic(shape[dim + 1])
+                       ? ShapedType::kDynamic
+                       : strides[dim + 1] * shape[dim + 1];
+  return strides;
+}
+
+/// The strides of `type`, those of a row-major order for a tensor.
+static SmallVector<int64_t> getStrides(ShapedType type) {
+  if (auto memref = dyn_cast<MemRefType>(type))
+    return memref.getStridesAndOffset().first;
+  return getStridesOfRows(type.getShape());
 }
 
 /// For each dimension of `type` a number that its stride is a multiple of: the
 /// stride where it is known, else the product of the known inner sizes where
 /// memory is contiguous, else 1. memref<?x?x8xf32> has 8, 8, 1.
-static SmallVector<int64_t> getFactorsOfType(MemRefType type) {
-  SmallVector<int64_t> factors = type.getStridesAndOffset().first;
-  bool isIdentity = type.getLayout().isIdentity();
+static SmallVector<int64_t> getFactorsOfType(ShapedType type) {
+  SmallVector<int64_t> factors = getStrides(type);
+  auto memref = dyn_cast<MemRefType>(type);
+  bool isIdentity = !memref || memref.getLayout().isIdentity();
   int64_t innerSizes = 1;
   for (int64_t dim = type.getRank(); dim-- > 0;) {
     if (ShapedType::isDynamic(factors[dim]))
@@ -57,35 +72,72 @@ static SmallVector<int64_t> getFactorsOfType(MemRefType type) {
   return factors;
 }
 
-/// The same of `view`, whose source has `factors`; dimensions that it drops
+static llvm::SmallBitVector getDroppedDims(Operation *slice) {
+  if (auto view = dyn_cast<memref::SubViewOp>(slice))
+    return view.getDroppedDims();
+  return cast<tensor::ExtractSliceOp>(slice).getDroppedDims();
+}
+
+/// The same of `slice`, whose source has `factors`; dimensions that it drops
 /// have none.
-static SmallVector<int64_t> getFactorsOfView(memref::SubViewOp view,
-                                             ArrayRef<int64_t> factors) {
+static SmallVector<int64_t>
+getFactorsOfSlice(OffsetSizeAndStrideOpInterface slice,
+                  ArrayRef<int64_t> factors) {
   SmallVector<int64_t> kept;
-  llvm::SmallBitVector dropped = view.getDroppedDims();
-  for (auto [dim, stride] : llvm::enumerate(view.getStaticStrides()))
+  llvm::SmallBitVector dropped = getDroppedDims(slice);
+  for (auto [dim, stride] : llvm::enumerate(slice.getStaticStrides()))
     if (!dropped.test(dim))
       kept.push_back(ShapedType::isDynamic(stride) ? 1 : factors[dim] * stride);
   return kept;
 }
 
-SmallVector<int64_t> mlir::nm::getStrideFactors(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> factors = getFactorsOfType(type), ofSource;
-  if (auto view = memref.getDefiningOp<memref::SubViewOp>())
-    ofSource = getFactorsOfView(view, getStrideFactors(view.getSource()));
-  else if (auto view = memref.getDefiningOp<memref::CastOp>())
-    ofSource = getStrideFactors(view.getSource());
-  else if (auto view = memref.getDefiningOp<memref::CollapseShapeOp>()) {
-    // The last dimension of a group has the stride of the whole.
-    SmallVector<int64_t> inner = getStrideFactors(view.getSrc());
-    for (const ReassociationIndices &group : view.getReassociationIndices())
-      ofSource.push_back(inner[group.back()]);
+/// The same of a view whose dimensions are parts of those of its source.
+static SmallVector<int64_t>
+getFactorsOfParts(ShapedType type, ArrayRef<ReassociationIndices> groups,
+                  ArrayRef<int64_t> factors) {
+  SmallVector<int64_t> parts(type.getRank(), 1);
+  for (auto [group, factor] : llvm::zip(groups, factors)) {
+    int64_t inner = factor;
+    for (int64_t dim : llvm::reverse(group)) {
+      parts[dim] = inner;
+      if (!type.isDynamicDim(dim))
+        inner *= type.getDimSize(dim);
+    }
   }
-  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-  for (size_t dim = 0; dim < ofSource.size(); ++dim)
+  return parts;
+}
+
+/// What the strides of `view` are multiples of, as its source says; nothing
+/// where that says nothing.
+static SmallVector<int64_t> getFactorsOfView(Value view) {
+  Value source = getSourceOfView(view);
+  if (!source)
+    return {};
+  Operation *op = view.getDefiningOp();
+  SmallVector<int64_t> factors = getStrideFactors(source);
+  if (auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op))
+    return getFactorsOfSlice(slice, factors);
+  if (isa<memref::CastOp, tensor::CastOp>(op))
+    return factors;
+  SmallVector<ReassociationIndices> groups = getGroups(op);
+  if (isa<memref::ExpandShapeOp, tensor::ExpandShapeOp>(op))
+    return getFactorsOfParts(cast<ShapedType>(view.getType()), groups, factors);
+  // The last dimension of a group has the stride of the whole.
+  return llvm::map_to_vector(
+      groups, [&](ArrayRef<int64_t> group) { return factors[group.back()]; });
+}
+
+SmallVector<int64_t> mlir::nm::getStrideFactors(Value operand) {
+  auto type = cast<ShapedType>(operand.getType());
+  SmallVector<int64_t> factors = getFactorsOfType(type),
+                       ofView = getFactorsOfView(operand);
+  // Types of tensors do not say how slices lie.
+  if (!isa<MemRefType>(type) && !ofView.empty())
+    return ofView;
+  SmallVector<int64_t> strides = getStrides(type);
+  for (size_t dim = 0; dim < ofView.size(); ++dim)
     if (ShapedType::isDynamic(strides[dim]))
-      factors[dim] = std::lcm(factors[dim], ofSource[dim]);
+      factors[dim] = std::lcm(factors[dim], ofView[dim]);
   return factors;
 }
 
@@ -139,22 +191,67 @@ int64_t mlir::nm::getRowFactor(Value memref) {
                        cast<MemRefType>(memref.getType()).getRank() - 1);
 }
 
-int64_t mlir::nm::getCopyWidth(Value memref, ArrayRef<int64_t> extents) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (type.getStridesAndOffset().first.back() != 1)
+/// Whether `slice` is of a tile, in a block.
+static bool isOfBlock(Operation *slice) {
+  return slice->getParentOfType<scf::ForallOp>() ||
+         slice->getParentOfType<gpu::LaunchOp>();
+}
+
+/// What the offsets of `slice` add up to a multiple of. Tiles of blocks start
+/// at whole ones along contiguous elements, at a place that is not known.
+static int64_t getFactorOfOffsets(OffsetSizeAndStrideOpInterface slice,
+                                  ArrayRef<int64_t> strides) {
+  int64_t factor = 0;
+  for (auto [stride, offset] : llvm::zip(strides, slice.getStaticOffsets())) {
+    if (!ShapedType::isDynamic(offset))
+      factor = std::gcd(factor, offset * stride);
+    else if (stride != 1 || !isOfBlock(slice))
+      factor = std::gcd(factor, stride);
+  }
+  return factor;
+}
+
+int64_t mlir::nm::getOffsetFactor(Value operand) {
+  auto type = dyn_cast<MemRefType>(operand.getType());
+  if (type && !ShapedType::isDynamic(type.getStridesAndOffset().second))
+    return type.getStridesAndOffset().second;
+  Value source = getSourceOfView(operand);
+  // Tensors that are no views are in memory of their own.
+  if (!source)
+    return type ? 1 : 0;
+  auto slice =
+      dyn_cast<OffsetSizeAndStrideOpInterface>(operand.getDefiningOp());
+  int64_t own = slice ? getFactorOfOffsets(slice, getStrideFactors(source)) : 0;
+  return std::gcd(own, getOffsetFactor(source));
+}
+
+/// Whether elements of rows stand side by side, which a tensor's type does not
+/// say.
+static bool hasContiguousRows(Value operand) {
+  if (auto type = dyn_cast<MemRefType>(operand.getType()))
+    return type.isLastDimUnitStride();
+  SmallVector<int64_t> factors = getStrideFactors(operand);
+  auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
+  return factors.empty() ||
+         (factors.back() == 1 &&
+          (!slice || !ShapedType::isDynamic(slice.getStaticStrides().back())));
+}
+
+int64_t mlir::nm::getRowAlignment(Value operand) {
+  auto type = cast<ShapedType>(operand.getType());
+  if (!hasContiguousRows(operand))
     return 1;
-  int64_t width = kMaxAccessBytes / (type.getElementTypeBitWidth() / 8);
-  width = std::gcd(width, extents.back());
-  SmallVector<int64_t> factors = getStrideFactors(memref);
-  for (int64_t factor : ArrayRef(factors).drop_back())
-    width = std::gcd(width, factor);
-  // Dimensions that run along contiguous elements have offsets of whole tiles.
-  auto buffer = cast<MemRefType>(getBuffer(memref).getType());
-  auto [strides, offset] = buffer.getStridesAndOffset();
-  for (auto [stride, factor] : llvm::zip(strides, getFactorsOfType(buffer)))
-    if (stride != 1)
-      width = std::gcd(width, factor);
+  int64_t width = std::gcd(kMaxAccessBytes * 8 / type.getElementTypeBitWidth(),
+                           getOffsetFactor(operand));
+  SmallVector<int64_t> factors = getStrideFactors(operand);
+  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
+    if (type.getDimSize(dim) != 1)
+      width = std::gcd(width, factors[dim]);
   return width;
+}
+
+int64_t mlir::nm::getCopyWidth(Value memref, ArrayRef<int64_t> extents) {
+  return std::gcd(getRowAlignment(memref), extents.back());
 }
 
 int64_t mlir::nm::getAccessWidth(Value memref, ArrayRef<int64_t> extents) {

@@ -3,6 +3,7 @@
 #include "GPU/Stage/StagedOperands.h"
 
 #include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Stage/OperandDemands.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -66,19 +67,16 @@ LogicalResult mlir::nm::verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip) {
                           << op.getScheduleAttr().getStrategyName();
 }
 
-LogicalResult mlir::nm::verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
-                                           MemRefType buffer) {
+LogicalResult mlir::nm::verifyRowsOfA(SpMMOp op, const ::nm::GpuChip &chip) {
   if (failed(verifyHasWgmma(op, chip)))
     return failure();
-  StringRef strategy = op.getScheduleAttr().getStrategyName();
-  Type element = op.getValuesType().getElementType();
-  int64_t width = getCopyWidth(op.getA(), buffer.getShape());
-  int64_t bytes = width * element.getIntOrFloatBitWidth() / 8;
-  if (bytes < kMinAsyncBytes)
-    return op.emitOpError() << "expected rows of A at multiples of "
-                            << kMinAsyncBytes << " bytes for strategy "
-                            << strategy << ", but got " << op.getA().getType();
-  return success();
+  int64_t bytes = getLeastRowBytesOfA(op.getScheduleAttr(), op.getTransposeA());
+  if (hasRowsAt(op.getA(), bytes))
+    return success();
+  return op.emitOpError() << "expected rows of A at multiples of " << bytes
+                          << " bytes for strategy "
+                          << op.getScheduleAttr().getStrategyName()
+                          << ", but got " << op.getA().getType();
 }
 
 StorageShape mlir::nm::getWeightShape(SpMMOp op, const GpuTile &tile) {

@@ -26,11 +26,10 @@ MemRefType getPanelledType(ArrayRef<int64_t> shape, Type element,
 MemRefType getPlainPanelType(ArrayRef<int64_t> shape, Type element,
                              int64_t panelBytes);
 
-/// Checks that `op` is of a chip with wgmma; and the next, that rows of A can
-/// be copied to `buffer`, such an operand, too.
+/// Checks that `op` is of a chip with wgmma; and the next, that rows of A lie
+/// as its schedule demands, too.
 LogicalResult verifyHasWgmma(SpMMOp op, const ::nm::GpuChip &chip);
-LogicalResult verifyPanelledRows(SpMMOp op, const ::nm::GpuChip &chip,
-                                 MemRefType buffer);
+LogicalResult verifyRowsOfA(SpMMOp op, const ::nm::GpuChip &chip);
 
 /// The shapes of the weights of a tile that is whole.
 StorageShape getWeightShape(SpMMOp op, const GpuTile &tile);

@@ -4,7 +4,7 @@
 
 #include "GPU/Stage/StagedOperands.h"
 
-#include "nm/GPU/Stage/AccessWidth.h"
+#include "nm/GPU/Stage/OperandDemands.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -13,22 +13,6 @@
 
 using namespace mlir;
 using namespace mlir::nm;
-
-/// What stores C's tile: the product's own operand, or where its sums are in
-/// memory of the block that no one else sees, the epilogue's.
-static OpOperand *findStoredTile(SpMMOp op) {
-  auto blocks = op->getParentOfType<scf::ForallOp>();
-  Value view = op.getC();
-  while (
-      isa_and_present<memref::CastOp, memref::SubViewOp>(view.getDefiningOp()))
-    view = view.getDefiningOp()->getOperand(0);
-  auto sums = view.getDefiningOp<memref::AllocOp>();
-  if (!sums || !blocks->isProperAncestor(sums))
-    return &op.getCMutable();
-  for (auto epilogue : blocks.getOps<linalg::GenericOp>())
-    return &epilogue.getDpsInitsMutable()[0];
-  return &op.getCMutable();
-}
 
 static int64_t countSlots(SpMMOp op) {
   return op.getScheduleAttr().getTiling().slotsOfC;
@@ -56,18 +40,17 @@ int64_t mlir::nm::getStoreBytes(SpMMOp op, const GpuTile &tile) {
 LogicalResult mlir::nm::verifyStagedStores(SpMMOp op, const GpuTile &tile) {
   if (countSlots(op) == 0)
     return success();
-  constexpr int64_t kStoreBytes = 16, kElementBits = 16;
+  constexpr int64_t kElementBits = 16;
   Value c = findStoredTile(op)->get();
   auto type = cast<MemRefType>(c.getType());
   int64_t bits = type.getElementTypeBitWidth();
   if (bits != kElementBits)
     return op.emitOpError() << "expected C to have elements of " << kElementBits
                             << " bits for 'c_slots', but got " << type;
-  SmallVector<int64_t> extents(type.getRank(), StageStoresOp::kSlotSide);
-  if (getCopyWidth(c, extents) * bits / 8 != kStoreBytes)
-    return op.emitOpError()
-           << "expected rows of C at multiples of " << kStoreBytes
-           << " bytes for 'c_slots', but got " << type;
+  int64_t bytes = getLeastRowBytesOfC(op.getScheduleAttr());
+  if (!hasRowsAt(c, bytes))
+    return op.emitOpError() << "expected rows of C at multiples of " << bytes
+                            << " bytes for 'c_slots', but got " << type;
   return success();
 }
 

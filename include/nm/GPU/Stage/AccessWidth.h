@@ -17,9 +17,19 @@ inline constexpr int64_t kMaxAccessBytes = 16;
 /// with the former.
 int64_t getPaddedChunk(int64_t columns, bool isKMajorA);
 
-/// The strides of `memref`, or what they are multiples of where they are not
-/// known, as far as the views say that it is of.
-SmallVector<int64_t> getStrideFactors(Value memref);
+/// The strides of `operand`, or what they are multiples of where they are not
+/// known, as far as the views say that it is of: of a memref, or of the memref
+/// that a tensor becomes where its slices and reshapes are views.
+SmallVector<int64_t> getStrideFactors(Value operand);
+
+/// What the offset of `operand` is a multiple of, 0 for none, as far as the
+/// same views say, but for places of tiles of blocks along contiguous elements.
+int64_t getOffsetFactor(Value operand);
+
+/// Elements, up to those of the widest access, that rows of `operand` start at
+/// multiples of; 1 if they are not contiguous. Where a tile of a block starts
+/// along its rows does not count.
+int64_t getRowAlignment(Value operand);
 
 /// What the number of elements of the rows is a multiple of that `memref` has
 /// tiles of. Padded rows have fewer than their strides say.

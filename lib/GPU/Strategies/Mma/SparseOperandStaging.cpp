@@ -6,7 +6,6 @@
 #include "GPU/Stage/StagedStores.h"
 
 #include "nm/Dialect/NM/IR/Chip.h"
-#include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Strategies/Mma/SparseOperandTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -71,13 +70,6 @@ uint64_t Staging::countBytes() const {
 LogicalResult Staging::verifyBulkCopies() {
   if (!hasProducers())
     return success();
-  constexpr int64_t kUnitBytes = 16;
-  Type element = op.getValuesType().getElementType();
-  int64_t width = getCopyWidth(op.getA(), typeOfA().getShape());
-  if (width * element.getIntOrFloatBitWidth() / 8 != kUnitBytes)
-    return op.emitOpError()
-           << "expected rows of A at multiples of " << kUnitBytes
-           << " bytes, with producers, but got " << op.getA().getType();
   // Bulk copies read whole tiles of packed weights. The last part of k may have
   // tiles past k, and its last tile may end inside of one: what follows in
   // memory are weights of other columns, or is past the end.
@@ -157,8 +149,7 @@ LogicalResult SparseOperandStaging::stage(OpBuilder &builder, SpMMOp op) const {
   FailureOr<::nm::GpuChip> chip = getChip(op);
   if (failed(tile) || failed(chip) || failed(verifySparseProduct(op)))
     return failure();
-  if (isAsyncProxy &&
-      failed(verifyPanelledRows(op, *chip, getActivationBuffer(op, *tile))))
+  if (isAsyncProxy && failed(verifyRowsOfA(op, *chip)))
     return failure();
   Staging staging(builder, op, *tile, *this);
   if (failed(staging.verifyBulkCopies()) ||

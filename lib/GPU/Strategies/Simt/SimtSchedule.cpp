@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Simt/SimtStaging.h"
 #include "GPU/Tile/TilingFields.h"
 #include "nm/Dialect/NM/Transforms/WeightOrigin.h"
+#include "nm/GPU/Stage/RowBytes.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -144,6 +145,18 @@ public:
       choice.isByModel = choice.schedule == byModel;
     }
     return choice;
+  }
+
+  int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
+                           bool isKMajor) const override {
+    auto simt = cast<SimtScheduleAttr>(schedule);
+    if (isKMajor)
+      return 1;
+    if (simt.getOrderOfA() == TileOrder::RowMajor)
+      return ::nm::kLineRowBytes;
+    return simt.getCopyA().value_or(CopyWay::Elements) == CopyWay::Elements
+               ? 1
+               : ::nm::kBulkRowBytes;
   }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {

@@ -9,6 +9,8 @@
 
 #include "GPU/Select/GpuModels.h"
 
+#include "nm/GPU/Stage/RowBytes.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -17,10 +19,9 @@
 
 using namespace nm;
 
-/// Bytes of k and columns of an instruction; and the most and the fewest bytes
-/// of an access that copies.
-static constexpr int64_t kInstructionK = 32, kPanel = 64, kCopyBytes = 16,
-                         kLeastCopyBytes = 4;
+/// Bytes of k and columns of an instruction, and the most bytes of an access
+/// that copies.
+static constexpr int64_t kInstructionK = 32, kPanel = 64, kCopyBytes = 16;
 /// Columns of the widest panel, of which two warpgroups have 64 each, and the
 /// most rows of A of a warpgroup.
 static constexpr int64_t kMaxPanel = 128, kMaxGroupM = 256;
@@ -167,7 +168,7 @@ int64_t Candidate::countTurns() const {
 /// Whether rows of A start at multiples of 16 bytes, as tensor copies want it,
 /// and rows are few, or totals leave threads few registers for copies.
 bool Candidate::prefersTensorCopies() const {
-  if (product.factorOfRows() % kCopyBytes != 0 ||
+  if (product.factorOfRows() % kBulkRowBytes != 0 ||
       product.pattern.bk % kWideBytes != 0 || product.m == GpuProduct::kUnknown)
     return false;
   return product.m <= kTensorRows ||
@@ -266,9 +267,9 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
                   std::to_string(kCopyBytes) + " rows of " +
                   std::string(elementName(product.type)) +
                   ", but blocks have " + std::to_string(product.pattern.bk));
-  if (product.factorOfRows() % kLeastCopyBytes != 0)
+  if (product.factorOfRows() % kAsyncRowBytes != 0)
     return refuse("copies rows of A at multiples of " +
-                  std::to_string(kLeastCopyBytes) +
+                  std::to_string(kAsyncRowBytes) +
                   " bytes, but got rows that are " +
                   std::to_string(product.factorOfRows()) + " apart");
   return std::nullopt;

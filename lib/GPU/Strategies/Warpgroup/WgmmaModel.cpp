@@ -12,6 +12,7 @@
 #include "GPU/Strategies/Warpgroup/TermsModel.h"
 #include "GPU/Strategies/Warpgroup/WgmmaByteModel.h"
 
+#include "nm/GPU/Stage/RowBytes.h"
 #include "nm/Schedule/SumChains.h"
 #include "nm/Support/Warp.h"
 
@@ -517,7 +518,9 @@ static std::optional<Error> whyNot(const GpuProduct &product) {
   if (!product.isKMajor && !hasTerms)
     return refuse("gathers rows of a k-major A, but got a row-major one");
   // Rows of A start at multiples of the 4 bytes that a copy takes at least.
-  if (!hasTerms && product.factorOfRows() % 2 != 0)
+  int64_t rowBytes =
+      product.factorOfRows() * int64_t(elementSize(product.type));
+  if (!hasTerms && rowBytes % kAsyncRowBytes != 0)
     return refuse("copies rows of A of an even m");
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaStaging.h"
 #include "GPU/Tile/TilingFields.h"
 
+#include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 using namespace mlir;
@@ -115,6 +116,15 @@ public:
   }
 
   bool tellsLayoutsApart() const override { return true; }
+
+  /// A in panels is made for the schedule.
+  int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
+                           bool isKMajor) const override {
+    auto wgmma = cast<WgmmaScheduleAttr>(schedule);
+    if (wgmma.hasPanelsOfA())
+      return 1;
+    return wgmma.hasTensorCopies() ? ::nm::kBulkRowBytes : ::nm::kAsyncRowBytes;
+  }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return stageWgmmaOperands(builder, op);

@@ -17,6 +17,7 @@
 #include "GPU/Select/GpuModels.h"
 
 #include "nm/Format/SelectedFragments.h"
+#include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 #include <algorithm>
@@ -321,9 +322,9 @@ static std::optional<Error> whyNot(const GpuProduct &product,
     return refuse("cannot transpose a k-major A of " + type);
   if (std::optional<Error> reason = whyNotPattern(product.pattern))
     return reason;
-  if (product.factorOfRows() % kCopyBytes != 0)
+  if (product.factorOfRows() % kBulkRowBytes != 0)
     return refuse("copies rows of A at multiples of " +
-                  std::to_string(kCopyBytes) +
+                  std::to_string(kBulkRowBytes) +
                   " bytes, but got rows that are " +
                   std::to_string(product.factorOfRows()) + " apart");
   return std::nullopt;

@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Warpgroup/WgmmaSelectStaging.h"
 #include "GPU/Tile/TilingFields.h"
 
+#include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 using namespace mlir;
@@ -70,6 +71,11 @@ public:
   }
 
   bool tellsLayoutsApart() const override { return true; }
+
+  int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
+                           bool isKMajor) const override {
+    return ::nm::kBulkRowBytes;
+  }
 
   LogicalResult stage(OpBuilder &builder, SpMMOp op) const override {
     return stageWgmmaSelectOperands(builder, op);

@@ -7,7 +7,6 @@
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Format/SelectedBytes.h"
-#include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -67,10 +66,6 @@ LogicalResult WgmmaSelectStaging::verifyOperands() {
   if (op.getTransposeA() || op.getTransposeC())
     return op.emitOpError() << "expected a row-major A and C for strategy "
                                "wgmma_select";
-  if (getCopyWidth(op.getA(), typeOfA().getShape()) != kCopyBytes)
-    return op.emitOpError()
-           << "expected rows of A at multiples of " << kCopyBytes
-           << " bytes, but got " << op.getA().getType();
   if (getBufferBytes(typeOfSelectors()) % kCopyBytes != 0)
     return op.emitOpError()
            << "expected selectors of a multiple of " << kCopyBytes
@@ -79,8 +74,7 @@ LogicalResult WgmmaSelectStaging::verifyOperands() {
 }
 
 LogicalResult WgmmaSelectStaging::verify(const ::nm::GpuChip &chip) {
-  if (failed(verifyOperands()) ||
-      failed(verifyPanelledRows(op, chip, typeOfA())))
+  if (failed(verifyOperands()) || failed(verifyRowsOfA(op, chip)))
     return failure();
   int64_t bytes = getWorkgroupBytes(typeOfA()) +
                   getWorkgroupBytes(typeOfValues()) +

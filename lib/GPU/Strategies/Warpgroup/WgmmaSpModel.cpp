@@ -11,6 +11,7 @@
 #include "GPU/Strategies/Mma/SparseOperandModels.h"
 
 #include "nm/Format/SparseOperand.h"
+#include "nm/GPU/Stage/RowBytes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -36,8 +37,8 @@ static constexpr double kClockUnderLoad = 0.64;
 static constexpr double kIngress = 75;
 /// Such clocks until what a copy asks for arrives.
 static constexpr double kLatency = 1000;
-/// Bytes that a copy takes at once at most, and at least.
-static constexpr int64_t kCopyBytes = 16, kLeastCopyBytes = 4;
+/// Bytes that a copy takes at once at most.
+static constexpr int64_t kCopyBytes = 16;
 /// Clocks before the first tile and behind the last, and bytes of sums that are
 /// stored in one.
 static constexpr double kStartClocks = 2600, kStoreRate = 24;
@@ -74,8 +75,6 @@ static constexpr int64_t kMinStages = 4, kMaxStages = 12, kMaxSplitK = 16;
 /// Of the mbarriers of producers.
 static constexpr int64_t kBarrierBytes = 256;
 
-/// Bytes that rows of A which tensor copies take start at a multiple of.
-static constexpr int64_t kTensorBytes = 16;
 /// With producers: their warps, and the most warpgroups that leave registers
 /// for sums; the most stages, which are rounded down to a power of two, for
 /// which addresses take the fewest instructions (4096 cubed of 2:4 takes 146 us
@@ -259,7 +258,7 @@ bool Candidate::setProducers() {
   // Rows that A does not have are filled with zeros, which takes tensor copies
   // longer than rows.
   bool isFull = 4 * product.rows() >= 3 * schedule.blockM;
-  if (!isWhole || !isFull || strideBytes(product) % kTensorBytes != 0 ||
+  if (!isWhole || !isFull || strideBytes(product) % kBulkRowBytes != 0 ||
       together > 1 || groups() > kMaxRoleGroups ||
       sumsOfThread() + kUsualRegisters > kRoleRegisters)
     return false;
@@ -466,7 +465,7 @@ static std::optional<std::string> whyNot(const GpuProduct &product,
   // A kernel before makes A's terms, whatever its rows are.
   if (product.terms > 1)
     return std::nullopt;
-  if (strideBytes(product) % kLeastCopyBytes != 0) {
+  if (strideBytes(product) % kAsyncRowBytes != 0) {
     bool isByte = sparseBytes(product) == 1;
     return std::string("rows of A of ") +
            (isByte ? "a multiple of four in " : "an even ") +

@@ -3,6 +3,7 @@
 #include "GPU/Strategies/Mma/SparseOperandSchedule.h"
 
 #include "nm/Format/SplitTerms.h"
+#include "nm/GPU/Stage/RowBytes.h"
 #include "nm/GPU/Strategies/Warpgroup/WgmmaModel.h"
 
 using namespace mlir;
@@ -23,6 +24,13 @@ public:
   }
 
   bool tellsLayoutsApart() const override { return true; }
+
+  int64_t getLeastRowBytes(ScheduleAttrInterface schedule,
+                           bool isKMajor) const override {
+    bool hasProducers =
+        cast<WgmmaSpScheduleAttr>(schedule).countProducers() != 0;
+    return hasProducers ? ::nm::kBulkRowBytes : ::nm::kAsyncRowBytes;
+  }
 
 private:
   ::nm::Result<::nm::GpuSchedule>

@@ -7,7 +7,6 @@
 
 #include "nm/Dialect/NM/IR/Chip.h"
 #include "nm/Dialect/NM/IR/ElementTypes.h"
-#include "nm/GPU/Stage/AccessWidth.h"
 #include "nm/GPU/Tile/GpuTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -152,12 +151,7 @@ LogicalResult WgmmaStaging::verifyRowsOfA(const ::nm::GpuChip &chip) {
                             << " rows of k in a tile, but got " << a;
   if (isInPanels())
     return verifyHasWgmma(op, chip);
-  int64_t bytes = getCopyWidth(op.getA(), typeOfA().getShape());
-  if (getSchedule().hasTensorCopies() && bytes != kCopyBytes)
-    return op.emitOpError()
-           << "expected rows of A at multiples of " << kCopyBytes
-           << " bytes for tensor copies, but got " << op.getA().getType();
-  return verifyPanelledRows(op, chip, typeOfA());
+  return mlir::nm::verifyRowsOfA(op, chip);
 }
 
 LogicalResult WgmmaStaging::verifyOperands(const ::nm::GpuChip &chip) {

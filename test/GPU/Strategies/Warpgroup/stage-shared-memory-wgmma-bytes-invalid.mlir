@@ -42,7 +42,7 @@ func.func @narrow_units(%a: memref<64x256xi8>, %v: memref<1x128x64xi8>, %i: memr
 
 func.func @rows_at_odd_places(%a: memref<64x2048xi8, strided<[2052, 1]>>, %v: memref<1x128x64xi8>, %i: memref<1x2x1xi8>, %c: memref<64x64xi32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected rows of A at multiples of 16 bytes for tensor copies}}
+    // expected-error @+1 {{expected rows of A at multiples of 16 bytes for strategy wgmma, but got}}
     nm.spmm <2:32, block = 64x64> packing #nm.packing<panel = 64, index_bits = 8, tile_rows = 128>
       schedule #nm.wgmma<block = [64, 64, 128], warpgroup = [64, 64], stages = 3, producers = 4, copy_a = tensor, packing = <panel = 64, index_bits = 8, tile_rows = 128>>
       ins(%a, %v, %i : memref<64x2048xi8, strided<[2052, 1]>>, memref<1x128x64xi8>, memref<1x2x1xi8>)

@@ -27,7 +27,7 @@ func.func @columns_of_c(%a: memref<64x256xi8>, %v: memref<1x64x64xi8>, %i: memre
 
 func.func @odd_rows(%a: memref<64x256xi8, strided<[260, 1]>>, %v: memref<1x64x64xi8>, %i: memref<1x16x2xi8>, %c: memref<64x64xi32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected rows of A at multiples of 16 bytes, but got 'memref<64x256xi8, strided<[260, 1]>>'}}
+    // expected-error @+1 {{expected rows of A at multiples of 16 bytes for strategy wgmma_select, but got 'memref<64x256xi8, strided<[260, 1]>>'}}
     nm.spmm <2:8, block = 1x64> packing #nm.packing<panel = 64, index_bits = 4, index_rows = 4, tile_rows = 64>
       schedule #nm.wgmma_select<block = [64, 64, 256], warpgroup = [64, 64], stages = 3, packing = <panel = 64, index_bits = 4, index_rows = 4, tile_rows = 64>>
       ins(%a, %v, %i : memref<64x256xi8, strided<[260, 1]>>, memref<1x64x64xi8>, memref<1x16x2xi8>) outs(%c : memref<64x64xi32>)

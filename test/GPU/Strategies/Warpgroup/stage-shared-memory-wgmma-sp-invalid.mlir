@@ -36,7 +36,7 @@ func.func @large(%a: memref<64x128xf16>, %v: memref<2x1x2048xf16>, %i: memref<2x
 
 func.func @producers_rows(%a: memref<128x64xf16, strided<[68, 1]>>, %v: memref<2x1x2048xf16>, %i: memref<2x1x512xi8>, %c: memref<128x128xf32>) {
   scf.forall (%m, %n) in (1, 1) {
-    // expected-error @+1 {{expected rows of A at multiples of 16 bytes, with producers, but got 'memref<128x64xf16, strided<[68, 1]>>'}}
+    // expected-error @+1 {{expected rows of A at multiples of 16 bytes for strategy wgmma_sp, but got 'memref<128x64xf16, strided<[68, 1]>>'}}
     nm.spmm <2:4> packing #nm.sparse_operand<wgmma_pairs> schedule #nm.wgmma_sp<block = [128, 128, 64], warpgroup = [128, 64], stages = 3, producers = 4>
       ins(%a, %v, %i : memref<128x64xf16, strided<[68, 1]>>, memref<2x1x2048xf16>, memref<2x1x512xi8>) outs(%c : memref<128x128xf32>)
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
