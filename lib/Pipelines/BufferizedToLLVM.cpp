@@ -109,9 +109,15 @@ void mlir::nm::buildBufferizedToLLVMPipeline(OpPassManager &pm) {
   buildLLVM(pm);
 }
 
+/// By itself it begins with a check, as the pipelines do that it is a part of.
+static void buildCheckedPipeline(OpPassManager &pm) {
+  pm.addPass(createNMCheckOps());
+  buildBufferizedToLLVMPipeline(pm);
+}
+
 void mlir::nm::registerBufferizedToLLVMPipeline() {
   PassPipelineRegistration<>(
       "nm-bufferized-to-llvm",
       "bufferized upstream ops to the LLVM dialect, for the CPU",
-      buildBufferizedToLLVMPipeline);
+      buildCheckedPipeline);
 }

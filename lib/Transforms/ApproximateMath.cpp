@@ -65,6 +65,8 @@ struct NMApproximateMath
   using NMApproximateMathBase::NMApproximateMathBase;
 
   void runOnOperation() override {
+    if (failed(computeF8InF32(getOperation())))
+      return signalPassFailure();
     // Activations first: nothing is left to recognize of their functions later.
     RewritePatternSet activations(&getContext());
     populateApproximateActivationPatterns(activations, hasExp2);

@@ -14,8 +14,12 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 #include <limits>
 
@@ -188,6 +192,58 @@ static Value decodeE5M2(BitEmitter &e, Value byte) {
                                decodeE5M2ToF16(e, byte));
 }
 
+/// The f32 that rounds to the f8 that the f64 `value` rounds to: rounded to
+/// odd, so that no number between two of f8 becomes their middle.
+static Value roundToOdd(BitEmitter &e, Value value) {
+  Type f32 = e.builder.getF32Type(), f64 = e.builder.getF64Type();
+  Value nearest =
+      arith::TruncFOp::create(e.builder, e.loc, e.typeOf(f32), value);
+  Value back = arith::ExtFOp::create(e.builder, e.loc, e.typeOf(f64), nearest);
+  auto compare = [&](arith::CmpFPredicate predicate, Value a, Value b) {
+    Value holds = arith::CmpFOp::create(e.builder, e.loc, predicate, a, b);
+    return arith::ExtUIOp::create(e.builder, e.loc,
+                                  e.typeOf(e.builder.getI32Type()), holds);
+  };
+  auto absolute = [&](Value number) {
+    return math::AbsFOp::create(e.builder, e.loc, number);
+  };
+  // Numbers that are not negative are ordered as their bits; of others the sign
+  // stays.
+  Value bits = e.bitcast(e.builder.getI32Type(), nearest);
+  Value isAway =
+      compare(arith::CmpFPredicate::OGT, absolute(back), absolute(value));
+  Value isInexact = compare(arith::CmpFPredicate::ONE, back, value);
+  Value cut = e.emit<arith::SubIOp>(bits, isAway);
+  return e.bitcast(f32, e.emit<arith::OrIOp>(cut, isInexact));
+}
+
+/// The float `value`, which is no f8, as f32, so that it rounds to the same f8.
+static Value convertToF32(BitEmitter &e, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  if (element.isF32())
+    return value;
+  if (element.isF64())
+    return roundToOdd(e, value);
+  return arith::ExtFOp::create(e.builder, e.loc,
+                               e.typeOf(e.builder.getF32Type()), value);
+}
+
+/// An f8 to bf16 or f64, which have all numbers of f8.
+static LogicalResult extendThroughF32(arith::ExtFOp op,
+                                      PatternRewriter &rewriter) {
+  Type to = getElementTypeOrSelf(op.getType());
+  if (!to.isBF16() && !to.isF64())
+    return rewriter.notifyMatchFailure(op, "is not to bf16, f16, f32 or f64");
+  BitEmitter e(rewriter, op.getLoc(), op.getType());
+  Value extended = arith::ExtFOp::create(
+      rewriter, op.getLoc(), e.typeOf(rewriter.getF32Type()), op.getIn());
+  if (to.isF64())
+    rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), extended);
+  else
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), extended);
+  return success();
+}
+
 namespace {
 struct ExpandToF8 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -196,10 +252,10 @@ struct ExpandToF8 : OpRewritePattern<arith::TruncFOp> {
                                 PatternRewriter &rewriter) const override {
     if (!isF8(op.getType()))
       return rewriter.notifyMatchFailure(op, "is not to f8E4M3FN or f8E5M2");
-    if (!getElementTypeOrSelf(op.getIn()).isF32())
-      return rewriter.notifyMatchFailure(op, "is not of f32");
+    if (isF8(op.getIn().getType()))
+      return rewriter.notifyMatchFailure(op, "is of f8E4M3FN or f8E5M2");
     BitEmitter e(rewriter, op.getLoc(), op.getType());
-    Value bits = e.bitcast(rewriter.getI32Type(), op.getIn());
+    Value bits = e.bitcast(rewriter.getI32Type(), convertToF32(e, op.getIn()));
     Value magnitude = encodeMagnitude(
         e, e.emit<arith::AndIOp>(bits, std::numeric_limits<int32_t>::max()),
         isE5M2(op.getType()) ? kE5M2 : kE4M3);
@@ -221,7 +277,7 @@ struct ExpandFromF8 : OpRewritePattern<arith::ExtFOp> {
       return rewriter.notifyMatchFailure(op, "is not of f8E4M3FN or f8E5M2");
     Type to = getElementTypeOrSelf(op.getType());
     if (!to.isF32() && !to.isF16())
-      return rewriter.notifyMatchFailure(op, "is not to f32 or f16");
+      return extendThroughF32(op, rewriter);
     BitEmitter e(rewriter, op.getLoc(), op.getType());
     Value byte = e.bitcast(rewriter.getI8Type(), op.getIn());
     bool isOfE5M2 = isE5M2(op.getIn().getType());
@@ -235,4 +291,56 @@ struct ExpandFromF8 : OpRewritePattern<arith::ExtFOp> {
 
 void mlir::nm::populateExpandF8Patterns(RewritePatternSet &patterns) {
   patterns.add<ExpandToF8, ExpandFromF8>(patterns.getContext());
+}
+
+static LogicalResult computeArithInF32(Operation *op, ArrayRef<Type> f8,
+                                       Type f32) {
+  TypeConverter converter;
+  arith::populateEmulateUnsupportedFloatsConversions(converter, f8, f32);
+  RewritePatternSet patterns(op->getContext());
+  arith::populateEmulateUnsupportedFloatsPatterns(patterns, converter);
+  ConversionTarget target(*op->getContext());
+  arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+  return applyPartialConversion(op, target, std::move(patterns));
+}
+
+static LogicalResult computeMathInF32(Operation *op, Type f32) {
+  MLIRContext *context = op->getContext();
+  SetVector<Type> known;
+  for (Type type :
+       {f32, Type(Float64Type::get(context)), Type(Float16Type::get(context)),
+        Type(BFloat16Type::get(context))})
+    known.insert(type);
+  TypeConverter converter;
+  math::populateExtendToSupportedTypesTypeConverter(converter, known, f32);
+  RewritePatternSet patterns(context);
+  math::populateExtendToSupportedTypesPatterns(patterns, converter);
+  // Upstream's own target takes it for granted that each op has a dialect.
+  ConversionTarget target(*context);
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  target.addDynamicallyLegalDialect<math::MathDialect>(
+      [&](Operation *inner) { return converter.isLegal(inner); });
+  return applyPartialConversion(op, target, std::move(patterns));
+}
+
+LogicalResult mlir::nm::computeF8InF32(Operation *op) {
+  auto usesF8 = [](Operation *inner) {
+    return llvm::any_of(inner->getOperandTypes(), isF8) ||
+           llvm::any_of(inner->getResultTypes(), isF8);
+  };
+  bool isNeeded =
+      op->walk([&](Operation *inner) {
+          return isa_and_present<arith::ArithDialect, math::MathDialect>(
+                     inner->getDialect()) &&
+                         usesF8(inner)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        }).wasInterrupted();
+  if (!isNeeded)
+    return success();
+  MLIRContext *context = op->getContext();
+  Type f32 = Float32Type::get(context);
+  Type f8[] = {Float8E4M3FNType::get(context), Float8E5M2Type::get(context)};
+  return success(succeeded(computeArithInF32(op, f8, f32)) &&
+                 succeeded(computeMathInF32(op, f32)));
 }

@@ -87,6 +87,63 @@ def test_numbers_are_rounded_to_nearest_even(conversions, rng):
         assert_same_numbers(np.asarray(result), x.astype(kind))
 
 
+OTHERS = """
+func.func @of_f64(%x: tensor<?xf64>) -> tensor<?xKIND> {
+  %r = arith.truncf %x : tensor<?xf64> to tensor<?xKIND>
+  return %r : tensor<?xKIND>
+}
+func.func @to_f64(%x: tensor<?xKIND>) -> tensor<?xf64> {
+  %r = arith.extf %x : tensor<?xKIND> to tensor<?xf64>
+  return %r : tensor<?xf64>
+}
+func.func @of_bf16(%x: tensor<?xbf16>) -> tensor<?xKIND> {
+  %r = arith.truncf %x : tensor<?xbf16> to tensor<?xKIND>
+  return %r : tensor<?xKIND>
+}
+func.func @to_bf16(%x: tensor<?xKIND>) -> tensor<?xbf16> {
+  %r = arith.extf %x : tensor<?xKIND> to tensor<?xbf16>
+  return %r : tensor<?xbf16>
+}
+func.func @add(%x: tensor<?xKIND>, %y: tensor<?xKIND>) -> tensor<?xKIND> {
+  %r = arith.addf %x, %y : tensor<?xKIND>
+  return %r : tensor<?xKIND>
+}
+func.func @exp(%x: tensor<?xKIND>) -> tensor<?xKIND> {
+  %r = math.exp %x : tensor<?xKIND>
+  return %r : tensor<?xKIND>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90"])
+@pytest.mark.parametrize("name", KINDS)
+def test_other_types_and_arithmetic(name, target):
+    """Conversions that pass f32 round once, and arithmetic rounds each result."""
+    kind = KINDS[name]
+    module = nm.compile(OTHERS.replace("KIND", name), target=target)
+    numbers = all_of(kind)
+    finite = numbers[np.isfinite(numbers.astype(np.float32))]
+    assert_same_numbers(np.asarray(module["to_f64"](numbers)), numbers.astype(np.float64))
+    bf16 = np.dtype(ml_dtypes.bfloat16)
+    assert_same_numbers(np.asarray(module["to_bf16"](numbers)), numbers.astype(bf16))
+    assert_same_numbers(np.asarray(module["of_bf16"](numbers.astype(bf16))), numbers)
+    # By less than f32 has beside the middle of two neighbours.
+    values = np.sort(np.unique(finite.astype(np.float64)))
+    middles = (values[1:] + values[:-1]) / 2
+    for factor, toward in ((1 + 2.0**-40, 1), (1 - 2.0**-40, 0)):
+        x = middles * factor
+        grows = np.abs(values[1:]) > np.abs(values[:-1])
+        nearest = np.where(grows == bool(toward), values[1:], values[:-1])
+        got = np.asarray(module["of_f64"](x)).astype(np.float64)
+        np.testing.assert_array_equal(got, nearest)
+    x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        sums = (x.astype(np.float32) + y.astype(np.float32)).astype(kind)
+        powers = np.exp(numbers.astype(np.float32)).astype(kind)
+    assert_same_numbers(np.asarray(module["add"](x, y)), sums)
+    assert_same_numbers(np.asarray(module["exp"](numbers)), powers)
+
+
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("schedule, pattern, m, k, n", [
     ("wgmma<copy_a = direct>", "2:4, block = 16x64", 37, 400, 100),

@@ -58,6 +58,22 @@ def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def NMCheckOps : Pass<"nm-check-ops"> {
+  let summary = "refuses ops and types that no target has";
+  let description = [{
+    Ops that no registered dialect has, and values of floats that no target
+    computes with: floats are f64, f32, f16, bf16, f8E4M3FN and f8E5M2. So are
+    conversions and divisions of integers of more than 64 bits, which need
+    functions of the compiler's runtime library. All pipelines begin with it:
+    later passes would name what they had made of the op, or end the process.
+
+    Refused:
+    ```mlir
+    %y = arith.extf %x : f8E4M3FNUZ to f32
+    ```
+  }];
+}
+
 def NMWidenSums : Pass<"nm-widen-sums"> {
   let summary = "sums of products of narrow floats in f32, rounded once";
   let description = [{
@@ -292,9 +308,10 @@ def NMApproximateMath : Pass<"nm-approximate-math"> {
     `math.fma` on scalars is LLVM's intrinsic then, so that nothing calls CUDA's
     libdevice.
 
-    Conversions between f32 and f8E4M3FN or f8E5M2, and from those to f16, which
-    upstream does not lower, are arithmetic on integers: to f8 to nearest, ties to
-    even; past 448 f8E4M3FN is NaN, and past 57344 f8E5M2 is infinity.
+    Conversions between other floats and f8E4M3FN or f8E5M2, which upstream does
+    not lower, are arithmetic on integers: to f8 to nearest, ties to even; past
+    448 f8E4M3FN is NaN, and past 57344 f8E5M2 is infinity. Other ops on these
+    types are computed in f32, and each result is rounded.
 
     Before:
     ```mlir
