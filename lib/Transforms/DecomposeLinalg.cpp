@@ -3,6 +3,7 @@
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
 namespace mlir::nm {
 #define GEN_PASS_DEF_NMDECOMPOSELINALG
@@ -20,25 +21,65 @@ static LogicalResult verify(Operation *op) {
                            << element;
 }
 
+static LogicalResult decompose(RewriterBase &rewriter,
+                               linalg::AggregatedOpInterface op) {
+  if (failed(verify(op)))
+    return failure();
+  rewriter.setInsertionPoint(op);
+  FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
+  if (failed(parts))
+    return op->emitOpError() << "could not be decomposed";
+  rewriter.replaceOp(op, *parts);
+  return success();
+}
+
+/// A pack to a pad, a reshape and a transposition, and an unpack to the
+/// reverse.
+template <typename OpTy, typename LowerFn>
+static LogicalResult lowerRelayout(RewriterBase &rewriter, OpTy op,
+                                   LowerFn lower) {
+  if (!op.hasPureTensorSemantics())
+    return op.emitOpError() << "expected tensors, but got memrefs";
+  rewriter.setInsertionPoint(op);
+  if (succeeded(lower(rewriter, op)))
+    return success();
+  return op.emitOpError() << "expected a known shape and known inner tiles, "
+                             "but got "
+                          << op.getSourceType() << " and " << op.getDestType();
+}
+
+template <typename OpTy>
+static SmallVector<OpTy> collect(Operation *root) {
+  SmallVector<OpTy> ops;
+  root->walk([&](OpTy op) { ops.push_back(op); });
+  return ops;
+}
+
 namespace {
 struct NMDecomposeLinalg
     : mlir::nm::impl::NMDecomposeLinalgBase<NMDecomposeLinalg> {
   void runOnOperation() override {
-    SmallVector<linalg::AggregatedOpInterface> ops;
-    getOperation()->walk(
-        [&](linalg::AggregatedOpInterface op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
-    for (linalg::AggregatedOpInterface op : ops) {
-      if (failed(verify(op)))
-        return signalPassFailure();
-      rewriter.setInsertionPoint(op);
-      FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
-      if (failed(parts)) {
-        op->emitOpError() << "could not be decomposed";
-        return signalPassFailure();
-      }
-      rewriter.replaceOp(op, *parts);
-    }
+    if (failed(run(rewriter)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult run(RewriterBase &rewriter) {
+    for (auto op : collect<linalg::AggregatedOpInterface>(getOperation()))
+      if (failed(decompose(rewriter, op)))
+        return failure();
+    for (auto op : collect<linalg::PackOp>(getOperation()))
+      if (failed(lowerRelayout(rewriter, op, [](RewriterBase &b, auto pack) {
+            return linalg::lowerPack(b, pack);
+          })))
+        return failure();
+    for (auto op : collect<linalg::UnPackOp>(getOperation()))
+      if (failed(lowerRelayout(rewriter, op, [](RewriterBase &b, auto unpack) {
+            return linalg::lowerUnPack(b, unpack);
+          })))
+        return failure();
+    return success();
   }
 };
 } // namespace

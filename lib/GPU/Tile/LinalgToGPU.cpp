@@ -222,12 +222,38 @@ static void expandCopies(RewriterBase &rewriter, func::FuncOp function) {
   }
 }
 
+static bool launchesKernels(Operation *op) {
+  return op->walk([](gpu::LaunchOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// Parallel loops around kernels are loops of the host, from the outermost in:
+/// a kernel launches none.
+static LogicalResult makeHostLoops(RewriterBase &rewriter,
+                                   func::FuncOp function) {
+  SmallVector<scf::ForallOp> loops;
+  function.walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
+    if (launchesKernels(loop))
+      loops.push_back(loop);
+  });
+  for (scf::ForallOp loop : loops) {
+    rewriter.setInsertionPoint(loop);
+    if (loop->getNumResults() != 0 ||
+        failed(scf::forallToForLoop(rewriter, loop)))
+      return loop.emitOpError()
+             << "could not be made a loop of the host around kernels";
+  }
+  return success();
+}
+
 static LogicalResult convertFunction(RewriterBase &rewriter,
                                      func::FuncOp function) {
   expandCopies(rewriter, function);
   for (linalg::LinalgOp op : collect<linalg::LinalgOp>(function))
     if (failed(convertLinalg(rewriter, op)))
       return failure();
+  if (failed(makeHostLoops(rewriter, function)))
+    return failure();
   for (scf::ForallOp loop : collect<scf::ForallOp>(function)) {
     if (loop->getNumResults() != 0)
       return loop.emitOpError()
