@@ -12,19 +12,40 @@
 
 using namespace nm;
 
+static bool areSame(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+/// What `value` is in `type`, where it may be too large.
+static double roundTo(ElementType type, double value) {
+  uint64_t memory = 0;
+  storeFromDouble(&memory, type, 0, value);
+  return loadAsDouble(&memory, type, 0);
+}
+
+/// How far `got`, of `type`, is from `expected`: 0 for the same infinity or for
+/// NaN twice, and infinity where one of them alone is finite.
+static double errorOf(double got, double expected, ElementType type) {
+  if (areSame(got, expected) ||
+      (!std::isfinite(got) && areSame(got, roundTo(type, expected))))
+    return 0;
+  double error = std::fabs(got - expected);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
 Difference nm::compareTensors(const Tensor &result, const Tensor &reference) {
   Difference difference;
   double squaredError = 0, squaredNorm = 0, worst = 0;
   for (int64_t i = 0, e = result.elements(); i < e; ++i) {
     double got = loadAsDouble(result.data, result.type, i);
     double expected = loadAsDouble(reference.data, reference.type, i);
-    double error = got - expected;
+    double error = errorOf(got, expected, result.type);
     squaredError += error * error;
-    squaredNorm += expected * expected;
-    double size = std::isnan(error) ? std::numeric_limits<double>::infinity()
-                                    : std::fabs(error);
-    if (size > worst) {
-      worst = size;
+    // What is not finite says nothing of the size of the others.
+    if (std::isfinite(expected))
+      squaredNorm += expected * expected;
+    if (error > worst) {
+      worst = error;
       difference.worst = i;
       difference.worstGot = got;
       difference.worstExpected = expected;

@@ -30,13 +30,29 @@ TEST(Check, RelativeError) {
   EXPECT_TRUE(std::isinf(compare({1}, {0}).relativeError));
 }
 
-TEST(Check, NaNAndInfinityNeverPass) {
+TEST(Check, WhatIsNotFiniteIsTheSame) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(
+      compare({nan, infinity, -infinity, 4}, {nan, infinity, -infinity, 4})
+          .relativeError,
+      0);
+  EXPECT_EQ(compare({nan}, {nan}).relativeError, 0);
+  // Too large for f32.
+  EXPECT_EQ(compare({infinity, 1}, {1e200, 1}).relativeError, 0);
+  // Others count as without them.
+  Difference difference = compare({nan, 3, 4.5}, {nan, 3, 4});
+  EXPECT_DOUBLE_EQ(difference.relativeError, 0.1);
+  EXPECT_EQ(difference.norm, 5);
+}
+
+TEST(Check, OneThatIsNotFiniteNeverPasses) {
   float nan = std::numeric_limits<float>::quiet_NaN();
   float infinity = std::numeric_limits<float>::infinity();
   for (auto [got, expected] : {std::pair<float, double>{nan, 1},
                                {1, nan},
-                               {nan, nan},
-                               {infinity, infinity},
+                               {nan, infinity},
+                               {infinity, -infinity},
                                {infinity, 1},
                                {1, infinity}}) {
     Difference difference = compare({1, got}, {1, expected});
