@@ -48,14 +48,14 @@ LogicalResult ChipModule::lower(const CompileOptions &options,
   pipeline.propagateLayouts = options.propagateLayouts;
   // The simulator's kernels work on memory of the host.
   pipeline.cublas = !isSimulated;
-  pipeline.denseFallback = options.denseFallback && !isSimulated;
+  pipeline.denseFallback = options.denseFallback;
   pipeline.format = "isa";
   pipeline.optLevel = options.optLevel;
   pipeline.toolkit = options.toolkit;
   return runPasses(
       *module, options, diagnostics,
       [&](OpPassManager &pm) {
-        buildScheduleForGPU(pm, pipeline);
+        buildScheduleForGPU(pm, pipeline, isSimulated);
         if (options.emit >= Emit::GPU)
           buildLaunches(pm, pipeline);
         if (options.emit >= Emit::NVVM)

@@ -42,7 +42,9 @@ static int64_t getPtxVersion(const NMToNVVMOptions &options) {
 }
 
 void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
-                                   const NMToNVVMOptions &options) {
+                                   const NMToNVVMOptions &options,
+                                   bool isSimulated) {
+  bool mayBeDense = options.denseFallback && !isSimulated;
   // First of all that depends on it.
   NMAttachChipOptions chip;
   chip.chip = options.chip;
@@ -51,11 +53,13 @@ void mlir::nm::buildScheduleForGPU(OpPassManager &pm,
   if (options.propagateLayouts) {
     NMPropagateLayoutsOptions layouts;
     layouts.schedule = options.schedule;
-    layouts.denseFallback = options.denseFallback;
+    layouts.denseFallback = mayBeDense;
+    layouts.exactPattern = !options.denseFallback;
     pm.addPass(createNMPropagateLayouts(layouts));
   }
   NMSelectGpuScheduleOptions schedule;
-  schedule.denseFallback = options.denseFallback;
+  schedule.denseFallback = mayBeDense;
+  schedule.exactPattern = !options.denseFallback;
   schedule.schedule = options.schedule;
   pm.addPass(createNMSelectGpuSchedule(schedule));
 }

@@ -27,8 +27,7 @@ void mlir::nm::buildNMToSimPipeline(OpPassManager &pm,
   NMToNVVMOptions simulated;
   simulated.copyOptionValuesFrom(options);
   simulated.cublas = false;
-  simulated.denseFallback = false;
-  buildScheduleForGPU(pm, simulated);
+  buildScheduleForGPU(pm, simulated, /*isSimulated=*/true);
   buildLaunches(pm, simulated);
   buildKernels(pm, options);
   buildSimulatedKernels(pm);

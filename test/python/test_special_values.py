@@ -34,6 +34,38 @@ def test_drawn_activations(draw, rng, target, strategy, pattern):
     np.testing.assert_allclose(result[finite], exact[finite], atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float8_e5m2"])
+@pytest.mark.parametrize("schedule", ["", "mma_sp", "wgmma_sp", "mma_sync", "wgmma", "cublas"])
+@pytest.mark.parametrize("pattern", ["1:4", "2:8", "3:6", "1:4, block = 1x32"])
+def test_no_zero_meets_an_activation(draw, rng, kind, schedule, pattern):
+    """Where dense weights are forbidden, a schedule keeps the pattern or is refused."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(kind if kind == "float16" else getattr(ml_dtypes, kind))
+    mlir = {"float16": "f16", "bfloat16": "bf16", "float8_e5m2": "f8E5M2"}[kind]
+    m, k, n = 33, 192, 64
+    text = (f"func.func @f(%x: tensor<{m}x{k}x{mlir}>, %w: tensor<{k}x{n}x{mlir}, "
+            f"#nm.encoding<{pattern}>>, %c: tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32> {{\n"
+            f"  %r = linalg.matmul ins(%x, %w : tensor<{m}x{k}x{mlir}>, tensor<{k}x{n}x{mlir}, "
+            f"#nm.encoding<{pattern}>>) outs(%c : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>\n"
+            f"  return %r : tensor<{m}x{n}xf32>\n}}\n")
+    try:
+        module = nm.compile(text, target="sim:sm_90a", schedule=schedule, dense_fallback=False)
+    except nm.CompileError as error:
+        assert schedule
+        assert "dense-fallback=false" in str(error) or f"strategy {schedule}" in str(error)
+        return
+    w = draw.weight((k, n), pattern, axis=0).astype(dtype)
+    x = draw.array(m, k).astype(dtype)
+    for value in (np.inf, -np.inf, np.nan):
+        x[rng.integers(m), rng.integers(k)] = value
+    result = module(x, w, np.zeros((m, n), np.float32))
+    exact = exact_product(x.astype(np.float64), w.astype(np.float64))
+    assert not np.isfinite(exact).all()
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))
+    np.testing.assert_array_equal(np.isfinite(result), np.isfinite(exact))
+
+
 def test_dense_fallback_says_so(draw):
     text = text_of(128, 256, 256, "63:64")
     note = "dense-fallback=false prevents"

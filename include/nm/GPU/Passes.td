@@ -87,6 +87,9 @@ def NMPropagateLayouts
            "the schedule that nm-select-gpu-schedule is told to choose">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "whether it may fall back to dense weights and cuBLAS">,
+    Option<"exactPattern", "exact-pattern", "bool", /*default=*/"false",
+           "whether it refuses schedules that store zeros in place of pruned "
+           "weights">,
     ListOption<"productCosts", "product-costs", "double",
                "instead of the estimates, the microseconds of each product: with "
                "a row-major A, with a k-major A and, if there is a third number, "
@@ -153,7 +156,10 @@ def NMSelectGpuSchedule : Pass<"nm-select-gpu-schedule"> {
            "what is left out">,
     Option<"denseFallback", "dense-fallback", "bool", /*default=*/"true",
            "fall back to dense weights and cuBLAS where that is estimated to be "
-           "faster, or has the only product of these types">
+           "faster, or has the only product of these types">,
+    Option<"exactPattern", "exact-pattern", "bool", /*default=*/"false",
+           "refuse schedules that are given, and store zeros in place of pruned "
+           "weights, which infinite and NaN activations would meet">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -75,8 +75,10 @@ struct NMToNVVMOptions : PassPipelineOptions<NMToNVVMOptions> {
 
 // After buildConvertToNM of SharedStages.h, in this order:
 
-/// Products get a schedule for the chip (`--emit=schedule`).
-void buildScheduleForGPU(OpPassManager &pm, const NMToNVVMOptions &options);
+/// Products get a schedule for the chip (`--emit=schedule`). Simulated kernels
+/// work on memory of the host, which cuBLAS cannot take the place of.
+void buildScheduleForGPU(OpPassManager &pm, const NMToNVVMOptions &options,
+                         bool isSimulated = false);
 /// All that a function computes becomes gpu.launch (`--emit=gpu`).
 void buildLaunches(OpPassManager &pm, const NMToNVVMOptions &options);
 /// Kernels become functions of gpu.module @kernels in NVVM (`--emit=nvvm`).

@@ -54,23 +54,21 @@ def NMDecomposeLinalg : Pass<"nm-decompose-linalg"> {
     ```
     After: a maximum, an exponential of the difference, a sum and a quotient, as
     `linalg.generic` ops.
+
+    `linalg.pack` becomes a pad, a reshape, a transposition, `unpack` the reverse.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def NMCheckOps : Pass<"nm-check-ops"> {
   let summary = "refuses ops and types that no target has";
   let description = [{
     Ops that no registered dialect has, and values of floats that no target
-    computes with: floats are f64, f32, f16, bf16, f8E4M3FN and f8E5M2. So are
-    conversions and divisions of integers of more than 64 bits, which need
-    functions of the compiler's runtime library. All pipelines begin with it:
-    later passes would name what they had made of the op, or end the process.
-
-    Refused:
-    ```mlir
-    %y = arith.extf %x : f8E4M3FNUZ to f32
-    ```
+    computes with, as in `arith.extf %x : f8E4M3FNUZ to f32`: floats are f64, f32, f16, bf16, f8E4M3FN and f8E5M2. So are
+    conversions and divisions of integers of more than 64 bits. All pipelines
+    begin with it: later passes would name what they made of the op, or crash.
   }];
 }
 
@@ -86,24 +84,9 @@ def NMWidenSums : Pass<"nm-widen-sums"> {
 
     Before:
     ```mlir
-    %0 = linalg.fill ins(%zero : f16) outs(%empty : tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
-    %1 = linalg.batch_matmul ins(%a, %b : tensor<4x8x64xf16>, tensor<4x64x8xf16>)
-                             outs(%0 : tensor<4x8x8xf16>) -> tensor<4x8x8xf16>
+    linalg.dot ins(%a, %b : tensor<64xf16>, tensor<64xf16>) outs(%c : tensor<f16>)
     ```
-    After:
-    ```mlir
-    %0 = linalg.fill ins(%zero : f32) outs(%wide : tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
-    %1 = linalg.generic {...} ins(%a, %b : tensor<4x8x64xf16>, tensor<4x64x8xf16>)
-                              outs(%0 : tensor<4x8x8xf32>) {
-    ^bb0(%x: f16, %y: f16, %sum: f32):
-      %2 = arith.extf %x : f16 to f32
-      %3 = arith.extf %y : f16 to f32
-      %4 = arith.mulf %2, %3 : f32
-      %5 = arith.addf %sum, %4 : f32
-      linalg.yield %5 : f32
-    } -> tensor<4x8x8xf32>
-    %6 = arith.truncf %1 : tensor<4x8x8xf32> to tensor<4x8x8xf16>
-    ```
+    After: `arith.extf` of %c, a `linalg.generic` that sums in f32, `arith.truncf`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

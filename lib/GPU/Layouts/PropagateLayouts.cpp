@@ -45,6 +45,7 @@ private:
 
 LogicalResult LayoutPropagation::readOptions() {
   selection.denseFallback = options.denseFallback;
+  selection.exactPattern = options.exactPattern;
   size_t costs = options.productCosts.size();
   if (costs != 0 && costs != 2 && costs != 3)
     return module.emitError()
@@ -144,6 +145,7 @@ struct NMPropagateLayouts
     NMPropagateLayoutsOptions options;
     options.schedule = schedule;
     options.denseFallback = denseFallback;
+    options.exactPattern = exactPattern;
     options.productCosts = SmallVector<double>(*productCosts);
     if (failed(propagateLayouts(getOperation(), options)))
       signalPassFailure();

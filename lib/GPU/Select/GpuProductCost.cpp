@@ -305,7 +305,7 @@ static ::nm::Result<ScheduleChoice> chooseOwn(SparseProductOpInterface op,
                                               GpuProduct product,
                                               const ::nm::GpuChip &chip,
                                               const SelectionOptions &options) {
-  product.avoidsPrunedWeights = !options.denseFallback && !options.given;
+  product.avoidsPrunedWeights = options.avoidsPrunedWeights(product);
   bool packs = !isDense(op) || areWeightsLoaded(op) ||
                (options.given && options.given.getPackedForm(op.getPattern()));
   // A schedule that is given in part may have none with another layout.

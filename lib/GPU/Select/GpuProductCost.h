@@ -56,6 +56,15 @@ struct SelectionOptions {
   /// The schedule that products are to have; null where it is free.
   ScheduleAttrInterface given;
   bool denseFallback = true;
+  /// Whether zeros that infinite and NaN activations would meet are refused,
+  /// even where the schedule that is given asks for them.
+  bool exactPattern = false;
+
+  /// Whether no pruned weight may meet an activation of `product`.
+  bool avoidsPrunedWeights(const ::nm::GpuProduct &product) const {
+    return (!denseFallback && !given) ||
+           (exactPattern && ::nm::isFloat(product.type));
+  }
 };
 
 /// The microseconds of cuBLAS with dense weights, and of what makes them where

@@ -90,7 +90,7 @@ std::optional<OverlappingWindows> mlir::nm::findOverlappingWindows(
   if (!kept || !isa<SpMMOp>(op) || op.getScales() ||
       ::nm::fitsSparseOperand(product.pattern) || whyNotDense(op))
     return std::nullopt;
-  bool mayAddZeros = options.given || options.denseFallback;
+  bool mayAddZeros = !options.avoidsPrunedWeights(product);
   if (!mayAddZeros && product.pattern != *kept)
     return std::nullopt;
   ::nm::GpuProduct ofGroups = product;

@@ -36,6 +36,7 @@ QuantizedWays mlir::nm::findQuantizedWays(SparseProductOpInterface op,
                                           ActivationForm form) {
   ScheduleAttrInterface given = options.given;
   GpuProduct product = getGpuProduct(op, form);
+  product.avoidsPrunedWeights = options.exactPattern;
   auto strategy = given ? given : getEmptyMmaSpSchedule(op->getContext());
   Error asked{"the schedule option asks for strategy " +
               strategy.getStrategyName().str()};

@@ -3,6 +3,7 @@
 #include "nm/GPU/Stages.h"
 
 #include "GPU/Layouts/LayoutCosts.h"
+#include "GPU/Select/ExactPattern.h"
 #include "GPU/Select/GpuProductCost.h"
 #include "GPU/Select/GpuStrategy.h"
 #include "GPU/Select/OverlappingWindows.h"
@@ -60,6 +61,9 @@ public:
   }
 
 private:
+  SelectionOptions getSelectionOptions() const {
+    return {given, options.denseFallback, options.exactPattern};
+  }
   /// Checks the schedule that an op came with, and records it.
   LogicalResult takeGiven(SparseProductOpInterface op, const GpuChip &gpu);
   LogicalResult checkCluster(SparseProductOpInterface op, const GpuChip &gpu);
@@ -165,7 +169,8 @@ LogicalResult GpuScheduleSelection::takeGiven(SparseProductOpInterface op,
     return op->emitOpError()
            << "expected a schedule of a GPU strategy, but got "
            << schedule.getStrategyName();
-  if (failed(checkCluster(op, gpu)))
+  if (failed(checkCluster(op, gpu)) ||
+      (options.exactPattern && failed(checkExactPattern(op, schedule))))
     return failure();
   ProductRecord record = makeRecord(op, gpu, ScheduleSource::Op,
                                     "as the schedule it came with says");
@@ -291,21 +296,9 @@ takeWiderUnits(SparseProductOpInterface op, const WiderUnits &wider,
   return wasDense ? reason : reason + "; " + kDenseMeetsNonFinite.str();
 }
 
-/// Whether `schedule` stores zeros in place of pruned weights, which it cannot
-/// tell apart from others.
-static bool fillsUp(SparseProductOpInterface op,
-                    ScheduleAttrInterface schedule) {
-  auto form = dyn_cast_if_present<SparseOperandAttr>(
-      schedule ? schedule.getPackedForm(op.getPattern())
-               : PackedFormAttrInterface());
-  return form && form.getTerms() == 1 &&
-         ::nm::fillsUpSparseOperand(op.getPattern());
-}
-
 LogicalResult GpuScheduleSelection::selectQuantized(SparseProductOpInterface op,
                                                     const GpuChip &gpu) {
-  QuantizedWays ways =
-      findQuantizedWays(op, gpu, {given, options.denseFallback});
+  QuantizedWays ways = findQuantizedWays(op, gpu, getSelectionOptions());
   int64_t bits = op.getQuantizationAttr().getBits();
   std::string obstacle = ways.whyNotInRegisters();
   if (obstacle.empty()) {
@@ -378,7 +371,7 @@ std::string GpuScheduleSelection::widen(SparseProductOpInterface &op,
                                         ProductRecord &record) {
   if (!isOfBytes(op))
     return "";
-  SelectionOptions selection{given, options.denseFallback};
+  SelectionOptions selection = getSelectionOptions();
   std::optional<WidenedProduct> widened =
       findWidenedProduct(op, gpu, selection);
   if (!widened)
@@ -415,7 +408,7 @@ std::string GpuScheduleSelection::widen(SparseProductOpInterface &op,
 std::string GpuScheduleSelection::overlap(SparseProductOpInterface op,
                                           const GpuChip &gpu,
                                           ProductRecord &record) {
-  SelectionOptions selection{given, options.denseFallback};
+  SelectionOptions selection = getSelectionOptions();
   std::optional<OverlappingWindows> found =
       findOverlappingWindows(op, getGpuProduct(op), gpu, selection);
   if (!found)
@@ -454,6 +447,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
     selectLoops(op, gpu, *reason);
     return success();
   }
+  if (given && options.exactPattern && failed(checkExactPattern(op, given)))
+    return failure();
   if (op.getScales())
     return selectQuantized(op, gpu);
   auto source = given ? ScheduleSource::Option : ScheduleSource::Model;
@@ -473,7 +468,8 @@ LogicalResult GpuScheduleSelection::select(SparseProductOpInterface op,
   if (!onlyCublas) {
     packs |= given && given.getPackedForm(op.getPattern());
     GpuProduct product = getGpuProduct(op);
-    product.avoidsPrunedWeights = !options.denseFallback && !given;
+    product.avoidsPrunedWeights =
+        getSelectionOptions().avoidsPrunedWeights(product);
     chosen = chooseGpuSchedule({op, product, gpu, given, packs});
   }
   bool mayKeepZeros = options.denseFallback && !given;
@@ -569,7 +565,10 @@ struct NMSelectGpuSchedule
 
   void runOnOperation() override {
     FailureOr<GpuChip> gpu = getChip(getOperation());
-    NMSelectGpuScheduleOptions options{schedule, denseFallback};
+    NMSelectGpuScheduleOptions options;
+    options.schedule = schedule;
+    options.denseFallback = denseFallback;
+    options.exactPattern = exactPattern;
     IRRewriter rewriter(&getContext());
     GpuScheduleSelection selection(rewriter, options);
     if (failed(gpu) || failed(selection.readOptions(getOperation())))

@@ -201,6 +201,7 @@ static LogicalResult selectByOptions(RewriterBase &rewriter,
     NMSelectGpuScheduleOptions options;
     options.schedule = schedule;
     options.denseFallback = transform.getDenseFallback();
+    options.exactPattern = !transform.getDenseFallback();
     return selectGpuSchedule(rewriter, op, options);
   }
   NMSelectScheduleOptions options;
