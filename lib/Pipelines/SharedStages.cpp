@@ -31,8 +31,6 @@ void mlir::nm::buildConvertToNM(OpPassManager &pm, bool detectWeights,
                                 StringRef arithmetic) {
   // While ops are those that were written.
   pm.addPass(createNMCheckOps());
-  // Before all of upstream's passes that take outputs for overwritten; inlining
-  // runs the canonicalizer, which is one of them.
   // Before all of upstream's passes that take outputs for overwritten; the
   // canonicalizer is one of them.
   pm.addPass(createNMKeepOutputs());
