@@ -88,3 +88,6 @@ class CompileError(Error):
         super().__init__("\n".join(
             str(entry) for entry in diagnostics
             if entry.severity in ("error", "note")) or "compilation failed")
+
+    def __reduce__(self):
+        return CompileError, (self.diagnostics,)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -288,6 +289,14 @@ def test_compile_errors(tmp_path):
     (tmp_path / "bytes.mlir").write_bytes(b"\xff\xfe")
     with pytest.raises(nm.CompileError, match="expected a text"):
         nm.compile(tmp_path / "bytes.mlir")
+
+
+def test_compile_errors_go_to_other_processes():
+    with pytest.raises(nm.CompileError) as caught:
+        nm.compile("func.func @f(")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert again.diagnostics == caught.value.diagnostics
 
 
 def test_lower_and_options(tmp_path):
