@@ -329,9 +329,17 @@ class _Converter:
         if self.format == "compressed-tensors":
             own = self._bitmask_config()
             former = {**own, **former, "sparsity_config": own["sparsity_config"]}
+        elif self.format == "nm" and not former:
+            former = self._own_config()
         if former:
             config["quantization_config"] = former
         return config
+
+    def _own_config(self) -> dict:
+        """What has transformers' from_pretrained call nm.torch."""
+        return {"quant_method": "nm", "version": 1,
+                "layers": {name.removesuffix(".weight"): str(weight.pattern)
+                           for name, weight in self.report.weights.items()}}
 
     def _bitmask_config(self) -> dict:
         """What compressed-tensors writes for weights that are not quantized."""

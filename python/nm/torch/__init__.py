@@ -14,6 +14,7 @@ graphs, and has gradients for its activations, its bias and the kept weights.
 from ._densify import densify
 from ._export import CompiledModel, ExportedModel, export
 from ._linear import NMLinear
+from ._import_hook import after_import as _after_import
 from ._load import load, save
 from ._masks import MaskedLinear, MaskSchedule, mask_layers
 from ._op import linear
@@ -27,3 +28,18 @@ __all__ = ["CompiledModel", "ExportedModel", "LayerChoice", "LayerReport",
            "search", "sparsify"]
 
 _share_threads()
+
+
+def _register() -> None:
+    from ._quantizer import register
+    register()
+
+
+_after_import("transformers.modeling_utils", _register)
+
+
+def __getattr__(name: str):
+    if name == "Config":  # Which is one of transformers' classes.
+        from ._quantizer import Config
+        return Config
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

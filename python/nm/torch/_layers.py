@@ -22,6 +22,8 @@ _HARMLESS = {"__init__", "reset_parameters", "extra_repr", "__module__", "__doc_
              "__static_attributes__", "__deepcopy__"}
 # What sets `weight` anew before each call.
 FOLDED_HOOKS = (prune.BasePruningMethod, WeightNorm, SpectralNorm)
+# Subclasses with a forward that computes what nn.Linear's does.
+_SAME = {"transformers.models.falcon.modeling_falcon.FalconLinear"}
 _PRODUCTS_OF_ITS_OWN = "multiplies by its weights itself"
 
 
@@ -92,6 +94,12 @@ def is_conv1d(module: nn.Module) -> bool:
     """Whether it is GPT-2's layer, an nn.Linear whose weight is ``[in, out]``."""
     package = sys.modules.get("transformers.pytorch_utils")
     return package is not None and type(module) is package.Conv1D
+
+
+def is_linear(module: nn.Module) -> bool:
+    """Whether it computes what nn.Linear does, with a dense weight ``[out, in]``."""
+    return (isinstance(module, nn.Linear) and not isinstance(module, NMLinear)
+            and not _members(module) - _HARMLESS)
 
 
 def is_folded(module: nn.Module) -> bool:
@@ -172,6 +180,8 @@ def _members(module: nn.Module) -> set[str]:
     # torch.nn.utils.parametrize makes a class of its own for each layer.
     first = 1 if parametrize.is_parametrized(module) else 0
     for base in kinds[first:kinds.index(nn.Linear)]:
+        if f"{base.__module__}.{base.__qualname__}" in _SAME:
+            continue
         found |= set(vars(base))
     return found
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import os
+import sys
+import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,15 @@ from .._errors import Error, FileFormatError, reading
 from .._formats import compress, detect
 from .._pattern import Pattern, along_other_axis, parse_pattern
 from .._sparse import SparseTensor
-from .._weightfile import metadata_of, parts_of
 from ..io import WeightSource, open_weights
-from ._layers import is_conv1d
+from ._layers import find_layers, is_conv1d, is_linear
 from ._linear import NMLinear
-from ._replace import keep_belongings, replace_module
-from ._rules import chosen_patterns
+from ._replace import keep_belongings, replace_layer, replace_module
+from ._rules import chosen_patterns, patterns_of
+from ._shards import write_shards
 from ._ties import untie_heads
 
-_FILE, _CONFIG = "model.safetensors", "config.json"
+_CONFIG = "config.json"
 
 
 def load(path: str | os.PathLike, model: nn.Module | None = None,
@@ -56,7 +57,8 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     """
     source = open_weights(path)
     if model is None:
-        model = _model_of(Path(path))
+        model = _model_of(Path(path), source, rules)
+        return (model if device is None else model.to(device)).eval()
     names = _names_in_model(source, model)
     condensed = _condensed_weights(source, names, model, rules)
     for name, w in condensed.items():
@@ -69,9 +71,18 @@ def load(path: str | os.PathLike, model: nn.Module | None = None,
     return model.eval()
 
 
-def save(model: nn.Module, folder: str | os.PathLike) -> None:
-    """Writes a model as a folder that `load` reads: its NMLinear weights condensed, its
-    other tensors as they are, and its configuration where transformers made it.
+def save(model: nn.Module, folder: str | os.PathLike, *,
+         max_shard_size: int | str | None = None,
+         state_dict: Mapping[str, Tensor] | None = None, write: bool = True) -> None:
+    """Writes a model as a folder that `load` and transformers' from_pretrained read: its
+    NMLinear weights condensed, its other tensors as they are, and its configuration
+    where transformers made it. Its save_pretrained does the same.
+
+    Args:
+        max_shard_size: of a file, a number of bytes or a text as ``"5GB"``; there are
+            several files and an index where the weights take more.
+        state_dict: the tensors, where they are not the model's own.
+        write: whether this process writes.
 
     Raises:
         Error: an NMLinear has an activation of its own, which no checkpoint has, or is
@@ -86,28 +97,34 @@ def save(model: nn.Module, folder: str | os.PathLike) -> None:
         if layer.activation is not None:
             raise Error(f"expected '{name}' without a fused activation, but it has "
                         f"{layer.activation}")
+    if not write:
+        return
     own = {f"{name}.{part}" for name in sparse
            for part in ("values", "indices", "_extra_state")}
-    tensors: dict[str, Any] = {}
+    tensors: dict[str, Tensor] = {}
     seen: dict[tuple, str] = {}
-    for name, tensor in model.state_dict().items():
+    for name, tensor in (state_dict or model.state_dict()).items():
         place = (tensor.data_ptr(), tensor.shape, tensor.stride())
         # Tied weights are written once, as other writers of safetensors do.
         if name in own or (tensor.numel() and seen.setdefault(place, name) != name):
             continue
-        tensors[name] = _stored(tensor)
-    target.mkdir(parents=True, exist_ok=True)
+        tensors[name] = tensor
     # As are weights of a layer with several names, and of layers that share one.
     first = {id(layer.values): name for name, layer in reversed(sparse.items())}
     weights = {f"{name}.weight": _stored_weight(sparse[name])
                for name in sorted(first.values())}
-    for name, w in weights.items():
-        tensors.update(parts_of(name, w))
-    metadata = {"format": "pt"}
-    if weights:
-        metadata = metadata_of(weights, metadata)
-    _safetensors.write(target / _FILE, tensors, metadata)
+    if _is_of_transformers(model):
+        from ._original_names import original_names
+        tensors, weights = original_names(model, tensors, weights)
+    target.mkdir(parents=True, exist_ok=True)
+    write_shards(target, {name: _stored(tensor) for name, tensor in tensors.items()},
+                 weights, max_shard_size)
     _save_configuration(model, target)
+
+
+def _is_of_transformers(model: nn.Module) -> bool:
+    module = sys.modules.get("transformers.modeling_utils")
+    return module is not None and isinstance(model, module.PreTrainedModel)
 
 
 def _stored_weight(layer: NMLinear) -> SparseTensor:
@@ -127,6 +144,12 @@ def _save_configuration(model: nn.Module, target: Path) -> None:
     config = copy.deepcopy(config)
     # transformers makes the same class of it again.
     config.architectures = [type(model).__name__]
+    if _is_of_transformers(model):
+        from ._quantizer import config_of
+        config.dtype = str(model.dtype).rpartition(".")[2]
+        config.quantization_config = config_of(model).to_dict()
+        if not config.quantization_config["layers"]:
+            del config.quantization_config
     config.save_pretrained(target)
     if getattr(model, "generation_config", None) is not None and model.can_generate():
         model.generation_config.save_pretrained(target)
@@ -144,8 +167,8 @@ def _stored(tensor: Tensor) -> _safetensors.StoredTensor:
                                      flat.numpy())
 
 
-def _model_of(folder: Path) -> nn.Module:
-    """The model that config.json names, without memory for its parameters."""
+def _model_of(folder: Path, source: WeightSource, rules: Any) -> nn.Module:
+    """The model that config.json names, as transformers loads it."""
     try:
         import transformers
     except ImportError:
@@ -157,35 +180,66 @@ def _model_of(folder: Path) -> nn.Module:
                               "beside the path, but found neither")
     with reading(folder / _CONFIG, "a configuration in JSON"):
         fields = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
-        names = fields.get("architectures") or ["AutoModel"]
-    # How weights are stored is told by the files.
-    fields.pop("quantization_config", None)
-    config = transformers.AutoConfig.for_model(**fields)
-    kind = getattr(transformers, names[0], None)
+        names = fields.get("architectures") or []
+    if not names:
+        warnings.warn(f"{folder / _CONFIG} names no class of a model in its "
+                      "architectures: AutoModel is taken, which may be another than the "
+                      "one that was saved", stacklevel=3)
+    kind = getattr(transformers, names[0] if names else "AutoModel", None)
     if kind is None:
         raise Error(f"expected a model of transformers, but {folder / _CONFIG} names "
                     f"{names[0]}")
-    with _parameters_without_memory():
-        make = getattr(kind, "_from_config", None) or kind.from_config
-        return make(config)
+    return _load_by_transformers(kind, folder, source, rules)
 
 
-@contextmanager
-def _parameters_without_memory():
-    """Parameters are made on the meta device. Buffers, which models compute when they
-    are made, are not."""
-    register = nn.Module.register_parameter
+def _load_by_transformers(kind: Any, folder: Path, source: WeightSource, rules: Any
+                          ) -> nn.Module:
+    import transformers
+    config = transformers.AutoConfig.from_pretrained(folder)
+    former = getattr(config, "quantization_config", None) or {}
+    options: dict[str, Any] = {}
+    if any(source.condensed(name) is not None for name in source):
+        config.quantization_config = {"quant_method": "nm"}
+    else:
+        # How other weights are stored is told by the files.
+        if former:
+            del config.quantization_config
+            options["state_dict"] = {name: _tensor(source, name) for name in source}
+    model, found = kind.from_pretrained(folder, config=config, dtype="auto",
+                                        output_loading_info=True, **options)
+    for what, keys in (("tensors of the model, but it has no", "unexpected_keys"),
+                       ("all weights of the model, but it lacks", "missing_keys"),
+                       ("tensors of the model's shapes, but others are",
+                        "mismatched_keys")):
+        if found[keys]:
+            listed = sorted(map(str, found[keys]))[:8]
+            raise Error(f"{folder}: expected {what} {', '.join(listed)}")
+    if rules is not None:
+        _condense_layers(model, rules)
+    return model
 
-    def register_meta(module, name, parameter):
-        if parameter is not None and not parameter.is_meta:
-            parameter = nn.Parameter(parameter.to("meta"), parameter.requires_grad)
-        register(module, name, parameter)
 
-    nn.Module.register_parameter = register_meta
-    try:
-        yield
-    finally:
-        nn.Module.register_parameter = register
+def _condense_layers(model: nn.Module, rules: Any) -> None:
+    """Puts NMLinear in place of the layers that rules mean.
+
+    Raises:
+        PatternError: a weight breaks the pattern of its rule.
+    """
+    layers = [layer for layer in find_layers(model) if layer.why_not is None]
+    patterns = ({layer.name: (detect(layer.as_linear().weight.detach(), axis=1)[0], "")
+                 for layer in layers} if rules == "detect"
+                else patterns_of(model, layers, rules))
+    for layer in layers:
+        pattern, _ = patterns[layer.name]
+        if pattern is not None:
+            dense = layer.as_linear()
+            sparse = NMLinear.from_pruned(dense, dense.weight.detach(),
+                                          parse_pattern(pattern, None, 1),
+                                          name=f"{layer.name}.weight")
+            if is_conv1d(layer.module):
+                sparse._transposed_class = type(layer.module)
+            replace_layer(model, layer.name, sparse)
+    untie_heads(model)
 
 
 def _names_in_model(source: WeightSource, model: nn.Module) -> dict[str, str]:
@@ -230,7 +284,7 @@ def _takes_condensed(model: nn.Module, name: str, w: SparseTensor) -> bool:
 
 def _is_linear(model: nn.Module, name: str) -> bool:
     try:
-        return type(model.get_submodule(name)) is nn.Linear
+        return is_linear(model.get_submodule(name))
     except AttributeError:
         return False
 
@@ -249,11 +303,11 @@ def _put_sparse_layer(model: nn.Module, name: str, w: SparseTensor) -> None:
     except AttributeError:
         raise Error(f"expected a model with the layer '{name}', whose weight is "
                     "condensed, but it has none") from None
-    if not isinstance(layer, nn.Linear) and not is_conv1d(layer):
-        raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
-                    f"but it is {type(layer).__name__}")
     if isinstance(layer, NMLinear):  # Which has another name in the file, too.
         return
+    if not is_linear(layer) and not is_conv1d(layer):
+        raise Error(f"expected '{name}', whose weight is condensed, to be an nn.Linear, "
+                    f"but it is {type(layer).__name__}")
     if tuple(layer.weight.shape) != w.shape:
         raise Error(f"expected a weight {tuple(layer.weight.shape)} of '{name}', but "
                     f"got {w.shape}")

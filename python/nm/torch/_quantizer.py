@@ -1,0 +1,208 @@
+"""What transformers calls a quantizer: from_pretrained makes NMLinear layers of folders
+with condensed weights, and save_pretrained writes such folders.
+
+    import nm.torch
+
+    model = AutoModelForCausalLM.from_pretrained("sparse-folder")
+    model = AutoModelForCausalLM.from_pretrained(
+        "dense-folder", quantization_config=nm.torch.Config("2:4"))
+
+This file is read where transformers is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+from torch import nn
+from transformers.modeling_utils import PreTrainedModel
+from transformers.quantizers.auto import (AUTO_QUANTIZER_MAPPING, register_quantization_config,
+                                          register_quantizer)
+from transformers.quantizers.base import HfQuantizer
+from transformers.utils.quantization_config import QuantizationConfigMixin
+
+from .._errors import FileFormatError
+from .._pattern import Pattern
+from .._sparse import SparseTensor
+from ..io import open_weights
+from ._layers import find_layers
+from ._linear import NMLinear
+from ._load import save
+from ._names import LoadingLinear, plan_conversions
+from ._sparsify import SparsifyReport, sparsify
+
+METHOD = "nm"
+
+
+class Config(QuantizationConfigMixin):
+    """How transformers makes the layers of a model sparse.
+
+    Args:
+        rules: of a dense or masked checkpoint: a pattern for all layers, or patterns by
+            globs of layer names, as for nm.torch.sparsify.
+        modules_to_not_convert: parts of the names of layers that stay dense; the head
+            of a language model, and what is tied, where it is None.
+        prune: as for nm.torch.sparsify. Where it is None, weights that break their
+            pattern are pruned by magnitude, and a warning says how much that took.
+        layers: the patterns of the layers by name, in a folder that nm wrote.
+    """
+
+    def __init__(self, rules: Any = None, *,
+                 modules_to_not_convert: list[str] | None = None, prune: Any = None,
+                 layers: dict[str, str] | None = None, **_: Any):
+        self.quant_method = METHOD
+        self.rules, self.prune = rules, prune
+        self.modules_to_not_convert, self.layers = modules_to_not_convert, layers
+
+    def to_dict(self) -> dict[str, Any]:
+        fields = {"quant_method": METHOD, "version": 1}
+        if self.layers is not None:
+            fields["layers"] = self.layers
+        if self.rules is not None:
+            fields["rules"] = _as_text(self.rules)
+        if self.modules_to_not_convert is not None:
+            fields["modules_to_not_convert"] = list(self.modules_to_not_convert)
+        if isinstance(self.prune, (bool, str)):
+            fields["prune"] = self.prune
+        return fields
+
+
+def _as_text(rules: Any) -> Any:
+    if isinstance(rules, dict):
+        return {glob: _as_text(rule) for glob, rule in rules.items()}
+    return str(rules) if isinstance(rules, Pattern) else rules
+
+
+class Quantizer(HfQuantizer):
+    """Makes the layers of a model sparse while transformers loads it.
+
+    Attributes:
+        report: of nm.torch.sparsify, where a dense checkpoint was loaded.
+    """
+
+    report: SparsifyReport | None = None
+    quantization_config: Config
+
+    def _process_model_before_weight_loading(self, model: nn.Module, **options: Any
+                                             ) -> None:
+        self._condensed: dict[str, SparseTensor] = {}
+        if not self.pre_quantized:
+            return
+        for path in options.get("checkpoint_files") or ():
+            source = open_weights(path)
+            self._condensed.update({name: w for name in source
+                                    if (w := source.condensed(name)) is not None})
+        if not self._condensed:
+            raise FileFormatError(
+                "expected condensed weights in the files of the model, as its "
+                f"quantization_config says, but {options.get('checkpoint_files')} have "
+                "none; nm.torch.save or nm.convert write them")
+
+    def update_weight_conversions(self, weight_conversions: list, model: Any) -> list:
+        if not self.pre_quantized:
+            return weight_conversions
+        return plan_conversions(model, weight_conversions, self._condensed)
+
+    def _process_model_after_weight_loading(self, model: Any, **_: Any) -> None:
+        if self.pre_quantized:
+            for layer in model.modules():
+                if type(layer) is LoadingLinear:
+                    layer.__class__ = NMLinear
+        else:
+            self._sparsify(model)
+        model.config.quantization_config = config_of(model)
+
+    def _sparsify(self, model: Any) -> None:
+        config = self.quantization_config
+        dense = self.get_modules_to_not_convert(model, config.modules_to_not_convert)
+        rules = dict.fromkeys((layer.name for layer in find_layers(model)
+                               if layer.why_not is None
+                               and _is_part(layer.name, dense)), None)
+        given = config.rules if isinstance(config.rules, dict) else {"*": config.rules}
+        prune = True if config.prune is None else config.prune
+        self.report = sparsify(model, {**rules, **given}, prune=prune)
+        lost = [layer for layer in self.report if layer.replaced and layer.dropped]
+        if lost and config.prune is None:
+            share = sum(layer.dropped for layer in lost) / len(lost)
+            warnings.warn(
+                f"{len(lost)} weights broke their pattern and were pruned by magnitude, "
+                f"which dropped {share:.0%} of their non-zeros; prune=False leaves such "
+                "layers dense, prune=True says that this is meant", stacklevel=2)
+
+    def is_serializable(self, *_: Any, **__: Any) -> bool:
+        return True
+
+    @property
+    def is_trainable(self) -> bool:
+        return True
+
+    @property
+    def is_qat_trainable(self) -> bool:
+        return True
+
+    @property
+    def is_compileable(self) -> bool:
+        return True
+
+    def _dequantize(self, model: Any, dtype: Any = None) -> Any:
+        from ._densify import densify
+        densify(model)
+        return model if dtype is None else model.to(dtype)
+
+
+def _is_part(name: str, parts: list[str]) -> bool:
+    return any(name == part or name.startswith(f"{part}.") or f".{part}." in f".{name}."
+               for part in parts)
+
+
+def config_of(model: nn.Module) -> Config:
+    """What a folder of the model says of its layers."""
+    return Config(layers={name: str(layer.pattern) for name, layer
+                          in model.named_modules() if isinstance(layer, NMLinear)})
+
+
+_save_pretrained = PreTrainedModel.save_pretrained
+
+
+@functools.wraps(_save_pretrained)
+def _save_sparse(self: Any, save_directory: Any, *args: Any, **options: Any) -> Any:
+    is_sparse = any(isinstance(layer, NMLinear) for layer in self.modules())
+    if getattr(self, "_hf_peft_config_loaded", False):
+        # Only adapters are written.
+        return _save_pretrained(self, save_directory, *args, **options)
+    if not is_sparse:
+        _forget_quantizer(self)
+        return _save_pretrained(self, save_directory, *args, **options)
+    save(self, save_directory, **_options_of_save(*args, **options))
+    return None
+
+
+def _options_of_save(is_main_process: bool = True, state_dict: dict | None = None,
+                     push_to_hub: bool = False, max_shard_size: int | str = "50GB",
+                     variant: str | None = None, *_: Any, **others: Any) -> dict[str, Any]:
+    """What of save_pretrained's options nm.torch.save has."""
+    from .._errors import Error
+    refused = [name for name, given in (
+        ("push_to_hub", push_to_hub), ("variant", variant),
+        ("distributed_checkpoint", others.get("distributed_checkpoint"))) if given]
+    if refused:
+        raise Error(f"expected no {refused[0]} where a model has NMLinear layers, but got "
+                    "it; save to a folder, which huggingface_hub.upload_folder sends")
+    return {"max_shard_size": max_shard_size, "state_dict": state_dict,
+            "write": is_main_process}
+
+
+def _forget_quantizer(model: Any) -> None:
+    """Of a model whose layers are dense again."""
+    if isinstance(getattr(model, "hf_quantizer", None), Quantizer):
+        model.hf_quantizer.remove_quantization_config(model)
+
+
+def register() -> None:
+    """Tells transformers, once."""
+    if METHOD not in AUTO_QUANTIZER_MAPPING:
+        register_quantization_config(METHOD)(Config)
+        register_quantizer(METHOD)(Quantizer)
+        PreTrainedModel.save_pretrained = _save_sparse

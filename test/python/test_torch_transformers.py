@@ -1,0 +1,280 @@
+"""Models of transformers: sparse ones are saved, loaded, converted and trained as dense
+ones are, whatever names their checkpoints have."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, relative_error
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+import nm  # noqa: E402
+import nm.torch  # noqa: E402
+from nm.torch import NMLinear  # noqa: E402
+from torch import nn  # noqa: E402
+
+SEED = int(os.environ.get("NM_TEST_SEED", "0"))
+pytestmark = pytest.mark.filterwarnings("ignore")
+transformers.logging.set_verbosity_error()
+
+SMALL = dict(vocab_size=48, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+             intermediate_size=64, max_position_embeddings=64, pad_token_id=0,
+             bos_token_id=1, eos_token_id=2)
+GROUPED = dict(SMALL, num_key_value_heads=2)
+EXPERTS = dict(GROUPED, num_experts=4, num_local_experts=4, num_experts_per_tok=2,
+               moe_intermediate_size=32)
+IMAGE = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+             intermediate_size=64, image_size=8, patch_size=4)
+MODELS = {
+    "LlamaForCausalLM": GROUPED,
+    "MistralForCausalLM": GROUPED,
+    "Qwen2ForCausalLM": GROUPED,
+    "Qwen3ForCausalLM": dict(GROUPED, head_dim=8),
+    "Gemma2ForCausalLM": dict(GROUPED, head_dim=8),
+    "PhiForCausalLM": SMALL,
+    "GPTNeoXForCausalLM": SMALL,
+    "OPTForCausalLM": dict(SMALL, ffn_dim=64, word_embed_proj_dim=32),
+    "BloomForCausalLM": dict(SMALL, n_layer=2, n_head=4),
+    "FalconForCausalLM": SMALL,
+    "GPT2LMHeadModel": dict(vocab_size=48, n_embd=32, n_layer=2, n_head=4,
+                            n_positions=64, pad_token_id=0, bos_token_id=1,
+                            eos_token_id=2),
+    "MixtralForCausalLM": EXPERTS,
+    "Qwen3MoeForCausalLM": dict(EXPERTS, head_dim=8),
+    "T5ForConditionalGeneration": dict(
+        vocab_size=48, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
+        pad_token_id=0, eos_token_id=2, decoder_start_token_id=0),
+    "BartForConditionalGeneration": dict(
+        vocab_size=48, d_model=32, encoder_layers=2, decoder_layers=2,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
+        decoder_ffn_dim=64, max_position_embeddings=64, pad_token_id=0, bos_token_id=1,
+        eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2),
+    "BertForMaskedLM": SMALL,
+    "DistilBertForSequenceClassification": dict(vocab_size=48, dim=32, n_layers=2,
+                                                n_heads=4, hidden_dim=64),
+    "ViTForImageClassification": IMAGE,
+    "CLIPModel": dict(text_config=dict(GROUPED), vision_config=dict(IMAGE),
+                      projection_dim=16),
+}
+
+
+def make_model(name, **options):
+    torch.manual_seed(SEED)
+    kind = getattr(transformers, name)
+    return kind(kind.config_class(**{**MODELS[name], **options})).eval()
+
+
+def inputs_of(model):
+    tokens = torch.randint(3, 48, (2, 7))
+    given = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+    if model.main_input_name == "pixel_values":
+        return {"pixel_values": torch.randn(2, 3, 8, 8)}
+    if type(model).__name__ == "CLIPModel":
+        given["pixel_values"] = torch.randn(2, 3, 8, 8)
+    if model.config.is_encoder_decoder:
+        given["decoder_input_ids"] = tokens[:, :3]
+    return given
+
+
+def output_of(model, given):
+    with torch.no_grad():
+        return model(**given)[0]
+
+
+def generated(model, given):
+    if not model.can_generate():
+        return None
+    return model.generate(given["input_ids"], attention_mask=given["attention_mask"],
+                          max_new_tokens=6, do_sample=False)
+
+
+def assert_same(loaded, model, given):
+    assert type(loaded) is type(model) and not loaded.training
+    assert sparse_names(loaded) == sparse_names(model)
+    assert all(type(loaded.get_submodule(name)) is NMLinear
+               for name in sparse_names(model))
+    assert torch.equal(output_of(loaded, given), output_of(model, given))
+    tokens = generated(model, given)
+    assert tokens is None or torch.equal(generated(loaded, given), tokens)
+
+
+def sparse_names(model):
+    return {name for name, layer in model.named_modules() if isinstance(layer, NMLinear)}
+
+
+def prune_all(model):
+    """Has all weights that could be sparse obey 2:4, still dense."""
+    for layer in nm.torch._layers.find_layers(model):
+        if layer.why_not is None:
+            axis = 0 if nm.torch._layers.is_conv1d(layer.module) else 1
+            layer.module.weight.data = nm.prune(layer.module.weight.data, "2:4",
+                                                axis=axis).weight
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_architectures(name, tmp_path):
+    model = make_model(name)
+    given = inputs_of(model)
+    prune_all(model)
+    dense, tokens = output_of(model, given), generated(model, given)
+    model.save_pretrained(tmp_path / "dense")
+    report = nm.torch.sparsify(model, "2:4")
+    weights = {key for key, value in make_model(name).named_parameters()
+               if value.dim() > 1}
+    assert sparse_names(model) and len(report.layers) >= len(sparse_names(model))
+    told = {layer.name for layer in report}
+    assert all(key.rpartition(".")[0] in told for key in weights)
+    assert relative_error(output_of(model, given).double().numpy(),
+                          dense.double().numpy()) < 1e-5
+    assert tokens is None or torch.equal(generated(model, given), tokens)
+    getattr(model, "tie_weights", lambda: None)()
+    # Each of the ways out, and each of the ways back.
+    model.save_pretrained(tmp_path / "sparse")
+    nm.torch.save(model, tmp_path / "shards", max_shard_size=20000)
+    assert len(list((tmp_path / "shards").glob("*.safetensors"))) > 1
+    for folder in ("sparse", "shards"):
+        assert_same(type(model).from_pretrained(tmp_path / folder), model, given)
+        assert_same(nm.torch.load(tmp_path / folder), model, given)
+    nm.convert(tmp_path / "sparse", tmp_path / "back", format="dense")
+    back = type(model).from_pretrained(tmp_path / "back")
+    assert not sparse_names(back)
+    assert relative_error(output_of(back, given).double().numpy(),
+                          dense.double().numpy()) < 1e-5
+    nm.convert(tmp_path / "dense", tmp_path / "converted", nm.Pattern(2, 4, axis=1),
+               skip=True)
+    for converted in (type(model).from_pretrained(tmp_path / "converted"),
+                      nm.torch.load(tmp_path / "converted")):
+        assert type(converted) is type(model)
+        assert relative_error(output_of(converted, given).double().numpy(),
+                              dense.double().numpy()) < 1e-5
+        if name != "GPT2LMHeadModel":  # Whose weights are condensed along other sums.
+            assert sparse_names(converted)
+
+
+def test_on_the_fly(tmp_path):
+    make_model("LlamaForCausalLM").save_pretrained(tmp_path)
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    with pytest.warns(UserWarning, match="weights broke their pattern and were pruned"):
+        model = load(tmp_path, quantization_config=nm.torch.Config("2:4"))
+    assert len(sparse_names(model)) == 14 and type(model.lm_head) is nn.Linear
+    assert model.hf_quantizer.report.layers[0].name == "model.embed_tokens"
+    model = load(tmp_path, dtype=torch.bfloat16, quantization_config=nm.torch.Config(
+        {"*": "1:4"}, modules_to_not_convert=["self_attn"], prune=True))
+    assert len(sparse_names(model)) == 7 and model.dtype == torch.bfloat16
+    model = load(tmp_path, quantization_config=nm.torch.Config("2:4", prune=False))
+    assert not sparse_names(model)
+    model.save_pretrained(tmp_path / "dense")
+    assert not sparse_names(load(tmp_path / "dense"))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_heads(tied, tmp_path):
+    model = make_model("LlamaForCausalLM", tie_word_embeddings=tied)
+    model.generation_config.max_new_tokens = 3
+    given = inputs_of(model)
+    report = {layer.name: layer for layer in nm.torch.sparsify(model, "2:4", prune=True)}
+    assert ("no longer tied" in report["lm_head"].reason) == tied
+    model.tie_weights()
+    assert isinstance(model.lm_head, NMLinear)
+    for folder, write in (("a", model.save_pretrained),
+                          ("b", lambda path: nm.torch.save(model, path))):
+        write(tmp_path / folder)
+        for loaded in (nm.torch.load(tmp_path / folder),
+                       transformers.AutoModelForCausalLM.from_pretrained(
+                           tmp_path / folder)):
+            assert_same(loaded, model, given)
+            loaded.tie_weights()
+            assert_same(loaded, model, given)
+            assert loaded.generation_config.max_new_tokens == 3
+    config = json.loads((tmp_path / "b" / "config.json").read_text())
+    assert config["architectures"] == ["LlamaForCausalLM"]
+    assert config["quantization_config"]["quant_method"] == "nm"
+    by_hand = make_model("LlamaForCausalLM", tie_word_embeddings=tied)
+    by_hand.lm_head = NMLinear.from_dense(by_hand.lm_head, "2:4", prune_weight=True)
+    by_hand.save_pretrained(tmp_path / "c")
+    assert_same(nm.torch.load(tmp_path / "c"), by_hand, given)
+
+
+def test_dense_again(tmp_path):
+    model = make_model("Qwen2ForCausalLM")
+    given = inputs_of(model)
+    nm.torch.sparsify(model, "2:4", prune=True)
+    model.save_pretrained(tmp_path / "sparse")
+    loaded = type(model).from_pretrained(tmp_path / "sparse")
+    nm.torch.densify(loaded)
+    loaded.save_pretrained(tmp_path / "dense")
+    again = type(model).from_pretrained(tmp_path / "dense")
+    assert not sparse_names(again)
+    assert relative_error(output_of(again, given).double().numpy(),
+                          output_of(model, given).double().numpy()) < 1e-5
+    loaded = type(model).from_pretrained(tmp_path / "sparse")
+    assert not sparse_names(loaded.dequantize())
+
+
+def test_what_cannot_be_loaded_or_saved(tmp_path):
+    model = make_model("LlamaForCausalLM")
+    model.save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "quantization_config": {"quant_method": "nm"}}))
+    with pytest.raises(nm.FileFormatError, match="expected condensed weights"):
+        type(model).from_pretrained(tmp_path)
+    with pytest.raises(nm.PatternError, match="q_proj.weight|o_proj|proj"):
+        path.write_text(json.dumps(config))
+        nm.torch.load(tmp_path, rules="2:4")
+    nm.torch.sparsify(model, "2:4", prune=True)
+    with pytest.raises(nm.Error, match="expected no push_to_hub"):
+        model.save_pretrained(tmp_path, push_to_hub=True)
+    del config["architectures"]
+    path.write_text(json.dumps(config))
+    with pytest.warns(UserWarning, match="names no class of a model"):
+        with pytest.raises(nm.Error):
+            nm.torch.load(tmp_path)
+
+
+def test_rules_of_a_dense_folder(tmp_path):
+    model = make_model("GPT2LMHeadModel")
+    given = inputs_of(model)
+    prune_all(model)
+    model.save_pretrained(tmp_path)
+    for rules in ("detect", {"*c_fc": "2:4"}):
+        loaded = nm.torch.load(tmp_path, rules=rules)
+        assert len(sparse_names(loaded)) == (9 if rules == "detect" else 2)
+        assert relative_error(output_of(loaded, given).double().numpy(),
+                              output_of(model, given).double().numpy()) < 1e-5
+
+
+@pytest.mark.parametrize("first", ["transformers", "nm.torch"])
+def test_either_may_be_imported_first(first, tmp_path):
+    model = make_model("LlamaForCausalLM")
+    nm.torch.sparsify(model, "2:4", prune=True)
+    model.save_pretrained(tmp_path)
+    second = {"transformers": "nm.torch", "nm.torch": "transformers"}[first]
+    code = (f"import {first}, sys\n"
+            f"assert {first!r} == 'transformers' or 'transformers' not in sys.modules\n"
+            f"import {second}\nfrom transformers import AutoModelForCausalLM\n"
+            f"model = AutoModelForCausalLM.from_pretrained({str(tmp_path)!r})\n"
+            "print(type(model.lm_head).__name__)")
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], text=True,
+                         capture_output=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert run.stdout.strip() == "NMLinear", run.stderr
+
+
+def test_training_keeps_zeros(tmp_path):
+    model = make_model("LlamaForCausalLM").train()
+    nm.torch.sparsify(model, "2:4", prune=True)
+    before = {name: model.get_submodule(name).weight == 0 for name in sparse_names(model)}
+    data = [{"input_ids": torch.arange(3, 11), "labels": torch.arange(3, 11)}] * 4
+    trainer = transformers.Trainer(model, transformers.TrainingArguments(
+        str(tmp_path), max_steps=2, use_cpu=True, report_to=[], learning_rate=1e-2,
+        disable_tqdm=True), train_dataset=data)
+    trainer.train()
+    for name, zeros in before.items():
+        assert bool((model.get_submodule(name).weight[zeros] == 0).all())
+    trainer.save_model(tmp_path / "trained")
+    assert_same(type(model).from_pretrained(tmp_path / "trained"), model.eval(),
+                inputs_of(model))
