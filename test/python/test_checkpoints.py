@@ -97,7 +97,7 @@ def test_a_folder_there_and_back(folder, tmp_path, format):
     assert not (out / "pytorch_model.bin").exists()
     config = json.loads((out / "config.json").read_text())
     assert config["size"] == 16
-    assert ("quantization_config" in config) == (format == "compressed-tensors")
+    assert config["quantization_config"]["quant_method"] == format
     file = _safetensors.SafetensorsFile(out / "model-00001-of-00002.safetensors")
     assert file.metadata["note"] == "kept"
     nm.convert(out, back, format="dense")
@@ -142,8 +142,10 @@ def test_from_compressed_tensors_to_condensed(folder, tmp_path):
     for name in ("a.weight", "b.weight"):
         assert source.condensed(name).pattern == nm.Pattern(2, 4, axis=1)
         np.testing.assert_array_equal(source[name], nm.io.open_weights(folder)[name])
-    assert "quantization_config" not in json.loads(
-        (tmp_path / "b" / "config.json").read_text())
+    config = json.loads((tmp_path / "b" / "config.json").read_text())
+    assert config["quantization_config"] == {
+        "quant_method": "nm", "version": 1,
+        "layers": {"a": "2:4, dim = 1", "b": "2:4, dim = 1"}}
 
 
 def test_conversions_that_are_refused(folder, tmp_path, capsys):
