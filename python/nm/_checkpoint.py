@@ -189,6 +189,9 @@ class _Converter:
         for name in weights:
             if self.progress:
                 self.progress(name)
+            if weights.is_part(name):
+                continue
+            tensors.update(weights.quantization(name))
             w = self._condense(weights, name)
             if w is not None:
                 condensed[name] = w

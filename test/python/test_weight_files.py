@@ -250,6 +250,21 @@ def test_quantized_weights(rng, onnx, tmp_path, capsys, points, block):
     else:
         assert code == 1 and not out.exists()
         assert main(["convert", str(path), "-o", str(out), "--pattern=2:4"]) == 1
+        assert main(["convert", str(path), "-o", str(out), "--format=dense"]) == 0
+    # The file still says what the weight is multiplied with, and what its zeros are.
+    again = nm.io.open_weights(out)
+    np.testing.assert_array_equal(again.scale("q"), source.scale("q"))
+    after = again.zero_points("q")
+    assert (after is None) == (found is None)
+    if found is not None:
+        np.testing.assert_array_equal(after, found)
+    capsys.readouterr()
+    assert run_json(capsys, "check", out)[1]["q"]["pattern"] == W24
+    assert main(["check", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "q is quantized: scales s, " in printed and (
+        "without zero points" if points is None else
+        f"zero points z, {'not all' if np.any(points) else 'all'} of them 0") in printed
 
 
 @pytest.mark.parametrize("op,inputs,scale", [
@@ -263,6 +278,22 @@ def test_quantized_products(rng, onnx, capsys, op, inputs, scale):
     source = nm.io.open_weights(path)
     assert (source.scale("q") is not None) == scale
     assert run_json(capsys, "check", path)[1]["q"]["pattern"] == "2:4"
+
+
+def test_zero_points_of_groups(rng, tmp_path, capsys):
+    """As compressed-tensors has them of int-quantized weights."""
+    kept = nm.prune(rng.integers(1, 60, (16, 32), dtype=np.int8), "2:4", axis=1).weight
+    points = rng.integers(-8, 8, (16, 4), dtype=np.int8)
+    path = tmp_path / "m.safetensors"
+    write(path, fc__weight=(kept + np.repeat(points, 8, 1)).astype(np.int8),
+          fc__weight_zero_point=points,
+          fc__weight_scale=rng.uniform(0, 1, (16, 4)).astype(np.float32))
+    found = run_json(capsys, "check", path)[1]
+    assert found["fc.weight"]["pattern"] == W24
+    assert "zero points of fc.weight" in found["fc.weight_zero_point"]["reason"]
+    assert main(["convert", str(path), "-o", str(tmp_path / "o.safetensors")]) == 1
+    assert main(["prune", str(path), "--pattern=1:4", "-o",
+                 str(tmp_path / "o.safetensors")]) == 1
 
 
 @pytest.mark.parametrize("linear", [True, False])

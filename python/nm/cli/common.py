@@ -92,9 +92,9 @@ def print_passed_over(chosen: Chosen) -> None:
     """A line for each weight that no pattern could be of, and for each that the file has
     in parts."""
     for name in chosen.names:
-        parts = chosen.source.parts(name)
-        if parts:
-            print(f"{name} is {parts}")
+        about = chosen.source.describe(name)
+        if about:
+            print(f"{name} is {about}")
     for name, reason in chosen.passed_over.items():
         shape = shape_text(chosen.source.info(name)[1])
         print(f"passed over {name} ({shape}): {reason}")

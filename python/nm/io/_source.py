@@ -139,7 +139,8 @@ class WeightSource(Mapping):
         if max(shape) == 1:
             return "it has one element"
         if element not in WEIGHT_TYPES and not (
-                element in ("u8", "uint8") and name in self._quantized):
+                element in ("u8", "uint8") and (
+                    name in self._quantized or self.quantized_parts(name)[1])):
             return (f"it is of {element}, and weights are of "
                     f"{', '.join(WEIGHT_TYPES)}")
         return None
@@ -173,9 +174,8 @@ class WeightSource(Mapping):
         Raises:
             FileFormatError: a scale is not finite.
         """
-        quantized = self._quantized.get(name)
-        place = quantized.scale if quantized else f"{name}_scale"
-        if place is None or place not in self._entries:
+        place = self.quantized_parts(name)[0]
+        if place is None:
             return None
         scale = np.asarray(self[place], np.float32).reshape(-1)
         if not np.isfinite(scale).all():
@@ -184,38 +184,81 @@ class WeightSource(Mapping):
                 f"{np.flatnonzero(~np.isfinite(scale))[0]} is not")
         return scale
 
+    def quantized_parts(self, name: str) -> tuple[str | None, str | None]:
+        """The tensors that are the scales and the zero points of a weight: those that an
+        ONNX model says, or of others ``<name>_scale`` and ``<name>_zero_point``."""
+        quantized = self._quantized.get(name)
+        scale, point = ((quantized.scale, quantized.zero_point) if quantized else
+                        (f"{name}_scale", f"{name}_zero_point"))
+        return (scale if scale in self._entries else None,
+                point if point in self._entries else None)
+
     def zero_points(self, name: str) -> np.ndarray | None:
-        """What a quantized weight has in place of zeros, int32 and of a shape that
-        broadcasts to its own, or None where the file says nothing of them.
+        """What a quantized weight has in place of zeros, int32 and of its own shape, or
+        None where the file says nothing of them.
 
         Raises:
             FileFormatError: they do not fit the weight.
         """
-        quantized = self._quantized.get(name)
-        if not quantized or quantized.zero_point not in self._entries:
+        place = self.quantized_parts(name)[1]
+        if place is None or self.info(name)[0] not in ("i8", "u8", "uint8"):
             return None
-        points = np.asarray(self[quantized.zero_point], np.int32)
+        return self._spread(name, place, np.asarray(self[place], np.int32))
+
+    def _spread(self, name: str, place: str, values: np.ndarray) -> np.ndarray:
+        """Values for rows, columns or groups of a weight, in its shape."""
         shape = self.info(name)[1]
-        if points.size == 1:
-            return points.reshape((1,) * len(shape))
-        axis = quantized.axis % len(shape)
-        if points.ndim == len(shape) and quantized.block:
-            points = np.repeat(points, quantized.block, axis)
-            points = points[tuple(slice(size) for size in shape)]
-        elif points.ndim == 1 and len(points) == shape[axis]:
-            points = points.reshape([-1 if d == axis else 1 for d in range(len(shape))])
+        quantized = self._quantized.get(name)
+        axis = (quantized.axis if quantized else 0) % len(shape)
+        if values.ndim == 1 and len(values) == shape[axis]:
+            values = np.expand_dims(values, [d for d in range(len(shape)) if d != axis])
+        elif values.ndim == len(shape):
+            for d, (size, groups) in enumerate(zip(shape, values.shape)):
+                if 1 < groups < size:
+                    values = np.repeat(values, -(-size // groups), d)
+            values = values[tuple(slice(size) for size in shape)]
         try:
-            return np.broadcast_to(points, shape)
+            return np.broadcast_to(values.reshape(()) if values.size == 1 else values,
+                                   shape)
         except ValueError:
             raise FileFormatError(
-                f"{self.path}: {quantized.zero_point}: expected zero points of {name} "
-                f"{list(shape)}, but got {list(points.shape)}") from None
+                f"{self.path}: {place}: expected values for {name} {list(shape)}, but "
+                f"got {list(values.shape)}") from None
+
+    def quantization(self, name: str) -> dict[str, tuple[str, np.ndarray]]:
+        """The scales and zero points of a weight as `scale` and `zero_points` read them
+        again from a file, with their types, by the names that they have there then."""
+        found = {}
+        for place, ending in zip(self.quantized_parts(name), ("_scale", "_zero_point")):
+            if place is not None and f"{name}{ending}" != place:
+                element, values = self.raw(place)
+                if values.ndim == 1 and values.size > 1:
+                    axis = self._quantized[name].axis % len(self.info(name)[1])
+                    values = np.expand_dims(values, [
+                        d for d in range(len(self.info(name)[1])) if d != axis])
+                found[f"{name}{ending}"] = element, values
+        return found
+
+    def is_part(self, name: str) -> bool:
+        """Whether a tensor is the scales or zero points of others under a name of its
+        own, as in an ONNX model."""
+        return name in self._roles
 
     def parts(self, name: str) -> str | None:
         """What a weight was made of, for people; None for one that is in the file."""
         if f"{name}{_ORIGINAL}" in self._hidden:
             return f"{name}{_ORIGINAL} times {name}{_MASK}"
         return None
+
+    def describe(self, name: str) -> str | None:
+        """What a weight was made of, or how it is quantized, for people."""
+        scale, point = self.quantized_parts(name)
+        if scale is None and point is None:
+            return self.parts(name)
+        points = self.zero_points(name)
+        zeros = ("without zero points" if points is None else
+                 f"zero points {point}, {'not all' if points.any() else 'all'} of them 0")
+        return f"quantized: {f'scales {scale}' if scale else 'without scales'}, {zeros}"
 
     def _join_masks(self) -> None:
         """Takes weights and their masks together."""
