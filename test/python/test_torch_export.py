@@ -206,3 +206,16 @@ def test_graphs_that_cannot_work_are_refused(change, k, text):
     change(layer)
     with torch.no_grad(), pytest.raises(nm.Error, match=text):
         torch.export.export(layer, (torch.randn(5, k),))
+
+
+def test_models_compiled_to_one_path(tmp_path):
+    """Each answers as the model that it was compiled from."""
+    torch.manual_seed(0)
+    x, path, compiled = torch.randn(3, 16), tmp_path / "same.so", []
+    for _ in range(3):
+        model = nn.Sequential(nn.Linear(16, 8), nn.ReLU()).eval()
+        exported = nm.torch.export(model, (x,))
+        compiled.append((model, exported.compile(path)))
+        for each, module in compiled:
+            with torch.no_grad():
+                assert torch.allclose(module(x), each(x), atol=1e-5)
