@@ -2,17 +2,19 @@
 
 #include "DenseReference.h"
 
+#include "ReferenceLoops.h"
 #include "ReferenceProducts.h"
+#include "ReferenceRounding.h"
 
 #include "nm/Dialect/NM/IR/NM.h"
-#include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
-#include "nm/Pipelines/SharedStages.h"
 #include "nm/Transforms/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -47,6 +49,79 @@ static LogicalResult checkOps(ModuleOp module) {
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// One form of linalg
+//===----------------------------------------------------------------------===//
+
+/// Upstream takes it for granted that a softmax is on floats.
+static LogicalResult checkSoftmax(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (!isa<linalg::SoftmaxOp>(op) || isa<FloatType>(element))
+    return success();
+  return op->emitOpError() << "expected a float element type, but got "
+                           << element;
+}
+
+static LogicalResult decomposeOps(ModuleOp module) {
+  SmallVector<linalg::AggregatedOpInterface> ops;
+  module.walk([&](linalg::AggregatedOpInterface op) { ops.push_back(op); });
+  IRRewriter rewriter(module.getContext());
+  for (linalg::AggregatedOpInterface op : ops) {
+    if (failed(checkSoftmax(op)))
+      return failure();
+    rewriter.setInsertionPoint(op);
+    FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
+    if (failed(parts))
+      return op->emitOpError() << "could not be decomposed";
+    rewriter.replaceOp(op, *parts);
+  }
+  return success();
+}
+
+/// Has the body of `op` read `init`, which bufferization would not keep else:
+/// it yields what it reads where an index is below 0, as none is.
+static void readInit(linalg::GenericOp op, OpOperand &init) {
+  Operation *yield = op.getBody()->getTerminator();
+  OpBuilder b(yield);
+  Location loc = op.getLoc();
+  Value index = linalg::IndexOp::create(b, loc, 0);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value exists =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, index, zero);
+  OpOperand &yielded =
+      yield->getOpOperand(op.getTiedOpResult(&init).getResultNumber());
+  yielded.set(arith::SelectOp::create(b, loc, exists, yielded.get(),
+                                      op.getMatchingBlockArgument(&init)));
+}
+
+/// Makes linalg.generic of every linalg op on tensors, and has those keep what
+/// they do not write.
+static LogicalResult generalizeOps(ModuleOp module) {
+  SmallVector<linalg::LinalgOp> ops;
+  module.walk([&](linalg::LinalgOp op) {
+    if (op.hasPureTensorSemantics())
+      ops.push_back(op);
+  });
+  IRRewriter rewriter(module.getContext());
+  for (linalg::LinalgOp op : ops) {
+    auto generic = dyn_cast<linalg::GenericOp>(*op);
+    if (!generic) {
+      rewriter.setInsertionPoint(op);
+      FailureOr<linalg::GenericOp> made =
+          linalg::generalizeNamedOp(rewriter, op);
+      if (failed(made))
+        return op->emitOpError() << "has no form as linalg.generic";
+      generic = *made;
+    }
+    for (OpOperand &init : generic.getDpsInitsMutable())
+      if (generic.getNumLoops() > 0 &&
+          !generic.payloadUsesValueFromOperand(&init) &&
+          !init.get().getDefiningOp<tensor::EmptyOp>())
+        readInit(generic, init);
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,6 +165,18 @@ static ElementsAttr dropEncoding(ElementsAttr attribute) {
   return cast<DenseElementsAttr>(attribute).reshape(plain);
 }
 
+/// Has the body that takes `use` widen the elements of `constant`, so that
+/// these never are in memory as f64.
+static void widenInBody(linalg::GenericOp op, OpOperand &use, Value constant) {
+  BlockArgument element = op.getMatchingBlockArgument(&use);
+  Type wide = element.getType();
+  use.set(constant);
+  element.setType(getElementTypeOrSelf(constant.getType()));
+  OpBuilder b = OpBuilder::atBlockBegin(op.getBody());
+  auto widened = arith::ExtFOp::create(b, op.getLoc(), wide, element);
+  element.replaceAllUsesExcept(widened, widened);
+}
+
 /// Gives a constant whose type was replaced its own type back, and widens what
 /// is read from it.
 static void widenConstant(arith::ConstantOp op) {
@@ -99,22 +186,23 @@ static void widenConstant(arith::ConstantOp op) {
   OpBuilder b(op);
   Value constant =
       arith::ConstantOp::create(b, op.getLoc(), dropEncoding(elements));
-  if (constant.getType() != op.getType())
-    constant = arith::ExtFOp::create(b, op.getLoc(), op.getType(), constant);
-  op.replaceAllUsesWith(constant);
+  if (constant.getType() == op.getType()) {
+    op.replaceAllUsesWith(constant);
+    op.erase();
+    return;
+  }
+  for (OpOperand &use : llvm::make_early_inc_range(op->getUses()))
+    if (auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
+        generic && generic.isDpsInput(&use))
+      widenInBody(generic, use, constant);
+  if (!op->use_empty())
+    op.replaceAllUsesWith(
+        arith::ExtFOp::create(b, op.getLoc(), op.getType(), constant)
+            .getResult());
   op.erase();
 }
 
-static void widenOps(ModuleOp module) {
-  SmallVector<Operation *> casts;
-  module.walk([&](Operation *op) {
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-      casts.push_back(op);
-  });
-  for (Operation *cast : casts) {
-    cast->replaceAllUsesWith(cast->getOperands());
-    cast->erase();
-  }
+static void widenConstants(ModuleOp module) {
   SmallVector<arith::ConstantOp> constants;
   module.walk([&](arith::ConstantOp op) { constants.push_back(op); });
   for (arith::ConstantOp constant : constants)
@@ -135,10 +223,13 @@ static LogicalResult renameFunctions(ModuleOp module) {
 OwningOpRef<ModuleOp> mlir::nm::createReference(ModuleOp module) {
   OwningOpRef<ModuleOp> reference = module.clone();
   replaceSparseProducts(*reference);
-  if (failed(checkOps(*reference)))
+  if (failed(checkOps(*reference)) || failed(decomposeOps(*reference)) ||
+      failed(generalizeOps(*reference)))
     return nullptr;
+  SmallVector<RoundedCast> casts = findRoundedCasts(*reference);
   widenTypes(*reference);
-  widenOps(*reference);
+  expandRoundedCasts(casts);
+  widenConstants(*reference);
   if (failed(renameFunctions(*reference)))
     return nullptr;
   return reference;
@@ -148,25 +239,36 @@ OwningOpRef<ModuleOp> mlir::nm::createReference(ModuleOp module) {
 // Lowering
 //===----------------------------------------------------------------------===//
 
+/// Bufferization without an analysis of what may be overwritten.
+static void buildReferenceBufferization(OpPassManager &pm) {
+  // Upstream crashes on other strides of single elements.
+  pm.addNestedPass<func::FuncOp>(createNMNormalizeSlices());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.copyBeforeWrite = true;
+  bufferize.allowReturnAllocsFromLoops = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // Each result is copied to the caller's memory.
+  bufferization::BufferResultsToOutParamsPassOptions outParams;
+  outParams.modifyPublicFunctions = true;
+  pm.addPass(bufferization::createBufferResultsToOutParamsPass(outParams));
+  bufferization::BufferDeallocationPipelineOptions deallocation;
+  bufferization::buildBufferDeallocationPipeline(pm, deallocation);
+}
+
 void mlir::nm::buildReferencePipeline(OpPassManager &pm) {
-  // Results of unknown size cannot cross calls.
-  pm.addPass(createInlinerPass());
+  // Results of unknown size cannot cross calls. Without the canonicalizer,
+  // which runs on what is inlined by default: nothing is rewritten before there
+  // are loops, so that no error of a rewrite is in what is compared and in the
+  // reference alike.
+  pm.addPass(createInlinerPass(llvm::StringMap<OpPassManager>(),
+                               [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
-  pm.addNestedPass<func::FuncOp>(createNMDecomposeLinalg());
-  // Arithmetic on tensors, widening among it, is linalg as all else...
+  // Arithmetic on whole tensors is linalg as all else.
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
-  pm.addNestedPass<func::FuncOp>(createLinalgGeneralizeNamedOpsPass());
-  // ...and fuses, so that widened constants never are in memory.
-  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
-  // Tasks of tens of milliseconds: enough of them, and each with enough rows to
-  // share what it reads of the weights.
-  NMTileToBlocksOptions tile;
-  tile.minTaskElements = int64_t(1) << 28;
-  pm.addNestedPass<func::FuncOp>(createNMTileToBlocks(tile));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  // Within tasks, so after they are cut.
-  pm.addNestedPass<func::FuncOp>(createNMOrderLoops());
-  buildBufferization(pm);
+  buildReferenceBufferization(pm);
+  pm.addNestedPass<func::FuncOp>(createReferenceLoopsPass());
   buildBufferizedToLLVMPipeline(pm);
 }

@@ -115,26 +115,6 @@ def NMFuseElementwise : Pass<"nm-fuse-elementwise", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def NMOrderLoops : Pass<"nm-order-loops"> {
-  let summary = "loops of linalg reductions that walk memory in order";
-  let description = [{
-    The loops of a `linalg.generic` with a reduction are put in the order:
-    reductions, other loops, the loop of the output's last dimension, if every
-    operand that uses that one has it last. LLVM vectorizes the innermost loop
-    then, which it does not do for a sum.
-
-    Before:
-    ```mlir
-    linalg.generic {iterator_types = ["parallel", "parallel", "reduction"]} // m, n, k
-    ```
-    After:
-    ```mlir
-    linalg.generic {iterator_types = ["reduction", "parallel", "parallel"]} // k, m, n
-    ```
-  }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
-}
-
 def NMNormalizeSlices : Pass<"nm-normalize-slices", "::mlir::func::FuncOp"> {
   let summary = "gives dimensions of one element in slices a stride of one";
   let description = [{
