@@ -456,6 +456,7 @@ std::vector<GpuGroup> nm::test::drawGpuGroups(int64_t count) {
   // Each kind has its turn; ten cases share the compiler's and the linker's
   // start.
   const std::vector<GroupKind> &kinds = groupKinds();
+  count = std::max<int64_t>(count, kinds.size());
   int64_t casesOfGroup =
       std::clamp<int64_t>(count / int64_t(kinds.size()), 1, 10);
   std::vector<GpuGroup> groups;
