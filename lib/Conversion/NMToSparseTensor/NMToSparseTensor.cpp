@@ -5,6 +5,7 @@
 #include "../SparseTensorToNM/ReplaceEncodings.h"
 
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/Dialect/NM/IR/StorageShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
@@ -19,12 +20,6 @@ using namespace mlir;
 using namespace mlir::nm;
 using sparse_tensor::LevelFormat;
 using sparse_tensor::LevelType;
-
-static EncodingAttr getEncoding(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dyn_cast_if_present<EncodingAttr>(tensor.getEncoding())
-                : EncodingAttr();
-}
 
 static RankedTensorType withoutEncoding(Type type) {
   return cast<RankedTensorType>(type).dropEncoding();
