@@ -117,6 +117,11 @@ void FileCopy::closeDescriptor() {
   fd = -1;
 }
 
+void FileCopy::release() const {
+  if (data)
+    (void)::madvise(data, size, MADV_DONTNEED);
+}
+
 /// A path of the descriptor that no call has given before: of two equal paths
 /// the dynamic linker takes the second for the first, and numbers of
 /// descriptors are used again. The bits of a count are the way to say the same
@@ -214,6 +219,7 @@ Result<SharedObject> SharedObject::load(FileCopy copy,
   if (!object.handle)
     return Error{reason};
   object.copy.closeDescriptor();
+  object.copy.release();
   return object;
 }
 

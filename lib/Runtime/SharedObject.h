@@ -32,6 +32,9 @@ public:
   void *open(std::string &reason) const;
   /// Leaves the bytes, which take no descriptor, and no way to open them again.
   void closeDescriptor();
+  /// Has the bytes, which were read to check them, count no longer as memory that
+  /// this process uses; they can still be read.
+  void release() const;
 
 private:
   FileCopy() = default;

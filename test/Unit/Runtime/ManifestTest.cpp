@@ -194,3 +194,12 @@ TEST(Manifest, Encodings) {
   for (const char *bad : {"", "2", "2:4, dim", "2:4, dim = x", "dim = 1"})
     EXPECT_FALSE(Encoding::parse(bad)) << bad;
 }
+
+TEST(Manifest, TakesAnyDepth) {
+  constexpr size_t kDepth = 1000000;
+  std::string open(kDepth, '['), close(kDepth, ']');
+  for (const std::string &text :
+       {open, open + close,
+        "{\"version\": 2, \"functions\": " + open + close + "}"})
+    EXPECT_FALSE(Manifest::parse(text));
+}

@@ -167,3 +167,20 @@ TEST_F(ModuleFile, NoCodeRunsOnAProcessorThatLacksAFeature) {
       << error;
   EXPECT_EQ(std::getenv("NM_FAKE_MODEL_RAN"), nullptr);
 }
+
+TEST_F(ModuleFile, ItsCopyIsNoMemoryInUseOnceItIsChecked) {
+  auto resident = [] {
+    long total = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> total >> pages;
+    return pages * sysconf(_SC_PAGESIZE);
+  };
+  // Bytes behind all that ELF's headers tell of, as a module's constants are
+  // bytes that no one has read yet.
+  constexpr size_t kBytes = size_t(1) << 26;
+  folder.write("same.so", readFile(NM_FAKE_MODEL) + std::string(kBytes, 'x'));
+  std::unique_ptr<Module> first = load();
+  long before = resident();
+  std::unique_ptr<Module> second = load();
+  EXPECT_LT(resident() - before, long(kBytes / 4));
+  EXPECT_EQ(second->contents().back(), 'x');
+}
