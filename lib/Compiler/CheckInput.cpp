@@ -112,6 +112,18 @@ static LogicalResult checkName(func::FuncOp function, ModuleOp module,
 
 LogicalResult mlir::nm::checkFunctions(ModuleOp module,
                                        ::nm::Target::Kind target) {
+  WalkResult inside =
+      module.walk([&](func::FuncOp function) {
+        if (function->getParentOp() == module ||
+            !isa<ModuleOp>(function->getParentOp()))
+          return WalkResult::advance();
+        function.emitOpError()
+            << "expected functions of the module itself, but got @"
+            << function.getSymName() << " of a module inside it";
+        return WalkResult::interrupt();
+      });
+  if (inside.wasInterrupted())
+    return failure();
   for (auto function : module.getOps<func::FuncOp>()) {
     if (failed(checkName(function, module, target)))
       return failure();
@@ -126,4 +138,19 @@ LogicalResult mlir::nm::checkFunctions(ModuleOp module,
       return failure();
   }
   return success();
+}
+
+std::string mlir::nm::findImporter(StringRef text) {
+  static constexpr std::pair<StringLiteral, StringLiteral> kTools[] = {
+      {"stablehlo.", "stablehlo-opt --stablehlo-legalize-to-linalg"},
+      {"mhlo.", "mlir-hlo-opt --hlo-legalize-to-linalg"},
+      {"torch.",
+       "torch-mlir-opt --torch-backend-to-linalg-on-tensors-backend-pipeline"},
+      {"onnx.", "iree-import-onnx and torch-mlir-opt (docs/Import.md)"},
+      {"util.func", "sed of its functions (docs/Import.md)"}};
+  for (auto [prefix, tool] : kTools)
+    for (StringRef before : {" ", "\""})
+      if (text.contains((before + prefix).str()))
+        return tool.str();
+  return "";
 }

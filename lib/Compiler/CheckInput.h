@@ -17,6 +17,10 @@ LogicalResult checkSizes(ModuleOp module);
 /// size.
 LogicalResult checkConstants(ModuleOp module);
 
+/// The tool that makes linalg of the dialect that `text` is of; empty for
+/// dialects that nm knows.
+std::string findImporter(llvm::StringRef text);
+
 /// Emits an error for a function that calls itself, and for one whose name the
 /// dynamic linker would cut or that of something else in a compiled module is.
 LogicalResult checkFunctions(ModuleOp module, ::nm::Target::Kind target);

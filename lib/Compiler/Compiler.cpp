@@ -35,6 +35,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -52,6 +53,7 @@ public:
 private:
   LogicalResult readTarget();
   LogicalResult parse(llvm::MemoryBufferRef input);
+  void warnOfTriple();
   LogicalResult readSignatures();
   LogicalResult lowerForCpu();
   LogicalResult lowerForGpu();
@@ -120,8 +122,15 @@ LogicalResult Compilation::readTarget() {
     if (!options.overlapKernels)
       return diagnostics.fail("expected the target cuda with overlap-kernels, "
                               "but got cpu");
-    return success();
+    if (!options.propagateLayouts)
+      return diagnostics.fail("expected the target cuda or sim with "
+                              "propagate-layouts, but got cpu");
   }
+  if (target.kind != ::nm::Target::Kind::Cuda && !options.toolkit.empty())
+    return diagnostics.fail("expected the target cuda with toolkit, but got " +
+                            target.kindName());
+  if (target.kind == ::nm::Target::Kind::Cpu)
+    return success();
   if (target.kind == ::nm::Target::Kind::Sim &&
       (options.emit == Emit::PTX || options.emit == Emit::Cubin))
     return diagnostics.fail("expected emit to be one of nm, schedule, gpu, "
@@ -151,15 +160,34 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
       SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
+    warnOfTriple();
+  if (module)
     return success(succeeded(checkSizes(*module)) &&
                    succeeded(checkDivisors(*module)) &&
                    succeeded(loadResources(*module, options.resources)) &&
                    succeeded(checkConstants(*module)) &&
                    succeeded(checkFunctions(*module, target.kind)));
-  return diagnostics.hasErrors()
-             ? failure()
-             : diagnostics.fail("'" + input.getBufferIdentifier() +
-                                "' is no MLIR module");
+  if (!diagnostics.hasErrors())
+    return diagnostics.fail("'" + input.getBufferIdentifier() +
+                            "' is no MLIR module");
+  if (std::string tool = findImporter(input.getBuffer()); !tool.empty())
+    diagnostics.add({DiagnosticSeverity::Note, "",
+                     "expected linalg on tensors, which " + tool + " makes"});
+  return failure();
+}
+
+/// A module for another processor is compiled for this one all the same.
+void Compilation::warnOfTriple() {
+  auto given = (*module)->getAttrOfType<StringAttr>("llvm.target_triple");
+  if (!given)
+    return;
+  llvm::Triple wanted(given.getValue()),
+      triple = host->getMachine().getTargetTriple();
+  if (wanted.getArch() != triple.getArch() || wanted.getOS() != triple.getOS())
+    diagnostics.add({DiagnosticSeverity::Warning, "",
+                     ("llvm.target_triple = \"" + given.getValue() +
+                      "\" has no effect: code is for " + triple.str())
+                         .str()});
 }
 
 LogicalResult Compilation::readSignatures() {

@@ -160,6 +160,16 @@ def test_errors(model, capsys, tmp_path, args, text):
     assert "error: " in error and text in error
 
 
+def test_errors_say_so_once(capsys, tmp_path):
+    path = tmp_path / "m.mlir"
+    for text, message in (("module {}", "error: expected a public func.func"),
+                          ("func.func @f(", f"{path}:1:13: error: ")):
+        path.write_text(text)
+        assert main(["compile", str(path), "-o", str(tmp_path / "m.so")]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(message) and "error: error:" not in error
+
+
 def test_command_line_errors(capsys):
     for args in ([], ["fly"], ["check"], ["check", "f.npy", "--fast"]):
         with pytest.raises(SystemExit) as caught:

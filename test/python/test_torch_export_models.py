@@ -166,7 +166,21 @@ class Flat(nn.Module):
         return x.flatten()
 
 
+class DynamicCache:
+    """What no one has told torch the parts of."""
+
+
+class Cached(nn.Module):
+    def forward(self, x, cache=None):
+        return x if cache else (x, DynamicCache())
+
+
 @pytest.mark.parametrize("model,example,options,text", [
+    (Cached(), torch.randn(3), {},
+     "but got a result of .*DynamicCache; a cache .* is left out by use_cache=False"),
+    (Cached(), (torch.randn(3), DynamicCache()), {}, "but got an argument of .*DynamicCache"),
+    (nn.Dropout(0.5), torch.randn(3), {}, "native_dropout.*call its eval"),
+    (nn.BatchNorm1d(3), torch.randn(2, 3), {}, "call its eval"),
     (Writer(), torch.randn(3), {}, "count: expected a model that does not write"),
     (Sorter(), torch.randn(2, 3), {}, r"aten.sort.default in .*test_torch_export_mod"),
     (Sorter(), torch.randn(2, 3), {}, "aten._fft_r2c.default"),

@@ -322,6 +322,19 @@ void ConvertLinalgToNM::eraseTakenOps() {
   }
 }
 
+/// What to write instead of `op`, which takes an encoded weight.
+static StringRef adviseInsteadOf(Operation *op) {
+  if (isa<linalg::TransposeOp>(op))
+    return "; leave the encoding off the output of a transposition, whose "
+           "product then takes the weight as it is";
+  if (isa<linalg::QuantizedMatmulOp, linalg::QuantizedBatchMatmulOp>(op))
+    return "; multiply by linalg.matmul, and add what the zero points make of "
+           "sums of rows and columns in an op of its own";
+  if (isa<linalg::ConvolutionOpInterface>(op))
+    return "; multiply patches of the input by linalg.matmul instead";
+  return "";
+}
+
 /// An encoded tensor may only be passed on, or be the weight of a contraction.
 WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
   if (isa<DisassembleOp>(op) || op->hasTrait<OpTrait::ReturnLike>() ||
@@ -349,7 +362,8 @@ WalkResult ConvertLinalgToNM::checkOperands(Operation *op) {
     }
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       if (auto contraction = WeightContraction::match(linalgOp); !contraction)
-        diagnostic << ": " << contraction.error().message;
+        diagnostic << ": " << contraction.error().message
+                   << adviseInsteadOf(op);
     return WalkResult::interrupt();
   }
   return WalkResult::advance();

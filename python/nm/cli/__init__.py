@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -42,6 +43,11 @@ def make_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+def _names_error(text: str) -> bool:
+    """Whether it says already that it is an error, as what the compiler says does."""
+    return re.match(r"([^\n]*: )?(error|remark|warning): ", text) is not None
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     from .. import Error
@@ -62,7 +68,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     except (Error, OSError, KeyError, TypeError, ValueError) as error:
         text = error.args[0] if isinstance(error, KeyError) else error
-        print(f"error: {text}", file=sys.stderr)
+        print(text if _names_error(str(text)) else f"error: {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -151,10 +151,17 @@ LogicalResult EncodingAttr::verifyEncoding(
   if (shape.size() != 2)
     return emitError() << "expected a weight with an N:M pattern to have rank "
                           "2, but got rank "
-                       << shape.size();
+                       << shape.size()
+                       << (shape.size() == 4
+                               ? "; a filter's rows and columns are those of a "
+                                 "product with patches of the input"
+                               : "");
   if (ShapedType::isDynamicShape(shape))
     return emitError()
            << "expected a weight with an N:M pattern to have a static shape";
+  if (llvm::is_contained(shape, 0))
+    return emitError() << "expected a weight with elements, but got k x n = "
+                       << getK(shape) << "x" << getN(shape);
   if (failed(verifyMatrixSize(emitError, getK(shape), getN(shape))))
     return failure();
   // (C3).

@@ -4,6 +4,8 @@
 
 #include "CheckEncodings.h"
 
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -47,8 +49,13 @@ mlir::nm::verifyNoEncodings(Operation *root, StringRef stage,
     Type encoded = findEncoded(types, isLeft);
     if (!encoded)
       return WalkResult::advance();
-    op->emitOpError() << "expected no tensor encoding to be left " << stage
-                      << ", but got " << encoded;
+    InFlightDiagnostic diagnostic = op->emitOpError()
+                                    << "expected no tensor encoding to be left "
+                                    << stage << ", but got " << encoded;
+    if (isa<sparse_tensor::SparseTensorEncodingAttr>(
+            cast<RankedTensorType>(encoded).getEncoding()))
+      diagnostic << "; nm-opt --convert-sparse-tensor-to-nm makes #nm.encoding "
+                    "of it";
     return WalkResult::interrupt();
   };
   // A use says more about the cause than the definition does.
@@ -60,13 +67,33 @@ mlir::nm::verifyNoEncodings(Operation *root, StringRef stage,
   return failure(result.wasInterrupted());
 }
 
+/// Names an op on tensors that bufferization would say of no more than that it
+/// is left.
+static LogicalResult verifyBufferizable(Operation *root) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  WalkResult result = root->walk([&](Operation *op) {
+    if (isa<bufferization::BufferizableOpInterface>(op) ||
+        (llvm::none_of(op->getOperandTypes(), isTensor) &&
+         llvm::none_of(op->getResultTypes(), isTensor)))
+      return WalkResult::advance();
+    InFlightDiagnostic diagnostic =
+        op->emitOpError() << "has no form on memrefs: expected ops of linalg, "
+                             "tensor, arith and scf on tensors";
+    if (op->getName().getDialectNamespace() == "tosa")
+      diagnostic << ", as mlir-opt --tosa-to-linalg-pipeline makes them";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct NMCheckEncodings
     : mlir::nm::impl::NMCheckEncodingsBase<NMCheckEncodings> {
   void runOnOperation() override {
     if (failed(mlir::nm::verifyNoEncodings(
             getOperation(), "before bufferization, which would drop it",
-            [](Attribute) { return true; })))
+            [](Attribute) { return true; })) ||
+        failed(verifyBufferizable(getOperation())))
       signalPassFailure();
   }
 };

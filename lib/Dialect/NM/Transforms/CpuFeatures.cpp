@@ -6,12 +6,42 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace llvm;
 using ::nm::CpuTarget;
 using ::nm::Result;
+
+/// The names that LLVM has for features of this machine's processors.
+static StringSet<> getNativeNames() {
+  StringSet<> names;
+  InitializeNativeTarget();
+  Triple triple(sys::getProcessTriple());
+  std::string message;
+  const Target *target = TargetRegistry::lookupTarget(triple, message);
+  std::unique_ptr<MCSubtargetInfo> info(
+      target ? target->createMCSubtargetInfo(triple, "", "") : nullptr);
+  if (info)
+    for (const SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
+      names.insert(feature.Key);
+  return names;
+}
+
+/// Whether `name` is one of LLVM's, or one that schedules ask for on any
+/// machine.
+static bool isKnown(StringRef name) {
+  static constexpr StringLiteral kAsked[] = {
+      "avx2",       "fma",        "avx512f",    "avx512bw",
+      "avx512bf16", "avx512fp16", "avx512vnni", "avxvnni",
+      "amx-tile",   "amx-bf16",   "amx-fp16",   "amx-int8"};
+  static const StringSet<> kNative = getNativeNames();
+  return kNative.contains(name) || is_contained(kAsked, name);
+}
 
 static Result<StringMap<bool>> parseFeatures(StringRef text) {
   StringMap<bool> features;
@@ -26,6 +56,10 @@ static Result<StringMap<bool>> parseFeatures(StringRef text) {
       return ::nm::Error{"expected features separated by commas, such as "
                          "+avx2,+fma, but got '" +
                          text.str() + "'"};
+    if (!isKnown(name))
+      return ::nm::Error{"expected processor features that LLVM knows, but got "
+                         "'" +
+                         name.str() + "'"};
     features[name] = enabled;
   }
   return features;

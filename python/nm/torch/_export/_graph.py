@@ -22,6 +22,9 @@ from ._context import LOWERINGS, Constant, Context, element_of, name_of, where
 
 # Decompositions that would take apart what is lowered as a whole.
 _WHOLE = ("linear", "scaled_dot_product_attention", "silu", "rms_norm", "layer_norm")
+# What dropout and batch normalization are in training mode.
+_OF_TRAINING = ("aten.native_dropout", "aten.dropout", "aten.bernoulli",
+                "aten._native_batch_norm_legit_functional", "aten.rrelu_with_noise")
 # Checks of sizes and types, which the compiled function has no way to fail at.
 _CHECKS = {"aten._assert_tensor_metadata", "aten._assert_scalar",
            "aten.sym_constrain_range_for_size", "aten.sym_constrain_range"}
@@ -86,8 +89,11 @@ class _Lowering:
         if unknown:
             listed = "; ".join(f"{name} in {_first(places)}"
                                for name, places in unknown.items())
+            trains = any(name.startswith(_OF_TRAINING) for name in unknown)
+            advice = ("; the model is in training mode: call its eval() before"
+                      if trains else "")
             raise Error("expected operators that nm.torch.export knows, but the model "
-                        f"has {listed}")
+                        f"has {listed}{advice}")
 
     def _is_known(self, node: fx.Node) -> bool:
         value = node.meta.get("val")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,10 +50,25 @@ def export(model: nn.Module, example: Any, kwargs: Mapping[str, Any] | None = No
             raise Error("expected dynamic_batch or dynamic_shapes, but got both")
         dynamic_shapes = _any_batch(model, args, dict(kwargs or {}))
     with torch.no_grad():
-        program = torch.export.export(model, args, dict(kwargs or {}),
-                                      dynamic_shapes=dynamic_shapes, strict=False)
+        program = _trace(model, args, dict(kwargs or {}), dynamic_shapes)
         program = core_aten(program)
         return ExportedModel(lower(program, name), program.call_spec)
+
+
+def _trace(model: nn.Module, args: tuple, kwargs: dict[str, Any],
+           dynamic_shapes: Any) -> torch.export.ExportedProgram:
+    try:
+        return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes,
+                                   strict=False)
+    except (RuntimeError, ValueError) as error:
+        found = re.match("(Found|Unsupported input type) <class '(.*?)'>", str(error))
+        if not found:
+            raise
+        place = "a result" if found[1] == "Found" else "an argument"
+        advice = ("; a cache of keys and values is left out by use_cache=False, as an "
+                  "argument or in the model's config" if "Cache" in found[2] else "")
+        raise Error("expected arguments and results that are tensors, numbers and "
+                    f"containers of them, but got {place} of {found[2]}{advice}") from error
 
 
 def _any_batch(model: nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:

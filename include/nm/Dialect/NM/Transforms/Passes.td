@@ -273,7 +273,8 @@ def NMCheckEncodings : Pass<"nm-check-encodings"> {
   let description = [{
     Upstream bufferization turns a tensor with any encoding into a dense memref
     without a word. This pass, which stands before it, makes an encoded type
-    that is left an error at the op that has it.
+    that is left an error at the op that has it; as it does of an op on tensors
+    that bufferization does not know.
 
     Refused:
     ```mlir
