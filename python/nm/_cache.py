@@ -22,7 +22,7 @@ import threading
 import warnings
 from pathlib import Path
 
-from ._files import written_whole
+from ._files import check_end, written_whole
 
 _lock = threading.Lock()
 _fallback: Path | None = None
@@ -124,6 +124,7 @@ def key(**parts) -> str:
 def digest(path: str) -> str:
     """A key of a file's contents."""
     found = hashlib.sha256()
+    check_end(path)
     with open(path, "rb") as file:
         while part := file.read(1 << 20):
             found.update(part)

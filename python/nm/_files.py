@@ -16,6 +16,20 @@ from ._errors import FileFormatError
 _MOST_OF_PIPE = 1 << 30
 
 
+def check_end(path: str | os.PathLike) -> int:
+    """The mode of a file or a pipe.
+
+    Raises:
+        FileFormatError: it is a device, which may have no end.
+    """
+    # A device is only looked at.
+    mode = os.stat(path).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise FileFormatError(f"{os.fspath(path)}: expected a file or a pipe, but got a "
+                              "device")
+    return mode
+
+
 def read_text(path: str | os.PathLike) -> str:
     """The text of a file or a pipe.
 
@@ -23,11 +37,7 @@ def read_text(path: str | os.PathLike) -> str:
         FileFormatError: it is a device, which may have no end, or a pipe without one.
         OSError, UnicodeDecodeError: it cannot be read.
     """
-    # A device is only looked at.
-    mode = os.stat(path).st_mode
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise FileFormatError(f"{os.fspath(path)}: expected a file or a pipe, but got a "
-                              "device")
+    mode = check_end(path)
     with open(path, "rb") as file:
         text = file.read(_MOST_OF_PIPE + 1 if stat.S_ISFIFO(mode) else -1)
     if stat.S_ISFIFO(mode) and len(text) > _MOST_OF_PIPE:

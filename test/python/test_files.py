@@ -9,6 +9,7 @@ import nm
 import numpy as np
 import pytest
 from nm._files import written_whole
+from nm._plots.data import read_measurements
 
 
 @pytest.fixture
@@ -173,6 +174,17 @@ def test_devices_are_no_texts(tmp_path):
             nm.io.open_weights(tmp_path / f"w.{suffix}")
     with pytest.raises(nm.Error, match="expected a file, but got a device or a pipe"):
         nm.load("/dev/zero")
+    text = "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
+    with pytest.raises(nm.FileFormatError, match="but got a device"):
+        nm.compile(text, resources="/dev/zero")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").symlink_to("/dev/zero")
+    nm.save_weights(folder / "model.safetensors", {})
+    with pytest.raises(nm.FileFormatError, match="but got a device"):
+        nm.io.open_weights(folder)
+    with pytest.raises(nm.FileFormatError, match="but got a device"):
+        read_measurements("/dev/zero")
 
 
 def test_texts_come_from_pipes(tmp_path):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .._errors import Error, reading
+from .._files import check_end
 
 _NUMBERS = ("m", "n", "k", "pattern_n", "pattern_m", "block_k", "block_n", "sparsity",
             "speedup", "gflops", "flops", "bytes", "peak_gflops", "peak_gbytes_per_s",
@@ -83,6 +84,7 @@ def read_measurements(path: str) -> list[Measurement]:
     Raises:
         Error: the file is not one of nm-bench, or has none.
     """
+    check_end(path)
     with (reading(path, "a CSV file of nm-bench"),
           open(path, newline="", encoding="utf-8") as file):
         reader = csv.DictReader(file)

@@ -339,6 +339,8 @@ def _read_config(path: Path) -> dict | None:
     folder = path if path.is_dir() else path.parent
     try:
         found = json.loads(read_text(folder / "config.json"))
+    except FileFormatError:
+        raise
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
