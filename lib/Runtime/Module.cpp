@@ -14,11 +14,11 @@
 using namespace nm;
 
 struct Module::Impl {
-  Impl(std::string path, SharedObject object)
+  Impl(std::string path, std::shared_ptr<SharedObject> object)
       : path(std::move(path)), object(std::move(object)) {}
 
   std::string path;
-  SharedObject object;
+  std::shared_ptr<SharedObject> object;
   const char *manifestText = nullptr;
   Manifest manifest;
 
@@ -39,7 +39,7 @@ const Manifest &Module::manifest() const { return impl->manifest; }
 
 const char *Module::manifestText() const { return impl->manifestText; }
 
-std::string_view Module::contents() const { return impl->object.bytes(); }
+std::string_view Module::contents() const { return impl->object->bytes(); }
 
 static Status checkSymbol(const SharedObject &object,
                           const std::string &symbol) {
@@ -122,13 +122,14 @@ Result<Module> Module::load(const std::string &path) {
       return failure(manifest.error().message);
   // The constructors hand us its kernels.
   ErrorCollector errors;
-  Result<SharedObject> object = SharedObject::load(std::move(*copy), path);
+  Result<std::shared_ptr<SharedObject>> object =
+      SharedObject::load(std::move(*copy), path);
   if (!object)
     return failure("cannot load: " + object.error().message);
   if (Status status = errors.status(); !status)
     return failure(status.error().message);
   auto impl = std::make_unique<Impl>(path, std::move(*object));
-  impl->manifestText = static_cast<const char *>(impl->object.find(kManifest));
+  impl->manifestText = static_cast<const char *>(impl->object->find(kManifest));
   if (!impl->manifestText)
     return failure("expected a module made by nm-compile, but the file has no "
                    "nm_manifest");
@@ -137,7 +138,7 @@ Result<Module> Module::load(const std::string &path) {
     return failure(manifest.error().message);
   impl->manifest = std::move(*manifest);
   for (const FunctionInfo &function : impl->manifest.functions)
-    if (Status status = checkSymbols(impl->object, function); !status)
+    if (Status status = checkSymbols(*impl->object, function); !status)
       return failure(status.error().message);
   return Module(std::move(impl));
 }
@@ -163,16 +164,16 @@ Result<Function> Module::function(const std::string &name) const {
   function.equalDims = &info->equalDims;
   function.runsOn =
       impl->manifest.target == "cuda" ? Device::cuda(0) : Device::cpu();
-  function.entry = impl->object.find(info->symbol);
+  function.entry = impl->object->find(info->symbol);
   auto findPack = [&](const std::optional<PackInfo> &pack) {
-    return pack ? impl->object.find(pack->symbol) : nullptr;
+    return pack ? impl->object->find(pack->symbol) : nullptr;
   };
   if (info->pack)
     function.loadTimePack = &*info->pack;
   function.packEntry = findPack(info->pack);
   for (const VariantInfo &variant : info->variants)
     function.variants.push_back(
-        {&variant, impl->object.find(variant.symbol), findPack(variant.pack)});
+        {&variant, impl->object->find(variant.symbol), findPack(variant.pack)});
   // Without a device the function can still be described; a call says why it
   // cannot run.
   (void)function.chooseVariant();
@@ -193,6 +194,6 @@ Result<Function> Module::reference(const Function &function) const {
   reference.functionName = info.name + ".reference";
   reference.signature = &*info.reference;
   reference.equalDims = &info.equalDims;
-  reference.entry = impl->object.find(info.reference->symbol);
+  reference.entry = impl->object->find(info.reference->symbol);
   return reference;
 }

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include <dlfcn.h>
@@ -210,16 +211,64 @@ void SharedObject::loadNeeded(const std::string &path) {
     }
 }
 
-Result<SharedObject> SharedObject::load(FileCopy copy,
-                                        const std::string &path) {
-  SharedObject object(std::move(copy));
-  object.loadNeeded(path);
+Status SharedObject::open(const std::string &path) {
+  loadNeeded(path);
   std::string reason;
-  object.handle.reset(object.copy.open(reason));
-  if (!object.handle)
+  handle.reset(copy.open(reason));
+  if (!handle)
     return Error{reason};
-  object.copy.closeDescriptor();
-  object.copy.release();
+  copy.closeDescriptor();
+  copy.release();
+  return Status::success();
+}
+
+namespace {
+/// The objects that are loaded, so that programs that load a file twice have
+/// its constants once. The lock is only tried: in the child of a fork it may
+/// stay locked.
+struct LoadedObjects {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<SharedObject>> objects;
+
+  std::shared_ptr<SharedObject> find(std::string_view bytes);
+  void add(const std::shared_ptr<SharedObject> &object);
+};
+} // namespace
+
+std::shared_ptr<SharedObject> LoadedObjects::find(std::string_view bytes) {
+  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+  if (!lock)
+    return nullptr;
+  for (const std::weak_ptr<SharedObject> &known : objects)
+    if (std::shared_ptr<SharedObject> object = known.lock();
+        object && object->bytes() == bytes)
+      return object;
+  return nullptr;
+}
+
+void LoadedObjects::add(const std::shared_ptr<SharedObject> &object) {
+  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+  if (!lock)
+    return;
+  objects.erase(
+      std::remove_if(objects.begin(), objects.end(),
+                     [](const auto &known) { return known.expired(); }),
+      objects.end());
+  objects.push_back(object);
+}
+
+Result<std::shared_ptr<SharedObject>>
+SharedObject::load(FileCopy copy, const std::string &path) {
+  // Never destroyed: threads may still load while the process exits.
+  static auto *loaded = new LoadedObjects;
+  if (std::shared_ptr<SharedObject> same = loaded->find(copy.bytes())) {
+    same->copy.release();
+    return same;
+  }
+  std::shared_ptr<SharedObject> object(new SharedObject(std::move(copy)));
+  if (Status status = object->open(path); !status)
+    return status.error();
+  loaded->add(object);
   return object;
 }
 

@@ -32,8 +32,8 @@ public:
   void *open(std::string &reason) const;
   /// Leaves the bytes, which take no descriptor, and no way to open them again.
   void closeDescriptor();
-  /// Has the bytes, which were read to check them, count no longer as memory that
-  /// this process uses; they can still be read.
+  /// Has the bytes, which were read to check them, count no longer as memory
+  /// that this process uses; they can still be read.
   void release() const;
 
 private:
@@ -48,12 +48,14 @@ private:
 /// A shared object whose code runs here, until this goes.
 class SharedObject {
 public:
-  /// Loads a copy of the file at `path`, which was read from there. Of the
-  /// libraries that it needs, those that its run path says are beside it are
-  /// taken from the folder of `path`.
-  static Result<SharedObject> load(FileCopy copy, const std::string &path);
-  SharedObject(SharedObject &&) = default;
-  SharedObject &operator=(SharedObject &&) = delete;
+  /// Loads a copy of the file at `path`, which was read from there, or gives
+  /// what is loaded from another copy of the same bytes. Of the libraries that
+  /// it needs, those that its run path says are beside it are taken from the
+  /// folder of `path`.
+  static Result<std::shared_ptr<SharedObject>> load(FileCopy copy,
+                                                    const std::string &path);
+  SharedObject(const SharedObject &) = delete;
+  SharedObject &operator=(const SharedObject &) = delete;
 
   void *find(const std::string &symbol) const;
   /// The file that was loaded.
@@ -66,6 +68,7 @@ private:
   using Handle = std::unique_ptr<void, Close>;
 
   explicit SharedObject(FileCopy copy) : copy(std::move(copy)) {}
+  Status open(const std::string &path);
   void loadNeeded(const std::string &path);
 
   FileCopy copy;
