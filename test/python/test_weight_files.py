@@ -207,6 +207,19 @@ def test_products_say_the_axis(draw, onnx, tmp_path, capsys, op, place, attribut
                         f"--axis={1 if (axis == 0) != flips else 0}")[1]["w"]["holds"]
 
 
+def test_long_chains_of_nodes(draw, onnx):
+    w = draw.weight((64, 48), "2:4", axis=0)
+    chain = [node("Transpose" if i % 3 == 0 else "Identity", [f"t{i}"], [f"t{i + 1}"])
+             for i in range(6000)]
+    path = onnx(*chain, node("MatMul", ["x", "t6000"], ["y"]),
+                initializers=[tensor("t0", w)])
+    assert nm.io.open_weights(path).axis("t0") == 0
+    # A circle, as only a damaged file has it.
+    path = onnx(node("Identity", ["w"], ["v"]), node("Identity", ["v"], ["w"]),
+                initializers=[tensor("w", w)])
+    assert nm.io.open_weights(path).axis("w") is None
+
+
 def test_onnx_of_no_said_axis_hints(draw, onnx, tmp_path, capsys):
     path = onnx(initializers=[tensor("w", draw.weight((64, 48), "2:4", axis=0))])
     assert "axis 0 it is 2:4" in run_json(capsys, "check", path)[1]["w"]["hint"]

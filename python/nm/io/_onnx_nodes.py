@@ -61,25 +61,22 @@ class Nodes:
         """The axes of the matrix `name` that products sum over; LOOKED_UP where rows of
         it are taken."""
         found: set = set()
-        self._add_axes(name, False, found, set())
+        pending = [(name, False)]
+        seen = set(pending)
+        # Of a file from anywhere the chains of nodes may be as long as it likes.
+        while pending:
+            each, transposed = pending.pop()
+            for node, place in self._uses.get(each, ()):
+                following = _passed_on(node, place, transposed)
+                if following is not None and following not in seen:
+                    seen.add(following)
+                    pending.append(following)
+                elif node.op == "Gather" and place == 0:
+                    found.add(LOOKED_UP)
+                elif place in _PRODUCTS.get(node.op, ()):
+                    axis = _axis_in(node, place)
+                    found.add(1 - axis if transposed else axis)
         return found
-
-    def _add_axes(self, name: str, transposed: bool, found: set, seen: set) -> None:
-        if (name, transposed) in seen:
-            return
-        seen.add((name, transposed))
-        for node, place in self._uses.get(name, ()):
-            flips = transposed
-            if node.op in _SAME and place == 0 and node.outputs:
-                self._add_axes(node.outputs[0], flips, found, seen)
-            elif node.op == "Transpose" and node.outputs:
-                swaps = node.attributes.get("perm") in (None, [], [1, 0])
-                self._add_axes(node.outputs[0], flips != swaps, found, seen)
-            elif node.op == "Gather" and place == 0:
-                found.add(LOOKED_UP)
-            elif place in _PRODUCTS.get(node.op, ()):
-                axis = _axis_in(node, place)
-                found.add(1 - axis if transposed else axis)
 
     def quantization(self, name: str) -> Quantization | None:
         """How the quantized weight `name` is scaled, by the first node that says it."""
@@ -91,6 +88,19 @@ class Nodes:
                 return Quantization(node.input(_SCALES.get(node.op, 99)),
                                     node.input(_ZERO_POINTS[node.op]), 1, 0)
         return None
+
+
+def _passed_on(node: Node, place: int, transposed: bool) -> tuple[str, bool] | None:
+    """The output that is the matrix at an input, and whether it is transposed; None
+    where the node makes another of it."""
+    if place != 0 or not node.outputs:
+        return None
+    if node.op in _SAME:
+        return node.outputs[0], transposed
+    if node.op == "Transpose":
+        swaps = node.attributes.get("perm") in (None, [], [1, 0])
+        return node.outputs[0], transposed != swaps
+    return None
 
 
 def _axis_in(node: Node, place: int) -> int:
