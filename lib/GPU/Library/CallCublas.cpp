@@ -6,6 +6,7 @@
 
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/NM.h"
+#include "nm/GPU/Stage/AccessWidth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -74,13 +75,33 @@ whyNotCublas(SparseProductOpInterface product) {
   if (product.hasEpilogue() && !findLibraryEpilogue(product))
     return "expected an epilogue that cuBLASLt has, a bias of columns, ReLU or "
            "GELU by tanh, for strategy cublas";
-  for (Value operand : {product.getA(), product.getValues(), product.getC()}) {
-    auto [strides, offset] =
-        cast<MemRefType>(operand.getType()).getStridesAndOffset();
-    if (strides.back() != 1)
-      return "expected contiguous rows for strategy cublas";
-  }
+  if (!areRowsContiguous(product.getValues()))
+    return "expected contiguous rows of weights for strategy cublas";
   return std::nullopt;
+}
+
+/// Lets the library work on a copy of `operand`, an A or C, where elements of
+/// its rows are apart, as in a view of every other column.
+static void makeRowsContiguous(OpOperand &operand, bool isWritten) {
+  Value memref = operand.get();
+  if (areRowsContiguous(memref))
+    return;
+  Operation *op = operand.getOwner();
+  Location loc = op->getLoc();
+  OpBuilder builder(op);
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(builder, loc, memref, dim));
+  auto rows = MemRefType::get(type.getShape(), type.getElementType());
+  Value copy = memref::AllocOp::create(builder, loc, rows, sizes);
+  memref::CopyOp::create(builder, loc, memref, copy);
+  operand.set(copy);
+  builder.setInsertionPointAfter(op);
+  if (isWritten)
+    memref::CopyOp::create(builder, loc, copy, memref);
+  memref::DeallocOp::create(builder, loc, copy);
 }
 
 /// The fill of C with zeros right before `op`, if there is one.
@@ -328,6 +349,8 @@ LogicalResult NMCallCublas::replaceProduct(SparseProductOpInterface product) {
     return success();
   }
   linalg::FillOp fill = findZeroFill(op);
+  makeRowsContiguous(op.getAMutable(), /*isWritten=*/false);
+  makeRowsContiguous(op.getCMutable(), /*isWritten=*/true);
   func::CallOp call = createCall(op, /*canRefuse=*/bool(branches),
                                  !fill && !product.hasEpilogue());
   if (fill)

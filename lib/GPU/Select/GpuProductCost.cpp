@@ -285,6 +285,16 @@ std::optional<std::string> mlir::nm::whyNotCublas(SparseProductOpInterface op,
              : whyNotIntegers(op, isDemanded, form);
 }
 
+double mlir::nm::estimateLibrary(SparseProductOpInterface op,
+                                 const ::nm::GpuChip &chip,
+                                 ActivationForm form) {
+  double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
+  bool isApart = form == ActivationForm::AsIs && !areRowsContiguous(op.getA());
+  if (dense < 0 || !isApart)
+    return dense;
+  return dense + estimateCopy(cast<RankedTensorType>(op.getAType()), chip);
+}
+
 std::optional<double> mlir::nm::estimateDense(SparseProductOpInterface op,
                                               const ::nm::GpuChip &chip,
                                               const SelectionOptions &options,
@@ -292,7 +302,7 @@ std::optional<double> mlir::nm::estimateDense(SparseProductOpInterface op,
   bool isDemanded = isa_and_present<CublasScheduleAttr>(options.given);
   if (!isDemanded && (options.given || !options.denseFallback))
     return std::nullopt;
-  double dense = ::nm::estimateCublas(getGpuProduct(op, form), chip);
+  double dense = estimateLibrary(op, chip, form);
   if (whyNotCublas(op, dense, isDemanded, form) ||
       (!isDense(op) && whyNotDense(op)))
     return std::nullopt;

@@ -30,8 +30,14 @@ enum class ActivationForm { AsIs, Transposed, Copied };
 /// Whether A is k-major once it has `form`.
 bool isKMajorIn(SparseProductOpInterface op, ActivationForm form);
 
+/// The microseconds of cuBLAS with A in that form, and of the copy that it
+/// takes of an A whose elements of a row are apart; negative where it is not
+/// known.
+double estimateLibrary(SparseProductOpInterface op, const ::nm::GpuChip &chip,
+                       ActivationForm form = ActivationForm::AsIs);
+
 /// Why cuBLAS has no product like `op` with A in another form, if so.
-/// `estimate` is that of estimateCublas; on demand, cuBLAS is asked at run
+/// `estimate` is that of estimateLibrary; on demand, cuBLAS is asked at run
 /// time.
 std::optional<std::string>
 whyNotCublas(SparseProductOpInterface op, double estimate, bool isDemanded,

@@ -152,7 +152,7 @@ static void addDenseEstimate(SparseProductOpInterface op, const GpuChip &gpu,
                              ProductRecord &record) {
   if (whyUnknown(op))
     return;
-  double dense = ::nm::estimateCublas(getGpuProduct(op), gpu);
+  double dense = estimateLibrary(op, gpu);
   if (dense < 0)
     return;
   // That of operands before they were widened stays.
@@ -221,7 +221,7 @@ GpuScheduleSelection::chooseDense(SparseProductOpInterface op,
                                   const GpuChip &gpu,
                                   ::nm::Result<ScheduleChoice> &chosen) {
   GpuProduct product = getGpuProduct(op);
-  double dense = ::nm::estimateCublas(product, gpu);
+  double dense = estimateLibrary(op, gpu);
   auto cublas = cast_if_present<CublasScheduleAttr>(given);
   bool givesOwn =
       cublas && cublas.getOwn() && !isa<LoopsScheduleAttr>(cublas.getOwn());

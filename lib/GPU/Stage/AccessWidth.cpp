@@ -225,9 +225,7 @@ int64_t mlir::nm::getOffsetFactor(Value operand) {
   return std::gcd(own, getOffsetFactor(source));
 }
 
-/// Whether elements of rows stand side by side, which a tensor's type does not
-/// say.
-static bool hasContiguousRows(Value operand) {
+bool mlir::nm::areRowsContiguous(Value operand) {
   if (auto type = dyn_cast<MemRefType>(operand.getType()))
     return type.isLastDimUnitStride();
   SmallVector<int64_t> factors = getStrideFactors(operand);
@@ -239,7 +237,7 @@ static bool hasContiguousRows(Value operand) {
 
 int64_t mlir::nm::getRowAlignment(Value operand) {
   auto type = cast<ShapedType>(operand.getType());
-  if (!hasContiguousRows(operand))
+  if (!areRowsContiguous(operand))
     return 1;
   int64_t width = std::gcd(kMaxAccessBytes * 8 / type.getElementTypeBitWidth(),
                            getOffsetFactor(operand));

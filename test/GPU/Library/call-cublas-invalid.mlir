@@ -45,10 +45,10 @@ func.func @batches(%a: memref<2x3x8x4xf32>, %v: memref<4x8xf32>, %i: memref<4x1x
 
 // -----
 
-func.func @rows(%a: memref<8x4xf32, strided<[8, 2]>>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
-  // expected-error @+1 {{expected contiguous rows for strategy cublas}}
+func.func @rows_of_weights(%a: memref<8x4xf32>, %v: memref<4x8xf32, strided<[16, 2]>>, %i: memref<4x1xi8>, %c: memref<8x8xf32>) {
+  // expected-error @+1 {{expected contiguous rows of weights for strategy cublas}}
   nm.spmm <1:1, block = 1x8> schedule #nm.cublas
-    ins(%a, %v, %i : memref<8x4xf32, strided<[8, 2]>>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
+    ins(%a, %v, %i : memref<8x4xf32>, memref<4x8xf32, strided<[16, 2]>>, memref<4x1xi8>) outs(%c : memref<8x8xf32>)
   return
 }
 

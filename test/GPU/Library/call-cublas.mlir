@@ -191,3 +191,20 @@ func.func @strided_bias(%a: memref<8x64xf32>, %v: memref<64x96xf32>, %i: memref<
   }
   return
 }
+
+// Of an A and a C whose elements of a row are apart, the library has copies.
+// CHECK-LABEL: func @apart
+// CHECK-SAME: %[[A:.*]]: memref<8x4xf32, strided<[8, 2]>>, {{.*}}, %[[C:[^:]*]]: memref<8x8xf32, strided<[16, 2]>>
+// CHECK: %[[ROWS_OF_A:.*]] = memref.alloc() : memref<8x4xf32>
+// CHECK: memref.copy %[[A]], %[[ROWS_OF_A]]
+// CHECK: %[[ROWS_OF_C:.*]] = memref.alloc() : memref<8x8xf32>
+// CHECK: memref.copy %[[C]], %[[ROWS_OF_C]]
+// CHECK: call @nmCublasMultiply
+// CHECK-DAG: memref.copy %[[ROWS_OF_C]], %[[C]]
+// CHECK-DAG: memref.dealloc %[[ROWS_OF_C]]
+// CHECK-DAG: memref.dealloc %[[ROWS_OF_A]]
+func.func @apart(%a: memref<8x4xf32, strided<[8, 2]>>, %v: memref<4x8xf32>, %i: memref<4x1xi8>, %c: memref<8x8xf32, strided<[16, 2]>>) {
+  nm.spmm <1:1, block = 1x8> schedule #nm.cublas
+    ins(%a, %v, %i : memref<8x4xf32, strided<[8, 2]>>, memref<4x8xf32>, memref<4x1xi8>) outs(%c : memref<8x8xf32, strided<[16, 2]>>)
+  return
+}

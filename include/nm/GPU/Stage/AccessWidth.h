@@ -26,6 +26,10 @@ SmallVector<int64_t> getStrideFactors(Value operand);
 /// same views say, but for places of tiles of blocks along contiguous elements.
 int64_t getOffsetFactor(Value operand);
 
+/// Whether elements of the rows of `operand` stand side by side, as far as the
+/// same views say.
+bool areRowsContiguous(Value operand);
+
 /// Elements, up to those of the widest access, that rows of `operand` start at
 /// multiples of; 1 if they are not contiguous. Where a tile of a block starts
 /// along its rows does not count.

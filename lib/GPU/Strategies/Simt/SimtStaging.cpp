@@ -179,9 +179,7 @@ bool Staging::hasFullTiles() {
   block.sliceK = tile.sliceK;
   block.isKMajor = op.getTransposeA();
   block.packsRows = rows.has_value();
-  auto [strides, offset] =
-      cast<MemRefType>(op.getA().getType()).getStridesAndOffset();
-  block.strideOfA = ShapedType::isDynamic(strides[0]) ? 1 : strides[0];
+  block.strideOfA = getStrideFactors(op.getA())[0];
   block.widthOfA = widthOfA();
   block.hasLoop = isa<scf::ForOp>(op->getParentOp());
   block.hasFullTiles = hasFullTiles();
