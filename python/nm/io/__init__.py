@@ -5,7 +5,8 @@
 
 `open_weights` reads dense safetensors (one file, shards with an index, or a
 folder of either), compressed-tensors' sparse-24-bitmask and sparse-bitmask, .npy,
-.npz and the initializers of .onnx. Forms that come as arrays have a function each:
+.npz and the weights of .onnx, and says of each its axis, scales and zero points where the
+file does. Forms that come as arrays have a function each:
 `from_bitmask`, `from_cutlass`, `apply_mask`; `to_bitmask` is the way back.
 """
 
