@@ -275,8 +275,8 @@ def find_row(rows, where, name):
 
 def front_line(entry):
     """A line of the README's table: dense, the best peer, and nm."""
-    card, name = entry["table"].split("/")
-    table = read_table(HERE / card / f"{name}.csv")
+    table = read_table(HERE / f"{entry['table']}.csv")
+    card = table.path.parent.name
     cells = []
     for column in ("dense", "peer", "nm"):
         wanted = entry.get(column)
@@ -294,6 +294,9 @@ def make_front(text):
     """The README with its table anew."""
     with open(HERE / "front.toml", "rb") as file:
         front = tomllib.load(file)
+    commits = {read_table(HERE / f"{each['table']}.csv").commit for each in front["line"]}
+    if len(commits) > 1:
+        raise ValueError(f"front.toml: expected lines of one commit, but got {commits}")
     lines = markdown(front["header"], [front_line(each) for each in front["line"]])
     begin, end = "<!-- results -->\n", "\n<!-- end of results -->"
     if begin not in text or end not in text:
@@ -309,8 +312,7 @@ def front_plot():
     """The table, the shape and the file of the README's figure."""
     with open(HERE / "front.toml", "rb") as file:
         plot = tomllib.load(file)["plot"]
-    card, name = plot["table"].split("/")
-    return read_table(HERE / card / f"{name}.csv"), plot["shape"], HERE / "front.svg"
+    return read_table(HERE / f"{plot['table']}.csv"), plot["shape"], HERE / "front.svg"
 
 
 def figures(tables):

@@ -68,6 +68,14 @@ class Copy(unittest.TestCase):
         self.assertIn("expected each file in one part, but got ['new']",
                       self.check().stderr)
 
+    def test_lines_of_the_readme_are_of_one_commit(self):
+        front = self.root / SCRIPT.parent / "front.toml"
+        text = front.read_text(encoding="utf-8")
+        first = text.index("table = ", text.index("[[line]]"))
+        front.write_text(text[:first] + text[first:].replace(
+            "h200/blocks", "h100/earlier-f16", 1), encoding="utf-8")
+        self.assertIn("expected lines of one commit", self.check().stderr)
+
     def test_a_sidecar_without_a_commit_is_refused(self):
         path = next((self.root / SCRIPT.parent / "h100").glob("earlier-*.toml"))
         text = path.read_text(encoding="utf-8")
