@@ -20,7 +20,13 @@ static bool dependsOnSum(Value value, Block *block, unsigned inputs) {
   });
 }
 
+/// Whether `cast` rounds a running sum to the nearest.
 static bool isOfRunningSum(Operation *cast) {
+  auto truncation = dyn_cast<arith::TruncFOp>(cast);
+  if (truncation && truncation.getRoundingmode().value_or(
+                        arith::RoundingMode::to_nearest_even) !=
+                        arith::RoundingMode::to_nearest_even)
+    return false;
   auto op = dyn_cast<linalg::LinalgOp>(cast->getParentOp());
   return op && op.getNumReductionLoops() > 0 &&
          dependsOnSum(cast->getOperand(0), op.getBlock(),

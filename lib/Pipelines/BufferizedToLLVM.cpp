@@ -42,6 +42,8 @@ static void buildArithmetic(OpPassManager &pm) {
   emulate.sourceTypeStrs = {"bf16"};
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  // ...rounded each...
+  pm.addPass(createNMKeepRoundings());
   // ...and the rounding in integer arithmetic. Also expands ceildivsi and the
   // like, which the subscripts of tasks have.
   arith::ArithExpandOpsPassOptions expand;

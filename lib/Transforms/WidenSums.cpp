@@ -39,8 +39,13 @@ static bool isNarrow(Type type) {
   return floating && floating.getWidth() < 32;
 }
 
+/// Whether `op` extends, or rounds to the nearest as a wider sum is rounded.
 static bool isConversion(Operation *op) {
-  return isa<arith::ExtFOp, arith::TruncFOp>(op);
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    return truncation.getRoundingmode().value_or(
+               arith::RoundingMode::to_nearest_even) ==
+           arith::RoundingMode::to_nearest_even;
+  return isa<arith::ExtFOp>(op);
 }
 
 /// Whether `op` only adds something else to the running sum `sum`.

@@ -105,3 +105,23 @@ func.func @as_written(%a: tensor<3x9xf16>, %b: tensor<9x4xf16>, %v: tensor<3xf16
   } -> tensor<3x4xf16>
   return %0, %1, %2 : tensor<3xf16>, tensor<3x4xf32>, tensor<3x4xf16>
 }
+
+// So does one that rounds its sum in a way of its own.
+// CHECK-LABEL: func.func @rounded_upwards(
+// CHECK:         outs(%{{.*}} : tensor<3x4xf16>)
+// CHECK:         arith.truncf %{{.*}} upward
+func.func @rounded_upwards(%a: tensor<3x9xf16>, %b: tensor<9x4xf16>, %c: tensor<3x4xf16>) -> tensor<3x4xf16> {
+  // expected-remark @below {{linalg.generic sums products in 'f16', not in f32: the body does more with its sum than to add to it}}
+  %0 = linalg.generic {indexing_maps = [#row, #column, #result],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<3x9xf16>, tensor<9x4xf16>) outs(%c : tensor<3x4xf16>) {
+  ^bb0(%x: f16, %y: f16, %sum: f16):
+    %1 = arith.mulf %x, %y : f16
+    %2 = arith.extf %1 : f16 to f32
+    %3 = arith.extf %sum : f16 to f32
+    %4 = arith.addf %3, %2 : f32
+    %5 = arith.truncf %4 upward : f32 to f16
+    linalg.yield %5 : f16
+  } -> tensor<3x4xf16>
+  return %0 : tensor<3x4xf16>
+}

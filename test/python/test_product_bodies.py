@@ -360,3 +360,23 @@ def test_products_that_leave_their_type(target):
     out = nm.compile(text, target, opt_level=1)["f"](
         np.full((4, 8), 16, np.int8), np.full((8, 8), 16, np.int8), np.ones((4, 8), np.int32))
     assert (out == 1).all()
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_elementwise_operations_round_each(target, element):
+    """x * w less its rounded value is 0."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    text = """
+func.func @f(%x: TENSOR, %w: TENSOR, %o: TENSOR) -> TENSOR {
+  %p = arith.mulf %x, %w : TENSOR
+  %y = arith.subf %p, %o : TENSOR
+  return %y : TENSOR
+}
+""".replace("TENSOR", f"tensor<4x8x{element}>")
+    dtype = np.float16 if element == "f16" else ml_dtypes.bfloat16
+    x, w = (np.random.default_rng(seed).standard_normal((4, 8)).astype(dtype)
+            for seed in (1, 2))
+    rounded = (x.astype(np.float32) * w.astype(np.float32)).astype(dtype)
+    out = nm.compile(text, target, opt_level=1)["f"](x, w, rounded)
+    assert (out.astype(np.float32) == 0).all()

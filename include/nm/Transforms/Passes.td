@@ -343,6 +343,24 @@ def NMPassTensorMaps : Pass<"nm-pass-tensor-maps", "::mlir::ModuleOp"> {
                            "::mlir::NVVM::NVVMDialect"];
 }
 
+def NMKeepRoundings : Pass<"nm-keep-roundings"> {
+  let summary = "has operations on narrow floats that f32 makes round each";
+  let description = [{
+    Upstream makes operations that the processor does not have in f16 or bf16 in
+    f32, between conversions that it marks with `contract`, by which a fold drops
+    the rounding between two of them.
+
+    Before:
+    ```mlir
+    %r = arith.truncf %p fastmath<contract> : f32 to bf16
+    ```
+    After:
+    ```mlir
+    %r = arith.truncf %p : f32 to bf16
+    ```
+  }];
+}
+
 def NMExpandReshapes : Pass<"nm-expand-reshapes"> {
   let summary = "memref.expand_shape into several dimensions of unknown size";
   let description = [{
