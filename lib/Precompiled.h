@@ -1,8 +1,8 @@
 //===- Precompiled.h - What most sources include ----------------*- C++ -*-===//
 //
-// The headers of MLIR and of nm's dialect, read once where NM_PRECOMPILE_HEADERS
-// is on (cmake/NMPrecompile.cmake). No source may rely on this header: each
-// includes what it uses, and compiles with the option off.
+// The headers of MLIR and of nm's dialect, read once where
+// NM_PRECOMPILE_HEADERS is on (cmake/NMPrecompile.cmake). No source may rely on
+// this header: each includes what it uses, and compiles with the option off.
 //
 //===----------------------------------------------------------------------===//
 

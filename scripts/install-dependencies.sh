@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
-  cmake ninja-build ccache g++ git
+  cmake ninja-build g++ git
   clang-22 clang-format-22 clang-tidy-22 lld-22 liblld-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libopenblas-dev libgtest-dev nlohmann-json3-dev

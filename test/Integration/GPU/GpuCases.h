@@ -30,8 +30,8 @@ struct GpuGroup {
   std::string module() const;
 };
 
-/// The groups of `count` cases or a few more, at least one of each kind, in which
-/// every granularity, M and strategy comes up.
+/// The groups of `count` cases or a few more, at least one of each kind, in
+/// which every granularity, M and strategy comes up.
 std::vector<GpuGroup> drawGpuGroups(int64_t count);
 
 /// One of `count` parts of the groups, so that several processes share them.
