@@ -236,7 +236,7 @@ void mlir::nm::registerNMToNVVMPipeline() {
       "linalg with N:M weights to kernels for NVIDIA GPUs, and the LLVM "
       "dialect",
       buildFromText,
-      [](function_ref<void(const detail::PassOptions &)> handle) {
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
         handle(NMToNVVMOptions());
       });
 }

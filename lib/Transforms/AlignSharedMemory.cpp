@@ -18,7 +18,7 @@ static constexpr uint64_t kAlignment = 1024;
 
 namespace {
 struct NMAlignSharedMemory
-    : nm::impl::NMAlignSharedMemoryBase<NMAlignSharedMemory> {
+    : mlir::nm::impl::NMAlignSharedMemoryBase<NMAlignSharedMemory> {
   void runOnOperation() override {
     for (auto global : getOperation().getOps<LLVM::GlobalOp>()) {
       auto type = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());

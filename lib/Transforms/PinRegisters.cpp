@@ -20,7 +20,7 @@ static bool changesRegisters(LLVM::LLVMFuncOp kernel) {
 }
 
 namespace {
-struct NMPinRegisters : nm::impl::NMPinRegistersBase<NMPinRegisters> {
+struct NMPinRegisters : mlir::nm::impl::NMPinRegistersBase<NMPinRegisters> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
