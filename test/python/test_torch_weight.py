@@ -245,3 +245,34 @@ def test_blocks_that_are_too_large():
     report = nm.torch.sparsify(model, "8:32, block = 1x32", prune=True)
     assert isinstance(model[0], NMLinear) and type(model[1]) is nn.Linear
     assert "'1': expected a block 1x32" in report.layers[1].reason
+
+
+class Tied(nn.Module):
+    """A model that looks its tokens up in its head's weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = make_pair()[1]
+
+    def forward(self, tokens):
+        return self.head(F.embedding(tokens, self.head.weight))
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_graphs_that_read_the_weight():
+    model, tokens = Tied().eval(), torch.tensor([1, 2, 11])
+    expected = model(tokens)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    assert torch.allclose(compiled(tokens), expected, atol=1e-6)
+    compiled(tokens).sum().backward()
+    got, model.head.values.grad = model.head.values.grad, None
+    model(tokens).sum().backward()
+    assert_close(got, model.head.values.grad)
+    for strict in (False, True):
+        program = torch.export.export(model, (tokens,), strict=strict)
+        assert torch.allclose(program.module()(tokens), expected, atol=1e-6)
+    with torch.no_grad():
+        assert_close(nm.torch.export(model, (tokens,)).compile()(tokens), expected)
+        assert_close(torch.jit.trace(model, (tokens,))(tokens), expected)
+    with pytest.raises(nm.Error, match="expected a copy of NMLinear.weight"):
+        nn.Parameter(model.head.weight)

@@ -7,6 +7,8 @@
     schedule = nm.torch.mask_layers(model, "2:4", rule="sr-ste", every=10)
     compiled = nm.torch.export(model, example).compile("model.so")
 
+    model = AutoModel.from_pretrained("sparse-folder")      # transformers, too
+
 The operator behind them, torch.ops.nm.linear, works under torch.compile and in CUDA
 graphs, and has gradients for its activations, its bias and the kept weights.
 """

@@ -110,6 +110,9 @@ def _call(func: Callable, args: Any, options: Any, made: list[Tensor]) -> Any:
     """A function of tensors that were made for it, none of which it may write to."""
     if func in _SETTERS and any(args[0] is each for each in made):
         raise _written(func)
+    if func == Tensor.requires_grad_ and any(args[0] is each for each in made):
+        raise Error("expected a copy of NMLinear.weight, as by weight.detach().clone(), "
+                    "for a tensor with a gradient of its own, but got what is read-only")
     with _Disabled():
         before = [_writes(each) for each in made]
         result = func(*args, **options)

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-_are_transforms_active = torch._C._are_functorch_transforms_active
 # What carries tangents, of the types that have derivatives.
 _FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -22,10 +21,11 @@ def register_derivatives(library: torch.library.Library, operator: Any,
     """Gives an operator its gradient, and the derivatives of forward mode and of
     torch.func.
 
-    PyTorch has no way to register either: its register_autograd passes over tangents,
-    which are zero then, and refuses torch.func.grad. So while a level of forward mode
-    is open, or a transform that no vmap has taken, the operator is computed by others
-    that have derivatives of every kind.
+    torch.library.register_autograd has neither: it passes over tangents, which are zero
+    then, and refuses torch.func.grad. So this kernel is written against the dispatcher,
+    as that function's is: while a level of forward mode is open, or a transform that no
+    vmap has taken, the operator is computed by others that have derivatives of every
+    kind.
 
     Args:
         library, operator: the operator `operator` was defined in `library`.
@@ -33,23 +33,33 @@ def register_derivatives(library: torch.library.Library, operator: Any,
         in_plain_operators: computes the same by differentiable operators.
         other: when the operator has no gradient by itself, and what has.
     """
-    name = operator._schema.name
-    torch.library.register_autograd(name, backward, setup_context=setup, lib=library)
-    with_gradient = _autograd_kernel(operator, backward, setup)
+    are_transforms_active = torch._C._are_functorch_transforms_active
+    needs_gradient, is_grad_enabled = torch._C._any_requires_grad, torch.is_grad_enabled
+    below, behind = torch._C._AutoDispatchBelowAutograd, torch._C._after_autograd_keyset
+    redispatch = operator.redispatch
+
+    class Derivative(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *args):
+            *args, keyset = args
+            with below():
+                result = redispatch(keyset & behind, *args)
+                setup(ctx, args, result)
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return *backward(ctx, grad), None
 
     def kernel(keyset, *args):
-        if ((forward_ad._current_level >= 0 or _are_transforms_active())
+        if ((forward_ad._current_level >= 0 or are_transforms_active())
                 and args[0].dtype in _FLOATS):
             return in_plain_operators(*args)
-        if other is not None and other[0](*args):
-            return other[1](*args)
-        return with_gradient(keyset, *args)
+        if is_grad_enabled() and needs_gradient(*args):
+            if other is not None and other[0](*args):
+                return other[1](*args)
+            return Derivative.apply(*args, keyset)
+        with below():
+            return redispatch(keyset & behind, *args)
 
     library.impl(operator, kernel, "Autograd", with_keyset=True)
-
-
-def _autograd_kernel(operator: Any, backward: Callable[..., Any],
-                     setup: Callable[..., None]) -> Callable[..., Tensor]:
-    """What register_autograd makes of the two."""
-    from torch._library.autograd import Info, make_autograd_impl
-    return make_autograd_impl(operator, Info(backward, setup))

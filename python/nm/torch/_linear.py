@@ -174,7 +174,7 @@ class NMLinear(nn.Linear):
         writes to `values` and `indices`; others are refused with a PatternError.
         """
         if torch.compiler.is_dynamo_compiling():
-            return self.dense_weight()
+            return decompress(*self._parts(), self._form)
         return DenseWeight(self)
 
     @weight.setter

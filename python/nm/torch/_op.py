@@ -214,10 +214,9 @@ def _without_activation(x, values, indices, form, bias, activation):
     return apply_activation(y, activation)
 
 
-def _needs_own_activation(x, values, indices, form, bias, activation) -> bool:
-    return bool(activation) and torch.is_grad_enabled() and any(
-        tensor is not None and tensor.requires_grad for tensor in (x, values, bias))
+def _has_activation(x, values, indices, form, bias, activation) -> bool:
+    return bool(activation)
 
 
 register_derivatives(_library, _operator, _backward, _setup, _in_plain_operators,
-                     (_needs_own_activation, _without_activation))
+                     (_has_activation, _without_activation))

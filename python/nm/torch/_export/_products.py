@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import torch
+
 from ..._mlir import Body, Scalar, Tensor
 from ..._mlir._function import EncodedTensor
 from ..._mlir._scalars import is_float
+from .._decompress import decompress
 from .._weights import parse_form
 from ._context import Constant, Context, lowers
 from ._elementwise import gelu, gelu_tanh, relu, silu
@@ -35,6 +38,17 @@ def _nm_linear(c: Context, x: Tensor | Constant, values: Constant, indices: Cons
     weight = c.fn.assemble(c.tensor(values), c.resource(indices, "i8"), shape,
                            str(pattern))
     return linear(c, c.tensor(x), weight, bias, activation)
+
+
+@lowers("nm.decompress")
+def _decompress(c: Context, values: Constant, indices: Constant, form: str) -> Constant:
+    """The dense weight, as where a model reads NMLinear.weight."""
+    if not isinstance(values, Constant) or not isinstance(indices, Constant):
+        raise c.refuse("a weight that is a parameter of the model, not one that is "
+                       "computed")
+    with torch.no_grad():
+        return Constant(f"{values.key}.dense",
+                        decompress(values.tensor, indices.tensor, form))
 
 
 def linear(c: Context, x: Tensor, weight: Tensor | Constant | EncodedTensor,
