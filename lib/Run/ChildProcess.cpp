@@ -49,15 +49,17 @@ static void waitForOwnChildren() {
 namespace {
 struct Child {
   pid_t process = 0;
-  /// Where its text comes from.
+  /// Where its text comes from, or in the child goes to.
   int text = 0;
 };
 } // namespace
 
-static Result<Child>
-startChild(const std::function<int(std::string &text)> &work) {
+/// Forks, with a pipe from the child to its parent. In the child `process` is
+/// 0, and `text` is the end that is written to.
+static Result<Child> forkWithPipe() {
   // A child of another thread must not inherit the end that is written to: the
-  // text would not end before that child does.
+  // text would not end before that child does. The lock is free again in the
+  // child, which may start children of its own.
   static std::mutex starting;
   std::lock_guard<std::mutex> lock(starting);
   waitForOwnChildren();
@@ -74,25 +76,29 @@ startChild(const std::function<int(std::string &text)> &work) {
     return Error{std::string("cannot start a process: ") +
                  std::strerror(reason)};
   }
-  if (process == 0) {
-    cleanUpOnSignals();
-    cleanUpRuntimeOnSignals();
-    close(ends[0]);
-    std::string text;
-    int exitCode = work(text);
-    writeAll(ends[1], text);
-    std::fflush(nullptr);
-    _exit(exitCode);
-  }
-  close(ends[1]);
-  return Child{process, ends[0]};
+  bool isChild = process == 0;
+  close(ends[isChild ? 0 : 1]);
+  return Child{process, ends[isChild ? 1 : 0]};
+}
+
+[[noreturn]] static void
+runAndExit(int textFile, const std::function<int(std::string &text)> &work) {
+  cleanUpOnSignals();
+  cleanUpRuntimeOnSignals();
+  std::string text;
+  int exitCode = work(text);
+  writeAll(textFile, text);
+  std::fflush(nullptr);
+  _exit(exitCode);
 }
 
 Result<ChildOutcome>
 nm::runInChild(const std::function<int(std::string &text)> &work) {
-  Result<Child> child = startChild(work);
+  Result<Child> child = forkWithPipe();
   if (!child)
     return child.error();
+  if (child->process == 0)
+    runAndExit(child->text, work);
   ChildGuard guard(child->process);
   ChildOutcome outcome;
   outcome.text = readAll(child->text);
