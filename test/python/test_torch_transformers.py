@@ -278,3 +278,23 @@ def test_training_keeps_zeros(tmp_path):
     trainer.save_model(tmp_path / "trained")
     assert_same(type(model).from_pretrained(tmp_path / "trained"), model.eval(),
                 inputs_of(model))
+
+
+def test_older_transformers():
+    """An older transformers is imported with a warning, and works without sparse layers."""
+    script = """
+import warnings
+import nm.torch
+import transformers.core_model_loading as loading
+del loading.apply_renamings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    import transformers.modeling_utils
+assert any("expected transformers 5.24 or newer" in str(each.message) for each in told), told
+model = transformers.LlamaModel(transformers.LlamaConfig(
+    vocab_size=16, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=32))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert run.returncode == 0, run.stderr

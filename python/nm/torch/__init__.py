@@ -33,8 +33,18 @@ _share_threads()
 
 
 def _register() -> None:
-    from ._quantizer import register
-    register()
+    """Lets transformers load and save sparse models. An older transformers keeps working
+    without."""
+    import warnings
+    from importlib.metadata import version
+    try:
+        from ._quantizer import register
+    except ImportError as error:
+        warnings.warn("from_pretrained and save_pretrained do not know of sparse layers: "
+                      "expected transformers 5.24 or newer, but got "
+                      f"{version('transformers')} ({error})", stacklevel=2)
+    else:
+        register()
 
 
 _after_import("transformers.modeling_utils", _register)
