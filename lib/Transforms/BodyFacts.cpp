@@ -20,9 +20,14 @@ public:
   /// Its range; none where `index` is no such sum, or has a loop twice, whose
   /// parts are not largest at once.
   std::optional<SizeRange> getRangeOf(Value index) {
+    hasOuterValues = false;
     AffineExpr expr = read(index);
     return expr ? getRange(expr, ranges) : std::nullopt;
   }
+
+  /// Whether the last index has values from before the loops, which may be so
+  /// large that the sum overflows.
+  bool hasOuterValues = false;
 
 private:
   AffineExpr read(Value index);
@@ -61,6 +66,7 @@ AffineExpr IndexSum::read(Value index) {
     return getAffineConstantExpr(*number, context);
   if (index.getParentRegion()->isProperAncestor(&op->getRegion(0))) {
     SizeTerm term = indexOf(index);
+    hasOuterValues = true;
     ranges.push_back({term, term});
     return getAffineDimExpr(ranges.size() - 1, context);
   }
@@ -93,8 +99,9 @@ void mlir::nm::findBodyFacts(Operation *op, tensor::ExtractOp extract,
     std::string place =
         "dimension " + std::to_string(dim) + " of the tensor that it reads";
     std::optional<SizeRange> range;
+    IndexSum sum(op);
     if (readsAlways)
-      range = IndexSum(op).getRangeOf(index);
+      range = sum.getRangeOf(index);
     if (!range) {
       consume({CmpIPredicate::sge, sizeOf(tensor, dim), numberOf(1), extents,
                "expected " + place + " to be at least {1}, but got {0}"});
@@ -103,6 +110,10 @@ void mlir::nm::findBodyFacts(Operation *op, tensor::ExtractOp extract,
     }
     consume({CmpIPredicate::sge, range->least, numberOf(0), extents,
              "expected indices of " + place + " from {1} on, but got {0}"});
+    if (sum.hasOuterValues)
+      consume({CmpIPredicate::sge, range->most, range->least, extents,
+               "expected indices of " + place +
+                   " that end behind {1}, where they begin, but got {0}"});
     consume({CmpIPredicate::sge, sizeOf(tensor, dim),
              sumOf(range->most, numberOf(1)), extents,
              "expected " + place +

@@ -1,11 +1,13 @@
 //===- ExpandChecks.cpp - Checks to branches ------------------------------===//
 
 #include "nm/Dialect/NM/IR/Checks.h"
+#include "nm/Dialect/NM/IR/SourcePlace.h"
 #include "nm/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
@@ -47,6 +49,7 @@ private:
   Value getText(Location loc, StringRef text);
   LogicalResult callFailure(Operation *op, StringRef text, ValueRange values);
   void returnNothing(Location loc, func::FuncOp function);
+  void checkAllocation(memref::AllocOp op);
   LogicalResult expand(CheckOp op);
   LogicalResult expand(CheckIndexOp op);
   LogicalResult expand(OpenChecksOp op);
@@ -61,6 +64,8 @@ private:
   ModuleOp module;
   IRRewriter rewriter;
   Type pointer, nothing;
+  /// What frees the temporaries that live at a check.
+  DenseMap<Operation *, SmallVector<Operation *>> frees;
   llvm::StringMap<LLVM::GlobalOp> texts;
 };
 } // namespace
@@ -77,40 +82,76 @@ static Value getFreed(Operation *op) {
   return {};
 }
 
-/// Whether control flow leads from `from` to `to`, another op.
-static bool reaches(Operation *from, Operation *to) {
-  if (from->getBlock() == to->getBlock() && from->isBeforeInBlock(to))
-    return true;
-  for (Block *next : from->getBlock()->getSuccessors())
+namespace {
+/// Which temporaries of one function live at an op, before it is cut.
+class LiveTemporaries {
+public:
+  explicit LiveTemporaries(func::FuncOp function)
+      : dominance(function.getOperation()) {
+    function.walk([&](Operation *op) {
+      if (getFreed(op))
+        frees.push_back(op);
+    });
+  }
+
+  /// The ops that will free what is allocated at `op`, one for each.
+  SmallVector<Operation *> findFrees(Operation *op);
+
+private:
+  bool reaches(Operation *from, Operation *to);
+  bool isInCycle(Block *block);
+
+  DominanceInfo dominance;
+  SmallVector<Operation *> frees;
+  DenseMap<Block *, bool> cycles;
+};
+} // namespace
+
+static bool leadsTo(Block *from, Block *to) {
+  for (Block *next : from->getSuccessors())
     for (Block *block : llvm::depth_first(next))
-      if (block == to->getBlock())
+      if (block == to)
         return true;
   return false;
 }
 
-/// The ops that will free what is allocated at `op`, one for each.
-static SmallVector<Operation *> findFrees(Operation *op) {
-  auto function = op->getParentOfType<func::FuncOp>();
-  DominanceInfo dominance(function);
-  SmallVector<Operation *> frees;
-  SmallVector<Value> freedBefore, found;
-  function.walk([&](Operation *free) {
-    Value memory = getFreed(free);
-    if (!memory || !llvm::all_of(free->getOperands(), [&](Value operand) {
+bool LiveTemporaries::isInCycle(Block *block) {
+  auto [known, isNew] = cycles.try_emplace(block, false);
+  if (isNew)
+    known->second = leadsTo(block, block);
+  return known->second;
+}
+
+/// Whether control flow leads from `from` to `to`. A long function has no
+/// cycles, and is not searched.
+bool LiveTemporaries::reaches(Operation *from, Operation *to) {
+  if (dominance.properlyDominates(from, to))
+    return true;
+  if (dominance.properlyDominates(to, from) && !isInCycle(to->getBlock()))
+    return false;
+  return leadsTo(from->getBlock(), to->getBlock());
+}
+
+SmallVector<Operation *> LiveTemporaries::findFrees(Operation *op) {
+  SmallVector<Operation *> later;
+  SmallVector<Value> freed, found;
+  for (Operation *free : frees) {
+    if (!llvm::all_of(free->getOperands(), [&](Value operand) {
           return dominance.properlyDominates(operand, op);
         }))
-      return;
+      continue;
+    Value memory = getFreed(free);
     if (reaches(free, op))
-      freedBefore.push_back(memory);
+      freed.push_back(memory);
     else if (!llvm::is_contained(found, memory)) {
       found.push_back(memory);
-      frees.push_back(free);
+      later.push_back(free);
     }
+  }
+  llvm::erase_if(later, [&](Operation *free) {
+    return llvm::is_contained(freed, getFreed(free));
   });
-  llvm::erase_if(frees, [&](Operation *free) {
-    return llvm::is_contained(freedBefore, getFreed(free));
-  });
-  return frees;
+  return later;
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,13 +221,12 @@ void CheckExpander::returnNothing(Location loc, func::FuncOp function) {
 LogicalResult CheckExpander::expand(CheckOp op) {
   Location loc = op.getLoc();
   auto function = op->getParentOfType<func::FuncOp>();
-  SmallVector<Operation *> frees = findFrees(op);
   Block *before = op->getBlock();
   Block *rest = rewriter.splitBlock(before, std::next(op->getIterator()));
   Block *end = rewriter.createBlock(&function.getBody());
   if (failed(callFailure(op, op.getText(), op.getValues())))
     return failure();
-  for (Operation *free : frees)
+  for (Operation *free : frees.lookup(op))
     rewriter.clone(*free);
   returnNothing(loc, function);
   rewriter.setInsertionPointToEnd(before);
@@ -283,7 +323,43 @@ LogicalResult CheckExpander::expand(CloseChecksOp op) {
   return success();
 }
 
+/// A temporary that is large enough for memory to lack it is checked for.
+void CheckExpander::checkAllocation(memref::AllocOp op) {
+  constexpr int64_t kLarge = int64_t(1) << 26;
+  MemRefType type = op.getType();
+  if (type.getMemorySpace() ||
+      (type.hasStaticShape() && type.getNumElements() < kLarge))
+    return;
+  Location loc = op.getLoc();
+  rewriter.setInsertionPointAfter(op);
+  Value count = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  for (OpFoldResult size : op.getMixedSizes())
+    count = rewriter.createOrFold<arith::MulIOp>(
+        loc, count, getValueOrCreateConstantIndexOp(rewriter, loc, size));
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(rewriter, loc, op);
+  Value isThere =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, address,
+                            arith::ConstantIndexOp::create(rewriter, loc, 0));
+  std::string place = getPlace(loc);
+  CheckOp::create(rewriter, loc, isThere,
+                  (place.empty() ? "" : place + ": ") +
+                      "expected memory for a temporary of {0} elements, but "
+                      "there is too little",
+                  count);
+}
+
 LogicalResult CheckExpander::run() {
+  module.walk([&](memref::AllocOp op) {
+    if (op->getParentOfType<func::FuncOp>())
+      checkAllocation(op);
+  });
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    LiveTemporaries live(function);
+    function.walk([&](CheckOp op) { frees[op] = live.findFrees(op); });
+  }
   SmallVector<Operation *> checks;
   module.walk([&](Operation *op) {
     if (isa<CheckOp, CheckIndexOp, OpenChecksOp, MarkChecksOp, CloseChecksOp>(

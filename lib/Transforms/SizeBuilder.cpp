@@ -21,6 +21,13 @@ Value SizeBuilder::getValue(OpFoldResult value) {
   return getValueOrCreateConstantIndexOp(builder, loc, value);
 }
 
+OpFoldResult SizeBuilder::castToIndex(Value value) {
+  if (value.getType().isIndex())
+    return getAsOpFoldResult(value);
+  return getAsOpFoldResult(builder.createOrFold<arith::IndexCastOp>(
+      loc, builder.getIndexType(), value));
+}
+
 template <typename Op>
 OpFoldResult SizeBuilder::create(OpFoldResult lhs, OpFoldResult rhs) {
   return getAsOpFoldResult(
@@ -257,6 +264,17 @@ FailureOr<OpFoldResult> EntrySizes::makeIndex(Value index) {
       clone->getResult(cast<OpResult>(index).getResultNumber()));
 }
 
+FailureOr<OpFoldResult> EntrySizes::getElement(Value list, int64_t place) {
+  auto elements = list.getDefiningOp<tensor::FromElementsOp>();
+  if (!elements || elements->getParentRegion() != &function.getBody())
+    return failure();
+  FailureOr<OpFoldResult> element =
+      getIndex(getAsOpFoldResult(elements.getElements()[place]));
+  if (failed(element) || isa<Attribute>(*element))
+    return element;
+  return castToIndex(cast<Value>(*element));
+}
+
 //===----------------------------------------------------------------------===//
 // Where an op is
 //===----------------------------------------------------------------------===//
@@ -267,4 +285,9 @@ FailureOr<OpFoldResult> LocalSizes::getSize(Value tensor, int64_t dim) {
     return getNumber(size);
   return getAsOpFoldResult(
       getBuilder().createOrFold<tensor::DimOp>(getLoc(), tensor, dim));
+}
+
+FailureOr<OpFoldResult> LocalSizes::getElement(Value list, int64_t place) {
+  return castToIndex(getBuilder().createOrFold<tensor::ExtractOp>(
+      getLoc(), list, getValue(getNumber(place))));
 }

@@ -20,6 +20,8 @@ public:
   /// at this builder's place.
   virtual FailureOr<OpFoldResult> getSize(Value tensor, int64_t dim) = 0;
   virtual FailureOr<OpFoldResult> getIndex(OpFoldResult index) = 0;
+  /// Element `place` of `list`, a tensor of one dimension, as an index.
+  virtual FailureOr<OpFoldResult> getElement(Value list, int64_t place) = 0;
 
   OpFoldResult getNumber(int64_t number) {
     return builder.getIndexAttr(number);
@@ -37,6 +39,8 @@ public:
   OpFoldResult multiplySizes(ArrayRef<OpFoldResult> sizes);
 
   Value getValue(OpFoldResult value);
+  /// `value`, an integer, as an index.
+  OpFoldResult castToIndex(Value value);
   OpBuilder &getBuilder() { return builder; }
   Location getLoc() const { return loc; }
   void setLoc(Location newLoc) { loc = newLoc; }
@@ -59,6 +63,7 @@ public:
 
   FailureOr<OpFoldResult> getSize(Value tensor, int64_t dim) override;
   FailureOr<OpFoldResult> getIndex(OpFoldResult index) override;
+  FailureOr<OpFoldResult> getElement(Value list, int64_t place) override;
 
 private:
   FailureOr<OpFoldResult> makeSize(Value tensor, int64_t dim);
@@ -80,6 +85,7 @@ public:
   FailureOr<OpFoldResult> getIndex(OpFoldResult index) override {
     return index;
   }
+  FailureOr<OpFoldResult> getElement(Value list, int64_t place) override;
 };
 
 } // namespace mlir::nm

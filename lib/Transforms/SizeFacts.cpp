@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/VectorInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -298,6 +299,34 @@ static void findExpandFacts(tensor::ExpandShapeOp op, FactConsumer consume) {
   }
 }
 
+static void findReshapeFacts(tensor::ReshapeOp op, FactConsumer consume) {
+  auto from = dyn_cast<RankedTensorType>(op.getSource().getType());
+  auto to = dyn_cast<RankedTensorType>(op.getType());
+  if (!from || !to)
+    return;
+  SmallVector<SizeTerm> before, after;
+  for (int64_t dim = 0; dim < from.getRank(); ++dim)
+    before.push_back(sizeOf(op.getSource(), dim));
+  for (int64_t dim = 0; dim < to.getRank(); ++dim) {
+    after.push_back([shape = op.getShape(), dim](SizeBuilder &sizes) {
+      return sizes.getElement(shape, dim);
+    });
+    bool isKnown = !to.isDynamicDim(dim);
+    consume({isKnown ? CmpIPredicate::eq : CmpIPredicate::sge,
+             after.back(),
+             numberOf(isKnown ? to.getDimSize(dim) : 0),
+             {},
+             "expected " + dimText(dim) + " of its result to be " +
+                 (isKnown ? "" : "at least ") + "{1}, but got {0}"});
+  }
+  consume({CmpIPredicate::eq,
+           elementsOf(after),
+           elementsOf(before),
+           {},
+           "expected its result to have the {1} elements of " +
+               describeOperand(op, 0) + ", but got {0}"});
+}
+
 static void findElementwiseFacts(Operation *op, FactConsumer consume) {
   std::optional<unsigned> first;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -334,6 +363,38 @@ static void demandElement(Value tensor, ValueRange indices,
              {},
              "expected an index from 0 to below {1} in " + dimText(dim) +
                  ", but got {0}"});
+}
+
+/// Of a vector that is read or written as a whole; a mask may leave out what is
+/// outside.
+static void findTransferFacts(VectorTransferOpInterface op,
+                              FactConsumer consume) {
+  if (!isa<RankedTensorType>(op.getShapedType()) || op.getMask())
+    return;
+  for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+    SizeTerm first = indexOf(getAsOpFoldResult(index));
+    consume({CmpIPredicate::sge,
+             first,
+             numberOf(0),
+             {},
+             "expected an index of at least {1} in " + dimText(dim) +
+                 ", but got {0}"});
+    int64_t length = 1;
+    bool isInside = true;
+    for (auto [i, expr] : llvm::enumerate(op.getPermutationMap().getResults()))
+      if (auto place = dyn_cast<AffineDimExpr>(expr);
+          place && place.getPosition() == dim) {
+        length = op.getVectorType().getDimSize(i);
+        isInside = op.isDimInBounds(i);
+      }
+    if (isInside)
+      consume({CmpIPredicate::sle,
+               first,
+               sumOf(sizeOf(op.getBase(), dim), numberOf(-length)),
+               {},
+               "expected an index of at most {1} in " + dimText(dim) +
+                   ", from which on the tensor has the vector, but got {0}"});
+  }
 }
 
 static void demandSteps(ArrayRef<OpFoldResult> steps, FactConsumer consume) {
@@ -412,6 +473,12 @@ void mlir::nm::findSizeFacts(Operation *op, FactConsumer consume) {
           })
       .Case([&](tensor::ExpandShapeOp expand) {
         findExpandFacts(expand, consume);
+      })
+      .Case([&](tensor::ReshapeOp reshape) {
+        findReshapeFacts(reshape, consume);
+      })
+      .Case([&](VectorTransferOpInterface transfer) {
+        findTransferFacts(transfer, consume);
       })
       .Case([&](tensor::PadOp pad) { findPadFacts(pad, consume); })
       .Case([&](tensor::ConcatOp concat) { findConcatFacts(concat, consume); })

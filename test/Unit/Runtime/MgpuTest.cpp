@@ -9,7 +9,13 @@
 extern "C" {
 void *nmDeviceConstant(void **table, const void *data, uint64_t bytes);
 void nmReleaseDeviceConstants(void **table);
+int64_t *nmOpenChecks(int32_t onDevice);
+void nmMarkChecks(int64_t *record);
+void nmCloseChecks(int64_t *record, const char *texts, int64_t size,
+                   int32_t onDevice);
 }
+
+static constexpr char kTexts[] = "never\0expected below {1}, but got {0}";
 
 namespace {
 class MgpuTest : public ::testing::Test {
@@ -177,4 +183,55 @@ TEST_F(MgpuTest, ConstantsThatCannotBeCopiedAreErrors) {
   EXPECT_EQ(cuda.live(), before);
   nmReleaseDeviceConstants(&table);
   ::testing::internal::GetCapturedStderr();
+}
+
+TEST_F(MgpuTest, ReportsTheFirstCheckThatFailed) {
+  int64_t *record = nmOpenChecks(1);
+  ASSERT_TRUE(record);
+  EXPECT_TRUE(cuda.called("cuMemHostRegister")) << cuda.log();
+  // What the kernels of a call leave: two failed, the second kind first.
+  record[0] = 2;
+  record[1] = 1;
+  record[2] = -1;
+  record[3] = 10;
+  nmMarkChecks(record);
+  EXPECT_FALSE(cuda.called("cuEventSynchronize")) << cuda.log();
+  ::testing::internal::CaptureStderr();
+  nmCloseChecks(record, kTexts, sizeof kTexts, 1);
+  ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(cuda.called("cuEventRecord; cuEventSynchronize")) << cuda.log();
+  EXPECT_EQ(takeError(), "expected below 10, but got -1");
+}
+
+TEST_F(MgpuTest, TakesARecordOfChecksAgain) {
+  int64_t *record = nmOpenChecks(1);
+  // A call of another thread meanwhile has its own.
+  int64_t *other = nmOpenChecks(1);
+  EXPECT_NE(record, other);
+  record[0] = 1;
+  for (int64_t *each : {record, other}) {
+    nmMarkChecks(each);
+    ::testing::internal::CaptureStderr();
+    nmCloseChecks(each, kTexts, sizeof kTexts, 1);
+    ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(takeError(), each == record ? "never" : "");
+  }
+  cuda.forget();
+  int64_t *again = nmOpenChecks(1);
+  EXPECT_TRUE(again == record || again == other);
+  EXPECT_EQ(again[0], 0);
+  EXPECT_FALSE(cuda.called("cuMemHostRegister")) << cuda.log();
+  nmMarkChecks(again);
+  nmCloseChecks(again, kTexts, sizeof kTexts, 1);
+}
+
+TEST_F(MgpuTest, HasNoRecordOfChecksInAGraph) {
+  cuda.beginCapture(nullptr);
+  int64_t *record = nmOpenChecks(1);
+  EXPECT_EQ(record, nullptr);
+  nmMarkChecks(record);
+  nmCloseChecks(record, kTexts, sizeof kTexts, 1);
+  cuda.endCapture(nullptr);
+  EXPECT_FALSE(cuda.called("cuEventSynchronize")) << cuda.log();
+  EXPECT_EQ(takeError(), "");
 }
