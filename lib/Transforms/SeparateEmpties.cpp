@@ -18,22 +18,23 @@ static bool isWritten(OpOperand &use) {
   return op && op.isDpsInit(&use);
 }
 
-/// Gives all of `uses` but the first, which are of results of `op`, a copy of
-/// `op`: in its own block, so that a loop does not allocate at each turn.
-static void cloneForUses(Operation *op, ArrayRef<OpOperand *> uses) {
-  for (OpOperand *use : uses.drop_front()) {
-    OpBuilder builder(op->getBlock()->findAncestorOpInBlock(*use->getOwner()));
-    use->set(builder.clone(*op)->getResult(0));
+/// Gives the uses of `op` that are `wanted` a copy of it for each op of its
+/// block that they are in. The branches of an scf.if share one, so that they
+/// write to the same memory, and the turns of a loop do not allocate.
+static void cloneForUses(Operation *op,
+                         llvm::function_ref<bool(OpOperand &)> isWanted) {
+  llvm::SmallDenseMap<Operation *, Value> copies;
+  for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+    if (!isWanted(use))
+      continue;
+    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    Value &copy = copies[user];
+    if (!copy)
+      copy = OpBuilder(user).clone(*op)->getResult(0);
+    use.set(copy);
   }
-}
-
-static SmallVector<OpOperand *>
-collectUses(Value value, llvm::function_ref<bool(OpOperand &)> isWanted) {
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    if (isWanted(use))
-      uses.push_back(&use);
-  return uses;
+  if (op->use_empty())
+    op->erase();
 }
 
 namespace {
@@ -47,22 +48,11 @@ struct NMSeparateEmpties
         fills.push_back(op);
     });
     // A fill that ops read as well stays for these.
-    for (Operation *op : fills) {
-      SmallVector<OpOperand *> written =
-          collectUses(op->getResult(0), isWritten);
-      bool isRead = !llvm::all_of(op->getUses(), isWritten);
-      if (isRead)
-        written.insert(written.begin(), nullptr);
-      if (!written.empty())
-        cloneForUses(op, written);
-    }
+    for (Operation *op : fills)
+      cloneForUses(op, isWritten);
     getOperation().walk([&](tensor::EmptyOp op) { empties.push_back(op); });
-    for (Operation *op : empties) {
-      SmallVector<OpOperand *> uses =
-          collectUses(op->getResult(0), [](OpOperand &) { return true; });
-      if (!uses.empty())
-        cloneForUses(op, uses);
-    }
+    for (Operation *op : empties)
+      cloneForUses(op, [](OpOperand &) { return true; });
   }
 };
 } // namespace

@@ -1,10 +1,10 @@
 // RUN: nm-opt %s --nm-separate-empties --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @each_writes_its_own
-// CHECK-COUNT-2: tensor.empty() : tensor<4xf32>
-// CHECK: linalg.exp {{.*}} outs(%[[ONE:[^ ]*]] : tensor<4xf32>)
-// CHECK-NOT: outs(%[[ONE]] :
-// CHECK: linalg.exp
+// CHECK: %[[ONE:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[ONE]] : tensor<4xf32>)
+// CHECK-NEXT: %[[TWO:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[TWO]] : tensor<4xf32>)
 func.func @each_writes_its_own(%x: tensor<4xf32>) -> tensor<4xf32> {
   %e = tensor.empty() : tensor<4xf32>
   %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
@@ -33,12 +33,11 @@ func.func @fills(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // The turns of a loop have one tensor, which is not the other op's.
 // CHECK-LABEL: @in_a_loop
-// CHECK-COUNT-2: tensor.empty() : tensor<4xf32>
-// CHECK: linalg.exp {{.*}} outs(%[[ONE:[^ ]*]] : tensor<4xf32>)
-// CHECK: scf.for
-// CHECK-NOT: tensor.empty
-// CHECK-NOT: outs(%[[ONE]] :
-// CHECK: linalg.exp
+// CHECK: %[[ONE:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[ONE]] : tensor<4xf32>)
+// CHECK-NEXT: %[[TWO:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[TWO]] : tensor<4xf32>)
 func.func @in_a_loop(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf32>) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -49,4 +48,26 @@ func.func @in_a_loop(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf
     scf.yield %d : tensor<4xf32>
   }
   return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Both branches write to one tensor, which is then the result's memory.
+// CHECK-LABEL: @branches
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NOT: tensor.empty
+// CHECK: scf.if
+// CHECK: linalg.exp {{.*}} outs(%[[E]] :
+// CHECK: else
+// CHECK: linalg.log {{.*}} outs(%[[E]] :
+func.func @branches(%x: tensor<4xf32>, %b: i1) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = scf.if %b -> (tensor<4xf32>) {
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %a : tensor<4xf32>
+  } else {
+    %a = linalg.log ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %a : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
 }
