@@ -15,6 +15,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -23,6 +24,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/IPO/CalledValuePropagation.h"
 
 #include <mutex>
 
@@ -287,6 +289,13 @@ void mlir::nm::hideAllButInterface(llvm::Module &module) {
       value.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
+/// LLVM would look for the functions that pointers may lead to: the tasks of
+/// parallel loops, of which only the runtime calls any. For a function of many
+/// arguments, that takes a time that grows as the square of their number.
+static bool isWanted(StringRef pass, llvm::Any) {
+  return pass != llvm::CalledValuePropagationPass::name();
+}
+
 void mlir::nm::optimize(llvm::Module &module, const HostTarget &target,
                         unsigned optLevel) {
   static const llvm::OptimizationLevel kLevels[] = {
@@ -297,7 +306,10 @@ void mlir::nm::optimize(llvm::Module &module, const HostTarget &target,
   // It would gather the kernels' scalar index loads into vectors, only to take
   // them apart again for addresses.
   tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&target.getMachine(), tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(isWanted);
+  llvm::PassBuilder builder(&target.getMachine(), tuning, std::nullopt,
+                            &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager callGraph;

@@ -8,6 +8,7 @@
 #include "nm/Dialect/NM/Transforms/Passes.h"
 #include "nm/Pipelines/BufferizedToLLVM.h"
 #include "nm/Pipelines/SharedStages.h"
+#include "nm/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -51,6 +52,8 @@ void mlir::nm::buildLowerToCPU(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  // Of memrefs, which calls pass by reference; before anything is expanded.
+  pm.addPass(createNMOutlineEqual());
   // The fast path takes the ops that have its schedule; the reference takes the
   // others, and the format ops.
   pm.addPass(createConvertNMToVector(getVectorOptions(options)));

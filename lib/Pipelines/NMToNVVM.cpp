@@ -89,6 +89,10 @@ void mlir::nm::buildLaunches(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   buildBufferization(pm);
+  // Packing, before it is expanded. Equal kernels become one further down.
+  NMOutlineEqualOptions outline;
+  outline.hostOnly = true;
+  pm.addPass(createNMOutlineEqual(outline));
   // While products of cuBLAS, which takes such rows, still name their operands.
   pm.addNestedPass<func::FuncOp>(createNMPadRows());
   // Before anything takes these products, or their fills, for kernels.
@@ -120,7 +124,9 @@ static void buildKernelArithmetic(OpPassManager &kernels) {
 }
 
 void mlir::nm::buildKernels(OpPassManager &pm, const NMToNVVMOptions &options) {
-  // A kernel computes what is cheap, and constants, instead of being passed it.
+  // A kernel has constants, instead of being passed them...
+  pm.addNestedPass<func::FuncOp>(createNMSinkConstants());
+  // ...and computes what is cheap.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
   // Kernels need functions of their own...
   pm.addPass(createGpuKernelOutliningPass());

@@ -139,7 +139,7 @@ def NMNormalizeSlices : Pass<"nm-normalize-slices", "::mlir::func::FuncOp"> {
 def NMSeparateEmpties : Pass<"nm-separate-empties", "::mlir::func::FuncOp"> {
   let summary = "an empty tensor of its own for each op that takes one";
   let description = [{
-    What CSE made one `tensor.empty` becomes as many as it has uses, and a
+    What CSE made one `tensor.empty` becomes as many as ops use it, and a
     `linalg.fill` of one that several ops write to as many as these. Upstream's
     analysis of what is computed in place compares all ops that use one tensor
     with each other, which takes a time that grows as the square of their number.
@@ -213,6 +213,39 @@ def NMSeparateResults : Pass<"nm-separate-results", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def NMOutlineEqual : Pass<"nm-outline-equal", "::mlir::ModuleOp"> {
+  let summary = "ops that are equal but for their operands to one function";
+  let description = [{
+    Of the `scf.forall`, linalg and nm ops on memrefs, those that differ in
+    nothing but the values from outside become calls of one function, so that
+    all passes that follow, and LLVM, have as much work as there are different
+    ones. Constants from outside are a part of the function; all else, weights
+    among it, is passed.
+
+    Before:
+    ```mlir
+    linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    linalg.exp ins(%y : memref<4xf32>) outs(%z : memref<4xf32>)
+    ```
+    After:
+    ```mlir
+    call @f.equal(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+    call @f.equal(%y, %z) : (memref<4xf32>, memref<4xf32>) -> ()
+
+    func.func private @f.equal(%x: memref<4xf32>, %y: memref<4xf32>) {
+      linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"hostOnly", "host-only", "bool", /*default=*/"false",
+           "Leaves functions as they are that are not of the host alone, as "
+           "those that pack weights are">
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
 def NMExportFunctions : Pass<"nm-export-functions", "::mlir::func::FuncOp"> {
@@ -449,6 +482,25 @@ def NMAlignOperands : Pass<"nm-align-operands", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect"];
+}
+
+def NMSinkConstants : Pass<"nm-sink-constants", "::mlir::func::FuncOp"> {
+  let summary = "constants into the launches that use them";
+  let description = [{
+    Each `gpu.launch` gets constants of its own. Upstream's
+    `gpu-launch-sink-index-computations` does that as well, but looks at all uses
+    in the function of each constant that a launch has, which takes a time that
+    grows as the square of the launches.
+
+    Before:
+    ```mlir
+    %c4 = arith.constant 4 : index
+    gpu.launch ... { memref.store %x, %a[%c4] : memref<8xf32> }
+    gpu.launch ... { memref.store %x, %b[%c4] : memref<8xf32> }
+    ```
+    After: a constant in either of the launches.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
 def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
