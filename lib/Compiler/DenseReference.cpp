@@ -64,11 +64,32 @@ static LogicalResult checkSoftmax(Operation *op) {
                            << element;
 }
 
-static LogicalResult decomposeOps(ModuleOp module) {
-  SmallVector<linalg::AggregatedOpInterface> ops;
-  module.walk([&](linalg::AggregatedOpInterface op) { ops.push_back(op); });
+template <typename Op>
+static SmallVector<Op> collect(ModuleOp module) {
+  SmallVector<Op> ops;
+  module.walk([&](Op op) { ops.push_back(op); });
+  return ops;
+}
+
+/// Has packs and unpacks be pads, reshapes and transpositions.
+static LogicalResult lowerRelayouts(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
-  for (linalg::AggregatedOpInterface op : ops) {
+  for (auto op : collect<linalg::PackOp>(module)) {
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::lowerPack(rewriter, op)))
+      return op->emitOpError() << "could not be lowered";
+  }
+  for (auto op : collect<linalg::UnPackOp>(module)) {
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::lowerUnPack(rewriter, op)))
+      return op->emitOpError() << "could not be lowered";
+  }
+  return success();
+}
+
+static LogicalResult decomposeOps(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  for (auto op : collect<linalg::AggregatedOpInterface>(module)) {
     if (failed(checkSoftmax(op)))
       return failure();
     rewriter.setInsertionPoint(op);
@@ -224,7 +245,7 @@ OwningOpRef<ModuleOp> mlir::nm::createReference(ModuleOp module) {
   OwningOpRef<ModuleOp> reference = module.clone();
   replaceSparseProducts(*reference);
   if (failed(checkOps(*reference)) || failed(decomposeOps(*reference)) ||
-      failed(generalizeOps(*reference)))
+      failed(lowerRelayouts(*reference)) || failed(generalizeOps(*reference)))
     return nullptr;
   SmallVector<RoundedCast> casts = findRoundedCasts(*reference);
   widenTypes(*reference);
