@@ -1,0 +1,156 @@
+//===- KernelPasses.td - Passes on kernels and launches -----*- tablegen -*-===//
+//
+// A part of Passes.td, which generates them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NM_TRANSFORMS_KERNELPASSES
+#define NM_TRANSFORMS_KERNELPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def NMGatherKernels : Pass<"nm-gather-kernels", "::mlir::ModuleOp"> {
+  let summary = "all kernels to one gpu.module";
+  let description = [{
+    `gpu-kernel-outlining` makes a `gpu.module` for each launch. This pass moves
+    all kernels to one, `@kernels`, so that they are assembled, embedded and
+    loaded together. Kernels that do the same become one.
+
+    Before:
+    ```mlir
+    gpu.launch_func @f_kernel::@f_kernel blocks in ... threads in ...
+    gpu.launch_func @f_kernel_0::@f_kernel blocks in ... threads in ...
+    ...
+    gpu.module @f_kernel { gpu.func @f_kernel(...) kernel { ... } }
+    gpu.module @f_kernel_0 { gpu.func @f_kernel(...) kernel { ... } }
+    ```
+    After:
+    ```mlir
+    gpu.launch_func @kernels::@f_kernel blocks in ... threads in ...
+    gpu.launch_func @kernels::@f_kernel_0 blocks in ... threads in ...
+    ...
+    gpu.module @kernels {
+      gpu.func @f_kernel(...) kernel { ... }
+      gpu.func @f_kernel_0(...) kernel { ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def NMOverlapKernels : Pass<"nm-overlap-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels that start while the one before ends";
+  let description = [{
+    Every kernel of a `gpu.module` whose targets are sm_90 or newer waits until
+    the kernel before it in the stream is over, and then lets the next one start,
+    which will wait in turn (PTX `griddepcontrol`). It does so before anything
+    but prefetches to L2. A constant `nm_waits_<kernel>` tells the runtime that
+    the kernel may be launched so. Kernels with more blocks than the chip has
+    multiprocessors do not wait and bear no mark: the runtime launches them when
+    all before them is over.
+
+    Before:
+    ```mlir
+    gpu.func @f_kernel(%a: memref<4xf32>, %b: memref<4xf32>) kernel {
+      %i = gpu.thread_id x
+      %0 = memref.load %a[%i] : memref<4xf32>
+      memref.store %0, %b[%i] : memref<4xf32>
+      gpu.return
+    }
+    ```
+    After:
+    ```mlir
+    llvm.mlir.global external constant @nm_waits_f_kernel(1 : i8) {addr_space = 1 : i32, alignment = 1 : i64} : i8
+    gpu.func @f_kernel(%a: memref<4xf32>, %b: memref<4xf32>) kernel {
+      nvvm.griddepcontrol wait
+      nvvm.griddepcontrol launch_dependents
+      %i = gpu.thread_id x
+      %0 = memref.load %a[%i] : memref<4xf32>
+      memref.store %0, %b[%i] : memref<4xf32>
+      gpu.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
+def NMAlignSharedMemory
+    : Pass<"nm-align-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "dynamic shared memory starts at a multiple of 1024 bytes";
+  let description = [{
+    wgmma and tensor copies exchange 16-byte words of shared memory by bits of
+    their addresses, in patterns of 1024 bytes (PTX ISA, "Asynchronous Warpgroup
+    Level Matrix Shared Memory Layout"). Upstream's conversion asks for 16.
+
+    Before:
+    ```mlir
+    llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+    ```
+    After:
+    ```mlir
+    llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+    ```
+  }];
+}
+
+def NMPinRegisters : Pass<"nm-pin-registers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels that change their registers start with a known number";
+  let description = [{
+    The warps of a role have a number of registers of their own (PTX ISA,
+    `setmaxnreg`). ptxas leaves these instructions out where it does not know how
+    many registers a thread starts with, and the warps then spill. A kernel that
+    says that a multiprocessor has room for one of its blocks (PTX ISA,
+    `.minnctapersm`) starts with as many as a block of its threads can have.
+
+    Before:
+    ```mlir
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>} {
+      nvvm.setmaxregister increase 232
+      llvm.return
+    }
+    ```
+    After:
+    ```mlir
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 384, 1, 1>, nvvm.minctasm = 1 : i32} {
+      nvvm.setmaxregister increase 232
+      llvm.return
+    }
+    ```
+  }];
+}
+
+def NMLaunchOnStream : Pass<"nm-launch-on-stream", "::mlir::ModuleOp"> {
+  let summary = "launches and memory on the caller's stream and device";
+  let description = [{
+    In functions that launch kernels, launches are queued on the stream that the
+    runtime's `nmGetStream` gives, in whose order temporaries are allocated and
+    freed, and nothing waits. A constant, which the module has in the host's
+    memory, is replaced by the copy on the device that `nmDeviceConstant` makes
+    at the first call; `nmReleaseDeviceConstants` frees the copies when the
+    module is unloaded.
+
+    Before:
+    ```mlir
+    %t = memref.alloc() : memref<4xf32>
+    %w = memref.get_global @w : memref<4xf32>
+    gpu.launch_func @kernels::@f blocks in ... threads in ... args(%w : memref<4xf32>, %t : memref<4xf32>)
+    memref.dealloc %t : memref<4xf32>
+    ```
+    After:
+    ```mlir
+    %p = llvm.call @nmGetStream() : () -> !llvm.ptr
+    %stream = builtin.unrealized_conversion_cast %p : !llvm.ptr to !gpu.async.token
+    %t, %0 = gpu.alloc async [%stream] () : memref<4xf32>
+    %w = <memref of llvm.call @nmDeviceConstant(%table, <@w>, 16)>
+    %1 = gpu.launch_func async [%stream] @kernels::@f blocks in ... threads in ... args(%w : memref<4xf32>, %t : memref<4xf32>)
+    %2 = gpu.dealloc async [%stream] %t : memref<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+#endif // NM_TRANSFORMS_KERNELPASSES
