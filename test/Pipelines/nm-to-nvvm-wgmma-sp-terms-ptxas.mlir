@@ -1,5 +1,5 @@
 // REQUIRES: ptxas
-// RUN: nm-opt %s --nm-to-nvvm='chip=sm_90a format=isa dense-fallback=false schedule=wgmma_sp' | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
+// RUN: nm-opt %s --nm-to-nvvm='chip=sm_90a format=isa schedule=wgmma_sp' | %python %S/Inputs/assemble.py %ptxas sm_90a | FileCheck %s
 
 // f32 on the tensor cores that skip zeros: ptxas has the sums of a tile and
 // those that they are added to in registers.
