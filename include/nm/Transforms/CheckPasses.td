@@ -102,6 +102,7 @@ def NMExpandChecks : Pass<"nm-expand-checks", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::nm::NMDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::ub::UBDialect"];
