@@ -122,8 +122,8 @@ def NMNormalizeSlices : Pass<"nm-normalize-slices", "::mlir::func::FuncOp"> {
     is a part of the type, by which upstream's `memref.subview` finds the
     dimensions that a slice of lower rank drops; with others than that of the
     source, `expand-strided-metadata` does not find them, and crashes. Where such
-    a slice could drop other dimensions than it does and has a stride that is
-    computed at run time, they cannot be found, which is an error.
+    a slice could drop other dimensions than it does and strides are not known,
+    it keeps all of them, and a reshape drops them.
 
     Before:
     ```mlir
@@ -131,7 +131,8 @@ def NMNormalizeSlices : Pass<"nm-normalize-slices", "::mlir::func::FuncOp"> {
     ```
     After:
     ```mlir
-    %s = tensor.extract_slice %a[1, 2, 0] [1, 1, 3] [1, 1, 2] : tensor<2x3x6xf32> to tensor<1x3xf32>
+    %t = tensor.extract_slice %a[1, 2, 0] [1, 1, 3] [1, 1, 2] : tensor<2x3x6xf32> to tensor<1x1x3xf32>
+    %s = tensor.collapse_shape %t [[0, 1], [2]] : tensor<1x1x3xf32> into tensor<1x3xf32>
     ```
   }];
 }

@@ -149,7 +149,9 @@ void OperandCopies::copy(Value source, Value buffer, bool transpose,
                          const std::optional<RowsOfTile> &rows) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t width = getCopyWidth(source, type.getShape());
-  if (transpose || width * type.getElementTypeBitWidth() / 8 < kMinAsyncBytes)
+  // Asynchronous copies are of elements that stand side by side.
+  if (transpose || !areRowsContiguous(source) ||
+      width * type.getElementTypeBitWidth() / 8 < kMinAsyncBytes)
     return copyThroughRegisters(CopyWay::Elements, source, buffer, transpose,
                                 rows);
   tokens.push_back(CopyOp::create(builder, loc, CopyWay::Direct, source, buffer,

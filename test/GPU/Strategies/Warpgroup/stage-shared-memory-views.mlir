@@ -17,3 +17,15 @@ func.func @joined(%parts: memref<512x8x197xf16>, %v: memref<1x128x64xf16>, %i: m
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// Elements of rows that are apart go through registers.
+// CHECK-LABEL: func.func @apart
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x64xf32, strided<[128, 2]>>
+// CHECK: nm.load_tile <elements> %[[A]]
+func.func @apart(%a: memref<64x64xf32, strided<[128, 2]>>, %v: memref<1x32x64xf32>, %i: memref<1x32x1xi8>, %c: memref<64x64xf32>) {
+  scf.forall (%m) in (1) {
+    nm.spmm <2:4, block = 1x64> transpose_a packing #nm.packing<panel = 64, index_bits = 8> schedule #nm.simt<block = [64, 64, 64], warp = [32, 64], thread = [8, 8], stages = 2, copy_a = direct, packing = <panel = 64, index_bits = 8>>
+      ins(%a, %v, %i : memref<64x64xf32, strided<[128, 2]>>, memref<1x32x64xf32>, memref<1x32x1xi8>) outs(%c : memref<64x64xf32>)
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
