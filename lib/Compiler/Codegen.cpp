@@ -13,6 +13,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
@@ -25,6 +26,7 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/IPO/CalledValuePropagation.h"
+#include "llvm/Transforms/Scalar/ConstraintElimination.h"
 
 #include <mutex>
 
@@ -289,10 +291,17 @@ void mlir::nm::hideAllButInterface(llvm::Module &module) {
       value.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
-/// LLVM would look for the functions that pointers may lead to: the tasks of
-/// parallel loops, of which only the runtime calls any. For a function of many
-/// arguments, that takes a time that grows as the square of their number.
-static bool isWanted(StringRef pass, llvm::Any) {
+/// Whether to run the optimization `pass` on `unit`. These take a time that
+/// grows faster than a function that calls one layer after the other, and find
+/// nothing there:
+/// - which functions pointers may lead to, which are the tasks of parallel
+///   loops, of which only the runtime calls any;
+/// - which comparisons follow from those before.
+static bool isWanted(StringRef pass, llvm::Any unit) {
+  constexpr unsigned kMostInstructions = 4000;
+  if (pass == llvm::ConstraintEliminationPass::name())
+    if (const auto *function = llvm::any_cast<const llvm::Function *>(&unit))
+      return (*function)->getInstructionCount() < kMostInstructions;
   return pass != llvm::CalledValuePropagationPass::name();
 }
 
@@ -325,9 +334,29 @@ void mlir::nm::optimize(llvm::Module &module, const HostTarget &target,
   passes.run(module, modules);
 }
 
+/// Whether `function` has a long block that does little but call others, as
+/// one that calls or launches one layer after the other. Code for it is
+/// selected without optimization, for LLVM compares all that a block reads and
+/// writes with each other.
+static bool isListOfCalls(const llvm::Function &function) {
+  constexpr size_t kLongBlock = 2000, kInstructionsOfCall = 200;
+  return llvm::any_of(function, [](const llvm::BasicBlock &block) {
+    if (block.size() < kLongBlock)
+      return false;
+    size_t calls = llvm::count_if(block, [](const llvm::Instruction &op) {
+      return isa<llvm::CallInst>(op) && !isa<llvm::IntrinsicInst>(op);
+    });
+    return calls * kInstructionsOfCall > block.size();
+  });
+}
+
 Status mlir::nm::emitObject(llvm::Module &module, const HostTarget &target,
-                            SmallVectorImpl<char> &object) {
-  llvm::raw_svector_ostream stream(object);
+                            llvm::raw_pwrite_stream &stream) {
+  for (llvm::Function &function : module)
+    if (isListOfCalls(function)) {
+      function.addFnAttr(llvm::Attribute::NoInline);
+      function.addFnAttr(llvm::Attribute::OptimizeNone);
+    }
   llvm::legacy::PassManager passes;
   if (target.getMachine().addPassesToEmitFile(
           passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))

@@ -7,7 +7,6 @@
 #include "nm/Support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/SmallVector.h"
 
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 namespace llvm {
 class LLVMContext;
 class Module;
+class raw_pwrite_stream;
 class TargetMachine;
 } // namespace llvm
 
@@ -66,7 +66,7 @@ void optimize(llvm::Module &module, const HostTarget &target,
               unsigned optLevel);
 
 ::nm::Status emitObject(llvm::Module &module, const HostTarget &target,
-                        llvm::SmallVectorImpl<char> &object);
+                        llvm::raw_pwrite_stream &stream);
 
 } // namespace mlir::nm
 

@@ -7,6 +7,7 @@
 #include "Codegen.h"
 #include "DenseReference.h"
 #include "DetectChip.h"
+#include "LargeConstants.h"
 #include "Linker.h"
 #include "Ptxas.h"
 #include "Recovery.h"
@@ -18,6 +19,7 @@
 #include "nm/CheckText.h"
 #include "nm/Compiler/OutputFile.h"
 #include "nm/Dialect/NM/IR/CheckDivisors.h"
+#include "nm/Dialect/NM/IR/ConstantWeights.h"
 #include "nm/InitNM.h"
 #include "nm/Pipelines/NMToCPU.h"
 #include "nm/Pipelines/SharedStages.h"
@@ -35,6 +37,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -48,24 +51,30 @@ class Compilation {
 public:
   Compilation(const CompileOptions &options, Diagnostics &diagnostics);
 
-  LogicalResult run(llvm::MemoryBufferRef input, StringRef output);
+  /// The text is freed once it is parsed.
+  LogicalResult run(std::unique_ptr<llvm::MemoryBuffer> input,
+                    StringRef output);
 
 private:
   LogicalResult readTarget();
-  LogicalResult parse(llvm::MemoryBufferRef input);
+  LogicalResult parse(std::unique_ptr<llvm::MemoryBuffer> input);
   void warnOfTriple();
   LogicalResult readSignatures();
+  LogicalResult convertToNM();
   LogicalResult lowerForCpu();
   LogicalResult lowerForGpu();
   LogicalResult embedKernels();
   void recordChips();
+  void releaseUnused();
   LogicalResult translate();
   LogicalResult link(ModuleOp lowered, StringRef what);
   LogicalResult linkReference();
   LogicalResult write(StringRef output);
   LogicalResult writeText(StringRef output);
+  LogicalResult writeLLVM(StringRef output);
   LogicalResult writeCubin(StringRef output);
   LogicalResult writeObject(StringRef output);
+  Status emitTo(StringRef path);
 
   LogicalResult report(Status status) {
     return status ? success() : diagnostics.fail(status.error().message);
@@ -84,6 +93,7 @@ private:
   /// For cuda: the module for each chip, in the order of the target's.
   std::vector<ChipModule> chips;
   std::unique_ptr<llvm::Module> code;
+  LargeConstants largeConstants;
 };
 } // namespace
 
@@ -150,14 +160,12 @@ LogicalResult Compilation::readTarget() {
   return success();
 }
 
-LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
-  if (std::optional<std::string> reason = whyNoText(input))
+LogicalResult Compilation::parse(std::unique_ptr<llvm::MemoryBuffer> input) {
+  std::string name = input->getBufferIdentifier().str();
+  if (std::optional<std::string> reason = whyNoText(*input))
     return diagnostics.fail(*reason);
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(input.getBuffer(),
-                                           input.getBufferIdentifier()),
-      SMLoc());
+  sources.AddNewSourceBuffer(std::move(input), SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (module)
     warnOfTriple();
@@ -168,9 +176,10 @@ LogicalResult Compilation::parse(llvm::MemoryBufferRef input) {
                    succeeded(checkConstants(*module)) &&
                    succeeded(checkFunctions(*module, target.kind)));
   if (!diagnostics.hasErrors())
-    return diagnostics.fail("'" + input.getBufferIdentifier() +
-                            "' is no MLIR module");
-  if (std::string tool = findImporter(input.getBuffer()); !tool.empty())
+    return diagnostics.fail("'" + name + "' is no MLIR module");
+  StringRef text =
+      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
+  if (std::string tool = findImporter(text); !tool.empty())
     diagnostics.add({DiagnosticSeverity::Note, "",
                      "expected linalg on tensors, which " + tool + " makes"});
   return failure();
@@ -207,16 +216,37 @@ LogicalResult Compilation::readSignatures() {
   return success();
 }
 
+/// Each form of a weight goes once the next one is made.
+void Compilation::releaseUnused() {
+  SmallVector<Operation *> modules;
+  for (OwningOpRef<ModuleOp> *owned : {&module, &reference})
+    if (*owned)
+      modules.push_back(owned->get());
+  for (const ChipModule &chip : chips)
+    modules.push_back(chip.getModule());
+  releaseConstants(&context, modules);
+}
+
+LogicalResult Compilation::convertToNM() {
+  if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
+        buildConvertToNM(pm, options.detectWeights, options.arithmetic);
+      })))
+    return failure();
+  releaseUnused();
+  return success();
+}
+
 LogicalResult Compilation::lowerForCpu() {
   NMToCPUOptions pipeline;
   pipeline.schedule = options.schedule;
   pipeline.denseFallback = options.denseFallback;
   pipeline.threads = options.threads;
   pipeline.features = host->getFeatureText();
+  if (failed(convertToNM()))
+    return failure();
   return runPasses(
       *module, options, diagnostics,
       [&](OpPassManager &pm) {
-        buildConvertToNM(pm, options.detectWeights, options.arithmetic);
         if (options.emit >= Emit::Schedule)
           buildScheduleForCPU(pm, pipeline);
         if (makesCode())
@@ -226,9 +256,7 @@ LogicalResult Compilation::lowerForCpu() {
 }
 
 LogicalResult Compilation::lowerForGpu() {
-  if (failed(runPasses(*module, options, diagnostics, [&](OpPassManager &pm) {
-        buildConvertToNM(pm, options.detectWeights, options.arithmetic);
-      })))
+  if (failed(convertToNM()))
     return failure();
   if (options.emit == Emit::NM)
     return success();
@@ -320,10 +348,12 @@ static LogicalResult checkLowered(ModuleOp module, StringRef target) {
 LogicalResult Compilation::link(ModuleOp lowered, StringRef what) {
   if (failed(checkLowered(lowered, target.kindName())))
     return failure();
+  largeConstants.take(lowered);
   std::unique_ptr<llvm::Module> translated =
       translateToLLVM(lowered, llvmContext, *host);
   if (!translated)
     return diagnostics.fail(what + " does not translate to LLVM IR");
+  largeConstants.rename(*translated, code.get());
   // Names may be the same in each part.
   hideAllButInterface(*translated);
   if (!code)
@@ -345,6 +375,9 @@ LogicalResult Compilation::linkReference() {
 }
 
 LogicalResult Compilation::translate() {
+  // Before zeros take their place.
+  if (!chips.empty())
+    record.constantBytes = countConstantBytes(chips.back().getModule());
   diagnostics.setStep("the translation to LLVM IR");
   if (module && failed(link(*module, "the module")))
     return failure();
@@ -355,9 +388,8 @@ LogicalResult Compilation::translate() {
     return failure();
   record.target = target.kindName();
   record.processorFeatures = host->getCheckedFeatures(*code);
-  record.constantBytes = chips.empty()
-                             ? countConstantBytes(*code)
-                             : countConstantBytes(chips.back().getModule());
+  if (chips.empty())
+    record.constantBytes = countConstantBytes(*code);
   if (reference && failed(linkReference()))
     return failure();
   addManifest(*code, writeManifest(record));
@@ -369,9 +401,7 @@ LogicalResult Compilation::translate() {
 LogicalResult Compilation::writeText(StringRef output) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (options.emit == Emit::LLVM)
-    code->print(stream, nullptr);
-  else if (options.emit == Emit::PTX)
+  if (options.emit == Emit::PTX)
     stream << chips.front().getPtx();
   else
     (chips.empty() ? *module : chips.front().getModule()).print(stream);
@@ -390,30 +420,71 @@ LogicalResult Compilation::writeCubin(StringRef output) {
   return failed(cubin) ? failure() : report(writeOutput(output, *cubin));
 }
 
+/// Calls `write` with a stream to the file `path`.
+static Status
+writeTo(StringRef path,
+        llvm::function_ref<Status(llvm::raw_fd_ostream &)> write) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error) {
+    Status status = write(stream);
+    stream.close();
+    error = stream.error();
+    // The destructor would abort.
+    stream.clear_error();
+    if (!status)
+      return status;
+  }
+  if (error)
+    return ::nm::Error{"cannot write '" + path.str() + "': " + error.message()};
+  return Status::success();
+}
+
+/// Straight to the file, of which there is no copy in memory then.
+LogicalResult Compilation::writeLLVM(StringRef output) {
+  largeConstants.fill(*code);
+  releaseConstants(&context, {});
+  return report(makeOutput(output, [&](StringRef made) {
+    return writeTo(made, [&](llvm::raw_fd_ostream &stream) {
+      code->print(stream, nullptr);
+      return Status::success();
+    });
+  }));
+}
+
+Status Compilation::emitTo(StringRef path) {
+  Status status = writeTo(path, [&](llvm::raw_fd_ostream &stream) {
+    return emitObject(*code, *host, stream);
+  });
+  return status ? largeConstants.write(path) : status;
+}
+
 LogicalResult Compilation::writeObject(StringRef output) {
   diagnostics.setStep("LLVM's code generator");
-  SmallVector<char, 0> object;
-  if (failed(report(emitObject(*code, *host, object))))
-    return failure();
-  StringRef bytes(object.data(), object.size());
-  if (options.emit == Emit::Object)
-    return report(writeOutput(output, bytes));
-  return report(makeOutput(output, [&](StringRef sharedObject) -> Status {
-    std::string path = (sharedObject + ".o").str();
-    if (Status status = writeOutput(path, bytes); !status)
+  return report(makeOutput(output, [&](StringRef made) -> Status {
+    if (options.emit == Emit::Object)
+      return emitTo(made);
+    std::string path = (made + ".o").str();
+    if (Status status = emitTo(path); !status)
       return status;
+    // All is in the object.
+    code.reset();
+    releaseConstants(&context, {});
     diagnostics.setStep("the linker");
-    return linkSharedObject(path, sharedObject);
+    return linkSharedObject(path, made);
   }));
 }
 
 LogicalResult Compilation::write(StringRef output) {
   if (options.emit == Emit::Cubin)
     return writeCubin(output);
-  return options.emit <= Emit::LLVM ? writeText(output) : writeObject(output);
+  if (options.emit == Emit::LLVM)
+    return writeLLVM(output);
+  return options.emit < Emit::LLVM ? writeText(output) : writeObject(output);
 }
 
-LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
+LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
+                               StringRef output) {
   if (failed(readTarget()))
     return failure();
   Result<HostTarget> processor = HostTarget::create(options);
@@ -421,7 +492,7 @@ LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
     return diagnostics.fail(processor.error().message);
   host.emplace(std::move(*processor));
   diagnostics.setStep("the parser");
-  if (failed(parse(input)))
+  if (failed(parse(std::move(input))))
     return failure();
   if (makesCode() && failed(readSignatures()))
     return failure();
@@ -432,25 +503,37 @@ LogicalResult Compilation::run(llvm::MemoryBufferRef input, StringRef output) {
       return failure();
   }
   bool isCpu = target.kind == ::nm::Target::Kind::Cpu;
-  if (failed(isCpu ? lowerForCpu() : lowerForGpu()) ||
-      (makesCode() && failed(translate())))
+  if (failed(isCpu ? lowerForCpu() : lowerForGpu()))
     return failure();
-  return write(output);
+  if (!makesCode())
+    return write(output);
+  releaseUnused();
+  return failed(translate()) ? failure() : write(output);
+}
+
+static LogicalResult compile(std::unique_ptr<llvm::MemoryBuffer> input,
+                             StringRef output, const CompileOptions &options,
+                             Diagnostics &diagnostics) {
+  // Upstream's passes are not proof against every module, and a program that
+  // has this library loaded must survive them.
+  LogicalResult result = failure();
+  std::optional<std::string> reason = whyCrashed([&] {
+    result = Compilation(options, diagnostics).run(std::move(input), output);
+  });
+  if (!reason)
+    return result;
+  return diagnostics.fail("internal error: " + *reason + " in " +
+                          diagnostics.getStep());
 }
 
 LogicalResult mlir::nm::compileBuffer(llvm::MemoryBufferRef input,
                                       StringRef output,
                                       const CompileOptions &options,
                                       Diagnostics &diagnostics) {
-  // Upstream's passes are not proof against every module, and a program that
-  // has this library loaded must survive them.
-  LogicalResult result = failure();
-  std::optional<std::string> reason = whyCrashed(
-      [&] { result = Compilation(options, diagnostics).run(input, output); });
-  if (!reason)
-    return result;
-  return diagnostics.fail("internal error: " + *reason + " in " +
-                          diagnostics.getStep());
+  // The parser reads up to a NUL.
+  return compile(llvm::MemoryBuffer::getMemBufferCopy(
+                     input.getBuffer(), input.getBufferIdentifier()),
+                 output, options, diagnostics);
 }
 
 /// Whether compiling `input` to `path` would put the result in its place.
@@ -476,5 +559,5 @@ LogicalResult mlir::nm::compileFile(StringRef input, StringRef output,
   std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(input, error);
   if (!buffer)
     return diagnostics.fail(error);
-  return compileBuffer(*buffer, output, options, diagnostics);
+  return compile(std::move(buffer), output, options, diagnostics);
 }

@@ -127,8 +127,7 @@ bool mlir::nm::isWorthOverlapping(const OverlappingWindows &found,
 
 /// Positions in windows as positions in groups; null where the bytes of
 /// `attribute` are not known.
-static DenseElementsAttr moveConstant(const Groups &groups,
-                                      Attribute attribute) {
+static TypedAttr moveConstant(const Groups &groups, Attribute attribute) {
   std::optional<ConstantArray> indices = ConstantArray::get(attribute);
   if (!indices)
     return {};
@@ -145,7 +144,7 @@ static Value moveIndices(OpBuilder &builder, Location loc, const Groups &groups,
                          Value indices) {
   Attribute constant;
   if (matchPattern(indices, m_Constant(&constant)))
-    if (DenseElementsAttr moved = moveConstant(groups, constant))
+    if (TypedAttr moved = moveConstant(groups, constant))
       return arith::ConstantOp::create(builder, loc, moved);
   auto type = cast<RankedTensorType>(indices.getType());
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),

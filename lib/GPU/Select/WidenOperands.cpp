@@ -141,7 +141,7 @@ static APInt widenElement(uint8_t bits, Type type) {
 }
 
 /// `attribute`, elements of 8 bits, as f16; null where its bytes are not known.
-static DenseElementsAttr widenConstant(Attribute attribute) {
+static TypedAttr widenConstant(Attribute attribute) {
   std::optional<ConstantArray> narrow = ConstantArray::get(attribute);
   if (!narrow)
     return {};
@@ -163,7 +163,7 @@ static DenseElementsAttr widenConstant(Attribute attribute) {
 static Value widenWeights(OpBuilder &builder, SparseProductOpInterface op) {
   Attribute constant;
   if (matchPattern(op.getValues(), m_Constant(&constant)))
-    if (DenseElementsAttr wide = widenConstant(constant))
+    if (TypedAttr wide = widenConstant(constant))
       return arith::ConstantOp::create(builder, op.getLoc(), wide);
   return createWidened(builder, op.getLoc(), op.getValues(),
                        /*isTurned=*/false);

@@ -4,9 +4,14 @@
 #include "nm/Dialect/NM/IR/ElementTypes.h"
 #include "nm/Dialect/NM/IR/StorageShape.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace mlir::nm;
@@ -102,9 +107,67 @@ ArrayRef<char> ConstantArray::getBytes() const {
              : ::nm::DenseView::transposed(data, elementType, columns, rows);
 }
 
-DenseElementsAttr mlir::nm::getConstant(RankedTensorType type,
-                                        ArrayRef<char> bytes) {
-  return DenseElementsAttr::getFromRawBuffer(type, bytes);
+using BlobEntry = DialectResourceBlobManager::BlobEntry;
+
+static DialectResourceBlobManager &getBlobs(MLIRContext *context) {
+  return DenseResourceElementsHandle::getManagerInterface(context)
+      .getBlobManager();
+}
+
+static bool holds(BlobEntry *entry, ArrayRef<char> bytes) {
+  AsmResourceBlob *blob = entry->getBlob();
+  return blob && blob->getData() == bytes;
+}
+
+/// Below 1 MiB, other passes may compute with the elements, and programs that
+/// embed nm read them as dense elements.
+static constexpr size_t kResourceBytes = 1 << 20;
+
+/// Whether all elements are the first one's bytes, of which one is kept.
+static bool isSplat(RankedTensorType type, ArrayRef<char> bytes) {
+  size_t size = type.getElementTypeBitWidth() / 8;
+  return size != 0 && bytes.size() > size &&
+         bytes.drop_front(size) == bytes.drop_back(size);
+}
+
+TypedAttr mlir::nm::getConstant(RankedTensorType type, ArrayRef<char> bytes) {
+  if (bytes.size() < kResourceBytes || isSplat(type, bytes))
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  constexpr size_t kAlignment = 64;
+  MLIRContext *context = type.getContext();
+  std::string name =
+      "nm." +
+      llvm::utohexstr(llvm::xxh3_64bits(ArrayRef(
+          reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size())));
+  DialectResourceBlobManager &blobs = getBlobs(context);
+  BlobEntry *entry = blobs.lookup(name);
+  if (!entry || !holds(entry, bytes))
+    entry = &blobs.insert(name, HeapAsmResourceBlob::allocateAndCopyWithAlign(
+                                    bytes, kAlignment,
+                                    /*dataIsMutable=*/false));
+  DenseResourceElementsHandle handle(
+      entry, context->getOrLoadDialect<BuiltinDialect>());
+  return DenseResourceElementsAttr::get(type, handle);
+}
+
+void mlir::nm::releaseConstants(MLIRContext *context,
+                                ArrayRef<Operation *> modules) {
+  llvm::DenseSet<StringRef> kept;
+  AttrTypeWalker walker;
+  walker.addWalk([&](DenseResourceElementsAttr constant) {
+    kept.insert(constant.getRawHandle().getKey());
+  });
+  for (Operation *module : modules)
+    module->walk([&](Operation *op) { walker.walk(op->getAttrDictionary()); });
+  SmallVector<StringRef> unused;
+  DialectResourceBlobManager &blobs = getBlobs(context);
+  blobs.getBlobMap([&](const llvm::StringMap<BlobEntry> &entries) {
+    for (const auto &[name, entry] : entries)
+      if (entry.getBlob() && !kept.contains(name))
+        unused.push_back(entry.getKey());
+  });
+  for (StringRef name : unused)
+    blobs.update(name, AsmResourceBlob());
 }
 
 StringRef mlir::nm::getConstantName(Attribute constant) {

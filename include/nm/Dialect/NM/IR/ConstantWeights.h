@@ -43,8 +43,13 @@ private:
   std::vector<char> owned;
 };
 
-/// A constant of `type` with the row-major elements `bytes`.
-DenseElementsAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
+/// A constant of `type` with the row-major elements `bytes`. A large one is a
+/// resource, which releaseConstants frees; of equal ones there is one.
+TypedAttr getConstant(RankedTensorType type, ArrayRef<char> bytes);
+
+/// Frees the bytes of all resources that no op in `modules` has. Dense
+/// attributes, and resources of their own accord, live as long as the context.
+void releaseConstants(MLIRContext *context, ArrayRef<Operation *> modules);
 
 /// Why the bytes of `constant` are not known, if so: its resource is missing,
 /// or has another size than its type.
@@ -55,8 +60,8 @@ StringRef getConstantName(Attribute constant);
 
 /// The condensed parts of a constant weight.
 struct CondensedConstant {
-  DenseElementsAttr values;
-  DenseElementsAttr indices;
+  TypedAttr values;
+  TypedAttr indices;
 };
 
 /// Compresses a constant matrix; the error says where it breaks the pattern.
